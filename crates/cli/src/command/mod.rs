@@ -1,0 +1,15 @@
+//! The commands, one module each.
+
+pub(crate) mod completions;
+pub(crate) mod man;
+
+use crate::args::Command;
+use crate::ui::Ui;
+
+/// Runs one command to its end.
+pub(crate) fn run(command: Command, ui: &Ui) -> anyhow::Result<()> {
+    match command {
+        Command::Completions(args) => completions::run(&args, ui),
+        Command::Man(args) => man::run(&args, ui),
+    }
+}

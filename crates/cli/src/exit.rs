@@ -1,0 +1,53 @@
+//! Exit codes are interface: documented in `--help`, one constant each, one test each.
+
+use std::io;
+
+/// The command finished.
+pub(crate) const OK: u8 = 0;
+/// Something unexpected failed: a disk, a bug.
+pub(crate) const FAILED: u8 = 1;
+/// The request cannot be carried out as it was made: a bad flag, a bad key, a missing file, an output that exists.
+pub(crate) const REQUEST: u8 = 2;
+/// An input file is damaged or not what it claims to be.
+#[cfg_attr(not(feature = "lab"), expect(dead_code, reason = "only datasets give it so far"))]
+pub(crate) const DATA: u8 = 3;
+
+/// The table printed under every `--help`.
+pub(crate) const HELP: &str = "\
+EXIT CODES:
+  0  finished
+  1  unexpected failure (disk full, internal error)
+  2  the request cannot be carried out (bad flag or key, missing file, output exists)
+  3  damaged or wrong input";
+
+/// A fault of the request itself; the message says what to do instead.
+#[derive(Debug)]
+pub(crate) struct RequestError(pub(crate) String);
+
+impl std::fmt::Display for RequestError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for RequestError {}
+
+/// The exit code of an error: that of the first cause in its chain that has a class of its own.
+pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
+    error.chain().find_map(class_of).unwrap_or(FAILED)
+}
+
+fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
+    if cause.is::<RequestError>() {
+        return Some(REQUEST);
+    }
+    None
+}
+
+/// Whether the reader of our output went away (`knockout … | head`), which is no failure.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}

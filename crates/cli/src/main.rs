@@ -1,0 +1,35 @@
+//! `knockout`: arguments become calls into the libraries; results become text or JSON; errors become exit codes.
+//!
+//! Nothing is computed here. A new command is a module in `command/`, an arm in [`args::Command`] and nothing else.
+
+mod args;
+mod command;
+mod exit;
+mod ui;
+
+use clap::Parser as _;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match args::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // clap prints help and version to stdout with code 0, usage errors to stderr with code 2.
+            let code = if error.use_stderr() { exit::REQUEST } else { exit::OK };
+            return match error.print() {
+                Ok(()) => ExitCode::from(code),
+                Err(_) => ExitCode::from(exit::FAILED),
+            };
+        }
+    };
+    let ui = ui::Ui::new(&cli.global);
+    let outcome = ui.set_up_threads(cli.global.threads).and_then(|()| command::run(cli.command, &ui));
+    match outcome {
+        Ok(()) => ExitCode::from(exit::OK),
+        Err(error) if exit::is_broken_pipe(&error) => ExitCode::from(exit::OK),
+        Err(error) => {
+            ui.error(&error);
+            ExitCode::from(exit::code_of(&error))
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! How the program speaks: results to standard output, everything else to standard error.
+//!
+//! The only place that prints. It knows nothing of what the results mean.
+
+use crate::args::Global;
+use crate::exit::RequestError;
+use anyhow::Context as _;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{self, IsTerminal as _, Write as _};
+use std::time::Duration;
+
+/// The user's choices about output.
+pub(crate) struct Ui {
+    json: bool,
+    quiet: bool,
+}
+
+impl Ui {
+    pub(crate) fn new(global: &Global) -> Self {
+        let level = match (global.quiet, global.verbose) {
+            (true, _) => tracing::Level::ERROR,
+            (false, 0) => tracing::Level::WARN,
+            (false, 1) => tracing::Level::INFO,
+            (false, _) => tracing::Level::DEBUG,
+        };
+        tracing_subscriber::fmt()
+            .with_max_level(level)
+            .with_writer(io::stderr)
+            .with_ansi(io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+            .without_time()
+            .with_target(false)
+            .init();
+        Self { json: global.json, quiet: global.quiet }
+    }
+
+    /// Fixes the number of worker threads for the whole process; 0 means one per core.
+    #[expect(clippy::unused_self, reason = "reads as part of setting the program up")]
+    pub(crate) fn set_up_threads(&self, threads: usize) -> anyhow::Result<()> {
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build_global()
+            .context("could not start the worker threads")
+    }
+
+    /// Prints the result: `text` for people, `json` as one document for programs.
+    pub(crate) fn result(
+        &self,
+        text: impl FnOnce() -> String,
+        json: &impl serde::Serialize,
+    ) -> anyhow::Result<()> {
+        if self.json {
+            self.raw(
+                &(serde_json::to_string_pretty(json).context("could not write the result as JSON")? + "\n"),
+            )
+        } else {
+            self.raw(&text())
+        }
+    }
+
+    /// Prints text to standard output as it is.
+    #[expect(clippy::unused_self, reason = "every print goes through the Ui")]
+    pub(crate) fn raw(&self, text: &str) -> anyhow::Result<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())
+            .and_then(|()| out.flush())
+            .context("could not write to standard output")
+    }
+
+    /// Says something in passing; silent with `--quiet`.
+    #[cfg_attr(
+        not(feature = "lab"),
+        expect(dead_code, reason = "the trace tools have nothing to add in passing")
+    )]
+    pub(crate) fn note(&self, text: &str) {
+        if !self.quiet {
+            complain(text);
+        }
+    }
+
+    /// One line, with the chain of causes; never silent.
+    #[expect(clippy::unused_self, reason = "every print goes through the Ui")]
+    pub(crate) fn error(&self, error: &anyhow::Error) {
+        complain(&format!("knockout: {error:#}"));
+    }
+
+    /// A progress bar with rate and time left on standard error; hidden when that is no terminal, or with `--quiet`.
+    #[cfg_attr(not(feature = "lab"), expect(dead_code, reason = "only long commands show progress"))]
+    pub(crate) fn progress(&self, what: &'static str, total: u64, unit: Unit) -> ProgressBar {
+        let target = if self.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(Some(total), target);
+        let counts = match unit {
+            Unit::Items => "{human_pos}/{human_len} ({per_sec}, {eta} left)",
+            Unit::Bytes => "{binary_bytes}/{binary_total_bytes} ({binary_bytes_per_sec}, {eta} left)",
+        };
+        let template = format!("{{prefix}} {{bar:30}} {counts} {{msg}}");
+        if let Ok(style) = ProgressStyle::with_template(&template) {
+            bar.set_style(style);
+        }
+        bar.set_prefix(what);
+        bar.enable_steady_tick(Duration::from_millis(200));
+        bar
+    }
+}
+
+/// What a progress bar counts.
+#[cfg_attr(not(feature = "lab"), expect(dead_code, reason = "only long commands show progress"))]
+#[derive(Clone, Copy)]
+pub(crate) enum Unit {
+    Items,
+    Bytes,
+}
+
+/// Writes a line to standard error; a closed standard error is nobody's problem.
+fn complain(text: &str) {
+    writeln!(io::stderr().lock(), "{text}").ok();
+}
+
+/// An error in the request, as an `anyhow` value.
+pub(crate) fn request_error(message: impl Into<String>) -> anyhow::Error {
+    anyhow::Error::new(RequestError(message.into()))
+}
