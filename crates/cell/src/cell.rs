@@ -1,0 +1,128 @@
+//! The whole cell: one gene table and what stands on it.
+
+use crate::{CellError, GeneTable, Metabolism, Network};
+
+/// Genes, their networks and, where known, metabolism.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    genes: GeneTable,
+    networks: Vec<Network>,
+    metabolism: Option<Metabolism>,
+}
+
+impl Cell {
+    /// Puts the parts together; they must speak of the same genes.
+    pub fn new(
+        genes: GeneTable,
+        networks: Vec<Network>,
+        metabolism: Option<Metabolism>,
+    ) -> Result<Self, CellError> {
+        for (place, network) in networks.iter().enumerate() {
+            if network.gene_count() != genes.len() {
+                return Err(CellError::WrongGeneCount {
+                    network: network.name().to_owned(),
+                    found: network.gene_count(),
+                    expected: genes.len(),
+                });
+            }
+            if networks[..place].iter().any(|earlier| earlier.name() == network.name()) {
+                return Err(CellError::DuplicateNetwork { name: network.name().to_owned() });
+            }
+        }
+        if let Some(metabolism) = &metabolism
+            && metabolism.gene_count() != genes.len()
+        {
+            return Err(CellError::WrongGeneCount {
+                network: "metabolism".to_owned(),
+                found: metabolism.gene_count(),
+                expected: genes.len(),
+            });
+        }
+        Ok(Self { genes, networks, metabolism })
+    }
+
+    /// The gene table.
+    pub fn genes(&self) -> &GeneTable {
+        &self.genes
+    }
+
+    /// The networks, in their stored order.
+    pub fn networks(&self) -> &[Network] {
+        &self.networks
+    }
+
+    /// The network of a name.
+    pub fn network(&self, name: &str) -> Option<&Network> {
+        self.networks.iter().find(|network| network.name() == name)
+    }
+
+    /// Metabolism, where the dataset has one.
+    pub fn metabolism(&self) -> Option<&Metabolism> {
+        self.metabolism.as_ref()
+    }
+
+    /// Content hash of genes, networks (without weights) and metabolism: what a stored mask depends on.
+    pub fn hash(&self) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(b"knockout cell 1");
+        hasher.update(self.genes.hash().as_bytes());
+        for network in &self.networks {
+            hasher.update(&(network.name().len() as u64).to_le_bytes());
+            hasher.update(network.name().as_bytes());
+            update_with_words(&mut hasher, network.outgoing().offsets());
+            update_with_words(&mut hasher, network.outgoing().columns());
+        }
+        if let Some(metabolism) = &self.metabolism {
+            let requirements: Vec<u32> =
+                metabolism.requirements().iter().flat_map(|entry| [entry.reaction, entry.gene]).collect();
+            let coefficients: Vec<u32> = metabolism
+                .coefficients()
+                .iter()
+                .flat_map(|entry| [entry.reaction, entry.metabolite])
+                .collect();
+            update_with_words(&mut hasher, &requirements);
+            update_with_words(&mut hasher, &coefficients);
+        }
+        hasher.finalize()
+    }
+}
+
+/// Hashes a list with its length, in blocks so that no second copy of a large list is made.
+fn update_with_words(hasher: &mut blake3::Hasher, words: &[u32]) {
+    hasher.update(&(words.len() as u64).to_le_bytes());
+    let mut block = [0_u8; 4096];
+    for chunk in words.chunks(block.len() / 4) {
+        for (slot, word) in block.chunks_exact_mut(4).zip(chunk) {
+            slot.copy_from_slice(&word.to_le_bytes());
+        }
+        hasher.update(&block[..4 * chunk.len()]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Edge, SelfLoops};
+
+    fn network(name: &str, gene_count: usize, target: u32) -> Network {
+        Network::from_edges(name, gene_count, vec![Edge::new(0, target)], SelfLoops::Refuse).unwrap().0
+    }
+
+    #[test]
+    fn parts_must_speak_of_the_same_genes() {
+        let genes = || GeneTable::from_systematic(["A", "B", "C"]).unwrap();
+        let error = Cell::new(genes(), vec![network("n", 2, 1)], None).unwrap_err();
+        assert!(matches!(error, CellError::WrongGeneCount { found: 2, expected: 3, .. }));
+        let error = Cell::new(genes(), vec![network("n", 3, 1), network("n", 3, 2)], None).unwrap_err();
+        assert_eq!(error, CellError::DuplicateNetwork { name: "n".to_owned() });
+    }
+
+    #[test]
+    fn the_hash_sees_every_edge() {
+        let genes = || GeneTable::from_systematic(["A", "B", "C"]).unwrap();
+        let one = Cell::new(genes(), vec![network("n", 3, 1)], None).unwrap();
+        let two = Cell::new(genes(), vec![network("n", 3, 2)], None).unwrap();
+        assert_ne!(one.hash(), two.hash());
+        assert_eq!(one.hash(), one.clone().hash());
+    }
+}

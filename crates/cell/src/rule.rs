@@ -1,0 +1,266 @@
+//! Gene-protein-reaction rules: `(YAL001C and YAL002W) or YAL003W`.
+//!
+//! `and` binds tighter than `or`; parentheses nest. A rule becomes alternatives: sets of genes any one of which, when
+//! complete, lets the reaction run.
+
+/// A parsed rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rule {
+    /// A gene must be present.
+    Gene(String),
+    /// All parts must hold.
+    And(Vec<Rule>),
+    /// Any part must hold.
+    Or(Vec<Rule>),
+}
+
+/// Why a text is no rule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RuleError {
+    /// Something else was expected here.
+    #[error("expected {expected} at byte {offset}, found {found}")]
+    Unexpected {
+        /// What would have been right.
+        expected: &'static str,
+        /// Offset in the rule's text.
+        offset: usize,
+        /// What stands there.
+        found: String,
+    },
+    /// Parentheses nested beyond any real rule.
+    #[error("parentheses nest deeper than {limit}")]
+    TooDeep {
+        /// The deepest nesting accepted.
+        limit: usize,
+    },
+    /// More alternatives than any real rule has.
+    #[error("the rule has more than {limit} alternatives")]
+    TooManyAlternatives {
+        /// The most alternatives accepted.
+        limit: usize,
+    },
+}
+
+const MAX_DEPTH: usize = 64;
+
+impl Rule {
+    /// Parses a rule; a blank text is `None`: a reaction that needs no gene.
+    pub fn parse(text: &str) -> Result<Option<Self>, RuleError> {
+        let mut parser = Parser { text, offset: 0 };
+        if parser.peek() == Token::End {
+            return Ok(None);
+        }
+        let rule = parser.any(0)?;
+        match parser.peek() {
+            Token::End => Ok(Some(rule)),
+            _ => Err(parser.unexpected("\"and\", \"or\" or the end")),
+        }
+    }
+
+    /// Whether the rule holds when exactly the genes accepted by `present` are there.
+    pub fn holds(&self, present: &impl Fn(&str) -> bool) -> bool {
+        match self {
+            Self::Gene(name) => present(name),
+            Self::And(parts) => parts.iter().all(|part| part.holds(present)),
+            Self::Or(parts) => parts.iter().any(|part| part.holds(present)),
+        }
+    }
+
+    /// The alternatives, in reading order: each a sorted set of gene names, no set twice.
+    ///
+    /// An alternative that contains another is kept, because the public models write rules that way and their
+    /// reaction counts depend on it.
+    pub fn alternatives(&self, limit: usize) -> Result<Vec<Vec<String>>, RuleError> {
+        let mut sets = self.expand(limit)?;
+        let mut seen = std::collections::BTreeSet::new();
+        sets.retain(|set| seen.insert(set.clone()));
+        Ok(sets)
+    }
+
+    fn expand(&self, limit: usize) -> Result<Vec<Vec<String>>, RuleError> {
+        let too_many = || RuleError::TooManyAlternatives { limit };
+        match self {
+            Self::Gene(name) => Ok(vec![vec![name.clone()]]),
+            Self::Or(parts) => {
+                let mut sets = Vec::new();
+                for part in parts {
+                    sets.extend(part.expand(limit)?);
+                    if sets.len() > limit {
+                        return Err(too_many());
+                    }
+                }
+                Ok(sets)
+            }
+            Self::And(parts) => {
+                let mut sets = vec![Vec::new()];
+                for part in parts {
+                    let options = part.expand(limit)?;
+                    if sets.len().saturating_mul(options.len()) > limit {
+                        return Err(too_many());
+                    }
+                    sets = sets
+                        .iter()
+                        .flat_map(|set| options.iter().map(|option| merged(set, option)))
+                        .collect();
+                }
+                Ok(sets)
+            }
+        }
+    }
+}
+
+fn merged(left: &[String], right: &[String]) -> Vec<String> {
+    let mut set: Vec<String> = left.iter().chain(right).cloned().collect();
+    set.sort_unstable();
+    set.dedup();
+    set
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Token<'a> {
+    Open,
+    Close,
+    And,
+    Or,
+    Name(&'a str),
+    End,
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    offset: usize,
+}
+
+impl<'a> Parser<'a> {
+    /// The token at hand and the offset behind it; moves past white space only.
+    fn scan(&mut self) -> (Token<'a>, usize) {
+        let rest = &self.text[self.offset..];
+        let trimmed = rest.trim_start();
+        self.offset += rest.len() - trimmed.len();
+        let token = match trimmed.chars().next() {
+            None => return (Token::End, self.offset),
+            Some('(') => return (Token::Open, self.offset + 1),
+            Some(')') => return (Token::Close, self.offset + 1),
+            Some(_) => {
+                let is_end = |c: char| c.is_whitespace() || c == '(' || c == ')';
+                &trimmed[..trimmed.find(is_end).unwrap_or(trimmed.len())]
+            }
+        };
+        let end = self.offset + token.len();
+        if token.eq_ignore_ascii_case("and") {
+            (Token::And, end)
+        } else if token.eq_ignore_ascii_case("or") {
+            (Token::Or, end)
+        } else {
+            (Token::Name(token), end)
+        }
+    }
+
+    fn peek(&mut self) -> Token<'a> {
+        self.scan().0
+    }
+
+    fn take(&mut self, wanted: Token<'_>) -> bool {
+        let (token, end) = self.scan();
+        if token == wanted {
+            self.offset = end;
+        }
+        token == wanted
+    }
+
+    fn any(&mut self, depth: usize) -> Result<Rule, RuleError> {
+        let mut parts = vec![self.all(depth)?];
+        while self.take(Token::Or) {
+            parts.push(self.all(depth)?);
+        }
+        Ok(one_or(parts, Rule::Or))
+    }
+
+    fn all(&mut self, depth: usize) -> Result<Rule, RuleError> {
+        let mut parts = vec![self.one(depth)?];
+        while self.take(Token::And) {
+            parts.push(self.one(depth)?);
+        }
+        Ok(one_or(parts, Rule::And))
+    }
+
+    fn one(&mut self, depth: usize) -> Result<Rule, RuleError> {
+        if depth > MAX_DEPTH {
+            return Err(RuleError::TooDeep { limit: MAX_DEPTH });
+        }
+        let (token, end) = self.scan();
+        match token {
+            Token::Name(name) => {
+                self.offset = end;
+                Ok(Rule::Gene(name.to_owned()))
+            }
+            Token::Open => {
+                self.offset = end;
+                let inner = self.any(depth + 1)?;
+                if self.take(Token::Close) { Ok(inner) } else { Err(self.unexpected("\")\"")) }
+            }
+            _ => Err(self.unexpected("a gene or \"(\"")),
+        }
+    }
+
+    fn unexpected(&mut self, expected: &'static str) -> RuleError {
+        let (token, end) = self.scan();
+        let found = match token {
+            Token::End => "the end".to_owned(),
+            _ => format!("{:?}", &self.text[self.offset..end]),
+        };
+        RuleError::Unexpected { expected, offset: self.offset, found }
+    }
+}
+
+fn one_or(mut parts: Vec<Rule>, many: impl FnOnce(Vec<Rule>) -> Rule) -> Rule {
+    if parts.len() == 1 { parts.remove(0) } else { many(parts) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn alternatives(text: &str) -> Vec<String> {
+        let rule = Rule::parse(text).unwrap().unwrap();
+        rule.alternatives(100).unwrap().iter().map(|set| set.join("+")).collect()
+    }
+
+    #[test]
+    fn parentheses_are_respected() {
+        // The reference deleted the parentheses and read A+B | C.
+        assert_eq!(alternatives("A and (B or C)"), ["A+B", "A+C"]);
+        assert_eq!(alternatives("A and B or C"), ["A+B", "C"]);
+        assert_eq!(alternatives("((A or B) AND (C OR D)) or (A)"), ["A+C", "A+D", "B+C", "B+D", "A"]);
+    }
+
+    #[test]
+    fn repeats_are_merged() {
+        assert_eq!(alternatives("A and A or A"), ["A"]);
+        assert_eq!(alternatives("(A and B) or (B and A)"), ["A+B"]);
+    }
+
+    #[test]
+    fn a_blank_rule_needs_no_gene() {
+        assert_eq!(Rule::parse("  "), Ok(None));
+    }
+
+    #[test]
+    fn errors_say_where() {
+        let message = |text| Rule::parse(text).unwrap_err().to_string();
+        assert_eq!(message("A and"), "expected a gene or \"(\" at byte 5, found the end");
+        assert_eq!(message("A B"), "expected \"and\", \"or\" or the end at byte 2, found \"B\"");
+        assert_eq!(message("(A or B"), "expected \")\" at byte 7, found the end");
+        assert_eq!(message("or A"), "expected a gene or \"(\" at byte 0, found \"or\"");
+        assert_eq!(message("A)"), "expected \"and\", \"or\" or the end at byte 1, found \")\"");
+        assert_eq!(message(&"(".repeat(100)), "parentheses nest deeper than 64");
+    }
+
+    #[test]
+    fn a_rule_that_explodes_is_refused() {
+        let text = vec!["(A or B)"; 20].join(" and ");
+        let rule = Rule::parse(&text).unwrap().unwrap();
+        assert_eq!(rule.alternatives(1000), Err(RuleError::TooManyAlternatives { limit: 1000 }));
+    }
+}
