@@ -1,0 +1,3 @@
+//! The synthetic yeast.
+
+mod rng;

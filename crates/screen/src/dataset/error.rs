@@ -1,0 +1,147 @@
+//! What can go wrong with a dataset directory, and whose fault it is.
+
+use super::columns::ColumnError;
+use crate::SampleError;
+use knockout_cell::CellError;
+use knockout_durable::DurableError;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A dataset that could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("dataset {}", path.display())]
+#[non_exhaustive]
+pub struct DatasetError {
+    /// The file or folder at fault.
+    pub path: PathBuf,
+    /// What is wrong with it.
+    #[source]
+    pub kind: DatasetErrorKind,
+}
+
+/// What is wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DatasetErrorKind {
+    /// The folder is not there.
+    #[error("there is no such folder; make one with `knockout data synth` or `knockout data import`")]
+    NotFound,
+    /// The folder is something else.
+    #[error("this folder has no dataset.toml, so it is no dataset")]
+    NotADataset,
+    /// The operating system refused.
+    #[error("could not be read")]
+    Io(#[source] io::Error),
+    /// Writing failed; nothing was changed.
+    #[error("could not be written; nothing was changed")]
+    Write(#[source] DurableError),
+    /// The description does not parse.
+    #[error("the description does not parse: {0}")]
+    Manifest(String),
+    /// The description was changed after it was written.
+    #[error(
+        "the description does not match its own checksum: it was edited or damaged; restore it or rebuild the dataset"
+    )]
+    ManifestChecksum,
+    /// A format from the future.
+    #[error(
+        "format version {found} is newer than this program reads ({supported}); install a newer knockout"
+    )]
+    NewerFormat {
+        /// The version found.
+        found: u32,
+        /// The newest version this program reads.
+        supported: u32,
+    },
+    /// A file the description lists is not there.
+    #[error("the file is listed in dataset.toml but missing; restore it or rebuild the dataset")]
+    MissingFile,
+    /// A file is not what was written.
+    #[error(
+        "the content does not match its checksum (expected {expected}, found {found}): the file is damaged; restore it or rebuild the dataset"
+    )]
+    Checksum {
+        /// The checksum in the description.
+        expected: String,
+        /// The checksum of the file.
+        found: String,
+    },
+    /// A network's name that cannot be a file name.
+    #[error("{name:?} cannot name a network: use letters, digits, '_', '-' and '.', not first")]
+    BadName {
+        /// The name.
+        name: String,
+    },
+    /// A column is wrong.
+    #[error(transparent)]
+    Columns(#[from] ColumnError),
+    /// The cell graph is impossible.
+    #[error(transparent)]
+    Cell(#[from] CellError),
+    /// A sample is impossible.
+    #[error("row {row}: {source}")]
+    Sample {
+        /// The row, from 0.
+        row: usize,
+        /// What is wrong with it.
+        source: SampleError,
+    },
+    /// The description counts something else.
+    #[error("dataset.toml counts {expected} {what}, the file has {found}")]
+    Count {
+        /// What is counted.
+        what: &'static str,
+        /// The count in the description.
+        expected: usize,
+        /// The count in the file.
+        found: usize,
+    },
+    /// A word that is none of the known ones.
+    #[error("row {row} of column {column:?} is {found:?}; expected {expected}")]
+    BadWord {
+        /// The row, from 0.
+        row: usize,
+        /// The column.
+        column: &'static str,
+        /// The word found.
+        found: String,
+        /// What would be right.
+        expected: &'static str,
+    },
+}
+
+impl DatasetErrorKind {
+    pub(super) fn at(self, path: &Path) -> DatasetError {
+        DatasetError { path: path.to_owned(), kind: self }
+    }
+}
+
+impl DatasetError {
+    /// Whether the request was at fault: a folder that is not there, cannot be entered, or exists already.
+    pub fn is_request(&self) -> bool {
+        use io::ErrorKind as E;
+        let named = |kind| {
+            matches!(
+                kind,
+                E::NotFound
+                    | E::AlreadyExists
+                    | E::PermissionDenied
+                    | E::ReadOnlyFilesystem
+                    | E::NotADirectory
+            )
+        };
+        match &self.kind {
+            DatasetErrorKind::NotFound | DatasetErrorKind::NotADataset | DatasetErrorKind::BadName { .. } => {
+                true
+            }
+            DatasetErrorKind::Io(error) => named(error.kind()),
+            DatasetErrorKind::Write(error) => named(error.kind()),
+            _ => false,
+        }
+    }
+
+    /// Whether the files are damaged or not what they claim to be.
+    pub fn is_damage(&self) -> bool {
+        !self.is_request() && !matches!(self.kind, DatasetErrorKind::Io(_) | DatasetErrorKind::Write(_))
+    }
+}

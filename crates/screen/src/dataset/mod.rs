@@ -1,0 +1,38 @@
+//! The dataset directory: a cell and a screen on disk.
+//!
+//! ```text
+//! dataset.toml              name, format version, provenance, counts, checksums
+//! genes.parquet             systematic, standard
+//! networks/<name>.parquet   source, target, weight
+//! metabolism/*.parquet      reactions, metabolites, requirements, coefficients
+//! samples.parquet           genes, score, p_value, query, kind, fitness, fitness_sd, source, duplicates
+//! ```
+//!
+//! A dataset is written once, out of sight, and appears complete or not at all; then it never changes. Every file's
+//! checksum is verified whenever it is opened.
+
+pub(crate) mod columns;
+mod error;
+mod manifest;
+mod read;
+mod tables;
+mod verify;
+mod write;
+
+pub use error::{DatasetError, DatasetErrorKind};
+pub use manifest::{Counts, FORMAT_VERSION, Manifest, NetworkEntry, Provenance, Synthetic};
+pub use verify::{Finding, verify};
+
+use crate::Samples;
+use knockout_cell::Cell;
+
+/// A dataset in memory.
+#[derive(Debug, Clone)]
+pub struct Dataset {
+    /// Its description.
+    pub manifest: Manifest,
+    /// The cell graph.
+    pub cell: Cell,
+    /// The screen.
+    pub samples: Samples,
+}

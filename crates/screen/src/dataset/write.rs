@@ -1,0 +1,107 @@
+//! Writing a dataset: out of sight, then all at once.
+
+use super::error::{DatasetError, DatasetErrorKind};
+use super::{Counts, Dataset, Manifest, NetworkEntry, columns, tables};
+use arrow_array::RecordBatch;
+use knockout_durable::{DurableError, StagedDir, replace};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Encodes one file; called when its turn comes, so that not all tables are in memory at once.
+type Encode<'a> = Box<dyn Fn() -> Result<RecordBatch, DatasetErrorKind> + Send + Sync + 'a>;
+
+impl Dataset {
+    /// Writes the dataset to a folder that does not exist yet, filling in the manifest's counts and checksums.
+    ///
+    /// A crash at any moment leaves no dataset or a complete one; on an error nothing is left behind. Equal datasets
+    /// give equal bytes.
+    pub fn write(&mut self, out: &Path) -> Result<(), DatasetError> {
+        for network in self.cell.networks() {
+            check_name(network.name()).map_err(|kind| kind.at(out))?;
+        }
+        let at_out = |error: DurableError| DatasetErrorKind::Write(error).at(out);
+        let staged = StagedDir::create(out).map_err(at_out)?;
+        let files = files_of(self);
+        let written = files
+            .par_iter()
+            .map(|(name, encode)| {
+                let path = staged.path().join(name);
+                let shown = out.join(name);
+                let bytes = encode()
+                    .and_then(|batch| Ok(columns::encode(&batch)?))
+                    .map_err(|kind| kind.at(&shown))?;
+                if let Some(folder) = path.parent() {
+                    std::fs::create_dir_all(folder)
+                        .map_err(|error| DatasetErrorKind::Io(error).at(&shown))?;
+                }
+                replace(&path, |file| file.write_all(&bytes))
+                    .map_err(|error| DatasetErrorKind::Write(error).at(&shown))?;
+                Ok((name.clone(), blake3::hash(&bytes).to_hex().to_string()))
+            })
+            .collect::<Result<Vec<_>, DatasetError>>()?;
+        drop(files);
+
+        self.describe(written.into_iter().collect());
+        let text = self.manifest.to_text().map_err(|kind| kind.at(out))?;
+        let path = staged.path().join("dataset.toml");
+        replace(&path, |file| file.write_all(text.as_bytes())).map_err(at_out)?;
+        staged.commit().map_err(at_out)
+    }
+
+    fn describe(&mut self, checksums: BTreeMap<String, String>) {
+        let metabolism = self.cell.metabolism();
+        self.manifest.counts = Counts {
+            genes: self.cell.genes().len(),
+            samples: self.samples.len(),
+            reactions: metabolism.map_or(0, |m| m.reactions().len()),
+            metabolites: metabolism.map_or(0, |m| m.metabolites().len()),
+            gpr: metabolism.map_or(0, |m| m.requirements().len()),
+            stoichiometry: metabolism.map_or(0, |m| m.coefficients().len()),
+        };
+        self.manifest.networks = self
+            .cell
+            .networks()
+            .iter()
+            .map(|network| NetworkEntry {
+                name: network.name().to_owned(),
+                nodes: network.node_count(),
+                edges: network.edge_count(),
+            })
+            .collect();
+        self.manifest.checksums = checksums;
+    }
+}
+
+impl Manifest {
+    /// The path of a network's file below the dataset.
+    pub fn network_file(name: &str) -> String {
+        format!("networks/{name}.parquet")
+    }
+}
+
+fn files_of(dataset: &Dataset) -> Vec<(String, Encode<'_>)> {
+    let mut files: Vec<(String, Encode<'_>)> = Vec::new();
+    files.push(("samples.parquet".to_owned(), Box::new(|| tables::samples_to_table(&dataset.samples))));
+    for network in dataset.cell.networks() {
+        files.push((Manifest::network_file(network.name()), Box::new(|| tables::network_to_table(network))));
+    }
+    files.push(("genes.parquet".to_owned(), Box::new(|| tables::genes_to_table(dataset.cell.genes()))));
+    if let Some(metabolism) = dataset.cell.metabolism() {
+        for (place, name) in tables::METABOLISM.into_iter().enumerate() {
+            files.push((
+                format!("metabolism/{name}.parquet"),
+                Box::new(move || Ok(tables::metabolism_to_tables(metabolism)?[place].clone())),
+            ));
+        }
+    }
+    files
+}
+
+fn check_name(name: &str) -> Result<(), DatasetErrorKind> {
+    let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if name.is_empty() || name.len() > 100 || name.starts_with('.') || !name.chars().all(is_fine) {
+        return Err(DatasetErrorKind::BadName { name: name.to_owned() });
+    }
+    Ok(())
+}

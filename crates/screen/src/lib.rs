@@ -1,0 +1,17 @@
+//! Screens: what was measured when genes were deleted together.
+//!
+//! Samples in columns, the ways to divide them into train, val and test, and the dataset directory on disk. The crate
+//! knows nothing of source formats (that is `import`), batches or models.
+
+mod dataset;
+mod labels;
+mod samples;
+mod split;
+
+pub use dataset::{
+    Counts, Dataset, DatasetError, DatasetErrorKind, FORMAT_VERSION, Finding, Manifest, NetworkEntry,
+    Provenance, Synthetic, verify,
+};
+pub use labels::LabelStats;
+pub use samples::{Sample, SampleError, Samples, SamplesBuilder};
+pub use split::{Division, Part, Scheme, Split, SplitError, SplitFileError, SplitSpec, subset};

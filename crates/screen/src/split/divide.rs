@@ -1,0 +1,141 @@
+//! From ordered units to parts.
+
+use super::keys::Keys;
+use super::{Division, Part, Scheme, SplitError};
+
+type Parts = [Vec<u32>; 3];
+
+pub(super) fn divide(keys: &Keys<'_>, scheme: Scheme, division: Division) -> Result<Parts, SplitError> {
+    match division {
+        Division::Shares { val, test } => {
+            let is_share = |share: f64| (0.0..1.0).contains(&share);
+            if !is_share(val) || !is_share(test) || val + test >= 1.0 {
+                return Err(SplitError::BadShares { val, test });
+            }
+        }
+        Division::Fold { folds, fold } => {
+            if folds < 3 || fold >= folds {
+                return Err(SplitError::BadFold { folds, fold });
+            }
+        }
+    }
+    let mut parts = match scheme {
+        Scheme::Random => {
+            let units = keys.records_in_order("record").into_iter().map(|row| vec![row]).collect();
+            deal(units, keys.samples.len(), division)
+        }
+        Scheme::PairDisjoint => {
+            let units = keys.pairs_in_order().map_err(|row| SplitError::MissingQuery { row })?;
+            deal(units, keys.samples.len(), division)
+        }
+        Scheme::GeneDisjoint => by_genes(keys, division),
+    };
+    for rows in &mut parts {
+        rows.sort_unstable();
+    }
+    Ok(parts)
+}
+
+/// Deals units of rows so that each part (or fold) is always as full as its share asks.
+fn deal(units: Vec<Vec<u32>>, row_count: usize, division: Division) -> Parts {
+    let targets: Vec<f64> = match division {
+        Division::Shares { val, test } => vec![1.0 - val - test, val, test],
+        Division::Fold { folds, .. } => vec![1.0 / f64::from(folds); folds as usize],
+    };
+    let mut bins = vec![Vec::new(); targets.len()];
+    for unit in units {
+        // The bin that is relatively emptiest; of equals the first. A share of 0 takes nothing.
+        let fullness = |bin: usize| {
+            if targets[bin] > 0.0 {
+                bins[bin].len() as f64 / (targets[bin] * row_count as f64)
+            } else {
+                f64::INFINITY
+            }
+        };
+        let emptiest = (0..bins.len()).min_by(|&a, &b| fullness(a).total_cmp(&fullness(b))).unwrap_or(0);
+        bins[emptiest].extend(unit);
+    }
+    let mut parts = Parts::default();
+    for (bin, rows) in bins.into_iter().enumerate() {
+        parts[part_of(bin as u32, division) as usize].extend(rows);
+    }
+    parts
+}
+
+fn part_of(bin: u32, division: Division) -> Part {
+    match division {
+        Division::Shares { .. } => Part::ALL[bin as usize],
+        Division::Fold { fold, .. } if bin == fold => Part::Test,
+        Division::Fold { folds, fold } if bin == (fold + 1) % folds => Part::Val,
+        Division::Fold { .. } => Part::Train,
+    }
+}
+
+/// Divides the genes, then sends each sample where its genes say.
+///
+/// With shares, genes become test genes until the samples they take with them reach the test share, then val genes
+/// likewise: the share is one of samples, because a few genes decide over many.
+fn by_genes(keys: &Keys<'_>, division: Division) -> Parts {
+    let samples = keys.samples;
+    let genes = keys.genes_in_order();
+    let mut part_of_gene = vec![Part::Train; genes.iter().max().map_or(0, |&gene| gene as usize + 1)];
+    match division {
+        Division::Fold { folds, .. } => {
+            for (place, &gene) in genes.iter().enumerate() {
+                part_of_gene[gene as usize] = part_of(place as u32 % folds, division);
+            }
+        }
+        Division::Shares { val, test } => {
+            let mut rows_of_gene = vec![Vec::new(); part_of_gene.len()];
+            for row in 0..samples.len() {
+                for &gene in samples.genes(row) {
+                    rows_of_gene[gene as usize].push(row as u32);
+                }
+            }
+            let mut is_taken = vec![false; samples.len()];
+            let mut rest = genes.iter();
+            for (part, share) in [(Part::Test, test), (Part::Val, val)] {
+                let mut taken = 0;
+                while (taken as f64) < share * samples.len() as f64 {
+                    let Some(&gene) = rest.next() else { break };
+                    part_of_gene[gene as usize] = part;
+                    for &row in &rows_of_gene[gene as usize] {
+                        taken += usize::from(!std::mem::replace(&mut is_taken[row as usize], true));
+                    }
+                }
+            }
+        }
+    }
+    let mut parts = Parts::default();
+    for row in 0..samples.len() {
+        // Test outranks val, val outranks train: the order of the enum.
+        let part =
+            samples.genes(row).iter().map(|&gene| part_of_gene[gene as usize]).max().unwrap_or(Part::Train);
+        parts[part as usize].push(row as u32);
+    }
+    parts
+}
+
+/// Keeps `wanted` rows, from each part in proportion.
+pub(super) fn shrink(keys: &Keys<'_>, parts: &mut Parts, wanted: usize) -> Result<(), SplitError> {
+    let have = keys.samples.len();
+    if wanted > have {
+        return Err(SplitError::SubsetTooLarge { wanted, have });
+    }
+    let mut rank = vec![0_u32; have];
+    for (place, row) in keys.records_in_order("subset").into_iter().enumerate() {
+        rank[row as usize] = place as u32;
+    }
+    // Rounded down for val and test (at least one each where there is one); train takes the remainder.
+    let mut quota = parts.each_ref().map(|rows| {
+        let share = (rows.len() as u128 * wanted as u128 / have.max(1) as u128) as usize;
+        share.max(usize::from(!rows.is_empty() && wanted >= 3))
+    });
+    quota[0] = wanted.saturating_sub(quota[1] + quota[2]).min(parts[0].len());
+    for (rows, quota) in parts.iter_mut().zip(quota) {
+        rows.sort_unstable_by_key(|&row| rank[row as usize]);
+        rows.truncate(quota);
+        rows.sort_unstable();
+    }
+    Ok(())
+}

@@ -1,0 +1,198 @@
+//! The dataset directory: what is written comes back; what is damaged is refused by name; nothing is half there.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod support;
+
+use knockout_screen::{Dataset, DatasetErrorKind, Manifest, verify};
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn written() -> (tempfile::TempDir, PathBuf, Dataset) {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("set");
+    let mut dataset = support::dataset();
+    dataset.write(&dir).unwrap();
+    (folder, dir, dataset)
+}
+
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}
+
+fn message(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+#[test]
+fn what_is_written_comes_back() {
+    let (_folder, dir, dataset) = written();
+    let opened = Dataset::open(&dir).unwrap();
+    assert_eq!(opened.manifest, dataset.manifest);
+    assert_eq!(opened.samples, dataset.samples);
+    assert_eq!(opened.cell.genes().genes(), dataset.cell.genes().genes());
+    assert_eq!(opened.cell.networks(), dataset.cell.networks());
+    assert_eq!(opened.cell.metabolism(), dataset.cell.metabolism());
+    assert_eq!(opened.cell.hash(), dataset.cell.hash());
+    assert!(verify(&dir).unwrap().is_empty());
+}
+
+#[test]
+fn equal_datasets_are_equal_bytes() {
+    let (_a, first, _) = written();
+    let (_b, second, _) = written();
+    for (one, two) in files(&first).iter().zip(files(&second)) {
+        assert_eq!(fs::read(one).unwrap(), fs::read(&two).unwrap(), "{}", one.display());
+    }
+}
+
+#[test]
+fn a_flipped_byte_anywhere_is_noticed() {
+    let (_folder, dir, _) = written();
+    for path in files(&dir) {
+        let whole = fs::read(&path).unwrap();
+        // Every byte of the small files; a spread of the larger ones.
+        for place in (0..whole.len()).step_by(whole.len() / 60 + 1) {
+            let mut damaged = whole.clone();
+            damaged[place] ^= 1;
+            fs::write(&path, &damaged).unwrap();
+            let error = Dataset::open(&dir).expect_err("damage must be noticed");
+            assert!(error.is_damage(), "{}", message(&error));
+        }
+        fs::write(&path, &whole).unwrap();
+    }
+    Dataset::open(&dir).unwrap();
+}
+
+#[test]
+fn a_truncated_file_is_noticed_and_named() {
+    let (_folder, dir, _) = written();
+    let path = dir.join("networks/physical.parquet");
+    let whole = fs::read(&path).unwrap();
+    for length in [0, 4, whole.len() / 2, whole.len() - 1] {
+        fs::write(&path, &whole[..length]).unwrap();
+        let error = Dataset::open(&dir).unwrap_err();
+        assert_eq!(error.path, path);
+        assert!(matches!(error.kind, DatasetErrorKind::Checksum { .. }), "{}", message(&error));
+    }
+}
+
+#[test]
+fn a_missing_file_is_named_with_the_next_step() {
+    let (_folder, dir, _) = written();
+    fs::remove_file(dir.join("samples.parquet")).unwrap();
+    let error = Dataset::open(&dir).unwrap_err();
+    let text = message(&error);
+    assert!(
+        text.ends_with("listed in dataset.toml but missing; restore it or rebuild the dataset"),
+        "{text}"
+    );
+    assert_eq!(error.path, dir.join("samples.parquet"));
+}
+
+#[test]
+fn a_newer_format_is_refused_by_version() {
+    let (_folder, dir, _) = written();
+    let text = fs::read_to_string(dir.join("dataset.toml")).unwrap();
+    fs::write(dir.join("dataset.toml"), text.replace("format = 1", "format = 2")).unwrap();
+    let error = Dataset::open(&dir).unwrap_err();
+    assert!(
+        message(&error).contains("format version 2 is newer than this program reads (1)"),
+        "{}",
+        message(&error)
+    );
+}
+
+#[test]
+fn an_edited_description_is_refused() {
+    let (_folder, dir, _) = written();
+    let text = fs::read_to_string(dir.join("dataset.toml")).unwrap();
+    fs::write(dir.join("dataset.toml"), text.replace("by hand", "by foot")).unwrap();
+    assert!(matches!(Dataset::open(&dir).unwrap_err().kind, DatasetErrorKind::ManifestChecksum));
+}
+
+#[test]
+fn a_folder_that_is_no_dataset_is_the_request_s_fault() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(Dataset::open(folder.path()).unwrap_err().is_request());
+    assert!(Dataset::open(&folder.path().join("nowhere")).unwrap_err().is_request());
+}
+
+#[test]
+fn an_existing_target_is_left_alone() {
+    let (_folder, dir, mut dataset) = written();
+    let before: Vec<Vec<u8>> = files(&dir).iter().map(|path| fs::read(path).unwrap()).collect();
+    let error = dataset.write(&dir).unwrap_err();
+    assert!(error.is_request(), "{}", message(&error));
+    assert!(message(&error).contains("exists already"), "{}", message(&error));
+    let after: Vec<Vec<u8>> = files(&dir).iter().map(|path| fs::read(path).unwrap()).collect();
+    assert_eq!(before, after);
+}
+
+#[test]
+fn a_network_name_cannot_leave_the_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let genes = support::genes(3);
+    let (network, _) =
+        knockout_cell::Network::from_edges("../evil", 3, Vec::new(), knockout_cell::SelfLoops::Refuse)
+            .unwrap();
+    let mut dataset = support::dataset();
+    dataset.cell = knockout_cell::Cell::new(genes, vec![network], None).unwrap();
+    let error = dataset.write(&folder.path().join("set")).unwrap_err();
+    assert!(matches!(error.kind, DatasetErrorKind::BadName { .. }));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn verify_lists_every_fault() {
+    let (_folder, dir, _) = written();
+    fs::write(dir.join("networks/physical.parquet"), b"nonsense").unwrap();
+    fs::remove_file(dir.join("networks/empty.parquet")).unwrap();
+    fs::write(dir.join("networks/extra.parquet"), b"").unwrap();
+    let findings = verify(&dir).unwrap();
+    let texts: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    assert_eq!(findings.iter().filter(|finding| finding.is_fault()).count(), 2, "{texts:?}");
+    assert!(
+        texts.iter().any(|text| text == "networks/extra.parquet is not listed in dataset.toml"),
+        "{texts:?}"
+    );
+}
+
+#[test]
+fn verify_finds_repeated_samples() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("set");
+    let mut dataset = support::dataset();
+    let mut builder = knockout_screen::SamplesBuilder::new(30);
+    for sample in dataset.samples.iter().chain([dataset.samples.get(3)]) {
+        builder.push(sample).unwrap();
+    }
+    dataset.samples = builder.finish();
+    dataset.write(&dir).unwrap();
+    let findings = verify(&dir).unwrap();
+    assert_eq!(findings.len(), 1);
+    assert_eq!(
+        findings[0].to_string(),
+        format!("samples.parquet: rows 3 and {} have the same genes and kind", dataset.samples.len() - 1)
+    );
+}
+
+#[test]
+fn the_description_alone_can_be_read() {
+    let (_folder, dir, dataset) = written();
+    let manifest = Manifest::open(&dir).unwrap();
+    assert_eq!(manifest.counts.samples, dataset.samples.len());
+    assert_eq!(manifest.data_hash(), dataset.manifest.data_hash());
+}
