@@ -47,17 +47,31 @@ pub enum SynthError {
     Sample(#[from] SampleError),
 }
 
-/// Makes the dataset. `preset` is recorded, with the `command` that makes it again.
-pub fn synthesise(config: &Config, seed: u64, preset: &str, command: &str) -> Result<Dataset, SynthError> {
+impl Config {
+    /// Rows that [`synthesise`] reports progress over.
+    pub fn row_count(&self) -> usize {
+        self.networks.values().map(|network| network.edges).sum::<usize>() + self.screen.samples
+    }
+}
+
+/// Makes the dataset. `preset` is recorded, with the `command` that makes it again; `on_rows` hears of rows made.
+pub fn synthesise(
+    config: &Config,
+    seed: u64,
+    preset: &str,
+    command: &str,
+    on_rows: &(dyn Fn(usize) + Sync),
+) -> Result<Dataset, SynthError> {
     check(config)?;
     let genes = GeneTable::new(names::genes(config.genes, seed))?;
     let society = networks::Society::new(config, seed);
     let design = screen::design(&config.screen, config.genes, seed)?;
-    let networks = networks::networks(config, &society, seed)?;
+    let networks = networks::networks(config, &society, seed, on_rows)?;
     let gene_names: Vec<String> = genes.genes().iter().map(|gene| gene.systematic.clone()).collect();
     let metabolism = metabolism::metabolism(&config.metabolism, &gene_names, seed)?;
     let scores = mechanism::scores(&config.screen, &design, &society, &networks, seed);
     let samples = samples(&design, &scores, config.genes, seed)?;
+    on_rows(samples.len());
     Ok(Dataset {
         manifest: Manifest {
             format: FORMAT_VERSION,
@@ -216,7 +230,7 @@ mod tests {
     use knockout_cell::Reach;
 
     fn make(preset: &str, seed: u64) -> Dataset {
-        synthesise(&Config::preset(preset).unwrap(), seed, preset, "test").unwrap()
+        synthesise(&Config::preset(preset).unwrap(), seed, preset, "test", &|_| {}).unwrap()
     }
 
     fn mean_reach(dataset: &Dataset, count: usize) -> [f64; 3] {
@@ -310,7 +324,7 @@ mod tests {
         let refused = |change: fn(&mut Config)| {
             let mut config = Config::preset("tiny").unwrap();
             change(&mut config);
-            synthesise(&config, 0, "tiny", "test").unwrap_err().to_string()
+            synthesise(&config, 0, "tiny", "test", &|_| {}).unwrap_err().to_string()
         };
         assert!(refused(|c| c.genes = 3).starts_with("genes is 3; "));
         assert!(refused(|c| c.communities = 0).starts_with("communities is 0; "));

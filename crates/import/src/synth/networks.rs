@@ -35,13 +35,18 @@ impl Society {
 }
 
 /// All networks, in the order of their names.
-pub(super) fn networks(config: &Config, society: &Society, seed: u64) -> Result<Vec<Network>, CellError> {
+pub(super) fn networks(
+    config: &Config,
+    society: &Society,
+    seed: u64,
+    on_rows: &(dyn Fn(usize) + Sync),
+) -> Result<Vec<Network>, CellError> {
     let rows: Vec<(&String, &NetworkConfig)> = config.networks.iter().collect();
     // Each has a random stream of its own, so the thread count does not matter.
     rows.par_iter()
         .map(|(name, recipe)| {
             let mut rng = Rng::new(seed, &format!("network {name}"));
-            let edges = Builder::new(config.genes, recipe, society, &mut rng).edges(&mut rng);
+            let edges = Builder::new(config.genes, recipe, society, &mut rng).edges(&mut rng, on_rows);
             Ok(Network::from_edges(name.as_str(), config.genes, edges, SelfLoops::Refuse)?.0)
         })
         .collect()
@@ -105,7 +110,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn edges(mut self, rng: &mut Rng) -> Vec<Edge> {
+    fn edges(mut self, rng: &mut Rng, on_rows: &(dyn Fn(usize) + Sync)) -> Vec<Edge> {
+        const REPORT_EVERY: usize = 1 << 14;
         let mut is_covered = vec![false; self.nodes.len()];
         // Every node first gets an edge, then the rest is drawn freely; nodes already touched are passed over.
         for node in 0..self.nodes.len() {
@@ -119,8 +125,11 @@ impl<'a> Builder<'a> {
         }
         while self.edges.len() < self.recipe.edges {
             let (node, other) = self.pair(rng);
-            self.add(node, other, rng);
+            if self.add(node, other, rng) && self.edges.len().is_multiple_of(REPORT_EVERY) {
+                on_rows(REPORT_EVERY);
+            }
         }
+        on_rows(self.edges.len() % REPORT_EVERY);
         self.edges
     }
 
