@@ -37,14 +37,7 @@ impl std::error::Error for RequestError {}
 /// Input that is damaged, when the details have already been printed as a result.
 #[cfg(feature = "lab")]
 #[derive(Debug)]
-pub(crate) struct DamagedError(String);
-
-#[cfg(feature = "lab")]
-impl DamagedError {
-    pub(crate) fn new(message: String) -> anyhow::Error {
-        anyhow::Error::new(Self(message))
-    }
-}
+pub(crate) struct DamagedError(pub(crate) String);
 
 #[cfg(feature = "lab")]
 impl std::fmt::Display for DamagedError {
