@@ -1,0 +1,145 @@
+//! A table of byte strings that gives each distinct one a small number. Knows nothing of what the bytes mean.
+
+/// Numbers distinct byte strings 0, 1, 2 … in the order they first come.
+#[derive(Debug)]
+pub(crate) struct ByteTable {
+    /// All strings, one after the other.
+    arena: Vec<u8>,
+    /// End of each string in `arena`; the start is the end of the one before.
+    ends: Vec<usize>,
+    hashes: Vec<u32>,
+    /// Open addressing: number + 1, or 0 for a free slot. Its length is a power of two.
+    slots: Vec<u32>,
+}
+
+impl ByteTable {
+    pub(crate) fn new() -> Self {
+        Self { arena: Vec::new(), ends: Vec::new(), hashes: Vec::new(), slots: vec![0; 1024] }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Bytes held by the strings themselves.
+    pub(crate) fn arena_bytes(&self) -> usize {
+        self.arena.len()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, number: u32) -> &[u8] {
+        let at = number as usize;
+        let start = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.arena[start..self.ends[at]]
+    }
+
+    pub(crate) fn find(&self, bytes: &[u8]) -> Option<u32> {
+        self.probe(bytes, hash(bytes)).ok()
+    }
+
+    /// The number of `bytes`, and whether this call gave it out.
+    #[inline]
+    pub(crate) fn insert(&mut self, bytes: &[u8]) -> (u32, Novelty) {
+        let hash = hash(bytes);
+        match self.probe(bytes, hash) {
+            Ok(number) => (number, Novelty::Known),
+            Err(slot) => (self.add(bytes, hash, slot), Novelty::New),
+        }
+    }
+
+    /// The number of `bytes`, or the free slot where it belongs.
+    #[inline]
+    fn probe(&self, bytes: &[u8], hash: u32) -> Result<u32, usize> {
+        let mask = self.slots.len() - 1;
+        let mut slot = hash as usize & mask;
+        loop {
+            let entry = self.slots[slot];
+            if entry == 0 {
+                return Err(slot);
+            }
+            if self.hashes[entry as usize - 1] == hash && self.get(entry - 1) == bytes {
+                return Ok(entry - 1);
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    #[cold]
+    fn add(&mut self, bytes: &[u8], hash: u32, slot: usize) -> u32 {
+        let number = self.ends.len() as u32;
+        self.arena.extend_from_slice(bytes);
+        self.ends.push(self.arena.len());
+        self.hashes.push(hash);
+        self.slots[slot] = number + 1;
+        if self.ends.len() * 2 > self.slots.len() {
+            self.grow();
+        }
+        number
+    }
+
+    fn grow(&mut self) {
+        let mask = self.slots.len() * 2 - 1;
+        let mut slots = vec![0; mask + 1];
+        for (number, hash) in self.hashes.iter().enumerate() {
+            let mut slot = *hash as usize & mask;
+            while slots[slot] != 0 {
+                slot = (slot + 1) & mask;
+            }
+            slots[slot] = number as u32 + 1;
+        }
+        self.slots = slots;
+    }
+}
+
+/// Whether a string was in the table before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Novelty {
+    Known,
+    New,
+}
+
+/// Multiply and fold, eight bytes at a time: trace names are 10 to 200 bytes, and every event hashes one.
+#[inline]
+fn hash(bytes: &[u8]) -> u32 {
+    const K: u64 = 0x9e37_79b9_7f4a_7c15;
+    let fold = |state: u64, word: u64| {
+        let wide = u128::from(state ^ word) * u128::from(K);
+        (wide as u64) ^ (wide >> 64) as u64
+    };
+    let mut state = bytes.len() as u64 ^ 0x517c_c1b7_2722_0a95;
+    let mut rest = bytes;
+    while let Some((word, after)) = rest.split_first_chunk::<8>() {
+        state = fold(state, u64::from_le_bytes(*word));
+        rest = after;
+    }
+    if !rest.is_empty() {
+        // The last eight bytes again where there are that many: cheaper than a loop over the remainder.
+        let word = match bytes.last_chunk::<8>() {
+            Some(last) => u64::from_le_bytes(*last),
+            None => rest.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+        };
+        state = fold(state, word);
+    }
+    let mixed = fold(state, K);
+    (mixed ^ mixed >> 32) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_strings_share_a_number_and_survive_growth() {
+        let mut table = ByteTable::new();
+        let words: Vec<String> = (0..5000).map(|i| format!("aten::op_{i}_{}", "x".repeat(i % 40))).collect();
+        for (i, word) in words.iter().enumerate() {
+            assert_eq!(table.insert(word.as_bytes()), (i as u32, Novelty::New));
+        }
+        for (i, word) in words.iter().enumerate() {
+            assert_eq!(table.insert(word.as_bytes()), (i as u32, Novelty::Known));
+            assert_eq!(table.get(i as u32), word.as_bytes());
+        }
+        assert_eq!(table.find(b"absent"), None);
+        assert_eq!(table.len(), 5000);
+    }
+}
