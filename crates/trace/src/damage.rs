@@ -108,7 +108,9 @@ impl BlemishKind {
 impl fmt::Display for BlemishKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::InvalidEscape => "invalid escapes in strings (a backslash that JSON does not know), kept as written",
+            Self::InvalidEscape => {
+                "invalid escapes in strings (a backslash that JSON does not know), kept as written"
+            }
             Self::ControlCharacter => "raw control characters in strings, kept as written",
             Self::NotFinite => "numbers that are not finite (NaN or Infinity), left out of every sum",
             Self::InvalidUtf8 => "texts that are not UTF-8, with replacement characters put in",

@@ -21,11 +21,6 @@ impl ByteTable {
         self.ends.len()
     }
 
-    /// Bytes held by the strings themselves.
-    pub(crate) fn arena_bytes(&self) -> usize {
-        self.arena.len()
-    }
-
     #[inline]
     pub(crate) fn get(&self, number: u32) -> &[u8] {
         let at = number as usize;

@@ -26,13 +26,25 @@
 //!
 //! Knows nothing of models, figures or files.
 
+mod batch;
 mod damage;
+mod deliver;
 mod document;
 mod event;
+mod feed;
+mod fields;
+mod find;
 mod intern;
+mod keys;
 mod lane;
+mod lex;
+mod parallel;
 mod read;
+mod scan;
+mod source;
 mod symbol;
+mod text;
+mod time;
 
 pub use damage::{Blemish, BlemishKind, Damage, DamageKind, ReadError};
 pub use document::Document;

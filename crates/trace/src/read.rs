@@ -4,7 +4,9 @@
 use crate::damage::{Blemish, Damage, ReadError};
 use crate::document::Document;
 use crate::event::{ArgSet, Event};
+use crate::feed::{Feeder, SourceEnd};
 use crate::lane::Lanes;
+use crate::source::Source;
 use crate::symbol::Symbols;
 use std::io::Read;
 use std::num::NonZeroUsize;
@@ -78,6 +80,60 @@ impl Outcome {
 ///
 /// Damage is not an error: what comes before it was handed out, and [`Outcome::damage`] says where it is. An error
 /// means that there are no figures at all.
-pub fn read(_source: impl Read + Send, _options: ReadOptions, _sink: &mut dyn Sink) -> Result<Outcome, ReadError> {
-    Err(ReadError::Empty)
+///
+/// With several threads each takes a block, guesses where its first event begins and scans from there; in file order
+/// the guess is checked against the text before it, and a block guessed wrongly is scanned again. So the events, their
+/// order and every number given out are those of one thread.
+pub fn read(
+    source: impl Read + Send,
+    options: ReadOptions,
+    sink: &mut dyn Sink,
+) -> Result<Outcome, ReadError> {
+    let wants = sink.wants();
+    let block_bytes = options.block_bytes.clamp(1, MAX_BLOCK_BYTES);
+    let mut feeder = Feeder::new(sink, wants);
+    let source = Source::open(source)?;
+    let gzip = source.is_gzip();
+    let end = if options.threads.get() == 1 {
+        feed_alone(source, block_bytes, &mut feeder)?
+    } else {
+        crate::parallel::feed_together(source, block_bytes, options.threads, wants, &mut feeder)?
+    };
+    let ending = feeder.finish(end)?;
+    let blemishes = feeder.delivery.take_blemishes();
+    let delivery = feeder.delivery;
+    Ok(Outcome {
+        events: delivery.events,
+        text_bytes: ending.text_bytes,
+        damage: ending.damage,
+        blemishes,
+        unclosed_list: ending.unclosed_list,
+        not_events: delivery.not_events,
+        times_out_of_range: delivery.times_out_of_range,
+        times_finer_than_nanos: delivery.times_finer_than_nanos,
+        fractional_starts: delivery.fractional_starts,
+        gzip,
+        document: feeder.document,
+        symbols: delivery.symbols,
+        lanes: delivery.lanes,
+    })
+}
+
+/// Places in a block are 32-bit numbers; larger blocks gain nothing.
+const MAX_BLOCK_BYTES: usize = 64 << 20;
+
+fn feed_alone<R: Read>(
+    mut source: Source<R>,
+    block_bytes: usize,
+    feeder: &mut Feeder<'_>,
+) -> Result<SourceEnd, ReadError> {
+    let mut block = vec![0; block_bytes];
+    while !feeder.is_stopped() {
+        let len = source.fill(&mut block)?;
+        feeder.feed(&block[..len]);
+        if len < block.len() {
+            break;
+        }
+    }
+    Ok(source.end())
 }
