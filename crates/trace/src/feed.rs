@@ -6,7 +6,7 @@ use crate::deliver::{Delivery, Dictionary};
 use crate::document::Document;
 use crate::event::ArgSet;
 use crate::find::space_end;
-use crate::lex::{Cursor, Stop};
+use crate::lex::{Cursor, Stop, Stopped};
 use crate::read::Sink;
 use crate::scan::{Place, Run, RunEnd, Scanner};
 use crate::text::decode;
@@ -177,14 +177,13 @@ impl<'s> Feeder<'s> {
             return Ok(Flow::Wait(at));
         }
         let mut blemishes = Vec::new();
-        let mut cursor = Cursor { bytes: piece, at, blemishes: &mut blemishes };
+        let mut cursor = Cursor::new(piece, at, &mut blemishes);
         if self.next == Next::Start {
             self.pass_byte_order_mark(&mut cursor).map_err(|stop| (at, stop))?;
         }
-        let byte = match cursor.peek() {
-            Ok(byte) => byte,
-            // White space need not be kept.
-            Err(stop) => return Err((if self.next == Next::Start { at } else { cursor.at }, stop)),
+        let Ok(byte) = cursor.peek() else {
+            // White space need not be kept, except before a document that has not begun.
+            return Err((if self.next == Next::Start { at } else { cursor.at }, cursor.stop()));
         };
         let here = cursor.at;
         match (self.next, byte) {
@@ -195,18 +194,18 @@ impl<'s> Feeder<'s> {
             }
             (Next::Start, _) => {
                 self.shape = Shape::Other;
-                return Err((here, cursor.unexpected()));
+                return Err((here, Stop::Fault(DamageKind::InvalidJson, here)));
             }
             (Next::FirstField | Next::AfterField, b'}') => self.next = Next::End,
             (Next::AfterField, b',') => self.next = Next::Field,
             (Next::FirstField | Next::Field, b'"') => {
-                let field = Self::field(&mut cursor).map_err(|stop| (here, stop))?;
+                let field = Self::field(&mut cursor).map_err(|Stopped| (here, cursor.stop()))?;
                 let passed = cursor.at;
                 self.take_field(piece, &field, &blemishes);
                 return Ok(Flow::Go(passed));
             }
             (Next::End, _) => return Err((here, Stop::Fault(DamageKind::TrailingData, here))),
-            _ => return Err((here, cursor.unexpected())),
+            _ => return Err((here, Stop::Fault(DamageKind::InvalidJson, here))),
         }
         Ok(Flow::Go(here + 1))
     }
@@ -222,9 +221,9 @@ impl<'s> Feeder<'s> {
     }
 
     /// Passes a key and its value, or the opening bracket of the list of events.
-    fn field(cursor: &mut Cursor<'_>) -> Result<Field, Stop> {
+    fn field(cursor: &mut Cursor<'_>) -> Result<Field, Stopped> {
         let key = cursor.key()?;
-        let key = decode(&cursor.bytes[key.range]).0.into_owned();
+        let key = decode(key).0.into_owned();
         let first = cursor.peek()?;
         let start = cursor.at;
         if key == "traceEvents" && first == b'[' {

@@ -3,7 +3,7 @@
 use crate::batch::{Local, LocalId, LocalText, LocalValue, NO_TEXT};
 use crate::event::{ArgKey, Phase};
 use crate::keys::ArgKeys;
-use crate::lex::{Cursor, Stop, Text};
+use crate::lex::{Cursor, Stopped};
 use crate::text::decode;
 use crate::time::{Time, time_from_number};
 
@@ -34,7 +34,7 @@ pub(crate) struct FieldReader<'a> {
 impl FieldReader<'_> {
     /// Reads the event whose opening brace the cursor is on.
     #[inline]
-    pub(crate) fn event(&mut self) -> Result<Fields, Stop> {
+    pub(crate) fn event(&mut self) -> Result<Fields, Stopped> {
         let mut fields = Fields {
             phase: Phase::MISSING,
             name: NO_TEXT,
@@ -53,11 +53,11 @@ impl FieldReader<'_> {
             return Ok(fields);
         }
         loop {
-            let key = self.cursor.key()?;
-            let first = self.cursor.peek()?;
+            let mut name = self.cursor.key()?;
             let decoded;
-            let mut name = &self.cursor.bytes[key.range];
-            if key.escaped {
+            let was_escaped = self.cursor.was_escaped();
+            let first = self.cursor.peek()?;
+            if was_escaped {
                 decoded = decode(name).0;
                 name = decoded.as_bytes();
             }
@@ -88,13 +88,14 @@ impl FieldReader<'_> {
     }
 
     #[inline]
-    fn phase(&mut self, first: u8) -> Result<Phase, Stop> {
+    fn phase(&mut self, first: u8) -> Result<Phase, Stopped> {
         if first != b'"' {
             self.cursor.skip(EVENT_DEPTH)?;
             return Ok(Phase::MISSING);
         }
-        let Text { range, escaped } = self.cursor.string()?;
-        match &self.cursor.bytes[range] {
+        let raw = self.cursor.string()?;
+        let escaped = self.cursor.was_escaped();
+        match raw {
             [] => Ok(Phase::MISSING),
             [byte @ b'!'..=b'~'] if !escaped => Ok(Phase(*byte)),
             raw if escaped => match decode(raw).0.as_bytes() {
@@ -107,7 +108,7 @@ impl FieldReader<'_> {
 
     /// A name or category: its string, or the source text of another value; nothing for `null`.
     #[inline]
-    fn text(&mut self, first: u8) -> Result<LocalText, Stop> {
+    fn text(&mut self, first: u8) -> Result<LocalText, Stopped> {
         if first == b'"' {
             let text = self.cursor.string()?;
             return Ok(self.intern(text));
@@ -116,13 +117,13 @@ impl FieldReader<'_> {
     }
 
     #[inline]
-    fn intern(&mut self, text: Text) -> LocalText {
-        self.local.texts.insert(&self.cursor.bytes[text.range]).0
+    fn intern(&mut self, text: &[u8]) -> LocalText {
+        self.local.texts.insert(text).0
     }
 
     /// Any other value, by its source text; nothing for `null`.
     #[cold]
-    fn source_text(&mut self, first: u8) -> Result<LocalText, Stop> {
+    fn source_text(&mut self, first: u8) -> Result<LocalText, Stopped> {
         let start = self.cursor.at;
         self.cursor.skip(EVENT_DEPTH)?;
         if first == b'n' {
@@ -132,15 +133,14 @@ impl FieldReader<'_> {
     }
 
     #[inline]
-    fn id(&mut self, first: u8) -> Result<LocalId, Stop> {
+    fn id(&mut self, first: u8) -> Result<LocalId, Stopped> {
         match first {
             b'"' => {
                 let text = self.cursor.string()?;
                 Ok(LocalId::Text(self.intern(text)))
             }
             b'-' | b'0'..=b'9' => {
-                let Some(range) = self.cursor.number()? else { return Ok(LocalId::Missing) };
-                let text = &self.cursor.bytes[range];
+                let Some(text) = self.cursor.number()? else { return Ok(LocalId::Missing) };
                 match whole_number(text) {
                     Some(number) => Ok(LocalId::Number(number)),
                     None => Ok(LocalId::Other(self.local.texts.insert(text).0)),
@@ -155,7 +155,7 @@ impl FieldReader<'_> {
 
     /// A time, and whether it is written with a point or an exponent.
     #[inline]
-    fn time(&mut self, first: u8) -> Result<(Time, bool), Stop> {
+    fn time(&mut self, first: u8) -> Result<(Time, bool), Stopped> {
         if let Some(plain) = self.plain_time() {
             return Ok(plain);
         }
@@ -163,8 +163,7 @@ impl FieldReader<'_> {
             self.cursor.skip(EVENT_DEPTH)?;
             return Ok((Time::Missing, false));
         }
-        let Some(range) = self.cursor.number()? else { return Ok((Time::Missing, false)) };
-        let text = &self.cursor.bytes[range];
+        let Some(text) = self.cursor.number()? else { return Ok((Time::Missing, false)) };
         let fractional = text.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
         Ok((time_from_number(text), fractional))
     }
@@ -199,7 +198,7 @@ impl FieldReader<'_> {
     }
 
     /// The wanted fields of `args`.
-    fn args(&mut self, first: u8, first_arg: usize) -> Result<(), Stop> {
+    fn args(&mut self, first: u8, first_arg: usize) -> Result<(), Stopped> {
         if first != b'{' {
             return self.cursor.skip(EVENT_DEPTH);
         }
@@ -209,11 +208,11 @@ impl FieldReader<'_> {
             return Ok(());
         }
         loop {
-            let key = self.cursor.key()?;
+            let raw = self.cursor.key()?;
+            let was_escaped = self.cursor.was_escaped();
             let first = self.cursor.peek()?;
-            let raw = &self.cursor.bytes[key.range];
             let wanted =
-                if key.escaped { self.keys.find(decode(raw).0.as_bytes()) } else { self.keys.find(raw) };
+                if was_escaped { self.keys.find(decode(raw).0.as_bytes()) } else { self.keys.find(raw) };
             match wanted {
                 None => self.cursor.skip(EVENT_DEPTH + 1)?,
                 Some(key) => match self.value(first)? {
@@ -240,15 +239,15 @@ impl FieldReader<'_> {
 
     /// A number or a string; `None` for any other value.
     #[inline]
-    fn value(&mut self, first: u8) -> Result<Option<LocalValue>, Stop> {
+    fn value(&mut self, first: u8) -> Result<Option<LocalValue>, Stopped> {
         match first {
             b'"' => {
                 let text = self.cursor.string()?;
                 Ok(Some(LocalValue::Text(self.intern(text))))
             }
             b'-' | b'0'..=b'9' => {
-                let Some(range) = self.cursor.number()? else { return Ok(None) };
-                Ok(number_cut(&self.cursor.bytes[range]).map(LocalValue::Number))
+                let Some(text) = self.cursor.number()? else { return Ok(None) };
+                Ok(number_cut(text).map(LocalValue::Number))
             }
             _ => self.cursor.skip(EVENT_DEPTH + 1).map(|()| None),
         }

@@ -62,10 +62,50 @@ fn stops_of(chunk: [u8; 16]) -> u32 {
 #[inline]
 pub(crate) fn space_end(bytes: &[u8], at: usize) -> usize {
     let mut at = at;
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
+        let others = !spaces_of(*chunk) & 0xffff;
+        if others != 0 {
+            return at + others.trailing_zeros() as usize;
+        }
+        at += 16;
+    }
     while let Some(b' ' | b'\n' | b'\r' | b'\t') = bytes.get(at) {
         at += 1;
     }
     at
+}
+
+/// One bit per byte of `chunk` that is white space.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[expect(unsafe_code, reason = "measured: traces are written with indentation")]
+fn spaces_of(chunk: [u8; 16]) -> u32 {
+    // SAFETY: SSE2 is part of every x86-64 processor, which is all the callee needs.
+    unsafe { sse2_spaces_of(chunk) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "sse2")]
+fn sse2_spaces_of(chunk: [u8; 16]) -> u32 {
+    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x, _mm_set1_epi8};
+    let word = u128::from_le_bytes(chunk);
+    let chunk = _mm_set_epi64x((word >> 64) as i64, word as i64);
+    let is = |byte: u8| _mm_cmpeq_epi8(chunk, _mm_set1_epi8(byte as i8));
+    let within_line = _mm_or_si128(is(b' '), is(b'\t'));
+    let line_ends = _mm_or_si128(is(b'\n'), is(b'\r'));
+    _mm_movemask_epi8(_mm_or_si128(within_line, line_ends)) as u32
+}
+
+/// One bit per byte of `chunk` that is white space.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn spaces_of(chunk: [u8; 16]) -> u32 {
+    let mut spaces = 0;
+    for (at, byte) in chunk.iter().enumerate() {
+        spaces |= u32::from(matches!(byte, b' ' | b'\n' | b'\r' | b'\t')) << at;
+    }
+    spaces
 }
 
 #[cfg(test)]
@@ -87,5 +127,17 @@ mod tests {
         let fine: Vec<u8> = (0x20..=0xff).filter(|byte| !matches!(byte, b'"' | b'\\')).collect();
         assert_eq!(string_stop(&fine, 0), fine.len());
         assert_eq!(string_stop(b"", 5), 0);
+    }
+
+    #[test]
+    fn white_space_ends_at_any_other_byte() {
+        for other in (0..=255_u8).filter(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t')) {
+            for at in 0..40 {
+                let mut bytes: Vec<u8> = b" \n\r\t".iter().copied().cycle().take(50).collect();
+                bytes[at] = other;
+                assert_eq!(space_end(&bytes, 0), at);
+                assert_eq!(space_end(&bytes, at + 1), 50);
+            }
+        }
     }
 }

@@ -27,6 +27,7 @@
 //! Knows nothing of models, figures or files.
 
 mod batch;
+mod block;
 mod damage;
 mod deliver;
 mod document;

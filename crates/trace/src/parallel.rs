@@ -2,6 +2,7 @@
 //! order the guess is checked and the work taken over, or done again. Knows nothing of JSON beyond where an event may
 //! begin.
 
+use crate::block::Block;
 use crate::damage::ReadError;
 use crate::deliver::Dictionary;
 use crate::event::{ArgSet, Phase};
@@ -64,7 +65,7 @@ pub(crate) fn feed_together<R: Read + Send>(
 
 fn work<R: Read>(shared: &Shared<'_, '_, R>, block_bytes: usize, wants: ArgSet) {
     let _alarm = Alarm { shared };
-    let mut block = vec![0; block_bytes];
+    let mut block = Block::new(block_bytes);
     let mut scanner = Scanner::new(wants);
     let mut dictionary = Dictionary::default();
     loop {
@@ -75,11 +76,11 @@ fn work<R: Read>(shared: &Shared<'_, '_, R>, block_bytes: usize, wants: ArgSet) 
             }
             let number = tap.next_block;
             tap.next_block += 1;
-            let filled = tap.source.fill(&mut block);
-            tap.is_dry = filled.as_ref().map_or(true, |len| *len < block.len());
+            let filled = tap.source.fill(block.bytes_mut());
+            tap.is_dry = filled.as_ref().map_or(true, |len| *len < block_bytes);
             (number, filled)
         };
-        let text = filled.as_ref().map_or(&[][..], |len| &block[..*len]);
+        let text = filled.as_ref().map_or(&[][..], |len| &block.bytes()[..*len]);
         let guess = guess(&mut scanner, text);
         let Some(mut order) = wait_for_turn(shared, number) else { return };
         if let Err(error) = filled {

@@ -1,6 +1,7 @@
 //! Drives the scanner over a source of bytes and hands every event, in file order, to a sink. Knows nothing of
 //! paths or analyses.
 
+use crate::block::Block;
 use crate::damage::{Blemish, Damage, ReadError};
 use crate::document::Document;
 use crate::event::{ArgSet, Event};
@@ -33,7 +34,7 @@ pub struct ReadOptions {
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { threads: NonZeroUsize::MIN, block_bytes: 1 << 20 }
+        Self { threads: NonZeroUsize::MIN, block_bytes: 256 << 10 }
     }
 }
 
@@ -127,11 +128,11 @@ fn feed_alone<R: Read>(
     block_bytes: usize,
     feeder: &mut Feeder<'_>,
 ) -> Result<SourceEnd, ReadError> {
-    let mut block = vec![0; block_bytes];
+    let mut block = Block::new(block_bytes);
     while !feeder.is_stopped() {
-        let len = source.fill(&mut block)?;
-        feeder.feed(&block[..len]);
-        if len < block.len() {
+        let len = source.fill(block.bytes_mut())?;
+        feeder.feed(&block.bytes()[..len]);
+        if len < block_bytes {
             break;
         }
     }

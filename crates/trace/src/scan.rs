@@ -5,7 +5,7 @@ use crate::damage::{BlemishKind, DamageKind};
 use crate::event::ArgSet;
 use crate::fields::{EVENT_DEPTH, FieldReader};
 use crate::keys::ArgKeys;
-use crate::lex::{Cursor, Stop};
+use crate::lex::{Cursor, Stop, Stopped};
 
 /// What may come next in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,19 +78,20 @@ impl Scanner {
     /// Passes white space, to which `at` moves, and then one comma, one value or the closing bracket.
     #[inline]
     fn step(&mut self, bytes: &[u8], at: &mut usize, place: Place) -> Result<Step, Stop> {
-        let mut cursor = Cursor { bytes, at: *at, blemishes: &mut self.pending };
+        let mut cursor = Cursor::new(bytes, *at, &mut self.pending);
         let peeked = cursor.peek();
         *at = cursor.at;
-        match (peeked?, place) {
+        let Ok(byte) = peeked else { return Err(cursor.stop()) };
+        match (byte, place) {
             (b',', Place::AfterValue) => Ok(Step::Passed { at: *at + 1, place: Place::AfterComma }),
             (b']', Place::AfterValue | Place::BeforeFirst) => Ok(Step::Closed { at: *at + 1 }),
-            (_, Place::AfterValue) => Err(cursor.unexpected()),
+            (_, Place::AfterValue) => Err(Stop::Fault(DamageKind::InvalidJson, *at)),
             (b'{', _) => {
                 let end = self.event(bytes, *at)?;
                 Ok(Step::Passed { at: end, place: Place::AfterValue })
             }
             _ => {
-                let skipped = cursor.skip(EVENT_DEPTH - 1);
+                let skipped = cursor.skip(EVENT_DEPTH - 1).map_err(|Stopped| cursor.stop());
                 let end = cursor.at;
                 self.settle_blemishes(skipped)?;
                 self.batch.not_events += 1;
@@ -104,7 +105,7 @@ impl Scanner {
     pub(crate) fn event(&mut self, bytes: &[u8], at: usize) -> Result<usize, Stop> {
         let args_before = self.batch.args.len();
         let mut reader = FieldReader {
-            cursor: Cursor { bytes, at, blemishes: &mut self.pending },
+            cursor: Cursor::new(bytes, at, &mut self.pending),
             local: &mut self.local,
             keys: &self.keys,
             reads_args: self.reads_args,
@@ -130,7 +131,8 @@ impl Scanner {
                 });
                 Ok(end)
             }
-            Err(stop) => {
+            Err(Stopped) => {
+                let stop = reader.cursor.stop();
                 self.batch.args.truncate(args_before);
                 self.pending.clear();
                 Err(stop)
