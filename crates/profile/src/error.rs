@@ -23,5 +23,5 @@ pub enum ProfileError {
     Rules(#[from] crate::RulesError),
     /// The trace could not be read.
     #[error(transparent)]
-    Trace(#[from] knockout_trace::TraceError),
+    Trace(#[from] knockout_trace::ReadError),
 }

@@ -1,8 +1,8 @@
 //! Sorting more records than memory should hold.
 //!
-//! Writers collect records, sort them a buffer at a time and store each buffer as compact segments, one per
+//! A writer collects records, sorts them a buffer at a time and stores each buffer as compact segments, one per
 //! group; beyond a memory budget segments go to an unnamed temporary file. Reading merges the segments of one
-//! group. The order of the records is total, so the result does not depend on how many writers there were.
+//! group. The order of the records is total, so the result does not depend on who sorted what when.
 
 mod merge;
 mod segment;
@@ -14,7 +14,7 @@ pub(crate) use merge::Merge;
 pub(crate) use segment::Segment;
 pub(crate) use store::Store;
 pub(crate) use varint::{put, put_signed, take, take_signed};
-pub(crate) use writer::Writer;
+pub(crate) use writer::{Helper, Writer};
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) const MAX_ENCODED: usize = 160;
 pub(crate) trait Record: Copy + Send {
     /// What the first record of a segment is encoded against.
     const ZERO: Self;
-    /// Records of different groups are never compared; a writer's groups are its own until [`Writer::finish`].
+    /// Records of different groups are never compared.
     fn group(&self) -> u32;
     /// A total order within a group: equal only for records that are the same event.
     fn order(&self, other: &Self) -> Ordering;
@@ -34,31 +34,6 @@ pub(crate) trait Record: Copy + Send {
     fn encode(&self, previous: &Self, out: &mut Vec<u8>);
     /// Reads what `encode` wrote; `None` if the bytes are no record.
     fn decode(previous: &Self, group: u32, input: &mut &[u8]) -> Option<Self>;
-    /// Replaces a writer's own numbers of names and streams by those all writers share.
-    fn renumber(&mut self, numbers: &Renumber);
-}
-
-/// From one writer's numbers to the shared ones.
-#[derive(Debug, Default)]
-pub(crate) struct Renumber {
-    /// Kinds of events.
-    pub(crate) kinds: Vec<u32>,
-    /// Device streams.
-    pub(crate) streams: Vec<u32>,
-}
-
-impl Renumber {
-    /// The shared number of a kind; numbers without an entry stay as they are.
-    #[inline]
-    pub(crate) fn kind(&self, own: u32) -> u32 {
-        self.kinds.get(own as usize).copied().unwrap_or(own)
-    }
-
-    /// The shared number of a stream.
-    #[inline]
-    pub(crate) fn stream(&self, own: u32) -> u32 {
-        self.streams.get(own as usize).copied().unwrap_or(own)
-    }
 }
 
 /// All segments of one group, ready to be read in order.

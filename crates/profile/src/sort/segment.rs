@@ -1,7 +1,7 @@
 //! One sorted, encoded piece of one group, and a cursor over it.
 
 use super::store::Place;
-use super::{MAX_ENCODED, Record, Renumber, Store};
+use super::{MAX_ENCODED, Record, Store};
 use crate::ProfileError;
 use std::sync::Arc;
 
@@ -16,7 +16,6 @@ pub(crate) struct Segment<R> {
     pub(crate) last: R,
     pub(crate) records: u64,
     pub(crate) place: Place,
-    pub(crate) numbers: Arc<Renumber>,
 }
 
 /// Reads a segment from front to back.
@@ -24,9 +23,7 @@ pub(crate) struct Segment<R> {
 pub(crate) struct Cursor<R> {
     store: Arc<Store>,
     group: u32,
-    numbers: Arc<Renumber>,
     left: u64,
-    /// Encoded against the writer's own numbers, so kept before renumbering.
     previous: R,
     bytes: Vec<u8>,
     at: usize,
@@ -44,7 +41,6 @@ impl<R: Record> Cursor<R> {
         Self {
             store: Arc::clone(store),
             group: segment.group,
-            numbers: segment.numbers,
             left: segment.records,
             previous: R::ZERO,
             held_bytes: bytes.len(),
@@ -70,9 +66,7 @@ impl<R: Record> Cursor<R> {
         self.at = self.bytes.len() - input.len();
         self.left -= 1;
         self.previous = record;
-        let mut shared = record;
-        shared.renumber(&self.numbers);
-        Ok(Some(shared))
+        Ok(Some(record))
     }
 
     fn refill(&mut self) -> Result<(), ProfileError> {

@@ -1,47 +1,63 @@
-//! Takes records in any order and turns full buffers into sorted segments.
+//! Takes records in any order and turns full buffers into sorted segments, on a thread of its own if allowed.
 
-use super::{Record, Renumber, Segment, Store, store::Place};
+use super::{Record, Segment, Store};
 use crate::ProfileError;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::JoinHandle;
 
-/// Records a buffer holds before it is sorted: small enough for a core's own cache, large enough that a
-/// million events make few segments.
+/// Records a buffer holds before it is sorted: small enough to sort in cache, large enough that a million
+/// events make few segments.
 const BUFFER_RECORDS: usize = 1 << 15;
 
-/// One thread's way into a sort.
+/// The way into a sort.
 #[derive(Debug)]
 pub(crate) struct Writer<R> {
-    store: Arc<Store>,
     buffer: Vec<R>,
     limit: usize,
-    pieces: Vec<Piece<R>>,
+    work: Work<R>,
+}
+
+/// Who sorts.
+#[derive(Debug)]
+enum Work<R> {
+    Here(Sorter<R>),
+    Elsewhere {
+        full: SyncSender<Vec<R>>,
+        empty: Receiver<Vec<R>>,
+        thread: JoinHandle<Result<Sorter<R>, ProfileError>>,
+    },
+}
+
+#[derive(Debug)]
+struct Sorter<R> {
+    store: Arc<Store>,
+    segments: Vec<Segment<R>>,
     encoded: Vec<u8>,
 }
 
-/// A segment whose numbers are still the writer's own.
-#[derive(Debug)]
-struct Piece<R> {
-    group: u32,
-    first: R,
-    last: R,
-    records: u64,
-    place: Place,
+/// Whether a writer may use a thread of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Helper {
+    /// Sort on the caller's thread.
+    None,
+    /// Sort beside the caller.
+    Thread,
 }
 
-impl<R: Record> Writer<R> {
-    pub(crate) fn new(store: &Arc<Store>) -> Self {
-        Self::with_buffer(store, BUFFER_RECORDS)
+impl<R: Record + 'static> Writer<R> {
+    pub(crate) fn new(store: &Arc<Store>, helper: Helper) -> Self {
+        Self::with_buffer(store, BUFFER_RECORDS, helper)
     }
 
     /// A writer with a buffer of `limit` records.
-    pub(crate) fn with_buffer(store: &Arc<Store>, limit: usize) -> Self {
-        Self {
-            store: Arc::clone(store),
-            buffer: Vec::new(),
-            limit: limit.max(1),
-            pieces: Vec::new(),
-            encoded: Vec::new(),
-        }
+    pub(crate) fn with_buffer(store: &Arc<Store>, limit: usize, helper: Helper) -> Self {
+        let sorter = || Sorter { store: Arc::clone(store), segments: Vec::new(), encoded: Vec::new() };
+        let work = match helper {
+            Helper::None => Work::Here(sorter()),
+            Helper::Thread => Work::beside(sorter).unwrap_or_else(|| Work::Here(sorter())),
+        };
+        Self { buffer: Vec::new(), limit: limit.max(1), work }
     }
 
     /// Adds one record.
@@ -51,11 +67,63 @@ impl<R: Record> Writer<R> {
         if self.buffer.len() >= self.limit { self.flush() } else { Ok(()) }
     }
 
-    /// Sorts and stores what the buffer holds.
+    #[cold]
     fn flush(&mut self) -> Result<(), ProfileError> {
+        match &mut self.work {
+            Work::Here(sorter) => sorter.take(&mut self.buffer),
+            Work::Elsewhere { full, empty, .. } => {
+                let next = empty.try_recv().unwrap_or_default();
+                // A helper that stopped has an error to tell; `finish` hears it.
+                full.send(std::mem::replace(&mut self.buffer, next)).unwrap_or_default();
+                Ok(())
+            }
+        }
+    }
+
+    /// Ends the writer and hands over its segments.
+    pub(crate) fn finish(mut self) -> Result<Vec<Segment<R>>, ProfileError> {
+        self.flush()?;
+        match self.work {
+            Work::Here(sorter) => Ok(sorter.segments),
+            Work::Elsewhere { full, thread, .. } => {
+                drop(full);
+                match thread.join() {
+                    Ok(sorter) => Ok(sorter?.segments),
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+        }
+    }
+}
+
+impl<R: Record + 'static> Work<R> {
+    /// `None` when the system gives no thread.
+    fn beside(sorter: impl FnOnce() -> Sorter<R>) -> Option<Self> {
+        let (full, incoming) = sync_channel::<Vec<R>>(2);
+        let (outgoing, empty) = channel();
+        let sorter = sorter();
+        let thread = std::thread::Builder::new()
+            .name("sort".to_owned())
+            .spawn(move || sorter.serve(&incoming, &outgoing))
+            .ok()?;
+        Some(Self::Elsewhere { full, empty, thread })
+    }
+}
+
+impl<R: Record> Sorter<R> {
+    fn serve(mut self, full: &Receiver<Vec<R>>, empty: &Sender<Vec<R>>) -> Result<Self, ProfileError> {
+        while let Ok(mut buffer) = full.recv() {
+            self.take(&mut buffer)?;
+            empty.send(buffer).unwrap_or_default();
+        }
+        Ok(self)
+    }
+
+    /// Sorts a buffer, keeps it as segments and leaves it empty.
+    fn take(&mut self, buffer: &mut Vec<R>) -> Result<(), ProfileError> {
         // Stable, because events come nearly sorted and that algorithm notices.
-        self.buffer.sort_by(|a, b| a.group().cmp(&b.group()).then_with(|| a.order(b)));
-        for same in self.buffer.chunk_by(|a, b| a.group() == b.group()) {
+        buffer.sort_by(|a, b| a.group().cmp(&b.group()).then_with(|| a.order(b)));
+        for same in buffer.chunk_by(|a, b| a.group() == b.group()) {
             let ([first, ..], [.., last]) = (same, same) else { continue };
             self.encoded.clear();
             let mut previous = R::ZERO;
@@ -63,7 +131,7 @@ impl<R: Record> Writer<R> {
                 record.encode(&previous, &mut self.encoded);
                 previous = *record;
             }
-            self.pieces.push(Piece {
+            self.segments.push(Segment {
                 group: first.group(),
                 first: *first,
                 last: *last,
@@ -71,32 +139,7 @@ impl<R: Record> Writer<R> {
                 place: self.store.keep(&self.encoded)?,
             });
         }
-        self.buffer.clear();
+        buffer.clear();
         Ok(())
-    }
-
-    /// Ends the writer: its segments under shared numbers; `group` maps the writer's own groups.
-    pub(crate) fn finish(
-        mut self,
-        numbers: &Arc<Renumber>,
-        group: impl Fn(u32) -> u32,
-    ) -> Result<Vec<Segment<R>>, ProfileError> {
-        self.flush()?;
-        let share = |mut record: R| {
-            record.renumber(numbers);
-            record
-        };
-        Ok(self
-            .pieces
-            .into_iter()
-            .map(|piece| Segment {
-                group: group(piece.group),
-                first: share(piece.first),
-                last: share(piece.last),
-                records: piece.records,
-                place: piece.place,
-                numbers: Arc::clone(numbers),
-            })
-            .collect())
     }
 }

@@ -1,0 +1,178 @@
+//! Every figure of `expected/*.json` beside the shared traces, reproduced.
+//!
+//! The traces are not part of the repository: the tests look in `KNOCKOUT_TRACES`, then in `../shared/traces`
+//! beside the workspace, and say so when they find nothing.
+
+mod common;
+
+use common::{Check, analyze, traces};
+use serde_json::Value;
+
+fn whole_file(name: &str, check: &mut Check, expected: &Value) {
+    let Some(findings) = analyze(name, 2) else { return };
+    let actual = serde_json::to_value(&findings).unwrap();
+    for key in [
+        "events",
+        "events_by_ph",
+        "complete_events",
+        "complete_with_positive_dur",
+        "complete_with_zero_dur",
+        "complete_with_negative_dur",
+        "complete_without_usable_times",
+        "naive_sum_us",
+        "distinct_names",
+        "rank",
+        "world_size",
+    ] {
+        check.same(key, &expected[key], &actual[key]);
+    }
+    check.same("wall_span_us", &expected["wall_span_us"], &actual["span_us"]);
+    check.same(
+        "wall_span_without_trace_cat_us",
+        &expected["wall_span_without_trace_cat_us"],
+        &actual["span_without_trace_cat_us"],
+    );
+    check.same("lanes_self_sum_us", &expected["lanes_self_sum_us"], &actual["self_us"]);
+    for (cat, row) in expected["event_cat_naive"].as_object().unwrap() {
+        let own = findings.event_cats.iter().find(|own| &own.name == cat).unwrap();
+        check.same(&format!("cat {cat}"), &row["events"], &own.events.into());
+        check.same(&format!("cat {cat}"), &row["sum_us"], &own.sum_us.into());
+    }
+    lanes(&actual, check, expected);
+    operations(&findings, check, expected);
+    steps(&actual, check, expected);
+    memory(&findings, check, expected);
+    check.same("gpu is there", &expected["gpu"]["whole"].is_object().into(), &actual["gpu"].is_object().into());
+    if expected["gpu"]["whole"].is_object() {
+        device(&actual["gpu"], check, &expected["gpu"]["whole"], "whole");
+    }
+    check.same("hta is there", &expected["gpu"]["hta_rule"].is_object().into(), &actual["gpu_hta"].is_object().into());
+    if expected["gpu"]["hta_rule"].is_object() {
+        device(&actual["gpu_hta"], check, &expected["gpu"]["hta_rule"], "hta_rule");
+    }
+    let parts: f64 = findings.categories.iter().map(|row| row.us).sum();
+    check.same("categories sum to own time", &actual["self_us"], &parts.into());
+}
+
+fn lanes(actual: &Value, check: &mut Check, expected: &Value) {
+    let own = actual["lanes"].as_array().unwrap();
+    let theirs = expected["lanes"].as_array().unwrap();
+    check.same("number of lanes", &theirs.len().into(), &own.len().into());
+    for lane in theirs {
+        let what = format!("lane {}:{}", lane["pid"], lane["tid"]);
+        let Some(found) = own.iter().find(|own| own["pid"] == lane["pid"] && own["tid"] == lane["tid"]) else {
+            check.fail(&format!("{what} is missing"));
+            continue;
+        };
+        for key in ["events", "naive_sum_us", "overlapping_not_nested", "device_lane", "device_work_us"] {
+            check.same(&format!("{what} {key}"), &lane[key], &found[key]);
+        }
+        check.same(&format!("{what} self"), &lane["self_sum_us"], &found["self_us"]);
+        check.same(&format!("{what} busy"), &lane["self_sum_us"], &found["busy_us"]);
+    }
+}
+
+fn operations(findings: &knockout_profile::FileFindings, check: &mut Check, expected: &Value) {
+    for (place, row) in expected["top10_self"].as_array().unwrap().iter().enumerate() {
+        let own = &findings.operations[place];
+        check.same(&format!("operation {place}"), &row["name"], &own.name.as_str().into());
+        check.same(&format!("operation {place} self"), &row["self_us"], &own.self_us.into());
+        check.same(&format!("operation {place} count"), &row["events"], &own.count.into());
+    }
+    for row in expected["top10_naive"].as_array().unwrap() {
+        let Some(own) = findings.operations.iter().find(|own| row["name"] == own.name.as_str()) else { continue };
+        check.same(&format!("sum of {}", own.name), &row["sum_us"], &own.sum_us.into());
+    }
+}
+
+fn steps(actual: &Value, check: &mut Check, expected: &Value) {
+    for (theirs, own) in [("profiler_steps", "steps"), ("profiler_steps_gpu", "steps_gpu")] {
+        let (theirs, own) = (expected[theirs].as_array().unwrap(), actual[own].as_array().unwrap());
+        check.same("number of steps", &theirs.len().into(), &own.len().into());
+        for (theirs, own) in theirs.iter().zip(own) {
+            check.same("step name", &theirs["name"], &own["name"]);
+            check.same("step length", &theirs["dur_us"], &own["us"]);
+            check.same("step start", &theirs["start_after_first_event_us"], &own["start_us"]);
+        }
+    }
+}
+
+fn memory(findings: &knockout_profile::FileFindings, check: &mut Check, expected: &Value) {
+    let theirs = expected["memory_events"].as_object().unwrap();
+    check.same("memory devices", &theirs.len().into(), &findings.memory.len().into());
+    for (device, row) in theirs {
+        let own = findings.memory.iter().find(|own| &own.device == device).unwrap();
+        let own = serde_json::to_value(own).unwrap();
+        for key in ["events", "max_total_allocated", "max_total_reserved", "sum_bytes"] {
+            check.same(&format!("memory {device} {key}"), &row[key], &own[key]);
+        }
+    }
+}
+
+/// Every key of the expected device figures, wherever it is nested.
+fn device(actual: &Value, check: &mut Check, expected: &Value, rule: &str) {
+    for (key, theirs) in expected.as_object().unwrap() {
+        let what = format!("{rule} {key}");
+        match key.as_str() {
+            "idle_per_stream" | "queue_length" => {
+                check.same(&what, &theirs.as_object().unwrap().len().into(), &actual[key].as_object().unwrap().len().into());
+                for (stream, row) in theirs.as_object().unwrap() {
+                    for (figure, value) in row.as_object().unwrap() {
+                        let own = &actual[key][stream][figure];
+                        if figure == "gaps" {
+                            for (index, cause) in ["host_wait", "kernel_wait", "other"].iter().enumerate() {
+                                check.same(&format!("{what} {stream} gaps {cause}"), &value[cause], &own[index]);
+                            }
+                        } else {
+                            check.same(&format!("{what} {stream} {figure}"), value, own);
+                        }
+                    }
+                }
+            }
+            "launch" => {
+                for (figure, value) in theirs.as_object().unwrap() {
+                    let own = if figure == "device_events_without_launch_call" { &actual[figure] } else { &actual["launch"][figure] };
+                    check.same(&format!("{what} {figure}"), value, own);
+                }
+            }
+            "by_type" => {
+                for (kind, row) in theirs.as_object().unwrap() {
+                    for (figure, value) in row.as_object().unwrap() {
+                        check.same(&format!("{what} {kind} {figure}"), value, &actual["by_type"][kind][figure]);
+                    }
+                }
+            }
+            _ => check.same(&what, theirs, &actual[key]),
+        }
+    }
+}
+
+#[test]
+fn all_expected_figures_are_reproduced() {
+    let Some(folder) = traces() else { return };
+    let mut names: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().file_name().into_string().ok())
+        .filter(|name| name.ends_with(".json") || name.ends_with(".json.gz"))
+        .collect();
+    names.sort();
+    let mut check = Check::default();
+    for name in &names {
+        let path = folder.join("expected").join(format!("{name}.json"));
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        check.enter(name);
+        whole_file(name, &mut check, &serde_json::from_str(&text).unwrap());
+    }
+    check.done(2000);
+}
+
+#[test]
+fn the_findings_do_not_depend_on_the_number_of_threads() {
+    let Some(_) = traces() else { return };
+    for name in ["hta_diff_test.json.gz", "h100_bert.json.gz", "gen_100k.json.gz"] {
+        let one = serde_json::to_string(&analyze(name, 1).unwrap()).unwrap();
+        for threads in [2, 7] {
+            assert_eq!(one, serde_json::to_string(&analyze(name, threads).unwrap()).unwrap(), "{name}, {threads} threads");
+        }
+    }
+}
