@@ -36,6 +36,7 @@ pub(crate) struct Global {
 /// The commands, in the order a newcomer needs them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Trace(command::trace::TraceArgs),
     Completions(command::completions::CompletionsArgs),
     Man(command::man::ManArgs),
 }
