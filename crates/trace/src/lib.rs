@@ -40,19 +40,25 @@ mod keys;
 mod lane;
 mod lex;
 mod parallel;
+mod raw;
 mod read;
 mod scan;
+mod select;
 mod source;
 mod symbol;
 mod text;
 mod time;
+mod write;
 
 pub use damage::{Blemish, BlemishKind, Damage, DamageKind, ReadError};
 pub use document::Document;
 pub use event::{ArgKey, ArgSet, ArgValue, Args, Event, Phase};
 pub use lane::{Id, Lane, LaneId, Lanes};
+pub use raw::{field_range, repair};
 pub use read::{Outcome, ReadOptions, Sink, read};
+pub use select::{Selection, Selector};
 pub use symbol::{Symbol, Symbols};
+pub use write::{Span, TraceWriter};
 
 /// Values nested deeper than this are damage, as for `serde_json`.
 pub const MAX_DEPTH: usize = 127;

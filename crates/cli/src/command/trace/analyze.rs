@@ -32,7 +32,7 @@ fn reference(args: &AnalyzeArgs, ui: &Ui) -> anyhow::Result<()> {
     let mut rescued = Vec::new();
     for path in &args.files {
         let mut sink = ReferenceSink::default();
-        let outcome = input::read(path, &args.damage, &mut sink)?;
+        let outcome = input::read(path, &args.damage, &mut sink, ui)?;
         reference.add(&path.display().to_string(), &sink, &outcome);
         if outcome.is_rescued() {
             rescued.push((path.clone(), input::damage_of(&outcome)));

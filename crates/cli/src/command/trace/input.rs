@@ -1,9 +1,10 @@
 //! Opening traces, and what to say when one is damaged.
 
 use crate::exit::{DATA, PARTIAL, Verdict};
-use crate::ui::request_error;
+use crate::ui::{Ui, Unit, request_error};
 use anyhow::Context as _;
 use clap::Args;
+use indicatif::ProgressBar;
 use knockout_trace::{Outcome, ReadOptions, Sink};
 use std::fs::File;
 use std::io::{self, Read};
@@ -30,6 +31,25 @@ pub(crate) fn read(path: &Path, damage: &DamageArgs, sink: &mut dyn Sink) -> any
         return Err(Verdict { code: DATA, message }.into());
     }
     Ok(outcome)
+}
+
+/// Smaller files are read before a bar could be looked at.
+const SHOW_PROGRESS_BYTES: u64 = 64 << 20;
+
+/// Moves the progress bar along.
+struct Watched {
+    source: Box<dyn Read + Send>,
+    bar: Option<ProgressBar>,
+}
+
+impl Read for Watched {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let got = self.source.read(buffer)?;
+        if let Some(bar) = &self.bar {
+            bar.inc(got as u64);
+        }
+        Ok(got)
+    }
 }
 
 fn open(path: &Path) -> anyhow::Result<File> {

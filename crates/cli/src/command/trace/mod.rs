@@ -1,7 +1,9 @@
 //! `knockout trace`: profiler traces in, findings out. Always compiled in: it needs no model code.
 
 mod analyze;
+mod convert;
 mod input;
+mod output;
 
 use crate::ui::Ui;
 use clap::{Args, Subcommand};
@@ -20,10 +22,12 @@ pub(crate) struct TraceArgs {
 #[derive(Debug, Subcommand)]
 enum TraceCommand {
     Analyze(analyze::AnalyzeArgs),
+    Convert(convert::ConvertArgs),
 }
 
 pub(crate) fn run(args: TraceArgs, ui: &Ui) -> anyhow::Result<()> {
     match args.command {
         TraceCommand::Analyze(args) => analyze::run(&args, ui),
+        TraceCommand::Convert(args) => convert::run(&args, ui),
     }
 }
