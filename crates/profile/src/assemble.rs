@@ -19,7 +19,7 @@ use crate::rules::Rules;
 use crate::steps::{Step, StepTable};
 use crate::units::{share, us, us_wide};
 use crate::{ProfileError, critical, verdict, warning};
-use knockout_trace::{LaneId, Outcome, Phase, Symbol};
+use knockout_trace::{LaneId, Outcome, Symbol};
 use std::collections::BTreeMap;
 
 /// Everything that was found out about a file.
@@ -72,7 +72,7 @@ pub(crate) fn findings(mut parts: Parts<'_>) -> Result<FileFindings, ProfileErro
     let totals = parts.totals;
     let length = |window: Option<(i64, i64)>| us(window.map_or(0, |(start, end)| end - start));
     let (categories, sides) = categories(parts);
-    let by_phase = |phase: Phase| totals.by_phase.get(usize::from(phase.0)).copied().unwrap_or(0);
+    let counts = &totals.counts;
     let document = &parts.outcome.document;
     let mut findings = FileFindings {
         file: parts.label.to_owned(),
@@ -80,13 +80,13 @@ pub(crate) fn findings(mut parts: Parts<'_>) -> Result<FileFindings, ProfileErro
         world_size: document.world_size(),
         devices: document.device_names().into_iter().map(str::to_owned).collect(),
         conditions: conditions(parts),
-        events: totals.events,
-        events_by_ph: events_by_ph(totals),
-        complete_events: by_phase(Phase::COMPLETE),
+        events: parts.outcome.events,
+        events_by_ph: counts.by_phase(),
+        complete_events: counts.complete(),
         complete_with_positive_dur: totals.positive,
-        complete_with_zero_dur: totals.zero,
-        complete_with_negative_dur: totals.negative,
-        complete_without_usable_times: totals.without_times,
+        complete_with_zero_dur: counts.zero,
+        complete_with_negative_dur: counts.negative,
+        complete_without_usable_times: counts.without_times,
         naive_sum_us: us_wide(totals.naive_nanos),
         span_us: length(totals.window),
         span_without_trace_cat_us: length(totals.work_window),
@@ -117,11 +117,6 @@ pub(crate) fn findings(mut parts: Parts<'_>) -> Result<FileFindings, ProfileErro
     findings.warnings = warning::of_file(parts, &findings);
     findings.verdicts = verdict::of_file(&findings);
     Ok(findings)
-}
-
-fn events_by_ph(totals: &Totals) -> BTreeMap<String, u64> {
-    let counted = totals.by_phase.iter().enumerate().filter(|&(_, &count)| count > 0);
-    counted.map(|(byte, &count)| (Phase(byte as u8).text(), count)).collect()
 }
 
 /// Own time by category over all lanes, and the sums of host and device lanes.

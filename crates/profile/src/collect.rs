@@ -3,6 +3,7 @@
 //! Runs inside the reader, so it only counts, numbers and appends; everything else is done in [`crate::finish`].
 
 use crate::begin_end::BeginEnd;
+use crate::counts::Counts;
 use crate::kind::{Kind, Kinds};
 use crate::memory::{Change, Memory};
 use crate::record::{Link, NO_CORRELATION, Span};
@@ -75,13 +76,9 @@ pub(crate) struct StepEvent {
 /// Plain counts of one file.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Totals {
-    pub(crate) events: u64,
-    /// By the byte of the phase.
-    pub(crate) by_phase: Vec<u64>,
+    pub(crate) counts: Counts,
+    /// Spans of positive duration, pairs of begin and end among them.
     pub(crate) positive: u64,
-    pub(crate) zero: u64,
-    pub(crate) negative: u64,
-    pub(crate) without_times: u64,
     pub(crate) extreme_times: u64,
     pub(crate) naive_nanos: i128,
     /// First start and last end.
@@ -133,7 +130,7 @@ impl Collector {
             stream_numbers: HashMap::new(),
             recent_stream: None,
             steps: Vec::new(),
-            totals: Totals { by_phase: vec![0; 256], ..Totals::default() },
+            totals: Totals::default(),
             memory: Memory::default(),
             memory_name: None,
             memory_device: None,
@@ -334,20 +331,8 @@ impl Sink for Collector {
     }
 
     fn event(&mut self, event: &Event<'_>) {
-        self.totals.events += 1;
-        if let Some(count) = self.totals.by_phase.get_mut(usize::from(event.phase.0)) {
-            *count += 1;
-        }
+        self.totals.counts.event(event);
         match event.phase {
-            Phase::COMPLETE => {
-                let (Some(start), Some(duration)) = (event.start_nanos, event.duration_nanos) else {
-                    self.totals.without_times += 1;
-                    return;
-                };
-                self.totals.zero += u64::from(duration == 0);
-                self.totals.negative += u64::from(duration < 0);
-                self.timed(event, start, duration);
-            }
             Phase::INSTANT => self.instant(event),
             Phase::METADATA => self.metadata(event),
             Phase::BEGIN | Phase::END => self.begin_end.add(event),

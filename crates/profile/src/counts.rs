@@ -49,7 +49,7 @@ impl Counts {
 
     /// Events by the `ph` field as it is written.
     pub fn by_phase(&self) -> BTreeMap<String, u64> {
-        let phases = self.by_phase.iter().zip(0_u8..).filter(|(count, _)| **count > 0);
+        let phases = self.by_phase.iter().zip(0..=u8::MAX).filter(|(count, _)| **count > 0);
         phases.map(|(count, phase)| (Phase(phase).text(), *count)).collect()
     }
 

@@ -22,6 +22,8 @@ mod analysis;
 mod assemble;
 mod begin_end;
 mod collect;
+mod compare;
+pub mod counts;
 mod critical;
 mod error;
 mod findings;
@@ -46,6 +48,9 @@ mod warning;
 
 pub use analysis::{Analysis, DeviceSummary, SCHEMA};
 pub use collect::{Collector, Options};
+pub use compare::{
+    About, ByDevice, Comparison, Difference, FirstStepComparison, NameRow, NameTable, OpsChange, Row,
+};
 pub use error::ProfileError;
 pub use findings::{
     CategoryShare, CriticalPath, EventCat, FileFindings, FirstStepRow, FirstStepRows, LaneFindings, LanePicture,
@@ -57,5 +62,4 @@ pub use memory::{MemoryDevice, MemoryPoint};
 pub use rules::{DEFAULT_TOML, Rules, RulesError};
 pub use stragglers::{RankRow, Stragglers, StepRow};
 
-pub mod counts;
 pub mod reference;

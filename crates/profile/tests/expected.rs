@@ -6,6 +6,7 @@
 mod common;
 
 use common::{Check, analyze, traces};
+use knockout_profile::{Analysis, Comparison};
 use serde_json::Value;
 
 fn whole_file(name: &str, check: &mut Check, expected: &Value) {
@@ -175,4 +176,73 @@ fn the_findings_do_not_depend_on_the_number_of_threads() {
             assert_eq!(one, serde_json::to_string(&analyze(name, threads).unwrap()).unwrap(), "{name}, {threads} threads");
         }
     }
+}
+
+#[test]
+fn the_expected_comparison_is_reproduced() {
+    let Some(folder) = traces() else { return };
+    let text = std::fs::read_to_string(folder.join("expected/compare_control_vs_test.json")).unwrap();
+    let expected: Value = serde_json::from_str(&text).unwrap();
+    let one = |name: &str| Analysis::of(vec![analyze(name, 2).unwrap()]);
+    let (a, b) = (one("hta_diff_control.json.gz"), one("hta_diff_test.json.gz"));
+    let comparison = Comparison::of(&a, &b);
+    let actual = serde_json::to_value(comparison.first_step.as_ref().unwrap()).unwrap();
+    let mut check = Check::default();
+    check.same("iterations", &expected["iterations_control"], &actual["iterations_control"]);
+    check.same("iterations", &expected["iterations_test"], &actual["iterations_test"]);
+    for (side, tables) in expected["by_device"].as_object().unwrap() {
+        let own = &actual["by_device"][side];
+        check.same(&format!("{side} ops"), &tables["ops"], &own["ops"]);
+        for table in ["names", "short_names"] {
+            for (figure, value) in tables[table].as_object().unwrap() {
+                if figure != "top" {
+                    check.same(&format!("{side} {table} {figure}"), value, &own[table][figure]);
+                }
+            }
+            for (place, row) in tables[table]["top"].as_array().unwrap().iter().enumerate() {
+                for (figure, value) in row.as_object().unwrap() {
+                    check.same(&format!("{side} {table} top {place} {figure}"), value, &own[table]["top"][place][figure]);
+                }
+            }
+        }
+    }
+    check.done(600);
+    assert!(!comparison.comparable, "world size and device differ");
+    let differs = |what: &str| comparison.differences.iter().any(|difference| difference.what == what);
+    assert!(differs("world_size") && differs("device"));
+    assert!(!comparison.slower_than(1.1).is_empty(), "{:?}", comparison.rows[0]);
+    assert!(Comparison::of(&a, &a).slower_than(1.0).is_empty());
+    assert!(Comparison::of(&a, &a).comparable);
+}
+
+#[test]
+fn two_ranks_stand_beside_each_other() {
+    let Some(folder) = traces() else { return };
+    let text = std::fs::read_to_string(folder.join("expected/two_ranks_hta.json")).unwrap();
+    let expected: Value = serde_json::from_str(&text).unwrap();
+    let ranks = ["hta_rank1.json.gz", "hta_rank0.json.gz"].map(|name| analyze(name, 2).unwrap());
+    let analysis = Analysis::of(ranks.into());
+    let actual = serde_json::to_value(&analysis).unwrap();
+    let mut check = Check::default();
+    for (place, rank) in expected["ranks"].as_array().unwrap().iter().enumerate() {
+        let own = &actual["ranks"][place];
+        check.same("rank", &rank["rank"], &own["rank"]);
+        check.same("events", &rank["events"], &own["events"]);
+        for (rule, key) in [("whole", "gpu"), ("hta_rule", "gpu_hta")] {
+            for (figure, value) in rank[rule].as_object().unwrap() {
+                check.same(&format!("rank {place} {rule} {figure}"), value, &own[key][figure]);
+            }
+        }
+    }
+    for (place, step) in expected["steps"].as_array().unwrap().iter().enumerate() {
+        let own = &actual["stragglers"]["steps"][place];
+        check.same("step", &step["name"], &own["name"]);
+        check.same("slowest rank", &step["slowest_rank"], &own["slowest_rank"]);
+        check.same("spread", &step["spread_us"], &own["spread_us"]);
+        check.same("lengths", &step["dur_us"][0], &own["us"][0]);
+        check.same("lengths", &step["dur_us"][1], &own["us"][1]);
+    }
+    check.done(30);
+    let events: u64 = analysis.ranks.iter().map(|rank| rank.events).sum();
+    assert_eq!(analysis.events, events);
 }

@@ -4,7 +4,7 @@ use super::{Parts, shares};
 use crate::collect::{ArgValue2, Stream};
 use crate::gpu::{Gpu, GpuHta, IdleStream, KernelType};
 use crate::interval::Union;
-use crate::units::{share, us, us_wide};
+use crate::units::{us, us_wide};
 use std::collections::BTreeMap;
 
 /// Names of the types, in the order of [`crate::kind::Work`].
@@ -137,9 +137,4 @@ pub(crate) fn hta(parts: &Parts<'_>) -> Option<GpuHta> {
         launch: parts.joined.launch_hta,
         queue_length: streams.iter().filter_map(|(n, time)| Some((*n, time.queue.figures()?))).collect(),
     })
-}
-
-/// The idle share of kernel time.
-pub(crate) fn idle_share(gpu: &Gpu) -> f64 {
-    share(gpu.idle_us, gpu.kernel_time_us)
 }
