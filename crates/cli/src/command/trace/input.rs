@@ -20,11 +20,26 @@ pub(crate) struct DamageArgs {
 }
 
 /// Reads a trace into a sink; `-` is standard input.
-pub(crate) fn read(path: &Path, damage: &DamageArgs, sink: &mut dyn Sink) -> anyhow::Result<Outcome> {
-    let source: Box<dyn Read + Send> =
-        if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(open(path)?) };
-    let outcome = knockout_trace::read(source, options(), sink)
-        .with_context(|| format!("could not read the trace {}", path.display()))?;
+pub(crate) fn read(
+    path: &Path,
+    damage: &DamageArgs,
+    sink: &mut dyn Sink,
+    ui: &Ui,
+) -> anyhow::Result<Outcome> {
+    let (source, len): (Box<dyn Read + Send>, u64) = if path == Path::new("-") {
+        (Box::new(io::stdin()), 0)
+    } else {
+        let file = open(path)?;
+        let len = file.metadata().map_or(0, |metadata| metadata.len());
+        (Box::new(file), len)
+    };
+    let bar = (len >= SHOW_PROGRESS_BYTES).then(|| ui.progress("reading", len, Unit::Bytes));
+    let source = Watched { source, bar: bar.clone() };
+    let outcome = knockout_trace::read(source, options(), sink);
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    let outcome = outcome.with_context(|| format!("could not read the trace {}", path.display()))?;
     if damage.strict && outcome.is_rescued() {
         let what = damage_of(&outcome);
         let message = format!("{} is damaged: {what}; without --strict the rest is used", path.display());
