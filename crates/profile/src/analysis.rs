@@ -185,7 +185,8 @@ fn device(mut ranks: impl Iterator<Item = DeviceSummary>) -> Option<DeviceSummar
         sum.non_compute_us += rank.non_compute_us;
         sum.communication_us += rank.communication_us;
         sum.comm_comp_overlap_us += rank.comm_comp_overlap_us;
-        sum.overlap = (sum.communication_us > 0.0).then(|| share(sum.comm_comp_overlap_us, sum.communication_us));
+        sum.overlap =
+            (sum.communication_us > 0.0).then(|| share(sum.comm_comp_overlap_us, sum.communication_us));
         sum.comm_comp_overlap_pct = sum.overlap.map(|overlap| (overlap * 10_000.0).round() / 100.0);
     }
     Some(sum)
@@ -196,7 +197,9 @@ fn categories(ranks: &[FileFindings], whole: f64) -> Vec<CategoryShare> {
     for row in ranks.iter().flat_map(|f| &f.categories) {
         *sums.entry((row.name.clone(), row.device)).or_default() += row.us;
     }
-    let side = |wanted: bool| sums.iter().filter(|((_, device), _)| *device == wanted).map(|(_, us)| us).sum::<f64>();
+    let side = |wanted: bool| {
+        sums.iter().filter(|((_, device), _)| *device == wanted).map(|(_, us)| us).sum::<f64>()
+    };
     let (host, device) = (side(false), side(true));
     let mut out: Vec<CategoryShare> = sums
         .iter()
@@ -249,7 +252,8 @@ fn operations(ranks: &[FileFindings]) -> Vec<Operation> {
     }
     let mut out: Vec<Operation> = sums.into_values().collect();
     for row in &mut out {
-        row.by_category.sort_by(|a, b| b.self_us.total_cmp(&a.self_us).then_with(|| a.category.cmp(&b.category)));
+        row.by_category
+            .sort_by(|a, b| b.self_us.total_cmp(&a.self_us).then_with(|| a.category.cmp(&b.category)));
         row.category = row.by_category.first().map(|part| part.category.clone()).unwrap_or_default();
     }
     out.sort_by(|a, b| b.self_us.total_cmp(&a.self_us).then_with(|| a.name.cmp(&b.name)));

@@ -134,7 +134,8 @@ fn categories(parts: &Parts<'_>) -> (Vec<CategoryShare>, (i128, i128)) {
     }
     let all = us_wide(sides.0 + sides.1);
     let side = |wanted: bool| {
-        let own = parts.rules.categories().iter().zip(&sums).filter(|(category, _)| category.device == wanted);
+        let own =
+            parts.rules.categories().iter().zip(&sums).filter(|(category, _)| category.device == wanted);
         us_wide(own.map(|(_, sum)| *sum).sum())
     };
     let (host, device) = (side(false), side(true));
@@ -220,7 +221,8 @@ fn conditions(parts: &Parts<'_>) -> BTreeMap<String, String> {
     if let Some(world) = document.world_size() {
         out.insert("world_size".to_owned(), world.to_string());
     }
-    let backend = document.get("distributedInfo").and_then(|info| info.get("backend")).and_then(|b| b.as_str());
+    let backend =
+        document.get("distributedInfo").and_then(|info| info.get("backend")).and_then(|b| b.as_str());
     if let Some(backend) = backend {
         out.insert("backend".to_owned(), backend.to_owned());
     }

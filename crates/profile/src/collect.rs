@@ -198,7 +198,15 @@ impl Collector {
             let number = self.streams.get((stream as usize).wrapping_sub(1)).map_or(-1, |s| s.number);
             let device_row = (number >= 0 && correlation >= 0) || flags & Kind::SYNC_ROW != 0;
             let lane = event.lane.index() as u32;
-            self.steps.push(StepEvent { kind, lane, start, duration, order: event.index, device_row, complete });
+            self.steps.push(StepEvent {
+                kind,
+                lane,
+                start,
+                duration,
+                order: event.index,
+                device_row,
+                complete,
+            });
         }
         if flags & Kind::DEVICE != 0 {
             self.mark_device(event.lane);

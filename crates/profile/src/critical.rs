@@ -13,22 +13,27 @@ use crate::units::us;
 use std::collections::BTreeMap;
 
 const WAITING: &str = "waiting for the device";
+/// Categories of threads that do nothing, which no path should follow.
+const ASLEEP: [&str; 2] = [WAITING, "waiting in python"];
 
 /// Gives the path of the longest step; `None` without steps.
 pub(crate) fn path(parts: &Parts<'_>) -> Option<CriticalPath> {
-    let step = parts.steps.steps.iter().max_by_key(|step| (step.end - step.start, std::cmp::Reverse(step.start)))?;
+    let step =
+        parts.steps.steps.iter().max_by_key(|step| (step.end - step.start, std::cmp::Reverse(step.start)))?;
     let main = parts.lanes.iter().find(|lane| lane.lane == step.lane)?;
     let mut others: Vec<Piece> = parts
         .lanes
         .iter()
         .filter(|lane| lane.lane != step.lane && !lane.device)
         .flat_map(|lane| lane.pieces.iter().copied())
+        .filter(|piece| !ASLEEP.contains(&parts.category_name(usize::from(piece.category))))
         .collect();
     others.sort_by_key(|piece| (piece.to, piece.from, piece.kind));
     let is_annotation = |kind: u32| {
-        parts.kinds.get(kind as usize).is_some_and(|kind| {
-            matches!(parts.text(kind.category), "user_annotation" | "python_function" | "")
-        })
+        parts
+            .kinds
+            .get(kind as usize)
+            .is_some_and(|kind| matches!(parts.text(kind.category), "user_annotation" | ""))
     };
     let waiting = parts.rules.categories().iter().position(|category| category.name == WAITING);
     let walk = Walk {
@@ -43,7 +48,9 @@ pub(crate) fn path(parts: &Parts<'_>) -> Option<CriticalPath> {
     let mut by_operation: BTreeMap<String, i64> = BTreeMap::new();
     walk.run(step.end, |what, nanos| {
         let (category, operation) = match what {
-            On::Host(piece) => (parts.category_name(usize::from(piece.category)), parts.kind_name(piece.kind)),
+            On::Host(piece) => {
+                (parts.category_name(usize::from(piece.category)), parts.kind_name(piece.kind))
+            }
             On::Device(kind) => {
                 let claim = parts.kinds.get(kind as usize).map(|kind| &kind.claim);
                 let category = claim.map_or(0, |claim| claim.itself.unwrap_or(claim.otherwise));
@@ -57,7 +64,8 @@ pub(crate) fn path(parts: &Parts<'_>) -> Option<CriticalPath> {
         *by_operation.entry(operation.to_owned()).or_default() += nanos;
     });
     let whole = us(step.end - step.start);
-    let rows = |sums: BTreeMap<String, i64>| sums.into_iter().map(|(name, nanos)| (name, us(nanos))).collect();
+    let rows =
+        |sums: BTreeMap<String, i64>| sums.into_iter().map(|(name, nanos)| (name, us(nanos))).collect();
     let mut operations = shares(rows(by_operation), whole);
     operations.truncate(20);
     Some(CriticalPath {
@@ -156,7 +164,8 @@ impl Walk<'_> {
         if (self.is_annotation)(piece.kind) {
             let after = self.others.partition_point(|other| other.to < now);
             // The piece that still runs at `now`, else the one that ended last before it.
-            let running = self.others.get(after..).unwrap_or_default().iter().take(64).find(|other| other.from < now);
+            let running =
+                self.others.get(after..).unwrap_or_default().iter().take(64).find(|other| other.from < now);
             if let Some(other) = running {
                 return (On::Host(*other), (other.from.max(piece.from), now), None);
             }

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 #[non_exhaustive]
 pub enum ProfileError {
     /// The temporary file could not be written or read.
-    #[error("could not use a temporary file in {folder:?}; free some space there or set TMPDIR to another folder")]
+    #[error(
+        "could not use a temporary file in {folder:?}; free some space there or set TMPDIR to another folder"
+    )]
     Spill {
         /// The folder of the temporary file.
         folder: PathBuf,

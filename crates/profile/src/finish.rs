@@ -27,7 +27,8 @@ pub(crate) fn finish(
     outcome: &Outcome,
 ) -> Result<FileFindings, ProfileError> {
     let unmatched = pair_begin_end(&mut collector, outcome)?;
-    let Collector { options, store, kinds, spans, links, streams, steps: step_events, totals, .. } = collector;
+    let Collector { options, store, kinds, spans, links, streams, steps: step_events, totals, .. } =
+        collector;
     let (rules, kinds) = kinds.finish();
     let kinds: Arc<[Kind]> = kinds.into();
     let name = |kind: &Kind| outcome.symbols.text(kind.name).to_owned();
@@ -131,9 +132,9 @@ fn steps_of(events: &[StepEvent], kinds: &[Kind], on_device: bool) -> Vec<Step> 
         .iter()
         .filter(|event| event.complete && event.duration > 0)
         .filter(|event| {
-            kinds.get(event.kind as usize).is_some_and(|kind| {
-                kind.is(Kind::STEP) && kind.is(Kind::GPU_ANNOTATION) == on_device
-            })
+            kinds
+                .get(event.kind as usize)
+                .is_some_and(|kind| kind.is(Kind::STEP) && kind.is(Kind::GPU_ANNOTATION) == on_device)
         })
         .map(|event| {
             let end = event.start.saturating_add(event.duration);

@@ -22,7 +22,12 @@ pub(crate) struct Hta {
 }
 
 impl Hta {
-    pub(crate) fn new(fractional: bool, steps: &[StepEvent], kinds: &[Kind], name: impl Fn(&Kind) -> String) -> Self {
+    pub(crate) fn new(
+        fractional: bool,
+        steps: &[StepEvent],
+        kinds: &[Kind],
+        name: impl Fn(&Kind) -> String,
+    ) -> Self {
         let mut hta = Self {
             fractional,
             cut: None,
@@ -52,7 +57,8 @@ impl Hta {
         hta.trimmed = names.len() > 1;
         let all: BTreeSet<i64> = numbered.iter().map(|&(_, _, number)| number).collect();
         hta.iterations = all.into_iter().collect();
-        hta.first_step = hta.iterations.first().map(|&first| intervals_of(first, &numbered)).unwrap_or_default();
+        hta.first_step =
+            hta.iterations.first().map(|&first| intervals_of(first, &numbered)).unwrap_or_default();
         hta
     }
 
@@ -107,7 +113,8 @@ fn intervals_of(wanted: i64, steps: &[(i64, i64, i64)]) -> Vec<(i64, i64)> {
     let mut edges: Vec<i64> = steps.iter().flat_map(|&(from, to, _)| [from, to]).collect();
     edges.sort_unstable();
     edges.dedup();
-    let owner = |at: i64| steps.iter().rev().find(|&&(from, to, _)| from <= at && at < to).map(|&(_, _, n)| n);
+    let owner =
+        |at: i64| steps.iter().rev().find(|&&(from, to, _)| from <= at && at < to).map(|&(_, _, n)| n);
     // Thousands of steps would make this slow; then only the wanted ones are looked at.
     let mine: Vec<(i64, i64)> =
         steps.iter().filter(|&&(_, _, n)| n == wanted).map(|&(from, to, _)| (from, to)).collect();

@@ -153,7 +153,13 @@ impl Kinds {
 
     /// The number of a kind.
     #[inline]
-    pub(crate) fn number(&mut self, name: Symbol, category: Symbol, autograd: bool, symbols: &Symbols) -> u32 {
+    pub(crate) fn number(
+        &mut self,
+        name: Symbol,
+        category: Symbol,
+        autograd: bool,
+        symbols: &Symbols,
+    ) -> u32 {
         if let Some(Some((cat, grad, number))) = self.recent.get(name.index())
             && *cat == category
             && *grad == autograd

@@ -53,13 +53,13 @@ pub use compare::{
 };
 pub use error::ProfileError;
 pub use findings::{
-    CategoryShare, CriticalPath, EventCat, FileFindings, FirstStepRow, FirstStepRows, LaneFindings, LanePicture,
-    LaneStacks, Operation, OperationPart, Picture, PythonFunction, Share, StackNode, StepFindings, StepSpan,
-    StepSummary, Verdict,
+    CategoryShare, CriticalPath, EventCat, FileFindings, FirstStepRow, FirstStepRows, LaneFindings,
+    LanePicture, LaneStacks, Operation, OperationPart, Picture, PythonFunction, Share, StackNode,
+    StepFindings, StepSpan, StepSummary, Verdict,
 };
 pub use gpu::{Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, QueueFigures};
 pub use memory::{MemoryDevice, MemoryPoint};
 pub use rules::{DEFAULT_TOML, Rules, RulesError};
-pub use stragglers::{RankRow, Stragglers, StepRow};
+pub use stragglers::{RankRow, StepRow, Stragglers};
 
 pub mod reference;

@@ -153,7 +153,10 @@ mod tests {
         let (forth, back) = (run(&mut changes.iter()), run(&mut changes.iter().rev()));
         assert_eq!(forth[0].timeline, back[0].timeline);
         assert!(forth[0].timeline.len() <= MAX_BINS && forth[0].timeline.len() > MAX_BINS / 4);
-        assert_eq!((forth[0].events, forth[0].max_total_allocated, forth[0].sum_bytes), (50_000, Some(976), 50_000));
+        assert_eq!(
+            (forth[0].events, forth[0].max_total_allocated, forth[0].sum_bytes),
+            (50_000, Some(976), 50_000)
+        );
         assert_eq!(forth[0].max_total_reserved, None);
     }
 }

@@ -77,7 +77,15 @@ impl Record for Span {
         let kind = u32::try_from(take(input)?).ok()?;
         let order = previous.order.wrapping_add(take_signed(input)? as u64);
         let correlation = if flags & Self::CORRELATED == 0 { NO_CORRELATION } else { take_signed(input)? };
-        Some(Self { lane: group, start, duration, kind, order, correlation, flags: flags & !Self::CORRELATED })
+        Some(Self {
+            lane: group,
+            start,
+            duration,
+            kind,
+            order,
+            correlation,
+            flags: flags & !Self::CORRELATED,
+        })
     }
 }
 

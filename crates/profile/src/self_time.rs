@@ -74,7 +74,11 @@ pub(crate) fn sweep<V: Visitor>(
         let candidate = match (&incoming, waiting.peek()) {
             (Some(span), Some(again)) => {
                 let fresh = Waiting { from: span.start, span: *span };
-                if fresh.order(again) == Ordering::Less { take_fresh(&mut incoming, &mut next, visitor)? } else { waiting.pop().map(again_of) }
+                if fresh.order(again) == Ordering::Less {
+                    take_fresh(&mut incoming, &mut next, visitor)?
+                } else {
+                    waiting.pop().map(again_of)
+                }
             }
             (Some(_), None) => take_fresh(&mut incoming, &mut next, visitor)?,
             (None, _) => waiting.pop().map(again_of),
@@ -90,7 +94,8 @@ pub(crate) fn sweep<V: Visitor>(
                 time.busy_nanos += end - covered;
                 covered = end;
             }
-            time.window = Some(time.window.map_or((start, end), |(first, last)| (first.min(start), last.max(end))));
+            time.window =
+                Some(time.window.map_or((start, end), |(first, last)| (first.min(start), last.max(end))));
         }
         while let Some(&(end, node)) = stack.last() {
             if end > from {
@@ -177,7 +182,13 @@ mod tests {
         list.iter()
             .enumerate()
             .map(|(order, &(start, duration))| Span {
-                lane: 0, start, duration, kind: 0, order: order as u64, correlation: NO_CORRELATION, flags: 1,
+                lane: 0,
+                start,
+                duration,
+                kind: 0,
+                order: order as u64,
+                correlation: NO_CORRELATION,
+                flags: 1,
             })
             .collect()
     }
@@ -193,8 +204,11 @@ mod tests {
 
     /// The definition, word for word, on a list that is searched again and again.
     fn by_definition(list: &[(i64, i64)]) -> BTreeMap<u64, i64> {
-        let mut todo: Vec<(i64, i64, u64)> =
-            list.iter().enumerate().map(|(order, &(start, dur))| (start, start + dur, order as u64)).collect();
+        let mut todo: Vec<(i64, i64, u64)> = list
+            .iter()
+            .enumerate()
+            .map(|(order, &(start, dur))| (start, start + dur, order as u64))
+            .collect();
         let mut selfs = BTreeMap::new();
         let mut open: Vec<(i64, u64)> = Vec::new();
         while let Some(at) = (0..todo.len()).min_by_key(|&i| (todo[i].0, -todo[i].1, todo[i].2)) {

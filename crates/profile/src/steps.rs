@@ -77,7 +77,8 @@ impl StepTable {
 
     /// A device event launched in a step.
     pub(crate) fn device(&mut self, step: u32, kind: u32, nanos: i64) {
-        let category = self.kinds.get(kind as usize).map_or(0, |k| k.claim.itself.unwrap_or(k.claim.otherwise));
+        let category =
+            self.kinds.get(kind as usize).map_or(0, |k| k.claim.itself.unwrap_or(k.claim.otherwise));
         let cell = step as usize * self.categories + usize::from(category);
         if let Some(sum) = self.device.get_mut(cell) {
             *sum = sum.saturating_add(nanos);

@@ -71,7 +71,8 @@ impl Tree {
         if self.nodes.len() >= MAX_NODES {
             // Hang it under the outermost event instead: the phase stays right, the depth is lost.
             self.cut = true;
-            while let Some(up) = parent.and_then(|p| self.nodes.get(p as usize)).and_then(|node| node.parent) {
+            while let Some(up) = parent.and_then(|p| self.nodes.get(p as usize)).and_then(|node| node.parent)
+            {
                 parent = Some(up);
             }
             key = u64::from(parent.unwrap_or(NONE)) << 32 | u64::from(kind);

@@ -57,6 +57,7 @@ fn phase(findings: &FileFindings, category: &str, about: &'static str, limit: f6
     };
     let shares: Vec<f64> = findings.steps.iter().map(of_step).collect();
     let (figure, of) = match median(&shares) {
+        Some(figure) if shares.len() == 1 => (figure, "of the one step there is".to_owned()),
         Some(figure) => (figure, format!("of a step (median of {} steps)", shares.len())),
         None => {
             let row = findings.phases.iter().find(|row| row.name == category)?;
@@ -66,7 +67,11 @@ fn phase(findings: &FileFindings, category: &str, about: &'static str, limit: f6
     (figure > limit).then(|| Verdict {
         about,
         figure,
-        text: format!("{category} takes {} {of}; below {} it would not be mentioned", percent(figure), percent(limit)),
+        text: format!(
+            "{category} takes {} {of}; below {} it would not be mentioned",
+            percent(figure),
+            percent(limit)
+        ),
     })
 }
 
@@ -99,7 +104,10 @@ fn idle(findings: &FileFindings) -> Option<Verdict> {
     let cause = if all <= 0.0 {
         String::new()
     } else {
-        format!("; {} of the streams' gaps end with a launch that came late (the host is the limit there)", percent(share(host, all)))
+        format!(
+            "; {} of the streams' gaps end with a launch that came late (the host is the limit there)",
+            percent(share(host, all))
+        )
     };
     Some(Verdict {
         about: "device_idle",

@@ -13,8 +13,16 @@ pub(crate) fn of_file(parts: &Parts<'_>, findings: &FileFindings) -> Vec<String>
             out.push(format!("{code}: {count} {sentence}"));
         }
     };
-    say(totals.extreme_times, "time_out_of_range", "events have times more than 73 years from zero; they are in no sum");
-    say(parts.unmatched, "unmatched_begin_end", "begin or end events (ph B, E) have no partner and were left out");
+    say(
+        totals.extreme_times,
+        "time_out_of_range",
+        "events have times more than 73 years from zero; they are in no sum",
+    );
+    say(
+        parts.unmatched,
+        "unmatched_begin_end",
+        "begin or end events (ph B, E) have no partner and were left out",
+    );
     let clipped = findings.lanes.iter().map(|lane| lane.overlapping_not_nested).sum();
     say(
         clipped,

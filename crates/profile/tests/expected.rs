@@ -43,11 +43,19 @@ fn whole_file(name: &str, check: &mut Check, expected: &Value) {
     operations(&findings, check, expected);
     steps(&actual, check, expected);
     memory(&findings, check, expected);
-    check.same("gpu is there", &expected["gpu"]["whole"].is_object().into(), &actual["gpu"].is_object().into());
+    check.same(
+        "gpu is there",
+        &expected["gpu"]["whole"].is_object().into(),
+        &actual["gpu"].is_object().into(),
+    );
     if expected["gpu"]["whole"].is_object() {
         device(&actual["gpu"], check, &expected["gpu"]["whole"], "whole");
     }
-    check.same("hta is there", &expected["gpu"]["hta_rule"].is_object().into(), &actual["gpu_hta"].is_object().into());
+    check.same(
+        "hta is there",
+        &expected["gpu"]["hta_rule"].is_object().into(),
+        &actual["gpu_hta"].is_object().into(),
+    );
     if expected["gpu"]["hta_rule"].is_object() {
         device(&actual["gpu_hta"], check, &expected["gpu"]["hta_rule"], "hta_rule");
     }
@@ -61,7 +69,8 @@ fn lanes(actual: &Value, check: &mut Check, expected: &Value) {
     check.same("number of lanes", &theirs.len().into(), &own.len().into());
     for lane in theirs {
         let what = format!("lane {}:{}", lane["pid"], lane["tid"]);
-        let Some(found) = own.iter().find(|own| own["pid"] == lane["pid"] && own["tid"] == lane["tid"]) else {
+        let Some(found) = own.iter().find(|own| own["pid"] == lane["pid"] && own["tid"] == lane["tid"])
+        else {
             check.fail(&format!("{what} is missing"));
             continue;
         };
@@ -81,7 +90,9 @@ fn operations(findings: &knockout_profile::FileFindings, check: &mut Check, expe
         check.same(&format!("operation {place} count"), &row["events"], &own.count.into());
     }
     for row in expected["top10_naive"].as_array().unwrap() {
-        let Some(own) = findings.operations.iter().find(|own| row["name"] == own.name.as_str()) else { continue };
+        let Some(own) = findings.operations.iter().find(|own| row["name"] == own.name.as_str()) else {
+            continue;
+        };
         check.same(&format!("sum of {}", own.name), &row["sum_us"], &own.sum_us.into());
     }
 }
@@ -116,13 +127,21 @@ fn device(actual: &Value, check: &mut Check, expected: &Value, rule: &str) {
         let what = format!("{rule} {key}");
         match key.as_str() {
             "idle_per_stream" | "queue_length" => {
-                check.same(&what, &theirs.as_object().unwrap().len().into(), &actual[key].as_object().unwrap().len().into());
+                check.same(
+                    &what,
+                    &theirs.as_object().unwrap().len().into(),
+                    &actual[key].as_object().unwrap().len().into(),
+                );
                 for (stream, row) in theirs.as_object().unwrap() {
                     for (figure, value) in row.as_object().unwrap() {
                         let own = &actual[key][stream][figure];
                         if figure == "gaps" {
                             for (index, cause) in ["host_wait", "kernel_wait", "other"].iter().enumerate() {
-                                check.same(&format!("{what} {stream} gaps {cause}"), &value[cause], &own[index]);
+                                check.same(
+                                    &format!("{what} {stream} gaps {cause}"),
+                                    &value[cause],
+                                    &own[index],
+                                );
                             }
                         } else {
                             check.same(&format!("{what} {stream} {figure}"), value, own);
@@ -132,14 +151,22 @@ fn device(actual: &Value, check: &mut Check, expected: &Value, rule: &str) {
             }
             "launch" => {
                 for (figure, value) in theirs.as_object().unwrap() {
-                    let own = if figure == "device_events_without_launch_call" { &actual[figure] } else { &actual["launch"][figure] };
+                    let own = if figure == "device_events_without_launch_call" {
+                        &actual[figure]
+                    } else {
+                        &actual["launch"][figure]
+                    };
                     check.same(&format!("{what} {figure}"), value, own);
                 }
             }
             "by_type" => {
                 for (kind, row) in theirs.as_object().unwrap() {
                     for (figure, value) in row.as_object().unwrap() {
-                        check.same(&format!("{what} {kind} {figure}"), value, &actual["by_type"][kind][figure]);
+                        check.same(
+                            &format!("{what} {kind} {figure}"),
+                            value,
+                            &actual["by_type"][kind][figure],
+                        );
                     }
                 }
             }
@@ -173,7 +200,11 @@ fn the_findings_do_not_depend_on_the_number_of_threads() {
     for name in ["hta_diff_test.json.gz", "h100_bert.json.gz", "gen_100k.json.gz"] {
         let one = serde_json::to_string(&analyze(name, 1).unwrap()).unwrap();
         for threads in [2, 7] {
-            assert_eq!(one, serde_json::to_string(&analyze(name, threads).unwrap()).unwrap(), "{name}, {threads} threads");
+            assert_eq!(
+                one,
+                serde_json::to_string(&analyze(name, threads).unwrap()).unwrap(),
+                "{name}, {threads} threads"
+            );
         }
     }
 }
@@ -201,7 +232,11 @@ fn the_expected_comparison_is_reproduced() {
             }
             for (place, row) in tables[table]["top"].as_array().unwrap().iter().enumerate() {
                 for (figure, value) in row.as_object().unwrap() {
-                    check.same(&format!("{side} {table} top {place} {figure}"), value, &own[table]["top"][place][figure]);
+                    check.same(
+                        &format!("{side} {table} top {place} {figure}"),
+                        value,
+                        &own[table]["top"][place][figure],
+                    );
                 }
             }
         }

@@ -23,9 +23,9 @@ pub(crate) fn name(parts: &Parts<'_>, lane: u32) -> String {
         .find(|(other, _)| same_process(parts.outcome, **other, id))
         .map(|(_, label)| parts.text(*label).to_owned());
     let Some(lane) = parts.outcome.lanes.get(id) else { return String::new() };
-    let own = thread.filter(|thread| !thread.is_empty()).unwrap_or_else(|| {
-        format!("pid {} tid {}", lane.pid.display(symbols), lane.tid.display(symbols))
-    });
+    let own = thread
+        .filter(|thread| !thread.is_empty())
+        .unwrap_or_else(|| format!("pid {} tid {}", lane.pid.display(symbols), lane.tid.display(symbols)));
     match label.filter(|label| !label.is_empty()) {
         Some(label) => format!("{label}, {own}"),
         None => own,

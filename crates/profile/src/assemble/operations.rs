@@ -74,7 +74,9 @@ pub(crate) fn python(parts: &Parts<'_>, host: i128) -> Vec<PythonFunction> {
     let mut sums: BTreeMap<usize, (i128, i128, u64)> = BTreeMap::new();
     for lane in parts.lanes {
         for (number, node) in lane.tree.nodes.iter().enumerate() {
-            let Some(frame) = node.python.and_then(|frame| lane.tree.nodes.get(frame as usize)) else { continue };
+            let Some(frame) = node.python.and_then(|frame| lane.tree.nodes.get(frame as usize)) else {
+                continue;
+            };
             let Some(kind) = parts.kinds.get(frame.kind as usize) else { continue };
             let entry = sums.entry(kind.name.index()).or_default();
             entry.0 += i128::from(node.self_nanos);

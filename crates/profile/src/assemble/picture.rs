@@ -10,7 +10,8 @@ const MAX_LANES: usize = 48;
 
 pub(crate) fn picture(parts: &Parts<'_>) -> Picture {
     let mut busiest: Vec<&LaneResult> = parts.lanes.iter().filter(|lane| lane.time.spans > 0).collect();
-    busiest.sort_by_key(|lane| (lane.device, std::cmp::Reverse(lane.time.busy_nanos), lane.lane));
+    // By events, not by time: a thread that only sleeps is in its call stack all the time.
+    busiest.sort_by_key(|lane| (lane.device, std::cmp::Reverse(lane.time.spans), lane.lane));
     let bin_nanos = parts.lanes.iter().map(|lane| lane.bin_nanos).max().unwrap_or(1);
     Picture {
         categories: parts.rules.categories().iter().map(|c| (c.name.clone(), c.device)).collect(),
@@ -48,7 +49,9 @@ fn stacks(parts: &Parts<'_>, lane: &LaneResult) -> LaneStacks {
         .collect();
     // Children come after their parents, so one pass from the end carries every sum to the top.
     for index in (0..nodes.len()).rev() {
-        let Some(StackNode { parent: Some(parent), below_nanos, .. }) = nodes.get(index).copied() else { continue };
+        let Some(StackNode { parent: Some(parent), below_nanos, .. }) = nodes.get(index).copied() else {
+            continue;
+        };
         if let Some(above) = nodes.get_mut(parent as usize) {
             above.below_nanos = above.below_nanos.saturating_add(below_nanos);
         }

@@ -109,9 +109,13 @@ impl Comparison {
             .collect();
         let (steps_a, steps_b) = (a.steps.len(), b.steps.len());
         if (steps_a == 0) != (steps_b == 0) {
-            warnings.push("no_steps: only one of the traces has profiler steps; whole traces are compared".to_owned());
+            warnings.push(
+                "no_steps: only one of the traces has profiler steps; whole traces are compared".to_owned(),
+            );
         } else if steps_a.min(steps_b) == 1 {
-            warnings.push("one_step: with one step there is no spread; low and high are the ratio itself".to_owned());
+            warnings.push(
+                "one_step: with one step there is no spread; low and high are the ratio itself".to_owned(),
+            );
         } else if steps_a == 0 {
             warnings.push("no_steps: neither trace has profiler steps; whole traces are compared".to_owned());
         }
@@ -137,7 +141,10 @@ impl Comparison {
     /// The rows that are slower than `ratio` even at the low end of their spread. Only the step decides: a category
     /// that grows while the step does not is no regression.
     pub fn slower_than(&self, ratio: f64) -> Vec<&Row> {
-        self.rows.iter().filter(|row| row.about == About::Step && row.low.is_some_and(|low| low > ratio)).collect()
+        self.rows
+            .iter()
+            .filter(|row| row.about == About::Step && row.low.is_some_and(|low| low > ratio))
+            .collect()
     }
 }
 
@@ -180,10 +187,14 @@ fn category_rows(
     if !both_have_steps(a, b) {
         return whole_category_rows(a, b, about);
     }
-    let names: BTreeSet<&str> =
-        [a, b].iter().flat_map(|x| &x.steps).flat_map(|step| part(step).iter().map(|row| row.name.as_str())).collect();
+    let names: BTreeSet<&str> = [a, b]
+        .iter()
+        .flat_map(|x| &x.steps)
+        .flat_map(|step| part(step).iter().map(|row| row.name.as_str()))
+        .collect();
     let values = |analysis: &Analysis, name: &str| -> Vec<f64> {
-        let of_step = |step: &StepFindings| part(step).iter().find(|row| row.name == name).map_or(0.0, |row| row.us);
+        let of_step =
+            |step: &StepFindings| part(step).iter().find(|row| row.name == name).map_or(0.0, |row| row.us);
         analysis.steps.iter().map(of_step).collect()
     };
     let mut rows: Vec<Row> = names
@@ -248,7 +259,8 @@ fn operations(a: &Analysis, b: &Analysis) -> (Vec<Row>, Vec<Row>, Vec<Row>) {
             (true, false) => &mut removed,
         };
         if target.len() < MAX_OPERATIONS {
-            let values = |map: &BTreeMap<&str, Vec<f64>>, none: &Vec<f64>| map.get(name).unwrap_or(none).clone();
+            let values =
+                |map: &BTreeMap<&str, Vec<f64>>, none: &Vec<f64>| map.get(name).unwrap_or(none).clone();
             let (x, y) = (values(&own, &none_a), values(&other, &none_b));
             target.push(spread::row(name, About::Operation, &x, &y, spread::Middle::Mean));
         }

@@ -112,7 +112,10 @@ impl Rules {
             fault(error.span().map_or(0, |span| span.start), error.message().trim().to_owned())
         })?;
         if parsed.version != 1 {
-            return Err(fault(0, format!("version {} is not known (this program reads version 1)", parsed.version)));
+            return Err(fault(
+                0,
+                format!("version {} is not known (this program reads version 1)", parsed.version),
+            ));
         }
         let mut rules = Self {
             name: file.to_owned(),
@@ -182,7 +185,9 @@ impl Rules {
             phrases.push(parsed);
         }
         if entry.words.is_empty() && entry.cats.is_empty() {
-            return Err("a rule needs `words`, `cats` or both; without them it would take every event".to_owned());
+            return Err(
+                "a rule needs `words`, `cats` or both; without them it would take every event".to_owned()
+            );
         }
         let mut not_inside = Vec::new();
         for name in &entry.not_inside {
@@ -264,7 +269,8 @@ mod tests {
         assert!(error.contains("mine.toml") && error.contains("line 3"), "{error}");
         let error = Rules::from_toml("mine.toml", "version = 1\nrules = 3\n").unwrap_err().to_string();
         assert!(error.contains("line 2"), "{error}");
-        let error = Rules::from_toml("mine.toml", "version = 9\nrule = []\n[otherwise]\n").unwrap_err().to_string();
+        let error =
+            Rules::from_toml("mine.toml", "version = 9\nrule = []\n[otherwise]\n").unwrap_err().to_string();
         assert!(error.contains("version 9"), "{error}");
     }
 }

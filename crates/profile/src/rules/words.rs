@@ -13,7 +13,8 @@ pub(crate) fn words(name: &str) -> Vec<String> {
         }
         let before = index.checked_sub(1).and_then(|i| chars.get(i)).copied().unwrap_or(' ');
         let after = chars.get(index + 1).copied().unwrap_or(' ');
-        let hump = c.is_uppercase() && (before.is_lowercase() || (before.is_uppercase() && after.is_lowercase()));
+        let hump =
+            c.is_uppercase() && (before.is_lowercase() || (before.is_uppercase() && after.is_lowercase()));
         let number = c.is_numeric() != before.is_numeric() && before.is_alphanumeric();
         // A digit closes a word only at its end (`Backward0`), not inside (`all2all`, `c10d`).
         let trailing = number && c.is_numeric() && !rest_has_letter(&chars, index);

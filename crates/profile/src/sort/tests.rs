@@ -34,7 +34,8 @@ impl Record for Pair {
 
 fn sorted_by_us(pairs: &[Pair], writers: usize, buffer: usize, budget: usize) -> (Vec<Pair>, u64) {
     let store = Arc::new(Store::new(budget, std::env::temp_dir()));
-    let mut all: Vec<Writer<Pair>> = (0..writers).map(|_| Writer::with_buffer(&store, buffer, helper(writers))).collect();
+    let mut all: Vec<Writer<Pair>> =
+        (0..writers).map(|_| Writer::with_buffer(&store, buffer, helper(writers))).collect();
     for (index, pair) in pairs.iter().enumerate() {
         all[index % writers].push(*pair).unwrap();
     }

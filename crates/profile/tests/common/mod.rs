@@ -62,7 +62,13 @@ impl Check {
     /// Fails with everything that differs, or when too little was compared.
     pub fn done(&self, at_least: usize) {
         println!("{} figures compared", self.compared);
-        assert!(self.wrong.is_empty(), "{} of {} figures differ:\n{}", self.wrong.len(), self.compared, self.wrong.join("\n"));
+        assert!(
+            self.wrong.is_empty(),
+            "{} of {} figures differ:\n{}",
+            self.wrong.len(),
+            self.compared,
+            self.wrong.join("\n")
+        );
         assert!(self.compared >= at_least, "only {} figures compared", self.compared);
     }
 }

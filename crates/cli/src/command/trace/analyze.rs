@@ -1,7 +1,9 @@
 //! `knockout trace analyze`: where the time went.
 
+use super::findings::{self, Rescued};
 use super::input::{self, DamageArgs};
-use crate::ui::Ui;
+use super::output::write_text;
+use crate::ui::{Ui, request_error};
 use clap::Args;
 use knockout_profile::reference::{Reference, ReferenceSink};
 use std::path::PathBuf;
@@ -19,24 +21,52 @@ pub(crate) struct AnalyzeArgs {
     /// How events become categories: `default`, `reference` (substring rules, nested time counted again) or a TOML file
     #[arg(long, value_name = "RULES", default_value = "default")]
     rules: String,
+    /// Also write the findings as one self-contained HTML file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Also write collapsed stacks (own time in nanoseconds) for flame graph programs; - is standard output
+    #[arg(long, value_name = "FILE")]
+    collapsed: Option<PathBuf>,
     #[command(flatten)]
     damage: DamageArgs,
 }
 
 pub(crate) fn run(args: &AnalyzeArgs, ui: &Ui) -> anyhow::Result<()> {
-    reference(args, ui)
+    if args.rules == "reference" { reference(args, ui) } else { honest(args, ui) }
 }
 
+/// Own time, categories by what encloses an event, device figures.
+fn honest(args: &AnalyzeArgs, ui: &Ui) -> anyhow::Result<()> {
+    let rules = findings::rules(&args.rules)?;
+    let mut rescued = Rescued::default();
+    let analysis = findings::analyze(&args.files, &rules, &args.damage, &mut rescued, ui)?;
+    if let Some(path) = &args.html {
+        write_text(path, &knockout_report::html(&analysis), ui)?;
+    }
+    if let Some(path) = &args.collapsed {
+        write_text(path, &knockout_report::collapsed(&analysis), ui)?;
+    }
+    let stacks_on_stdout = args.collapsed.as_ref().is_some_and(|path| path.as_os_str() == "-");
+    if !stacks_on_stdout {
+        ui.result(|| knockout_report::text(&analysis), &analysis)?;
+    }
+    input::partial_verdict(&rescued.files)
+}
+
+/// The reference's substring rules and naive sums.
 fn reference(args: &AnalyzeArgs, ui: &Ui) -> anyhow::Result<()> {
+    if args.html.is_some() || args.collapsed.is_some() {
+        return Err(request_error(
+            "--html and --collapsed show own time, which --rules reference does not compute; leave one of them out",
+        ));
+    }
     let mut reference = Reference::new();
-    let mut rescued = Vec::new();
+    let mut rescued = Rescued::default();
     for path in &args.files {
         let mut sink = ReferenceSink::default();
         let outcome = input::read(path, &args.damage, &mut sink, ui)?;
         reference.add(&path.display().to_string(), &sink, &outcome);
-        if outcome.is_rescued() {
-            rescued.push((path.clone(), input::damage_of(&outcome)));
-        }
+        rescued.note(path, &outcome);
     }
     for file in &reference.files {
         for warning in &file.warnings {
@@ -44,5 +74,5 @@ fn reference(args: &AnalyzeArgs, ui: &Ui) -> anyhow::Result<()> {
         }
     }
     ui.result(|| knockout_report::reference_text(&reference), &knockout_report::reference_json(&reference))?;
-    input::partial_verdict(&rescued)
+    input::partial_verdict(&rescued.files)
 }

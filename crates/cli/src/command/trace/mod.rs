@@ -1,7 +1,9 @@
 //! `knockout trace`: profiler traces in, findings out. Always compiled in: it needs no model code.
 
 mod analyze;
+mod compare;
 mod convert;
+mod findings;
 mod input;
 mod output;
 
@@ -22,12 +24,14 @@ pub(crate) struct TraceArgs {
 #[derive(Debug, Subcommand)]
 enum TraceCommand {
     Analyze(analyze::AnalyzeArgs),
+    Compare(compare::CompareArgs),
     Convert(convert::ConvertArgs),
 }
 
 pub(crate) fn run(args: TraceArgs, ui: &Ui) -> anyhow::Result<()> {
     match args.command {
         TraceCommand::Analyze(args) => analyze::run(&args, ui),
+        TraceCommand::Compare(args) => compare::run(&args, ui),
         TraceCommand::Convert(args) => convert::run(&args, ui),
     }
 }
