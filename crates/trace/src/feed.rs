@@ -6,7 +6,7 @@ use crate::deliver::{Delivery, Dictionary};
 use crate::document::Document;
 use crate::event::ArgSet;
 use crate::find::space_end;
-use crate::lex::{Cursor, Stop, Stopped};
+use crate::lex::{Lexer, Stop, Stopped};
 use crate::read::Sink;
 use crate::scan::{Place, Run, RunEnd, Scanner};
 use crate::text::decode;
@@ -177,15 +177,12 @@ impl<'s> Feeder<'s> {
             return Ok(Flow::Wait(at));
         }
         let mut blemishes = Vec::new();
-        let mut cursor = Cursor::new(piece, at, &mut blemishes);
-        if self.next == Next::Start {
-            self.pass_byte_order_mark(&mut cursor).map_err(|stop| (at, stop))?;
-        }
-        let Ok(byte) = cursor.peek() else {
+        let mut lexer = Lexer::new(piece, &mut blemishes);
+        let start = if self.next == Next::Start { self.behind_byte_order_mark(piece, at)? } else { at };
+        let Ok((byte, here)) = lexer.peek(start) else {
             // White space need not be kept, except before a document that has not begun.
-            return Err((if self.next == Next::Start { at } else { cursor.at }, cursor.stop()));
+            return Ok(Flow::Wait(if self.next == Next::Start { at } else { piece.len() }));
         };
-        let here = cursor.at;
         match (self.next, byte) {
             (Next::Start, b'{') => (self.next, self.shape) = (Next::FirstField, Shape::Object),
             (Next::Start, b'[') => {
@@ -199,10 +196,9 @@ impl<'s> Feeder<'s> {
             (Next::FirstField | Next::AfterField, b'}') => self.next = Next::End,
             (Next::AfterField, b',') => self.next = Next::Field,
             (Next::FirstField | Next::Field, b'"') => {
-                let field = Self::field(&mut cursor).map_err(|Stopped| (here, cursor.stop()))?;
-                let passed = cursor.at;
+                let field = Field::pass(&mut lexer, here).map_err(|Stopped| (here, lexer.stop()))?;
                 self.take_field(piece, &field, &blemishes);
-                return Ok(Flow::Go(passed));
+                return Ok(Flow::Go(field.end));
             }
             (Next::End, _) => return Err((here, Stop::Fault(DamageKind::TrailingData, here))),
             _ => return Err((here, Stop::Fault(DamageKind::InvalidJson, here))),
@@ -210,28 +206,16 @@ impl<'s> Feeder<'s> {
         Ok(Flow::Go(here + 1))
     }
 
-    fn pass_byte_order_mark(&self, cursor: &mut Cursor<'_>) -> Result<(), Stop> {
+    /// The place behind a byte order mark, if there is one at the very beginning.
+    fn behind_byte_order_mark(&self, piece: &[u8], at: usize) -> Result<usize, (usize, Stop)> {
         const MARK: &[u8] = b"\xef\xbb\xbf";
-        if self.offset == 0 && cursor.at == 0 && cursor.bytes.starts_with(MARK) {
-            cursor.at = MARK.len();
-        } else if self.offset == 0 && cursor.at == 0 && MARK.starts_with(cursor.bytes) {
-            return Err(Stop::More);
+        if self.offset > 0 || at > 0 || piece.is_empty() {
+            return Ok(at);
         }
-        Ok(())
-    }
-
-    /// Passes a key and its value, or the opening bracket of the list of events.
-    fn field(cursor: &mut Cursor<'_>) -> Result<Field, Stopped> {
-        let key = cursor.key()?;
-        let key = decode(key).0.into_owned();
-        let first = cursor.peek()?;
-        let start = cursor.at;
-        if key == "traceEvents" && first == b'[' {
-            cursor.at += 1;
-        } else {
-            cursor.skip(1)?;
+        if piece.starts_with(MARK) {
+            return Ok(MARK.len());
         }
-        Ok(Field { key, first, start, end: cursor.at })
+        if MARK.starts_with(piece) { Err((at, Stop::More)) } else { Ok(at) }
     }
 
     fn take_field(&mut self, piece: &[u8], field: &Field, blemishes: &[(crate::BlemishKind, usize)]) {
@@ -326,6 +310,18 @@ struct Field {
     first: u8,
     start: usize,
     end: usize,
+}
+
+impl Field {
+    /// Passes a key and its value, or the opening bracket of the list of events.
+    fn pass(lexer: &mut Lexer<'_>, at: usize) -> Result<Self, Stopped> {
+        let key = lexer.key(at)?;
+        let name = decode(key.raw).0.into_owned();
+        let (first, start) = lexer.peek(key.end)?;
+        let is_list = name == "traceEvents" && first == b'[';
+        let end = if is_list { start + 1 } else { lexer.skip(start, 1)? };
+        Ok(Self { key: name, first, start, end })
+    }
 }
 
 /// How a document with a list of events ended.

@@ -1,9 +1,10 @@
 //! The fields of one event. Knows nothing of lists, blocks or what the fields mean to an analysis.
 
 use crate::batch::{Local, LocalId, LocalText, LocalValue, NO_TEXT};
+use crate::digits::{SHORT_DIGITS, leading_digits, short_digits, short_number};
 use crate::event::{ArgKey, Phase};
 use crate::keys::ArgKeys;
-use crate::lex::{Cursor, Stopped};
+use crate::lex::{Lexer, Stopped};
 use crate::text::decode;
 use crate::time::{Time, time_from_number};
 
@@ -23,8 +24,22 @@ pub(crate) struct Fields {
     pub(crate) fractional_start: bool,
 }
 
+impl Fields {
+    /// Those of an event that says nothing.
+    pub(crate) const NONE: Self = Self {
+        phase: Phase::MISSING,
+        name: NO_TEXT,
+        category: NO_TEXT,
+        pid: LocalId::Missing,
+        tid: LocalId::Missing,
+        start: Time::Missing,
+        duration: Time::Missing,
+        fractional_start: false,
+    };
+}
+
 pub(crate) struct FieldReader<'a> {
-    pub(crate) cursor: Cursor<'a>,
+    pub(crate) lexer: Lexer<'a>,
     pub(crate) local: &'a mut Local,
     pub(crate) keys: &'a ArgKeys,
     pub(crate) reads_args: bool,
@@ -32,260 +47,261 @@ pub(crate) struct FieldReader<'a> {
 }
 
 impl FieldReader<'_> {
-    /// Reads the event whose opening brace the cursor is on.
+    /// Reads the event whose opening brace is at `at`; gives its fields and the place behind it.
     #[inline]
-    pub(crate) fn event(&mut self) -> Result<Fields, Stopped> {
-        let mut fields = Fields {
-            phase: Phase::MISSING,
-            name: NO_TEXT,
-            category: NO_TEXT,
-            pid: LocalId::Missing,
-            tid: LocalId::Missing,
-            start: Time::Missing,
-            duration: Time::Missing,
-            fractional_start: false,
-        };
+    pub(crate) fn event(&mut self, at: usize, fields: &mut Fields) -> Result<usize, Stopped> {
         let first_arg = self.args.len();
         let mut flow_id = None;
-        self.cursor.at += 1;
-        if self.cursor.peek()? == b'}' {
-            self.cursor.at += 1;
-            return Ok(fields);
+        let (byte, mut at) = self.lexer.peek(at + 1)?;
+        if byte == b'}' {
+            return Ok(at + 1);
         }
         loop {
-            let mut name = self.cursor.key()?;
+            let key = self.lexer.key(at)?;
             let decoded;
-            let was_escaped = self.cursor.was_escaped();
-            let first = self.cursor.peek()?;
-            if was_escaped {
+            let mut name = key.raw;
+            if key.escaped {
                 decoded = decode(name).0;
                 name = decoded.as_bytes();
             }
-            match name {
-                b"ph" => fields.phase = self.phase(first)?,
-                b"cat" => fields.category = self.text(first)?,
-                b"name" => fields.name = self.text(first)?,
-                b"pid" => fields.pid = self.id(first)?,
-                b"tid" => fields.tid = self.id(first)?,
-                b"ts" => (fields.start, fields.fractional_start) = self.time(first)?,
-                b"dur" => fields.duration = self.time(first)?.0,
+            let (first, value) = self.lexer.peek(key.end)?;
+            at = match name {
+                b"ph" => self.phase(first, value, &mut fields.phase)?,
+                b"cat" => self.text(first, value, &mut fields.category)?,
+                b"name" => self.text(first, value, &mut fields.name)?,
+                b"pid" => self.id(first, value, &mut fields.pid)?,
+                b"tid" => self.id(first, value, &mut fields.tid)?,
+                b"ts" => self.time(first, value, &mut fields.start, &mut fields.fractional_start)?,
+                b"dur" => self.time(first, value, &mut fields.duration, &mut false)?,
                 b"args" if self.reads_args => {
                     self.args.truncate(first_arg);
-                    self.args(first, first_arg)?;
+                    self.args(first, value, first_arg)?
                 }
-                b"id" if self.keys.wants_flow_id() => flow_id = self.value(first)?,
-                _ => self.cursor.skip(EVENT_DEPTH)?,
-            }
-            match self.cursor.peek()? {
-                b',' => self.cursor.at += 1,
+                b"id" if self.keys.wants_flow_id() => self.value(first, value, &mut flow_id)?,
+                _ => self.lexer.skip(value, EVENT_DEPTH)?,
+            };
+            let (byte, here) = self.lexer.peek(at)?;
+            at = here + 1;
+            match byte {
+                b',' => {}
                 b'}' => break,
-                _ => return Err(self.cursor.unexpected()),
+                _ => return Err(self.lexer.unexpected(here)),
             }
         }
-        self.cursor.at += 1;
         self.args.extend(flow_id.map(|value| (ArgKey::FlowId, value)));
-        Ok(fields)
+        Ok(at)
     }
 
     #[inline]
-    fn phase(&mut self, first: u8) -> Result<Phase, Stopped> {
+    fn phase(&mut self, first: u8, at: usize, phase: &mut Phase) -> Result<usize, Stopped> {
+        // `"X"`, as nearly all of them are.
+        if let Some(&[b'"', byte @ b'!'..=b'~', b'"']) = self.lexer.bytes.get(at..at + 3)
+            && byte != b'"'
+            && byte != b'\\'
+        {
+            *phase = Phase(byte);
+            return Ok(at + 3);
+        }
+        self.unusual_phase(first, at, phase)
+    }
+
+    #[cold]
+    fn unusual_phase(&mut self, first: u8, at: usize, phase: &mut Phase) -> Result<usize, Stopped> {
         if first != b'"' {
-            self.cursor.skip(EVENT_DEPTH)?;
-            return Ok(Phase::MISSING);
+            *phase = Phase::MISSING;
+            return self.lexer.skip(at, EVENT_DEPTH);
         }
-        let raw = self.cursor.string()?;
-        let escaped = self.cursor.was_escaped();
-        match raw {
-            [] => Ok(Phase::MISSING),
-            [byte @ b'!'..=b'~'] if !escaped => Ok(Phase(*byte)),
-            raw if escaped => match decode(raw).0.as_bytes() {
-                [byte @ b'!'..=b'~'] => Ok(Phase(*byte)),
-                _ => Ok(Phase::OTHER),
-            },
-            _ => Ok(Phase::OTHER),
-        }
+        let end = self.lexer.string(at)?;
+        *phase = match decode(self.lexer.inside(at, end)).0.as_bytes() {
+            [] => Phase::MISSING,
+            [byte @ b'!'..=b'~'] => Phase(*byte),
+            _ => Phase::OTHER,
+        };
+        Ok(end)
     }
 
     /// A name or category: its string, or the source text of another value; nothing for `null`.
     #[inline]
-    fn text(&mut self, first: u8) -> Result<LocalText, Stopped> {
+    fn text(&mut self, first: u8, at: usize, text: &mut LocalText) -> Result<usize, Stopped> {
         if first == b'"' {
-            let text = self.cursor.string()?;
-            return Ok(self.intern(text));
+            let end = self.lexer.string(at)?;
+            *text = self.local.texts.insert(self.lexer.inside(at, end)).0;
+            return Ok(end);
         }
-        self.source_text(first)
-    }
-
-    #[inline]
-    fn intern(&mut self, text: &[u8]) -> LocalText {
-        self.local.texts.insert(text).0
+        self.source_text(first, at, text)
     }
 
     /// Any other value, by its source text; nothing for `null`.
     #[cold]
-    fn source_text(&mut self, first: u8) -> Result<LocalText, Stopped> {
-        let start = self.cursor.at;
-        self.cursor.skip(EVENT_DEPTH)?;
-        if first == b'n' {
-            return Ok(NO_TEXT);
-        }
-        Ok(self.local.texts.insert(&self.cursor.bytes[start..self.cursor.at]).0)
+    fn source_text(&mut self, first: u8, at: usize, text: &mut LocalText) -> Result<usize, Stopped> {
+        let end = self.lexer.skip(at, EVENT_DEPTH)?;
+        *text = if first == b'n' { NO_TEXT } else { self.local.texts.insert(&self.lexer.bytes[at..end]).0 };
+        Ok(end)
     }
 
     #[inline]
-    fn id(&mut self, first: u8) -> Result<LocalId, Stopped> {
+    fn id(&mut self, first: u8, at: usize, id: &mut LocalId) -> Result<usize, Stopped> {
+        if let Some(chunk) = self.lexer.bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+            let (digits, after) = short_digits(*chunk);
+            if (1..=SHORT_DIGITS).contains(&digits) && first != b'0' && matches!(after, b',' | b'}') {
+                *id = LocalId::Number(short_number(*chunk, digits) as i64);
+                return Ok(at + digits);
+            }
+        }
+        self.any_id(first, at, id)
+    }
+
+    fn any_id(&mut self, first: u8, at: usize, id: &mut LocalId) -> Result<usize, Stopped> {
         match first {
             b'"' => {
-                let text = self.cursor.string()?;
-                Ok(LocalId::Text(self.intern(text)))
+                let end = self.lexer.string(at)?;
+                *id = LocalId::Text(self.local.texts.insert(self.lexer.inside(at, end)).0);
+                Ok(end)
             }
-            b'-' | b'0'..=b'9' => {
-                let Some(text) = self.cursor.number()? else { return Ok(LocalId::Missing) };
-                match whole_number(text) {
-                    Some(number) => Ok(LocalId::Number(number)),
-                    None => Ok(LocalId::Other(self.local.texts.insert(text).0)),
-                }
+            b'0'..=b'9' | b'-' => {
+                let end = self.lexer.number(at)?;
+                let text = &self.lexer.bytes[at..end];
+                *id = match whole_number(text) {
+                    Some(number) => LocalId::Number(number),
+                    None => LocalId::Other(self.local.texts.insert(text).0),
+                };
+                Ok(end)
             }
             _ => {
-                let text = self.source_text(first)?;
-                Ok(if text == NO_TEXT { LocalId::Missing } else { LocalId::Other(text) })
+                let mut text = NO_TEXT;
+                let end = self.source_text(first, at, &mut text)?;
+                *id = if text == NO_TEXT { LocalId::Missing } else { LocalId::Other(text) };
+                Ok(end)
             }
         }
     }
 
     /// A time, and whether it is written with a point or an exponent.
     #[inline]
-    fn time(&mut self, first: u8) -> Result<(Time, bool), Stopped> {
-        if let Some(plain) = self.plain_time() {
-            return Ok(plain);
+    fn time(
+        &mut self,
+        first: u8,
+        at: usize,
+        time: &mut Time,
+        fractional: &mut bool,
+    ) -> Result<usize, Stopped> {
+        if let Some((nanos, len, has_point)) = plain_nanos(&self.lexer.bytes[at..]) {
+            (*time, *fractional) = (Time::Nanos(nanos), has_point);
+            return Ok(at + len);
         }
-        if !matches!(first, b'-' | b'0'..=b'9' | b'N' | b'I') {
-            self.cursor.skip(EVENT_DEPTH)?;
-            return Ok((Time::Missing, false));
-        }
-        let Some(text) = self.cursor.number()? else { return Ok((Time::Missing, false)) };
-        let fractional = text.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
-        Ok((time_from_number(text), fractional))
+        self.any_time(first, at, time, fractional)
     }
 
-    /// A time as profilers write it: up to 15 digits and perhaps a point with three more. `None`, with the cursor
-    /// unmoved, for any other.
-    #[inline]
-    fn plain_time(&mut self) -> Option<(Time, bool)> {
-        /// More microseconds than this might not fit as nanoseconds.
-        const LIMIT: u64 = i64::MAX as u64 / 1000 - 1;
-        let rest = &self.cursor.bytes[self.cursor.at..];
-        let (micros, digits) = leading_digits(rest);
-        if digits == 0 || digits > 16 || micros > LIMIT || rest[0] == b'0' && digits > 1 {
-            return None;
+    fn any_time(
+        &mut self,
+        first: u8,
+        at: usize,
+        time: &mut Time,
+        fractional: &mut bool,
+    ) -> Result<usize, Stopped> {
+        let end = self.lexer.skip(at, EVENT_DEPTH)?;
+        let text = &self.lexer.bytes[at..end];
+        // `-Infinity` passes for a number, but has no digit.
+        if matches!(first, b'-' | b'0'..=b'9') && text.last().is_some_and(u8::is_ascii_digit) {
+            *fractional = text.iter().any(|byte| matches!(byte, b'.' | b'e' | b'E'));
+            *time = time_from_number(text);
+        } else {
+            (*time, *fractional) = (Time::Missing, false);
         }
-        let (nanos, len) = match rest.get(digits)? {
-            b'.' => {
-                let [a, b, c, after] = *rest.get(digits + 1..)?.first_chunk()?;
-                let digit = |byte: u8| byte.wrapping_sub(b'0');
-                if digit(a) > 9 || digit(b) > 9 || digit(c) > 9 || matches!(after, b'0'..=b'9' | b'e' | b'E')
-                {
-                    return None;
-                }
-                let thousandths = 100 * u64::from(digit(a)) + 10 * u64::from(digit(b)) + u64::from(digit(c));
-                (micros * 1000 + thousandths, digits + 4)
-            }
-            b'e' | b'E' => return None,
-            _ => (micros * 1000, digits),
-        };
-        self.cursor.at += len;
-        Some((Time::Nanos(nanos as i64), len != digits))
+        Ok(end)
     }
 
     /// The wanted fields of `args`.
-    fn args(&mut self, first: u8, first_arg: usize) -> Result<(), Stopped> {
+    fn args(&mut self, first: u8, at: usize, first_arg: usize) -> Result<usize, Stopped> {
         if first != b'{' {
-            return self.cursor.skip(EVENT_DEPTH);
+            return self.lexer.skip(at, EVENT_DEPTH);
         }
-        self.cursor.at += 1;
-        if self.cursor.peek()? == b'}' {
-            self.cursor.at += 1;
-            return Ok(());
+        let (byte, mut at) = self.lexer.peek(at + 1)?;
+        if byte == b'}' {
+            return Ok(at + 1);
         }
         loop {
-            let raw = self.cursor.key()?;
-            let was_escaped = self.cursor.was_escaped();
-            let first = self.cursor.peek()?;
-            let wanted =
-                if was_escaped { self.keys.find(decode(raw).0.as_bytes()) } else { self.keys.find(raw) };
-            match wanted {
-                None => self.cursor.skip(EVENT_DEPTH + 1)?,
-                Some(key) => match self.value(first)? {
-                    Some(value) => self.args.push((key, value)),
-                    // A later null or list takes the place of an earlier number.
-                    None => {
-                        let mut at = 0;
-                        self.args.retain(|(have, _)| {
-                            at += 1;
-                            at <= first_arg || *have != key
-                        });
-                    }
-                },
-            }
-            match self.cursor.peek()? {
-                b',' => self.cursor.at += 1,
-                b'}' => break,
-                _ => return Err(self.cursor.unexpected()),
+            let key = self.lexer.key(at)?;
+            let (first, value) = self.lexer.peek(key.end)?;
+            let wanted = if key.escaped {
+                self.keys.find(decode(key.raw).0.as_bytes())
+            } else {
+                self.keys.find(key.raw)
+            };
+            at = match wanted {
+                None => self.lexer.skip(value, EVENT_DEPTH + 1)?,
+                Some(key) => self.arg(key, first, value, first_arg)?,
+            };
+            let (byte, here) = self.lexer.peek(at)?;
+            at = here + 1;
+            match byte {
+                b',' => {}
+                b'}' => return Ok(at),
+                _ => return Err(self.lexer.unexpected(here)),
             }
         }
-        self.cursor.at += 1;
-        Ok(())
+    }
+
+    #[inline]
+    fn arg(&mut self, key: ArgKey, first: u8, at: usize, first_arg: usize) -> Result<usize, Stopped> {
+        let mut value = None;
+        let end = self.value(first, at, &mut value)?;
+        match value {
+            Some(value) => self.args.push((key, value)),
+            // A later null or list takes the place of an earlier number.
+            None => {
+                let mut at = 0;
+                self.args.retain(|(have, _)| {
+                    at += 1;
+                    at <= first_arg || *have != key
+                });
+            }
+        }
+        Ok(end)
     }
 
     /// A number or a string; `None` for any other value.
     #[inline]
-    fn value(&mut self, first: u8) -> Result<Option<LocalValue>, Stopped> {
-        match first {
-            b'"' => {
-                let text = self.cursor.string()?;
-                Ok(Some(LocalValue::Text(self.intern(text))))
-            }
-            b'-' | b'0'..=b'9' => {
-                let Some(text) = self.cursor.number()? else { return Ok(None) };
-                Ok(number_cut(text).map(LocalValue::Number))
-            }
-            _ => self.cursor.skip(EVENT_DEPTH + 1).map(|()| None),
-        }
+    fn value(&mut self, first: u8, at: usize, value: &mut Option<LocalValue>) -> Result<usize, Stopped> {
+        let end = self.lexer.skip(at, EVENT_DEPTH + 1)?;
+        *value = match first {
+            b'"' => Some(LocalValue::Text(self.local.texts.insert(self.lexer.inside(at, end)).0)),
+            b'-' | b'0'..=b'9' => number_cut(&self.lexer.bytes[at..end]).map(LocalValue::Number),
+            _ => None,
+        };
+        Ok(end)
     }
 }
 
-/// The number that the digits at the beginning of `text` spell, and how many they are. Wrong above 19 digits.
+/// A time as profilers write it, up to 16 digits and perhaps a point with one to three more: its nanoseconds, its
+/// length and whether it has a point. `None` for any other.
 #[inline]
-fn leading_digits(text: &[u8]) -> (u64, usize) {
-    let mut value: u64 = 0;
-    let mut digits = 0;
-    // Eight at a time: one after the other costs four cycles each.
-    while digits <= 8
-        && let Some(chunk) = text.get(digits..).and_then(|rest| rest.first_chunk::<8>())
-        && let Some(eight) = eight_digits(u64::from_le_bytes(*chunk))
-    {
-        value = value * 100_000_000 + eight;
-        digits += 8;
-    }
-    while let Some(byte @ b'0'..=b'9') = text.get(digits) {
-        value = value.wrapping_mul(10).wrapping_add(u64::from(byte - b'0'));
-        digits += 1;
-    }
-    (value, digits)
-}
-
-/// The number that eight ASCII digits spell, the first in the lowest byte.
-#[inline]
-fn eight_digits(word: u64) -> Option<u64> {
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let digits = word ^ 0x3030_3030_3030_3030;
-    // A digit is at most 9: adding 0x76 sets the high bit of any larger byte.
-    if (digits | digits.wrapping_add(0x7676_7676_7676_7676)) & HIGH != 0 {
+fn plain_nanos(text: &[u8]) -> Option<(i64, usize, bool)> {
+    /// More microseconds than this might not fit as nanoseconds.
+    const LIMIT: u64 = i64::MAX as u64 / 1000 - 1;
+    let (micros, digits) = leading_digits(text);
+    if digits == 0 || digits > 16 || micros > LIMIT || text[0] == b'0' && digits > 1 {
         return None;
     }
-    let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
-    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
-    Some((fours * 10_000 + (fours >> 32)) & 0xffff_ffff)
+    let is_end = |byte: u8| matches!(byte, b',' | b'}' | b' ' | b'\n' | b'\r' | b'\t');
+    let after = *text.get(digits)?;
+    if is_end(after) {
+        return Some(((micros * 1000) as i64, digits, false));
+    }
+    if after != b'.' {
+        return None;
+    }
+    let fraction = text.get(digits + 1..)?;
+    let digit = |byte: u8| Some(u64::from(byte.wrapping_sub(b'0'))).filter(|digit| *digit <= 9);
+    let &[a, b, c, end] = fraction.first_chunk::<4>()?;
+    let tenths = digit(a)?;
+    let (thousandths, len) = match (digit(b), digit(c)) {
+        (Some(b), Some(c)) if is_end(end) => (100 * tenths + 10 * b + c, 4),
+        (Some(b), None) if is_end(c) => (100 * tenths + 10 * b, 3),
+        (None, _) if is_end(b) => (100 * tenths, 2),
+        _ => return None,
+    };
+    Some(((micros * 1000 + thousandths) as i64, digits + len, true))
 }
 
 /// A whole number within 64 bits, of a valid JSON number.
@@ -325,16 +341,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn eight_digits_and_nothing_else() {
-        assert_eq!(eight_digits(u64::from_le_bytes(*b"12345678")), Some(12_345_678));
-        assert_eq!(eight_digits(u64::from_le_bytes(*b"00000000")), Some(0));
-        assert_eq!(eight_digits(u64::from_le_bytes(*b"99999999")), Some(99_999_999));
-        for at in 0..8 {
-            for byte in (0..=255_u8).filter(|byte| !byte.is_ascii_digit()) {
-                let mut text = *b"94949494";
-                text[at] = byte;
-                assert_eq!(eight_digits(u64::from_le_bytes(text)), None, "{text:?}");
-            }
+    fn plain_times_are_read_and_others_left() {
+        assert_eq!(plain_nanos(b"0,"), Some((0, 1, false)));
+        assert_eq!(plain_nanos(b"12.5}  "), Some((12_500, 4, true)));
+        assert_eq!(plain_nanos(b"12.25 ,"), Some((12_250, 5, true)));
+        assert_eq!(plain_nanos(b"1712195495519689.047,"), Some((1_712_195_495_519_689_047, 20, true)));
+        assert_eq!(plain_nanos(b"9223372036854774.999,"), Some((9_223_372_036_854_774_999, 20, true)));
+        for other in [
+            "",
+            "1",
+            "1.",
+            "1.5",
+            "01,",
+            "1.2345,",
+            "1e3,",
+            "1.5e3,",
+            "-1,",
+            "1.x00",
+            "9223372036854775,",
+            "12345678901234567,",
+        ] {
+            assert_eq!(plain_nanos(other.as_bytes()), None, "{other}");
         }
     }
 

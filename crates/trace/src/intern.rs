@@ -103,7 +103,16 @@ fn hash(bytes: &[u8]) -> u32 {
     };
     let mut state = bytes.len() as u64 ^ 0x517c_c1b7_2722_0a95;
     let mut rest = bytes;
-    while let Some((word, after)) = rest.split_first_chunk::<8>() {
+    // Two chains side by side: one multiplication need not wait for the other.
+    let mut twin = K;
+    while let Some((words, after)) = rest.split_first_chunk::<16>() {
+        let words = u128::from_le_bytes(*words);
+        state = fold(state, words as u64);
+        twin = fold(twin, (words >> 64) as u64);
+        rest = after;
+    }
+    state ^= twin.rotate_left(32);
+    if let Some((word, after)) = rest.split_first_chunk::<8>() {
         state = fold(state, u64::from_le_bytes(*word));
         rest = after;
     }

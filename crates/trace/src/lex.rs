@@ -1,12 +1,15 @@
 //! JSON tokens in a block of bytes: checks every byte it passes, copies none. Knows nothing of traces.
 //!
-//! A token that reaches the end of the block gives [`Stop::More`]: whether that is damage, only the caller knows.
+//! Places go in and come out by value, so that they stay in registers; whatever is unusual (escapes, control
+//! characters, the end of the block, faults) is left to functions that are not inlined. A token that reaches the end of
+//! the block gives [`Stop::More`]: whether that is damage, only the caller knows.
 
 use crate::MAX_DEPTH;
 use crate::damage::{BlemishKind, DamageKind};
+use crate::digits::{SHORT_DIGITS, short_digits};
 use crate::find::{space_end, string_stop};
 
-/// A value could not be passed; [`Cursor::stop`] says why. Empty, so that results travel in registers.
+/// A value could not be passed; [`Lexer::stop`] says why. Empty, so that results travel in registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stopped;
 
@@ -19,20 +22,26 @@ pub(crate) enum Stop {
     Fault(DamageKind, usize),
 }
 
-/// A place in a block, and the blemishes passed on the way.
-pub(crate) struct Cursor<'a> {
-    pub(crate) bytes: &'a [u8],
-    pub(crate) at: usize,
-    blemishes: &'a mut Vec<(BlemishKind, usize)>,
-    stop: Stop,
-    /// Where the last string with a backslash in it ended.
-    escaped_end: usize,
+/// A key that was passed, colon included.
+pub(crate) struct Key<'a> {
+    pub(crate) raw: &'a [u8],
+    /// Whether it has a backslash in it, so that its bytes are not its text.
+    pub(crate) escaped: bool,
+    /// Behind the colon.
+    pub(crate) end: usize,
 }
 
-impl<'a> Cursor<'a> {
+/// A block, and the blemishes passed in it.
+pub(crate) struct Lexer<'a> {
+    pub(crate) bytes: &'a [u8],
+    blemishes: &'a mut Vec<(BlemishKind, usize)>,
+    stop: Stop,
+}
+
+impl<'a> Lexer<'a> {
     #[inline]
-    pub(crate) fn new(bytes: &'a [u8], at: usize, blemishes: &'a mut Vec<(BlemishKind, usize)>) -> Self {
-        Self { bytes, at, blemishes, stop: Stop::More, escaped_end: usize::MAX }
+    pub(crate) fn new(bytes: &'a [u8], blemishes: &'a mut Vec<(BlemishKind, usize)>) -> Self {
+        Self { bytes, blemishes, stop: Stop::More }
     }
 
     /// Why the last value could not be passed.
@@ -40,10 +49,10 @@ impl<'a> Cursor<'a> {
         self.stop
     }
 
-    /// A fault at the cursor, or `More` at the end of the block.
+    /// A fault at a place, or `More` at the end of the block.
     #[cold]
-    pub(crate) fn unexpected(&mut self) -> Stopped {
-        if self.at >= self.bytes.len() { self.more() } else { self.fault(DamageKind::InvalidJson) }
+    pub(crate) fn unexpected(&mut self, at: usize) -> Stopped {
+        if at >= self.bytes.len() { self.more() } else { self.fault(DamageKind::InvalidJson, at) }
     }
 
     #[cold]
@@ -53,66 +62,53 @@ impl<'a> Cursor<'a> {
     }
 
     #[cold]
-    fn fault(&mut self, kind: DamageKind) -> Stopped {
-        self.stop = Stop::Fault(kind, self.at);
+    fn fault(&mut self, kind: DamageKind, at: usize) -> Stopped {
+        self.stop = Stop::Fault(kind, at);
         Stopped
     }
 
-    /// Passes white space and gives the byte after it, without passing that.
-    #[inline]
-    pub(crate) fn peek(&mut self) -> Result<u8, Stopped> {
+    /// The first byte that is no white space, and its place.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "measured: the place must stay in a register")]
+    pub(crate) fn peek(&mut self, at: usize) -> Result<(u8, usize), Stopped> {
         // Most tokens are followed by nothing or one space.
-        if let Some(&byte) = self.bytes.get(self.at)
+        if let Some(&byte) = self.bytes.get(at)
             && byte > b' '
         {
-            return Ok(byte);
+            return Ok((byte, at));
         }
-        if let Some(&[b' ', byte]) = self.bytes.get(self.at..self.at + 2)
+        if let Some(&[b' ', byte]) = self.bytes.get(at..at + 2)
             && byte > b' '
         {
-            self.at += 1;
-            return Ok(byte);
+            return Ok((byte, at + 1));
         }
-        self.at = space_end(self.bytes, self.at);
-        match self.bytes.get(self.at) {
-            Some(&byte) => Ok(byte),
+        let at = space_end(self.bytes, at);
+        match self.bytes.get(at) {
+            Some(&byte) => Ok((byte, at)),
             None => Err(self.more()),
         }
     }
 
-    /// Passes white space and one byte that must be there.
-    #[inline]
-    pub(crate) fn expect(&mut self, byte: u8) -> Result<(), Stopped> {
-        if self.peek()? == byte {
-            self.at += 1;
-            Ok(())
-        } else {
-            Err(self.unexpected())
-        }
-    }
-
-    /// Passes a string, whose opening quote the cursor is on, and gives its bytes without the quotes.
-    #[inline]
-    pub(crate) fn string(&mut self) -> Result<&'a [u8], Stopped> {
-        let start = self.at + 1;
-        let stop = string_stop(self.bytes, start);
+    /// Passes a string, whose opening quote is at `at`, and gives the place behind its closing quote.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "measured: the place must stay in a register")]
+    pub(crate) fn string(&mut self, at: usize) -> Result<usize, Stopped> {
+        let stop = string_stop(self.bytes, at + 1);
         if self.bytes.get(stop) == Some(&b'"') {
-            self.at = stop + 1;
-            return Ok(&self.bytes[start..stop]);
+            return Ok(stop + 1);
         }
-        self.unusual_string(start, stop)
+        self.unusual_string(stop)
     }
 
-    /// Whether the string just passed has a backslash in it, so that its bytes are not its text.
+    /// The bytes of a string that was passed, without the quotes.
     #[inline]
-    pub(crate) fn was_escaped(&self) -> bool {
-        self.escaped_end == self.at
+    pub(crate) fn inside(&self, at: usize, end: usize) -> &'a [u8] {
+        &self.bytes[at + 1..end - 1]
     }
 
     /// A string with escapes or control characters in it, from the first of them on.
     #[cold]
-    fn unusual_string(&mut self, start: usize, mut stop: usize) -> Result<&'a [u8], Stopped> {
-        let mut escaped = false;
+    fn unusual_string(&mut self, mut stop: usize) -> Result<usize, Stopped> {
         // Each kind counts once per string.
         let (mut bad_escape, mut control) = (None, None);
         loop {
@@ -120,16 +116,14 @@ impl<'a> Cursor<'a> {
                 None => return Err(self.more()),
                 Some(b'"') => break,
                 Some(b'\\') => {
-                    escaped = true;
                     match self.bytes.get(stop + 1) {
                         None => return Err(self.more()),
                         Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {}
                         Some(b'u') => {
-                            let digits = self.bytes[stop + 2..].iter().take(4);
-                            if digits.clone().count() < 4 {
+                            let Some(digits) = self.bytes.get(stop + 2..stop + 6) else {
                                 return Err(self.more());
-                            }
-                            if !digits.clone().all(u8::is_ascii_hexdigit) {
+                            };
+                            if !digits.iter().all(u8::is_ascii_hexdigit) {
                                 bad_escape.get_or_insert(stop);
                             }
                         }
@@ -150,178 +144,187 @@ impl<'a> Cursor<'a> {
         }
         self.blemishes.extend(bad_escape.map(|at| (BlemishKind::InvalidEscape, at)));
         self.blemishes.extend(control.map(|at| (BlemishKind::ControlCharacter, at)));
-        self.at = stop + 1;
-        if escaped {
-            self.escaped_end = self.at;
-        }
-        Ok(&self.bytes[start..stop])
+        Ok(stop + 1)
     }
 
-    /// Passes a number (the cursor is on its first byte) and gives its bytes. `NaN` and infinities are blemishes and
-    /// give none.
-    #[inline]
-    pub(crate) fn number(&mut self) -> Result<Option<&'a [u8]>, Stopped> {
-        let start = self.at;
-        if self.bytes.get(self.at) == Some(&b'-') {
-            self.at += 1;
+    /// Passes white space, a key and its colon.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "measured: the place must stay in a register")]
+    pub(crate) fn key(&mut self, at: usize) -> Result<Key<'a>, Stopped> {
+        let (byte, at) = self.peek(at)?;
+        if byte != b'"' {
+            return Err(self.unexpected(at));
         }
-        match self.bytes.get(self.at) {
-            Some(b'0') => self.at += 1,
-            Some(b'1'..=b'9') => self.digits(),
-            Some(b'N' | b'I') => return self.not_finite(start),
-            _ => return Err(self.unexpected()),
+        let stop = string_stop(self.bytes, at + 1);
+        // As profilers write it: `"key":`, and nothing unusual in between.
+        if let Some(b"\":") = self.bytes.get(stop..stop + 2) {
+            return Ok(Key { raw: &self.bytes[at + 1..stop], escaped: false, end: stop + 2 });
         }
-        if self.bytes.get(self.at) == Some(&b'.') {
-            self.at += 1;
-            self.some_digits()?;
+        self.unusual_key(at, stop)
+    }
+
+    #[cold]
+    fn unusual_key(&mut self, at: usize, stop: usize) -> Result<Key<'a>, Stopped> {
+        let end = self.unusual_string(stop)?;
+        let raw = self.inside(at, end);
+        let (byte, colon) = self.peek(end)?;
+        if byte != b':' {
+            return Err(self.unexpected(colon));
         }
-        if let Some(b'e' | b'E') = self.bytes.get(self.at) {
-            self.at += 1;
-            if let Some(b'+' | b'-') = self.bytes.get(self.at) {
-                self.at += 1;
+        Ok(Key { raw, escaped: raw.contains(&b'\\'), end: colon + 1 })
+    }
+
+    /// Passes a number, whose first byte is at `at`, and gives the place behind it.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "measured: the place must stay in a register")]
+    pub(crate) fn number(&mut self, at: usize) -> Result<usize, Stopped> {
+        // Most are short and whole.
+        if let Some(chunk) = self.bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+            let (digits, after) = short_digits(*chunk);
+            let is_short = (1..=SHORT_DIGITS).contains(&digits) && (chunk[0] != b'0' || digits == 1);
+            if is_short && matches!(after, b',' | b'}' | b']' | b' ' | b'\n') {
+                return Ok(at + digits);
             }
-            self.some_digits()?;
         }
-        if self.at == self.bytes.len() { Err(self.more()) } else { Ok(Some(&self.bytes[start..self.at])) }
+        self.any_number(at)
+    }
+
+    /// `NaN` and infinities pass as blemishes.
+    fn any_number(&mut self, start: usize) -> Result<usize, Stopped> {
+        let mut at = start;
+        if self.bytes.get(at) == Some(&b'-') {
+            at += 1;
+        }
+        match self.bytes.get(at) {
+            Some(b'0') => at += 1,
+            Some(b'1'..=b'9') => at = self.digits_end(at),
+            Some(b'N' | b'I') => return self.not_finite(start, at),
+            _ => return Err(self.unexpected(at)),
+        }
+        if self.bytes.get(at) == Some(&b'.') {
+            at = self.some_digits(at + 1)?;
+        }
+        if let Some(b'e' | b'E') = self.bytes.get(at) {
+            at += 1;
+            if let Some(b'+' | b'-') = self.bytes.get(at) {
+                at += 1;
+            }
+            at = self.some_digits(at)?;
+        }
+        if at == self.bytes.len() { Err(self.more()) } else { Ok(at) }
     }
 
     #[inline]
-    fn digits(&mut self) {
-        while let Some(b'0'..=b'9') = self.bytes.get(self.at) {
-            self.at += 1;
+    fn digits_end(&self, mut at: usize) -> usize {
+        while let Some(b'0'..=b'9') = self.bytes.get(at) {
+            at += 1;
         }
+        at
     }
 
     #[inline]
-    fn some_digits(&mut self) -> Result<(), Stopped> {
-        let start = self.at;
-        self.digits();
-        if self.at == start { Err(self.unexpected()) } else { Ok(()) }
+    fn some_digits(&mut self, at: usize) -> Result<usize, Stopped> {
+        let end = self.digits_end(at);
+        if end == at { Err(self.unexpected(at)) } else { Ok(end) }
     }
 
     /// `NaN`, `Infinity`, `-Infinity`: what Python's `json` writes for them.
     #[cold]
-    fn not_finite(&mut self, start: usize) -> Result<Option<&'a [u8]>, Stopped> {
-        let negative = self.at > start;
-        let word: &[u8] =
-            if self.bytes.get(self.at) == Some(&b'N') && !negative { b"NaN" } else { b"Infinity" };
-        self.word(word)?;
+    fn not_finite(&mut self, start: usize, at: usize) -> Result<usize, Stopped> {
+        let negative = at > start;
+        let word: &[u8] = if self.bytes.get(at) == Some(&b'N') && !negative { b"NaN" } else { b"Infinity" };
+        let end = self.word(at, word)?;
         self.blemishes.push((BlemishKind::NotFinite, start));
-        Ok(None)
+        Ok(end)
     }
 
     /// Passes a word such as `null`.
-    pub(crate) fn word(&mut self, word: &[u8]) -> Result<(), Stopped> {
-        let rest = &self.bytes[self.at..];
+    fn word(&mut self, at: usize, word: &[u8]) -> Result<usize, Stopped> {
+        let rest = &self.bytes[at..];
         if rest.starts_with(word) {
-            self.at += word.len();
-            return Ok(());
+            return Ok(at + word.len());
         }
         let same = rest.iter().zip(word).take_while(|(a, b)| a == b).count();
-        self.at += same;
-        Err(self.unexpected())
+        Err(self.unexpected(at + same))
     }
 
-    /// Passes a value that is no container; the cursor is on its first byte.
-    #[inline]
-    fn scalar(&mut self, first: u8) -> Result<(), Stopped> {
+    /// Passes a value that is no container and begins with `first` at `at`.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "measured: the place must stay in a register")]
+    fn scalar(&mut self, first: u8, at: usize) -> Result<usize, Stopped> {
         match first {
-            b'"' => self.string().map(drop),
-            b'-' | b'0'..=b'9' | b'N' | b'I' => self.number().map(drop),
-            b't' => self.word(b"true"),
-            b'f' => self.word(b"false"),
-            b'n' => self.word(b"null"),
-            _ => Err(self.unexpected()),
+            b'"' => self.string(at),
+            b'0'..=b'9' => self.number(at),
+            _ => self.unusual_scalar(first, at),
         }
     }
 
-    /// Passes any value; the cursor is on its first byte. `depth` containers are open around it.
+    fn unusual_scalar(&mut self, first: u8, at: usize) -> Result<usize, Stopped> {
+        match first {
+            b'-' | b'N' | b'I' => self.any_number(at),
+            b't' => self.word(at, b"true"),
+            b'f' => self.word(at, b"false"),
+            b'n' => self.word(at, b"null"),
+            _ => Err(self.unexpected(at)),
+        }
+    }
+
+    /// Passes any value, whose first byte is at `at` and inside `depth` containers.
     #[inline]
-    pub(crate) fn skip(&mut self, depth: usize) -> Result<(), Stopped> {
-        match self.bytes.get(self.at) {
+    pub(crate) fn skip(&mut self, at: usize, depth: usize) -> Result<usize, Stopped> {
+        match self.bytes.get(at) {
             None => Err(self.more()),
-            Some(b'{' | b'[') => self.skip_container(depth),
-            Some(&first) => self.scalar(first),
+            Some(b'{' | b'[') => self.skip_container(at, depth),
+            Some(&first) => self.scalar(first, at),
         }
     }
 
     /// Passes a container without recursion: one bit per open container tells objects from lists.
-    fn skip_container(&mut self, outer: usize) -> Result<(), Stopped> {
+    fn skip_container(&mut self, at: usize, outer: usize) -> Result<usize, Stopped> {
         let limit = MAX_DEPTH.saturating_sub(outer);
+        let mut at = at;
         let mut objects: u128 = 0;
         let mut depth = 0;
         'value: loop {
-            // The cursor is on the first byte of a value.
-            match self.peek()? {
-                open @ (b'{' | b'[') => {
-                    if depth >= limit {
-                        return Err(self.fault(DamageKind::TooDeep));
-                    }
-                    depth += 1;
-                    self.at += 1;
-                    objects = objects << 1 | u128::from(open == b'{');
-                    // '{' + 2 is '}' and '[' + 2 is ']'.
-                    if self.peek()? != open + 2 {
-                        if open == b'{' {
-                            self.key()?;
-                        }
-                        continue 'value;
-                    }
-                    self.at += 1;
-                    objects >>= 1;
-                    depth -= 1;
+            // A value comes next.
+            let (first, here) = self.peek(at)?;
+            if first == b'{' || first == b'[' {
+                if depth >= limit {
+                    return Err(self.fault(DamageKind::TooDeep, here));
                 }
-                first => self.scalar(first)?,
+                depth += 1;
+                objects = objects << 1 | u128::from(first == b'{');
+                let (next, there) = self.peek(here + 1)?;
+                at = there;
+                // '{' + 2 is '}' and '[' + 2 is ']'.
+                if next != first + 2 {
+                    if first == b'{' {
+                        at = self.key(at)?.end;
+                    }
+                    continue 'value;
+                }
+                at += 1;
+                objects >>= 1;
+                depth -= 1;
+            } else {
+                at = self.scalar(first, here)?;
             }
             // A value has just ended.
-            loop {
-                if depth == 0 {
-                    return Ok(());
-                }
+            while depth > 0 {
+                let (next, here) = self.peek(at)?;
                 let in_object = objects & 1 == 1;
-                match self.peek()? {
-                    b',' => {
-                        self.at += 1;
-                        if in_object {
-                            self.key()?;
-                        }
-                        continue 'value;
-                    }
-                    b'}' if in_object => {}
-                    b']' if !in_object => {}
-                    _ => return Err(self.unexpected()),
+                if next == b',' {
+                    at = if in_object { self.key(here + 1)?.end } else { here + 1 };
+                    continue 'value;
                 }
-                self.at += 1;
+                if next != (if in_object { b'}' } else { b']' }) {
+                    return Err(self.unexpected(here));
+                }
+                at = here + 1;
                 objects >>= 1;
                 depth -= 1;
             }
+            return Ok(at);
         }
-    }
-
-    /// Passes white space, a key and its colon; [`Cursor::was_escaped`] then tells about the key.
-    #[inline]
-    pub(crate) fn key(&mut self) -> Result<&'a [u8], Stopped> {
-        if self.peek()? != b'"' {
-            return Err(self.unexpected());
-        }
-        let start = self.at + 1;
-        let stop = string_stop(self.bytes, start);
-        // As profilers write it: `"key":`, and nothing unusual in between.
-        if let Some(b"\":") = self.bytes.get(stop..stop + 2) {
-            self.at = stop + 2;
-            return Ok(&self.bytes[start..stop]);
-        }
-        self.unusual_key(start, stop)
-    }
-
-    #[cold]
-    fn unusual_key(&mut self, start: usize, stop: usize) -> Result<&'a [u8], Stopped> {
-        let key = self.unusual_string(start, stop)?;
-        let was_escaped = self.was_escaped();
-        self.expect(b':')?;
-        if was_escaped {
-            self.escaped_end = self.at;
-        }
-        Ok(key)
     }
 }

@@ -30,6 +30,7 @@ mod batch;
 mod block;
 mod damage;
 mod deliver;
+mod digits;
 mod document;
 mod event;
 mod feed;

@@ -1,7 +1,7 @@
 //! An event's own JSON text: repaired where it is not JSON, and with one field changed. Knows nothing of figures.
 
 use crate::find::string_stop;
-use crate::lex::Cursor;
+use crate::lex::Lexer;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -83,21 +83,22 @@ fn repair_string(text: &str, out: &mut String) {
 /// Where the value of a field of an event stands in its text; of equal names the last.
 pub fn field_range(raw: &[u8], name: &[u8]) -> Option<Range<usize>> {
     let mut blemishes = Vec::new();
-    let mut cursor = Cursor::new(raw, 1, &mut blemishes);
+    let mut lexer = Lexer::new(raw, &mut blemishes);
     let mut found = None;
-    if cursor.peek().ok()? == b'}' {
+    let (byte, mut at) = lexer.peek(1).ok()?;
+    if byte == b'}' {
         return None;
     }
     loop {
-        let key = cursor.key().ok()?;
-        cursor.peek().ok()?;
-        let start = cursor.at;
-        cursor.skip(1).ok()?;
-        if key == name {
-            found = Some(start..cursor.at);
+        let key = lexer.key(at).ok()?;
+        let (_, start) = lexer.peek(key.end).ok()?;
+        let end = lexer.skip(start, 1).ok()?;
+        if key.raw == name {
+            found = Some(start..end);
         }
-        match cursor.peek().ok()? {
-            b',' => cursor.at += 1,
+        // A number at the very end of a text would wait for more; an event ends in a brace.
+        match lexer.peek(end).ok()? {
+            (b',', comma) => at = comma + 1,
             _ => return found,
         }
     }
@@ -109,7 +110,8 @@ mod tests {
 
     #[test]
     fn repaired_text_is_json_and_says_the_same() {
-        let raw = b"{\"name\": \"C:\\Users\\x \x01 \\u12 \\n\", \"NaN\": NaN, \"dur\": -Infinity, \"x\": \"NaN\"}";
+        let raw =
+            b"{\"name\": \"C:\\Users\\x \x01 \\u12 \\n\", \"NaN\": NaN, \"dur\": -Infinity, \"x\": \"NaN\"}";
         let value: serde_json::Value = serde_json::from_str(&repair(raw)).unwrap();
         assert_eq!(value["name"], "C:\\Users\\x \u{1} \\u12 \n");
         assert_eq!(value["NaN"], serde_json::Value::Null);

@@ -3,9 +3,9 @@
 use crate::batch::{Batch, Local, Record};
 use crate::damage::{BlemishKind, DamageKind};
 use crate::event::ArgSet;
-use crate::fields::{EVENT_DEPTH, FieldReader};
+use crate::fields::{EVENT_DEPTH, FieldReader, Fields};
 use crate::keys::ArgKeys;
-use crate::lex::{Cursor, Stop, Stopped};
+use crate::lex::{Lexer, Stop, Stopped};
 
 /// What may come next in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,10 +78,12 @@ impl Scanner {
     /// Passes white space, to which `at` moves, and then one comma, one value or the closing bracket.
     #[inline]
     fn step(&mut self, bytes: &[u8], at: &mut usize, place: Place) -> Result<Step, Stop> {
-        let mut cursor = Cursor::new(bytes, *at, &mut self.pending);
-        let peeked = cursor.peek();
-        *at = cursor.at;
-        let Ok(byte) = peeked else { return Err(cursor.stop()) };
+        let mut lexer = Lexer::new(bytes, &mut self.pending);
+        let Ok((byte, here)) = lexer.peek(*at) else {
+            *at = bytes.len();
+            return Err(Stop::More);
+        };
+        *at = here;
         match (byte, place) {
             (b',', Place::AfterValue) => Ok(Step::Passed { at: *at + 1, place: Place::AfterComma }),
             (b']', Place::AfterValue | Place::BeforeFirst) => Ok(Step::Closed { at: *at + 1 }),
@@ -91,9 +93,8 @@ impl Scanner {
                 Ok(Step::Passed { at: end, place: Place::AfterValue })
             }
             _ => {
-                let skipped = cursor.skip(EVENT_DEPTH - 1).map_err(|Stopped| cursor.stop());
-                let end = cursor.at;
-                self.settle_blemishes(skipped)?;
+                let skipped = lexer.skip(here, EVENT_DEPTH - 1).map_err(|Stopped| lexer.stop());
+                let end = self.settle_blemishes(skipped)?;
                 self.batch.not_events += 1;
                 Ok(Step::Passed { at: end, place: Place::AfterValue })
             }
@@ -105,15 +106,15 @@ impl Scanner {
     pub(crate) fn event(&mut self, bytes: &[u8], at: usize) -> Result<usize, Stop> {
         let args_before = self.batch.args.len();
         let mut reader = FieldReader {
-            cursor: Cursor::new(bytes, at, &mut self.pending),
+            lexer: Lexer::new(bytes, &mut self.pending),
             local: &mut self.local,
             keys: &self.keys,
             reads_args: self.reads_args,
             args: &mut self.batch.args,
         };
-        match reader.event() {
-            Ok(fields) => {
-                let end = reader.cursor.at;
+        let mut fields = Fields::NONE;
+        match reader.event(at, &mut fields) {
+            Ok(end) => {
                 if !self.pending.is_empty() {
                     self.batch.blemishes.append(&mut self.pending);
                 }
@@ -132,7 +133,7 @@ impl Scanner {
                 Ok(end)
             }
             Err(Stopped) => {
-                let stop = reader.cursor.stop();
+                let stop = reader.lexer.stop();
                 self.batch.args.truncate(args_before);
                 self.pending.clear();
                 Err(stop)
@@ -141,9 +142,9 @@ impl Scanner {
     }
 
     /// Keeps the blemishes of a whole value, forgets those of a part.
-    fn settle_blemishes(&mut self, outcome: Result<(), Stop>) -> Result<(), Stop> {
+    fn settle_blemishes(&mut self, outcome: Result<usize, Stop>) -> Result<usize, Stop> {
         match outcome {
-            Ok(()) => self.batch.blemishes.append(&mut self.pending),
+            Ok(_) => self.batch.blemishes.append(&mut self.pending),
             Err(_) => self.pending.clear(),
         }
         outcome
