@@ -99,13 +99,13 @@ pub struct DeviceSummary {
 impl Analysis {
     /// Puts the findings of all files together, in the order of their ranks.
     pub fn of(mut ranks: Vec<FileFindings>) -> Self {
-        ranks.sort_by(|a, b| a.rank.cmp(&b.rank));
+        ranks.sort_by_key(|rank| rank.rank);
         let sum = |value: fn(&FileFindings) -> f64| ranks.iter().map(value).sum::<f64>();
         let count = |value: fn(&FileFindings) -> u64| ranks.iter().map(value).sum::<u64>();
         let (self_us, host_us, device_us) = (sum(|f| f.self_us), sum(|f| f.host_us), sum(|f| f.device_us));
         let stragglers = stragglers::of(&ranks);
         let (steps, step_summary) = steps(&ranks);
-        let mut verdicts: Vec<Verdict> = stragglers.iter().flat_map(|s| s.verdict.clone()).collect();
+        let mut verdicts: Vec<Verdict> = stragglers.iter().filter_map(|s| s.verdict.clone()).collect();
         let mut warnings = Vec::new();
         for rank in &ranks {
             let label = if ranks.len() > 1 { format!("{}: ", rank.file) } else { String::new() };

@@ -18,7 +18,7 @@ use crate::memory::Memory;
 use crate::rules::Rules;
 use crate::steps::{Step, StepTable};
 use crate::units::{share, us, us_wide};
-use crate::{ProfileError, critical, verdict, warning};
+use crate::{critical, verdict, warning};
 use knockout_trace::{LaneId, Outcome, Symbol};
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ impl Parts<'_> {
 }
 
 /// The findings of one file.
-pub(crate) fn findings(mut parts: Parts<'_>) -> Result<FileFindings, ProfileError> {
+pub(crate) fn findings(mut parts: Parts<'_>) -> FileFindings {
     let memory = std::mem::take(&mut parts.memory).finish(parts.origin());
     let parts = &parts;
     let totals = parts.totals;
@@ -116,7 +116,7 @@ pub(crate) fn findings(mut parts: Parts<'_>) -> Result<FileFindings, ProfileErro
     findings.step_summary = steps::summary(&mut findings.steps);
     findings.warnings = warning::of_file(parts, &findings);
     findings.verdicts = verdict::of_file(&findings);
-    Ok(findings)
+    findings
 }
 
 /// Own time by category over all lanes, and the sums of host and device lanes.

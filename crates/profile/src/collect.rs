@@ -39,7 +39,7 @@ impl Default for Options {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Stream {
     pub(crate) device: Option<ArgValue2>,
-    pub(crate) stream: Option<ArgValue2>,
+    pub(crate) spelt: Option<ArgValue2>,
     /// As a number by HTA's reading; -1 when it is none.
     pub(crate) number: i64,
 }
@@ -166,7 +166,7 @@ impl Collector {
         if flags & Kind::TRACE != 0 {
             return;
         }
-        self.store_row(event, Row { start, duration, kind, flags, complete });
+        self.store_row(event, &Row { start, duration, kind, flags, complete });
     }
 
     /// Counts a span of positive duration.
@@ -186,8 +186,8 @@ impl Collector {
     }
 
     #[inline]
-    fn store_row(&mut self, event: &Event<'_>, row: Row) {
-        let Row { start, duration, kind, flags, complete } = row;
+    fn store_row(&mut self, event: &Event<'_>, row: &Row) {
+        let &Row { start, duration, kind, flags, complete } = row;
         let correlation = event.args.number(ArgKey::Correlation, event.symbols).unwrap_or(NO_CORRELATION);
         let stream_value = event.args.get(ArgKey::Stream);
         let on_stream = stream_value.is_some() || flags & (Kind::DEVICE | Kind::SYNC_ROW) != 0;
@@ -254,7 +254,7 @@ impl Collector {
     fn stream(&mut self, event: &Event<'_>, value: Option<ArgValue>) -> u32 {
         let key = Stream {
             device: event.args.get(ArgKey::Device).map(ArgValue2::from),
-            stream: value.map(ArgValue2::from),
+            spelt: value.map(ArgValue2::from),
             number: event.args.number(ArgKey::Stream, event.symbols).unwrap_or(-1),
         };
         if let Some((recent, number)) = self.recent_stream

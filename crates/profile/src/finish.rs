@@ -79,7 +79,7 @@ pub(crate) fn finish(
             device_spans.push(*span);
         }
     })?;
-    assemble::findings(Parts {
+    Ok(assemble::findings(Parts {
         label,
         outcome,
         rules: &rules,
@@ -100,7 +100,7 @@ pub(crate) fn finish(
         unmatched,
         spilled_bytes: store.spilled_bytes(),
         bins: shared.bins,
-    })
+    }))
 }
 
 /// Begin/end pairs become spans like any other; gives the number of events without a partner.
@@ -146,6 +146,9 @@ fn steps_of(events: &[StepEvent], kinds: &[Kind], on_device: bool) -> Vec<Step> 
     steps.into_iter().map(|(_, _, step)| step).collect()
 }
 
+/// A lane and its spans.
+type LaneWork = (u32, Vec<Segment<Span>>);
+
 /// Sweeps all lanes, the longest first, on so many threads; results come in the order of the lanes.
 fn sweep_lanes(
     shared: &Shared,
@@ -153,13 +156,12 @@ fn sweep_lanes(
     is_device: impl Fn(u32) -> bool + Sync,
     threads: usize,
 ) -> Result<Vec<LaneResult>, ProfileError> {
-    let mut work: Vec<(u32, Vec<Segment<Span>>)> = lanes.into_iter().collect();
+    let mut work: Vec<LaneWork> = lanes.into_iter().collect();
     work.sort_by_key(|(lane, segments)| {
         (std::cmp::Reverse(segments.iter().map(|segment| segment.records).sum::<u64>()), *lane)
     });
     let threads = threads.clamp(1, work.len().max(1));
-    let work: Vec<Mutex<Option<(u32, Vec<Segment<Span>>)>>> =
-        work.into_iter().map(|item| Mutex::new(Some(item))).collect();
+    let work: Vec<Mutex<Option<LaneWork>>> = work.into_iter().map(|item| Mutex::new(Some(item))).collect();
     let next = AtomicUsize::new(0);
     let run = || -> Result<Vec<LaneResult>, ProfileError> {
         let mut done = Vec::new();

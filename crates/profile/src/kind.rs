@@ -140,7 +140,7 @@ fn work_of(name: &str) -> Work {
 #[derive(Debug)]
 pub(crate) struct Kinds {
     rules: Rules,
-    kinds: Vec<Kind>,
+    list: Vec<Kind>,
     /// The kind a name had last: nearly always the right one.
     recent: Vec<Option<(Symbol, bool, u32)>>,
     numbers: HashMap<(Symbol, Symbol, bool), u32>,
@@ -148,7 +148,7 @@ pub(crate) struct Kinds {
 
 impl Kinds {
     pub(crate) fn new(rules: &Rules) -> Self {
-        Self { rules: rules.clone(), kinds: Vec::new(), recent: Vec::new(), numbers: HashMap::new() }
+        Self { rules: rules.clone(), list: Vec::new(), recent: Vec::new(), numbers: HashMap::new() }
     }
 
     /// The number of a kind.
@@ -171,10 +171,10 @@ impl Kinds {
 
     #[cold]
     fn look_up(&mut self, name: Symbol, category: Symbol, autograd: bool, symbols: &Symbols) -> u32 {
-        let next = self.kinds.len() as u32;
+        let next = self.list.len() as u32;
         let number = *self.numbers.entry((name, category, autograd)).or_insert(next);
         if number == next {
-            self.kinds.push(Kind::new(name, category, autograd, symbols, &self.rules));
+            self.list.push(Kind::new(name, category, autograd, symbols, &self.rules));
         }
         if self.recent.len() <= name.index() {
             self.recent.resize(name.index() + 1, None);
@@ -187,11 +187,11 @@ impl Kinds {
 
     #[inline]
     pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut Kind> {
-        self.kinds.get_mut(number as usize)
+        self.list.get_mut(number as usize)
     }
 
     pub(crate) fn finish(self) -> (Rules, Vec<Kind>) {
-        (self.rules, self.kinds)
+        (self.rules, self.list)
     }
 }
 

@@ -206,17 +206,11 @@ impl Look<'_> {
     fn enter_step(&mut self, time: i64) {
         self.leave_step();
         self.step = self.steps.at(time);
-        self.step_until = match self.step.and_then(|step| self.steps.steps.get(step as usize)) {
-            Some(step) => {
-                // A step that begins inside this one takes over.
-                let next = self.steps.steps.partition_point(|other| other.start <= time);
-                self.steps.steps.get(next).map_or(step.end, |other| other.start.min(step.end))
-            }
-            None => {
-                let next = self.steps.steps.partition_point(|step| step.start <= time);
-                self.steps.steps.get(next).map_or(i64::MAX, |step| step.start)
-            }
-        };
+        let inside = self.step.and_then(|step| self.steps.steps.get(step as usize));
+        let end = inside.map_or(i64::MAX, |step| step.end);
+        // A step that begins before this one ends takes over.
+        let next = self.steps.steps.partition_point(|step| step.start <= time);
+        self.step_until = self.steps.steps.get(next).map_or(end, |step| step.start.min(end));
     }
 
     fn in_steps(&mut self, kind: u32, category: u8, from: i64, to: i64) {

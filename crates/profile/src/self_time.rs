@@ -134,8 +134,8 @@ pub(crate) fn sweep<V: Visitor>(
 
 type Candidate = (i64, Span, bool);
 
-fn again_of(waiting: Waiting) -> Candidate {
-    (waiting.from, waiting.span, true)
+fn again_of(Waiting { from, span }: Waiting) -> Candidate {
+    (from, span, true)
 }
 
 #[inline]
@@ -195,7 +195,7 @@ mod tests {
 
     fn run(list: &[(i64, i64)]) -> (Sum, LaneTime) {
         let mut sorted = spans(list);
-        sorted.sort_by(|a, b| a.order(b));
+        sorted.sort_by(Span::order);
         let mut iter = sorted.into_iter();
         let mut sum = Sum::default();
         let time = sweep(|_| Ok(iter.next()), &mut sum).unwrap();

@@ -29,17 +29,11 @@ pub(crate) struct Node {
 }
 
 /// All places of one lane.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
     children: HashMap<u64, u32, BuildHasherDefault<Mix>>,
     pub(crate) cut: bool,
-}
-
-impl Default for Tree {
-    fn default() -> Self {
-        Self { nodes: Vec::new(), children: HashMap::default(), cut: false }
-    }
 }
 
 const NONE: u32 = u32::MAX;

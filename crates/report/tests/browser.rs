@@ -3,6 +3,8 @@
 //! Needs Chromium (`CHROMIUM`, or `chromium` on the path) and says so when there is none. `KNOCKOUT_HTML=folder` keeps
 //! the page and its screenshots, for looking at them.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test stops where something is missing")]
+
 use knockout_profile::{Analysis, Collector, Options, Rules};
 use knockout_trace::{ReadOptions, read};
 use serde_json::{Value, json};

@@ -79,7 +79,7 @@ pub(crate) fn whole(parts: &Parts<'_>) -> Option<Gpu> {
 
 /// `device:stream` as the trace spells them.
 fn stream_name(parts: &Parts<'_>, number: u32) -> String {
-    let Some(Stream { device, stream, .. }) =
+    let Some(Stream { device, spelt, .. }) =
         (number as usize).checked_sub(1).and_then(|at| parts.streams.get(at))
     else {
         return "None:None".to_owned();
@@ -89,7 +89,7 @@ fn stream_name(parts: &Parts<'_>, number: u32) -> String {
         Some(ArgValue2::Number(number)) => number.to_string(),
         Some(ArgValue2::Text(text)) => parts.text(*text).to_owned(),
     };
-    format!("{}:{}", text(device), text(stream))
+    format!("{}:{}", text(device), text(spelt))
 }
 
 pub(crate) fn hta(parts: &Parts<'_>) -> Option<GpuHta> {

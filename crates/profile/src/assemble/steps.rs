@@ -46,7 +46,9 @@ pub(crate) fn steps(parts: &Parts<'_>) -> Vec<StepFindings> {
 
 fn device_shares(rows: Vec<(String, f64)>, step_us: f64) -> Vec<Share> {
     let mut out = shares(rows, 0.0);
-    out.iter_mut().for_each(|row| row.share = share(row.us, step_us));
+    for row in &mut out {
+        row.share = share(row.us, step_us);
+    }
     out
 }
 

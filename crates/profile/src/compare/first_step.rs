@@ -85,6 +85,9 @@ pub struct OpsChange {
     pub unchanged: usize,
 }
 
+/// Takes count and time of one side out of a row.
+type Part = fn(&FirstStepRow) -> (u64, f64);
+
 /// Count and time in `a`, then in `b`.
 type Cells = [(u64, f64); 2];
 
@@ -93,7 +96,7 @@ pub(super) fn compare(a: &Analysis, b: &Analysis) -> Option<FirstStepComparison>
     if own.iterations.is_empty() || other.iterations.is_empty() {
         return None;
     }
-    let sides: [(&'static str, fn(&FirstStepRow) -> (u64, f64)); 3] = [
+    let sides: [(&'static str, Part); 3] = [
         ("CPU", |row| (row.host_count, row.host_us)),
         ("GPU", |row| (row.device_count, row.device_us)),
         ("ALL", |row| (row.host_count + row.device_count, row.host_us + row.device_us)),

@@ -70,7 +70,7 @@ impl Random {
     fn resample(&mut self, from: &[f64], to: &mut Vec<f64>) {
         to.clear();
         for _ in 0..from.len() {
-            let at = (u128::from(self.next()) * from.len() as u128 >> 64) as usize;
+            let at = ((u128::from(self.next()) * from.len() as u128) >> 64) as usize;
             to.extend(from.get(at));
         }
     }

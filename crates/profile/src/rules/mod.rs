@@ -23,7 +23,7 @@ pub struct RulesError {
 #[derive(Debug, Clone)]
 pub struct Rules {
     name: String,
-    rules: Vec<Rule>,
+    list: Vec<Rule>,
     categories: Vec<Category>,
     otherwise: BTreeMap<String, CategoryId>,
     fallback: CategoryId,
@@ -119,7 +119,7 @@ impl Rules {
         }
         let mut rules = Self {
             name: file.to_owned(),
-            rules: Vec::new(),
+            list: Vec::new(),
             categories: Vec::new(),
             otherwise: BTreeMap::new(),
             fallback: 0,
@@ -133,7 +133,7 @@ impl Rules {
         for entry in &parsed.rule {
             let at = entry.span().start;
             let rule = rules.rule(entry.get_ref()).map_err(|message| fault(at, message))?;
-            rules.rules.push(rule);
+            rules.list.push(rule);
         }
         for (cat, category) in &parsed.otherwise {
             let id = rules.category(category, None).map_err(|message| fault(0, message))?;
@@ -217,7 +217,7 @@ impl Rules {
             phases: Vec::new(),
             otherwise: self.otherwise.get(&cat).copied().unwrap_or(self.fallback),
         };
-        for rule in self.rules.iter().filter(|rule| rule.matches(&cat, &cut, autograd)) {
+        for rule in self.list.iter().filter(|rule| rule.matches(&cat, &cut, autograd)) {
             match rule.claims {
                 Claims::Itself if claim.itself.is_none() => claim.itself = Some(rule.category),
                 Claims::Inside => claim.phases.push((rule.category, rule.not_inside.clone())),

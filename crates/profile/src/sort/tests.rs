@@ -56,7 +56,7 @@ fn sorted_by_us(pairs: &[Pair], writers: usize, buffer: usize, budget: usize) ->
 }
 
 fn helper(writers: usize) -> Helper {
-    if writers % 2 == 0 { Helper::Thread } else { Helper::None }
+    if writers.is_multiple_of(2) { Helper::Thread } else { Helper::None }
 }
 
 proptest! {

@@ -1,6 +1,6 @@
 //! Where the shared traces are, and comparing figures with a tolerance.
 
-#![allow(dead_code, reason = "each test binary uses its part")]
+#![allow(dead_code, clippy::unwrap_used, clippy::print_stdout, reason = "each test binary uses its part")]
 
 use knockout_profile::{Collector, FileFindings, Options, Rules};
 use knockout_trace::{ReadOptions, read};
@@ -10,7 +10,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// The folder with the shared traces; prints that tests were skipped when there is none.
-pub fn traces() -> Option<PathBuf> {
+pub(crate) fn traces() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
     let folder = std::env::var_os("KNOCKOUT_TRACES").map_or(beside, PathBuf::from);
     if folder.join("expected").is_dir() {
@@ -21,7 +21,7 @@ pub fn traces() -> Option<PathBuf> {
 }
 
 /// Analyses one of the shared traces.
-pub fn analyze(name: &str, threads: usize) -> Option<FileFindings> {
+pub(crate) fn analyze(name: &str, threads: usize) -> Option<FileFindings> {
     let file = File::open(traces()?.join(name)).unwrap();
     let options = Options { threads, ..Options::default() };
     let mut collector = Collector::new(&Rules::default_rules().unwrap(), &options);
@@ -32,23 +32,23 @@ pub fn analyze(name: &str, threads: usize) -> Option<FileFindings> {
 
 /// Counts comparisons and collects differences, so that one run shows all of them.
 #[derive(Default)]
-pub struct Check {
+pub(crate) struct Check {
     at: String,
     compared: usize,
     wrong: Vec<String>,
 }
 
 impl Check {
-    pub fn enter(&mut self, name: &str) {
+    pub(crate) fn enter(&mut self, name: &str) {
         name.clone_into(&mut self.at);
     }
 
-    pub fn fail(&mut self, what: &str) {
+    pub(crate) fn fail(&mut self, what: &str) {
         self.wrong.push(format!("{}: {what}", self.at));
     }
 
     /// Equal, or for numbers within 0.001 and one part in 10^9.
-    pub fn same(&mut self, what: &str, expected: &Value, actual: &Value) {
+    pub(crate) fn same(&mut self, what: &str, expected: &Value, actual: &Value) {
         self.compared += 1;
         let close = match (expected.as_f64(), actual.as_f64()) {
             (Some(a), Some(b)) => (a - b).abs() <= 0.001_000_1_f64.max(a.abs() * 1e-9),
@@ -60,7 +60,7 @@ impl Check {
     }
 
     /// Fails with everything that differs, or when too little was compared.
-    pub fn done(&self, at_least: usize) {
+    pub(crate) fn done(&self, at_least: usize) {
         println!("{} figures compared", self.compared);
         assert!(
             self.wrong.is_empty(),
