@@ -1,28 +1,31 @@
 //! The strict second opinion: what `serde_json` makes of a trace, compared event by event with our reader. Shared by
 //! the ordinary tests and the fuzz targets.
+#![allow(dead_code, reason = "each test uses a part of it")]
 
-use knockout_trace::{ArgKey, ArgSet, ArgValue, DamageKind, Event, Id, Lane, Outcome, ReadError, ReadOptions, Sink, read};
+use knockout_trace::{
+    ArgKey, ArgSet, ArgValue, DamageKind, Event, Id, Lane, Outcome, ReadError, ReadOptions, Sink, read,
+};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 /// One event as far as both readers can tell, with its texts.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Seen {
-    pub phase: u8,
-    pub name: String,
-    pub category: String,
-    pub lane: u32,
-    pub start_nanos: Option<i64>,
-    pub duration_nanos: Option<i64>,
-    pub correlation: Option<i64>,
-    pub raw: Vec<u8>,
+pub(crate) struct Seen {
+    pub(crate) phase: u8,
+    pub(crate) name: String,
+    pub(crate) category: String,
+    pub(crate) lane: u32,
+    pub(crate) start_nanos: Option<i64>,
+    pub(crate) duration_nanos: Option<i64>,
+    pub(crate) correlation: Option<i64>,
+    pub(crate) raw: Vec<u8>,
 }
 
 /// A sink that keeps everything.
 #[derive(Debug, Default)]
-pub struct Keep {
-    pub events: Vec<Seen>,
+pub(crate) struct Keep {
+    pub(crate) events: Vec<Seen>,
 }
 
 impl Sink for Keep {
@@ -49,7 +52,11 @@ impl Sink for Keep {
 }
 
 /// Reads with a number of threads and a block size.
-pub fn ours(text: &[u8], threads: usize, block_bytes: usize) -> (Result<Outcome, ReadError>, Vec<Seen>) {
+pub(crate) fn ours(
+    text: &[u8],
+    threads: usize,
+    block_bytes: usize,
+) -> (Result<Outcome, ReadError>, Vec<Seen>) {
     let mut keep = Keep::default();
     let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
     let outcome = read(text, ReadOptions { threads, block_bytes }, &mut keep);
@@ -57,7 +64,7 @@ pub fn ours(text: &[u8], threads: usize, block_bytes: usize) -> (Result<Outcome,
 }
 
 /// What `serde_json` says: not JSON, JSON but no trace, or the events.
-pub enum Opinion<'a> {
+pub(crate) enum Opinion<'a> {
     NotJson,
     /// Half a surrogate pair in a key: JSON by its grammar, but not for `serde_json`.
     HalfPair,
@@ -65,7 +72,7 @@ pub enum Opinion<'a> {
     Events(Vec<BTreeMap<String, &'a RawValue>>),
 }
 
-pub fn theirs(text: &[u8]) -> Opinion<'_> {
+pub(crate) fn theirs(text: &[u8]) -> Opinion<'_> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let Ok(whole) = serde_json::from_slice::<&RawValue>(text) else { return Opinion::NotJson };
     let list = if whole.get().starts_with('{') {
@@ -94,7 +101,7 @@ pub fn theirs(text: &[u8]) -> Opinion<'_> {
 }
 
 /// Fails where the two opinions differ in a way the reader does not own up to.
-pub fn compare(text: &[u8], block_bytes: usize) {
+pub(crate) fn compare(text: &[u8], block_bytes: usize) {
     let (outcome, events) = ours(text, 1, block_bytes);
     if std::str::from_utf8(text).is_err() {
         // Skipped values are not checked for UTF-8; that nothing panics is all there is to see.
@@ -143,7 +150,8 @@ fn compare_event(their: &BTreeMap<String, &RawValue>, our: &Seen, outcome: &Outc
             assert_eq!(&text, mine);
         }
     }
-    let lane: Lane = outcome.lanes.get(knockout_trace::LaneId::from_index(our.lane as usize)).expect("a known lane");
+    let lane: Lane =
+        outcome.lanes.get(knockout_trace::LaneId::from_index(our.lane as usize)).expect("a known lane");
     for (key, mine) in [("pid", lane.pid), ("tid", lane.tid)] {
         let raw = their.get(key).map_or("null", |raw| raw.get());
         match mine {
