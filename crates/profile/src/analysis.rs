@@ -108,7 +108,11 @@ impl Analysis {
         let mut verdicts: Vec<Verdict> = stragglers.iter().filter_map(|s| s.verdict.clone()).collect();
         let mut warnings = Vec::new();
         for rank in &ranks {
-            let label = if ranks.len() > 1 { format!("{}: ", rank.file) } else { String::new() };
+            let label = match (ranks.len(), rank.rank) {
+                (1, _) => String::new(),
+                (_, Some(rank)) => format!("rank {rank}: "),
+                (_, None) => format!("{}: ", rank.file),
+            };
             warnings.extend(rank.warnings.iter().map(|text| format!("{label}{text}")));
             verdicts.extend(
                 rank.verdicts.iter().map(|v| Verdict { text: format!("{label}{}", v.text), ..v.clone() }),

@@ -154,13 +154,10 @@ impl State<'_, '_> {
         let hta = HtaGroup::of(join, rows, first.correlation == NO_CORRELATION);
         self.kept_rows += hta.kept_rows;
         self.compare(rows);
-        let host: Vec<&Link> =
-            rows.iter().filter(|row| join.stream_number(row) == -1).take(MAX_CALLS).collect();
-        let launches: Vec<&Link> = rows
-            .iter()
-            .filter(|row| join.launch(row) != Launch::No || call.is_some_and(|call| call.order == row.order))
-            .take(MAX_CALLS)
-            .collect();
+        let host = Few::of(rows.iter().filter(|row| join.stream_number(row) == -1));
+        let launches = Few::of(rows.iter().filter(|row| {
+            join.launch(row) != Launch::No || call.is_some_and(|call| call.order == row.order)
+        }));
         for row in rows {
             let whole = exact(row) && join.is(row, Kind::DEVICE);
             let kept = hta.kept(join, row);
@@ -174,13 +171,13 @@ impl State<'_, '_> {
                 self.device(row, call, launched);
             }
             if kept > 0 && hta.wants_stats {
-                for call in &host {
+                for call in host.iter() {
                     let times = u64::from(hta.kept(join, call)) * u64::from(kept);
                     self.hta.add(times, join.hta_span(call), join.hta_span(row));
                 }
             }
             let queued_hta = kept > 0 && hta.queues;
-            for other in &launches {
+            for other in launches.iter() {
                 let by_whole = launched && call.is_some_and(|call| call.order == other.order);
                 let by_hta = queued_hta && join.launch(other) != Launch::No;
                 let counts = if by_hta { hta.kept(join, other).saturating_mul(kept) } else { 0 };
@@ -251,6 +248,21 @@ impl State<'_, '_> {
                 self.steps.first_step_device(row.kind, end - start);
             }
         }
+    }
+}
+
+/// The first [`MAX_CALLS`] of some rows, without an allocation: there is a group for every launch.
+struct Few<'a>([Option<&'a Link>; MAX_CALLS]);
+
+impl<'a> Few<'a> {
+    fn of(rows: impl Iterator<Item = &'a Link>) -> Self {
+        let mut few = [None; MAX_CALLS];
+        few.iter_mut().zip(rows).for_each(|(slot, row)| *slot = Some(row));
+        Self(few)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &'a Link> {
+        self.0.iter().map_while(|row| *row)
     }
 }
 

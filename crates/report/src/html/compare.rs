@@ -1,6 +1,6 @@
 //! A comparison as HTML.
 
-use super::page;
+use super::{file_name, page};
 use knockout_profile::{Comparison, Row};
 use serde_json::{Value, json};
 
@@ -20,6 +20,6 @@ pub fn compare_html(comparison: &Comparison) -> String {
         "removed": rows(&comparison.removed),
         "warnings": comparison.warnings,
     });
-    let title = format!("{} against {}", comparison.b, comparison.a);
+    let title = format!("{} against {}", file_name(&comparison.b), file_name(&comparison.a));
     page(&title, &data, &crate::compare_text(comparison))
 }

@@ -17,10 +17,15 @@ const SCRIPT: &str = include_str!("page.js");
 /// The analysis as one HTML file.
 pub fn html(analysis: &Analysis) -> String {
     let title = match analysis.files.as_slice() {
-        [only] => only.clone(),
+        [only] => file_name(only).to_owned(),
         files => format!("{} ranks", files.len()),
     };
     page(&title, &data::of(analysis), &crate::text::text(analysis))
+}
+
+/// The last part of a path; the whole one stands below the heading.
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 /// Fills the template; `plain` is shown where scripts do not run.
