@@ -280,16 +280,15 @@ impl Reference {
     pub fn categories(&self) -> Vec<CategoryTime> {
         let mut sums = [Sum::default(); Category::ALL.len()];
         for (name, (sum, in_kernel_cat)) in &self.names {
-            match category_of_name(name) {
-                Some(category) => sums[category as usize].merge(*sum),
-                None => {
-                    sums[Category::CudaKernels as usize].merge(*in_kernel_cat);
-                    sums[Category::Other as usize].merge(Sum {
-                        count: sum.count - in_kernel_cat.count,
-                        nanos: sum.nanos - in_kernel_cat.nanos,
-                    });
-                }
+            if let Some(category) = category_of_name(name) {
+                sums[category as usize].merge(*sum);
+                continue;
             }
+            sums[Category::CudaKernels as usize].merge(*in_kernel_cat);
+            sums[Category::Other as usize].merge(Sum {
+                count: sum.count - in_kernel_cat.count,
+                nanos: sum.nanos - in_kernel_cat.nanos,
+            });
         }
         let total = self.total_nanos();
         let mut categories: Vec<_> = Category::ALL

@@ -1,5 +1,6 @@
 //! The reference's report: its sections and columns over our figures. No arithmetic but units.
 
+use knockout_profile::counts::Counts;
 use knockout_profile::reference::{Category, Finding, Reference};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -160,7 +161,7 @@ fn grouped(value: u128) -> String {
     let digits = value.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -261,7 +262,7 @@ pub fn reference_json(reference: &Reference) -> ReferenceDocument {
             .collect(),
         events: reference.events(),
         events_by_ph,
-        complete_events: sum(|counts| counts.complete()),
+        complete_events: sum(Counts::complete),
         complete_with_positive_dur: sum(|counts| counts.positive),
         complete_with_zero_dur: sum(|counts| counts.zero),
         complete_with_negative_dur: sum(|counts| counts.negative),

@@ -155,8 +155,7 @@ impl<'s> Feeder<'s> {
         loop {
             match self.step(piece, at) {
                 Ok(Flow::Go(passed)) => at = passed,
-                Ok(Flow::Wait(passed)) => return passed,
-                Err((passed, Stop::More)) => return passed,
+                Ok(Flow::Wait(passed)) | Err((passed, Stop::More)) => return passed,
                 Err((passed, Stop::Fault(kind, fault))) => {
                     self.stop(kind, self.offset + fault as u64);
                     return passed;
@@ -271,9 +270,8 @@ impl<'s> Feeder<'s> {
         let mut unclosed_list = false;
         match (self.next, end) {
             // A fault in the text comes first.
-            (Next::Stopped, _) => {}
+            (Next::Stopped, _) | (Next::End, SourceEnd::Whole) => {}
             (_, SourceEnd::Damaged(kind)) => self.damage = Some((kind, text_end)),
-            (Next::End, SourceEnd::Whole) => {}
             (Next::Start, SourceEnd::Whole) if rest_is_space => return Err(ReadError::Empty),
             (Next::List(_), SourceEnd::Whole) if self.shape == Shape::List && rest_is_space => {
                 unclosed_list = true;

@@ -246,16 +246,15 @@ impl FieldReader<'_> {
     fn arg(&mut self, key: ArgKey, first: u8, at: usize, first_arg: usize) -> Result<usize, Stopped> {
         let mut value = None;
         let end = self.value(first, at, &mut value)?;
-        match value {
-            Some(value) => self.args.push((key, value)),
+        if let Some(value) = value {
+            self.args.push((key, value));
+        } else {
             // A later null or list takes the place of an earlier number.
-            None => {
-                let mut at = 0;
-                self.args.retain(|(have, _)| {
-                    at += 1;
-                    at <= first_arg || *have != key
-                });
-            }
+            let mut at = 0;
+            self.args.retain(|(have, _)| {
+                at += 1;
+                at <= first_arg || *have != key
+            });
         }
         Ok(end)
     }

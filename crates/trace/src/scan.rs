@@ -113,32 +113,28 @@ impl Scanner {
             args: &mut self.batch.args,
         };
         let mut fields = Fields::NONE;
-        match reader.event(at, &mut fields) {
-            Ok(end) => {
-                if !self.pending.is_empty() {
-                    self.batch.blemishes.append(&mut self.pending);
-                }
-                self.batch.fractional_starts += u64::from(fields.fractional_start);
-                self.batch.records.push(Record {
-                    start: fields.start,
-                    duration: fields.duration,
-                    name: fields.name,
-                    category: fields.category,
-                    lane: self.local.lane(fields.pid, fields.tid),
-                    text_start: at as u32,
-                    text_end: end as u32,
-                    args_end: self.batch.args.len() as u32,
-                    phase: fields.phase,
-                });
-                Ok(end)
-            }
-            Err(Stopped) => {
-                let stop = reader.lexer.stop();
-                self.batch.args.truncate(args_before);
-                self.pending.clear();
-                Err(stop)
-            }
+        let Ok(end) = reader.event(at, &mut fields) else {
+            let stop = reader.lexer.stop();
+            self.batch.args.truncate(args_before);
+            self.pending.clear();
+            return Err(stop);
+        };
+        if !self.pending.is_empty() {
+            self.batch.blemishes.append(&mut self.pending);
         }
+        self.batch.fractional_starts += u64::from(fields.fractional_start);
+        self.batch.records.push(Record {
+            start: fields.start,
+            duration: fields.duration,
+            name: fields.name,
+            category: fields.category,
+            lane: self.local.lane(fields.pid, fields.tid),
+            text_start: at as u32,
+            text_end: end as u32,
+            args_end: self.batch.args.len() as u32,
+            phase: fields.phase,
+        });
+        Ok(end)
     }
 
     /// Keeps the blemishes of a whole value, forgets those of a part.

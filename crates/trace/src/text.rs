@@ -52,19 +52,16 @@ fn unescape(raw: &[u8]) -> (Vec<u8>, Quality) {
             Some(b't') => b'\t',
             Some(&known @ (b'"' | b'\\' | b'/')) => known,
             Some(b'u') => {
-                match code_point(raw, at) {
-                    Some((point, len)) => {
-                        let letter = char::from_u32(point).unwrap_or_else(|| {
-                            quality = Quality::Replaced;
-                            char::REPLACEMENT_CHARACTER
-                        });
-                        out.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
-                        at += len;
-                    }
-                    None => {
-                        out.push(byte);
-                        at += 1;
-                    }
+                if let Some((point, len)) = code_point(raw, at) {
+                    let letter = char::from_u32(point).unwrap_or_else(|| {
+                        quality = Quality::Replaced;
+                        char::REPLACEMENT_CHARACTER
+                    });
+                    out.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
+                    at += len;
+                } else {
+                    out.push(byte);
+                    at += 1;
                 }
                 continue;
             }

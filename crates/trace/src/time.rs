@@ -2,6 +2,8 @@
 //!
 //! `1712195495519689.047` fits no float; read through one it moves by up to 125 ns and neighbours seem to overlap.
 
+use std::cmp::Ordering;
+
 /// A time in nanoseconds, or why there is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Time {
@@ -49,12 +51,10 @@ pub(crate) fn time_from_number(text: &[u8]) -> Time {
     // What is cut off, against one half.
     let (mut first_cut, mut more_cut) = (0, false);
     for digit in digits() {
-        if seen < kept {
-            nanos = nanos * 10 + u128::from(digit);
-        } else if seen == kept {
-            first_cut = digit;
-        } else {
-            more_cut |= digit != 0;
+        match seen.cmp(&kept) {
+            Ordering::Less => nanos = nanos * 10 + u128::from(digit),
+            Ordering::Equal => first_cut = digit,
+            Ordering::Greater => more_cut |= digit != 0,
         }
         seen += 1;
     }
@@ -76,8 +76,7 @@ fn exponent_of(text: &[u8]) -> i64 {
     let Some((_, text)) = text.split_first() else { return 0 };
     let (negative, text) = match text {
         [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        rest => (false, rest),
+        [b'+', rest @ ..] | rest => (false, rest),
     };
     let size = text
         .iter()

@@ -1,4 +1,5 @@
 //! The fuzz targets' questions, asked of their seeds and of simple mutations of them: a few seconds instead of hours.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod oracle;
 
