@@ -5,7 +5,7 @@ use crate::collect::{Collector, StepEvent};
 use crate::gpu::{DeviceSpan, Join, sweep};
 use crate::hta::Hta;
 use crate::kind::Kind;
-use crate::lane::{LaneResult, Shared, look};
+use crate::lane::{LaneResult, Scratch, Shared, look};
 use crate::record::{NO_CORRELATION, Span};
 use crate::sort::{Helper, Segment, merge};
 use crate::steps::{Step, StepTable};
@@ -50,14 +50,10 @@ pub(crate) fn finish(
         critical: critical.map(|step| (step.start, step.end)),
     };
     let is_device = |lane: u32| totals.device_lanes.get(lane as usize).copied().unwrap_or(false);
-    let mut swept = sweep_lanes(&shared, lanes, is_device, options.threads)?;
-
-    let mut table = StepTable::new(Arc::clone(&steps), Arc::clone(&kinds), shared.categories);
+    let (mut swept, mut table) = sweep_lanes(&shared, lanes, is_device, options.threads)?;
     let mut rows = links.finish()?;
     let (mut hta_kept, mut loose) = (0, 0);
     for lane in &mut swept {
-        table.absorb(&lane.steps);
-        lane.steps.pairs = std::collections::HashMap::default();
         rows.append(&mut lane.links);
         hta_kept += lane.hta_kept;
         loose += lane.hta_loose;
@@ -155,7 +151,7 @@ fn sweep_lanes(
     lanes: BTreeMap<u32, Vec<Segment<Span>>>,
     is_device: impl Fn(u32) -> bool + Sync,
     threads: usize,
-) -> Result<Vec<LaneResult>, ProfileError> {
+) -> Result<(Vec<LaneResult>, StepTable), ProfileError> {
     let mut work: Vec<LaneWork> = lanes.into_iter().collect();
     work.sort_by_key(|(lane, segments)| {
         (std::cmp::Reverse(segments.iter().map(|segment| segment.records).sum::<u64>()), *lane)
@@ -163,30 +159,35 @@ fn sweep_lanes(
     let threads = threads.clamp(1, work.len().max(1));
     let work: Vec<Mutex<Option<LaneWork>>> = work.into_iter().map(|item| Mutex::new(Some(item))).collect();
     let next = AtomicUsize::new(0);
-    let run = || -> Result<Vec<LaneResult>, ProfileError> {
+    let run = || -> Result<(Vec<LaneResult>, StepTable), ProfileError> {
         let mut done = Vec::new();
+        let mut scratch = Scratch::new(shared);
         while let Some(slot) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
             let item = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
             let Some((lane, segments)) = item else { continue };
-            done.push(look(shared, lane, is_device(lane), segments)?);
+            done.push(look(shared, &mut scratch, lane, is_device(lane), segments)?);
         }
-        Ok(done)
+        Ok((done, scratch.steps))
     };
-    let mut all = std::thread::scope(|scope| -> Result<Vec<LaneResult>, ProfileError> {
-        let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
-        let mut all = run();
-        for helper in helpers {
-            match helper.join() {
-                Ok(more) => match (&mut all, more) {
-                    (Ok(all), Ok(mut more)) => all.append(&mut more),
-                    (Ok(_), Err(error)) => all = Err(error),
-                    (Err(_), _) => {}
-                },
-                Err(panic) => std::panic::resume_unwind(panic),
+    let (mut all, table) =
+        std::thread::scope(|scope| -> Result<(Vec<LaneResult>, StepTable), ProfileError> {
+            let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
+            let mut all = run();
+            for helper in helpers {
+                match helper.join() {
+                    Ok(more) => match (&mut all, more) {
+                        (Ok((all, table)), Ok((mut more, sums))) => {
+                            all.append(&mut more);
+                            table.absorb(&sums);
+                        }
+                        (Ok(_), Err(error)) => all = Err(error),
+                        (Err(_), _) => {}
+                    },
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
             }
-        }
-        all
-    })?;
+            all
+        })?;
     all.sort_by_key(|result| result.lane);
-    Ok(all)
+    Ok((all, table))
 }

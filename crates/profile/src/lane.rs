@@ -38,7 +38,6 @@ pub(crate) struct LaneResult {
     pub(crate) naive_nanos: i128,
     pub(crate) device_work_nanos: i64,
     pub(crate) tree: Tree,
-    pub(crate) steps: StepTable,
     pub(crate) bins: Vec<Bin>,
     pub(crate) bin_nanos: i64,
     pub(crate) links: Vec<Segment<Link>>,
@@ -56,11 +55,50 @@ pub(crate) struct Piece {
     pub(crate) category: u8,
 }
 
+/// What a thread keeps between the lanes it sweeps: sums by step, and room to count in.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    pub(crate) steps: StepTable,
+    /// Own time and number by kind within the step that time is in.
+    own: Vec<(i64, u64)>,
+    touched: Vec<u32>,
+}
+
+impl Scratch {
+    pub(crate) fn new(shared: &Shared) -> Self {
+        Self {
+            steps: StepTable::new(Arc::clone(&shared.steps), Arc::clone(&shared.kinds), shared.categories),
+            own: vec![(0, 0); shared.kinds.len()],
+            touched: Vec::new(),
+        }
+    }
+
+    fn own(&mut self, kind: u32, nanos: i64, events: u64) {
+        if let Some(own) = self.own.get_mut(kind as usize) {
+            if *own == (0, 0) {
+                self.touched.push(kind);
+            }
+            own.0 += nanos;
+            own.1 += events;
+        }
+    }
+
+    /// Moves what was counted into the sums of `step`.
+    fn settle(&mut self, step: u32) {
+        for kind in self.touched.drain(..) {
+            if let Some(own) = self.own.get_mut(kind as usize) {
+                let (nanos, events) = std::mem::take(own);
+                self.steps.pair(step, kind, nanos, events);
+            }
+        }
+    }
+}
+
 struct Look<'a> {
     shared: &'a Shared,
+    scratch: &'a mut Scratch,
     device: bool,
     tree: Tree,
-    steps: StepTable,
     bins: Bins,
     links: Writer<Link>,
     failure: Option<ProfileError>,
@@ -71,15 +109,13 @@ struct Look<'a> {
     /// The step in which time is now, and when that changes.
     step: Option<u32>,
     step_until: i64,
-    /// Own time and number by kind within that step.
-    own: Vec<(i64, u64)>,
-    touched: Vec<u32>,
     pieces: Vec<Piece>,
 }
 
 /// Goes over one lane.
 pub(crate) fn look(
     shared: &Shared,
+    scratch: &mut Scratch,
     lane: u32,
     device: bool,
     segments: Vec<Segment<Span>>,
@@ -87,9 +123,9 @@ pub(crate) fn look(
     let mut spans = merge(&shared.store, segments)?;
     let mut look = Look {
         shared,
+        scratch,
         device,
         tree: Tree::default(),
-        steps: StepTable::new(Arc::clone(&shared.steps), Arc::clone(&shared.kinds), shared.categories),
         bins: Bins::new(shared.window, shared.bins, shared.categories),
         links: Writer::new(&shared.store, Helper::None),
         failure: None,
@@ -99,8 +135,6 @@ pub(crate) fn look(
         hta_loose: 0,
         step: None,
         step_until: i64::MIN,
-        own: vec![(0, 0); shared.kinds.len()],
-        touched: Vec::new(),
         pieces: Vec::new(),
     };
     let next = |look: &mut Look<'_>| {
@@ -125,7 +159,6 @@ pub(crate) fn look(
         naive_nanos: look.naive_nanos,
         device_work_nanos: look.device_work.nanos,
         tree: look.tree,
-        steps: look.steps,
         bin_nanos: look.bins.width(),
         bins: look.bins.finish(),
         links: look.links.finish()?,
@@ -157,7 +190,7 @@ impl Look<'_> {
             }
             if hta.in_first_step(span.start) {
                 let nanos = hta.end(span.start, span.duration) - hta.start(span.start);
-                self.steps.first_step_host(span.kind, nanos);
+                self.scratch.steps.first_step_host(span.kind, nanos);
             }
         }
         if !counts && span.correlation != NO_CORRELATION {
@@ -174,7 +207,7 @@ impl Look<'_> {
             kind: span.kind,
             stream: 0,
             phase,
-            step: self.steps.number_of(span),
+            step: self.scratch.steps.number_of(span),
             flags: span.flags & Span::COMPLETE,
         });
         if let Err(failure) = pushed {
@@ -182,35 +215,21 @@ impl Look<'_> {
         }
     }
 
-    fn own(&mut self, kind: u32, nanos: i64, events: u64) {
-        if let Some(own) = self.own.get_mut(kind as usize) {
-            if *own == (0, 0) {
-                self.touched.push(kind);
-            }
-            own.0 += nanos;
-            own.1 += events;
-        }
-    }
-
     fn leave_step(&mut self) {
-        let Some(step) = self.step.take() else { return };
-        for kind in self.touched.drain(..) {
-            if let Some(own) = self.own.get_mut(kind as usize) {
-                let (nanos, events) = std::mem::take(own);
-                self.steps.pair(step, kind, nanos, events);
-            }
+        if let Some(step) = self.step.take() {
+            self.scratch.settle(step);
         }
     }
 
     /// Finds the step of `time`, which never goes back.
     fn enter_step(&mut self, time: i64) {
         self.leave_step();
-        self.step = self.steps.at(time);
-        let inside = self.step.and_then(|step| self.steps.steps.get(step as usize));
+        self.step = self.scratch.steps.at(time);
+        let inside = self.step.and_then(|step| self.scratch.steps.steps.get(step as usize));
         let end = inside.map_or(i64::MAX, |step| step.end);
         // A step that begins before this one ends takes over.
-        let next = self.steps.steps.partition_point(|step| step.start <= time);
-        self.step_until = self.steps.steps.get(next).map_or(end, |step| step.start.min(end));
+        let next = self.scratch.steps.steps.partition_point(|step| step.start <= time);
+        self.step_until = self.scratch.steps.steps.get(next).map_or(end, |step| step.start.min(end));
     }
 
     fn in_steps(&mut self, kind: u32, category: u8, from: i64, to: i64) {
@@ -221,8 +240,8 @@ impl Look<'_> {
             }
             let end = to.min(self.step_until);
             if let Some(step) = self.step {
-                self.steps.host(step, category, end - from);
-                self.own(kind, end - from, 0);
+                self.scratch.steps.host(step, category, end - from);
+                self.scratch.own(kind, end - from, 0);
             }
             from = end;
         }
@@ -251,7 +270,7 @@ impl Visitor for Look<'_> {
                 self.enter_step(from);
             }
             if self.step.is_some() {
-                self.own(span.kind, 0, 1);
+                self.scratch.own(span.kind, 0, 1);
             }
         }
         if span.correlation != NO_CORRELATION && !span.is(Span::ON_STREAM) {

@@ -283,3 +283,92 @@ fn two_ranks_stand_beside_each_other() {
     let events: u64 = analysis.ranks.iter().map(|rank| rank.events).sum();
     assert_eq!(analysis.events, events);
 }
+
+/// What a file gave: `error`, or `ok` and `recovered` with findings.
+fn outcome_of(path: &std::path::Path) -> (&'static str, Option<knockout_profile::FileFindings>, String) {
+    let rules = knockout_profile::Rules::default_rules().unwrap();
+    let mut collector = knockout_profile::Collector::new(&rules, &knockout_profile::Options::default());
+    let file = std::fs::File::open(path).unwrap();
+    match knockout_trace::read(file, knockout_trace::ReadOptions::default(), &mut collector) {
+        Err(error) => ("error", None, error.to_string()),
+        Ok(outcome) => {
+            let kind = if outcome.is_rescued() { "recovered" } else { "ok" };
+            (kind, Some(collector.finish("awkward", &outcome).unwrap()), String::new())
+        }
+    }
+}
+
+fn awkward_figures(findings: &knockout_profile::FileFindings, figures: &Value) -> Vec<String> {
+    let actual = serde_json::to_value(findings).unwrap();
+    let mut check = Check::default();
+    let own = |name: &str| findings.operations.iter().find(|op| op.name == name);
+    for (key, value) in figures.as_object().into_iter().flatten() {
+        match key.as_str() {
+            "wall_span_us" => check.same(key, value, &actual["span_us"]),
+            "lanes_self_sum_us" => check.same(key, value, &actual["self_us"]),
+            "overlapping_not_nested" => {
+                let clipped: u64 = findings.lanes.iter().map(|lane| lane.overlapping_not_nested).sum();
+                check.same(key, value, &clipped.into());
+            }
+            "self_us" => {
+                for (name, us) in value.as_object().unwrap() {
+                    check.same(&format!("own time of {name}"), us, &own(name).map(|op| op.self_us).into());
+                }
+            }
+            "top10_naive" => {
+                for row in value.as_array().unwrap() {
+                    let name = row["name"].as_str().unwrap();
+                    check.same(
+                        &format!("sum of {name:?}"),
+                        &row["sum_us"],
+                        &own(name).map(|op| op.sum_us).into(),
+                    );
+                    check.same(
+                        &format!("count of {name:?}"),
+                        &row["events"],
+                        &own(name).map(|op| op.count).into(),
+                    );
+                }
+            }
+            _ => check.same(key, value, &actual[key]),
+        }
+    }
+    check.wrong()
+}
+
+#[test]
+fn every_awkward_file_gives_an_accepted_outcome() {
+    let Some(folder) = traces() else { return };
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder.join("awkward")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let mut faults = Vec::new();
+    for path in &files {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let text = std::fs::read_to_string(folder.join(format!("expected/awkward/{name}.json"))).unwrap();
+        let expected: Value = serde_json::from_str(&text).unwrap();
+        let (outcome, findings, message) = outcome_of(path);
+        let why_not: Vec<String> = expected["accept"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|accept| {
+                if accept["outcome"] != outcome {
+                    return Some(format!("outcome {outcome} {message}, not {}", accept["outcome"]));
+                }
+                let Some(findings) = &findings else { return None };
+                if let Some(warning) = accept["warning"].as_str()
+                    && !findings.warnings.iter().any(|text| text.contains(warning))
+                {
+                    return Some(format!("no warning {warning} among {:?}", findings.warnings));
+                }
+                let wrong = awkward_figures(findings, &accept["figures"]);
+                (!wrong.is_empty()).then(|| wrong.join("; "))
+            })
+            .collect();
+        if why_not.len() == expected["accept"].as_array().unwrap().len() {
+            faults.push(format!("{name}: {}", why_not.join(" | ")));
+        }
+    }
+    assert!(files.len() > 20 && faults.is_empty(), "{}", faults.join("\n"));
+}

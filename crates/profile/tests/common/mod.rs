@@ -59,6 +59,11 @@ impl Check {
         }
     }
 
+    /// What differs so far.
+    pub(crate) fn wrong(self) -> Vec<String> {
+        self.wrong
+    }
+
     /// Fails with everything that differs, or when too little was compared.
     pub(crate) fn done(&self, at_least: usize) {
         println!("{} figures compared", self.compared);
