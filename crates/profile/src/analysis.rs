@@ -4,7 +4,7 @@ use crate::findings::{
     CategoryShare, CriticalPath, FileFindings, LaneFindings, Operation, OperationPart, PythonFunction, Share,
     StepFindings, StepSummary, Verdict,
 };
-use crate::gpu::{Gpu, GpuHta};
+use crate::gpu::{Gpu, GpuHta, IdleStream, LaunchFigures, QueueFigures};
 use crate::memory::MemoryDevice;
 use crate::stragglers::{self, Stragglers};
 use crate::units::share;
@@ -73,7 +73,7 @@ pub struct Analysis {
     pub ranks: Vec<FileFindings>,
 }
 
-/// The figures scripts ask for first; all others are in `ranks`.
+/// Device figures of one file, or of several ranks added up; what only one rule has is in `ranks`.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct DeviceSummary {
     /// First start to last end.
@@ -94,6 +94,16 @@ pub struct DeviceSummary {
     pub overlap: Option<f64>,
     /// The same in per cent, two decimals.
     pub comm_comp_overlap_pct: Option<f64>,
+    /// Union of copies and fills.
+    pub memory_us: f64,
+    /// Device events.
+    pub device_events: u64,
+    /// Launch calls and their device events.
+    pub launch: LaunchFigures,
+    /// Idle time by cause; keys are streams, of several ranks `rank N, stream`.
+    pub idle_per_stream: BTreeMap<String, IdleStream>,
+    /// Length of each stream's queue.
+    pub queue_length: BTreeMap<String, QueueFigures>,
 }
 
 impl Analysis {
@@ -138,8 +148,8 @@ impl Analysis {
             lanes: ranks.iter().flat_map(|f| f.lanes.iter().cloned()).collect(),
             steps,
             step_summary,
-            gpu: device(ranks.iter().filter_map(|f| f.gpu.as_ref().map(DeviceSummary::from))),
-            gpu_hta: device(ranks.iter().filter_map(|f| f.gpu_hta.as_ref().map(DeviceSummary::from))),
+            gpu: device(&ranks, |f| f.gpu.as_ref().map(DeviceSummary::from)),
+            gpu_hta: device(&ranks, |f| f.gpu_hta.as_ref().map(DeviceSummary::from)),
             memory: ranks.iter().flat_map(|f| f.memory.iter().cloned()).collect(),
             critical_path: slowest_path(&ranks),
             stragglers,
@@ -151,7 +161,7 @@ impl Analysis {
 }
 
 macro_rules! summary {
-    ($gpu:expr) => {
+    ($gpu:expr, $events:expr) => {
         DeviceSummary {
             kernel_time_us: $gpu.kernel_time_us,
             idle_us: $gpu.idle_us,
@@ -162,38 +172,74 @@ macro_rules! summary {
             comm_comp_overlap_us: $gpu.comm_comp_overlap_us,
             overlap: $gpu.overlap,
             comm_comp_overlap_pct: $gpu.comm_comp_overlap_pct,
+            memory_us: $gpu.memory_us,
+            device_events: $events,
+            launch: $gpu.launch,
+            idle_per_stream: $gpu.idle_per_stream.iter().map(|(key, row)| (key.to_string(), *row)).collect(),
+            queue_length: $gpu.queue_length.iter().map(|(key, row)| (key.to_string(), *row)).collect(),
         }
     };
 }
 
 impl From<&Gpu> for DeviceSummary {
     fn from(gpu: &Gpu) -> Self {
-        summary!(gpu)
+        summary!(gpu, gpu.device_events)
     }
 }
 
 impl From<&GpuHta> for DeviceSummary {
     fn from(gpu: &GpuHta) -> Self {
-        summary!(gpu)
+        summary!(gpu, gpu.device_rows)
     }
 }
 
 /// One rank's figures as they are; several ranks' added up.
-fn device(mut ranks: impl Iterator<Item = DeviceSummary>) -> Option<DeviceSummary> {
-    let mut sum = ranks.next()?;
-    for rank in ranks {
-        sum.kernel_time_us += rank.kernel_time_us;
-        sum.idle_us += rank.idle_us;
-        sum.busy_us += rank.busy_us;
-        sum.compute_us += rank.compute_us;
-        sum.non_compute_us += rank.non_compute_us;
-        sum.communication_us += rank.communication_us;
-        sum.comm_comp_overlap_us += rank.comm_comp_overlap_us;
-        sum.overlap =
-            (sum.communication_us > 0.0).then(|| share(sum.comm_comp_overlap_us, sum.communication_us));
-        sum.comm_comp_overlap_pct = sum.overlap.map(|overlap| (overlap * 10_000.0).round() / 100.0);
+fn device(ranks: &[FileFindings], of: fn(&FileFindings) -> Option<DeviceSummary>) -> Option<DeviceSummary> {
+    let mut sum: Option<DeviceSummary> = None;
+    for (index, file) in ranks.iter().enumerate() {
+        let Some(mut rank) = of(file) else { continue };
+        if ranks.len() > 1 {
+            let name = file.rank.unwrap_or(index as i64);
+            rank.idle_per_stream = rank
+                .idle_per_stream
+                .into_iter()
+                .map(|(key, row)| (format!("rank {name}, {key}"), row))
+                .collect();
+            rank.queue_length = rank
+                .queue_length
+                .into_iter()
+                .map(|(key, row)| (format!("rank {name}, {key}"), row))
+                .collect();
+        }
+        match &mut sum {
+            None => sum = Some(rank),
+            Some(sum) => sum.add(rank),
+        }
     }
-    Some(sum)
+    sum
+}
+
+impl DeviceSummary {
+    fn add(&mut self, rank: Self) {
+        self.kernel_time_us += rank.kernel_time_us;
+        self.idle_us += rank.idle_us;
+        self.busy_us += rank.busy_us;
+        self.compute_us += rank.compute_us;
+        self.non_compute_us += rank.non_compute_us;
+        self.communication_us += rank.communication_us;
+        self.comm_comp_overlap_us += rank.comm_comp_overlap_us;
+        self.overlap =
+            (self.communication_us > 0.0).then(|| share(self.comm_comp_overlap_us, self.communication_us));
+        self.comm_comp_overlap_pct = self.overlap.map(|overlap| (overlap * 10_000.0).round() / 100.0);
+        self.memory_us += rank.memory_us;
+        self.device_events += rank.device_events;
+        self.launch.rows += rank.launch.rows;
+        self.launch.cpu_us += rank.launch.cpu_us;
+        self.launch.gpu_us += rank.launch.gpu_us;
+        self.launch.delay_us += rank.launch.delay_us;
+        self.idle_per_stream.extend(rank.idle_per_stream);
+        self.queue_length.extend(rank.queue_length);
+    }
 }
 
 fn categories(ranks: &[FileFindings], whole: f64) -> Vec<CategoryShare> {

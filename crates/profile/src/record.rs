@@ -216,8 +216,12 @@ impl Device {
 impl Record for Point {
     const ZERO: Self = Self { time: 0, stream: 0, order: 0, what: What::Calls { whole: 0, hta: 0 } };
 
+    /// Calls and device events apart: each of them comes nearly sorted, both together do not.
     fn group(&self) -> u32 {
-        0
+        match self.what {
+            What::Calls { .. } => 0,
+            What::Device(_) => 1,
+        }
     }
 
     #[inline]

@@ -34,6 +34,57 @@ struct Sorter<R> {
     store: Arc<Store>,
     segments: Vec<Segment<R>>,
     encoded: Vec<u8>,
+    apart: Apart<R>,
+}
+
+/// Puts the records of a buffer apart by group, keeping their order.
+#[derive(Debug)]
+struct Apart<R> {
+    /// By group: how many records, then where the next one goes. All zero between buffers.
+    places: Vec<u32>,
+    groups: Vec<u32>,
+    records: Vec<R>,
+}
+
+impl<R: Record> Apart<R> {
+    fn take(&mut self, buffer: &[R]) -> &mut [R] {
+        self.groups.clear();
+        for record in buffer {
+            let group = record.group();
+            if self.places.len() <= group as usize {
+                self.places.resize(group as usize + 1, 0);
+            }
+            if let Some(place) = self.places.get_mut(group as usize) {
+                if *place == 0 {
+                    self.groups.push(group);
+                }
+                *place += 1;
+            }
+        }
+        self.groups.sort_unstable();
+        let mut next = 0;
+        for &group in &self.groups {
+            if let Some(place) = self.places.get_mut(group as usize) {
+                next += std::mem::replace(place, next);
+            }
+        }
+        self.records.clear();
+        self.records.resize(buffer.len(), R::ZERO);
+        for record in buffer {
+            if let Some(place) = self.places.get_mut(record.group() as usize)
+                && let Some(slot) = self.records.get_mut(*place as usize)
+            {
+                *slot = *record;
+                *place += 1;
+            }
+        }
+        for &group in &self.groups {
+            if let Some(place) = self.places.get_mut(group as usize) {
+                *place = 0;
+            }
+        }
+        &mut self.records
+    }
 }
 
 /// Whether a writer may use a thread of its own.
@@ -52,7 +103,12 @@ impl<R: Record + 'static> Writer<R> {
 
     /// A writer with a buffer of `limit` records.
     pub(crate) fn with_buffer(store: &Arc<Store>, limit: usize, helper: Helper) -> Self {
-        let sorter = || Sorter { store: Arc::clone(store), segments: Vec::new(), encoded: Vec::new() };
+        let sorter = || Sorter {
+            store: Arc::clone(store),
+            segments: Vec::new(),
+            encoded: Vec::new(),
+            apart: Apart { places: Vec::new(), groups: Vec::new(), records: Vec::new() },
+        };
         let work = match helper {
             Helper::None => Work::Here(sorter()),
             Helper::Thread => Work::beside(sorter).unwrap_or_else(|| Work::Here(sorter())),
@@ -121,13 +177,13 @@ impl<R: Record> Sorter<R> {
 
     /// Sorts a buffer, keeps it as segments and leaves it empty.
     fn take(&mut self, buffer: &mut Vec<R>) -> Result<(), ProfileError> {
-        // Stable, because events come nearly sorted and that algorithm notices.
-        buffer.sort_by(|a, b| a.group().cmp(&b.group()).then_with(|| a.order(b)));
-        for same in buffer.chunk_by(|a, b| a.group() == b.group()) {
-            let ([first, ..], [.., last]) = (same, same) else { continue };
+        for same in self.apart.take(buffer).chunk_by_mut(|a, b| a.group() == b.group()) {
+            // Stable, because the events of one group come nearly sorted and that algorithm notices.
+            same.sort_by(R::order);
+            let ([first, ..], [.., last]) = (&*same, &*same) else { continue };
             self.encoded.clear();
             let mut previous = R::ZERO;
-            for record in same {
+            for record in same.iter() {
                 record.encode(&previous, &mut self.encoded);
                 previous = *record;
             }
