@@ -11,13 +11,15 @@ use std::collections::BTreeSet;
 pub(crate) struct Hta {
     /// Some `ts` is fractional, so all times are rounded inwards to whole microseconds, in `f64`.
     pub(crate) fractional: bool,
-    /// Host rows from here on are dropped (nanoseconds), if there is more than one step name.
+    /// Host rows from here on are dropped (HTA's clock), if there is more than one step name.
     pub(crate) cut: Option<i64>,
+    /// The same by the exact clock; the largest number when nothing is dropped.
+    dropped_from: i64,
     pub(crate) trimmed: bool,
     pub(crate) step_names: usize,
     /// Distinct step numbers, rising.
     pub(crate) iterations: Vec<i64>,
-    /// Where a host row belongs to the first step; few intervals, `start <= t < end`.
+    /// Where a host row belongs to the first step, by the exact clock; few intervals, `start <= t < end`.
     first_step: Vec<(i64, i64)>,
 }
 
@@ -31,6 +33,7 @@ impl Hta {
         let mut hta = Self {
             fractional,
             cut: None,
+            dropped_from: i64::MAX,
             trimmed: false,
             step_names: 0,
             iterations: Vec::new(),
@@ -57,8 +60,11 @@ impl Hta {
         hta.trimmed = names.len() > 1;
         let all: BTreeSet<i64> = numbered.iter().map(|&(_, _, number)| number).collect();
         hta.iterations = all.into_iter().collect();
-        hta.first_step =
-            hta.iterations.first().map(|&first| intervals_of(first, &numbered)).unwrap_or_default();
+        let first = hta.iterations.first().map(|&first| intervals_of(first, &numbered)).unwrap_or_default();
+        hta.first_step = first.into_iter().map(|(from, to)| (hta.exact(from), hta.exact(to))).collect();
+        if let Some(cut) = hta.cut.filter(|_| hta.trimmed) {
+            hta.dropped_from = hta.exact(cut);
+        }
         hta
     }
 
@@ -78,20 +84,27 @@ impl Hta {
         }
     }
 
+    /// The first instant of the exact clock at which HTA's shows `wanted` or later; rounding never turns two
+    /// instants around, so this is a search.
+    fn exact(&self, wanted: i64) -> i64 {
+        let (mut before, mut after) = (wanted.saturating_sub(4000), wanted.saturating_add(4000));
+        while before < after {
+            let middle = before + (after - before) / 2;
+            if self.start(middle) >= wanted { after = middle } else { before = middle + 1 }
+        }
+        before
+    }
+
     /// Whether a host row that begins then is kept.
     #[inline]
     pub(crate) fn keeps_host_row(&self, start: i64) -> bool {
-        !self.trimmed || self.cut.is_none_or(|cut| self.start(start) < cut)
+        start < self.dropped_from
     }
 
     /// Whether a row that begins then belongs to the first step.
     #[inline]
     pub(crate) fn in_first_step(&self, start: i64) -> bool {
-        if self.first_step.is_empty() {
-            return false;
-        }
-        let at = self.start(start);
-        self.first_step.iter().any(|&(from, to)| from <= at && at < to)
+        self.first_step.iter().any(|&(from, to)| from <= start && start < to)
     }
 }
 
@@ -140,6 +153,17 @@ mod tests {
         assert_eq!(hta.end(1100, 200), 1000, "shorter than a microsecond: it ends before it starts");
         // 1712195495519689.047 is not a float64; the nearest one is whole.
         assert_eq!(hta.start(1_712_195_495_519_689_047), 1_712_195_495_519_689_000);
+    }
+
+    #[test]
+    fn an_instant_of_its_clock_is_found_on_the_exact_one() {
+        for fractional in [false, true] {
+            let hta = Hta::new(fractional, &[], &[], |_| String::new());
+            for wanted in [0, 5000, 1_712_195_495_519_689_000, -7000] {
+                let exact = hta.exact(wanted);
+                assert!(hta.start(exact) >= wanted && hta.start(exact - 1) < wanted, "{fractional} {wanted}");
+            }
+        }
     }
 
     #[test]
