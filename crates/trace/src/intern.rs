@@ -10,11 +10,23 @@ pub(crate) struct ByteTable {
     hashes: Vec<u32>,
     /// Open addressing: number + 1, or 0 for a free slot. Its length is a power of two.
     slots: Vec<u32>,
+    /// The string met last with a given look, as number + 1: most come again and again, and a look at a few bytes and
+    /// one comparison cost half of a hash over all of them.
+    recent: Vec<u32>,
 }
+
+/// Looks told apart by [`glance`].
+const LOOKS: usize = 1 << 10;
 
 impl ByteTable {
     pub(crate) fn new() -> Self {
-        Self { arena: Vec::new(), ends: Vec::new(), hashes: Vec::new(), slots: vec![0; 1024] }
+        Self {
+            arena: Vec::new(),
+            ends: Vec::new(),
+            hashes: Vec::new(),
+            slots: vec![0; 1024],
+            recent: vec![0; LOOKS],
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -35,6 +47,17 @@ impl ByteTable {
     /// The number of `bytes`, and whether this call gave it out.
     #[inline]
     pub(crate) fn insert(&mut self, bytes: &[u8]) -> (u32, Novelty) {
+        let look = glance(bytes);
+        let entry = self.recent[look];
+        if entry != 0 && self.get(entry - 1) == bytes {
+            return (entry - 1, Novelty::Known);
+        }
+        let (number, novelty) = self.insert_by_hash(bytes);
+        self.recent[look] = number + 1;
+        (number, novelty)
+    }
+
+    fn insert_by_hash(&mut self, bytes: &[u8]) -> (u32, Novelty) {
         let hash = hash(bytes);
         match self.probe(bytes, hash) {
             Ok(number) => (number, Novelty::Known),
@@ -93,6 +116,22 @@ pub(crate) enum Novelty {
     New,
 }
 
+/// A number below [`LOOKS`] from the length and the first, middle and last bytes.
+#[inline]
+fn glance(bytes: &[u8]) -> usize {
+    let middle = bytes.get(bytes.len() / 2..).and_then(|rest| rest.first_chunk::<4>());
+    let word = match (bytes.first_chunk::<8>(), middle, bytes.last_chunk::<8>()) {
+        (Some(first), Some(middle), Some(last)) => {
+            u64::from_le_bytes(*first)
+                ^ u64::from(u32::from_le_bytes(*middle)).rotate_left(16)
+                ^ u64::from_le_bytes(*last).rotate_left(29)
+        }
+        _ => bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    };
+    let mixed = (word ^ bytes.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 54) as usize
+}
+
 /// Multiply and fold, eight bytes at a time: trace names are 10 to 200 bytes, and every event hashes one.
 #[inline]
 fn hash(bytes: &[u8]) -> u32 {
@@ -143,6 +182,7 @@ mod tests {
             assert_eq!(table.insert(word.as_bytes()), (i as u32, Novelty::Known));
             assert_eq!(table.get(i as u32), word.as_bytes());
         }
+        assert!((0..words.len() as u32).rev().all(|i| glance(table.get(i)) < LOOKS));
         assert_eq!(table.find(b"absent"), None);
         assert_eq!(table.len(), 5000);
     }
