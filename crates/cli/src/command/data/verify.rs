@@ -1,6 +1,6 @@
 //! `knockout data verify`: everything the format promises.
 
-use crate::exit::DamagedError;
+use crate::exit::{self, Verdict};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_screen::verify;
@@ -52,11 +52,12 @@ pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> anyhow::Result<()> {
     };
     ui.result(text, &verified)?;
     if faults > 0 {
-        return Err(anyhow::Error::new(DamagedError(format!(
+        let message = format!(
             "{} has {faults} fault{}; rebuild it or restore the files named above",
             args.dir.display(),
             if faults == 1 { "" } else { "s" }
-        ))));
+        );
+        return Err(Verdict { code: exit::DATA, message }.into());
     }
     Ok(())
 }
