@@ -34,29 +34,54 @@ fn at<'a>(act: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Durabl
 /// A crash at any moment leaves the old file or the new one; after `Ok`, a power cut leaves the new one. Two writers
 /// at once leave the file of one of them.
 pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), DurableError> {
-    let partial = scratch_beside(path);
-    let written = write_synced(&partial, fill).and_then(|()| {
-        fs::rename(&partial, path).map_err(at("move into place", path))?;
-        sync_folder(parent_of(path))
-    });
-    if written.is_err() {
-        fs::remove_file(&partial).ok();
-    }
-    written
+    let mut file = PendingFile::create(path)?;
+    fill(&mut file).map_err(at("write", path))?;
+    file.commit()
 }
 
-fn write_synced(
-    path: &Path,
-    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), DurableError> {
-    let file = File::create_new(path).map_err(at("create", path))?;
-    let mut out = BufWriter::with_capacity(1 << 16, file);
-    let fill_and_sync = |out: &mut BufWriter<File>| {
-        fill(out)?;
-        out.flush()?;
-        out.get_ref().sync_all()
-    };
-    fill_and_sync(&mut out).map_err(at("write", path))
+/// A file that takes its name only when it is complete: [`replace`] for those who write piece by piece.
+///
+/// Dropped without [`PendingFile::commit`], it disappears.
+#[derive(Debug)]
+pub struct PendingFile {
+    path: PathBuf,
+    partial: PathBuf,
+    out: BufWriter<File>,
+}
+
+impl PendingFile {
+    /// Starts a file beside its target, so that a bad path fails before the work is done.
+    pub fn create(path: &Path) -> Result<Self, DurableError> {
+        let partial = scratch_beside(path);
+        let file = File::create_new(&partial).map_err(at("create", path))?;
+        Ok(Self { path: path.to_owned(), partial, out: BufWriter::with_capacity(1 << 18, file) })
+    }
+
+    /// Makes the content durable and gives the file its name.
+    pub fn commit(mut self) -> Result<(), DurableError> {
+        let path = self.path.clone();
+        // The bytes, before the name.
+        self.out.flush().and_then(|()| self.out.get_ref().sync_all()).map_err(at("write", &path))?;
+        fs::rename(&self.partial, &path).map_err(at("move into place", &path))?;
+        sync_folder(parent_of(&path))
+    }
+}
+
+impl Write for PendingFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+impl Drop for PendingFile {
+    fn drop(&mut self) {
+        // After `commit` the scratch name is gone already.
+        fs::remove_file(&self.partial).ok();
+    }
 }
 
 /// A folder that is filled out of sight and appears under its name complete, or not at all.

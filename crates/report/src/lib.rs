@@ -6,7 +6,7 @@ mod html;
 mod reference;
 mod table;
 mod text;
-mod units;
+pub mod units;
 
 pub use collapsed::collapsed;
 pub use compare::compare_text;

@@ -1,5 +1,6 @@
 //! The reference's report: its sections and columns over our figures. No arithmetic but units.
 
+use crate::units::count;
 use knockout_profile::counts::Counts;
 use knockout_profile::reference::{Category, Finding, Reference};
 use serde::Serialize;
@@ -21,7 +22,7 @@ fn render(reference: &Reference, out: &mut String) -> std::fmt::Result {
     for file in &reference.files {
         writeln!(out, "Loading trace file: {}", file.label)?;
     }
-    writeln!(out, "\nTotal trace events: {}", grouped(u128::from(reference.events())))?;
+    writeln!(out, "\nTotal trace events: {}", count(u128::from(reference.events())))?;
     render_categories(reference, out)?;
     render_operations(reference, out)?;
     render_bottlenecks(reference, out)
@@ -144,29 +145,17 @@ fn description(category: Category) -> &'static str {
 /// Nanoseconds as milliseconds with two decimals and grouped thousands, rounded half to even.
 fn millis(nanos: u128) -> String {
     let hundredths = rounded(nanos, 10_000);
-    format!("{}.{:02}", grouped(hundredths / 100), hundredths % 100)
+    format!("{}.{:02}", count(hundredths / 100), hundredths % 100)
 }
 
 fn whole_millis(nanos: u128) -> String {
-    grouped(rounded(nanos, 1_000_000))
+    count(rounded(nanos, 1_000_000))
 }
 
 fn rounded(value: u128, unit: u128) -> u128 {
     let (whole, rest) = (value / unit, value % unit);
     let up = rest * 2 > unit || rest * 2 == unit && whole % 2 == 1;
     whole + u128::from(up)
-}
-
-fn grouped(value: u128) -> String {
-    let digits = value.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 fn shortened(name: &str) -> String {

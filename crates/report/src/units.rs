@@ -17,8 +17,9 @@ pub(crate) fn percent(fraction: f64) -> String {
     format!("{:.1} %", fraction * 100.0)
 }
 
-/// A whole number with thin groups: 8,001,178.
-pub(crate) fn count(value: u64) -> String {
+/// A whole number with its thousands apart: 8,001,178.
+pub fn count(value: impl Into<u128>) -> String {
+    let value: u128 = value.into();
     let digits = value.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -31,7 +32,7 @@ pub(crate) fn count(value: u64) -> String {
 }
 
 /// Bytes with a fitting unit.
-pub(crate) fn bytes(value: i64) -> String {
+pub fn bytes(value: i64) -> String {
     let magnitude = value.unsigned_abs() as f64;
     if magnitude >= 1_073_741_824.0 {
         format!("{:.2} GiB", value as f64 / 1_073_741_824.0)
@@ -73,8 +74,8 @@ mod tests {
     fn figures_read_well() {
         assert_eq!(time(4.224), "4.224 µs");
         assert_eq!(time(1_230_289.0), "1.230 s");
-        assert_eq!(count(8_001_178), "8,001,178");
-        assert_eq!(count(12), "12");
+        assert_eq!(count(8_001_178_u64), "8,001,178");
+        assert_eq!(count(12_u64), "12");
         assert_eq!(shortened("abcdefghij", 7), "abcd…ij");
         assert_eq!(bytes(-1 << 30), "-1.00 GiB");
     }

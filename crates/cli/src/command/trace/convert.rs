@@ -1,11 +1,12 @@
 //! `knockout trace convert`: a trace made smaller, repaired or merged, for Perfetto and other viewers.
 
 use super::input::{self, DamageArgs};
-use super::output::{Existing, OutputFile};
+use super::output::{self, Existing};
 use crate::ui::{Ui, request_error};
 use anyhow::Context as _;
 use clap::Args;
 use flate2::{Compression, write::GzEncoder};
+use knockout_durable::PendingFile;
 use knockout_trace::{Event, Outcome, Selection, Selector, Sink, TraceWriter, field_range, repair};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -62,7 +63,7 @@ struct Summary {
 
 pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> anyhow::Result<()> {
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
-    let file = OutputFile::create(&args.output, existing)?;
+    let file = output::create(&args.output, existing)?;
     let is_packed = args.output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
     let (inputs, first_nanos) = choose_inputs(args, ui)?;
     let selection = Selection {
@@ -116,7 +117,7 @@ pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> anyhow::Result<()> {
     // A merged trace is nobody's rank.
     let fields = document.fields().filter(|(key, _)| inputs.len() == 1 || *key != "distributedInfo");
     let finished = writer.finish(fields).and_then(Packed::finish).context("could not write the trace")?;
-    finished.finish()?;
+    finished.commit()?;
     ui.result(
         || {
             let Summary { events_read, events_written, output, .. } = &summary;
@@ -226,12 +227,12 @@ fn moved_pid(pid: &str, place: i64) -> Option<String> {
 }
 
 enum Packed {
-    Plain(OutputFile),
-    Gzip(Box<GzEncoder<OutputFile>>),
+    Plain(PendingFile),
+    Gzip(Box<GzEncoder<PendingFile>>),
 }
 
 impl Packed {
-    fn finish(self) -> io::Result<OutputFile> {
+    fn finish(self) -> io::Result<PendingFile> {
         match self {
             Self::Plain(file) => Ok(file),
             Self::Gzip(encoder) => encoder.finish(),
