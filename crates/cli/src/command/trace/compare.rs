@@ -40,7 +40,9 @@ pub(crate) struct CompareArgs {
 
 pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> anyhow::Result<()> {
     if args.rules == "reference" {
-        return Err(request_error("trace compare compares own time, which --rules reference does not compute"));
+        return Err(request_error(
+            "trace compare compares own time, which --rules reference does not compute",
+        ));
     }
     if let Some(ratio) = args.fail_above.filter(|ratio| !(ratio.is_finite() && *ratio > 0.0)) {
         return Err(request_error(format!("--fail-above {ratio} is no ratio; 1.05 allows five per cent")));

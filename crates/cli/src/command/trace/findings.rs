@@ -27,7 +27,9 @@ pub(crate) fn rules(name: &str) -> anyhow::Result<Rules> {
         return Rules::default_rules().context("could not read the built-in rules");
     }
     let text = std::fs::read_to_string(name).map_err(|error| {
-        request_error(format!("could not read the rules {name}: {error}; name `default`, `reference` or a TOML file"))
+        request_error(format!(
+            "could not read the rules {name}: {error}; name `default`, `reference` or a TOML file"
+        ))
     })?;
     Rules::from_toml(name, &text).map_err(|error| request_error(error.to_string()))
 }
@@ -46,8 +48,9 @@ pub(crate) fn analyze(
         let mut collector = Collector::new(rules, &options);
         let outcome = input::read(path, damage, &mut collector, ui)?;
         let label = path.display().to_string();
-        let findings =
-            collector.finish(&label, &outcome).with_context(|| format!("could not analyse the trace {label}"))?;
+        let findings = collector
+            .finish(&label, &outcome)
+            .with_context(|| format!("could not analyse the trace {label}"))?;
         rescued.note(path, &outcome);
         ranks.push(findings);
     }
