@@ -11,7 +11,7 @@ pub(crate) struct ByteTable {
     /// Open addressing: number + 1, or 0 for a free slot. Its length is a power of two.
     slots: Vec<u32>,
     /// The string met last with a given look, as number + 1: most come again and again, and a look at a few bytes and
-    /// one comparison cost half of a hash over all of them.
+    /// one comparison spare the hash over all of them.
     recent: Vec<u32>,
 }
 
