@@ -7,11 +7,19 @@
 
 pub mod error;
 pub mod genes;
+mod import;
 pub mod lmdb;
 pub mod metabolism;
 pub mod names;
 pub mod networks;
 pub mod read;
+pub mod recipe;
+pub mod report;
 pub mod screens;
 pub mod source;
 pub mod synth;
+
+pub use error::{ImportError, ImportErrorKind};
+pub use import::{Import, import};
+pub use recipe::Recipe;
+pub use report::Report;

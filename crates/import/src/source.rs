@@ -19,7 +19,7 @@ enum Content<'a> {
 pub struct Source<'a> {
     path: PathBuf,
     content: Content<'a>,
-    sheet: Option<String>,
+    sheet: RefCell<Option<String>>,
     tally: RefCell<Tally>,
 }
 
@@ -32,19 +32,17 @@ impl std::fmt::Debug for Source<'_> {
 impl<'a> Source<'a> {
     /// A file; `advance` hears how many bytes were read from disk.
     pub fn file(path: impl Into<PathBuf>, advance: &'a dyn Fn(u64)) -> Self {
-        Self { path: path.into(), content: Content::File(advance), sheet: None, tally: RefCell::default() }
+        Self { path: path.into(), content: Content::File(advance), sheet: RefCell::default(), tally: RefCell::default() }
     }
 
     /// Bytes in memory under a name.
     pub fn bytes(name: &str, bytes: &'a [u8]) -> Self {
-        Self { path: name.into(), content: Content::Bytes(bytes), sheet: None, tally: RefCell::default() }
+        Self { path: name.into(), content: Content::Bytes(bytes), sheet: RefCell::default(), tally: RefCell::default() }
     }
 
     /// Chooses a sheet of a workbook; the first one otherwise.
-    #[must_use]
-    pub fn with_sheet(mut self, sheet: Option<&str>) -> Self {
-        self.sheet = sheet.map(str::to_owned);
-        self
+    pub fn choose_sheet(&self, sheet: Option<&str>) {
+        *self.sheet.borrow_mut() = sheet.map(str::to_owned);
     }
 
     /// The file.
@@ -76,7 +74,7 @@ impl<'a> Source<'a> {
         match self.content {
             Content::File(advance) => {
                 let (table, found, tally) =
-                    Table::open(&self.path, style, self.sheet.as_deref(), columns, advance)?;
+                    Table::open(&self.path, style, self.sheet.borrow().as_deref(), columns, advance)?;
                 *self.tally.borrow_mut() = tally;
                 Ok((table, found))
             }

@@ -9,7 +9,7 @@ use crate::error::{ImportError, ImportErrorKind, Place};
 use crate::screens::{ScreenCounts, Sink};
 use crate::source::Source;
 use heed::types::Bytes;
-use heed::{Database, EnvFlags, EnvOpenOptions};
+use heed::{CommitOrAbort, EnvFlags, EnvOpenOptions};
 use std::fs::File;
 use std::path::Path;
 
@@ -48,11 +48,14 @@ pub fn read(
         options.open(&folder)
     }
     .map_err(failed)?;
-    let transaction = env.read_txn().map_err(failed)?;
-    let database: Option<Database<Bytes, Bytes>> = env.open_database(&transaction, None).map_err(failed)?;
-    let Some(database) = database else {
+    let opening = env.read_txn().map_err(failed)?;
+    let opened = env.open_databases_and_commit(opening, |opener, transaction| {
+        opener.open_database::<Bytes, Bytes>(transaction, None).map(CommitOrAbort::<_, ()>::Commit)
+    });
+    let CommitOrAbort::Commit(Some(database)) = opened.map_err(failed)? else {
         return Err(ImportErrorKind::Empty { what: "record" }.of(&path));
     };
+    let transaction = env.read_txn().map_err(failed)?;
 
     let mut indices = Vec::new();
     for entry in database.iter(&transaction).map_err(failed)? {
