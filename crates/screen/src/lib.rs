@@ -7,6 +7,7 @@ mod dataset;
 mod labels;
 mod samples;
 mod split;
+mod summary;
 
 pub use dataset::{
     Counts, Dataset, DatasetError, DatasetErrorKind, FORMAT_VERSION, Finding, Manifest, NetworkEntry,
@@ -15,3 +16,7 @@ pub use dataset::{
 pub use labels::LabelStats;
 pub use samples::{Sample, SampleError, Samples, SamplesBuilder};
 pub use split::{Division, Part, Scheme, Split, SplitError, SplitFileError, SplitSpec, subset};
+pub use summary::{
+    Histogram, MetabolismSummary, NetworkSummary, Quartiles, SamplesSummary, ScoreSummary, SplitSummary,
+    Summary,
+};

@@ -12,7 +12,7 @@ fn written() -> (tempfile::TempDir, PathBuf, Dataset) {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("set");
     let mut dataset = support::dataset();
-    dataset.write(&dir).unwrap();
+    dataset.write(&dir, &|_| {}).unwrap();
     (folder, dir, dataset)
 }
 
@@ -134,7 +134,7 @@ fn a_folder_that_is_no_dataset_is_the_request_s_fault() {
 fn an_existing_target_is_left_alone() {
     let (_folder, dir, mut dataset) = written();
     let before: Vec<Vec<u8>> = files(&dir).iter().map(|path| fs::read(path).unwrap()).collect();
-    let error = dataset.write(&dir).unwrap_err();
+    let error = dataset.write(&dir, &|_| {}).unwrap_err();
     assert!(error.is_request(), "{}", message(&error));
     assert!(message(&error).contains("exists already"), "{}", message(&error));
     let after: Vec<Vec<u8>> = files(&dir).iter().map(|path| fs::read(path).unwrap()).collect();
@@ -150,7 +150,7 @@ fn a_network_name_cannot_leave_the_folder() {
             .unwrap();
     let mut dataset = support::dataset();
     dataset.cell = knockout_cell::Cell::new(genes, vec![network], None).unwrap();
-    let error = dataset.write(&folder.path().join("set")).unwrap_err();
+    let error = dataset.write(&folder.path().join("set"), &|_| {}).unwrap_err();
     assert!(matches!(error.kind, DatasetErrorKind::BadName { .. }));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
@@ -180,7 +180,7 @@ fn verify_finds_repeated_samples() {
         builder.push(sample).unwrap();
     }
     dataset.samples = builder.finish();
-    dataset.write(&dir).unwrap();
+    dataset.write(&dir, &|_| {}).unwrap();
     let findings = verify(&dir).unwrap();
     assert_eq!(findings.len(), 1);
     assert_eq!(

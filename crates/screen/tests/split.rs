@@ -189,7 +189,7 @@ fn impossible_splits_say_why() {
 fn a_split_is_saved_and_belongs_to_its_dataset() {
     let folder = tempfile::tempdir().unwrap();
     let mut dataset = support::dataset();
-    dataset.write(&folder.path().join("set")).unwrap();
+    dataset.write(&folder.path().join("set"), &|_| {}).unwrap();
     let spec = SplitSpec { subset: Some(50), ..spec(Scheme::Random, 5) };
     let split = Split::new(&dataset.samples, dataset.cell.genes(), spec).unwrap();
     let path = folder.path().join("split.parquet");

@@ -26,7 +26,7 @@ pub struct Options<'o> {
     pub threshold: u32,
     /// Thresholds of single channels.
     pub thresholds: &'o BTreeMap<String, u32>,
-    /// First part of the networks' names; from the file's version otherwise.
+    /// First part of the networks' names, or the whole name of a single one; from the file's version otherwise.
     pub prefix: Option<&'o str>,
     /// The species, by its taxon.
     pub taxon: u32,
@@ -42,12 +42,15 @@ pub fn read(source: &Source<'_>, names: &Names, options: &Options<'_>) -> Result
         return Err(source.fail(ImportErrorKind::Empty { what: "header line" }));
     };
     let channels = channels_of(table.header(), options).map_err(|kind| source.fail(kind))?;
-    let prefix = options.prefix.map_or_else(|| prefix_of(source.path()), str::to_owned);
+    let name_of = |channel: &Channel| match options.prefix {
+        // A name for a single network is its name.
+        Some(name) if channels.len() == 1 => name.to_owned(),
+        Some(prefix) => format!("{prefix}_{}", channel.name),
+        None => format!("{}_{}", prefix_of(source.path()), channel.name),
+    };
     let mut networks: Vec<EdgeList> = channels
         .iter()
-        .map(|channel| {
-            EdgeList::new(format!("{prefix}_{}", channel.name), Orientation::Undirected(options.entries))
-        })
+        .map(|channel| EdgeList::new(name_of(channel), Orientation::Undirected(options.entries)))
         .collect();
     let taxon = format!("{}.", options.taxon);
     let mut tally = RowTally::default();

@@ -113,7 +113,8 @@ pub enum NetworkSource {
         /// The same for single channels.
         #[serde(default)]
         thresholds: BTreeMap<String, u32>,
-        /// First part of the networks' names, before `_channel`; from the file's version by default.
+        /// The name of a single channel's network, or what stands before `_channel` in several; from the file's
+        /// version by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
         /// The species.

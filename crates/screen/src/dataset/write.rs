@@ -16,9 +16,9 @@ impl Dataset {
     /// Writes the dataset to a folder that does not exist yet, filling in the manifest's counts and checksums.
     ///
     /// A crash at any moment leaves no dataset or a complete one; on an error nothing is left behind. Equal datasets
-    /// give equal bytes.
-    pub fn write(&mut self, out: &Path) -> Result<(), DatasetError> {
-        self.write_with(out, |_, _| Ok(()))
+    /// give equal bytes. `on_rows` hears of rows written.
+    pub fn write(&mut self, out: &Path, on_rows: &(dyn Fn(usize) + Sync)) -> Result<(), DatasetError> {
+        self.write_with(out, on_rows, |_, _| Ok(()))
     }
 
     /// The same, with files beside the data (a report, splits) that `attach` puts into the unfinished folder once the
@@ -26,6 +26,7 @@ impl Dataset {
     pub fn write_with(
         &mut self,
         out: &Path,
+        on_rows: &(dyn Fn(usize) + Sync),
         attach: impl FnOnce(&Path, &Manifest) -> io::Result<()>,
     ) -> Result<(), DatasetError> {
         for network in self.cell.networks() {
@@ -39,15 +40,16 @@ impl Dataset {
             .map(|(name, encode)| {
                 let path = staged.path().join(name);
                 let shown = out.join(name);
-                let bytes = encode()
-                    .and_then(|batch| Ok(columns::encode(&batch)?))
-                    .map_err(|kind| kind.at(&shown))?;
+                let batch = encode().map_err(|kind| kind.at(&shown))?;
+                let bytes =
+                    columns::encode(&batch).map_err(|error| DatasetErrorKind::from(error).at(&shown))?;
                 if let Some(folder) = path.parent() {
                     std::fs::create_dir_all(folder)
                         .map_err(|error| DatasetErrorKind::Io(error).at(&shown))?;
                 }
                 replace(&path, |file| file.write_all(&bytes))
                     .map_err(|error| DatasetErrorKind::Write(error).at(&shown))?;
+                on_rows(batch.num_rows());
                 Ok((name.clone(), blake3::hash(&bytes).to_hex().to_string()))
             })
             .collect::<Result<Vec<_>, DatasetError>>()?;
