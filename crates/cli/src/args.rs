@@ -36,6 +36,8 @@ pub(crate) struct Global {
 /// The commands, in the order a newcomer needs them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    #[cfg(feature = "lab")]
+    Data(command::data::DataArgs),
     Completions(command::completions::CompletionsArgs),
     Man(command::man::ManArgs),
 }

@@ -41,6 +41,27 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
     if cause.is::<RequestError>() {
         return Some(REQUEST);
     }
+    #[cfg(feature = "lab")]
+    return class_of_lab(cause);
+    #[cfg(not(feature = "lab"))]
+    None
+}
+
+#[cfg(feature = "lab")]
+fn class_of_lab(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
+    use knockout_import::ImportError;
+    use knockout_screen::DatasetError;
+    let by_fault = |is_request: bool, is_damage: bool| match (is_request, is_damage) {
+        (true, _) => Some(REQUEST),
+        (_, true) => Some(DATA),
+        _ => None,
+    };
+    if let Some(error) = cause.downcast_ref::<DatasetError>() {
+        return by_fault(error.is_request(), error.is_damage());
+    }
+    if let Some(error) = cause.downcast_ref::<ImportError>() {
+        return by_fault(error.is_request(), error.is_damage());
+    }
     None
 }
 

@@ -121,7 +121,8 @@ pub enum ImportErrorKind {
     /// Too much names genes outside the table.
     #[error(
         "{left_out} of {rows} rows ({share:.0} %) name genes not in the table, e.g. {}; give a larger gene table or \
-         aliases (--genes, --aliases), or accept the loss with --allow-missing", quoted(examples)
+         aliases (--genes, --aliases), or accept the loss with --allow-missing",
+        quoted(examples)
     )]
     TooManyUnknown {
         /// Rows left out.

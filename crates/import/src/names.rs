@@ -41,7 +41,7 @@ pub enum Rank {
     Standard = 1,
     /// An alias SGD lists.
     Alias = 2,
-    /// An alias of another database, for example a UniProt accession.
+    /// An alias of another database, for example a `UniProt` accession.
     Foreign = 3,
 }
 
@@ -158,7 +158,8 @@ impl Strangers {
 
     /// The most frequent names.
     pub fn examples(&self) -> Vec<String> {
-        let mut names: Vec<(&String, u64)> = self.names.iter().map(|(name, found)| (name, found.count)).collect();
+        let mut names: Vec<(&String, u64)> =
+            self.names.iter().map(|(name, found)| (name, found.count)).collect();
         names.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
         names.into_iter().take(3).map(|(name, _)| name.clone()).collect()
     }

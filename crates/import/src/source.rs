@@ -32,12 +32,22 @@ impl std::fmt::Debug for Source<'_> {
 impl<'a> Source<'a> {
     /// A file; `advance` hears how many bytes were read from disk.
     pub fn file(path: impl Into<PathBuf>, advance: &'a dyn Fn(u64)) -> Self {
-        Self { path: path.into(), content: Content::File(advance), sheet: RefCell::default(), tally: RefCell::default() }
+        Self {
+            path: path.into(),
+            content: Content::File(advance),
+            sheet: RefCell::default(),
+            tally: RefCell::default(),
+        }
     }
 
     /// Bytes in memory under a name.
     pub fn bytes(name: &str, bytes: &'a [u8]) -> Self {
-        Self { path: name.into(), content: Content::Bytes(bytes), sheet: RefCell::default(), tally: RefCell::default() }
+        Self {
+            path: name.into(),
+            content: Content::Bytes(bytes),
+            sheet: RefCell::default(),
+            tally: RefCell::default(),
+        }
     }
 
     /// Chooses a sheet of a workbook; the first one otherwise.

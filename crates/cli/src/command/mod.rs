@@ -1,6 +1,8 @@
 //! The commands, one module each.
 
 pub(crate) mod completions;
+#[cfg(feature = "lab")]
+pub(crate) mod data;
 pub(crate) mod man;
 
 use crate::args::Command;
@@ -9,6 +11,8 @@ use crate::ui::Ui;
 /// Runs one command to its end.
 pub(crate) fn run(command: Command, ui: &Ui) -> anyhow::Result<()> {
     match command {
+        #[cfg(feature = "lab")]
+        Command::Data(args) => data::run(args, ui),
         Command::Completions(args) => completions::run(&args, ui),
         Command::Man(args) => man::run(&args, ui),
     }

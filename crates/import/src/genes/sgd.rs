@@ -31,7 +31,9 @@ pub fn read(
         rows += 1;
         // A shifted row shows here first.
         let id = row.text(ID)?;
-        let is_id = id.len() > 3 && matches!(&id.as_bytes()[..1], b"S" | b"L") && id[1..].bytes().all(|b| b.is_ascii_digit());
+        let is_id = id.len() > 3
+            && matches!(&id.as_bytes()[..1], b"S" | b"L")
+            && id[1..].bytes().all(|b| b.is_ascii_digit());
         if !is_id {
             return Err(row.bad(ID, "an SGD id such as S000002143"));
         }
@@ -40,7 +42,8 @@ pub fn read(
             continue;
         }
         // `Verified|silenced_gene` has two qualifiers.
-        let has = |wanted: &String| row.text(QUALIFIER).is_ok_and(|text| text.split('|').any(|q| q == wanted));
+        let has =
+            |wanted: &String| row.text(QUALIFIER).is_ok_and(|text| text.split('|').any(|q| q == wanted));
         if !qualifiers.is_empty() && !qualifiers.iter().any(has) {
             continue;
         }
@@ -49,8 +52,13 @@ pub fn read(
             return Err(row.bad(NAME, "a systematic gene name"));
         }
         let standard = row.text(STANDARD)?;
-        let mut aliases: Vec<String> =
-            row.text(ALIASES)?.split('|').map(str::trim).filter(|alias| !alias.is_empty()).map(str::to_owned).collect();
+        let mut aliases: Vec<String> = row
+            .text(ALIASES)?
+            .split('|')
+            .map(str::trim)
+            .filter(|alias| !alias.is_empty())
+            .map(str::to_owned)
+            .collect();
         aliases.push(id.to_owned());
         genes.push(ListedGene {
             gene: Gene {

@@ -96,6 +96,7 @@ impl Importer<'_> {
                 directed,
                 filter,
                 strip,
+                strip_end,
                 sheet,
                 name,
                 entries,
@@ -115,6 +116,7 @@ impl Importer<'_> {
                     },
                     filter,
                     strip,
+                    strip_end,
                 };
                 source.choose_sheet(sheet.as_deref());
                 edges::read(source, names, &options)
@@ -229,9 +231,23 @@ impl Importer<'_> {
     }
 }
 
-fn read_table(source: &Source<'_>, sink: Sink<'_>, given: &ScreenSource) -> Result<ScreenCounts, ImportError> {
+fn read_table(
+    source: &Source<'_>,
+    sink: Sink<'_>,
+    given: &ScreenSource,
+) -> Result<ScreenCounts, ImportError> {
     let ScreenSource::Table {
-        genes, query, score, p_value, fitness, fitness_sd, kind_column, kind, separator, filter, ..
+        genes,
+        query,
+        score,
+        p_value,
+        fitness,
+        fitness_sd,
+        kind_column,
+        kind,
+        separator,
+        filter,
+        ..
     } = given
     else {
         return Ok(ScreenCounts::default());

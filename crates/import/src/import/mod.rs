@@ -36,7 +36,8 @@ pub struct Import {
 ///
 /// Sources are read one after the other, each once; memory holds what is kept of them.
 pub fn import(recipe: &Recipe, base: &Path, advance: &dyn Fn(u64)) -> Result<Import, ImportError> {
-    Importer { recipe, base, advance, report: Report { schema: 1, ..Report::default() }, sources: Vec::new() }.run()
+    Importer { recipe, base, advance, report: Report { schema: 1, ..Report::default() }, sources: Vec::new() }
+        .run()
 }
 
 struct Importer<'a> {
@@ -143,7 +144,8 @@ impl<'a> Importer<'a> {
                 }
                 GeneSource::Torchcell { file } => {
                     let folder = file.join("processed");
-                    let set = if self.base.join(&folder).is_dir() { folder } else { file.clone() }.join("gene_set.json");
+                    let set = if self.base.join(&folder).is_dir() { folder } else { file.clone() }
+                        .join("gene_set.json");
                     let source = self.source(&set);
                     let listed = lmdb::read_gene_set(&source)?;
                     self.read(&set, &source.digest());

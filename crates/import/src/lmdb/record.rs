@@ -58,8 +58,8 @@ struct Genotype {
 #[derive(Deserialize)]
 struct Perturbation {
     systematic_gene_name: String,
-    #[serde(default)]
-    perturbation_type: String,
+    #[serde(default, rename = "perturbation_type")]
+    kind: String,
     #[serde(default)]
     num_duplicates: Option<u32>,
 }
@@ -91,7 +91,7 @@ pub fn parse(json: &[u8]) -> Result<Vec<Experiment>, String> {
             let perturbations = experiment.genotype.perturbations;
             Experiment {
                 dataset: experiment.dataset_name.unwrap_or_else(|| "torchcell".to_owned()),
-                kind: Kind::of_all(perturbations.iter().map(|one| kind_of(&one.perturbation_type))),
+                kind: Kind::of_all(perturbations.iter().map(|one| kind_of(&one.kind))),
                 replicates: perturbations.iter().filter_map(|one| one.num_duplicates).max().unwrap_or(1),
                 genes: perturbations.into_iter().map(|one| one.systematic_gene_name).collect(),
                 score: experiment.phenotype.gene_interaction,
@@ -168,7 +168,10 @@ mod tests {
         let found = parse(RECORD.as_bytes()).unwrap();
         assert_eq!(found.len(), 1);
         let one = &found[0];
-        assert_eq!((one.genes.as_slice(), one.kind), (&["YAL001C".to_owned(), "YAL002W".to_owned()][..], Kind::Deletion));
+        assert_eq!(
+            (one.genes.as_slice(), one.kind),
+            (&["YAL001C".to_owned(), "YAL002W".to_owned()][..], Kind::Deletion)
+        );
         assert_eq!((one.score, one.p_value, one.fitness, one.replicates), (Some(-0.25), None, Some(0.5), 2));
     }
 

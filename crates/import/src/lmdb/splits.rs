@@ -33,7 +33,10 @@ pub fn find(root: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(root.join("data_module_cache")) else { return Vec::new() };
     let is_index = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with("index_") && name.contains("seed") && !name.contains("details") && name.ends_with(".json")
+        name.starts_with("index_")
+            && name.contains("seed")
+            && !name.contains("details")
+            && name.ends_with(".json")
     };
     let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(is_index).collect();
     files.sort();

@@ -69,7 +69,8 @@ pub fn read(
         let at = |kind: ImportErrorKind| {
             kind.at(&path, Place { line: None, column: Some(format!("record {index}")) })
         };
-        let value = database.get(&transaction, index.to_string().as_bytes()).map_err(failed)?.unwrap_or_default();
+        let value =
+            database.get(&transaction, index.to_string().as_bytes()).map_err(failed)?.unwrap_or_default();
         let experiments = record::parse(value)
             .map_err(|detail| at(ImportErrorKind::Decode { what: "the record's JSON", detail }))?;
         if experiments.is_empty() {
@@ -77,8 +78,14 @@ pub fn read(
         }
         for experiment in &experiments {
             check(experiment).map_err(at)?;
-            let genes: Vec<&[u8]> = experiment.genes.iter().map(|gene| gene.as_bytes()).collect();
-            let taken = sink.take_from(&experiment.dataset, index, &genes, experiment.kind.name(), experiment.numbers());
+            let genes: Vec<&[u8]> = experiment.genes.iter().map(String::as_bytes).collect();
+            let taken = sink.take_from(
+                &experiment.dataset,
+                index,
+                &genes,
+                experiment.kind.name(),
+                experiment.numbers(),
+            );
             let taken = taken.map_err(at)?;
             rows[index as usize] = rows[index as usize].or(taken);
         }

@@ -72,7 +72,8 @@ impl Model {
         let mut lost_reactions = Vec::new();
         let mut raw = Vec::with_capacity(self.reactions.len());
         let mut ids = BTreeSet::new();
-        let (reactions, rules) = (self.reactions.len() as u64, self.reactions.iter().filter(|r| r.rule.is_some()).count() as u64);
+        let (reactions, rules) =
+            (self.reactions.len() as u64, self.reactions.iter().filter(|r| r.rule.is_some()).count() as u64);
         for reaction in &self.reactions {
             let at = |kind: ImportErrorKind| kind.at(path, Place::line(reaction.line));
             if !ids.insert(reaction.id.as_str()) {
@@ -91,11 +92,13 @@ impl Model {
             let alternatives = match &reaction.rule {
                 None => Vec::new(),
                 Some(rule) => {
-                    let sets = rule.alternatives(MAX_ALTERNATIVES).map_err(|source| {
-                        at(ImportErrorKind::Rule { rule: reaction.id.clone(), source })
-                    })?;
-                    let found: Vec<Vec<GeneId>> =
-                        sets.iter().filter_map(|set| genes_of(set, names, &mut tally, reaction.line)).collect();
+                    let sets = rule
+                        .alternatives(MAX_ALTERNATIVES)
+                        .map_err(|source| at(ImportErrorKind::Rule { rule: reaction.id.clone(), source }))?;
+                    let found: Vec<Vec<GeneId>> = sets
+                        .iter()
+                        .filter_map(|set| genes_of(set, names, &mut tally, reaction.line))
+                        .collect();
                     if found.is_empty() {
                         lost_reactions.push(reaction.id.clone());
                         continue;
@@ -127,5 +130,8 @@ fn genes_of(set: &[String], names: &Names, tally: &mut RowTally, line: u64) -> O
 }
 
 fn repeated(what: &str, id: &str) -> ImportErrorKind {
-    ImportErrorKind::BadValue { value: id.to_owned(), expected: format!("a {what} id that stands there once") }
+    ImportErrorKind::BadValue {
+        value: id.to_owned(),
+        expected: format!("a {what} id that stands there once"),
+    }
 }

@@ -52,8 +52,11 @@ pub fn read(source: &Source<'_>, names: &Names, gene_count: usize) -> Result<Met
         }));
     }
     if parser.depth > 0 {
-        return Err(ImportErrorKind::Decode { what: "the XML", detail: "it ends before its elements do".to_owned() }
-            .at(&path, Place::line(place.line.get() + 1)));
+        return Err(ImportErrorKind::Decode {
+            what: "the XML",
+            detail: "it ends before its elements do".to_owned(),
+        }
+        .at(&path, Place::line(place.line.get() + 1)));
     }
     parser.finish(names).build(source, names, gene_count)
 }
@@ -149,7 +152,9 @@ impl Parser {
             }
             "parameter" if self.reaction.is_none() => {
                 if let Some(value) = attribute(tag, "value")? {
-                    let value = value.parse::<f64>().map_err(|_not_a_number| bad(&value, "a parameter's value, a number"))?;
+                    let value = value
+                        .parse::<f64>()
+                        .map_err(|_not_a_number| bad(&value, "a parameter's value, a number"))?;
                     self.parameters.insert(required(tag, "id")?, value);
                 }
             }
@@ -253,7 +258,9 @@ impl Parser {
             (_, 1) => parts.remove(0),
             (Connective::And, _) => Rule::And(parts),
             (Connective::Or, _) => Rule::Or(parts),
-            (Connective::Association, _) => return Err(bad("geneProductAssociation", "one rule per reaction")),
+            (Connective::Association, _) => {
+                return Err(bad("geneProductAssociation", "one rule per reaction"));
+            }
         };
         match (connective, self.rules.last_mut(), &mut self.reaction) {
             (Connective::Association, _, Some(reaction)) => reaction.rule = Some(rule),
@@ -303,15 +310,12 @@ fn bare(id: &str, prefix: &str) -> String {
             Some((char::from(letter), rest))
         });
         text.push_str(before);
-        match code {
-            Some((letter, behind)) => {
-                text.push(letter);
-                rest = behind;
-            }
-            None => {
-                text.push_str("__");
-                rest = behind;
-            }
+        if let Some((letter, behind)) = code {
+            text.push(letter);
+            rest = behind;
+        } else {
+            text.push_str("__");
+            rest = behind;
         }
     }
     text.push_str(rest);
@@ -319,9 +323,8 @@ fn bare(id: &str, prefix: &str) -> String {
 }
 
 fn required(tag: &BytesStart<'_>, name: &str) -> Result<String, ImportErrorKind> {
-    attribute(tag, name)?.ok_or_else(|| {
-        bad(tag.name().as_ref(), &format!("an element with the attribute {name:?}"))
-    })
+    attribute(tag, name)?
+        .ok_or_else(|| bad(tag.name().as_ref(), &format!("an element with the attribute {name:?}")))
 }
 
 fn attribute(tag: &BytesStart<'_>, name: &str) -> Result<Option<String>, ImportErrorKind> {

@@ -74,7 +74,10 @@ struct Parser {
 impl Parser {
     fn line(&mut self, line: &str) -> Result<(), ImportErrorKind> {
         let content = line.trim_start_matches(' ');
-        if content.is_empty() || content.starts_with('#') || matches!(line, "---" | "!!omap" | "--- !!omap" | "...") {
+        if content.is_empty()
+            || content.starts_with('#')
+            || matches!(line, "---" | "!!omap" | "--- !!omap" | "...")
+        {
             return Ok(());
         }
         if content.starts_with('\t') {
@@ -219,7 +222,10 @@ impl Item {
             }
             let coefficient = number(value, "a coefficient, a number other than 0")?;
             if coefficient == 0.0 || stoichiometry.iter().any(|(known, _)| known == id) {
-                return Err(bad(&format!("{id}: {value}"), "a metabolite once, with a coefficient other than 0"));
+                return Err(bad(
+                    &format!("{id}: {value}"),
+                    "a metabolite once, with a coefficient other than 0",
+                ));
             }
             stoichiometry.push((id.clone(), coefficient));
         }

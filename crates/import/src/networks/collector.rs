@@ -93,7 +93,11 @@ impl EdgeList {
     pub fn finish(mut self, gene_count: usize) -> Result<(Network, EdgeCounts), CellError> {
         if self.is_full {
             let limit = (u32::MAX / 2) as usize;
-            return Err(CellError::TooLarge { what: format!("network {:?}", self.name), count: limit + 1, limit });
+            return Err(CellError::TooLarge {
+                what: format!("network {:?}", self.name),
+                count: limit + 1,
+                limit,
+            });
         }
         self.edges.sort_unstable_by_key(|edge| (edge.pair, edge.order));
         let mut counts = EdgeCounts { self_loops: self.self_loops, ..EdgeCounts::default() };
@@ -142,8 +146,7 @@ mod tests {
     fn two_entries_pass_messages_both_ways() {
         let (entries, counts) = build(Orientation::Undirected(Entries::Two));
         assert_eq!(entries, [(0, 3, 1.0), (1, 2, 0.75), (2, 1, 0.75), (3, 0, 1.0)]);
-        let expected =
-            EdgeCounts { edges: 2, entries: 4, nodes: 4, self_loops: 1, mirrored: 1, repeated: 1 };
+        let expected = EdgeCounts { edges: 2, entries: 4, nodes: 4, self_loops: 1, mirrored: 1, repeated: 1 };
         assert_eq!(counts, expected);
     }
 

@@ -20,7 +20,8 @@ pub fn read(
     name: Option<&str>,
     entries: Entries,
 ) -> Result<NetworkFile, ImportError> {
-    let genes: Vec<String> = list::read(gene_list)?.into_iter().map(|listed| listed.gene.systematic).collect();
+    let genes: Vec<String> =
+        list::read(gene_list)?.into_iter().map(|listed| listed.gene.systematic).collect();
     let name = name.map_or_else(|| default_name(source.path()), str::to_owned);
     let mut network = EdgeList::new(name, Orientation::Undirected(entries));
     let mut tally = RowTally::default();

@@ -41,6 +41,8 @@ pub struct Options<'o> {
     pub filter: &'o BTreeMap<String, String>,
     /// A prefix that every gene name carries, such as `4932.`.
     pub strip: &'o str,
+    /// An ending that gene names may carry, such as the `p` of the protein `Ste12p`.
+    pub strip_end: &'o str,
 }
 
 struct Columns {
@@ -70,7 +72,8 @@ pub fn read(source: &Source<'_>, names: &Names, options: &Options<'_>) -> Result
         };
         let end = |column| {
             let name = row.bytes(column);
-            name.strip_prefix(options.strip.as_bytes()).unwrap_or(name)
+            let name = name.strip_prefix(options.strip.as_bytes()).unwrap_or(name);
+            name.strip_suffix(options.strip_end.as_bytes()).unwrap_or(name)
         };
         if let Some([a, b]) = tally.ends(names, [end(columns.source), end(columns.target)], row.line()) {
             network.push(a, b, weight);
@@ -87,10 +90,7 @@ fn weight_of(row: &Row<'_>, column: usize) -> Result<f32, ImportError> {
     }
 }
 
-fn with_header<'a>(
-    source: &Source<'a>,
-    options: &Options<'_>,
-) -> Result<(Table<'a>, Columns), ImportError> {
+fn with_header<'a>(source: &Source<'a>, options: &Options<'_>) -> Result<(Table<'a>, Columns), ImportError> {
     let style = Style { format: "an edge list", separator: options.separator, quotes: Quotes::Double };
     let sources = options.source.map_or_else(|| SOURCES.to_vec(), |name| vec![name]);
     let targets = options.target.map_or_else(|| TARGETS.to_vec(), |name| vec![name]);

@@ -37,10 +37,13 @@ pub enum Evidence {
 /// A file's name as a network's: without folder and endings, with only the characters a network's name may have.
 pub fn name_of(path: &std::path::Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let stem = ["gz", "txt", "tsv", "csv", "tab", "parquet", "xlsx", "edges"].iter().cycle().take(24).fold(
-        name.as_ref(),
-        |name, ending| name.strip_suffix(ending).and_then(|name| name.strip_suffix('.')).unwrap_or(name),
-    );
+    let stem = ["gz", "txt", "tsv", "csv", "tab", "parquet", "xlsx", "edges"]
+        .iter()
+        .cycle()
+        .take(24)
+        .fold(name.as_ref(), |name, ending| {
+            name.strip_suffix(ending).and_then(|name| name.strip_suffix('.')).unwrap_or(name)
+        });
     let fine = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' };
     stem.chars().map(fine).take(100).collect::<String>().trim_start_matches('.').to_owned()
 }

@@ -11,7 +11,8 @@ use crate::source::{RowTally, Source};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-const STYLE: Style = Style { format: "STRING links", separator: Some(Separator::Space), quotes: Quotes::Plain };
+const STYLE: Style =
+    Style { format: "STRING links", separator: Some(Separator::Space), quotes: Quotes::Plain };
 
 /// The six channels of `links.detailed` that models use; text mining and the combined score are asked for by name.
 pub const CHANNELS: [&str; 6] =
@@ -135,7 +136,8 @@ fn columns_of(channel: &str) -> Vec<&str> {
 fn prefix_of(path: &Path) -> String {
     let name = name_of(path);
     let version = name.rsplit_once(".v").map(|(_, version)| version.replace('.', "_"));
-    let is_version = |text: &String| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'_');
+    let is_version =
+        |text: &String| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'_');
     let physical = if name.contains("physical") { "_physical" } else { "" };
     format!("string{}{physical}", version.filter(is_version).unwrap_or_default())
 }

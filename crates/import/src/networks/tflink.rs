@@ -1,6 +1,6 @@
 //! TFLink's simple format: TAB, a header, `;` inside cells, `-` for missing values; regulator to target.
 //!
-//! There are no systematic names in it: a gene is found by its UniProt accession, where aliases hold these, and by its
+//! There are no systematic names in it: a gene is found by its `UniProt` accession, where aliases hold these, and by its
 //! name otherwise.
 
 use super::{EdgeList, NetworkFile, Orientation};
@@ -55,7 +55,8 @@ pub fn read(
             tally.skip("no small-scale evidence");
             continue;
         }
-        let ends = [find(&row, accession_tf, name_tf, names), find(&row, accession_target, name_target, names)];
+        let ends =
+            [find(&row, accession_tf, name_tf, names), find(&row, accession_target, name_target, names)];
         if let Some([tf, target]) = tally.ends(names, ends, row.line()) {
             network.push(tf, target, 1.0);
         }
@@ -65,7 +66,8 @@ pub fn read(
 
 /// The word of a row that leads to a gene; the accession where none does.
 fn find<'r>(row: &Row<'r>, accession: usize, name: usize, names: &Names) -> &'r [u8] {
-    let words = [accession, name].into_iter().flat_map(|column| row.bytes(column).split(|&byte| byte == b';'));
+    let words =
+        [accession, name].into_iter().flat_map(|column| row.bytes(column).split(|&byte| byte == b';'));
     let is_gene = |word: &&[u8]| matches!(names.find(word.trim_ascii()), Meaning::Gene(_));
     words.into_iter().find(is_gene).map_or_else(|| row.bytes(accession), <[u8]>::trim_ascii)
 }

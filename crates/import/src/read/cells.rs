@@ -130,7 +130,8 @@ mod tests {
         let (mut spans, mut scratch) = (Vec::new(), Vec::new());
         let moved = split(line.as_bytes(), separator, Quotes::Double, &mut spans, &mut scratch).ok()?;
         let text = if moved { &scratch[..] } else { line.as_bytes() };
-        let cell = |&(from, to): &Span| String::from_utf8_lossy(&text[from as usize..to as usize]).into_owned();
+        let cell =
+            |&(from, to): &Span| String::from_utf8_lossy(&text[from as usize..to as usize]).into_owned();
         Some(spans.iter().map(cell).collect())
     }
 

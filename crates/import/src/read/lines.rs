@@ -21,7 +21,10 @@ pub struct Lines<'a> {
 
 impl std::fmt::Debug for Lines<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lines").field("path", &self.path).field("number", &self.number).finish_non_exhaustive()
+        f.debug_struct("Lines")
+            .field("path", &self.path)
+            .field("number", &self.number)
+            .finish_non_exhaustive()
     }
 }
 
@@ -55,13 +58,11 @@ impl<'a> Lines<'a> {
     /// The next line as text, for formats whose every byte matters.
     pub fn next_text(&mut self) -> Result<Option<&str>, ImportError> {
         let Some((from, to)) = self.advance()? else { return Ok(None) };
-        match std::str::from_utf8(&self.buffer[from..to]) {
-            Ok(text) => Ok(Some(text)),
-            Err(_) => {
-                let value = shown(&self.buffer[from..to]);
-                Err(self.error(ImportErrorKind::BadValue { value, expected: "UTF-8 text".to_owned() }))
-            }
+        if let Ok(text) = std::str::from_utf8(&self.buffer[from..to]) {
+            return Ok(Some(text));
         }
+        let value = shown(&self.buffer[from..to]);
+        Err(self.error(ImportErrorKind::BadValue { value, expected: "UTF-8 text".to_owned() }))
     }
 
     /// An error at the current line.

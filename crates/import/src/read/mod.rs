@@ -16,10 +16,10 @@ mod utf16;
 
 pub use cells::{Quotes, Separator};
 pub use header::{Column, Header};
+pub(crate) use input::hash_whole;
 pub use input::{Input, Tally};
+pub(crate) use lines::shown;
 pub use lines::{Lines, MAX_LINE};
 pub use row::Row;
-pub(crate) use input::hash_whole;
-pub(crate) use lines::shown;
 pub(crate) use row::is_missing;
 pub use table::{Style, Table};

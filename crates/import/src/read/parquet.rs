@@ -126,9 +126,20 @@ impl ParquetRows {
 fn is_readable(kind: &DataType) -> bool {
     match kind {
         DataType::Dictionary(_, values) => is_readable(values),
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean | DataType::Null => true,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean | DataType::Null => {
+            true
+        }
         DataType::Float16 => false,
-        other => other.is_numeric() && !matches!(other, DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..)),
+        other => {
+            other.is_numeric()
+                && !matches!(
+                    other,
+                    DataType::Decimal32(..)
+                        | DataType::Decimal64(..)
+                        | DataType::Decimal128(..)
+                        | DataType::Decimal256(..)
+                )
+        }
     }
 }
 

@@ -23,15 +23,7 @@ pub(super) struct Decoder<R> {
 
 impl<R: Read> Decoder<R> {
     pub(super) fn new(raw: R, order: Order) -> Self {
-        Self {
-            raw,
-            order,
-            pending: Vec::new(),
-            ready: Vec::new(),
-            taken: 0,
-            is_start: true,
-            is_end: false,
-        }
+        Self { raw, order, pending: Vec::new(), ready: Vec::new(), taken: 0, is_start: true, is_end: false }
     }
 
     fn refill(&mut self) -> io::Result<()> {

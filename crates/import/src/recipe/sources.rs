@@ -215,6 +215,9 @@ pub enum NetworkSource {
         /// A prefix that every gene name carries.
         #[serde(default)]
         strip: String,
+        /// An ending that gene names may carry, such as the `p` of `Ste12p`.
+        #[serde(default)]
+        strip_end: String,
         /// The sheet of a workbook; the first by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sheet: Option<String>,
@@ -266,6 +269,7 @@ impl MetabolismSource {
 }
 
 /// Where samples come from.
+#[expect(clippy::large_enum_variant, reason = "a recipe has a handful of them")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "format", deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum ScreenSource {

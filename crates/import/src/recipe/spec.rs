@@ -72,7 +72,9 @@ fn insert(table: &mut Table, key: &str, value: &str) -> Result<(), String> {
         if NUMBERS.contains(&key) {
             number(key, word)
         } else if FLAGS.contains(&key) {
-            word.parse().map(Value::Boolean).map_err(|_neither| format!("{key} is {word:?}; expected true or false"))
+            word.parse()
+                .map(Value::Boolean)
+                .map_err(|_neither| format!("{key} is {word:?}; expected true or false"))
         } else {
             Ok(Value::String(word.to_owned()))
         }
@@ -89,7 +91,8 @@ fn insert(table: &mut Table, key: &str, value: &str) -> Result<(), String> {
 }
 
 fn number(key: &str, word: &str) -> Result<Value, String> {
-    let number = word.parse::<u32>().map_err(|_no_number| format!("{key} is {word:?}; expected a whole number"))?;
+    let number =
+        word.parse::<u32>().map_err(|_no_number| format!("{key} is {word:?}; expected a whole number"))?;
     Ok(Value::Integer(number.into()))
 }
 
@@ -137,7 +140,8 @@ mod tests {
 
     #[test]
     fn a_screen_takes_columns_with_spaces() {
-        let screen: ScreenSource = "table:x.tsv,genes=Gene 1+Gene 2,score=S score,query=1,where.Type x=a b".parse().unwrap();
+        let screen: ScreenSource =
+            "table:x.tsv,genes=Gene 1+Gene 2,score=S score,query=1,where.Type x=a b".parse().unwrap();
         let ScreenSource::Table { genes, score, query, filter, .. } = screen else { panic!("a table") };
         assert_eq!((genes.len(), score.as_str(), query, filter["Type x"].as_str()), (2, "S score", 1, "a b"));
     }
@@ -148,7 +152,9 @@ mod tests {
         assert!(message("string:").contains("names no file"));
         assert!(message("strin:x").contains("unknown variant `strin`, expected one of `string`"));
         assert!(message("string:x,chanels=a").contains("unknown field `chanels`"));
-        assert!(message("string:x,threshold=high").contains("threshold is \"high\"; expected a whole number"));
+        assert!(
+            message("string:x,threshold=high").contains("threshold is \"high\"; expected a whole number")
+        );
         assert!(message("edges:x,directed=maybe").contains("expected true or false"));
         assert!(message("string:x,taxon=1,taxon=2").contains("taxon is given twice"));
         assert!(message("dango:x").contains("missing field `gene-list`"));

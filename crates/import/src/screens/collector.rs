@@ -149,9 +149,10 @@ impl Collector {
         if sorted.len() > MAX_GENES {
             return Err(ImportErrorKind::TooMany { what: "genes in one sample", limit: MAX_GENES });
         }
-        let query = measured.query.iter().fold(0, |bits, gene| {
-            sorted.binary_search(gene).map_or(bits, |place| bits | 1 << place)
-        });
+        let query = measured
+            .query
+            .iter()
+            .fold(0, |bits, gene| sorted.binary_search(gene).map_or(bits, |place| bits | 1 << place));
         let kind = code_of(&mut self.kinds, |known| known == measured.kind, || measured.kind.to_owned())?;
         let is_alone = |known: &BTreeSet<String>| known.len() == 1 && known.contains(source);
         let source_code = code_of(&mut self.sources, is_alone, || BTreeSet::from([source.to_owned()]))?;
@@ -305,7 +306,8 @@ mod tests {
 
     #[test]
     fn repeats_become_their_mean_with_the_p_value_of_a_t_test() {
-        let again = Measurement { genes: &[0, 2], score: -0.2, fitness: Some(0.6), fitness_sd: Some(0.04), ..ONE };
+        let again =
+            Measurement { genes: &[0, 2], score: -0.2, fitness: Some(0.6), fitness_sd: Some(0.04), ..ONE };
         let other_kind = Measurement { kind: "ts", ..ONE };
         let samples = collect(Duplicates::Mean, &[(ONE, "b"), (other_kind, "b"), (again, "a")]);
         assert_eq!(samples.len(), 2, "another kind is another sample");
@@ -313,7 +315,7 @@ mod tests {
         assert!((merged.score + 0.15).abs() < 1e-15);
         assert!((merged.p_value.unwrap() - 0.204_832_764_699_133_4).abs() < 1e-9);
         assert!((merged.fitness.unwrap() - 0.7).abs() < 1e-15);
-        let root_mean_square = ((0.03_f64.powi(2) + 0.04_f64.powi(2)) / 2.0).sqrt();
+        let root_mean_square = f64::midpoint(0.03_f64.powi(2), 0.04_f64.powi(2)).sqrt();
         assert!((merged.fitness_sd.unwrap() - root_mean_square).abs() < 1e-15);
         assert_eq!((merged.duplicates, merged.source, merged.query), (2, "a+b", &[2][..]));
         assert_eq!(samples.get(1).p_value, Some(0.5));
@@ -338,8 +340,9 @@ mod tests {
 
     #[test]
     fn the_order_of_first_appearance_is_kept() {
-        let rows: Vec<(Measurement<'_>, &str)> =
-            [&[3, 1][..], &[0, 1, 2], &[1, 3], &[0, 1]].map(|genes| (Measurement { genes, query: &[], ..ONE }, "x")).into();
+        let rows: Vec<(Measurement<'_>, &str)> = [&[3, 1][..], &[0, 1, 2], &[1, 3], &[0, 1]]
+            .map(|genes| (Measurement { genes, query: &[], ..ONE }, "x"))
+            .into();
         let samples = collect(Duplicates::Mean, &rows);
         let sets: Vec<&[u32]> = samples.iter().map(|sample| sample.genes).collect();
         assert_eq!(sets, [&[1, 3][..], &[0, 1, 2], &[0, 1]]);

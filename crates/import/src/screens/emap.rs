@@ -2,9 +2,9 @@
 //!
 //! The matrix is symmetric, so no gene is the query. An empty allele says nothing of the kind of perturbation.
 
+use super::ScreenCounts;
 use super::sink::{NumberColumns, Sink, kind_name};
 use super::strain::Kind;
-use super::ScreenCounts;
 use crate::error::{ImportError, ImportErrorKind};
 use crate::read::{Column, Quotes, Style};
 use crate::source::Source;
@@ -12,7 +12,8 @@ use crate::source::Source;
 /// Reads the pairs.
 pub fn read(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCounts, ImportError> {
     let style = Style { format: "an E-MAP pair table", separator: None, quotes: Quotes::Double };
-    let columns = ["gene_a", "allele_a", "gene_b", "allele_b", "s_score"].map(|name| Column::required([name]));
+    let columns =
+        ["gene_a", "allele_a", "gene_b", "allele_b", "s_score"].map(|name| Column::required([name]));
     let (mut table, found) = source.table(style, &columns)?;
     let found: Vec<usize> = found.into_iter().flatten().collect();
     let &[gene_a, allele_a, gene_b, allele_b, score] = found.as_slice() else {

@@ -4,9 +4,9 @@
 //! carry the neutral marker YDL227C in place of the second query gene; it is dropped, and the number of genes that
 //! remain must be what the row says it is.
 
+use super::ScreenCounts;
 use super::sink::{NumberColumns, Sink, kind_name};
 use super::strain::{Kind, StrainId, kind_of_allele};
-use super::ScreenCounts;
 use crate::error::{ImportError, ImportErrorKind};
 use crate::read::{Column, Quotes, Row, Separator, Style};
 use crate::source::Source;
@@ -33,13 +33,14 @@ pub fn read_kuzmin(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCoun
         ]),
     ];
     let (mut table, found) = source.table(style, &columns)?;
-    let (&[Some(query), Some(query_allele), Some(array), Some(array_allele), Some(mutant), Some(score)], rest) =
-        split_six(&found)
+    let (
+        &[Some(query), Some(query_allele), Some(array), Some(array_allele), Some(mutant), Some(score)],
+        rest,
+    ) = split_six(&found)
     else {
         return Err(source.fail(ImportErrorKind::Empty { what: "header line" }));
     };
-    let numbers =
-        NumberColumns { score, p_value: rest[0], fitness: rest[1], fitness_sd: rest[2] };
+    let numbers = NumberColumns { score, p_value: rest[0], fitness: rest[1], fitness_sd: rest[2] };
     while let Some(row) = table.next_row()? {
         sink.row();
         let order = match row.text(mutant)? {
@@ -64,7 +65,9 @@ pub fn read_kuzmin(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCoun
         let query_count = genes.len();
         for gene in array_id.genes.split('+').filter(|gene| !gene.eq_ignore_ascii_case(NEUTRAL)) {
             genes.push(gene.as_bytes());
-            kinds.push(array_id.kind().unwrap_or_else(|| kind_of_allele(row.text(array_allele).unwrap_or_default())));
+            kinds.push(
+                array_id.kind().unwrap_or_else(|| kind_of_allele(row.text(array_allele).unwrap_or_default())),
+            );
         }
         if genes.len() != order {
             sink.skip("the strains have another number of genes than the row says");
@@ -77,7 +80,8 @@ pub fn read_kuzmin(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCoun
 
 /// Reads a Costanzo 2016 table: `SGA_NxN.txt` and its sisters.
 pub fn read_costanzo(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCounts, ImportError> {
-    let style = Style { format: "a Costanzo SGA table", separator: Some(Separator::Tab), quotes: Quotes::Double };
+    let style =
+        Style { format: "a Costanzo SGA table", separator: Some(Separator::Tab), quotes: Quotes::Double };
     let columns = [
         Column::required(["Query Strain ID"]),
         Column::required(["Query allele name"]),
@@ -90,13 +94,14 @@ pub fn read_costanzo(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCo
         Column::optional(["Double mutant fitness standard deviation"]),
     ];
     let (mut table, found) = source.table(style, &columns)?;
-    let (&[Some(query), Some(query_allele), Some(array), Some(array_allele), Some(conditions), Some(score)], rest) =
-        split_six(&found)
+    let (
+        &[Some(query), Some(query_allele), Some(array), Some(array_allele), Some(conditions), Some(score)],
+        rest,
+    ) = split_six(&found)
     else {
         return Err(source.fail(ImportErrorKind::Empty { what: "header line" }));
     };
-    let numbers =
-        NumberColumns { score, p_value: rest[0], fitness: rest[1], fitness_sd: rest[2] };
+    let numbers = NumberColumns { score, p_value: rest[0], fitness: rest[1], fitness_sd: rest[2] };
     while let Some(row) = table.next_row()? {
         sink.row();
         if !matches!(row.bytes(conditions), b"DMA26" | b"DMA30" | b"TSA26" | b"TSA30") {

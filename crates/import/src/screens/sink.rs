@@ -109,7 +109,12 @@ pub struct Sink<'s> {
 
 impl<'s> Sink<'s> {
     /// Starts a screen.
-    pub fn new(names: &'s Names, genes: &'s GeneTable, choice: Choice<'s>, collector: &'s mut Collector) -> Self {
+    pub fn new(
+        names: &'s Names,
+        genes: &'s GeneTable,
+        choice: Choice<'s>,
+        collector: &'s mut Collector,
+    ) -> Self {
         Self { names, genes, choice, collector, counts: ScreenCounts::default() }
     }
 

@@ -58,7 +58,8 @@ impl<'s> StrainId<'s> {
     pub fn parse(id: &'s str) -> Option<Self> {
         let (genes, suffix) = id.split_once('_')?;
         let suffix = suffix.trim_end_matches(|c: char| c.is_ascii_digit());
-        let is_fine = !suffix.is_empty() && suffix.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        let is_fine =
+            !suffix.is_empty() && suffix.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
         let has_genes = genes.split('+').all(|gene| gene.len() >= 3 && gene.is_ascii());
         (is_fine && has_genes).then_some(Self { genes, suffix })
     }

@@ -1,7 +1,7 @@
 //! Any table of scores: text, a sheet or Parquet, its columns given by name.
 
-use super::sink::{NumberColumns, Sink};
 use super::ScreenCounts;
+use super::sink::{NumberColumns, Sink};
 use crate::error::{ImportError, ImportErrorKind};
 use crate::names::{Meaning, Names};
 use crate::read::{Column, Quotes, Row, Separator, Style, is_missing};
@@ -34,7 +34,11 @@ pub struct Options<'o> {
 }
 
 /// Reads the table.
-pub fn read(source: &Source<'_>, mut sink: Sink<'_>, options: &Options<'_>) -> Result<ScreenCounts, ImportError> {
+pub fn read(
+    source: &Source<'_>,
+    mut sink: Sink<'_>,
+    options: &Options<'_>,
+) -> Result<ScreenCounts, ImportError> {
     let style = Style { format: "a table of scores", separator: options.separator, quotes: Quotes::Double };
     if options.genes.is_empty() || options.query > options.genes.len() {
         let text = "name the gene columns (genes=…), at least as many as the query has";
@@ -57,7 +61,8 @@ pub fn read(source: &Source<'_>, mut sink: Sink<'_>, options: &Options<'_>) -> R
     let kind_column = found[4];
     let (genes, filter) = found[5..].split_at(options.genes.len());
     let genes: Vec<usize> = genes.iter().flatten().copied().collect();
-    let filter: Vec<(usize, &String)> = filter.iter().flatten().copied().zip(options.filter.values()).collect();
+    let filter: Vec<(usize, &String)> =
+        filter.iter().flatten().copied().zip(options.filter.values()).collect();
     let names = sink.names();
     while let Some(row) = table.next_row()? {
         sink.row();

@@ -15,6 +15,9 @@ pub fn p_value(mean: f64, sum_of_squares: f64, count: u32) -> Option<f64> {
     Some(incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t)).clamp(0.0, 1.0))
 }
 
+/// Stands for 0 where the fraction would divide by it.
+const TINY: f64 = 1e-300;
+
 /// The regularised incomplete beta function, by its continued fraction (Lentz's method).
 fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 {
@@ -27,11 +30,9 @@ fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - incomplete_beta(b, a, 1.0 - x);
     }
-    let front = libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b)
-        + a * libm::log(x)
-        + b * libm::log1p(-x)
-        - libm::log(a);
-    const TINY: f64 = 1e-300;
+    let front =
+        libm::lgamma(a + b) - libm::lgamma(a) - libm::lgamma(b) + a * libm::log(x) + b * libm::log1p(-x)
+            - libm::log(a);
     let (mut c, mut d) = (1.0, 1.0 - (a + b) * x / (a + 1.0));
     d = 1.0 / if d.abs() < TINY { TINY } else { d };
     let mut fraction = d;

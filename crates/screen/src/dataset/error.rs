@@ -145,7 +145,8 @@ impl DatasetError {
 
     /// Whether the files are damaged or not what they claim to be.
     pub fn is_damage(&self) -> bool {
-        !self.is_request() && !matches!(
+        !self.is_request()
+            && !matches!(
                 self.kind,
                 DatasetErrorKind::Io(_) | DatasetErrorKind::Write(_) | DatasetErrorKind::Attach(_)
             )
