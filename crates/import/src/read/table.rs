@@ -48,6 +48,8 @@ struct TextRows<'a> {
     width: Option<usize>,
     /// The first row sets the width, if it has at least this many cells.
     least: Option<usize>,
+    /// Whether the lines read now may be titles above the header.
+    is_above_header: bool,
     cells: Vec<Span>,
     scratch: Vec<u8>,
 }
@@ -95,7 +97,8 @@ impl<'a> Table<'a> {
         columns: &[Column<'_>],
     ) -> Result<(Self, Vec<Option<usize>>), ImportError> {
         let path = input.path().to_owned();
-        let rows = TextRows::new(input, style)?;
+        let mut rows = TextRows::new(input, style)?;
+        rows.is_above_header = true;
         Self::headed(&path, Rows::Text(rows), columns)
     }
 
@@ -183,6 +186,7 @@ impl Rows<'_> {
     fn settle(&mut self, width: usize) {
         if let Rows::Text(rows) = self {
             rows.width = Some(width);
+            rows.is_above_header = false;
         }
     }
 }
@@ -199,6 +203,7 @@ impl<'a> TextRows<'a> {
             quotes: style.quotes,
             width: None,
             least: None,
+            is_above_header: false,
             cells: Vec::new(),
             scratch: Vec::new(),
         })
@@ -225,12 +230,12 @@ impl<'a> TextRows<'a> {
             self.width = Some(self.cells.len().max(least));
         }
         match (moved, self.width) {
-            (Err(cells::OpenQuote), Some(_)) => Err(self.lines.error(ImportErrorKind::OpenQuote)),
             // A stray quote in a title is no fault of the table.
-            (Err(cells::OpenQuote), None) => {
+            (Err(cells::OpenQuote), None) if self.is_above_header => {
                 self.cells.clear();
                 Ok((line, &self.cells, number))
             }
+            (Err(cells::OpenQuote), _) => Err(self.lines.error(ImportErrorKind::OpenQuote)),
             (Ok(_), Some(expected)) if self.cells.len() != expected => {
                 let hint = hint(line, self.last, self.cells.len());
                 let found = self.cells.len();

@@ -177,7 +177,11 @@ pub(crate) fn xlsx(rows: &[Vec<&str>]) -> Vec<u8> {
     let relations = "<?xml version=\"1.0\"?><Relationships xmlns=\"http://schemas.openxmlformats.org/package/2006/relationships\">\
         <Relationship Id=\"rId1\" Type=\"http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet\" \
         Target=\"worksheets/sheet1.xml\"/></Relationships>";
+    let root = relations
+        .replace("relationships/worksheet", "relationships/officeDocument")
+        .replace("worksheets/sheet1.xml", "xl/workbook.xml");
     zip(&[
+        ("_rels/.rels", &root),
         ("[Content_Types].xml", types),
         ("xl/workbook.xml", workbook),
         ("xl/_rels/workbook.xml.rels", relations),
