@@ -37,7 +37,11 @@ pub(crate) struct Global {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     #[cfg(feature = "lab")]
+    Demo(command::demo::DemoArgs),
+    #[cfg(feature = "lab")]
     Data(command::data::DataArgs),
+    #[cfg(feature = "lab")]
+    Config(command::config::ConfigArgs),
     Completions(command::completions::CompletionsArgs),
     Man(command::man::ManArgs),
 }

@@ -32,6 +32,28 @@ impl std::fmt::Display for RequestError {
 
 impl std::error::Error for RequestError {}
 
+/// Input that is damaged, when the details have already been printed as a result.
+#[cfg(feature = "lab")]
+#[derive(Debug)]
+pub(crate) struct DamagedError(String);
+
+#[cfg(feature = "lab")]
+impl DamagedError {
+    pub(crate) fn new(message: String) -> anyhow::Error {
+        anyhow::Error::new(Self(message))
+    }
+}
+
+#[cfg(feature = "lab")]
+impl std::fmt::Display for DamagedError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(feature = "lab")]
+impl std::error::Error for DamagedError {}
+
 /// The exit code of an error: that of the first cause in its chain that has a class of its own.
 pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
     error.chain().find_map(class_of).unwrap_or(FAILED)
@@ -50,7 +72,8 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
 #[cfg(feature = "lab")]
 fn class_of_lab(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
     use knockout_import::ImportError;
-    use knockout_screen::DatasetError;
+    use knockout_import::synth::SynthError;
+    use knockout_screen::{DatasetError, SplitFileError};
     let by_fault = |is_request: bool, is_damage: bool| match (is_request, is_damage) {
         (true, _) => Some(REQUEST),
         (_, true) => Some(DATA),
@@ -62,7 +85,16 @@ fn class_of_lab(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
     if let Some(error) = cause.downcast_ref::<ImportError>() {
         return by_fault(error.is_request(), error.is_damage());
     }
-    None
+    if let Some(error) = cause.downcast_ref::<SplitFileError>() {
+        return by_fault(error.is_request(), error.is_damage());
+    }
+    if let Some(error) = cause.downcast_ref::<SynthError>() {
+        return by_fault(
+            matches!(error, SynthError::BadNumber { .. } | SynthError::TooManySamples(_)),
+            false,
+        );
+    }
+    by_fault(cause.is::<knockout_config::OverrideError>(), cause.is::<DamagedError>())
 }
 
 /// Whether the reader of our output went away (`knockout … | head`), which is no failure.

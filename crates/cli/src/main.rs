@@ -5,6 +5,8 @@
 mod args;
 mod command;
 mod exit;
+#[cfg(feature = "lab")]
+mod text;
 mod ui;
 
 use clap::Parser as _;

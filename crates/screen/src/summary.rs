@@ -165,7 +165,7 @@ impl Summary {
             networks: cell.networks().iter().map(network_summary).collect(),
             metabolism: metabolism_summary(cell),
             samples: SamplesSummary::of(dataset),
-            reach: mean_reach(dataset, 100),
+            reach: mean_reach(dataset, 200),
             splits: Scheme::ALL
                 .into_iter()
                 .filter_map(|scheme| {

@@ -2,7 +2,11 @@
 
 pub(crate) mod completions;
 #[cfg(feature = "lab")]
+pub(crate) mod config;
+#[cfg(feature = "lab")]
 pub(crate) mod data;
+#[cfg(feature = "lab")]
+pub(crate) mod demo;
 pub(crate) mod man;
 
 use crate::args::Command;
@@ -12,7 +16,11 @@ use crate::ui::Ui;
 pub(crate) fn run(command: Command, ui: &Ui) -> anyhow::Result<()> {
     match command {
         #[cfg(feature = "lab")]
+        Command::Demo(args) => demo::run(&args, ui),
+        #[cfg(feature = "lab")]
         Command::Data(args) => data::run(args, ui),
+        #[cfg(feature = "lab")]
+        Command::Config(args) => config::run(&args, ui),
         Command::Completions(args) => completions::run(&args, ui),
         Command::Man(args) => man::run(&args, ui),
     }

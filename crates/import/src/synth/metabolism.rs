@@ -31,9 +31,9 @@ pub(super) fn metabolism(
     let mut enzymes: Vec<u32> = (0..gene_names.len() as u32).collect();
     rng.shuffle(&mut enzymes);
     enzymes.truncate(config.genes);
-    let enzyme_weights = Weighted::by_rank(&(0..enzymes.len()).collect::<Vec<_>>(), 0.5);
+    let enzyme_weights = Weighted::by_rank(&(0..enzymes.len()).collect::<Vec<_>>(), 0.5, 0.0);
     // A few metabolites (ATP, water) are in everything.
-    let metabolite_weights = Weighted::by_rank(&(0..metabolites.len()).collect::<Vec<_>>(), 0.9);
+    let metabolite_weights = Weighted::by_rank(&(0..metabolites.len()).collect::<Vec<_>>(), 0.9, 0.0);
 
     let mut raw = Vec::with_capacity(config.reactions);
     for row in 0..config.reactions {

@@ -9,6 +9,10 @@ use super::weighted::Weighted;
 use knockout_cell::{CellError, Edge, Network, SelfLoops};
 use rayon::prelude::*;
 
+/// The best connected gene is this many doublings above the least: real networks have a long fringe of hardly
+/// connected genes, and how far a deletion reaches in two hops depends on it.
+const FADE: f64 = 9.0;
+
 /// What all networks of a cell share.
 pub(super) struct Society {
     /// The community of each gene.
@@ -100,7 +104,7 @@ impl<'a> Builder<'a> {
         let regulators = (recipe.regulators > 0).then(|| Regulators::choose(recipe, &nodes, rng));
         Self {
             recipe,
-            weights: Weighted::by_rank(&ranks, recipe.tail),
+            weights: Weighted::by_rank(&ranks, recipe.tail, FADE),
             nodes,
             community_of_node,
             regulators,
@@ -190,7 +194,7 @@ impl Regulators {
         let mut is_regulator = vec![false; nodes.len()];
         places.iter().for_each(|&place| is_regulator[place] = true);
         let ranks: Vec<usize> = (0..places.len()).collect();
-        Self { weights: Weighted::by_rank(&ranks, recipe.tail), places, is_regulator }
+        Self { weights: Weighted::by_rank(&ranks, recipe.tail, FADE), places, is_regulator }
     }
 
     fn draw(&self, rng: &mut Rng) -> usize {

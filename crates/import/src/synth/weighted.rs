@@ -10,18 +10,17 @@ pub(super) struct Weighted {
 }
 
 impl Weighted {
-    /// Items weighted `(rank + 12) ^ -tail * 2 ^ (-9 rank / count)`, in fixed point, so that sums are exact: a few hubs
-    /// by the power, and a long fringe of hardly connected items by the exponential, as real networks have.
-    pub(super) fn by_rank(ranks: &[usize], tail: f64) -> Self {
+    /// Items weighted `(rank + 12) ^ -tail * 2 ^ (-fade rank / count)`, in fixed point, so that sums are exact: a few
+    /// hubs by the power, and a long fringe of rarely chosen items by the exponential.
+    pub(super) fn by_rank(ranks: &[usize], tail: f64, fade: f64) -> Self {
         const SHIFT: f64 = 12.0;
-        const FADE: f64 = 9.0;
         const SCALE: f64 = (1_u64 << 40) as f64;
         let mut before = Vec::with_capacity(ranks.len() + 1);
         let mut total = 0;
         before.push(total);
         for &rank in ranks {
             let weight =
-                libm::pow(rank as f64 + SHIFT, -tail) * libm::exp2(-FADE * rank as f64 / ranks.len() as f64);
+                libm::pow(rank as f64 + SHIFT, -tail) * libm::exp2(-fade * rank as f64 / ranks.len() as f64);
             total += (SCALE * weight) as u64 + 1;
             before.push(total);
         }

@@ -13,6 +13,12 @@ use std::path::Path;
 type Encode<'a> = Box<dyn Fn() -> Result<RecordBatch, DatasetErrorKind> + Send + Sync + 'a>;
 
 impl Dataset {
+    /// Refuses a folder that [`Dataset::write`] could not make, before any work is done for it: one that exists, or
+    /// whose parent is missing or read-only. Nothing is left behind.
+    pub fn check_target(out: &Path) -> Result<(), DatasetError> {
+        StagedDir::create(out).map(drop).map_err(|error| DatasetErrorKind::Write(error).at(out))
+    }
+
     /// Writes the dataset to a folder that does not exist yet, filling in the manifest's counts and checksums.
     ///
     /// A crash at any moment leaves no dataset or a complete one; on an error nothing is left behind. Equal datasets

@@ -1,11 +1,13 @@
 //! `knockout data import`: public files to a dataset.
 
+use crate::text::grouped;
 use crate::ui::{Ui, Unit, request_error};
 use clap::{Args, ValueEnum};
 use knockout_import::recipe::{AliasSource, GeneSource, MetabolismSource, NetworkSource, ScreenSource};
 use knockout_import::report::{Report, RowReport};
 use knockout_import::screens::{Alleles, Duplicates};
 use knockout_import::{Recipe, import};
+use knockout_screen::Dataset;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -54,7 +56,7 @@ pub(crate) struct ImportArgs {
     /// Take all sources and choices from a TOML file; options given here come on top
     #[arg(long, value_name = "FILE")]
     recipe: Option<PathBuf>,
-    /// The folder that relative file names start from; else KNOCKOUT_DATA, else the current folder
+    /// The folder that relative file names start from; else `KNOCKOUT_DATA`, else the current folder
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Genes of the table
@@ -105,10 +107,8 @@ enum DuplicatesArg {
 }
 
 pub(crate) fn run(args: ImportArgs, ui: &Ui) -> anyhow::Result<()> {
-    if args.out.symlink_metadata().is_ok() {
-        let text = format!("{} exists already; choose another name or remove it first", args.out.display());
-        return Err(request_error(text));
-    }
+    // A bad OUT must not cost the time of reading first.
+    Dataset::check_target(&args.out)?;
     let out = args.out.clone();
     let base = args.data.clone().or_else(|| std::env::var_os("KNOCKOUT_DATA").map(PathBuf::from));
     let base = base.unwrap_or_default();
@@ -174,23 +174,19 @@ fn remarks(report: &Report) -> Vec<String> {
         if rows.unknown_gene > 0 {
             lines.push(format!(
                 "{file}: {} rows name genes not in the table, e.g. {}; --genes or --aliases can add them",
-                grouped(rows.unknown_gene),
+                count(rows.unknown_gene),
                 rows.examples.join(", ")
             ));
         }
-        for (reason, count) in &rows.skipped {
-            lines.push(format!("{file}: {} rows left out: {reason}", grouped(*count)));
+        for (reason, skipped) in &rows.skipped {
+            lines.push(format!("{file}: {} rows left out: {reason}", count(*skipped)));
         }
     }
     lines
 }
 
 fn text(report: &Report, out: &str) -> String {
-    let mut page = format!(
-        "{out}: {} genes under {} names\n",
-        grouped(report.genes as u64),
-        grouped(report.names as u64)
-    );
+    let mut page = format!("{out}: {} genes under {} names\n", grouped(report.genes), grouped(report.names));
     let mut line = |text: String| {
         writeln!(page, "{text}").ok();
     };
@@ -199,57 +195,51 @@ fn text(report: &Report, out: &str) -> String {
         line(format!(
             "  network {}: {} edges as {} entries on {} genes ({} self-loops dropped)",
             network.name,
-            grouped(counts.edges),
-            grouped(counts.entries),
-            grouped(counts.nodes),
-            grouped(counts.self_loops)
+            count(counts.edges),
+            count(counts.entries),
+            count(counts.nodes),
+            count(counts.self_loops)
         ));
     }
     if let Some(model) = &report.metabolism {
         line(format!(
             "  metabolism: {} reactions, {} metabolites, {} gene-reaction and {} reaction-metabolite entries",
-            grouped(model.reactions as u64),
-            grouped(model.metabolites as u64),
-            grouped(model.gpr as u64),
-            grouped(model.stoichiometry as u64)
+            grouped(model.reactions),
+            grouped(model.metabolites),
+            grouped(model.gpr),
+            grouped(model.stoichiometry)
         ));
     }
     for screen in &report.screens {
         line(format!(
             "  screen {}: {} of {} rows",
             screen.source,
-            grouped(screen.measurements),
-            grouped(screen.rows.read)
+            count(screen.measurements),
+            count(screen.rows.read)
         ));
     }
     let samples = &report.samples;
-    let orders: Vec<String> =
-        samples.orders.iter().map(|(order, count)| format!("{} of {order} genes", grouped(*count))).collect();
+    let orders: Vec<String> = samples
+        .orders
+        .iter()
+        .map(|(order, samples)| format!("{} of {order} genes", count(*samples)))
+        .collect();
     let kinds: Vec<String> =
-        samples.kinds.iter().map(|(kind, count)| format!("{kind} {}", grouped(*count))).collect();
+        samples.kinds.iter().map(|(kind, samples)| format!("{kind} {}", count(*samples))).collect();
     line(format!(
         "  {} samples ({}; {}), {} repeats merged",
-        grouped(samples.count as u64),
+        grouped(samples.count),
         orders.join(", "),
         kinds.join(", "),
-        grouped(samples.merged)
+        count(samples.merged)
     ));
     for split in &report.splits {
-        let [train, val, test] = split.parts.map(|count| grouped(count as u64));
+        let [train, val, test] = split.parts.map(grouped);
         line(format!("  split {}: {train} train, {val} val, {test} test", split.name));
     }
     page
 }
 
-/// A count with commas between thousands.
-fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+fn count(number: u64) -> String {
+    grouped(number as usize)
 }

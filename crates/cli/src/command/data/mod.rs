@@ -1,9 +1,19 @@
 //! `knockout data`: make, look at, check and divide datasets.
 
 mod import;
+mod show;
+mod split;
+mod synth;
+mod verify;
+
+pub(crate) use show::text as show_text;
+pub(crate) use split::table as split_table;
+pub(crate) use synth::make as make_synthetic;
 
 use crate::ui::Ui;
 use clap::{Args, Subcommand};
+use knockout_screen::Dataset;
+use std::path::Path;
 
 /// Make, look at, check and divide datasets
 #[derive(Debug, Args)]
@@ -14,11 +24,34 @@ pub(crate) struct DataArgs {
 
 #[derive(Debug, Subcommand)]
 enum DataCommand {
+    Synth(synth::SynthArgs),
     Import(Box<import::ImportArgs>),
+    Show(show::ShowArgs),
+    Verify(verify::VerifyArgs),
+    Split(split::SplitArgs),
 }
 
 pub(crate) fn run(args: DataArgs, ui: &Ui) -> anyhow::Result<()> {
     match args.command {
+        DataCommand::Synth(args) => synth::run(&args, ui),
         DataCommand::Import(args) => import::run(*args, ui),
+        DataCommand::Show(args) => show::run(&args, ui),
+        DataCommand::Verify(args) => verify::run(&args, ui),
+        DataCommand::Split(args) => split::run(&args, ui),
     }
+}
+
+/// Opens a dataset, saying so when asked to say more.
+pub(crate) fn open(dir: &Path) -> anyhow::Result<Dataset> {
+    let started = std::time::Instant::now();
+    let dataset = Dataset::open(dir)?;
+    tracing::info!(
+        "opened {} in {:.3} s: {} genes, {} networks, {} samples",
+        dir.display(),
+        started.elapsed().as_secs_f64(),
+        dataset.cell.genes().len(),
+        dataset.cell.networks().len(),
+        dataset.samples.len()
+    );
+    Ok(dataset)
 }

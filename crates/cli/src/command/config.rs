@@ -1,0 +1,72 @@
+//! `knockout config`: the resolved configuration, and the overrides every configured command takes.
+
+use crate::ui::Ui;
+use anyhow::Context as _;
+use clap::{Args, Subcommand};
+use knockout_import::synth;
+use serde::{Deserialize, Serialize};
+
+/// Show configuration
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArgs {
+    #[command(subcommand)]
+    command: ConfigCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ConfigCommand {
+    Show(ShowArgs),
+}
+
+/// Print the resolved configuration: the preset with your overrides applied
+#[derive(Debug, Args)]
+#[command(after_help = "EXAMPLES:
+  knockout config show --preset yeast
+  knockout config show --preset tiny synth.screen.samples=500")]
+struct ShowArgs {
+    /// The synthetic yeast to start from
+    #[arg(long, default_value = "small", value_parser = clap::builder::PossibleValuesParser::new(synth::PRESETS))]
+    preset: String,
+    #[command(flatten)]
+    overrides: Overrides,
+}
+
+/// Changes to the configuration.
+#[derive(Debug, Args)]
+pub(crate) struct Overrides {
+    /// Changes as key=value, for example synth.screen.samples=500; `knockout config show` lists the keys
+    #[arg(value_name = "KEY=VALUE")]
+    pub(crate) keys: Vec<String>,
+}
+
+/// Everything that can be configured.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Config {
+    /// The synthetic yeast.
+    pub(crate) synth: synth::Config,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    schema: u32,
+    #[serde(flatten)]
+    config: Config,
+}
+
+impl Overrides {
+    /// The configuration of a preset with the overrides applied.
+    pub(crate) fn resolve(&self, preset: &str) -> anyhow::Result<Config> {
+        let synth = synth::Config::preset(preset).with_context(|| {
+            format!("there is no preset {preset:?}; choose from {}", synth::PRESETS.join(", "))
+        })?;
+        Ok(knockout_config::resolve(&Config { synth }, &self.keys)?)
+    }
+}
+
+pub(crate) fn run(args: &ConfigArgs, ui: &Ui) -> anyhow::Result<()> {
+    let ConfigCommand::Show(args) = &args.command;
+    let config = args.overrides.resolve(&args.preset)?;
+    let text = toml::to_string(&config).context("could not write the configuration as TOML")?;
+    ui.result(|| text, &Shown { schema: 1, config })
+}

@@ -1,0 +1,167 @@
+//! `knockout data show`: a dataset at a glance.
+
+use crate::text::{Align, Table, grouped};
+use crate::ui::Ui;
+use clap::Args;
+use knockout_screen::{Histogram, SplitSummary, Summary};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// Show what is in a dataset: genes, networks, metabolism, scores, splits
+#[derive(Debug, Args)]
+#[command(after_help = "EXAMPLES:
+  knockout data show yeast
+  knockout data show yeast --json | jq .samples.score")]
+pub(crate) struct ShowArgs {
+    /// The dataset folder
+    dir: PathBuf,
+    /// The seed of the splits whose sizes are shown
+    #[arg(long, value_name = "S", default_value_t = 42)]
+    seed: u64,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    schema: u32,
+    #[serde(flatten)]
+    summary: Summary,
+}
+
+pub(crate) fn run(args: &ShowArgs, ui: &Ui) -> anyhow::Result<()> {
+    let dataset = super::open(&args.dir)?;
+    let shown = Shown { schema: 1, summary: Summary::of(&dataset, args.seed) };
+    ui.result(|| text(&shown.summary), &shown)
+}
+
+/// The summary as a page of text.
+pub(crate) fn text(summary: &Summary) -> String {
+    let mut page = format!("{} (format {})\n", summary.name, summary.format);
+    let mut line = |name: &str, value: String| {
+        writeln!(page, "  {name:<12} {value}").ok();
+    };
+    line("made by", summary.command.clone());
+    line("data hash", summary.data_hash.chars().take(16).collect());
+    line(
+        "genes",
+        format!(
+            "{} ({} with a standard name)",
+            grouped(summary.genes),
+            grouped(summary.genes_with_standard_name)
+        ),
+    );
+    let metabolism = &summary.metabolism;
+    if metabolism.reactions > 0 {
+        line(
+            "metabolism",
+            format!(
+                "{} reactions, {} metabolites, {} gene-reaction and {} reaction-metabolite entries, {} genes",
+                grouped(metabolism.reactions),
+                grouped(metabolism.metabolites),
+                grouped(metabolism.gpr),
+                grouped(metabolism.stoichiometry),
+                grouped(metabolism.genes)
+            ),
+        );
+    }
+    page.push('\n');
+    page.push_str(&networks(summary));
+    page.push('\n');
+    page.push_str(&samples(summary));
+    if !summary.splits.is_empty() {
+        page.push('\n');
+        page.push_str(&splits(&summary.splits));
+    }
+    if let Some(synthetic) = &summary.synthetic {
+        let causes: Vec<String> =
+            synthetic.variance.iter().map(|(name, share)| format!("{name} {:.0} %", 100.0 * share)).collect();
+        write!(
+            page,
+            "\nattainable Pearson {:.3}: no model can expect more (variance: {})\n",
+            synthetic.attainable_pearson,
+            causes.join(", ")
+        )
+        .ok();
+    }
+    page
+}
+
+fn networks(summary: &Summary) -> String {
+    let mut table = Table::new(&[
+        ("network", Align::Left),
+        ("nodes", Align::Right),
+        ("edges", Align::Right),
+        ("density", Align::Right),
+        ("degree min", Align::Right),
+        ("25 %", Align::Right),
+        ("median", Align::Right),
+        ("75 %", Align::Right),
+        ("max", Align::Right),
+    ]);
+    for network in &summary.networks {
+        let degree = &network.degree;
+        let mut row = vec![
+            network.name.clone(),
+            grouped(network.nodes),
+            grouped(network.edges),
+            format!("{:.3} %", 100.0 * network.density),
+        ];
+        row.extend([degree.min, degree.q25, degree.median, degree.q75, degree.max].map(grouped));
+        table.row(row);
+    }
+    table.to_text()
+}
+
+fn samples(summary: &Summary) -> String {
+    let samples = &summary.samples;
+    let orders: Vec<String> =
+        samples.orders.iter().map(|(order, count)| format!("{} of {order}", grouped(*count))).collect();
+    let words = |counts: &std::collections::BTreeMap<String, usize>| {
+        counts
+            .iter()
+            .map(|(word, count)| format!("{word} {}", grouped(*count)))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let mut page = format!(
+        "samples      {} ({} genes); {} distinct genes, {} queries\n",
+        grouped(samples.count),
+        orders.join(", "),
+        grouped(samples.genes),
+        grouped(samples.queries)
+    );
+    writeln!(page, "kinds        {}", words(&samples.kinds)).ok();
+    writeln!(page, "sources      {}", words(&samples.sources)).ok();
+    let reach: Vec<String> = summary.reach.iter().map(|genes| grouped(genes.round() as usize)).collect();
+    writeln!(
+        page,
+        "reach        {} genes within 1 / 2 / 3 hops of the deleted ones, on average",
+        reach.join(" / ")
+    )
+    .ok();
+    if let Some(score) = &samples.score {
+        writeln!(
+            page,
+            "score        mean {:.4}, sd {:.4}, from {:.4} to {:.4}\n",
+            score.mean, score.sd, score.min, score.max
+        )
+        .ok();
+        page.push_str(&histogram(&score.histogram));
+    }
+    page
+}
+
+fn histogram(histogram: &Histogram) -> String {
+    let most = histogram.counts.iter().copied().max().unwrap_or(0).max(1);
+    let mut page = String::new();
+    for (bin, &count) in histogram.counts.iter().enumerate() {
+        let middle = histogram.low + (bin as f64 + 0.5) * histogram.width;
+        let bar = crate::text::bar(count as f64 / most as f64, 40);
+        writeln!(page, "  {middle:>8.3} {bar:<40} {}", grouped(count)).ok();
+    }
+    page
+}
+
+fn splits(splits: &[SplitSummary]) -> String {
+    super::split_table(splits)
+}

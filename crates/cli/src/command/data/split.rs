@@ -1,0 +1,113 @@
+//! `knockout data split`: divide a dataset and keep the result as a file.
+
+use crate::text::{Align, Table, grouped};
+use crate::ui::{Ui, request_error};
+use clap::{Args, ValueEnum};
+use knockout_screen::{Division, Scheme, Split, SplitSpec, SplitSummary};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Divide the samples into train, val and test, and keep the division as a file
+///
+/// A split is a pure function of the records, the scheme and the seed: the same on every machine, whatever the order of
+/// the rows. Training makes its own the same way; this command is for looking at one, or for using it elsewhere.
+#[derive(Debug, Args)]
+#[command(after_help = "EXAMPLES:
+  knockout data split yeast --split random --out random.parquet
+  knockout data split yeast --split pair-disjoint --folds 5 --fold 0 --out fold0.parquet
+  knockout data split yeast --split random --samples 10000 --out ten-thousand.parquet")]
+pub(crate) struct SplitArgs {
+    /// The dataset folder
+    dir: PathBuf,
+    /// What is kept apart between the parts
+    #[arg(long, value_enum, default_value_t = SchemeArg::Random)]
+    split: SchemeArg,
+    /// The seed
+    #[arg(long, value_name = "S", default_value_t = 42)]
+    seed: u64,
+    /// Share of the samples that validate
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1, conflicts_with = "folds")]
+    val: f64,
+    /// Share of the samples that test
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1, conflicts_with = "folds")]
+    test: f64,
+    /// Divide into this many folds instead: one tests, the next validates
+    #[arg(long, value_name = "K", requires = "fold")]
+    folds: Option<u32>,
+    /// The fold that tests, from 0
+    #[arg(long, value_name = "I", requires = "folds")]
+    fold: Option<u32>,
+    /// Keep only this many samples, from each part in proportion
+    #[arg(long, value_name = "N")]
+    samples: Option<usize>,
+    /// The Parquet file to write (columns sample, part); without it the sizes are shown and nothing is written
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum SchemeArg {
+    /// Records, one by one; records of one query pair are related, so this leaks
+    Random,
+    /// Query pairs: none occurs in two parts
+    PairDisjoint,
+    /// Genes: every val and test sample has a gene that training never saw
+    GeneDisjoint,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    schema: u32,
+    #[serde(flatten)]
+    summary: SplitSummary,
+    out: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &SplitArgs, ui: &Ui) -> anyhow::Result<()> {
+    let dataset = super::open(&args.dir)?;
+    let scheme = match args.split {
+        SchemeArg::Random => Scheme::Random,
+        SchemeArg::PairDisjoint => Scheme::PairDisjoint,
+        SchemeArg::GeneDisjoint => Scheme::GeneDisjoint,
+    };
+    let division = match (args.folds, args.fold) {
+        (Some(folds), Some(fold)) => Division::Fold { folds, fold },
+        _ => Division::Shares { val: args.val, test: args.test },
+    };
+    let spec = SplitSpec { scheme, division, seed: args.seed, subset: args.samples };
+    let split = Split::new(&dataset.samples, dataset.cell.genes(), spec)
+        .map_err(|error| request_error(format!("cannot split {}: {error}", args.dir.display())))?;
+    if let Some(out) = &args.out {
+        if out.exists() {
+            return Err(request_error(format!(
+                "{} exists already; choose another name or remove it first",
+                out.display()
+            )));
+        }
+        split.save(out, &dataset.manifest)?;
+    }
+    let shown = Shown { schema: 1, summary: SplitSummary::of(&dataset, &split), out: args.out.clone() };
+    ui.result(|| table(std::slice::from_ref(&shown.summary)), &shown)
+}
+
+/// Sizes of splits, one row each.
+pub(crate) fn table(splits: &[SplitSummary]) -> String {
+    let mut table = Table::new(&[
+        ("split", Align::Left),
+        ("seed", Align::Right),
+        ("train", Align::Right),
+        ("val", Align::Right),
+        ("test", Align::Right),
+        ("test with an unseen gene", Align::Right),
+        ("test with a seen query", Align::Right),
+    ]);
+    for split in splits {
+        let mut row = vec![split.scheme.to_owned(), split.seed.to_string()];
+        row.extend(
+            [split.train, split.val, split.test, split.test_with_unseen_gene, split.test_with_seen_query]
+                .map(grouped),
+        );
+        table.row(row);
+    }
+    table.to_text()
+}

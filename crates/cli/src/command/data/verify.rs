@@ -1,0 +1,61 @@
+//! `knockout data verify`: everything the format promises.
+
+use crate::exit::DamagedError;
+use crate::ui::Ui;
+use clap::Args;
+use knockout_screen::verify;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Check a dataset: checksums, index bounds, duplicates, everything the format promises
+#[derive(Debug, Args)]
+#[command(after_help = "EXAMPLES:
+  knockout data verify yeast
+  knockout data verify yeast --json | jq .ok")]
+pub(crate) struct VerifyArgs {
+    /// The dataset folder
+    dir: PathBuf,
+}
+
+#[derive(Serialize)]
+struct Verified<'a> {
+    schema: u32,
+    path: &'a Path,
+    ok: bool,
+    findings: Vec<Row>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    fault: bool,
+    text: String,
+}
+
+pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> anyhow::Result<()> {
+    let findings = verify(&args.dir)?;
+    let rows: Vec<Row> =
+        findings.iter().map(|finding| Row { fault: finding.is_fault(), text: finding.to_string() }).collect();
+    let faults = rows.iter().filter(|row| row.fault).count();
+    let verified = Verified { schema: 1, path: &args.dir, ok: faults == 0, findings: rows };
+    let text = || {
+        let mut page = String::new();
+        for row in &verified.findings {
+            page.push_str(if row.fault { "FAULT   " } else { "remark  " });
+            page.push_str(&row.text);
+            page.push('\n');
+        }
+        if faults == 0 {
+            page.push_str(&format!("{} is sound\n", args.dir.display()));
+        }
+        page
+    };
+    ui.result(text, &verified)?;
+    if faults > 0 {
+        return Err(DamagedError::new(format!(
+            "{} has {faults} fault{}; rebuild it or restore the files named above",
+            args.dir.display(),
+            if faults == 1 { "" } else { "s" }
+        )));
+    }
+    Ok(())
+}

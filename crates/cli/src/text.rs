@@ -1,0 +1,88 @@
+//! Numbers, bars and tables as text.
+
+use comfy_table::{CellAlignment, ContentArrangement, presets};
+
+/// A whole number with thousands apart: 2,423,370.
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number of bytes in the largest unit that keeps it above one.
+pub(crate) fn size(bytes: u64) -> String {
+    indicatif::BinaryBytes(bytes).to_string()
+}
+
+/// A horizontal bar of a share of `width` columns, to an eighth of a column.
+pub(crate) fn bar(share: f64, width: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (share.clamp(0.0, 1.0) * (8 * width) as f64).round() as usize;
+    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+}
+
+/// How a column is aligned.
+#[derive(Clone, Copy)]
+pub(crate) enum Align {
+    Left,
+    Right,
+}
+
+/// A plain table: a header, a rule, rows.
+pub(crate) struct Table(comfy_table::Table);
+
+impl Table {
+    pub(crate) fn new(columns: &[(&str, Align)]) -> Self {
+        let mut table = comfy_table::Table::new();
+        // Never wrapped: scripts and terminals alike get one row a line.
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        table.set_header(columns.iter().map(|(name, _)| *name));
+        for (place, (_, align)) in columns.iter().enumerate() {
+            if let Some(column) = table.column_mut(place) {
+                column.set_padding((0, 2));
+                column.set_cell_alignment(match align {
+                    Align::Left => CellAlignment::Left,
+                    Align::Right => CellAlignment::Right,
+                });
+            }
+        }
+        Self(table)
+    }
+
+    pub(crate) fn row(&mut self, cells: Vec<String>) {
+        self.0.add_row(cells);
+    }
+
+    pub(crate) fn to_text(&self) -> String {
+        let mut text = String::new();
+        for line in self.0.lines() {
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_stand_apart() {
+        assert_eq!([0, 999, 1_000, 2_423_370].map(grouped), ["0", "999", "1,000", "2,423,370"]);
+    }
+
+    #[test]
+    fn bars_are_as_long_as_their_share() {
+        assert_eq!(bar(1.0, 3), "███");
+        assert_eq!(bar(0.5, 3), "█▌");
+        assert_eq!(bar(0.0, 3), "");
+        assert_eq!(bar(7.0, 2), "██");
+    }
+}
