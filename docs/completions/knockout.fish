@@ -30,9 +30,107 @@ complete -c knockout -n "__fish_knockout_needs_command" -s q -l quiet -d 'Say on
 complete -c knockout -n "__fish_knockout_needs_command" -s v -l verbose -d 'Say more; twice for details'
 complete -c knockout -n "__fish_knockout_needs_command" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_needs_command" -s V -l version -d 'Print version'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "data" -d 'Make, look at, check and divide datasets'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "config" -d 'Show configuration'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "completions" -d 'Print completions for your shell'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "man" -d 'Print the manual page, or write a page for every command'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand demo" -l out -d 'The folder to make; it must not exist' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand demo" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand demo" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand demo" -s q -l quiet -d 'Say only what went wrong'
+complete -c knockout -n "__fish_knockout_using_subcommand demo" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand demo" -s h -l help -d 'Print help'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split help" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split help" -s q -l quiet -d 'Say only what went wrong'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split help" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split help" -s h -l help -d 'Print help'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split help" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split help" -f -a "import" -d 'Make a dataset from the public yeast files'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split help" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split help" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split help" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l preset -d 'Where to start: tiny (200 genes), small (1,500) or yeast (6,607 genes, 2.4 million edges, 332,313 triples)' -r -f -a "tiny\t''
+small\t''
+yeast\t''"
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l samples -d 'How many samples; the preset\'s number if not given' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l seed -d 'The seed' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s q -l quiet -d 'Say only what went wrong'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l recipe -d 'Take all sources and choices from a TOML file; options given here come on top' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l data -d 'The folder that relative file names start from; else `KNOCKOUT_DATA`, else the current folder' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l genes -d 'Genes of the table' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l aliases -d 'More names for the genes' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l network -d 'A network, or several from one file' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l metabolism -d 'A metabolic model' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l screen -d 'A screen; samples keep the order of the screens and their rows' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l alleles -d 'Which perturbations to import; the kind column tells them apart [default: all]' -r -f -a "deletion\t'Samples whose every gene was deleted'
+all\t'All of them'"
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l duplicates -d 'What to do with repeated measurements of the same genes and kind [default: mean]' -r -f -a "mean\t'Mean, count, and the p-value of a t-test of the mean'
+first\t'Keep the first'
+error\t'Stop with an error'"
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l name -d 'The dataset\'s name; that of its folder otherwise' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l allow-missing -d 'Go on when a source loses more than 20 % of its rows to unknown genes'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s q -l quiet -d 'Say only what went wrong'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l seed -d 'The seed of the splits whose sizes are shown' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Say only what went wrong'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'Say only what went wrong'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l split -d 'What is kept apart between the parts' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
+pair-disjoint\t'Query pairs: none occurs in two parts'
+gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l seed -d 'The seed' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l val -d 'Share of the samples that validate' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l test -d 'Share of the samples that test' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l folds -d 'Divide into this many folds instead: one tests, the next validates' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l fold -d 'The fold that tests, from 0' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l samples -d 'Keep only this many samples, from each part in proportion' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l out -d 'The Parquet file to write (columns sample, part); without it the sizes are shown and nothing is written' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -s q -l quiet -d 'Say only what went wrong'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "import" -d 'Make a dataset from the public yeast files'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s q -l quiet -d 'Say only what went wrong'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s h -l help -d 'Print help'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -f -a "show" -d 'Print the resolved configuration: the preset with your overrides applied'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l preset -d 'The synthetic yeast to start from' -r -f -a "tiny\t''
+small\t''
+yeast\t''"
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Say only what went wrong'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the resolved configuration: the preset with your overrides applied'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand completions" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand completions" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand completions" -s q -l quiet -d 'Say only what went wrong'
@@ -45,6 +143,15 @@ complete -c knockout -n "__fish_knockout_using_subcommand man" -l json -d 'Print
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s q -l quiet -d 'Say only what went wrong'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s v -l verbose -d 'Say more; twice for details'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from completions man help" -f -a "completions" -d 'Print completions for your shell'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from completions man help" -f -a "man" -d 'Print the manual page, or write a page for every command'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config completions man help" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config completions man help" -f -a "data" -d 'Make, look at, check and divide datasets'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config completions man help" -f -a "config" -d 'Show configuration'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config completions man help" -f -a "completions" -d 'Print completions for your shell'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config completions man help" -f -a "man" -d 'Print the manual page, or write a page for every command'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "import" -d 'Make a dataset from the public yeast files'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "show" -d 'Print the resolved configuration: the preset with your overrides applied'

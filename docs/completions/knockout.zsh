@@ -34,7 +34,240 @@ _knockout() {
         (( CURRENT += 1 ))
         curcontext="${curcontext%:*:*}:knockout-command-$line[1]:"
         case $line[1] in
-            (completions)
+            (demo)
+_arguments "${_arguments_options[@]}" : \
+'--out=[The folder to make; it must not exist]:DIR:_files' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Say only what went wrong]' \
+'(-v --verbose)--quiet[Say only what went wrong]' \
+'*-v[Say more; twice for details]' \
+'*--verbose[Say more; twice for details]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(data)
+_arguments "${_arguments_options[@]}" : \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Say only what went wrong]' \
+'(-v --verbose)--quiet[Say only what went wrong]' \
+'*-v[Say more; twice for details]' \
+'*--verbose[Say more; twice for details]' \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_knockout__subcmd__data_commands" \
+"*::: :->data" \
+&& ret=0
+
+    case $state in
+    (data)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:knockout-data-command-$line[1]:"
+        case $line[1] in
+            (synth)
+_arguments "${_arguments_options[@]}" : \
+'--preset=[Where to start\: tiny (200 genes), small (1,500) or yeast (6,607 genes, 2.4 million edges, 332,313 triples)]:PRESET:(tiny small yeast)' \
+'--samples=[How many samples; the preset'\''s number if not given]:N:_default' \
+'--seed=[The seed]:S:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Say only what went wrong]' \
+'(-v --verbose)--quiet[Say only what went wrong]' \
+'*-v[Say more; twice for details]' \
+'*--verbose[Say more; twice for details]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':out -- The dataset folder to make; it must not exist:_files' \
+'*::keys -- Changes as key=value, for example synth.screen.samples=500; `knockout config show` lists the keys:_default' \
+&& ret=0
+;;
+(import)
+_arguments "${_arguments_options[@]}" : \
+'--recipe=[Take all sources and choices from a TOML file; options given here come on top]:FILE:_files' \
+'--data=[The folder that relative file names start from; else \`KNOCKOUT_DATA\`, else the current folder]:DIR:_files' \
+'*--genes=[Genes of the table]:SOURCE:_default' \
+'*--aliases=[More names for the genes]:SOURCE:_default' \
+'*--network=[A network, or several from one file]:SOURCE:_default' \
+'--metabolism=[A metabolic model]:SOURCE:_default' \
+'*--screen=[A screen; samples keep the order of the screens and their rows]:SOURCE:_default' \
+'--alleles=[Which perturbations to import; the kind column tells them apart \[default\: all\]]:WHICH:((deletion\:"Samples whose every gene was deleted"
+all\:"All of them"))' \
+'--duplicates=[What to do with repeated measurements of the same genes and kind \[default\: mean\]]:HOW:((mean\:"Mean, count, and the p-value of a t-test of the mean"
+first\:"Keep the first"
+error\:"Stop with an error"))' \
+'--name=[The dataset'\''s name; that of its folder otherwise]:NAME:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--allow-missing[Go on when a source loses more than 20 % of its rows to unknown genes]' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Say only what went wrong]' \
+'(-v --verbose)--quiet[Say only what went wrong]' \
+'*-v[Say more; twice for details]' \
+'*--verbose[Say more; twice for details]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':out -- The dataset'\''s folder, which must not exist yet:_files' \
+&& ret=0
+;;
+(show)
+_arguments "${_arguments_options[@]}" : \
+'--seed=[The seed of the splits whose sizes are shown]:S:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Say only what went wrong]' \
+'(-v --verbose)--quiet[Say only what went wrong]' \
+'*-v[Say more; twice for details]' \
+'*--verbose[Say more; twice for details]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':dir -- The dataset folder:_files' \
+&& ret=0
+;;
+(verify)
+_arguments "${_arguments_options[@]}" : \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Say only what went wrong]' \
+'(-v --verbose)--quiet[Say only what went wrong]' \
+'*-v[Say more; twice for details]' \
+'*--verbose[Say more; twice for details]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':dir -- The dataset folder:_files' \
+&& ret=0
+;;
+(split)
+_arguments "${_arguments_options[@]}" : \
+'--split=[What is kept apart between the parts]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
+pair-disjoint\:"Query pairs\: none occurs in two parts"
+gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
+'--seed=[The seed]:S:_default' \
+'(--folds)--val=[Share of the samples that validate]:SHARE:_default' \
+'(--folds)--test=[Share of the samples that test]:SHARE:_default' \
+'--folds=[Divide into this many folds instead\: one tests, the next validates]:K:_default' \
+'--fold=[The fold that tests, from 0]:I:_default' \
+'--samples=[Keep only this many samples, from each part in proportion]:N:_default' \
+'--out=[The Parquet file to write (columns sample, part); without it the sizes are shown and nothing is written]:FILE:_files' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Say only what went wrong]' \
+'(-v --verbose)--quiet[Say only what went wrong]' \
+'*-v[Say more; twice for details]' \
+'*--verbose[Say more; twice for details]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':dir -- The dataset folder:_files' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_knockout__subcmd__data__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:knockout-data-help-command-$line[1]:"
+        case $line[1] in
+            (synth)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(import)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(show)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(verify)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(split)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(config)
+_arguments "${_arguments_options[@]}" : \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Say only what went wrong]' \
+'(-v --verbose)--quiet[Say only what went wrong]' \
+'*-v[Say more; twice for details]' \
+'*--verbose[Say more; twice for details]' \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_knockout__subcmd__config_commands" \
+"*::: :->config" \
+&& ret=0
+
+    case $state in
+    (config)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:knockout-config-command-$line[1]:"
+        case $line[1] in
+            (show)
+_arguments "${_arguments_options[@]}" : \
+'--preset=[The synthetic yeast to start from]:PRESET:(tiny small yeast)' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Say only what went wrong]' \
+'(-v --verbose)--quiet[Say only what went wrong]' \
+'*-v[Say more; twice for details]' \
+'*--verbose[Say more; twice for details]' \
+'-h[Print help]' \
+'--help[Print help]' \
+'*::keys -- Changes as key=value, for example synth.screen.samples=500; `knockout config show` lists the keys:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_knockout__subcmd__config__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:knockout-config-help-command-$line[1]:"
+        case $line[1] in
+            (show)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(completions)
 _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
@@ -73,7 +306,67 @@ _arguments "${_arguments_options[@]}" : \
         (( CURRENT += 1 ))
         curcontext="${curcontext%:*:*}:knockout-help-command-$line[1]:"
         case $line[1] in
-            (completions)
+            (demo)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(data)
+_arguments "${_arguments_options[@]}" : \
+":: :_knockout__subcmd__help__subcmd__data_commands" \
+"*::: :->data" \
+&& ret=0
+
+    case $state in
+    (data)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:knockout-help-data-command-$line[1]:"
+        case $line[1] in
+            (synth)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(import)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(show)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(verify)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(split)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(config)
+_arguments "${_arguments_options[@]}" : \
+":: :_knockout__subcmd__help__subcmd__config_commands" \
+"*::: :->config" \
+&& ret=0
+
+    case $state in
+    (config)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:knockout-help-config-command-$line[1]:"
+        case $line[1] in
+            (show)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(completions)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -97,6 +390,9 @@ esac
 (( $+functions[_knockout_commands] )) ||
 _knockout_commands() {
     local commands; commands=(
+'demo:See it all on a small synthetic yeast\: make it, look at it, delete three genes' \
+'data:Make, look at, check and divide datasets' \
+'config:Show configuration' \
 'completions:Print completions for your shell' \
 'man:Print the manual page, or write a page for every command' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -108,9 +404,127 @@ _knockout__subcmd__completions_commands() {
     local commands; commands=()
     _describe -t commands 'knockout completions commands' commands "$@"
 }
+(( $+functions[_knockout__subcmd__config_commands] )) ||
+_knockout__subcmd__config_commands() {
+    local commands; commands=(
+'show:Print the resolved configuration\: the preset with your overrides applied' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'knockout config commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__config__subcmd__help_commands] )) ||
+_knockout__subcmd__config__subcmd__help_commands() {
+    local commands; commands=(
+'show:Print the resolved configuration\: the preset with your overrides applied' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'knockout config help commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__config__subcmd__help__subcmd__help_commands] )) ||
+_knockout__subcmd__config__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout config help help commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__config__subcmd__help__subcmd__show_commands] )) ||
+_knockout__subcmd__config__subcmd__help__subcmd__show_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout config help show commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__config__subcmd__show_commands] )) ||
+_knockout__subcmd__config__subcmd__show_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout config show commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__data_commands] )) ||
+_knockout__subcmd__data_commands() {
+    local commands; commands=(
+'synth:Make a synthetic yeast\: real size and structure, known truth' \
+'import:Make a dataset from the public yeast files' \
+'show:Show what is in a dataset\: genes, networks, metabolism, scores, splits' \
+'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
+'split:Divide the samples into train, val and test, and keep the division as a file' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'knockout data commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__data__subcmd__help_commands] )) ||
+_knockout__subcmd__data__subcmd__help_commands() {
+    local commands; commands=(
+'synth:Make a synthetic yeast\: real size and structure, known truth' \
+'import:Make a dataset from the public yeast files' \
+'show:Show what is in a dataset\: genes, networks, metabolism, scores, splits' \
+'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
+'split:Divide the samples into train, val and test, and keep the division as a file' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'knockout data help commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__data__subcmd__help__subcmd__help_commands] )) ||
+_knockout__subcmd__data__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout data help help commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__data__subcmd__help__subcmd__import_commands] )) ||
+_knockout__subcmd__data__subcmd__help__subcmd__import_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout data help import commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__data__subcmd__help__subcmd__show_commands] )) ||
+_knockout__subcmd__data__subcmd__help__subcmd__show_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout data help show commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__data__subcmd__help__subcmd__split_commands] )) ||
+_knockout__subcmd__data__subcmd__help__subcmd__split_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout data help split commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__data__subcmd__help__subcmd__synth_commands] )) ||
+_knockout__subcmd__data__subcmd__help__subcmd__synth_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout data help synth commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__data__subcmd__help__subcmd__verify_commands] )) ||
+_knockout__subcmd__data__subcmd__help__subcmd__verify_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout data help verify commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__data__subcmd__import_commands] )) ||
+_knockout__subcmd__data__subcmd__import_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout data import commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__data__subcmd__show_commands] )) ||
+_knockout__subcmd__data__subcmd__show_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout data show commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__data__subcmd__split_commands] )) ||
+_knockout__subcmd__data__subcmd__split_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout data split commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__data__subcmd__synth_commands] )) ||
+_knockout__subcmd__data__subcmd__synth_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout data synth commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__data__subcmd__verify_commands] )) ||
+_knockout__subcmd__data__subcmd__verify_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout data verify commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__demo_commands] )) ||
+_knockout__subcmd__demo_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout demo commands' commands "$@"
+}
 (( $+functions[_knockout__subcmd__help_commands] )) ||
 _knockout__subcmd__help_commands() {
     local commands; commands=(
+'demo:See it all on a small synthetic yeast\: make it, look at it, delete three genes' \
+'data:Make, look at, check and divide datasets' \
+'config:Show configuration' \
 'completions:Print completions for your shell' \
 'man:Print the manual page, or write a page for every command' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -121,6 +535,59 @@ _knockout__subcmd__help_commands() {
 _knockout__subcmd__help__subcmd__completions_commands() {
     local commands; commands=()
     _describe -t commands 'knockout help completions commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__config_commands] )) ||
+_knockout__subcmd__help__subcmd__config_commands() {
+    local commands; commands=(
+'show:Print the resolved configuration\: the preset with your overrides applied' \
+    )
+    _describe -t commands 'knockout help config commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__config__subcmd__show_commands] )) ||
+_knockout__subcmd__help__subcmd__config__subcmd__show_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help config show commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__data_commands] )) ||
+_knockout__subcmd__help__subcmd__data_commands() {
+    local commands; commands=(
+'synth:Make a synthetic yeast\: real size and structure, known truth' \
+'import:Make a dataset from the public yeast files' \
+'show:Show what is in a dataset\: genes, networks, metabolism, scores, splits' \
+'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
+'split:Divide the samples into train, val and test, and keep the division as a file' \
+    )
+    _describe -t commands 'knockout help data commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__data__subcmd__import_commands] )) ||
+_knockout__subcmd__help__subcmd__data__subcmd__import_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help data import commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__data__subcmd__show_commands] )) ||
+_knockout__subcmd__help__subcmd__data__subcmd__show_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help data show commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__data__subcmd__split_commands] )) ||
+_knockout__subcmd__help__subcmd__data__subcmd__split_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help data split commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__data__subcmd__synth_commands] )) ||
+_knockout__subcmd__help__subcmd__data__subcmd__synth_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help data synth commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__data__subcmd__verify_commands] )) ||
+_knockout__subcmd__help__subcmd__data__subcmd__verify_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help data verify commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__demo_commands] )) ||
+_knockout__subcmd__help__subcmd__demo_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help demo commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__help__subcmd__help_commands] )) ||
 _knockout__subcmd__help__subcmd__help_commands() {

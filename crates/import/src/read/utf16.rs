@@ -50,10 +50,12 @@ impl<R: Read> Decoder<R> {
             units.push(0xfffd);
             self.pending.clear();
         }
-        if self.is_start && units.first() == Some(&0xfeff) {
-            units.remove(0);
+        if self.is_start && !units.is_empty() {
+            self.is_start = false;
+            if units[0] == 0xfeff {
+                units.remove(0);
+            }
         }
-        self.is_start &= units.is_empty() && !self.is_end && count < 2;
         let mut encoded = [0; 4];
         for decoded in char::decode_utf16(units) {
             let letter = decoded.unwrap_or(char::REPLACEMENT_CHARACTER);
