@@ -176,6 +176,14 @@ mod tests {
     }
 
     #[test]
+    fn scores_come_over_to_the_last_bit() {
+        let score = "-0.023512986713008114";
+        let record = RECORD.replace("-0.25", score);
+        let expected: f64 = score.parse().unwrap();
+        assert_eq!(parse(record.as_bytes()).unwrap()[0].score.unwrap().to_bits(), expected.to_bits());
+    }
+
+    #[test]
     fn what_is_no_record_is_an_error() {
         for bad in ["", "{", "{}", "[1]", "NaN", "[{\"experiment\": {}}]", "\"\\"] {
             assert!(parse(bad.as_bytes()).is_err(), "{bad}");
