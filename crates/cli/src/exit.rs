@@ -1,6 +1,8 @@
 //! Exit codes are interface: documented in `--help`, one constant each, one test each.
 
 use std::io;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Mutex;
 
 /// The command finished.
 pub(crate) const OK: u8 = 0;
@@ -97,10 +99,42 @@ fn class_of_lab(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
     by_fault(cause.is::<knockout_config::OverrideError>(), cause.is::<DamagedError>())
 }
 
+/// Runs a command; a panic, in any thread it waits for, becomes an error that asks for a report.
+///
+/// Panics that a library catches (some Parquet files make their reader panic) are errors already and say nothing here.
+pub(crate) fn with_panics_as_errors(run: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    static LAST: Mutex<String> = Mutex::new(String::new());
+    panic::set_hook(Box::new(|info| {
+        if let Ok(mut last) = LAST.lock() {
+            *last = info.to_string();
+        }
+    }));
+    panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+        let last = LAST.lock().map(|last| last.clone()).unwrap_or_default();
+        Err(anyhow::anyhow!(
+            "internal error: {}; please report it with the command you ran",
+            last.replace('\n', " ")
+        ))
+    })
+}
+
 /// Whether the reader of our output went away (`knockout … | head`), which is no failure.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()
         .filter_map(|cause| cause.downcast_ref::<io::Error>())
         .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_an_error_that_asks_for_a_report() {
+        let error = with_panics_as_errors(|| panic!("the sky fell")).unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("internal error: ") && text.contains("the sky fell"), "{text}");
+        assert_eq!(code_of(&error), FAILED);
+    }
 }

@@ -6,6 +6,8 @@ mod args;
 mod command;
 mod exit;
 #[cfg(feature = "lab")]
+mod memory;
+#[cfg(feature = "lab")]
 mod text;
 mod ui;
 
@@ -25,7 +27,8 @@ fn main() -> ExitCode {
         }
     };
     let ui = ui::Ui::new(&cli.global);
-    let outcome = ui.set_up_threads(cli.global.threads).and_then(|()| command::run(cli.command, &ui));
+    let run = || ui.set_up_threads(cli.global.threads).and_then(|()| command::run(cli.command, &ui));
+    let outcome = exit::with_panics_as_errors(run);
     match outcome {
         Ok(()) => ExitCode::from(exit::OK),
         Err(error) if exit::is_broken_pipe(&error) => ExitCode::from(exit::OK),

@@ -253,3 +253,29 @@ fn a_reader_that_goes_away_is_no_failure() {
     let output = Command::new("bash").args(["-c", &script]).current_dir(folder.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
 }
+
+#[test]
+fn every_processor_is_measured_on_the_same_samples() {
+    let folder = tempfile::tempdir().unwrap();
+    tiny(folder.path());
+    let args = ["data", "bench", "set", "--batch", "7", "--samples", "20", "--threads", "2"];
+    for (collate, first) in [("shared", 28.0), ("replicated", 2_700.0)] {
+        let measured = run_in(folder.path(), &[&args[..], &["--collate", collate, "--json"]].concat()).json();
+        let rows = measured["rows"].as_array().unwrap();
+        let names: Vec<&str> = rows.iter().map(|row| row["processor"].as_str().unwrap()).collect();
+        assert_eq!(names, ["perturbation", "mask", "resident-mask", "subgraph", "neighborhood"]);
+        for row in rows {
+            assert_eq!(
+                (&row["collate"], &row["batch"], &row["threads"]),
+                (&collate.into(), &7.into(), &2.into())
+            );
+            assert_eq!(row["samples"].as_u64().unwrap() % 10, 0, "each thread goes over its half");
+            assert!(row["samples_per_s"].as_f64().unwrap() > 0.0);
+            assert!(row["cpu_us_per_sample"].as_f64().unwrap() > 0.0);
+            assert!(row["bytes_per_sample"].as_f64().unwrap() >= first, "{row}");
+        }
+    }
+    let text = run_in(folder.path(), &args).ok().stdout;
+    assert!(text.starts_with("processor ") && text.contains("resident-mask"), "{text}");
+    run_in(folder.path(), &["data", "bench", "set", "--batch", "0"]).fails(2, &["at least 1"]);
+}

@@ -10,8 +10,8 @@ mod split;
 mod summary;
 
 pub use dataset::{
-    Counts, Dataset, DatasetError, DatasetErrorKind, FORMAT_VERSION, Finding, Manifest, NetworkEntry,
-    Provenance, Synthetic, verify,
+    ColumnError, Counts, Dataset, DatasetError, DatasetErrorKind, FORMAT_VERSION, Finding, Manifest,
+    NetworkEntry, Provenance, Synthetic, verify, without_panic,
 };
 pub use labels::LabelStats;
 pub use samples::{Sample, SampleError, Samples, SamplesBuilder};

@@ -129,6 +129,17 @@ pub(crate) fn encode(batch: &RecordBatch) -> Result<Vec<u8>, ColumnError> {
     Ok(writer.into_inner()?)
 }
 
+/// Runs a Parquet reader that panics on some damaged files (the `parquet` crate asserts that lengths are not negative),
+/// and makes that an error.
+pub fn without_panic<T>(read: impl FnOnce() -> Result<T, ColumnError>) -> Result<T, ColumnError> {
+    // Whatever the reader leaves half done is dropped with it.
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(ColumnError::Parquet(said.unwrap_or_else(|| "the reader gave up".to_owned())))
+    })
+}
+
 /// A column of few distinct words.
 pub(crate) struct WordColumn {
     words: Vec<String>,
@@ -157,8 +168,12 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Decodes a Parquet file held in memory.
+    /// Decodes a Parquet file held in memory; any bytes give a table or an error.
     pub(crate) fn decode(bytes: Vec<u8>) -> Result<Self, ColumnError> {
+        without_panic(|| Self::decode_trusting(bytes))
+    }
+
+    fn decode_trusting(bytes: Vec<u8>) -> Result<Self, ColumnError> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes))?;
         let schema = builder.schema().clone();
         let batches = builder.with_batch_size(1 << 16).build()?.collect::<Result<Vec<_>, _>>()?;
@@ -290,5 +305,83 @@ impl Table {
             name: name.to_owned(),
             have: self.schema.fields().iter().map(|field| field.name().clone()).collect(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow_schema::Schema;
+    use proptest::prelude::*;
+
+    fn table() -> Vec<u8> {
+        let rows = 40_u32;
+        let lists: Vec<Vec<u32>> = (0..rows).map(|row| (0..row % 4).collect()).collect();
+        let fields = vec![
+            Field::new("id", DataType::UInt32, false),
+            Field::new("set", list_type(), true),
+            Field::new("word", words_type(), false),
+            Field::new("value", DataType::Float64, true),
+            Field::new("name", DataType::Utf8, true),
+        ];
+        let arrays = vec![
+            u32s(0..rows),
+            self::lists(lists.iter().map(Vec::as_slice)),
+            words((0..rows).map(|row| if row % 3 == 0 { "a" } else { "b" })),
+            f64s((0..rows).map(|row| (row % 2 == 0).then_some(f64::from(row)))),
+            strings((0..rows).map(|row| (row % 5 == 0).then_some("text"))),
+        ];
+        encode(&RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap()).unwrap()
+    }
+
+    fn read_everything(bytes: Vec<u8>) -> Result<(), ColumnError> {
+        let table = Table::decode(bytes)?;
+        table.u32s("id")?;
+        table.lists("set")?;
+        table.words("word")?;
+        table.optional_f64s("value")?;
+        table.strings("name")?;
+        Ok(())
+    }
+
+    #[test]
+    fn columns_come_back() {
+        let table = Table::decode(table()).unwrap();
+        assert_eq!(table.u32s("id").unwrap(), (0..40).collect::<Vec<_>>());
+        let (offsets, values) = table.lists("set").unwrap();
+        assert_eq!((offsets[4], &values[..6]), (6, &[0, 0, 1, 0, 1, 2][..]));
+        assert_eq!(table.words("word").unwrap().get(3), "a");
+        assert_eq!(table.optional_f64s("value").unwrap()[..3], [Some(0.0), None, Some(2.0)]);
+    }
+
+    #[test]
+    fn wrong_columns_are_named() {
+        let table = Table::decode(table()).unwrap();
+        let message = |error: ColumnError| error.to_string();
+        assert_eq!(
+            message(table.u32s("ids").unwrap_err()),
+            "column \"ids\" is missing (have: id, set, word, value, name)"
+        );
+        assert_eq!(message(table.u32s("value").unwrap_err()), "column \"value\" holds Float64, expected u32");
+        assert_eq!(message(table.f64s("value").unwrap_err()), "column \"value\" has no value in row 1");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+        #[test]
+        fn damaged_bytes_are_an_error_or_a_value_but_no_panic(
+            changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+            cut in prop::option::of(any::<prop::sample::Index>()),
+        ) {
+            let mut bytes = table();
+            for (place, value) in changes {
+                let place = place.index(bytes.len());
+                bytes[place] = value;
+            }
+            if let Some(cut) = cut {
+                bytes.truncate(cut.index(bytes.len()));
+            }
+            read_everything(bytes).ok();
+        }
     }
 }

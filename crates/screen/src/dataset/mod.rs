@@ -19,6 +19,7 @@ mod tables;
 mod verify;
 mod write;
 
+pub use columns::{ColumnError, without_panic};
 pub use error::{DatasetError, DatasetErrorKind};
 pub use manifest::{Counts, FORMAT_VERSION, Manifest, NetworkEntry, Provenance, Synthetic};
 pub use verify::{Finding, verify};

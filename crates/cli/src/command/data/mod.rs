@@ -1,5 +1,6 @@
 //! `knockout data`: make, look at, check and divide datasets.
 
+mod bench;
 mod import;
 mod show;
 mod split;
@@ -29,6 +30,7 @@ enum DataCommand {
     Show(show::ShowArgs),
     Verify(verify::VerifyArgs),
     Split(split::SplitArgs),
+    Bench(bench::BenchArgs),
 }
 
 pub(crate) fn run(args: DataArgs, ui: &Ui) -> anyhow::Result<()> {
@@ -38,6 +40,7 @@ pub(crate) fn run(args: DataArgs, ui: &Ui) -> anyhow::Result<()> {
         DataCommand::Show(args) => show::run(&args, ui),
         DataCommand::Verify(args) => verify::run(&args, ui),
         DataCommand::Split(args) => split::run(&args, ui),
+        DataCommand::Bench(args) => bench::run(&args, ui),
     }
 }
 

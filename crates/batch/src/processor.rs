@@ -1,0 +1,148 @@
+//! One interface over all representations.
+
+use crate::mask::{MaskLayout, MaskMethod, MaskSet, ResidentMasks};
+use crate::removal::unknown_gene;
+use crate::{Neighborhood, Subgraph};
+use knockout_cell::{Cell, Deletion};
+
+/// The ways to represent a deletion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProcessorKind {
+    /// The gene indices and nothing else: the default for every model.
+    Perturbation,
+    /// Bit masks over genes, edges, reactions and metabolic entries, made anew for every sample.
+    Mask,
+    /// The same masks, kept allocated: cleared, used, restored.
+    ResidentMask,
+    /// Every network rebuilt without the genes, relabelled.
+    Subgraph,
+    /// Only the genes within some hops, relabelled.
+    Neighborhood {
+        /// How many hops.
+        hops: usize,
+    },
+}
+
+impl ProcessorKind {
+    /// Every way, neighbourhoods with two hops as the Python system had them.
+    pub const ALL: [Self; 5] =
+        [Self::Perturbation, Self::Mask, Self::ResidentMask, Self::Subgraph, Self::Neighborhood { hops: 2 }];
+
+    /// The name used on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Perturbation => "perturbation",
+            Self::Mask => "mask",
+            Self::ResidentMask => "resident-mask",
+            Self::Subgraph => "subgraph",
+            Self::Neighborhood { .. } => "neighborhood",
+        }
+    }
+}
+
+/// Why a sample could not be processed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BatchError {
+    /// A gene beyond the cell's table.
+    #[error("sample {slot} of the batch deletes gene {gene}, but the cell has {count}")]
+    UnknownGene {
+        /// The sample's place in the batch.
+        slot: usize,
+        /// The gene.
+        gene: u32,
+        /// Genes in the cell.
+        count: usize,
+    },
+}
+
+/// The graphs of one batch, as the processor made them.
+#[derive(Debug)]
+pub enum Graphs<'a> {
+    /// Nothing: the gene indices say it all.
+    None,
+    /// A mask per sample.
+    Masks(&'a MaskLayout, &'a [MaskSet]),
+    /// A rebuilt cell per sample.
+    Subgraphs(&'a [Subgraph]),
+    /// A neighbourhood per sample.
+    Neighborhoods(&'a [Neighborhood]),
+}
+
+/// Makes the graphs of a batch. It belongs to the cell it was made for and keeps its memory from batch to batch.
+#[derive(Debug)]
+pub struct Processor<'a> {
+    cell: &'a Cell,
+    kind: ProcessorKind,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Perturbation,
+    Mask { layout: MaskLayout, masks: Vec<MaskSet> },
+    Resident { layout: MaskLayout, masks: ResidentMasks },
+    Subgraph(Vec<Subgraph>),
+    Neighborhood { hops: usize, graphs: Vec<Neighborhood> },
+}
+
+impl<'a> Processor<'a> {
+    /// Prepares for batches of up to `batch_size` samples.
+    pub fn new(cell: &'a Cell, kind: ProcessorKind, batch_size: usize) -> Self {
+        let state = match kind {
+            ProcessorKind::Perturbation => State::Perturbation,
+            ProcessorKind::Mask => {
+                let layout = MaskLayout::of(cell);
+                State::Mask { masks: vec![MaskSet::all_kept(&layout); batch_size], layout }
+            }
+            ProcessorKind::ResidentMask => {
+                let layout = MaskLayout::of(cell);
+                State::Resident { masks: ResidentMasks::new(&layout, batch_size), layout }
+            }
+            ProcessorKind::Subgraph => State::Subgraph(vec![Subgraph::empty(cell); batch_size]),
+            ProcessorKind::Neighborhood { hops } => {
+                State::Neighborhood { hops, graphs: vec![Neighborhood::empty(cell); batch_size] }
+            }
+        };
+        Self { cell, kind, state }
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> ProcessorKind {
+        self.kind
+    }
+
+    /// The cell this processor belongs to.
+    pub fn cell(&self) -> &'a Cell {
+        self.cell
+    }
+
+    /// Makes the graph of the sample in a slot of the batch.
+    pub fn process(&mut self, slot: usize, deletion: &Deletion) -> Result<(), BatchError> {
+        let cell = self.cell;
+        if let Some(gene) = unknown_gene(cell, deletion) {
+            return Err(BatchError::UnknownGene { slot, gene: gene.0, count: cell.genes().len() });
+        }
+        match &mut self.state {
+            State::Perturbation => {}
+            State::Mask { layout, masks } => {
+                masks[slot].assign(layout, cell, deletion, MaskMethod::ByIncidence)
+            }
+            State::Resident { layout, masks } => masks.assign(layout, cell, slot, deletion),
+            State::Subgraph(graphs) => graphs[slot].assign(cell, deletion),
+            State::Neighborhood { hops, graphs } => graphs[slot].assign(cell, deletion, *hops),
+        }
+        Ok(())
+    }
+
+    /// The graphs of the first `count` slots.
+    pub fn graphs(&self, count: usize) -> Graphs<'_> {
+        match &self.state {
+            State::Perturbation => Graphs::None,
+            State::Mask { layout, masks } => Graphs::Masks(layout, &masks[..count]),
+            State::Resident { layout, masks } => Graphs::Masks(layout, masks.masks(count)),
+            State::Subgraph(graphs) => Graphs::Subgraphs(&graphs[..count]),
+            State::Neighborhood { graphs, .. } => Graphs::Neighborhoods(&graphs[..count]),
+        }
+    }
+}

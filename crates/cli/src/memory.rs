@@ -1,0 +1,16 @@
+//! How much memory the process took at most, where the operating system tells.
+
+use std::fs;
+
+/// Forgets the peak so far, so that the next reading is of what follows. Without effect where that is not possible.
+pub(crate) fn reset_peak() {
+    fs::write("/proc/self/clear_refs", "5").ok();
+}
+
+/// The largest resident size since the last [`reset_peak`].
+pub(crate) fn peak_rss_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
