@@ -46,6 +46,9 @@ _knockout() {
             knockout__subcmd__config__subcmd__help,show)
                 cmd="knockout__subcmd__config__subcmd__help__subcmd__show"
                 ;;
+            knockout__subcmd__data,bench)
+                cmd="knockout__subcmd__data__subcmd__bench"
+                ;;
             knockout__subcmd__data,help)
                 cmd="knockout__subcmd__data__subcmd__help"
                 ;;
@@ -63,6 +66,9 @@ _knockout() {
                 ;;
             knockout__subcmd__data,verify)
                 cmd="knockout__subcmd__data__subcmd__verify"
+                ;;
+            knockout__subcmd__data__subcmd__help,bench)
+                cmd="knockout__subcmd__data__subcmd__help__subcmd__bench"
                 ;;
             knockout__subcmd__data__subcmd__help,help)
                 cmd="knockout__subcmd__data__subcmd__help__subcmd__help"
@@ -102,6 +108,9 @@ _knockout() {
                 ;;
             knockout__subcmd__help__subcmd__config,show)
                 cmd="knockout__subcmd__help__subcmd__config__subcmd__show"
+                ;;
+            knockout__subcmd__help__subcmd__data,bench)
+                cmd="knockout__subcmd__help__subcmd__data__subcmd__bench"
                 ;;
             knockout__subcmd__help__subcmd__data,import)
                 cmd="knockout__subcmd__help__subcmd__data__subcmd__import"
@@ -243,7 +252,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__data)
-            opts="-q -v -h --json --threads --quiet --verbose --help synth import show verify split help"
+            opts="-q -v -h --json --threads --quiet --verbose --help synth import show verify split bench help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -260,9 +269,65 @@ _knockout() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        knockout__subcmd__data__subcmd__help)
-            opts="synth import show verify split help"
+        knockout__subcmd__data__subcmd__bench)
+            opts="-q -v -h --processor --batch --collate --samples --seed --hops --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --processor)
+                    COMPREPLY=($(compgen -W "perturbation mask resident-mask subgraph neighborhood all" -- "${cur}"))
+                    return 0
+                    ;;
+                --batch)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --collate)
+                    COMPREPLY=($(compgen -W "shared replicated" -- "${cur}"))
+                    return 0
+                    ;;
+                --samples)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --hops)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__data__subcmd__help)
+            opts="synth import show verify split bench help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__data__subcmd__help__subcmd__bench)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -615,8 +680,22 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__help__subcmd__data)
-            opts="synth import show verify split"
+            opts="synth import show verify split bench"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__help__subcmd__data__subcmd__bench)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

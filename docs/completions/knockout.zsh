@@ -161,6 +161,30 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 ':dir -- The dataset folder:_files' \
 && ret=0
 ;;
+(bench)
+_arguments "${_arguments_options[@]}" : \
+'--processor=[The representation to measure]:PROCESSOR:((perturbation\:"Gene indices only; the default for every model"
+mask\:"Bit masks over genes, edges and reactions"
+resident-mask\:"The same masks, kept allocated\: cleared, used, restored"
+subgraph\:"Every network rebuilt without the genes"
+neighborhood\:"Only the genes within some hops"
+all\:"All of them, side by side"))' \
+'--batch=[Samples in a batch]:B:_default' \
+'--collate=[How graphs are put together\: by reference, or copied once per sample as PyG does]:COLLATE:(shared replicated)' \
+'--samples=[Distinct samples to process]:N:_default' \
+'--seed=[The seed that chooses them]:S:_default' \
+'--hops=[Hops of the neighbourhood processor]:K:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Say only what went wrong]' \
+'(-v --verbose)--quiet[Say only what went wrong]' \
+'*-v[Say more; twice for details]' \
+'*--verbose[Say more; twice for details]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':dir -- The dataset folder:_files' \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_knockout__subcmd__data__subcmd__help_commands" \
@@ -190,6 +214,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (split)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(bench)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -342,6 +370,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(bench)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
         esac
     ;;
 esac
@@ -443,9 +475,15 @@ _knockout__subcmd__data_commands() {
 'show:Show what is in a dataset\: genes, networks, metabolism, scores, splits' \
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
 'split:Divide the samples into train, val and test, and keep the division as a file' \
+'bench:Measure what each way of representing a deletion costs, per sample and phase' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'knockout data commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__data__subcmd__bench_commands] )) ||
+_knockout__subcmd__data__subcmd__bench_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout data bench commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__data__subcmd__help_commands] )) ||
 _knockout__subcmd__data__subcmd__help_commands() {
@@ -455,9 +493,15 @@ _knockout__subcmd__data__subcmd__help_commands() {
 'show:Show what is in a dataset\: genes, networks, metabolism, scores, splits' \
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
 'split:Divide the samples into train, val and test, and keep the division as a file' \
+'bench:Measure what each way of representing a deletion costs, per sample and phase' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'knockout data help commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__data__subcmd__help__subcmd__bench_commands] )) ||
+_knockout__subcmd__data__subcmd__help__subcmd__bench_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout data help bench commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__data__subcmd__help__subcmd__help_commands] )) ||
 _knockout__subcmd__data__subcmd__help__subcmd__help_commands() {
@@ -556,8 +600,14 @@ _knockout__subcmd__help__subcmd__data_commands() {
 'show:Show what is in a dataset\: genes, networks, metabolism, scores, splits' \
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
 'split:Divide the samples into train, val and test, and keep the division as a file' \
+'bench:Measure what each way of representing a deletion costs, per sample and phase' \
     )
     _describe -t commands 'knockout help data commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__data__subcmd__bench_commands] )) ||
+_knockout__subcmd__help__subcmd__data__subcmd__bench_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help data bench commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__help__subcmd__data__subcmd__import_commands] )) ||
 _knockout__subcmd__help__subcmd__data__subcmd__import_commands() {
