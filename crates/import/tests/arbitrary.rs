@@ -3,13 +3,15 @@
 
 mod support;
 
+use knockout_import::Recipe;
 use knockout_import::genes::{list, sgd};
 use knockout_import::lmdb::parse_record;
 use knockout_import::metabolism::{sbml, yaml};
 use knockout_import::names::Names;
+use knockout_import::networks::{Entries, dango};
 use knockout_import::recipe::{NetworkSource, ScreenSource};
+use knockout_import::screens::{Alleles, Duplicates};
 use knockout_import::source::Source;
-use knockout_import::{Recipe, networks::dango};
 use proptest::prelude::*;
 use support::*;
 
@@ -29,8 +31,7 @@ fn all(bytes: &[u8]) {
     list::read(&source).ok();
     sgd::read(&source, &["ORF".to_owned()], &[]).ok();
     knockout_import::genes::aliases::read_string(&source, &mut Names::new(&genes())).ok();
-    dango::read(&source, &Source::bytes("list", b"YAL001C\nYAL002W\n"), &names(), None, Default::default())
-        .ok();
+    dango::read(&source, &Source::bytes("list", b"YAL001C\nYAL002W\n"), &names(), None, Entries::Two).ok();
     yaml::read(&source, &names(), 5).ok();
     sbml::read(&source, &names(), 5).ok();
     parse_record(bytes).ok();
@@ -148,7 +149,7 @@ proptest! {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), &book).unwrap();
         let source = Source::file(file.path(), &|_| {});
-        let read = screen(Default::default(), Default::default(), |sink| knockout_import::screens::sga::read_kuzmin(&source, sink));
+        let read = screen(Duplicates::Mean, Alleles::All, |sink| knockout_import::screens::sga::read_kuzmin(&source, sink));
         prop_assert!(read.is_err());
     }
 }

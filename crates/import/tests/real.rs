@@ -1,7 +1,11 @@
 //! The real files: counts equal to the data folder's STATS.tsv and PROVENANCE.md, or the difference explained.
 //!
 //! The folder is `$KNOCKOUT_DATA`, or `shared/data` beside the project; without it these tests say so and pass.
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and must say when it is skipped"
+)]
 
 mod support;
 
