@@ -34,6 +34,9 @@ _knockout() {
             knockout,man)
                 cmd="knockout__subcmd__man"
                 ;;
+            knockout,trace)
+                cmd="knockout__subcmd__trace"
+                ;;
             knockout__subcmd__config,help)
                 cmd="knockout__subcmd__config__subcmd__help"
                 ;;
@@ -106,6 +109,9 @@ _knockout() {
             knockout__subcmd__help,man)
                 cmd="knockout__subcmd__help__subcmd__man"
                 ;;
+            knockout__subcmd__help,trace)
+                cmd="knockout__subcmd__help__subcmd__trace"
+                ;;
             knockout__subcmd__help__subcmd__config,show)
                 cmd="knockout__subcmd__help__subcmd__config__subcmd__show"
                 ;;
@@ -127,6 +133,39 @@ _knockout() {
             knockout__subcmd__help__subcmd__data,verify)
                 cmd="knockout__subcmd__help__subcmd__data__subcmd__verify"
                 ;;
+            knockout__subcmd__help__subcmd__trace,analyze)
+                cmd="knockout__subcmd__help__subcmd__trace__subcmd__analyze"
+                ;;
+            knockout__subcmd__help__subcmd__trace,compare)
+                cmd="knockout__subcmd__help__subcmd__trace__subcmd__compare"
+                ;;
+            knockout__subcmd__help__subcmd__trace,convert)
+                cmd="knockout__subcmd__help__subcmd__trace__subcmd__convert"
+                ;;
+            knockout__subcmd__trace,analyze)
+                cmd="knockout__subcmd__trace__subcmd__analyze"
+                ;;
+            knockout__subcmd__trace,compare)
+                cmd="knockout__subcmd__trace__subcmd__compare"
+                ;;
+            knockout__subcmd__trace,convert)
+                cmd="knockout__subcmd__trace__subcmd__convert"
+                ;;
+            knockout__subcmd__trace,help)
+                cmd="knockout__subcmd__trace__subcmd__help"
+                ;;
+            knockout__subcmd__trace__subcmd__help,analyze)
+                cmd="knockout__subcmd__trace__subcmd__help__subcmd__analyze"
+                ;;
+            knockout__subcmd__trace__subcmd__help,compare)
+                cmd="knockout__subcmd__trace__subcmd__help__subcmd__compare"
+                ;;
+            knockout__subcmd__trace__subcmd__help,convert)
+                cmd="knockout__subcmd__trace__subcmd__help__subcmd__convert"
+                ;;
+            knockout__subcmd__trace__subcmd__help,help)
+                cmd="knockout__subcmd__trace__subcmd__help__subcmd__help"
+                ;;
             *)
                 ;;
         esac
@@ -134,7 +173,7 @@ _knockout() {
 
     case "${cmd}" in
         knockout)
-            opts="-q -v -h -V --json --threads --quiet --verbose --help --version demo data config completions man help"
+            opts="-q -v -h -V --json --threads --quiet --verbose --help --version demo data config trace completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -624,7 +663,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__help)
-            opts="demo data config completions man help"
+            opts="demo data config trace completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -819,6 +858,62 @@ _knockout() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        knockout__subcmd__help__subcmd__trace)
+            opts="analyze compare convert"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__help__subcmd__trace__subcmd__analyze)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__help__subcmd__trace__subcmd__compare)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__help__subcmd__trace__subcmd__convert)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         knockout__subcmd__man)
             opts="-q -v -h --out --markdown --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -834,6 +929,192 @@ _knockout() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__trace)
+            opts="-q -v -h --json --threads --quiet --verbose --help analyze compare convert help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__trace__subcmd__analyze)
+            opts="-q -v -h --rules --html --collapsed --strict --json --threads --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --rules)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --collapsed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__trace__subcmd__compare)
+            opts="-q -v -h --rules --html --fail-above --strict --json --threads --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --rules)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fail-above)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__trace__subcmd__convert)
+            opts="-q -v -h --from --to --rank --category --min-duration --force --strict --json --threads --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rank)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --category)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --min-duration)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__trace__subcmd__help)
+            opts="analyze compare convert help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__trace__subcmd__help__subcmd__analyze)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__trace__subcmd__help__subcmd__compare)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__trace__subcmd__help__subcmd__convert)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__trace__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

@@ -185,7 +185,7 @@ fn bytes_of(word: u64) -> [u8; 64] {
     for (group, bytes) in bytes.chunks_exact_mut(8).enumerate() {
         // Eight copies of a byte, one bit kept of each; adding 127 carries every bit into its byte's highest place.
         let byte = (word >> (8 * group)) & 0xff;
-        let spread = byte * 0x0101_0101_0101_0101 & 0x8040_2010_0804_0201;
+        let spread = (byte * 0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
         let ones = ((spread + 0x7f7f_7f7f_7f7f_7f7f) >> 7) & 0x0101_0101_0101_0101;
         bytes.copy_from_slice(&ones.to_le_bytes());
     }

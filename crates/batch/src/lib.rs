@@ -9,6 +9,7 @@
 
 mod bench;
 mod collate;
+mod loader;
 mod mask;
 mod neighborhood;
 mod processor;
@@ -17,6 +18,7 @@ mod subgraph;
 
 pub use bench::{BenchPlan, BenchRow, Phases, bench};
 pub use collate::{Batch, Collation, EdgeLists};
+pub use loader::{Loader, LoaderPlan, Prepared};
 pub use mask::{MaskLayout, MaskMethod, MaskSet, ResidentMasks, Section};
 pub use neighborhood::{EdgeList, Neighborhood};
 pub use processor::{BatchError, Graphs, Processor, ProcessorKind};

@@ -1,7 +1,7 @@
 //! Deletions as bit masks: one bit per gene, edge, reaction and metabolic entry; set means kept.
 
 use crate::removal::removed;
-use knockout_cell::{Cell, Deletion, GeneId};
+use knockout_cell::{Cell, Deletion, GeneId, Network};
 
 /// A stretch of a mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl MaskLayout {
             metabolism.map_or(0, |m| m.requirements().len()),
             metabolism.map_or(0, |m| m.coefficients().len()),
         ];
-        bits.extend(cell.networks().iter().map(|network| network.edge_count()));
+        bits.extend(cell.networks().iter().map(Network::edge_count));
         let bit_count = bits.iter().sum();
         let mut word_count = 0;
         let sections = bits

@@ -54,6 +54,12 @@ pub enum BatchError {
         /// Genes in the cell.
         count: usize,
     },
+    /// A bug in a background thread.
+    #[error("making batch {index} failed inside the program; please report it")]
+    Panicked {
+        /// The batch's place in its epoch.
+        index: usize,
+    },
 }
 
 /// The graphs of one batch, as the processor made them.
@@ -126,7 +132,7 @@ impl<'a> Processor<'a> {
         match &mut self.state {
             State::Perturbation => {}
             State::Mask { layout, masks } => {
-                masks[slot].assign(layout, cell, deletion, MaskMethod::ByIncidence)
+                masks[slot].assign(layout, cell, deletion, MaskMethod::ByIncidence);
             }
             State::Resident { layout, masks } => masks.assign(layout, cell, slot, deletion),
             State::Subgraph(graphs) => graphs[slot].assign(cell, deletion),

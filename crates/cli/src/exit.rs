@@ -11,8 +11,13 @@ pub(crate) const FAILED: u8 = 1;
 /// The request cannot be carried out as it was made: a bad flag, a bad key, a missing file, an output that exists.
 pub(crate) const REQUEST: u8 = 2;
 /// An input file is damaged or not what it claims to be.
-#[cfg_attr(not(feature = "lab"), expect(dead_code, reason = "only datasets give it so far"))]
 pub(crate) const DATA: u8 = 3;
+/// A comparison found a slowdown beyond the threshold.
+pub(crate) const REGRESSED: u8 = 5;
+/// The result is that of the readable part of a damaged input.
+pub(crate) const PARTIAL: u8 = 6;
+/// Two inputs cannot be compared fairly.
+pub(crate) const INCOMPARABLE: u8 = 7;
 
 /// The table printed under every `--help`.
 pub(crate) const HELP: &str = "\
@@ -20,7 +25,10 @@ EXIT CODES:
   0  finished
   1  unexpected failure (disk full, internal error)
   2  the request cannot be carried out (bad flag or key, missing file, output exists)
-  3  damaged or wrong input";
+  3  damaged or wrong input
+  5  slower than the threshold of --fail-above
+  6  partial result: the input is damaged, and what could be read was used
+  7  not comparable: the conditions of the two inputs differ too much";
 
 /// A fault of the request itself; the message says what to do instead.
 #[derive(Debug)]
@@ -34,27 +42,20 @@ impl std::fmt::Display for RequestError {
 
 impl std::error::Error for RequestError {}
 
-/// Input that is damaged, when the details have already been printed as a result.
-#[cfg(feature = "lab")]
+/// The result was printed, and yet the command did not simply succeed.
 #[derive(Debug)]
-pub(crate) struct DamagedError(String);
-
-#[cfg(feature = "lab")]
-impl DamagedError {
-    pub(crate) fn new(message: String) -> anyhow::Error {
-        anyhow::Error::new(Self(message))
-    }
+pub(crate) struct Verdict {
+    pub(crate) code: u8,
+    pub(crate) message: String,
 }
 
-#[cfg(feature = "lab")]
-impl std::fmt::Display for DamagedError {
+impl std::fmt::Display for Verdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.message)
     }
 }
 
-#[cfg(feature = "lab")]
-impl std::error::Error for DamagedError {}
+impl std::error::Error for Verdict {}
 
 /// The exit code of an error: that of the first cause in its chain that has a class of its own.
 pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
@@ -64,6 +65,15 @@ pub(crate) fn code_of(error: &anyhow::Error) -> u8 {
 fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
     if cause.is::<RequestError>() {
         return Some(REQUEST);
+    }
+    if let Some(verdict) = cause.downcast_ref::<Verdict>() {
+        return Some(verdict.code);
+    }
+    if let Some(error) = cause.downcast_ref::<knockout_trace::ReadError>() {
+        return match error {
+            knockout_trace::ReadError::Io(_) => None,
+            _ => Some(DATA),
+        };
     }
     #[cfg(feature = "lab")]
     return class_of_lab(cause);
@@ -96,7 +106,7 @@ fn class_of_lab(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
             false,
         );
     }
-    by_fault(cause.is::<knockout_config::OverrideError>(), cause.is::<DamagedError>())
+    by_fault(cause.is::<knockout_config::OverrideError>(), false)
 }
 
 /// Runs a command; a panic, in any thread it waits for, becomes an error that asks for a report.

@@ -67,10 +67,6 @@ impl Ui {
     }
 
     /// Says something in passing; silent with `--quiet`.
-    #[cfg_attr(
-        not(feature = "lab"),
-        expect(dead_code, reason = "the trace tools have nothing to add in passing")
-    )]
     pub(crate) fn note(&self, text: &str) {
         if !self.quiet {
             complain(text);
@@ -84,7 +80,6 @@ impl Ui {
     }
 
     /// A progress bar with rate and time left on standard error; hidden when that is no terminal, or with `--quiet`.
-    #[cfg_attr(not(feature = "lab"), expect(dead_code, reason = "only long commands show progress"))]
     pub(crate) fn progress(&self, what: &'static str, total: u64, unit: Unit) -> ProgressBar {
         let target = if self.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(Some(total), target);
@@ -103,9 +98,9 @@ impl Ui {
 }
 
 /// What a progress bar counts.
-#[cfg_attr(not(feature = "lab"), expect(dead_code, reason = "only long commands show progress"))]
 #[derive(Clone, Copy)]
 pub(crate) enum Unit {
+    #[allow(dead_code, reason = "the trace tools count bytes only")]
     Items,
     Bytes,
 }

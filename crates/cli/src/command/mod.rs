@@ -8,6 +8,7 @@ pub(crate) mod data;
 #[cfg(feature = "lab")]
 pub(crate) mod demo;
 pub(crate) mod man;
+pub(crate) mod trace;
 
 use crate::args::Command;
 use crate::ui::Ui;
@@ -21,6 +22,7 @@ pub(crate) fn run(command: Command, ui: &Ui) -> anyhow::Result<()> {
         Command::Data(args) => data::run(args, ui),
         #[cfg(feature = "lab")]
         Command::Config(args) => config::run(&args, ui),
+        Command::Trace(args) => trace::run(args, ui),
         Command::Completions(args) => completions::run(&args, ui),
         Command::Man(args) => man::run(&args, ui),
     }

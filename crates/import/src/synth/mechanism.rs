@@ -15,9 +15,9 @@
 
 use super::config::ScreenConfig;
 use super::networks::Society;
-use super::rng::Rng;
 use super::screen::Design;
 use knockout_cell::Network;
+use knockout_random::Rng;
 use std::collections::BTreeMap;
 
 /// Dimensions of the vectors the interaction is made of.
@@ -29,7 +29,7 @@ type Vector = [f64; DIMENSIONS];
 
 /// Scores and what is known about them.
 pub(super) struct Scores {
-    pub(super) scores: Vec<f64>,
+    pub(super) values: Vec<f64>,
     /// Standard deviation of the noise, in score units.
     pub(super) noise_sd: f64,
     /// Correlation between the noise-free part and the scores.
@@ -94,7 +94,7 @@ pub(super) fn scores(
     for part in parts.values_mut() {
         *part = round(*part / total.max(f64::MIN_POSITIVE));
     }
-    Scores { attainable_pearson: round(pearson(&signal, &scores)), scores, noise_sd, variance: parts }
+    Scores { attainable_pearson: round(pearson(&signal, &scores)), values: scores, noise_sd, variance: parts }
 }
 
 /// Four decimals: these are printed and read by people.
@@ -173,7 +173,9 @@ fn variance(values: &[f64]) -> f64 {
 fn standardise(values: &mut [f64]) {
     let (mean, sd) = (mean(values), variance(values).sqrt());
     let scale = if sd > 0.0 { 1.0 / sd } else { 0.0 };
-    values.iter_mut().for_each(|value| *value = (*value - mean) * scale);
+    for value in values {
+        *value = (*value - mean) * scale;
+    }
 }
 
 fn pearson(a: &[f64], b: &[f64]) -> f64 {

@@ -1,9 +1,9 @@
 //! A metabolism with yeast-GEM's proportions.
 
 use super::config::MetabolismConfig;
-use super::rng::Rng;
 use super::weighted::Weighted;
 use knockout_cell::{CellError, GeneId, Metabolism, Metabolite, RawReaction, Rule, expand};
+use knockout_random::Rng;
 
 /// Proportions of the real model: two reactions in three have a rule, two in five run both ways.
 const WITH_RULE: f64 = 0.656;
@@ -95,7 +95,7 @@ fn stoichiometry(rng: &mut Rng, weights: &Weighted, metabolite_count: usize) -> 
         if entries.iter().all(|&(known, _)| known != metabolite) {
             let amount = [1.0, 1.0, 1.0, 1.0, 2.0, 3.0][rng.below(6)];
             // Reactants and products by turns: every reaction has both.
-            entries.push((metabolite, if entries.len() % 2 == 0 { -amount } else { amount }));
+            entries.push((metabolite, if entries.len().is_multiple_of(2) { -amount } else { amount }));
         }
     }
     entries

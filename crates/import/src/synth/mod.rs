@@ -9,7 +9,6 @@ mod mechanism;
 mod metabolism;
 mod names;
 mod networks;
-mod rng;
 mod screen;
 mod weighted;
 
@@ -103,10 +102,10 @@ fn samples(
     gene_count: usize,
     seed: u64,
 ) -> Result<knockout_screen::Samples, SampleError> {
-    let mut rng = rng::Rng::new(seed, "fitness");
+    let mut rng = knockout_random::Rng::new(seed, "fitness");
     let fitness: Vec<f64> = (0..gene_count).map(|_| (1.0 - 0.12 * rng.normal().abs()).max(0.2)).collect();
     let mut builder = SamplesBuilder::new(gene_count);
-    for (triple, &score) in design.triples.iter().zip(&scores.scores) {
+    for (triple, &score) in design.triples.iter().zip(&scores.values) {
         let [a, b] = design.pairs[triple.pair as usize];
         let expected: f64 = [a, b, triple.array].iter().map(|&gene| fitness[gene as usize]).product();
         let deviation = score.abs() / (scores.noise_sd.max(1e-9) * std::f64::consts::SQRT_2);

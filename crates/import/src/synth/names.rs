@@ -1,7 +1,7 @@
 //! Gene names that look like yeast's and are nobody's: they begin with Z where yeast's begin with Y.
 
-use super::rng::Rng;
 use knockout_cell::Gene;
+use knockout_random::Rng;
 use std::collections::BTreeSet;
 
 /// Genes in the order of their systematic names: 16 chromosomes with two arms each.

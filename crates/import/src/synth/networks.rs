@@ -4,9 +4,9 @@
 //! edge once, in insertion order, which made its cell graph nearly acyclic. How far a deletion reaches depends on it.
 
 use super::config::{Config, NetworkConfig};
-use super::rng::Rng;
 use super::weighted::Weighted;
 use knockout_cell::{CellError, Edge, Network, SelfLoops};
+use knockout_random::Rng;
 use rayon::prelude::*;
 
 /// The best connected gene is this many doublings above the least: real networks have a long fringe of hardly
@@ -192,7 +192,9 @@ impl Regulators {
             keyed.into_iter().take(recipe.regulators).map(|(_, place)| place).collect();
         rng.shuffle(&mut places);
         let mut is_regulator = vec![false; nodes.len()];
-        places.iter().for_each(|&place| is_regulator[place] = true);
+        for &place in &places {
+            is_regulator[place] = true;
+        }
         let ranks: Vec<usize> = (0..places.len()).collect();
         Self { weights: Weighted::by_rank(&ranks, recipe.tail, FADE), places, is_regulator }
     }

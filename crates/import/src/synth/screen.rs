@@ -1,7 +1,7 @@
 //! The screen's triples: recurring query pairs, each combined with many array genes.
 
 use super::config::ScreenConfig;
-use super::rng::Rng;
+use knockout_random::Rng;
 use std::collections::BTreeSet;
 
 /// A triple: which query pair, and the gene it is combined with.

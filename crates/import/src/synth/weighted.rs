@@ -1,6 +1,6 @@
 //! Choosing items in proportion to integer weights.
 
-use super::rng::Rng;
+use knockout_random::Rng;
 use std::ops::Range;
 
 /// Cumulative weights; choosing is a binary search, inside any range of items.

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &SynthArgs, ui: &Ui) -> anyhow::Result<()> {
         config.screen.samples = samples;
     }
     let dataset = make(&args.out, &args.preset, &config, args.seed, &args.overrides.keys, ui)?;
-    let edges = dataset.cell.networks().iter().map(|network| network.edge_count()).sum();
+    let edges = dataset.cell.networks().iter().map(knockout_cell::Network::edge_count).sum();
     let made = Made {
         schema: 1,
         path: &args.out,

@@ -1,10 +1,11 @@
 //! `knockout data verify`: everything the format promises.
 
-use crate::exit::DamagedError;
+use crate::exit::{self, Verdict};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_screen::verify;
 use serde::Serialize;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// Check a dataset: checksums, index bounds, duplicates, everything the format promises
@@ -45,17 +46,18 @@ pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> anyhow::Result<()> {
             page.push('\n');
         }
         if faults == 0 {
-            page.push_str(&format!("{} is sound\n", args.dir.display()));
+            writeln!(page, "{} is sound", args.dir.display()).ok();
         }
         page
     };
     ui.result(text, &verified)?;
     if faults > 0 {
-        return Err(DamagedError::new(format!(
+        let message = format!(
             "{} has {faults} fault{}; rebuild it or restore the files named above",
             args.dir.display(),
             if faults == 1 { "" } else { "s" }
-        )));
+        );
+        return Err(Verdict { code: exit::DATA, message }.into());
     }
     Ok(())
 }

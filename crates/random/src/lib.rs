@@ -1,5 +1,6 @@
 //! Random numbers that are the same on every machine.
 //!
+//! Every use names its purpose and gets a stream of its own, so that adding one use never changes another.
 //! `ChaCha8` for the bits, integer arithmetic for choices, the `libm` crate for transcendental functions: the platform's
 //! own `ln` and `cos` differ in the last bit from one C library to the next.
 
@@ -7,11 +8,12 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng as _};
 
 /// A stream of random numbers of its own for each (seed, purpose).
-pub(super) struct Rng(ChaCha8Rng);
+#[derive(Debug, Clone)]
+pub struct Rng(ChaCha8Rng);
 
 impl Rng {
     /// The stream of a purpose; streams of different purposes are independent, so parts can be made in any order.
-    pub(super) fn new(seed: u64, purpose: &str) -> Self {
+    pub fn new(seed: u64, purpose: &str) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&seed.to_le_bytes());
         hasher.update(purpose.as_bytes());
@@ -19,7 +21,7 @@ impl Rng {
     }
 
     /// A number below `bound`, all equally likely.
-    pub(super) fn below(&mut self, bound: usize) -> usize {
+    pub fn below(&mut self, bound: usize) -> usize {
         let bound = bound as u64;
         // Lemire's method: the high half of a product is uniform once the few biased low halves are thrown away.
         let threshold = bound.wrapping_neg() % bound;
@@ -32,18 +34,18 @@ impl Rng {
     }
 
     /// A number in [0, 1) with 53 random bits.
-    pub(super) fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
     /// A standard normal number (Box and Muller's cosine half).
-    pub(super) fn normal(&mut self) -> f64 {
+    pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * libm::log(1.0 - self.unit())).sqrt();
         radius * libm::cos(std::f64::consts::TAU * self.unit())
     }
 
     /// Puts the items in random order.
-    pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for end in (1..items.len()).rev() {
             items.swap(end, self.below(end + 1));
         }

@@ -1,0 +1,145 @@
+//! The loader: the same batches in the same order for any number of threads, from any position.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use knockout_batch::{Collation, Graphs, Loader, LoaderPlan, ProcessorKind};
+use knockout_import::synth::{Config, synthesise};
+use knockout_screen::Dataset;
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+fn dataset() -> Dataset {
+    synthesise(&Config::preset("tiny").unwrap(), 0, "tiny", "test", &|_| {}).unwrap()
+}
+
+fn plan(threads: usize) -> LoaderPlan {
+    LoaderPlan {
+        kind: ProcessorKind::Perturbation,
+        collation: Collation::Shared,
+        batch_size: 7,
+        drop_last: false,
+        shuffle: true,
+        seed: 11,
+        rank: 0,
+        world: 1,
+        threads,
+        depth: threads + 2,
+    }
+}
+
+/// Everything a consumer sees: index, rows, genes, and the masks where there are any.
+fn seen(
+    dataset: &Dataset,
+    rows: &[u32],
+    plan: LoaderPlan,
+    epoch: u64,
+    start: usize,
+) -> Vec<(usize, Vec<u32>, Vec<u64>)> {
+    let mut seen = Vec::new();
+    let loader = Loader::new(dataset, rows, plan);
+    loader
+        .epoch(epoch, start, |prepared| {
+            let masks = match prepared.graphs() {
+                Graphs::Masks(_, masks) => masks.iter().flat_map(|mask| mask.all_words().to_vec()).collect(),
+                _ => prepared.batch().genes.iter().map(|&gene| u64::from(gene)).collect(),
+            };
+            seen.push((prepared.index(), prepared.batch().rows.clone(), masks));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    seen
+}
+
+#[test]
+fn threads_do_not_change_what_arrives() {
+    let dataset = dataset();
+    let rows: Vec<u32> = (0..300).collect();
+    for kind in [ProcessorKind::Perturbation, ProcessorKind::Mask, ProcessorKind::ResidentMask] {
+        let by_threads =
+            [0, 1, 2, 7].map(|threads| seen(&dataset, &rows, LoaderPlan { kind, ..plan(threads) }, 3, 0));
+        assert_eq!(by_threads[0].len(), 43);
+        assert!(by_threads.iter().all(|batches| *batches == by_threads[0]), "{kind:?}");
+    }
+}
+
+#[test]
+fn an_epoch_can_be_entered_anywhere() {
+    let dataset = dataset();
+    let rows: Vec<u32> = (0..100).collect();
+    let whole = seen(&dataset, &rows, plan(2), 5, 0);
+    for start in [1, 6, 14, 15, 99] {
+        assert_eq!(seen(&dataset, &rows, plan(2), 5, start), whole[start.min(whole.len())..]);
+    }
+}
+
+#[test]
+fn orders_are_permutations_that_change_with_epoch_and_seed_only() {
+    let dataset = dataset();
+    let rows: Vec<u32> = (0..500).collect();
+    let order = |seed, epoch| Loader::new(&dataset, &rows, LoaderPlan { seed, ..plan(1) }).order(epoch);
+    assert_eq!(order(1, 1), order(1, 1));
+    assert_ne!(order(1, 1), order(1, 2));
+    assert_ne!(order(1, 1), order(2, 1));
+    let mut sorted = order(1, 1);
+    sorted.sort_unstable();
+    assert_eq!(sorted, rows);
+    let unshuffled = Loader::new(&dataset, &rows, LoaderPlan { shuffle: false, ..plan(1) }).order(9);
+    assert_eq!(unshuffled, rows);
+}
+
+#[test]
+fn ranks_share_an_epoch_without_overlap_and_take_equal_steps() {
+    let dataset = dataset();
+    let rows: Vec<u32> = (0..103).collect();
+    let ranks: Vec<Vec<u32>> = (0..4)
+        .map(|rank| Loader::new(&dataset, &rows, LoaderPlan { rank, world: 4, ..plan(1) }).order(0))
+        .collect();
+    assert!(ranks.iter().all(|order| order.len() == 25));
+    let union: BTreeSet<u32> = ranks.iter().flatten().copied().collect();
+    assert_eq!(union.len(), 100);
+}
+
+#[test]
+fn the_last_smaller_batch_can_be_dropped() {
+    let dataset = dataset();
+    let rows: Vec<u32> = (0..100).collect();
+    let kept = seen(&dataset, &rows, plan(2), 0, 0);
+    let dropped = seen(&dataset, &rows, LoaderPlan { drop_last: true, ..plan(2) }, 0, 0);
+    assert_eq!((kept.len(), kept[14].1.len()), (15, 2));
+    assert_eq!(dropped, kept[..14]);
+}
+
+#[test]
+fn an_epoch_can_be_left_early_and_no_rows_give_no_batches() {
+    let dataset = dataset();
+    let rows: Vec<u32> = (0..1_000).collect();
+    for threads in [0, 1, 3] {
+        let mut count = 0;
+        let stop = |_: &knockout_batch::Prepared<'_>| {
+            count += 1;
+            if count == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        Loader::new(&dataset, &rows, plan(threads)).epoch(0, 0, stop).unwrap();
+        assert_eq!(count, 5);
+        assert!(seen(&dataset, &[], plan(threads), 0, 0).is_empty());
+    }
+}
+
+#[test]
+fn memory_is_the_circulating_batches_and_does_not_grow_with_epochs() {
+    let dataset = dataset();
+    let rows: Vec<u32> = (0..400).collect();
+    let loader = Loader::new(&dataset, &rows, LoaderPlan { kind: ProcessorKind::Mask, ..plan(2) });
+    // Distinct buffers that ever reach the consumer within an epoch: never more than the depth.
+    for epoch in 0..50 {
+        let mut buffers = BTreeSet::new();
+        loader
+            .epoch(epoch, 0, |prepared| {
+                if let Graphs::Masks(_, masks) = prepared.graphs() {
+                    buffers.insert(masks[0].all_words().as_ptr() as usize);
+                }
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        assert!(buffers.len() <= 4, "{} batches circulate", buffers.len());
+    }
+}

@@ -1,0 +1,78 @@
+//! `knockout trace analyze`: where the time went.
+
+use super::findings::{self, Rescued};
+use super::input::{self, DamageArgs};
+use super::output::write_text;
+use crate::ui::{Ui, request_error};
+use clap::Args;
+use knockout_profile::reference::{Reference, ReferenceSink};
+use std::path::PathBuf;
+
+/// Show where the time of a trace went
+#[derive(Debug, Args)]
+#[command(after_help = "EXAMPLES:
+  knockout trace analyze rank0.pt.trace.json.gz
+  knockout trace analyze rank*.json.gz --html report.html
+  knockout trace analyze huge.json --rules reference --json")]
+pub(crate) struct AnalyzeArgs {
+    /// Traces, plain or gzip, one per rank; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// How events become categories: `default`, `reference` (substring rules, nested time counted again) or a TOML file
+    #[arg(long, value_name = "RULES", default_value = "default")]
+    rules: String,
+    /// Also write the findings as one self-contained HTML file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Also write collapsed stacks (own time in nanoseconds) for flame graph programs; - is standard output
+    #[arg(long, value_name = "FILE")]
+    collapsed: Option<PathBuf>,
+    #[command(flatten)]
+    damage: DamageArgs,
+}
+
+pub(crate) fn run(args: &AnalyzeArgs, ui: &Ui) -> anyhow::Result<()> {
+    if args.rules == "reference" { reference(args, ui) } else { honest(args, ui) }
+}
+
+/// Own time, categories by what encloses an event, device figures.
+fn honest(args: &AnalyzeArgs, ui: &Ui) -> anyhow::Result<()> {
+    let rules = findings::rules(&args.rules)?;
+    let mut rescued = Rescued::default();
+    let analysis = findings::analyze(&args.files, &rules, &args.damage, &mut rescued, ui)?;
+    if let Some(path) = &args.html {
+        write_text(path, &knockout_report::html(&analysis), ui)?;
+    }
+    if let Some(path) = &args.collapsed {
+        write_text(path, &knockout_report::collapsed(&analysis), ui)?;
+    }
+    let stacks_on_stdout = args.collapsed.as_ref().is_some_and(|path| path.as_os_str() == "-");
+    if !stacks_on_stdout {
+        ui.result(|| knockout_report::text(&analysis), &analysis)?;
+    }
+    input::partial_verdict(&rescued.files)
+}
+
+/// The reference's substring rules and naive sums.
+fn reference(args: &AnalyzeArgs, ui: &Ui) -> anyhow::Result<()> {
+    if args.html.is_some() || args.collapsed.is_some() {
+        return Err(request_error(
+            "--html and --collapsed show own time, which --rules reference does not compute; leave one of them out",
+        ));
+    }
+    let mut reference = Reference::new();
+    let mut rescued = Rescued::default();
+    for path in &args.files {
+        let mut sink = ReferenceSink::default();
+        let outcome = input::read(path, &args.damage, &mut sink, ui)?;
+        reference.add(&path.display().to_string(), &sink, &outcome);
+        rescued.note(path, &outcome);
+    }
+    for file in &reference.files {
+        for warning in &file.warnings {
+            ui.note(&format!("warning: {}: {warning}", file.label));
+        }
+    }
+    ui.result(|| knockout_report::reference_text(&reference), &knockout_report::reference_json(&reference))?;
+    input::partial_verdict(&rescued.files)
+}

@@ -1,0 +1,83 @@
+//! `knockout trace compare`: what changed between two traces, and a gate for CI.
+
+use super::findings::{self, Rescued};
+use super::input::{self, DamageArgs};
+use super::output::write_text;
+use crate::exit::{INCOMPARABLE, REGRESSED, Verdict};
+use crate::ui::{Ui, request_error};
+use clap::Args;
+use knockout_profile::Comparison;
+use std::path::PathBuf;
+
+/// Compare two traces per step: categories, operations, conditions
+#[derive(Debug, Args)]
+#[command(after_help = "EXAMPLES:
+  knockout trace compare before.json.gz after.json.gz
+  knockout trace compare before.json.gz after.json.gz --html diff.html
+  knockout trace compare main.json.gz branch.json.gz --fail-above 1.05
+
+--fail-above looks at the step's wall time (the whole trace where there are no steps) and at the low end of the
+ratio's spread: exit code 5 means slower beyond the threshold and beyond chance, 7 that conditions differ.")]
+pub(crate) struct CompareArgs {
+    /// The trace to compare with
+    #[arg(value_name = "A")]
+    a: PathBuf,
+    /// The trace to judge; ratios are b / a
+    #[arg(value_name = "B")]
+    b: PathBuf,
+    /// How events become categories: `default` or a TOML file
+    #[arg(long, value_name = "RULES", default_value = "default")]
+    rules: String,
+    /// Also write the comparison as one self-contained HTML file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Exit with code 5 if a step of B takes more than RATIO times as long as one of A
+    #[arg(long, value_name = "RATIO")]
+    fail_above: Option<f64>,
+    #[command(flatten)]
+    damage: DamageArgs,
+}
+
+pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> anyhow::Result<()> {
+    if args.rules == "reference" {
+        return Err(request_error(
+            "trace compare compares own time, which --rules reference does not compute",
+        ));
+    }
+    if let Some(ratio) = args.fail_above.filter(|ratio| !(ratio.is_finite() && *ratio > 0.0)) {
+        return Err(request_error(format!("--fail-above {ratio} is no ratio; 1.05 allows five per cent")));
+    }
+    let rules = findings::rules(&args.rules)?;
+    let mut rescued = Rescued::default();
+    let mut one = |path: &PathBuf| {
+        findings::analyze(std::slice::from_ref(path), &rules, &args.damage, &mut rescued, ui)
+    };
+    let comparison = Comparison::of(&one(&args.a)?, &one(&args.b)?);
+    if let Some(path) = &args.html {
+        write_text(path, &knockout_report::compare_html(&comparison), ui)?;
+    }
+    ui.result(|| knockout_report::compare_text(&comparison), &comparison)?;
+    input::partial_verdict(&rescued.files)?;
+    args.fail_above.map_or(Ok(()), |ratio| gate(&comparison, ratio))
+}
+
+/// Whether B may pass.
+fn gate(comparison: &Comparison, ratio: f64) -> anyhow::Result<()> {
+    if !comparison.comparable {
+        let differing: Vec<&str> = comparison.differences.iter().map(|row| row.what.as_str()).collect();
+        let message = format!("not comparable: the traces differ in {}", differing.join(", "));
+        return Err(Verdict { code: INCOMPARABLE, message }.into());
+    }
+    let slower: Vec<String> = comparison
+        .slower_than(ratio)
+        .iter()
+        .map(|row| {
+            let (middle, low) = (row.ratio.unwrap_or(0.0), row.low.unwrap_or(0.0));
+            format!("{} takes {middle:.3} times as long (at least {low:.3}, allowed {ratio})", row.name)
+        })
+        .collect();
+    if slower.is_empty() {
+        return Ok(());
+    }
+    Err(Verdict { code: REGRESSED, message: slower.join("; ") }.into())
+}

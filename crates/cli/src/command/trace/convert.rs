@@ -1,0 +1,256 @@
+//! `knockout trace convert`: a trace made smaller, repaired or merged, for Perfetto and other viewers.
+
+use super::input::{self, DamageArgs};
+use super::output::{Existing, OutputFile};
+use crate::ui::{Ui, request_error};
+use anyhow::Context as _;
+use clap::Args;
+use flate2::{Compression, write::GzEncoder};
+use knockout_trace::{Event, Outcome, Selection, Selector, Sink, TraceWriter, field_range, repair};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Make a trace smaller, repair it, or merge the traces of several ranks
+#[derive(Debug, Args)]
+#[command(after_help = "EXAMPLES:
+  knockout trace convert huge.json small.json.gz --min-duration 10
+  knockout trace convert run.json.gz kernels.json --category kernel --category gpu_memcpy
+  knockout trace convert rank*.json.gz both.json.gz --rank 0 --rank 1 --from 100 --to 250")]
+pub(crate) struct ConvertArgs {
+    /// Traces to read, plain or gzip; - is standard input
+    #[arg(required = true, value_name = "IN")]
+    inputs: Vec<PathBuf>,
+    /// Trace to write; packed if the name ends in .gz
+    #[arg(required = true, value_name = "OUT")]
+    output: PathBuf,
+    /// Keep what ends at this time or later, in milliseconds after the first event
+    #[arg(long, value_name = "MS")]
+    from: Option<f64>,
+    /// Keep what begins before this time, in milliseconds after the first event
+    #[arg(long, value_name = "MS")]
+    to: Option<f64>,
+    /// Keep only traces of this rank (`distributedInfo`); may be repeated
+    #[arg(long, value_name = "N")]
+    rank: Vec<i64>,
+    /// Keep only events of this category (`cat`, in any case); may be repeated
+    #[arg(long, value_name = "CAT")]
+    category: Vec<String>,
+    /// Drop complete events shorter than this, in microseconds
+    #[arg(long, value_name = "US", default_value_t = 0.0)]
+    min_duration: f64,
+    /// Replace the output if it exists
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    damage: DamageArgs,
+}
+
+/// What was done.
+#[derive(Serialize)]
+struct Summary {
+    schema: u32,
+    output: String,
+    files: usize,
+    events_read: u64,
+    events_written: u64,
+    /// Events whose text was not valid JSON.
+    events_repaired: u64,
+    rescued: bool,
+    warnings: Vec<String>,
+}
+
+pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> anyhow::Result<()> {
+    let existing = if args.force { Existing::Replace } else { Existing::Refuse };
+    let file = OutputFile::create(&args.output, existing)?;
+    let is_packed = args.output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
+    let (inputs, first_nanos) = choose_inputs(args, ui)?;
+    let selection = Selection {
+        from_nanos: time(args.from, first_nanos, "--from")?,
+        to_nanos: time(args.to, first_nanos, "--to")?,
+        categories: args.category.clone(),
+        min_duration_nanos: nanos(args.min_duration, 1e3, "--min-duration")?,
+    };
+    let packing = if is_packed {
+        Packed::Gzip(Box::new(GzEncoder::new(file, Compression::default())))
+    } else {
+        Packed::Plain(file)
+    };
+    let mut writer = TraceWriter::new(packing).context("could not write the trace")?;
+    let mut summary = Summary {
+        schema: 1,
+        output: args.output.display().to_string(),
+        files: inputs.len(),
+        events_read: 0,
+        events_written: 0,
+        events_repaired: 0,
+        rescued: false,
+        warnings: Vec::new(),
+    };
+    let mut rescued = Vec::new();
+    let mut document = None;
+    for (place, path) in inputs.iter().enumerate() {
+        let mut copy = Copy {
+            selector: Selector::new(&selection),
+            writer: &mut writer,
+            shift: (inputs.len() > 1).then_some(place as i64),
+            repaired: 0,
+            error: None,
+        };
+        let outcome = input::read(path, &args.damage, &mut copy, ui)?;
+        summary.events_repaired += copy.repaired;
+        if let Some(error) = copy.error {
+            return Err(error).context("could not write the trace");
+        }
+        summary.events_read += outcome.events;
+        if outcome.is_rescued() {
+            let what = input::damage_of(&outcome);
+            summary.warnings.push(format!("{}: {what}", path.display()));
+            rescued.push((path.clone(), what));
+        }
+        document.get_or_insert(outcome.document);
+    }
+    summary.events_written = writer.events();
+    summary.rescued = !rescued.is_empty();
+    let document = document.unwrap_or_default();
+    // A merged trace is nobody's rank.
+    let fields = document.fields().filter(|(key, _)| inputs.len() == 1 || *key != "distributedInfo");
+    let finished = writer.finish(fields).and_then(Packed::finish).context("could not write the trace")?;
+    finished.finish()?;
+    ui.result(
+        || {
+            let Summary { events_read, events_written, output, .. } = &summary;
+            format!("{output}: {events_written} of {events_read} events\n")
+        },
+        &summary,
+    )?;
+    input::partial_verdict(&rescued)
+}
+
+/// The inputs of the ranks asked for, and the start of their earliest event where a filter needs it.
+fn choose_inputs(args: &ConvertArgs, ui: &Ui) -> anyhow::Result<(Vec<PathBuf>, Option<i64>)> {
+    let needs_time = args.from.is_some() || args.to.is_some();
+    if args.rank.is_empty() && !needs_time {
+        return Ok((args.inputs.clone(), None));
+    }
+    if args.inputs.iter().any(|path| path.as_os_str() == "-") {
+        return Err(request_error("--from, --to and --rank read twice; give a file instead of -"));
+    }
+    let mut chosen = Vec::new();
+    let mut found = Vec::new();
+    let mut first_nanos: Option<i64> = None;
+    for path in &args.inputs {
+        let mut earliest = Earliest::default();
+        let outcome: Outcome = input::read(path, &args.damage, &mut earliest, ui)?;
+        let rank = outcome.document.rank();
+        found.push(rank.map_or_else(|| "none".to_owned(), |rank| rank.to_string()));
+        if args.rank.is_empty() || rank.is_some_and(|rank| args.rank.contains(&rank)) {
+            chosen.push(path.clone());
+            first_nanos = match (first_nanos, earliest.nanos) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            };
+        }
+    }
+    if chosen.is_empty() {
+        return Err(request_error(format!("no trace has the rank asked for (ranks: {})", found.join(", "))));
+    }
+    Ok((chosen, first_nanos))
+}
+
+fn time(millis: Option<f64>, first_nanos: Option<i64>, flag: &str) -> anyhow::Result<Option<i64>> {
+    let Some(millis) = millis else { return Ok(None) };
+    Ok(Some(first_nanos.unwrap_or(0).saturating_add(nanos(millis, 1e6, flag)?)))
+}
+
+fn nanos(value: f64, unit: f64, flag: &str) -> anyhow::Result<i64> {
+    let nanos = (value * unit).round();
+    if nanos.is_finite() && nanos.abs() < 9e18 {
+        Ok(nanos as i64)
+    } else {
+        Err(request_error(format!("{flag} {value} is no usable time")))
+    }
+}
+
+/// The start of the earliest complete event.
+#[derive(Default)]
+struct Earliest {
+    nanos: Option<i64>,
+}
+
+impl Sink for Earliest {
+    fn event(&mut self, event: &Event<'_>) {
+        if let Some((start, _)) = event.span() {
+            self.nanos = Some(self.nanos.map_or(start, |nanos| nanos.min(start)));
+        }
+    }
+}
+
+/// Copies the events that a selection keeps.
+struct Copy<'a, W: Write> {
+    selector: Selector<'a>,
+    writer: &'a mut TraceWriter<W>,
+    /// Of several inputs, which: their process numbers are moved apart.
+    shift: Option<i64>,
+    repaired: u64,
+    error: Option<io::Error>,
+}
+
+/// Above any process number in use, so that those of merged traces stay apart.
+const PIDS_PER_INPUT: i64 = 10_000_000;
+
+impl<W: Write + Send> Sink for Copy<'_, W> {
+    fn event(&mut self, event: &Event<'_>) {
+        if self.error.is_some() || !self.selector.keeps(event) {
+            return;
+        }
+        let mut text = repair(event.raw);
+        self.repaired += u64::from(matches!(text, std::borrow::Cow::Owned(_)));
+        if let Some(place) = self.shift.filter(|place| *place > 0)
+            && let Some(range) = field_range(text.as_bytes(), b"pid")
+            && let Some(pid) = moved_pid(&text[range.clone()], place)
+        {
+            text.to_mut().replace_range(range, &pid);
+        }
+        self.error = self.writer.raw(&text).err();
+    }
+}
+
+/// The process of an input after the first: a number of its own range, or a text with the input's place.
+fn moved_pid(pid: &str, place: i64) -> Option<String> {
+    if let Ok(number) = pid.parse::<i64>() {
+        return Some(place.checked_mul(PIDS_PER_INPUT)?.checked_add(number)?.to_string());
+    }
+    let text: String = serde_json::from_str(pid).ok()?;
+    serde_json::to_string(&format!("{text} ({place})")).ok()
+}
+
+enum Packed {
+    Plain(OutputFile),
+    Gzip(Box<GzEncoder<OutputFile>>),
+}
+
+impl Packed {
+    fn finish(self) -> io::Result<OutputFile> {
+        match self {
+            Self::Plain(file) => Ok(file),
+            Self::Gzip(encoder) => encoder.finish(),
+        }
+    }
+}
+
+impl Write for Packed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(file) => file.write(bytes),
+            Self::Gzip(encoder) => encoder.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(file) => file.flush(),
+            Self::Gzip(encoder) => encoder.flush(),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! From the files on the command line to an analysis; `analyze` and `compare` share it.
+
+use super::input::{self, DamageArgs};
+use crate::ui::{Ui, request_error};
+use anyhow::Context as _;
+use knockout_profile::{Analysis, Collector, Options, Rules};
+use knockout_trace::Outcome;
+use std::path::{Path, PathBuf};
+
+/// Files of which only a part could be read.
+#[derive(Debug, Default)]
+pub(crate) struct Rescued {
+    pub(crate) files: Vec<(PathBuf, String)>,
+}
+
+impl Rescued {
+    pub(crate) fn note(&mut self, path: &Path, outcome: &Outcome) {
+        if outcome.is_rescued() {
+            self.files.push((path.to_owned(), input::damage_of(outcome)));
+        }
+    }
+}
+
+/// The rules of `--rules`: `default`, or a TOML file.
+pub(crate) fn rules(name: &str) -> anyhow::Result<Rules> {
+    if name == "default" {
+        return Rules::default_rules().context("could not read the built-in rules");
+    }
+    let text = std::fs::read_to_string(name).map_err(|error| {
+        request_error(format!(
+            "could not read the rules {name}: {error}; name `default`, `reference` or a TOML file"
+        ))
+    })?;
+    Rules::from_toml(name, &text).map_err(|error| request_error(error.to_string()))
+}
+
+/// Analyses files, one per rank; warnings go to standard error too.
+pub(crate) fn analyze(
+    files: &[PathBuf],
+    rules: &Rules,
+    damage: &DamageArgs,
+    rescued: &mut Rescued,
+    ui: &Ui,
+) -> anyhow::Result<Analysis> {
+    let options = Options { threads: rayon::current_num_threads(), ..Options::default() };
+    let mut ranks = Vec::with_capacity(files.len());
+    for path in files {
+        let mut collector = Collector::new(rules, &options);
+        let outcome = input::read(path, damage, &mut collector, ui)?;
+        let label = path.display().to_string();
+        let findings = collector
+            .finish(&label, &outcome)
+            .with_context(|| format!("could not analyse the trace {label}"))?;
+        rescued.note(path, &outcome);
+        ranks.push(findings);
+    }
+    let analysis = Analysis::of(ranks);
+    for warning in &analysis.warnings {
+        ui.note(&format!("warning: {warning}"));
+    }
+    Ok(analysis)
+}

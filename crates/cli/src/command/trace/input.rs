@@ -1,0 +1,107 @@
+//! Opening traces, and what to say when one is damaged.
+
+use crate::exit::{DATA, PARTIAL, Verdict};
+use crate::ui::{Ui, Unit, request_error};
+use anyhow::Context as _;
+use clap::Args;
+use indicatif::ProgressBar;
+use knockout_trace::{Outcome, ReadOptions, Sink};
+use std::fs::File;
+use std::io::{self, Read};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+/// What to do with damaged traces.
+#[derive(Debug, Args)]
+pub(crate) struct DamageArgs {
+    /// Refuse damaged traces instead of using what can be read of them
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+/// Reads a trace into a sink; `-` is standard input.
+pub(crate) fn read(
+    path: &Path,
+    damage: &DamageArgs,
+    sink: &mut dyn Sink,
+    ui: &Ui,
+) -> anyhow::Result<Outcome> {
+    let (source, len): (Box<dyn Read + Send>, u64) = if path == Path::new("-") {
+        (Box::new(io::stdin()), 0)
+    } else {
+        let file = open(path)?;
+        let len = file.metadata().map_or(0, |metadata| metadata.len());
+        (Box::new(file), len)
+    };
+    let bar = (len >= SHOW_PROGRESS_BYTES).then(|| ui.progress("reading", len, Unit::Bytes));
+    let source = Watched { source, bar: bar.clone() };
+    let outcome = knockout_trace::read(source, options(), sink);
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    let outcome = outcome.with_context(|| format!("could not read the trace {}", path.display()))?;
+    if damage.strict && outcome.is_rescued() {
+        let what = damage_of(&outcome);
+        let message = format!("{} is damaged: {what}; without --strict the rest is used", path.display());
+        return Err(Verdict { code: DATA, message }.into());
+    }
+    Ok(outcome)
+}
+
+/// Smaller files are read before a bar could be looked at.
+const SHOW_PROGRESS_BYTES: u64 = 64 << 20;
+
+/// Moves the progress bar along.
+struct Watched {
+    source: Box<dyn Read + Send>,
+    bar: Option<ProgressBar>,
+}
+
+impl Read for Watched {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let got = self.source.read(buffer)?;
+        if let Some(bar) = &self.bar {
+            bar.inc(got as u64);
+        }
+        Ok(got)
+    }
+}
+
+fn open(path: &Path) -> anyhow::Result<File> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(request_error(format!("{} does not exist", path.display())));
+        }
+        other => other.with_context(|| format!("could not open {}", path.display()))?,
+    };
+    let is_folder = file.metadata().is_ok_and(|metadata| metadata.is_dir());
+    if is_folder {
+        let advice = "name the trace files in it, one per rank";
+        return Err(request_error(format!("{} is a folder; {advice}", path.display())));
+    }
+    Ok(file)
+}
+
+/// As many threads as the program was given.
+pub(crate) fn options() -> ReadOptions {
+    let threads = NonZeroUsize::new(rayon::current_num_threads()).unwrap_or(NonZeroUsize::MIN);
+    ReadOptions { threads, ..ReadOptions::default() }
+}
+
+/// The damage of an outcome in one line.
+pub(crate) fn damage_of(outcome: &Outcome) -> String {
+    let damage = outcome.damage.iter().map(ToString::to_string);
+    let blemishes = outcome.blemishes.iter().map(ToString::to_string);
+    damage.chain(blemishes).collect::<Vec<_>>().join("; ")
+}
+
+/// After a result: says that it is a partial one, if any file was damaged.
+pub(crate) fn partial_verdict(rescued: &[(PathBuf, String)]) -> anyhow::Result<()> {
+    if rescued.is_empty() {
+        return Ok(());
+    }
+    let files: Vec<String> =
+        rescued.iter().map(|(path, what)| format!("{}: {what}", path.display())).collect();
+    let message = format!("partial result from damaged input: {}", files.join("; "));
+    Err(Verdict { code: PARTIAL, message }.into())
+}

@@ -1,0 +1,320 @@
+//! `knockout trace` from outside: exit codes, warnings, documents and figures.
+//!
+//! Figures of real traces are checked in the folder that `KNOCKOUT_TRACES` names, or in `../shared/traces` beside the
+//! repository; without either those tests say that they were skipped.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+
+use assert_cmd::cargo::cargo_bin_cmd;
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+fn knockout(args: &[&str]) -> Output {
+    cargo_bin_cmd!("knockout").args(args).output().unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).expect("one JSON document on standard output")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn write(folder: &tempfile::TempDir, name: &str, text: &[u8]) -> String {
+    let path = folder.path().join(name);
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+const SMALL: &str = r#"{"schemaVersion": 1, "distributedInfo": {"rank": 3, "world_size": 8}, "traceEvents": [
+  {"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "python"}},
+  {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1, "ts": 1000, "dur": 100},
+  {"ph": "X", "cat": "cpu_op", "name": "aten::mul", "pid": 1, "tid": 1, "ts": 1010, "dur": 20.5},
+  {"ph": "X", "cat": "kernel", "name": "volta_sgemm", "pid": 0, "tid": 7, "ts": 1040, "dur": 30}]}"#;
+
+fn cut(text: &str) -> &[u8] {
+    &text.as_bytes()[..text.len() - 20]
+}
+
+#[test]
+fn reference_report_has_its_sections_and_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "small.json", SMALL.as_bytes());
+    let output = knockout(&["trace", "analyze", "--rules", "reference", &path]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = String::from_utf8(output.stdout).unwrap();
+    for line in [
+        "Total trace events: 4",
+        "OPERATION CATEGORY BREAKDOWN",
+        "optimizer                            0.10      66.4% Optimizer and whole steps     ",
+        "cuda_kernels                         0.03      19.9% Kernels and launches          ",
+        "Total time                           0.15 ms",
+        "TOP 10 OPERATIONS PER CATEGORY",
+        "--- TENSOR OPS ---",
+        "aten::mul                                                                         0.02",
+        "BOTTLENECK ANALYSIS",
+        "CUDA Kernels:            19.9%  (0 ms)",
+        "BOTTLENECK IDENTIFICATION:",
+        "✅  DATA LOADING OPTIMIZED (0.0%)",
+    ] {
+        assert!(text.lines().any(|have| have == line), "no line {line:?} in\n{text}");
+    }
+    // Kernels are known by their category, operations by their name alone.
+    assert!(!text.contains("--- CUDA KERNELS ---"));
+}
+
+#[test]
+fn a_missing_file_is_a_request_that_cannot_be_carried_out() {
+    let output = knockout(&["trace", "analyze", "no-such-file.json"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("no-such-file.json"));
+}
+
+#[test]
+fn wrong_input_is_3() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [("empty.json", &b""[..]), ("other.json", b"{\"a\": 1}"), ("text.json", b"hello")] {
+        let path = write(&folder, name, text);
+        for rules in ["default", "reference"] {
+            let output = knockout(&["trace", "analyze", "--rules", rules, "--json", &path]);
+            assert_eq!(output.status.code(), Some(3), "{name}");
+            assert!(output.stdout.is_empty() && stderr(&output).contains(name));
+        }
+    }
+}
+
+#[test]
+fn damaged_input_is_6_and_loud_or_3_when_strict() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "cut.json", cut(SMALL));
+    for rules in ["default", "reference"] {
+        let output = knockout(&["trace", "analyze", "--rules", rules, "--json", &path]);
+        assert_eq!(output.status.code(), Some(6));
+        assert!(stderr(&output).contains("truncated") && stderr(&output).contains("after 3 complete events"));
+        let document = json(&output);
+        assert_eq!(document["events"], 3);
+        assert!(document["warnings"].to_string().contains("truncated"));
+        let strict = knockout(&["trace", "analyze", "--rules", rules, "--strict", "--json", &path]);
+        assert_eq!(strict.status.code(), Some(3));
+        assert!(strict.stdout.is_empty() && stderr(&strict).contains("truncated"));
+    }
+}
+
+#[test]
+fn standard_input_is_read() {
+    let mut command = cargo_bin_cmd!("knockout");
+    let output = command.args(["trace", "analyze", "--rules", "reference", "--json", "-"]).write_stdin(SMALL);
+    let output = output.output().unwrap();
+    assert_eq!(json(&output)["events"], 4);
+}
+
+#[test]
+fn threads_do_not_change_the_document() {
+    let folder = tempfile::tempdir().unwrap();
+    let events: Vec<String> = (0..20_000)
+        .map(|i| {
+            format!(
+                r#"{{"ph":"X","cat":"cpu_op","name":"aten::op{}","pid":1,"tid":{},"ts":{i}.25,"dur":0.5}}"#,
+                i % 37,
+                i % 5
+            )
+        })
+        .collect();
+    let path = write(&folder, "many.json", format!("[{}]", events.join(",\n")).as_bytes());
+    for rules in ["default", "reference"] {
+        let one = knockout(&["trace", "analyze", "--rules", rules, "--json", "--threads", "1", &path]).stdout;
+        for threads in ["2", "7"] {
+            let more =
+                knockout(&["trace", "analyze", "--rules", rules, "--json", "--threads", threads, &path]);
+            assert!(more.stdout == one, "{threads} threads, rules {rules}");
+        }
+    }
+}
+
+#[test]
+fn convert_filters_and_says_what_it_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "small.json", SMALL.as_bytes());
+    let out = folder.path().join("out.json.gz");
+    let out = out.to_str().unwrap();
+    let convert = |filters: &[&str]| {
+        let mut args = vec!["trace", "convert", "--force", "--json", &path, out];
+        args.extend(filters);
+        let output = knockout(&args);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let again = knockout(&["trace", "analyze", "--rules", "reference", "--json", out]);
+        assert_eq!(json(&again)["events"], json(&output)["events_written"]);
+        json(&output)["events_written"].as_u64().unwrap()
+    };
+    assert_eq!(convert(&[]), 4);
+    assert_eq!(convert(&["--min-duration", "25"]), 3);
+    assert_eq!(convert(&["--category", "KERNEL"]), 2);
+    assert_eq!(convert(&["--from", "0.035"]), 3);
+    assert_eq!(convert(&["--to", "0.005"]), 2);
+    assert_eq!(convert(&["--rank", "3"]), 4);
+    let none = knockout(&["trace", "convert", "--force", &path, out, "--rank", "1"]);
+    assert_eq!(none.status.code(), Some(2));
+}
+
+#[test]
+fn convert_replaces_only_when_told_and_leaves_nothing_half_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "small.json", SMALL.as_bytes());
+    let out = write(&folder, "out.json", b"precious");
+    assert_eq!(knockout(&["trace", "convert", &path, &out]).status.code(), Some(2));
+    let other = write(&folder, "other.txt", b"no trace");
+    assert_eq!(knockout(&["trace", "convert", "--force", &other, &out]).status.code(), Some(3));
+    assert_eq!(fs::read(&out).unwrap(), b"precious");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "no partial file stays");
+}
+
+#[test]
+fn convert_repairs_and_merges() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "small.json", SMALL.as_bytes());
+    let bad = write(
+        &folder,
+        "bad.json",
+        br#"[{"ph": "X", "name": "C:\Users", "pid": "CPU", "tid": 1, "ts": NaN, "dur": 1}]"#,
+    );
+    let out = folder.path().join("out.json");
+    let output = knockout(&["trace", "convert", &path, &bad, out.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(6));
+    let document: Value = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
+    let last = &document["traceEvents"][4];
+    assert_eq!(
+        (&last["name"], &last["pid"], &last["ts"]),
+        (&"C:\\Users".into(), &"CPU (1)".into(), &Value::Null)
+    );
+    assert_eq!(document["schemaVersion"], 1);
+}
+
+/// The folder of real traces, if there is one.
+fn traces() -> Option<PathBuf> {
+    let folder = match std::env::var_os("KNOCKOUT_TRACES") {
+        Some(folder) => PathBuf::from(folder),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces"),
+    };
+    if folder.join("expected").is_dir() {
+        return Some(folder);
+    }
+    println!("SKIPPED: no traces in {}; set KNOCKOUT_TRACES to a folder that has them", folder.display());
+    None
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.is_file());
+    files.sort();
+    files
+}
+
+fn read_json(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+fn close(ours: &Value, theirs: &Value) -> bool {
+    let (ours, theirs) = (ours.as_f64().unwrap(), theirs.as_f64().unwrap());
+    (ours - theirs).abs() <= (theirs.abs() * 1e-9).max(0.001_000_1)
+}
+
+#[test]
+fn reference_figures_of_real_traces_are_those_expected() {
+    let Some(folder) = traces() else { return };
+    let mut checked = 0;
+    for path in files(&folder) {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let Ok(expected) = fs::read(folder.join(format!("expected/{name}.json"))) else { continue };
+        let expected: Value = serde_json::from_slice(&expected).unwrap();
+        let output =
+            knockout(&["trace", "analyze", "--rules", "reference", "--json", path.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
+        let document = json(&output);
+        for key in [
+            "events",
+            "events_by_ph",
+            "complete_events",
+            "complete_with_positive_dur",
+            "complete_with_zero_dur",
+            "complete_with_negative_dur",
+            "complete_without_usable_times",
+        ] {
+            assert_eq!(document[key], expected[key], "{name}: {key}");
+        }
+        assert!(close(&document["naive_sum_us"], &expected["naive_sum_us"]), "{name}");
+        assert!(close(&document["span_us"], &expected["wall_span_us"]), "{name}");
+        for (ours, theirs) in
+            [("categories", "reference_categories_naive"), ("event_categories", "event_cat_naive")]
+        {
+            let rows = document[ours].as_array().unwrap();
+            assert_eq!(rows.len(), expected[theirs].as_object().unwrap().len(), "{name}: {ours}");
+            for row in rows {
+                let expected = &expected[theirs][row["name"].as_str().unwrap()];
+                assert_eq!(row["count"], expected["events"], "{name}: {row}");
+                assert!(close(&row["us"], &expected["sum_us"]), "{name}: {row}");
+            }
+        }
+        let operations = document["operations"].as_array().unwrap();
+        assert_eq!(operations.len() as u64, expected["distinct_names"].as_u64().unwrap(), "{name}");
+        for (row, expected) in operations.iter().zip(expected["top10_naive"].as_array().unwrap()) {
+            assert_eq!((&row["name"], &row["count"]), (&expected["name"], &expected["events"]), "{name}");
+            assert!(close(&row["total_us"], &expected["sum_us"]), "{name}: {row}");
+        }
+        checked += 1;
+    }
+    assert!(checked > 0);
+}
+
+/// How a run of the program reads in the words of the expected outcomes.
+fn outcome_of(output: &Output) -> &'static str {
+    match output.status.code() {
+        Some(0) => "ok",
+        Some(6) => "recovered",
+        Some(3) => "error",
+        code => panic!("exit code {code:?}: {}", stderr(output)),
+    }
+}
+
+#[test]
+fn every_awkward_trace_gives_an_accepted_outcome() {
+    let Some(folder) = traces() else { return };
+    for path in files(&folder.join("awkward")) {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let expected = read_json(&folder.join(format!("expected/awkward/{name}.json")));
+        for rules in ["reference", "default"] {
+            let output = knockout(&["trace", "analyze", "--rules", rules, "--json", path.to_str().unwrap()]);
+            let outcome = outcome_of(&output);
+            let accepted = expected["accept"].as_array().unwrap().iter().any(|accept| {
+                accept["outcome"] == outcome
+                    && if outcome == "error" {
+                        let kind = accept["error_kind"].as_str().unwrap();
+                        let word =
+                            if kind == "not_a_trace" { "no trace" } else { kind.split('_').next().unwrap() };
+                        output.stdout.is_empty() && stderr(&output).contains(word)
+                    } else {
+                        let document = json(&output);
+                        let warnings = document["warnings"].to_string();
+                        let figures = &accept["figures"];
+                        accept["warning"].as_str().is_none_or(|warning| warnings.contains(warning))
+                            && document["events"] == figures["events"]
+                            && (rules == "default" || reference_figures_agree(&document, figures))
+                    }
+            });
+            assert!(
+                accepted,
+                "{name} with {rules}: {outcome}\n{}\n{}\nexpected {}",
+                String::from_utf8_lossy(&output.stdout),
+                stderr(&output),
+                expected["accept"]
+            );
+        }
+    }
+}
+
+fn reference_figures_agree(document: &Value, figures: &Value) -> bool {
+    let positive = &figures["complete_with_positive_dur"];
+    (positive.is_null() || document["complete_with_positive_dur"] == *positive)
+        && (figures["naive_sum_us"].is_null() || close(&document["naive_sum_us"], &figures["naive_sum_us"]))
+}

@@ -1,0 +1,102 @@
+//! A ratio with its spread: how far it would move if other steps had been measured.
+
+use super::{About, Row};
+use crate::units::{median, quantile};
+
+/// Resamplings of the steps; the same numbers every time, so the answer is too.
+const RESAMPLES: usize = 1000;
+
+/// What stands for many steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Middle {
+    Median,
+    Mean,
+}
+
+impl Middle {
+    fn of(self, values: &[f64]) -> f64 {
+        match self {
+            Self::Median => median(values).unwrap_or(0.0),
+            Self::Mean => values.iter().sum::<f64>() / values.len().max(1) as f64,
+        }
+    }
+}
+
+pub(super) fn row(name: &str, about: About, a: &[f64], b: &[f64], middle: Middle) -> Row {
+    let (own, other) = (middle.of(a), middle.of(b));
+    let ratio = (own > 0.0).then(|| other / own);
+    let (low, high) = match ratio {
+        Some(ratio) => bounds(a, b, middle, ratio),
+        None => (None, None),
+    };
+    Row { name: name.to_owned(), about, a: own, b: other, ratio, low, high, steps: (a.len(), b.len()) }
+}
+
+/// The 2.5 and 97.5 per cent points of the ratio over resampled steps; the ratio itself for single steps.
+fn bounds(a: &[f64], b: &[f64], middle: Middle, ratio: f64) -> (Option<f64>, Option<f64>) {
+    if a.len() < 2 && b.len() < 2 {
+        return (Some(ratio), Some(ratio));
+    }
+    let mut random = Random(0x5EED);
+    let mut ratios = Vec::with_capacity(RESAMPLES);
+    let (mut x, mut y) = (Vec::with_capacity(a.len()), Vec::with_capacity(b.len()));
+    for _ in 0..RESAMPLES {
+        random.resample(a, &mut x);
+        random.resample(b, &mut y);
+        let own = middle.of(&x);
+        if own > 0.0 {
+            ratios.push(middle.of(&y) / own);
+        }
+    }
+    if ratios.len() < RESAMPLES / 2 {
+        // Absent from most steps of `a`: no ratio worth bounding.
+        return (None, None);
+    }
+    (quantile(&ratios, 0.025), quantile(&ratios, 0.975))
+}
+
+/// `SplitMix64`: small, good enough to choose steps, and the same everywhere.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn resample(&mut self, from: &[f64], to: &mut Vec<f64>) {
+        to.clear();
+        for _ in 0..from.len() {
+            let at = ((u128::from(self.next()) * from.len() as u128) >> 64) as usize;
+            to.extend(from.get(at));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_runs_give_one_inside_the_bounds_and_slow_runs_do_not() {
+        let a = [10.0, 11.0, 10.5, 9.8, 10.2, 10.9];
+        let slow: Vec<f64> = a.iter().map(|us| us * 1.5).collect();
+        let same = row("step", About::Step, &a, &a, Middle::Median);
+        assert_eq!(same.ratio, Some(1.0));
+        assert!(same.low.unwrap() <= 1.0 && same.high.unwrap() >= 1.0);
+        let slower = row("step", About::Step, &a, &slow, Middle::Median);
+        assert!((slower.ratio.unwrap() - 1.5).abs() < 1e-9);
+        assert!(slower.low.unwrap() > 1.3 && slower.high.unwrap() < 1.7, "{slower:?}");
+        assert_eq!(slower, row("step", About::Step, &a, &slow, Middle::Median), "same numbers every time");
+    }
+
+    #[test]
+    fn one_step_has_no_spread_and_nothing_has_no_ratio() {
+        let one = row("step", About::Step, &[10.0], &[20.0], Middle::Median);
+        assert_eq!((one.low, one.ratio, one.high), (Some(2.0), Some(2.0), Some(2.0)));
+        assert_eq!(row("x", About::Host, &[0.0, 0.0], &[1.0, 2.0], Middle::Mean).ratio, None);
+    }
+}

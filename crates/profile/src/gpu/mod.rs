@@ -1,0 +1,13 @@
+//! Device figures: idle, compute and communication time, idle gaps by cause, launches and queues.
+//!
+//! Twice: over the whole trace exactly, and by HTA's rule so that the two can be compared. `join` finds each device
+//! event's launch call, `sweep` goes over the device events by time.
+
+mod figures;
+mod join;
+mod queue;
+mod sweep;
+
+pub use figures::{Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, QueueFigures};
+pub(crate) use join::{Join, Joined};
+pub(crate) use sweep::{DeviceSpan, Swept, sweep};

@@ -1,0 +1,73 @@
+//! A comparison for a terminal: unlike conditions first, then the step, categories and operations.
+
+use crate::table::Table;
+use crate::text::warnings;
+use crate::units::{ratio, shortened, time};
+use knockout_profile::{About, Comparison, Row};
+use std::fmt::Write as _;
+
+const TOP: usize = 20;
+
+/// The comparison as text.
+pub fn compare_text(comparison: &Comparison) -> String {
+    let mut out = format!(
+        "a  {}\nb  {}\nratios are b / a, with the bounds the spread over steps allows\n",
+        comparison.a, comparison.b
+    );
+    if !comparison.differences.is_empty() {
+        out.push_str("\nConditions that differ\n");
+        let mut table = Table::new(&["<", "<a", "<b"]);
+        for row in &comparison.differences {
+            let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { shortened(text, 40) };
+            table.row(vec![row.what.clone(), or_dash(&row.a), or_dash(&row.b)]);
+        }
+        table.print(&mut out);
+        if !comparison.comparable {
+            out.push_str(
+                "  these make times differ by themselves: a ratio below says nothing about the code alone\n",
+            );
+        }
+    }
+    for (heading, about) in [
+        ("Per step", About::Step),
+        ("Host time per step by category", About::Host),
+        ("Device time per step by category", About::Device),
+    ] {
+        rows(&mut out, heading, comparison.rows.iter().filter(|row| row.about == about));
+    }
+    rows(&mut out, "Own time per step by operation, largest difference first", comparison.operations.iter());
+    rows(&mut out, "Operations only in b", comparison.added.iter());
+    rows(&mut out, "Operations only in a", comparison.removed.iter());
+    if let Some(first) = &comparison.first_step {
+        let steps = first.iterations_control.first().zip(first.iterations_test.first());
+        if let (Some((a, b)), Some(all)) = (steps, first.by_device.get("ALL")) {
+            let ops = all.ops;
+            writeln!(
+                out,
+                "\nFirst steps ({a} and {b}), names of host and device rows: {} added, {} deleted, {} more often, {} less often, {} as often",
+                ops.added, ops.deleted, ops.increased, ops.decreased, ops.unchanged
+            )
+            .unwrap_or_default();
+        }
+    }
+    warnings(&mut out, &comparison.warnings);
+    out
+}
+
+fn rows<'a>(out: &mut String, heading: &str, rows: impl Iterator<Item = &'a Row>) {
+    let mut table = Table::new(&["<", "a", "b", "<b / a"]);
+    for row in rows.take(TOP) {
+        table.row(vec![
+            shortened(&row.name, 64),
+            time(row.a),
+            time(row.b),
+            ratio(row.ratio, row.low, row.high),
+        ]);
+    }
+    if !table.is_empty() {
+        out.push('\n');
+        out.push_str(heading);
+        out.push('\n');
+        table.print(out);
+    }
+}

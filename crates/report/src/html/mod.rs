@@ -1,0 +1,80 @@
+//! Findings as one self-contained HTML file: no network, light and dark, readable on a phone and on paper.
+//!
+//! The page is a fixed template with one JSON document inside; a small hand-written script draws it. The document's
+//! size is bounded whatever the trace: timelines come in intervals, stacks and operations are cut to the largest.
+
+mod compare;
+mod data;
+
+pub use compare::compare_html;
+
+use knockout_profile::Analysis;
+
+const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// The analysis as one HTML file.
+pub fn html(analysis: &Analysis) -> String {
+    let title = match analysis.files.as_slice() {
+        [only] => file_name(only).to_owned(),
+        files => format!("{} ranks", files.len()),
+    };
+    page(&title, &data::of(analysis), &crate::text::text(analysis))
+}
+
+/// The last part of a path; the whole one stands below the heading.
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// Fills the template; `plain` is shown where scripts do not run.
+fn page(title: &str, data: &serde_json::Value, plain: &str) -> String {
+    // Inside a script element only `<` could end it early.
+    let json = data.to_string().replace('<', "\\u003c");
+    let mut out = String::with_capacity(PAGE.len() + STYLE.len() + SCRIPT.len() + json.len() + plain.len());
+    let mut rest = PAGE;
+    // One pass over the template, so that nothing inside a value is taken for a place to fill.
+    while let Some(at) = rest.find("@@") {
+        let (before, after) = rest.split_at(at);
+        out.push_str(before);
+        let Some(end) = after.get(2..).and_then(|tail| tail.find("@@")) else { break };
+        match after.get(2..2 + end) {
+            Some("TITLE") => out.push_str(&escape(title)),
+            Some("STYLE") => out.push_str(STYLE),
+            Some("SCRIPT") => out.push_str(SCRIPT),
+            Some("DATA") => out.push_str(&json),
+            Some("PLAIN") => out.push_str(&escape(plain)),
+            _ => {}
+        }
+        rest = after.get(end + 4..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    out
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_names_stay_text() {
+        let data = serde_json::json!({"name": "</script><script>alert(1)</script>@@PLAIN@@"});
+        let page = page("<b>@@DATA@@", &data, "a & <b>");
+        assert!(!page.contains("alert(1)</script>"), "the script element must not end early");
+        assert!(page.contains("&lt;b&gt;@@DATA@@"));
+        assert!(page.contains("a &amp; &lt;b&gt;"));
+    }
+
+    #[test]
+    fn nothing_is_loaded_from_elsewhere() {
+        let page = page("t", &serde_json::json!({}), "");
+        for outside in ["http://", "https://", "src=", "@import", "url("] {
+            assert!(!page.contains(outside), "{outside} in the page");
+        }
+    }
+}

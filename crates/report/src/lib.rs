@@ -1,0 +1,15 @@
+//! Findings become text, JSON and HTML. No arithmetic here: every figure was computed in [`knockout_profile`].
+
+mod collapsed;
+mod compare;
+mod html;
+mod reference;
+mod table;
+mod text;
+mod units;
+
+pub use collapsed::collapsed;
+pub use compare::compare_text;
+pub use html::{compare_html, html};
+pub use reference::{ReferenceDocument, reference_json, reference_text};
+pub use text::text;

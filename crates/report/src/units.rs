@@ -1,0 +1,81 @@
+//! How figures are spelt: times with a fitting unit, shares, counts. Formatting only.
+
+/// Microseconds with a fitting unit.
+pub(crate) fn time(us: f64) -> String {
+    let magnitude = us.abs();
+    if magnitude >= 1e6 {
+        format!("{:.3} s", us / 1e6)
+    } else if magnitude >= 1e3 {
+        format!("{:.3} ms", us / 1e3)
+    } else {
+        format!("{us:.3} µs")
+    }
+}
+
+/// A fraction in per cent.
+pub(crate) fn percent(fraction: f64) -> String {
+    format!("{:.1} %", fraction * 100.0)
+}
+
+/// A whole number with thin groups: 8,001,178.
+pub(crate) fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Bytes with a fitting unit.
+pub(crate) fn bytes(value: i64) -> String {
+    let magnitude = value.unsigned_abs() as f64;
+    if magnitude >= 1_073_741_824.0 {
+        format!("{:.2} GiB", value as f64 / 1_073_741_824.0)
+    } else if magnitude >= 1_048_576.0 {
+        format!("{:.1} MiB", value as f64 / 1_048_576.0)
+    } else {
+        format!("{:.1} KiB", value as f64 / 1024.0)
+    }
+}
+
+/// A ratio with its bounds.
+pub(crate) fn ratio(ratio: Option<f64>, low: Option<f64>, high: Option<f64>) -> String {
+    match (ratio, low, high) {
+        (Some(ratio), Some(low), Some(high)) => format!("{ratio:.3} ({low:.3} to {high:.3})"),
+        (Some(ratio), ..) => format!("{ratio:.3}"),
+        _ => "new".to_owned(),
+    }
+}
+
+/// A name cut to a width, with the middle left out: beginnings and ends tell kernels apart.
+pub(crate) fn shortened(name: &str, width: usize) -> String {
+    let one_line: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let length = one_line.chars().count();
+    if length <= width || width < 5 {
+        return one_line;
+    }
+    let head = (width - 1) * 2 / 3;
+    let tail = width - 1 - head;
+    let start: String = one_line.chars().take(head).collect();
+    let end: String = one_line.chars().skip(length - tail).collect();
+    format!("{start}…{end}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_read_well() {
+        assert_eq!(time(4.224), "4.224 µs");
+        assert_eq!(time(1_230_289.0), "1.230 s");
+        assert_eq!(count(8_001_178), "8,001,178");
+        assert_eq!(count(12), "12");
+        assert_eq!(shortened("abcdefghij", 7), "abcd…ij");
+        assert_eq!(bytes(-1 << 30), "-1.00 GiB");
+    }
+}

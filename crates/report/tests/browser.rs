@@ -1,0 +1,143 @@
+//! The HTML page in a real browser: it draws, searches, sorts, zooms, and loads nothing.
+//!
+//! Needs Chromium (`CHROMIUM`, or `chromium` on the path) and says so when there is none. `KNOCKOUT_HTML=folder` keeps
+//! the page and its screenshots, for looking at them.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test stops where something is missing")]
+
+use knockout_profile::{Analysis, Collector, Options, Rules};
+use knockout_trace::{ReadOptions, read};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Three steps of a training on one host thread and one stream.
+fn trace() -> String {
+    let mut events = String::new();
+    let mut span = |cat: &str, name: &str, pid: u32, ts: u32, dur: u32, args: &str| {
+        let comma = if events.is_empty() { "" } else { "," };
+        write!(
+            events,
+            r#"{comma}{{"ph":"X","cat":"{cat}","name":"{name}","pid":{pid},"tid":7,"ts":{ts},"dur":{dur},"args":{{{args}}}}}"#
+        )
+        .unwrap();
+    };
+    for step in 0..3 {
+        let at = 1000 * step;
+        let call = |n: u32| format!(r#""correlation":{}"#, 100 * step + n);
+        let on = |n: u32| format!(r#""device":0,"stream":7,"correlation":{}"#, 100 * step + n);
+        span("user_annotation", &format!("ProfilerStep#{step}"), 1, at, 900 + 20 * step, "");
+        span("user_annotation", "enumerate(DataLoader)#next", 1, at + 5, 200, "");
+        span("user_annotation", "## forward ##", 1, at + 210, 300, "");
+        for op in 0..5 {
+            let name = if op % 2 == 0 { "aten::relu" } else { "aten::linear" };
+            span("cpu_op", name, 1, at + 215 + 55 * op, 50, "");
+            span("cuda_runtime", "cudaLaunchKernel", 1, at + 220 + 55 * op, 10, &call(op));
+            span("kernel", "void relu_kernel<float>(float*)", 0, at + 240 + 55 * op, 45, &on(op));
+        }
+        span("cpu_op", "Optimizer.step#SGD.step", 1, at + 520, 300, "");
+        span("cpu_op", "</script><script>alert(1)</script>", 1, at + 530, 10, "");
+    }
+    format!(r#"{{"traceEvents":[{events}]}}"#)
+}
+
+fn page() -> String {
+    let text = trace();
+    let mut collector = Collector::new(&Rules::default_rules().unwrap(), &Options::default());
+    let outcome = read(text.as_bytes(), ReadOptions::default(), &mut collector).unwrap();
+    knockout_report::html(&Analysis::of(vec![collector.finish("three steps.json", &outcome).unwrap()]))
+}
+
+fn chromium() -> Option<PathBuf> {
+    let named = std::env::var_os("CHROMIUM").map(PathBuf::from);
+    let found = named.or_else(|| {
+        let path = std::env::var_os("PATH")?;
+        let names = ["chromium", "chromium-browser", "google-chrome"];
+        std::env::split_paths(&path)
+            .flat_map(|dir| names.map(|name| dir.join(name)))
+            .find(|file| file.is_file())
+    });
+    if found.is_none() {
+        println!(
+            "SKIPPED: no Chromium found; install it or set CHROMIUM, then the page is tried in a browser"
+        );
+    }
+    found
+}
+
+fn run(browser: &Path, profile: &Path, file: &Path, arguments: &[&str]) -> String {
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"])
+        .args([
+            "--disable-component-update",
+            "--disable-sync",
+            "--hide-scrollbars",
+            "--virtual-time-budget=3000",
+        ])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .args(arguments)
+        .arg(format!("file://{}", file.display()))
+        .output()
+        .unwrap();
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What the script inside the page left behind.
+fn seen(dom: &str) -> Value {
+    let start = dom.find("<pre id=\"seen\">").expect("the page's own script did not end");
+    let rest = &dom[start + 15..];
+    let text = &rest[..rest.find("</pre>").unwrap()];
+    let plain = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    serde_json::from_str(&plain).unwrap()
+}
+
+#[test]
+fn the_page_works_in_a_browser() {
+    let Some(browser) = chromium() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let keep = std::env::var_os("KNOCKOUT_HTML").map(PathBuf::from);
+    let place = keep.clone().unwrap_or_else(|| folder.path().to_owned());
+    let file = place.join("page.html");
+    let tried = folder.path().join("tried.html");
+    let page = page();
+    std::fs::write(&file, &page).unwrap();
+    let script = concat!("<script>", include_str!("browser/interact.js"), "</script></body>");
+    std::fs::write(&tried, page.replace("</body>", script)).unwrap();
+    let seen = seen(&run(&browser, folder.path(), &tried, &["--window-size=1200,1400", "--dump-dom"]));
+    assert_eq!(seen["error"], Value::Null, "{seen:#}");
+    assert_eq!(seen["ready"], "yes");
+    for section in
+        ["verdicts", "categories", "steps", "critical", "timeline", "flame", "operations", "device", "lanes"]
+    {
+        assert!(
+            seen["sections"].as_array().unwrap().contains(&json!(section)),
+            "no section {section}: {seen:#}"
+        );
+    }
+    assert_eq!(seen["found"].as_array().unwrap().len(), 2, "aten::relu and the kernel: {seen:#}");
+    assert!(seen["note"].as_str().unwrap().starts_with("2 of "));
+    assert_eq!(
+        (&seen["sorted"], &seen["most"], &seen["least"]),
+        (&json!("descending"), &json!("15"), &json!("1"))
+    );
+    let windows: Vec<&str> = seen["window"].as_array().unwrap().iter().map(|w| w.as_str().unwrap()).collect();
+    assert!(windows[0] != windows[1] && windows[1] != windows[2], "zooming changes the window: {windows:?}");
+    assert_eq!(windows[0], windows[3], "and `all` brings it back");
+    assert!(seen["colors"].as_u64().unwrap() > 4, "the timeline is drawn: {seen:#}");
+    assert!(seen["flame"].as_u64().unwrap() > 5);
+    assert!(seen["zoomed"].as_str().unwrap().starts_with('↑'));
+    assert!(!seen["back"].as_str().unwrap().starts_with('↑'));
+    assert!(seen["highlighted"].as_str().unwrap().ends_with("places"));
+    assert!(seen["step"].as_str().unwrap().starts_with("ProfilerStep#0: 900.000 µs"), "{seen:#}");
+    assert_eq!(seen["tip"], true);
+    assert_eq!(seen["overflow"], false, "nothing is wider than the window");
+    let phone = self::seen(&run(&browser, folder.path(), &tried, &["--window-size=500,900", "--dump-dom"]));
+    assert_eq!((&phone["error"], &phone["overflow"]), (&Value::Null, &json!(false)), "also on a phone");
+    if let Some(folder) = keep {
+        for (name, size) in [("wide.png", "1200,2600"), ("phone.png", "500,2600")] {
+            let shot = format!("--screenshot={}", folder.join(name).display());
+            run(&browser, &folder.join("chromium"), &file, &[&format!("--window-size={size}"), &shot]);
+        }
+    }
+}

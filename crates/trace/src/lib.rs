@@ -1,0 +1,67 @@
+//! Kineto (PyTorch profiler) and Chrome traces: events with exact times, a careful reader, a writer.
+//!
+//! [`read`] takes bytes, plain or gzip, and hands every event in file order to a [`Sink`]. Texts come as
+//! [`Symbol`]s and (`pid`, `tid`) pairs as [`LaneId`]s, small numbers fit for indexing tables; the tables themselves
+//! are in the [`Outcome`]. Times are whole nanoseconds, parsed from the decimal text, never through a float.
+//!
+//! ```
+//! use knockout_trace::{Event, ReadOptions, Sink, read};
+//!
+//! #[derive(Default)]
+//! struct Busy { nanos: i64 }
+//! impl Sink for Busy {
+//!     fn event(&mut self, event: &Event<'_>) {
+//!         if let Some((start, end)) = event.span() {
+//!             self.nanos += end - start;
+//!         }
+//!     }
+//! }
+//!
+//! let text = br#"{"traceEvents": [{"ph": "X", "name": "a", "pid": 1, "tid": "7", "ts": 0.5, "dur": 1.001}]}"#;
+//! let mut busy = Busy::default();
+//! let outcome = read(&text[..], ReadOptions::default(), &mut busy)?;
+//! assert_eq!((outcome.events, busy.nanos), (1, 1001));
+//! # Ok::<(), knockout_trace::ReadError>(())
+//! ```
+//!
+//! Knows nothing of models, figures or files.
+
+mod batch;
+mod block;
+mod damage;
+mod deliver;
+mod digits;
+mod document;
+mod event;
+mod feed;
+mod fields;
+mod find;
+mod intern;
+mod keys;
+mod lane;
+mod lex;
+mod parallel;
+mod raw;
+mod read;
+mod scan;
+mod select;
+mod source;
+mod symbol;
+mod text;
+mod time;
+mod write;
+
+pub use damage::{Blemish, BlemishKind, Damage, DamageKind, ReadError};
+pub use document::Document;
+pub use event::{ArgKey, ArgSet, ArgValue, Args, Event, Phase};
+pub use lane::{Id, Lane, LaneId, Lanes};
+pub use raw::{field_range, repair};
+pub use read::{Outcome, ReadOptions, Sink, read};
+pub use select::{Selection, Selector};
+pub use symbol::{Symbol, Symbols};
+pub use write::{Span, TraceWriter};
+
+/// Values nested deeper than this are damage, as for `serde_json`.
+pub const MAX_DEPTH: usize = 127;
+/// One event, or one value of the document, longer than this is damage: memory is bounded.
+pub const MAX_VALUE_BYTES: usize = 256 << 20;
