@@ -55,6 +55,9 @@ _knockout() {
             knockout__subcmd__data,help)
                 cmd="knockout__subcmd__data__subcmd__help"
                 ;;
+            knockout__subcmd__data,import)
+                cmd="knockout__subcmd__data__subcmd__import"
+                ;;
             knockout__subcmd__data,show)
                 cmd="knockout__subcmd__data__subcmd__show"
                 ;;
@@ -72,6 +75,9 @@ _knockout() {
                 ;;
             knockout__subcmd__data__subcmd__help,help)
                 cmd="knockout__subcmd__data__subcmd__help__subcmd__help"
+                ;;
+            knockout__subcmd__data__subcmd__help,import)
+                cmd="knockout__subcmd__data__subcmd__help__subcmd__import"
                 ;;
             knockout__subcmd__data__subcmd__help,show)
                 cmd="knockout__subcmd__data__subcmd__help__subcmd__show"
@@ -111,6 +117,9 @@ _knockout() {
                 ;;
             knockout__subcmd__help__subcmd__data,bench)
                 cmd="knockout__subcmd__help__subcmd__data__subcmd__bench"
+                ;;
+            knockout__subcmd__help__subcmd__data,import)
+                cmd="knockout__subcmd__help__subcmd__data__subcmd__import"
                 ;;
             knockout__subcmd__help__subcmd__data,show)
                 cmd="knockout__subcmd__help__subcmd__data__subcmd__show"
@@ -282,7 +291,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__data)
-            opts="-q -v -h --json --threads --quiet --verbose --help synth show verify split bench help"
+            opts="-q -v -h --json --threads --quiet --verbose --help synth import show verify split bench help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -342,7 +351,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__data__subcmd__help)
-            opts="synth show verify split bench help"
+            opts="synth import show verify split bench help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -370,6 +379,20 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__data__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__data__subcmd__help__subcmd__import)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -432,6 +455,64 @@ _knockout() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__data__subcmd__import)
+            opts="-q -v -h --recipe --data --genes --aliases --network --metabolism --screen --alleles --duplicates --allow-missing --name --json --threads --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --recipe)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --genes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --aliases)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --network)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --metabolism)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --screen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --alleles)
+                    COMPREPLY=($(compgen -W "deletion all" -- "${cur}"))
+                    return 0
+                    ;;
+                --duplicates)
+                    COMPREPLY=($(compgen -W "mean first error" -- "${cur}"))
+                    return 0
+                    ;;
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -638,7 +719,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__help__subcmd__data)
-            opts="synth show verify split bench"
+            opts="synth import show verify split bench"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -652,6 +733,20 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__help__subcmd__data__subcmd__bench)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__help__subcmd__data__subcmd__import)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -43,17 +43,18 @@ complete -c knockout -n "__fish_knockout_using_subcommand demo" -l json -d 'Prin
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -s q -l quiet -d 'Say only what went wrong'
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -s v -l verbose -d 'Say more; twice for details'
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth show verify split bench help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth show verify split bench help" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth show verify split bench help" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth show verify split bench help" -s v -l verbose -d 'Say more; twice for details'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth show verify split bench help" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth show verify split bench help" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth show verify split bench help" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth show verify split bench help" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth show verify split bench help" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth show verify split bench help" -f -a "bench" -d 'Measure what each way of representing a deletion costs, per sample and phase'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth show verify split bench help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -s q -l quiet -d 'Say only what went wrong'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -s h -l help -d 'Print help'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -f -a "import" -d 'Make a dataset from the public yeast files'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -f -a "bench" -d 'Measure what each way of representing a deletion costs, per sample and phase'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l preset -d 'Where to start: tiny (200 genes), small (1,500) or yeast (6,607 genes, 2.4 million edges, 332,313 triples)' -r -f -a "tiny\t''
 small\t''
 yeast\t''"
@@ -64,6 +65,25 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s q -l quiet -d 'Say only what went wrong'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s v -l verbose -d 'Say more; twice for details'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l recipe -d 'Take all sources and choices from a TOML file; options given here come on top' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l data -d 'The folder that relative file names start from; else `KNOCKOUT_DATA`, else the current folder' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l genes -d 'Genes of the table' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l aliases -d 'More names for the genes' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l network -d 'A network, or several from one file' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l metabolism -d 'A metabolic model' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l screen -d 'A screen; samples keep the order of the screens and their rows' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l alleles -d 'Which perturbations to import; the kind column tells them apart [default: all]' -r -f -a "deletion\t'Samples whose every gene was deleted'
+all\t'All of them'"
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l duplicates -d 'What to do with repeated measurements of the same genes and kind [default: mean]' -r -f -a "mean\t'Mean, count, and the p-value of a t-test of the mean'
+first\t'Keep the first'
+error\t'Stop with an error'"
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l name -d 'The dataset\'s name; that of its folder otherwise' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l allow-missing -d 'Go on when a source loses more than 20 % of its rows to unknown genes'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s q -l quiet -d 'Say only what went wrong'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l seed -d 'The seed of the splits whose sizes are shown' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON document on standard output and nothing else there'
@@ -108,6 +128,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -s v -l verbose -d 'Say more; twice for details'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "import" -d 'Make a dataset from the public yeast files'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
@@ -193,6 +214,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_s
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config trace completions man help" -f -a "man" -d 'Print the manual page, or write a page for every command'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config trace completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "import" -d 'Make a dataset from the public yeast files'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'

@@ -84,6 +84,33 @@ _arguments "${_arguments_options[@]}" : \
 '*::keys -- Changes as key=value, for example synth.screen.samples=500; `knockout config show` lists the keys:_default' \
 && ret=0
 ;;
+(import)
+_arguments "${_arguments_options[@]}" : \
+'--recipe=[Take all sources and choices from a TOML file; options given here come on top]:FILE:_files' \
+'--data=[The folder that relative file names start from; else \`KNOCKOUT_DATA\`, else the current folder]:DIR:_files' \
+'*--genes=[Genes of the table]:SOURCE:_default' \
+'*--aliases=[More names for the genes]:SOURCE:_default' \
+'*--network=[A network, or several from one file]:SOURCE:_default' \
+'--metabolism=[A metabolic model]:SOURCE:_default' \
+'*--screen=[A screen; samples keep the order of the screens and their rows]:SOURCE:_default' \
+'--alleles=[Which perturbations to import; the kind column tells them apart \[default\: all\]]:WHICH:((deletion\:"Samples whose every gene was deleted"
+all\:"All of them"))' \
+'--duplicates=[What to do with repeated measurements of the same genes and kind \[default\: mean\]]:HOW:((mean\:"Mean, count, and the p-value of a t-test of the mean"
+first\:"Keep the first"
+error\:"Stop with an error"))' \
+'--name=[The dataset'\''s name; that of its folder otherwise]:NAME:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--allow-missing[Go on when a source loses more than 20 % of its rows to unknown genes]' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Say only what went wrong]' \
+'(-v --verbose)--quiet[Say only what went wrong]' \
+'*-v[Say more; twice for details]' \
+'*--verbose[Say more; twice for details]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':out -- The dataset'\''s folder, which must not exist yet:_files' \
+&& ret=0
+;;
 (show)
 _arguments "${_arguments_options[@]}" : \
 '--seed=[The seed of the splits whose sizes are shown]:S:_default' \
@@ -171,6 +198,10 @@ _arguments "${_arguments_options[@]}" : \
         curcontext="${curcontext%:*:*}:knockout-data-help-command-$line[1]:"
         case $line[1] in
             (synth)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(import)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -435,6 +466,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(import)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (show)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -577,6 +612,7 @@ _knockout__subcmd__config__subcmd__show_commands() {
 _knockout__subcmd__data_commands() {
     local commands; commands=(
 'synth:Make a synthetic yeast\: real size and structure, known truth' \
+'import:Make a dataset from the public yeast files' \
 'show:Show what is in a dataset\: genes, networks, metabolism, scores, splits' \
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
 'split:Divide the samples into train, val and test, and keep the division as a file' \
@@ -594,6 +630,7 @@ _knockout__subcmd__data__subcmd__bench_commands() {
 _knockout__subcmd__data__subcmd__help_commands() {
     local commands; commands=(
 'synth:Make a synthetic yeast\: real size and structure, known truth' \
+'import:Make a dataset from the public yeast files' \
 'show:Show what is in a dataset\: genes, networks, metabolism, scores, splits' \
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
 'split:Divide the samples into train, val and test, and keep the division as a file' \
@@ -611,6 +648,11 @@ _knockout__subcmd__data__subcmd__help__subcmd__bench_commands() {
 _knockout__subcmd__data__subcmd__help__subcmd__help_commands() {
     local commands; commands=()
     _describe -t commands 'knockout data help help commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__data__subcmd__help__subcmd__import_commands] )) ||
+_knockout__subcmd__data__subcmd__help__subcmd__import_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout data help import commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__data__subcmd__help__subcmd__show_commands] )) ||
 _knockout__subcmd__data__subcmd__help__subcmd__show_commands() {
@@ -631,6 +673,11 @@ _knockout__subcmd__data__subcmd__help__subcmd__synth_commands() {
 _knockout__subcmd__data__subcmd__help__subcmd__verify_commands() {
     local commands; commands=()
     _describe -t commands 'knockout data help verify commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__data__subcmd__import_commands] )) ||
+_knockout__subcmd__data__subcmd__import_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout data import commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__data__subcmd__show_commands] )) ||
 _knockout__subcmd__data__subcmd__show_commands() {
@@ -691,6 +738,7 @@ _knockout__subcmd__help__subcmd__config__subcmd__show_commands() {
 _knockout__subcmd__help__subcmd__data_commands() {
     local commands; commands=(
 'synth:Make a synthetic yeast\: real size and structure, known truth' \
+'import:Make a dataset from the public yeast files' \
 'show:Show what is in a dataset\: genes, networks, metabolism, scores, splits' \
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
 'split:Divide the samples into train, val and test, and keep the division as a file' \
@@ -702,6 +750,11 @@ _knockout__subcmd__help__subcmd__data_commands() {
 _knockout__subcmd__help__subcmd__data__subcmd__bench_commands() {
     local commands; commands=()
     _describe -t commands 'knockout help data bench commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__data__subcmd__import_commands] )) ||
+_knockout__subcmd__help__subcmd__data__subcmd__import_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help data import commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__help__subcmd__data__subcmd__show_commands] )) ||
 _knockout__subcmd__help__subcmd__data__subcmd__show_commands() {

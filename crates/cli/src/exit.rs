@@ -83,6 +83,7 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
 
 #[cfg(feature = "lab")]
 fn class_of_lab(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
+    use knockout_import::ImportError;
     use knockout_import::synth::SynthError;
     use knockout_screen::{DatasetError, SplitFileError};
     let by_fault = |is_request: bool, is_damage: bool| match (is_request, is_damage) {
@@ -91,6 +92,9 @@ fn class_of_lab(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
         _ => None,
     };
     if let Some(error) = cause.downcast_ref::<DatasetError>() {
+        return by_fault(error.is_request(), error.is_damage());
+    }
+    if let Some(error) = cause.downcast_ref::<ImportError>() {
         return by_fault(error.is_request(), error.is_damage());
     }
     if let Some(error) = cause.downcast_ref::<SplitFileError>() {

@@ -35,6 +35,9 @@ pub enum DatasetErrorKind {
     /// Writing failed; nothing was changed.
     #[error("could not be written; nothing was changed")]
     Write(#[source] DurableError),
+    /// A file to be kept beside the data could not be written; nothing was changed.
+    #[error("a file to be kept with it could not be written; nothing was changed")]
+    Attach(#[source] io::Error),
     /// The description does not parse.
     #[error("the description does not parse: {0}")]
     Manifest(String),
@@ -142,6 +145,10 @@ impl DatasetError {
 
     /// Whether the files are damaged or not what they claim to be.
     pub fn is_damage(&self) -> bool {
-        !self.is_request() && !matches!(self.kind, DatasetErrorKind::Io(_) | DatasetErrorKind::Write(_))
+        !self.is_request()
+            && !matches!(
+                self.kind,
+                DatasetErrorKind::Io(_) | DatasetErrorKind::Write(_) | DatasetErrorKind::Attach(_)
+            )
     }
 }

@@ -6,6 +6,7 @@ use arrow_array::RecordBatch;
 use knockout_durable::{DurableError, StagedDir, replace};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 
 /// Encodes one file; called when its turn comes, so that not all tables are in memory at once.
@@ -23,6 +24,17 @@ impl Dataset {
     /// A crash at any moment leaves no dataset or a complete one; on an error nothing is left behind. Equal datasets
     /// give equal bytes. `on_rows` hears of rows written.
     pub fn write(&mut self, out: &Path, on_rows: &(dyn Fn(usize) + Sync)) -> Result<(), DatasetError> {
+        self.write_with(out, on_rows, |_, _| Ok(()))
+    }
+
+    /// The same, with files beside the data (a report, splits) that `attach` puts into the unfinished folder once the
+    /// manifest is complete. They appear with the dataset or not at all, and are no part of its content.
+    pub fn write_with(
+        &mut self,
+        out: &Path,
+        on_rows: &(dyn Fn(usize) + Sync),
+        attach: impl FnOnce(&Path, &Manifest) -> io::Result<()>,
+    ) -> Result<(), DatasetError> {
         for network in self.cell.networks() {
             check_name(network.name()).map_err(|kind| kind.at(out))?;
         }
@@ -53,6 +65,7 @@ impl Dataset {
         let text = self.manifest.to_text().map_err(|kind| kind.at(out))?;
         let path = staged.path().join("dataset.toml");
         replace(&path, |file| file.write_all(text.as_bytes())).map_err(at_out)?;
+        attach(staged.path(), &self.manifest).map_err(|error| DatasetErrorKind::Attach(error).at(out))?;
         staged.commit().map_err(at_out)
     }
 

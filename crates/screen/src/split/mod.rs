@@ -149,6 +149,24 @@ pub enum SplitError {
         /// Samples there.
         have: usize,
     },
+    /// A row that the dataset does not have.
+    #[error("the {part} part names sample {row}, but there are {count}")]
+    OutOfRange {
+        /// The part.
+        part: &'static str,
+        /// The row named.
+        row: u32,
+        /// Samples there.
+        count: usize,
+    },
+    /// A row in two parts, or twice in one.
+    #[error("sample {row} stands in the split twice, the second time in the {part} part")]
+    Twice {
+        /// The part where it stands again.
+        part: &'static str,
+        /// The row.
+        row: u32,
+    },
     /// A part came out empty.
     #[error(
         "the {part} part of the {scheme} split is empty: {count} samples are too few; use other shares or more samples"
@@ -178,6 +196,29 @@ impl Split {
                     scheme: spec.scheme.name(),
                     count: spec.subset.unwrap_or(samples.len()),
                 });
+            }
+        }
+        Ok(Self { spec, parts })
+    }
+
+    /// Takes over a split that was made elsewhere: rows of train, val and test over `sample_count` samples, disjoint.
+    ///
+    /// The recipe is what is known of its making; [`Split::new`] would divide otherwise by it.
+    pub fn from_rows(
+        spec: SplitSpec,
+        mut parts: [Vec<u32>; 3],
+        sample_count: usize,
+    ) -> Result<Self, SplitError> {
+        let mut is_taken = vec![false; sample_count];
+        for (part, rows) in Part::ALL.into_iter().zip(&mut parts) {
+            rows.sort_unstable();
+            for &row in rows.iter() {
+                let part = part.name();
+                let slot = is_taken.get_mut(row as usize);
+                let slot = slot.ok_or(SplitError::OutOfRange { part, row, count: sample_count })?;
+                if std::mem::replace(slot, true) {
+                    return Err(SplitError::Twice { part, row });
+                }
             }
         }
         Ok(Self { spec, parts })

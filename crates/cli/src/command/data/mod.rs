@@ -1,6 +1,7 @@
 //! `knockout data`: make, look at, check and divide datasets.
 
 mod bench;
+mod import;
 mod show;
 mod split;
 mod synth;
@@ -25,6 +26,7 @@ pub(crate) struct DataArgs {
 #[derive(Debug, Subcommand)]
 enum DataCommand {
     Synth(synth::SynthArgs),
+    Import(Box<import::ImportArgs>),
     Show(show::ShowArgs),
     Verify(verify::VerifyArgs),
     Split(split::SplitArgs),
@@ -34,6 +36,7 @@ enum DataCommand {
 pub(crate) fn run(args: DataArgs, ui: &Ui) -> anyhow::Result<()> {
     match args.command {
         DataCommand::Synth(args) => synth::run(&args, ui),
+        DataCommand::Import(args) => import::run(*args, ui),
         DataCommand::Show(args) => show::run(&args, ui),
         DataCommand::Verify(args) => verify::run(&args, ui),
         DataCommand::Split(args) => split::run(&args, ui),

@@ -1,0 +1,245 @@
+//! `knockout data import`: public files to a dataset.
+
+use crate::text::grouped;
+use crate::ui::{Ui, Unit, request_error};
+use clap::{Args, ValueEnum};
+use knockout_import::recipe::{AliasSource, GeneSource, MetabolismSource, NetworkSource, ScreenSource};
+use knockout_import::report::{Report, RowReport};
+use knockout_import::screens::{Alleles, Duplicates};
+use knockout_import::{Recipe, import};
+use knockout_screen::Dataset;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+/// Make a dataset from the public yeast files
+///
+/// Every source is written FORMAT:FILE, with options behind commas: FORMAT:FILE,key=value,key=value. Files may be
+/// gzipped. Lists take `+` between their parts. Rows that name genes outside the table are left out whole, counted,
+/// and listed in import-report.json, which is kept with the dataset beside the recipe.
+#[derive(Debug, Args)]
+#[command(after_help = "FORMATS AND THEIR OPTIONS:
+  --genes       sgd:FILE      SGD_features.tab; types=ORF, qualifiers=Verified+Uncharacterized
+                list:FILE     one name per line, in this order
+                torchcell:DIR the gene set of the Python system's dataset
+  --aliases     sgd:FILE      standard names and aliases of SGD_features.tab
+                string:FILE   STRING protein.aliases
+                table:FILE    gene=COLUMN, alias=COLUMN+COLUMN
+  --network     string:FILE   links.detailed, links.full, physical.links; channels=fusion+database,
+                              threshold=400, thresholds.database=700, name=PREFIX
+                dango:FILE    i, j, weight; gene-list=FILE
+                sgd:FILE      interaction_data.tab; evidence=physical|genetic
+                biogrid:FILE  tab3; evidence=physical|genetic, organism=559292
+                tflink:FILE   simple format, directed; scale=all|small
+                yeastract:FILE  a matrix of targets by regulators, directed
+                edges:FILE    TSV, CSV, xlsx, Parquet; source=, target=, weight=, directed=true,
+                              header=false, separator=, where.COLUMN=VALUE, strip=, strip-end=
+                all: name=NAME; undirected ones: entries=two|one directed entries per edge
+  --metabolism  yeast-gem:FILE  yeast-GEM.yml
+                sbml:FILE     SBML level 3 with fbc
+  --screen      kuzmin2018:FILE, kuzmin2020:FILE  text or xlsx; orders=2+3
+                costanzo2016:FILE  SGA tables
+                emap:FILE     gene_a, allele_a, gene_b, allele_b, s_score
+                table:FILE    genes=COLUMN+COLUMN, score=COLUMN, query=1, p-value=, fitness=,
+                              fitness-sd=, kind=, kind-column=, where.COLUMN=VALUE
+                torchcell:DIR the Python system's LMDB; splits=FILE+FILE
+                all: alleles=deletion|all
+
+EXAMPLES:
+  knockout data import yeast --genes sgd:SGD_features.tab.gz \\
+      --network string:4932.protein.links.detailed.v12.0.txt.gz,threshold=400 \\
+      --metabolism yeast-gem:yeast-GEM.yml --screen kuzmin2018:aao1729_Data_S1.tsv,orders=3
+  knockout data import yeast --recipe examples/real-yeast/recipe.toml --data FOLDER
+  knockout data import old --screen torchcell:data/torchcell/experiments/006 --genes list:genes.txt")]
+pub(crate) struct ImportArgs {
+    /// The dataset's folder, which must not exist yet
+    out: PathBuf,
+    /// Take all sources and choices from a TOML file; options given here come on top
+    #[arg(long, value_name = "FILE")]
+    recipe: Option<PathBuf>,
+    /// The folder that relative file names start from; else `KNOCKOUT_DATA`, else the current folder
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Genes of the table
+    #[arg(long, value_name = "SOURCE")]
+    genes: Vec<GeneSource>,
+    /// More names for the genes
+    #[arg(long, value_name = "SOURCE")]
+    aliases: Vec<AliasSource>,
+    /// A network, or several from one file
+    #[arg(long = "network", value_name = "SOURCE")]
+    networks: Vec<NetworkSource>,
+    /// A metabolic model
+    #[arg(long, value_name = "SOURCE")]
+    metabolism: Option<MetabolismSource>,
+    /// A screen; samples keep the order of the screens and their rows
+    #[arg(long = "screen", value_name = "SOURCE")]
+    screens: Vec<ScreenSource>,
+    /// Which perturbations to import; the kind column tells them apart [default: all]
+    #[arg(long, value_name = "WHICH")]
+    alleles: Option<AllelesArg>,
+    /// What to do with repeated measurements of the same genes and kind [default: mean]
+    #[arg(long, value_name = "HOW")]
+    duplicates: Option<DuplicatesArg>,
+    /// Go on when a source loses more than 20 % of its rows to unknown genes
+    #[arg(long)]
+    allow_missing: bool,
+    /// The dataset's name; that of its folder otherwise
+    #[arg(long)]
+    name: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum AllelesArg {
+    /// Samples whose every gene was deleted
+    Deletion,
+    /// All of them
+    All,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum DuplicatesArg {
+    /// Mean, count, and the p-value of a t-test of the mean
+    Mean,
+    /// Keep the first
+    First,
+    /// Stop with an error
+    Error,
+}
+
+pub(crate) fn run(args: ImportArgs, ui: &Ui) -> anyhow::Result<()> {
+    // A bad OUT must not cost the time of reading first.
+    Dataset::check_target(&args.out)?;
+    let out = args.out.clone();
+    let base = args.data.clone().or_else(|| std::env::var_os("KNOCKOUT_DATA").map(PathBuf::from));
+    let base = base.unwrap_or_default();
+    let recipe = recipe_of(args)?;
+    if let Some(missing) = recipe.files().into_iter().find(|file| !base.join(file).exists()) {
+        let text = format!(
+            "there is no {}; --data or KNOCKOUT_DATA names the folder that files lie in",
+            base.join(missing).display()
+        );
+        return Err(request_error(text));
+    }
+    let bar = ui.progress("reading", recipe.byte_count(&base), Unit::Bytes);
+    let mut import = import(&recipe, &base, &|bytes| bar.inc(bytes))?;
+    bar.set_message("writing");
+    import.write(&out, &|_| {})?;
+    bar.finish_and_clear();
+    for remark in remarks(&import.report) {
+        ui.note(&remark);
+    }
+    ui.result(|| text(&import.report, &out.display().to_string()), &import.report)
+}
+
+fn recipe_of(args: ImportArgs) -> anyhow::Result<Recipe> {
+    let mut recipe = match &args.recipe {
+        None => Recipe::default(),
+        Some(path) => {
+            let bad =
+                |error: &dyn std::fmt::Display| request_error(format!("recipe {}: {error}", path.display()));
+            let text = std::fs::read_to_string(path).map_err(|error| bad(&error))?;
+            Recipe::from_toml(&text).map_err(|error| bad(&error))?
+        }
+    };
+    recipe.genes.extend(args.genes);
+    recipe.aliases.extend(args.aliases);
+    recipe.networks.extend(args.networks);
+    recipe.metabolism = args.metabolism.or(recipe.metabolism);
+    recipe.screens.extend(args.screens);
+    recipe.allow_missing |= args.allow_missing;
+    recipe.name = args.name.or(recipe.name);
+    recipe.alleles = match args.alleles {
+        None => recipe.alleles,
+        Some(AllelesArg::Deletion) => Alleles::Deletion,
+        Some(AllelesArg::All) => Alleles::All,
+    };
+    recipe.duplicates = match args.duplicates {
+        None => recipe.duplicates,
+        Some(DuplicatesArg::Mean) => Duplicates::Mean,
+        Some(DuplicatesArg::First) => Duplicates::First,
+        Some(DuplicatesArg::Error) => Duplicates::Error,
+    };
+    Ok(recipe)
+}
+
+/// What was left out, a line per source that lost something.
+fn remarks(report: &Report) -> Vec<String> {
+    let mut files: Vec<(&str, &RowReport)> = Vec::new();
+    files.extend(report.networks.iter().map(|network| (network.file.as_str(), &network.rows)));
+    files.extend(report.metabolism.iter().map(|model| (model.file.as_str(), &model.alternatives)));
+    files.extend(report.screens.iter().map(|screen| (screen.file.as_str(), &screen.rows)));
+    files.dedup_by_key(|(file, _)| *file);
+    let mut lines = Vec::new();
+    for (file, rows) in files {
+        if rows.unknown_gene > 0 {
+            lines.push(format!(
+                "{file}: {} rows name genes not in the table, e.g. {}; --genes or --aliases can add them",
+                count(rows.unknown_gene),
+                rows.examples.join(", ")
+            ));
+        }
+        for (reason, skipped) in &rows.skipped {
+            lines.push(format!("{file}: {} rows left out: {reason}", count(*skipped)));
+        }
+    }
+    lines
+}
+
+fn text(report: &Report, out: &str) -> String {
+    let mut page = format!("{out}: {} genes under {} names\n", grouped(report.genes), grouped(report.names));
+    let mut line = |text: String| {
+        writeln!(page, "{text}").ok();
+    };
+    for network in &report.networks {
+        let counts = &network.counts;
+        line(format!(
+            "  network {}: {} edges as {} entries on {} genes ({} self-loops dropped)",
+            network.name,
+            count(counts.edges),
+            count(counts.entries),
+            count(counts.nodes),
+            count(counts.self_loops)
+        ));
+    }
+    if let Some(model) = &report.metabolism {
+        line(format!(
+            "  metabolism: {} reactions, {} metabolites, {} gene-reaction and {} reaction-metabolite entries",
+            grouped(model.reactions),
+            grouped(model.metabolites),
+            grouped(model.gpr),
+            grouped(model.stoichiometry)
+        ));
+    }
+    for screen in &report.screens {
+        line(format!(
+            "  screen {}: {} of {} rows",
+            screen.source,
+            count(screen.measurements),
+            count(screen.rows.read)
+        ));
+    }
+    let samples = &report.samples;
+    let orders: Vec<String> = samples
+        .orders
+        .iter()
+        .map(|(order, samples)| format!("{} of {order} genes", count(*samples)))
+        .collect();
+    let kinds: Vec<String> =
+        samples.kinds.iter().map(|(kind, samples)| format!("{kind} {}", count(*samples))).collect();
+    line(format!(
+        "  {} samples ({}; {}), {} repeats merged",
+        grouped(samples.count),
+        orders.join(", "),
+        kinds.join(", "),
+        count(samples.merged)
+    ));
+    for split in &report.splits {
+        let [train, val, test] = split.parts.map(grouped);
+        line(format!("  split {}: {train} train, {val} val, {test} test", split.name));
+    }
+    page
+}
+
+fn count(number: u64) -> String {
+    grouped(number as usize)
+}

@@ -1,0 +1,16 @@
+//! The gene table and the names that lead to it.
+
+pub mod aliases;
+pub mod list;
+pub mod sgd;
+
+use knockout_cell::Gene;
+
+/// A gene as a source lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedGene {
+    /// Its systematic and standard name.
+    pub gene: Gene,
+    /// Other names.
+    pub aliases: Vec<String>,
+}

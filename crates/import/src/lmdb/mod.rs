@@ -1,0 +1,59 @@
+//! The Python system's processed dataset: an LMDB of JSON records, its gene set and its split files.
+//!
+//! Opened read-only and without locks, as that system opens it. LMDB trusts its file, so the file's head is checked
+//! first: one that is no LMDB or was cut off is refused before it is mapped.
+
+mod head;
+mod record;
+mod splits;
+mod store;
+
+pub use record::parse as parse_record;
+pub use splits::{IndexSplit, find as find_splits, read as read_split};
+pub use store::{Rows, read};
+
+use crate::error::{ImportError, ImportErrorKind};
+use crate::genes::{ListedGene, list::is_name};
+use crate::source::Source;
+use knockout_cell::Gene;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+/// The most bytes a small JSON file beside the store may have.
+const MAX_JSON: u64 = 1 << 30;
+
+/// The store's folder, from its root, its `processed` folder or itself.
+pub fn store_folder(root: &Path) -> Option<PathBuf> {
+    ["processed/lmdb", "lmdb", ""]
+        .into_iter()
+        .map(|below| if below.is_empty() { root.to_owned() } else { root.join(below) })
+        .find(|folder| folder.join("data.mdb").is_file())
+}
+
+/// The genes of `gene_set.json` beside the store, in their order.
+pub fn read_gene_set(source: &Source<'_>) -> Result<Vec<ListedGene>, ImportError> {
+    let names: Vec<String> = read_json(source, "a list of gene names")?;
+    let listed = |name: String| {
+        if !is_name(&name) {
+            let expected = "a gene name".to_owned();
+            return Err(source.fail(ImportErrorKind::BadValue { value: name, expected }));
+        }
+        Ok(ListedGene { gene: Gene { systematic: name, standard: None }, aliases: Vec::new() })
+    };
+    names.into_iter().map(listed).collect()
+}
+
+pub(super) fn read_json<T: serde::de::DeserializeOwned>(
+    source: &Source<'_>,
+    what: &'static str,
+) -> Result<T, ImportError> {
+    let (_, stream) = source.input()?.expect_text(what)?;
+    let mut bytes = Vec::new();
+    let read = stream.take(MAX_JSON + 1).read_to_end(&mut bytes);
+    read.map_err(|error| source.fail(ImportErrorKind::Read(error)))?;
+    if bytes.len() as u64 > MAX_JSON {
+        return Err(source.fail(ImportErrorKind::TooMany { what: "bytes", limit: MAX_JSON as usize }));
+    }
+    serde_json::from_slice(&bytes)
+        .map_err(|error| source.fail(ImportErrorKind::Decode { what, detail: error.to_string() }))
+}

@@ -1,0 +1,25 @@
+//! Reading files: bytes to lines to cells, whatever the packing.
+//!
+//! Text is plain or gzip (told by its first bytes), UTF-8 or UTF-16 (told by its byte-order mark), with LF or CRLF
+//! line ends. A sheet or a Parquet file gives the same rows of cells. Memory holds one line or one batch, never a
+//! file. The module knows nothing of genes.
+
+mod cells;
+mod header;
+mod input;
+mod lines;
+mod parquet;
+mod row;
+mod sheet;
+mod table;
+mod utf16;
+
+pub use cells::{Quotes, Separator};
+pub use header::{Column, Header};
+pub(crate) use input::hash_whole;
+pub use input::{Input, Tally};
+pub(crate) use lines::shown;
+pub use lines::{Lines, MAX_LINE};
+pub use row::Row;
+pub(crate) use row::is_missing;
+pub use table::{Style, Table};

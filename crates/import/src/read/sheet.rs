@@ -1,0 +1,140 @@
+//! An xlsx sheet as rows of text cells.
+//!
+//! The workbook's reader borrows the workbook, so it lives in a thread of its own that hands over rows a block at a
+//! time; the blocks are bounded, and so is what a decoder's panic can do.
+
+use super::cells::Span;
+use super::table::Cells;
+use crate::error::{ImportError, ImportErrorKind};
+use calamine::{DataRef, Reader as _, Xlsx};
+use std::io::BufReader;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+/// Rows handed over at a time.
+const BLOCK: usize = 512;
+
+/// The most columns a row may have: as many as Excel itself allows.
+const MAX_COLUMNS: u32 = 16_384;
+
+#[derive(Debug, Default)]
+struct SheetRow {
+    number: u64,
+    text: Vec<u8>,
+    cells: Vec<Span>,
+}
+
+enum Message {
+    Rows(Vec<SheetRow>),
+    Failed(String),
+    Done,
+}
+
+#[derive(Debug)]
+pub(super) struct SheetRows {
+    receiver: Receiver<Message>,
+    block: std::vec::IntoIter<SheetRow>,
+    current: SheetRow,
+    is_done: bool,
+}
+
+impl SheetRows {
+    pub(super) fn open(path: &Path, sheet: Option<&str>) -> Result<Self, ImportError> {
+        let file = std::fs::File::open(path).map_err(|error| ImportErrorKind::Open(error).of(path))?;
+        let (sender, receiver) = sync_channel(4);
+        let sheet = sheet.map(str::to_owned);
+        let started = std::thread::Builder::new().name("xlsx".to_owned()).spawn(move || {
+            let last = match send_rows(BufReader::new(file), sheet.as_deref(), &sender) {
+                Ok(()) => Message::Done,
+                Err(detail) => Message::Failed(detail),
+            };
+            // A receiver that went away wants no more.
+            sender.send(last).ok();
+        });
+        started.map_err(|error| ImportErrorKind::Read(error).of(path))?;
+        Ok(Self { receiver, block: Vec::new().into_iter(), current: SheetRow::default(), is_done: false })
+    }
+
+    pub(super) fn next_cells(&mut self, path: &Path) -> Result<Option<Cells<'_>>, ImportError> {
+        loop {
+            if let Some(row) = self.block.next() {
+                self.current = row;
+                return Ok(Some((&self.current.text, &self.current.cells, self.current.number)));
+            }
+            if self.is_done {
+                return Ok(None);
+            }
+            let failed = |detail| Err(ImportErrorKind::Decode { what: "the xlsx workbook", detail }.of(path));
+            match self.receiver.recv() {
+                Ok(Message::Rows(rows)) => self.block = rows.into_iter(),
+                Ok(Message::Done) => self.is_done = true,
+                Ok(Message::Failed(detail)) => return failed(detail),
+                Err(_) => return failed("the decoder gave up".to_owned()),
+            }
+        }
+    }
+}
+
+fn send_rows(
+    file: BufReader<std::fs::File>,
+    sheet: Option<&str>,
+    sender: &SyncSender<Message>,
+) -> Result<(), String> {
+    let mut workbook: Xlsx<_> = calamine::open_workbook_from_rs(file)
+        .map_err(|error: calamine::XlsxError| format!("{error} (is this an xlsx workbook?)"))?;
+    let names = workbook.sheet_names();
+    let name = match sheet {
+        Some(wanted) => names
+            .iter()
+            .find(|name| *name == wanted)
+            .ok_or_else(|| format!("it has no sheet {wanted:?} (have: {})", names.join(", ")))?,
+        None => names.first().ok_or("it has no sheet")?,
+    }
+    .clone();
+    let mut cells = workbook.worksheet_cells_reader(&name).map_err(|error| error.to_string())?;
+    let mut block = Vec::with_capacity(BLOCK);
+    let mut row = SheetRow::default();
+    while let Some(cell) = cells.next_cell().map_err(|error| error.to_string())? {
+        let (number, column) = cell.get_position();
+        let number = u64::from(number) + 1;
+        if column >= MAX_COLUMNS {
+            return Err(format!("row {number} has a cell in column {}", u64::from(column) + 1));
+        }
+        if number != row.number {
+            if !row.cells.is_empty() {
+                block.push(std::mem::take(&mut row));
+            }
+            row = SheetRow { number, ..SheetRow::default() };
+            if block.len() == BLOCK && sender.send(Message::Rows(std::mem::take(&mut block))).is_err() {
+                return Ok(());
+            }
+        }
+        let end = row.text.len() as u32;
+        // Empty cells are not stored: the gaps before this one are.
+        row.cells.resize((column as usize).max(row.cells.len()), (end, end));
+        write_value(cell.get_value(), &mut row.text);
+        row.cells.push((end, row.text.len() as u32));
+    }
+    if !row.cells.is_empty() {
+        block.push(row);
+    }
+    sender.send(Message::Rows(block)).ok();
+    Ok(())
+}
+
+fn write_value(value: &DataRef<'_>, text: &mut Vec<u8>) {
+    match value {
+        // The shortest text that reads back as the same number.
+        DataRef::Float(number) => text.extend_from_slice(number.to_string().as_bytes()),
+        DataRef::Int(number) => text.extend_from_slice(number.to_string().as_bytes()),
+        DataRef::Bool(flag) => text.extend_from_slice(flag.to_string().as_bytes()),
+        DataRef::String(word) | DataRef::DateTimeIso(word) | DataRef::DurationIso(word) => {
+            text.extend_from_slice(word.as_bytes());
+        }
+        DataRef::SharedString(word) => text.extend_from_slice(word.as_bytes()),
+        // A gene that Excel took for a date: its number would resolve to nothing, and say less.
+        DataRef::DateTime(date) => text.extend_from_slice(format!("date {}", date.as_f64()).as_bytes()),
+        DataRef::Error(error) => text.extend_from_slice(error.to_string().as_bytes()),
+        DataRef::Empty => {}
+    }
+}

@@ -1,0 +1,164 @@
+//! `FORMAT:FILE,key=value,…`, as a source is written on the command line, to the same value as in a recipe.
+
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+
+/// A source or recipe that cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SpecError(pub(super) String);
+
+/// Options that hold several values, separated by `+`.
+const LISTS: [&str; 7] = ["alias", "channels", "genes", "orders", "qualifiers", "splits", "types"];
+/// Options that hold whole numbers.
+const NUMBERS: [&str; 5] = ["orders", "organism", "query", "taxon", "threshold"];
+/// Options that are true or false.
+const FLAGS: [&str; 2] = ["directed", "header"];
+/// Options with a value per channel or column: `thresholds.database=700`, `where.mode=binding`.
+const TABLES: [&str; 2] = ["thresholds", "where"];
+
+/// Reads a source as it is written on the command line.
+pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, SpecError> {
+    let (format, rest) = text.split_once(':').ok_or_else(|| {
+        SpecError(format!("{text:?} names no format; write FORMAT:FILE, for example sgd:SGD_features.tab.gz"))
+    })?;
+    let (file, options) = split_options(rest);
+    if file.is_empty() {
+        return Err(SpecError(format!("{text:?} names no file; write {format}:FILE")));
+    }
+    let mut table = Table::new();
+    table.insert("format".to_owned(), Value::String(format.to_owned()));
+    table.insert("file".to_owned(), Value::String(file.to_owned()));
+    for (key, value) in options {
+        insert(&mut table, key, value).map_err(|message| SpecError(format!("in {text:?}: {message}")))?;
+    }
+    table.try_into().map_err(|error: toml::de::Error| {
+        let message = error.to_string();
+        SpecError(format!("in {text:?}: {}", message.lines().next().unwrap_or_default().trim()))
+    })
+}
+
+/// The file and the options behind it. A comma belongs to the file's name unless `key=` follows it.
+fn split_options(text: &str) -> (&str, Vec<(&str, &str)>) {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    for (at, _) in text.match_indices(',') {
+        let rest = &text[at + 1..];
+        let key = rest.split(['=', ',']).next().unwrap_or_default();
+        let is_key = !key.is_empty()
+            && rest[key.len()..].starts_with('=')
+            && (key.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')
+                || TABLES.iter().any(|table| key.starts_with(&format!("{table}."))));
+        if is_key {
+            parts.push(&text[start..at]);
+            start = at + 1;
+        }
+    }
+    parts.push(&text[start..]);
+    let file = parts.remove(0);
+    (file, parts.into_iter().filter_map(|part| part.split_once('=')).collect())
+}
+
+fn insert(table: &mut Table, key: &str, value: &str) -> Result<(), String> {
+    if let Some((outer, inner)) = key.split_once('.') {
+        let value = if outer == "thresholds" { number(key, value)? } else { Value::String(value.to_owned()) };
+        let nested = table.entry(outer).or_insert_with(|| Value::Table(Table::new()));
+        if let Value::Table(nested) = nested {
+            nested.insert(inner.to_owned(), value);
+        }
+        return Ok(());
+    }
+    let single = |word: &str| -> Result<Value, String> {
+        if NUMBERS.contains(&key) {
+            number(key, word)
+        } else if FLAGS.contains(&key) {
+            word.parse()
+                .map(Value::Boolean)
+                .map_err(|_neither| format!("{key} is {word:?}; expected true or false"))
+        } else {
+            Ok(Value::String(word.to_owned()))
+        }
+    };
+    let value = if LISTS.contains(&key) {
+        Value::Array(value.split('+').map(single).collect::<Result<_, _>>()?)
+    } else {
+        single(value)?
+    };
+    match table.insert(key.to_owned(), value) {
+        None => Ok(()),
+        Some(_) => Err(format!("{key} is given twice")),
+    }
+}
+
+fn number(key: &str, word: &str) -> Result<Value, String> {
+    let number =
+        word.parse::<u32>().map_err(|_no_number| format!("{key} is {word:?}; expected a whole number"))?;
+    Ok(Value::Integer(number.into()))
+}
+
+macro_rules! from_str {
+    ($($kind:ty),*) => {$(
+        impl std::str::FromStr for $kind {
+            type Err = SpecError;
+
+            fn from_str(text: &str) -> Result<Self, SpecError> {
+                parse(text)
+            }
+        }
+    )*};
+}
+from_str!(
+    super::GeneSource,
+    super::AliasSource,
+    super::NetworkSource,
+    super::MetabolismSource,
+    super::ScreenSource
+);
+
+#[cfg(test)]
+mod tests {
+    use crate::recipe::{NetworkSource, Recipe, ScreenSource};
+
+    fn message(text: &str) -> String {
+        text.parse::<NetworkSource>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_option_and_a_recipe_say_the_same() {
+        let option: NetworkSource =
+            "string:a,b.txt.gz,channels=fusion+database,threshold=400,thresholds.database=700,entries=one"
+                .parse()
+                .unwrap();
+        let recipe = Recipe::from_toml(
+            "[[networks]]\nformat = \"string\"\nfile = \"a,b.txt.gz\"\nchannels = [\"fusion\", \"database\"]\n\
+             threshold = 400\nthresholds = { database = 700 }\nentries = \"one\"\n",
+        )
+        .unwrap();
+        assert_eq!(recipe.networks, [option]);
+        assert_eq!(Recipe::from_toml(&recipe.to_toml()).unwrap(), recipe);
+    }
+
+    #[test]
+    fn a_screen_takes_columns_with_spaces() {
+        let screen: ScreenSource =
+            "table:x.tsv,genes=Gene 1+Gene 2,score=S score,query=1,where.Type x=a b".parse().unwrap();
+        let ScreenSource::Table { genes, score, query, filter, .. } = screen else { panic!("a table") };
+        assert_eq!((genes.len(), score.as_str(), query, filter["Type x"].as_str()), (2, "S score", 1, "a b"));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        assert!(message("string").contains("names no format"));
+        assert!(message("string:").contains("names no file"));
+        assert!(message("strin:x").contains("unknown variant `strin`, expected one of `string`"));
+        assert!(message("string:x,chanels=a").contains("unknown field `chanels`"));
+        assert!(
+            message("string:x,threshold=high").contains("threshold is \"high\"; expected a whole number")
+        );
+        assert!(message("edges:x,directed=maybe").contains("expected true or false"));
+        assert!(message("string:x,taxon=1,taxon=2").contains("taxon is given twice"));
+        assert!(message("dango:x").contains("missing field `gene-list`"));
+        let error = Recipe::from_toml("nmae = \"x\"").unwrap_err().to_string();
+        assert!(error.contains("unknown field `nmae`") && error.contains("line 1"), "{error}");
+    }
+}

@@ -1,0 +1,183 @@
+//! What an import did: counts per source, what was left out, and why. Written as `import-report.json`.
+
+use crate::names::Strangers;
+use crate::networks::EdgeCounts;
+use crate::source::RowTally;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What an import did.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Report {
+    /// Version of this document.
+    pub schema: u32,
+    /// The dataset's name.
+    pub name: String,
+    /// Genes in the table.
+    pub genes: usize,
+    /// Names that lead to a gene.
+    pub names: usize,
+    /// The sources of genes and aliases.
+    pub gene_sources: Vec<GeneReport>,
+    /// The networks, in their order.
+    pub networks: Vec<NetworkReport>,
+    /// The metabolic model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metabolism: Option<MetabolismReport>,
+    /// The screens, in their order.
+    pub screens: Vec<ScreenReport>,
+    /// The samples that came out of them.
+    pub samples: SampleReport,
+    /// Splits taken over.
+    pub splits: Vec<SplitReport>,
+}
+
+/// What a file of genes or aliases gave.
+#[derive(Debug, Clone, Serialize)]
+pub struct GeneReport {
+    /// The file.
+    pub file: String,
+    /// Rows read.
+    pub rows: u64,
+    /// Genes added to the table.
+    pub genes: u64,
+    /// Names that came to lead to a gene.
+    pub names: u64,
+    /// Rows whose gene is not in the table (aliases), or was there already (genes).
+    pub left_out: u64,
+}
+
+/// What a network file gave for one network.
+#[derive(Debug, Clone, Serialize)]
+pub struct NetworkReport {
+    /// The network.
+    pub name: String,
+    /// The file.
+    pub file: String,
+    /// Its edges.
+    pub counts: EdgeCounts,
+    /// The file's rows, the same for all networks of one file.
+    pub rows: RowReport,
+}
+
+/// What the metabolic model gave.
+#[derive(Debug, Clone, Serialize)]
+pub struct MetabolismReport {
+    /// The file.
+    pub file: String,
+    /// Reactions in the file.
+    pub model_reactions: u64,
+    /// Reactions in the file that have a rule.
+    pub rules: u64,
+    /// Reaction nodes: one per alternative and direction.
+    pub reactions: usize,
+    /// Metabolites.
+    pub metabolites: usize,
+    /// Gene-reaction entries.
+    pub gpr: usize,
+    /// Reaction-metabolite entries.
+    pub stoichiometry: usize,
+    /// Reactions left out with all their alternatives.
+    pub lost_reactions: Vec<String>,
+    /// Alternatives read and left out.
+    pub alternatives: RowReport,
+}
+
+/// What a screen gave.
+#[derive(Debug, Clone, Serialize)]
+pub struct ScreenReport {
+    /// The file.
+    pub file: String,
+    /// What the `source` column says.
+    pub source: String,
+    /// Rows that became samples or joined one.
+    pub measurements: u64,
+    /// These rows by number of genes.
+    pub orders: BTreeMap<usize, u64>,
+    /// These rows by kind of perturbation.
+    pub kinds: BTreeMap<String, u64>,
+    /// The file's rows.
+    pub rows: RowReport,
+}
+
+/// The samples of the dataset.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct SampleReport {
+    /// Samples.
+    pub count: usize,
+    /// Samples by number of genes.
+    pub orders: BTreeMap<usize, u64>,
+    /// Samples by kind of perturbation.
+    pub kinds: BTreeMap<String, u64>,
+    /// Measurements that joined an earlier one.
+    pub merged: u64,
+    /// Merged measurements whose query differed from the first one's, which is kept.
+    pub conflicting_queries: u64,
+}
+
+/// A split taken over.
+#[derive(Debug, Clone, Serialize)]
+pub struct SplitReport {
+    /// Its name.
+    pub name: String,
+    /// Samples of train, val and test.
+    pub parts: [usize; 3],
+    /// Records that were left out of the dataset.
+    pub left_out: u64,
+    /// Records that merged into a sample of another part, which trains.
+    pub moved_to_train: u64,
+}
+
+/// What became of a file's rows.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct RowReport {
+    /// Rows read.
+    pub read: u64,
+    /// Rows left out because they name a gene that is not in the table, or one that cannot be told from another.
+    pub unknown_gene: u64,
+    /// The names, with how often each kept a row out.
+    pub unknown_names: BTreeMap<String, UnknownName>,
+    /// Occurrences of further names, beyond those listed.
+    pub unlisted: u64,
+    /// Rows left out for other reasons.
+    pub skipped: BTreeMap<String, u64>,
+    /// The most frequent unknown names.
+    #[serde(skip)]
+    pub examples: Vec<String>,
+}
+
+/// A name that leads to no gene.
+#[derive(Debug, Clone, Serialize)]
+pub struct UnknownName {
+    /// Rows it kept out.
+    pub rows: u64,
+    /// The first of them.
+    pub first_line: u64,
+    /// Whether several genes claim the name, rather than none.
+    pub ambiguous: bool,
+}
+
+impl From<&RowTally> for RowReport {
+    fn from(tally: &RowTally) -> Self {
+        let strangers: &Strangers = &tally.strangers;
+        Self {
+            read: tally.rows,
+            unknown_gene: strangers.rows(),
+            unknown_names: strangers
+                .names()
+                .iter()
+                .map(|(name, found)| {
+                    let unknown = UnknownName {
+                        rows: found.count,
+                        first_line: found.first_line,
+                        ambiguous: found.is_ambiguous,
+                    };
+                    (name.clone(), unknown)
+                })
+                .collect(),
+            unlisted: strangers.unlisted(),
+            skipped: tally.skipped.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect(),
+            examples: strangers.examples(),
+        }
+    }
+}

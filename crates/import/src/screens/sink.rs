@@ -1,0 +1,217 @@
+//! Where the rows of every screen go: names become genes, choices are applied, what is left out is counted.
+
+use super::strain::Kind;
+use super::{Alleles, Collector, Measurement};
+use crate::error::{ImportError, ImportErrorKind};
+use crate::names::Names;
+use crate::read::Row;
+use crate::source::RowTally;
+use knockout_cell::GeneTable;
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+
+/// Which rows of a screen are wanted.
+#[derive(Debug, Clone, Copy)]
+pub struct Choice<'c> {
+    /// What the `source` column says.
+    pub source: &'c str,
+    /// Which perturbations.
+    pub alleles: Alleles,
+    /// How many genes a sample may have; empty for any number.
+    pub orders: &'c [usize],
+}
+
+/// What became of a screen's rows.
+#[derive(Debug, Clone, Default)]
+pub struct ScreenCounts {
+    /// Rows read and left out.
+    pub tally: RowTally,
+    /// Rows that became samples or joined one.
+    pub measurements: u64,
+    /// These rows by number of genes.
+    pub orders: BTreeMap<usize, u64>,
+    /// These rows by kind of perturbation.
+    pub kinds: BTreeMap<String, u64>,
+}
+
+/// The numbers of a row.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Numbers {
+    /// The score; a row without one is left out.
+    pub score: Option<f64>,
+    /// Its p-value.
+    pub p_value: Option<f64>,
+    /// Fitness of the combined mutant.
+    pub fitness: Option<f64>,
+    /// Its standard deviation.
+    pub fitness_sd: Option<f64>,
+    /// Measurements already merged into the row, where it says so.
+    pub replicates: Option<u32>,
+}
+
+/// Where the numbers stand.
+#[derive(Debug, Clone, Copy)]
+pub struct NumberColumns {
+    /// The score.
+    pub score: usize,
+    /// Its p-value.
+    pub p_value: Option<usize>,
+    /// Fitness of the combined mutant.
+    pub fitness: Option<usize>,
+    /// Its standard deviation.
+    pub fitness_sd: Option<usize>,
+}
+
+impl NumberColumns {
+    /// Reads the numbers of a row; one that is none, or lies where it cannot, is an error.
+    pub fn read(&self, row: &Row<'_>) -> Result<Numbers, ImportError> {
+        let numbers = Numbers {
+            score: row.number(self.score, "a score, a finite number")?,
+            p_value: row.maybe_number(self.p_value, "a p-value from 0 to 1")?,
+            fitness: row.maybe_number(self.fitness, "a fitness, a finite number")?,
+            fitness_sd: row.maybe_number(self.fitness_sd, "a standard deviation, a number not below 0")?,
+            replicates: None,
+        };
+        if let (Some(column), Some(p)) = (self.p_value, numbers.p_value)
+            && !(0.0..=1.0).contains(&p)
+        {
+            return Err(row.bad(column, "a p-value from 0 to 1"));
+        }
+        if let (Some(column), Some(sd)) = (self.fitness_sd, numbers.fitness_sd)
+            && sd < 0.0
+        {
+            return Err(row.bad(column, "a standard deviation, a number not below 0"));
+        }
+        Ok(numbers)
+    }
+}
+
+/// What a row says.
+#[derive(Debug, Clone, Copy)]
+struct Entry<'e> {
+    source: &'e str,
+    line: u64,
+    names: &'e [&'e [u8]],
+    query: usize,
+    kind: &'e str,
+    numbers: Numbers,
+}
+
+/// Takes rows in and keeps count.
+#[derive(Debug)]
+pub struct Sink<'s> {
+    names: &'s Names,
+    genes: &'s GeneTable,
+    choice: Choice<'s>,
+    collector: &'s mut Collector,
+    counts: ScreenCounts,
+}
+
+impl<'s> Sink<'s> {
+    /// Starts a screen.
+    pub fn new(
+        names: &'s Names,
+        genes: &'s GeneTable,
+        choice: Choice<'s>,
+        collector: &'s mut Collector,
+    ) -> Self {
+        Self { names, genes, choice, collector, counts: ScreenCounts::default() }
+    }
+
+    /// The names that lead to genes.
+    pub fn names(&self) -> &'s Names {
+        self.names
+    }
+
+    /// Counts a row as read.
+    pub fn row(&mut self) {
+        self.counts.tally.rows += 1;
+    }
+
+    /// Leaves the row out for a reason.
+    pub fn skip(&mut self, reason: &'static str) {
+        self.counts.tally.skip(reason);
+    }
+
+    /// Takes a row in; the first `query` names are those of the query strain. Gives the sample it went to, if any.
+    pub fn take(
+        &mut self,
+        row: &Row<'_>,
+        names: &[&[u8]],
+        query: usize,
+        kind: &str,
+        numbers: Numbers,
+    ) -> Result<Option<u32>, ImportError> {
+        let entry = Entry { source: self.choice.source, line: row.line(), names, query, kind, numbers };
+        self.take_entry(&entry).map_err(|kind| row.fail(None, kind))
+    }
+
+    /// Takes in a record that names its own source and has no query.
+    pub fn take_from(
+        &mut self,
+        source: &str,
+        line: u64,
+        names: &[&[u8]],
+        kind: &str,
+        numbers: Numbers,
+    ) -> Result<Option<u32>, ImportErrorKind> {
+        self.take_entry(&Entry { source, line, names, query: 0, kind, numbers })
+    }
+
+    fn take_entry(&mut self, entry: &Entry<'_>) -> Result<Option<u32>, ImportErrorKind> {
+        let Entry { source, line, names, query, kind, numbers } = *entry;
+        if !self.choice.orders.is_empty() && !self.choice.orders.contains(&names.len()) {
+            self.skip("another number of genes");
+            return Ok(None);
+        }
+        if !self.choice.alleles.takes(kind) {
+            self.skip("not only deletions");
+            return Ok(None);
+        }
+        let Some(score) = numbers.score else {
+            self.skip("no score");
+            return Ok(None);
+        };
+        let mut genes = SmallVec::<[u32; 4]>::new();
+        for name in names {
+            // The first name that is not found leaves the row out whole.
+            let Some(gene) = self.counts.tally.gene(self.names, name, line) else { return Ok(None) };
+            if genes.contains(&gene) {
+                self.skip("a gene with itself");
+                return Ok(None);
+            }
+            genes.push(gene);
+        }
+        let measured = Measurement {
+            genes: &genes,
+            query: &genes[..query.min(genes.len())],
+            kind,
+            score,
+            p_value: numbers.p_value,
+            fitness: numbers.fitness,
+            fitness_sd: numbers.fitness_sd,
+            replicates: numbers.replicates.unwrap_or(1),
+            line,
+        };
+        let sample = self.collector.push(&measured, source, self.genes)?;
+        self.counts.measurements += 1;
+        *self.counts.orders.entry(genes.len()).or_default() += 1;
+        match self.counts.kinds.get_mut(kind) {
+            Some(count) => *count += 1,
+            None => {
+                self.counts.kinds.insert(kind.to_owned(), 1);
+            }
+        }
+        Ok(Some(sample))
+    }
+
+    /// What became of the rows.
+    pub fn finish(self) -> ScreenCounts {
+        self.counts
+    }
+}
+
+/// The kind of a sample by the kinds of its genes, as the word in its column.
+pub(crate) fn kind_name(kinds: &[Kind]) -> &'static str {
+    Kind::of_all(kinds.iter().copied()).name()
+}

@@ -1,0 +1,122 @@
+//! Any table of scores: text, a sheet or Parquet, its columns given by name.
+
+use super::ScreenCounts;
+use super::sink::{NumberColumns, Sink};
+use crate::error::{ImportError, ImportErrorKind};
+use crate::names::{Meaning, Names};
+use crate::read::{Column, Quotes, Row, Separator, Style, is_missing};
+use crate::source::Source;
+use std::collections::BTreeMap;
+
+/// Where everything stands.
+#[derive(Debug, Clone)]
+pub struct Options<'o> {
+    /// Columns of genes. A cell may hold several, separated by `,`, `;`, `|` or `+`; an empty one holds none.
+    pub genes: &'o [String],
+    /// How many of these columns, the first ones, are the query strain's.
+    pub query: usize,
+    /// Column of the score.
+    pub score: &'o str,
+    /// Column of the p-value.
+    pub p_value: Option<&'o str>,
+    /// Column of the fitness.
+    pub fitness: Option<&'o str>,
+    /// Column of its standard deviation.
+    pub fitness_sd: Option<&'o str>,
+    /// Column of the kind of perturbation.
+    pub kind_column: Option<&'o str>,
+    /// The kind of all rows without such a column.
+    pub kind: &'o str,
+    /// What stands between cells; guessed otherwise.
+    pub separator: Option<Separator>,
+    /// Only rows with these values in these columns.
+    pub filter: &'o BTreeMap<String, String>,
+}
+
+/// Reads the table.
+pub fn read(
+    source: &Source<'_>,
+    mut sink: Sink<'_>,
+    options: &Options<'_>,
+) -> Result<ScreenCounts, ImportError> {
+    let style = Style { format: "a table of scores", separator: options.separator, quotes: Quotes::Double };
+    if options.genes.is_empty() || options.query > options.genes.len() {
+        let text = "name the gene columns (genes=…), at least as many as the query has";
+        return Err(source.fail(ImportErrorKind::Request(text.to_owned())));
+    }
+    let mut columns = vec![
+        Column::required([options.score]),
+        maybe(options.p_value),
+        maybe(options.fitness),
+        maybe(options.fitness_sd),
+        maybe(options.kind_column),
+    ];
+    columns.extend(options.genes.iter().map(|name| Column::required([name.as_str()])));
+    columns.extend(options.filter.keys().map(|name| Column::required([name.as_str()])));
+    let (mut table, found) = source.table(style, &columns)?;
+    let Some(score) = found[0] else {
+        return Err(source.fail(ImportErrorKind::Empty { what: "header line" }));
+    };
+    let numbers = NumberColumns { score, p_value: found[1], fitness: found[2], fitness_sd: found[3] };
+    let kind_column = found[4];
+    let (genes, filter) = found[5..].split_at(options.genes.len());
+    let genes: Vec<usize> = genes.iter().flatten().copied().collect();
+    let filter: Vec<(usize, &String)> =
+        filter.iter().flatten().copied().zip(options.filter.values()).collect();
+    let names = sink.names();
+    while let Some(row) = table.next_row()? {
+        sink.row();
+        if filter.iter().any(|(column, value)| row.bytes(*column) != value.as_bytes()) {
+            sink.skip("filtered out");
+            continue;
+        }
+        let values = numbers.read(&row)?;
+        let kind = match kind_column {
+            Some(column) => row.text(column)?,
+            None => options.kind,
+        };
+        if kind.is_empty() || kind.len() > 40 {
+            return Err(match kind_column {
+                Some(column) => row.bad(column, "a kind of perturbation such as deletion"),
+                None => source.fail(ImportErrorKind::Request("kind must be a word".to_owned())),
+            });
+        }
+        let mut words = Vec::with_capacity(genes.len());
+        let mut query = 0;
+        for (place, &column) in genes.iter().enumerate() {
+            push_genes(&row, column, names, &mut words)?;
+            if place < options.query {
+                query = words.len();
+            }
+        }
+        if words.is_empty() {
+            return Err(row.bad(genes[0], "at least one gene"));
+        }
+        sink.take(&row, &words, query, kind, values)?;
+    }
+    Ok(sink.finish())
+}
+
+/// A column that must be there if it was named; without a name it is looked for under none, and so not found.
+fn maybe(name: Option<&str>) -> Column<'_> {
+    match name {
+        Some(name) => Column::required([name]),
+        None => Column::optional([]),
+    }
+}
+
+/// The genes of a cell. `DUR1,2` is a gene: a cell is taken apart only if it is no name as a whole.
+fn push_genes<'r>(
+    row: &Row<'r>,
+    column: usize,
+    names: &Names,
+    words: &mut Vec<&'r [u8]>,
+) -> Result<(), ImportError> {
+    let cell = row.text(column)?;
+    if names.find(cell.as_bytes()) == Meaning::Unknown && cell.contains([',', ';', '|', '+']) {
+        words.extend(cell.split([',', ';', '|', '+']).map(|word| word.trim().as_bytes()));
+    } else if !is_missing(cell) {
+        words.push(cell.as_bytes());
+    }
+    Ok(())
+}

@@ -1,0 +1,365 @@
+//! The real files: counts equal to the data folder's STATS.tsv and PROVENANCE.md, or the difference explained.
+//!
+//! The folder is `$KNOCKOUT_DATA`, or `shared/data` beside the project; without it these tests say so and pass.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic, and must say when it is skipped"
+)]
+
+mod support;
+
+use knockout_import::report::{NetworkReport, Report};
+use knockout_import::{Import, Recipe, import};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use support::message;
+
+fn data() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
+    let folder = std::env::var_os("KNOCKOUT_DATA").map_or(beside, PathBuf::from);
+    if folder.join("STATS.tsv").is_file() {
+        return Some(folder);
+    }
+    println!(
+        "\n*** SKIPPED: the real files are not at {}; set KNOCKOUT_DATA to test with them ***\n",
+        folder.display()
+    );
+    None
+}
+
+const GENES: &str = "[[genes]]\nformat = \"sgd\"\nfile = \"sgd/SGD_features.tab.gz\"\n";
+
+fn run(recipe: &str) -> Option<Import> {
+    let base = data()?;
+    let recipe = Recipe::from_toml(&format!("allow-missing = true\n{GENES}{recipe}")).unwrap();
+    Some(import(&recipe, &base, &|_| {}).unwrap_or_else(|error| panic!("{}", message(&error))))
+}
+
+fn edges(file: &str, more: &str) -> String {
+    format!("[[networks]]\nformat = \"edges\"\nfile = \"{file}\"\n{more}\n")
+}
+
+/// Rows of the file, rows with names outside the table, self-loops and edges.
+fn counts(network: &NetworkReport) -> [u64; 4] {
+    [network.rows.read, network.rows.unknown_gene, network.counts.self_loops, network.counts.edges]
+}
+
+#[test]
+fn sgd_features() {
+    let Some(found) = run("") else { return };
+    assert_eq!(found.report.gene_sources[0].rows, 16_454);
+    assert_eq!(found.report.genes, 6_604);
+    let Some(verified) = data() else { return };
+    let text = GENES.to_owned() + "qualifiers = [\"Verified\"]\n";
+    let verified = import(&Recipe::from_toml(&text).unwrap(), &verified, &|_| {}).unwrap();
+    assert_eq!(verified.report.genes, 5_155 + 4, "Verified and Verified|silenced_gene");
+}
+
+#[test]
+fn dango_channels_match_the_reference() {
+    let mut recipe = String::new();
+    for (channel, ending) in
+        [("neighborhood", ".gz"), ("fusion", ""), ("cooccurence", ""), ("database", ".gz")]
+    {
+        write!(
+            recipe,
+            "[[networks]]\nformat = \"dango\"\nfile = \"dango/yeast_string_{channel}_adjacency.txt{ending}\"\n\
+             gene-list = \"dango/yeast_string_genes.txt\"\n"
+        )
+        .unwrap();
+    }
+    let Some(found) = run(&recipe) else { return };
+    let networks = &found.report.networks;
+    // STATS counts the edges of all names (45,610, 1,361, 2,664, 33,486). YFL056C and YFL057C are no ORFs any more; what
+    // remains is exactly what the reference counts.
+    assert_eq!(counts(&networks[0]), [91_220, 18, 0, 45_601]);
+    assert_eq!(counts(&networks[1]), [2_722, 6, 0, 1_358]);
+    assert_eq!(counts(&networks[2]), [5_328, 10, 0, 2_659]);
+    assert_eq!(counts(&networks[3]), [66_972, 0, 0, 33_486]);
+    assert!(networks.iter().all(|network| network.counts.mirrored == network.counts.edges));
+    assert_eq!(networks[0].name, "string9_1_neighborhood");
+    let weights = found.dataset.cell.networks()[0].weights();
+    let largest = weights.iter().copied().fold(0.0, f32::max);
+    assert!((largest - 0.794).abs() < 1e-6);
+}
+
+#[test]
+fn string_physical_links() {
+    let full = "string/4932.protein.physical.links.full.v12.0.txt.gz";
+    let recipe = format!(
+        "[[networks]]\nformat = \"string\"\nfile = \"string/4932.protein.physical.links.v12.0.txt.gz\"\nname = \"links\"\n\
+         [[networks]]\nformat = \"string\"\nfile = \"{full}\"\n\
+         channels = [\"combined_score\", \"experiments\", \"experiments_transferred\", \"database\", \"database_transferred\", \"textmining\"]\n\
+         [[networks]]\nformat = \"string\"\nfile = \"{full}\"\nchannels = [\"experimental\"]\nthreshold = 500\nentries = \"one\"\nname = \"strong\"\n"
+    );
+    let Some(found) = run(&recipe) else { return };
+    let edges: Vec<(u64, u64)> =
+        found.report.networks.iter().map(|n| (n.counts.edges, n.counts.nodes)).collect();
+    assert_eq!(
+        edges[..7],
+        [
+            (176_303, 5_925),
+            (176_303, 5_925),
+            (125_321, 5_902),
+            (67_819, 3_516),
+            (25_345, 2_653),
+            (764, 275),
+            (9_460, 3_236)
+        ]
+    );
+    assert_eq!(found.report.networks[0].rows.read, 352_606);
+    assert_eq!(found.report.networks[0].counts.entries, 352_606, "both directions, as the file has them");
+    assert_eq!(found.report.networks[7].name, "strong");
+    assert_eq!(found.report.networks[7].counts.entries, found.report.networks[7].counts.edges);
+}
+
+#[test]
+fn plain_edge_lists() {
+    let mut recipe = String::new();
+    for file in ["Costanzo-2016.txt.gz", "Hu-2007.txt.gz", "Union.txt.gz"] {
+        recipe += &edges(&format!("bionic/{file}"), "header = false\nweight = \"3\"");
+    }
+    recipe += &edges("bionic/Krogan-2006.txt", "header = false");
+    for file in [
+        "kisr/ppc_yeast.edges.tsv.gz",
+        "santa/g.costanzo.raw.tsv.gz",
+        "santa/g.costanzo.cor.tsv.gz",
+        "santa/g.srivas.untreated.tsv.gz",
+    ] {
+        recipe += &edges(file, "");
+    }
+    recipe += &edges("tflink/tflink_systematic.tsv.gz", "directed = true");
+    recipe += &edges(
+        "tflink/tflink_systematic.tsv.gz",
+        "directed = true\nname = \"small\"\nwhere = { small_scale = \"Yes\" }",
+    );
+    recipe += &edges(
+        "yeastract/Yeast_TFTG.csv",
+        "directed = true\nsource = \"TF\"\ntarget = \"TG\"\nstrip-end = \"p\"",
+    );
+    for channel in ["fusion", "cooccurence"] {
+        recipe += &edges(&format!("dango/string_v9.1_{channel}.edges.tsv"), "");
+    }
+    let Some(found) = run(&recipe) else { return };
+    let networks = &found.report.networks;
+    assert_eq!(counts(&networks[0]), [33_056, 0, 0, 33_056]);
+    assert_eq!(counts(&networks[1]), [14_826, 0, 0, 14_826]);
+    // STATS: 53,351, 7,075, 58,260 + 1,117 self-loops, 78,701 and 76,434 edges over all names; the rows with names that
+    // do not join the ORF list are left out.
+    for (network, rows) in networks[2..8].iter().zip([53_351, 7_075, 59_377, 78_701, 76_434, 6_270]) {
+        let [read, unknown, loops, edges] = counts(network);
+        assert_eq!(read, rows);
+        // Two old names of one gene make a repeat where the names were apart.
+        assert_eq!(
+            read,
+            unknown + loops + edges + network.counts.repeated + network.counts.mirrored,
+            "{}",
+            network.name
+        );
+        assert!(unknown * 20 < read, "{} leaves out {unknown}", network.name);
+    }
+    assert_eq!(counts(&networks[7]), [6_270, 0, 0, 6_270]);
+    assert_eq!(counts(&networks[8]), [230_640, 0, 158, 230_476]);
+    assert_eq!(
+        (networks[9].counts.edges, networks[9].counts.nodes, networks[9].counts.self_loops),
+        (5_268, 2_222, 44)
+    );
+    assert_eq!(networks[10].rows.read, 9_487);
+    assert_eq!(networks[11].counts.edges, 1_358);
+    assert_eq!(networks[12].counts.edges, 2_659);
+}
+
+#[test]
+fn string_actions_as_an_edge_list() {
+    let file = "string/4932.protein.actions.v11.0.txt.gz";
+    let recipe = edges(
+        file,
+        "strip = \"4932.\"\nweight = \"score\"\nwhere = { mode = \"ptmod\" }\nname = \"ptmod\"",
+    ) + &edges(
+        file,
+        "strip = \"4932.\"\nweight = \"score\"\nwhere = { mode = \"expression\" }\nname = \"expression\"",
+    );
+    let Some(found) = run(&recipe) else { return };
+    let edges: Vec<u64> = found.report.networks.iter().map(|network| network.counts.edges).collect();
+    assert_eq!(edges, [2_923, 262]);
+    assert_eq!(found.report.networks[0].rows.read, 769_028);
+}
+
+#[test]
+fn regulation_matrices() {
+    let recipe = "[[networks]]\nformat = \"yeastract\"\nfile = \"yeastract/YEASTRACT_20190713_BOTH.tsv.gz\"\n\
+                  [[networks]]\nformat = \"yeastract\"\nfile = \"yeastract/gold_standard.tsv\"\nname = \"gold\"\n";
+    let Some(found) = run(recipe) else { return };
+    let [both, gold] = &found.report.networks[..] else { panic!("two networks") };
+    // STATS: 11,486 with 43 self-loops over all names, 11,443 edges. Names outside the table leave 134 of them out, and
+    // two old names lead to genes that stand there already.
+    assert_eq!(counts(both), [11_486, 134, 43, 11_307]);
+    assert_eq!(both.counts.repeated, 2);
+    assert_eq!(gold.rows.read, 1_403);
+    assert_eq!(
+        gold.rows.read,
+        gold.rows.unknown_gene + gold.counts.edges + gold.counts.repeated + gold.counts.self_loops
+    );
+    let signs = found.dataset.cell.networks()[1].weights();
+    assert!(signs.contains(&-1.0) && signs.contains(&1.0) && signs.iter().all(|sign| sign.abs() == 1.0));
+}
+
+#[test]
+fn tflink_row_for_row() {
+    let file = "tflink/TFLink_Saccharomyces_cerevisiae_interactions_All_simpleFormat_v1.0.rebuilt.tsv.gz";
+    let recipe = format!(
+        "[[aliases]]\nformat = \"table\"\nfile = \"yeast-gem/SGD_with_Uniprot.csv\"\ngene = \"Systematic_name\"\nalias = [\"Uniprot_id\"]\n\
+         [[aliases]]\nformat = \"string\"\nfile = \"string/4932.protein.aliases.v12.0.txt.gz\"\n\
+         [[networks]]\nformat = \"tflink\"\nfile = \"{file}\"\n"
+    );
+    let Some(found) = run(&recipe) else { return };
+    let network = &found.report.networks[0];
+    let [read, unknown, loops, edges] = counts(network);
+    assert_eq!(read, 237_042);
+    assert_eq!(read, unknown + loops + edges + network.counts.repeated, "every row is an edge or counted");
+    // The derived table has 230,476 pairs. A UniProt entry shared by two genes (histones, TEF1 and TEF2) belongs to
+    // neither here, and the row's gene name decides; there the first gene took it.
+    assert!((229_000..231_000).contains(&edges), "{edges}");
+    let Some(base) = data() else { return };
+    let zebrafish = "allow-missing = true\n".to_owned()
+        + GENES
+        + "[[networks]]\nformat = \"tflink\"\nfile = \"format-samples/TFLink_Danio_rerio_simpleFormat_v1.0.first200.tsv\"\n";
+    let fish = import(&Recipe::from_toml(&zebrafish).unwrap(), &base, &|_| {}).unwrap();
+    assert_eq!(fish.report.networks[0].rows.read, 200, "all 15 columns of the published format");
+}
+
+#[test]
+fn sgd_interactions_and_biogrid_header() {
+    let recipe = "[[networks]]\nformat = \"sgd\"\nfile = \"format-samples/SGD_interaction_data.tab.sample\"\n\
+                  [[networks]]\nformat = \"biogrid\"\nfile = \"format-samples/BIOGRID_tab3.header.tsv\"\n";
+    let Some(found) = run(recipe) else { return };
+    let [sgd, biogrid] = &found.report.networks[..] else { panic!("two networks") };
+    assert_eq!((sgd.rows.read, sgd.counts.edges, sgd.counts.entries), (2, 1, 2));
+    assert_eq!(sgd.rows.skipped["evidence of the other kind"], 1);
+    assert_eq!((biogrid.rows.read, biogrid.counts.edges), (0, 0), "the header alone");
+}
+
+#[test]
+fn yeast_gem_gives_the_reference_numbers_exactly() {
+    let Some(found) = run("[metabolism]\nformat = \"yeast-gem\"\nfile = \"yeast-gem/yeast-GEM.yml.gz\"\n")
+    else {
+        return;
+    };
+    let model = found.report.metabolism.unwrap();
+    assert_eq!((model.model_reactions, model.rules), (4_131, 2_709));
+    assert_eq!(
+        (model.reactions, model.metabolites, model.gpr, model.stoichiometry),
+        (7_122, 2_806, 5_450, 26_325)
+    );
+    assert!(model.lost_reactions.is_empty());
+    let growth = found
+        .dataset
+        .cell
+        .metabolism()
+        .unwrap()
+        .reactions()
+        .iter()
+        .filter(|r| r.subsystem == "Growth")
+        .count();
+    assert!(growth > 0, "the subsystem of a list is read");
+}
+
+fn screens(report: &Report) -> Vec<(u64, u64)> {
+    report.screens.iter().map(|screen| (screen.rows.read, screen.measurements)).collect()
+}
+
+#[test]
+fn screen_samples_row_for_row() {
+    let mut recipe = String::new();
+    for (format, file) in [
+        ("kuzmin2018", "kuzmin-samples/kuzmin2018_Data_S1.sample.tsv"),
+        ("kuzmin2018", "kuzmin-samples/kuzmin2018_Data_S2.sample.tsv"),
+        ("kuzmin2020", "kuzmin-samples/aaz5667-Table-S1.sample.tsv"),
+        ("kuzmin2020", "kuzmin-samples/aaz5667-Table-S3.sample.tsv"),
+        ("costanzo2016", "costanzo-samples/SGA_NxN.txt"),
+        ("costanzo2016", "costanzo-samples/SGA_ExE.txt"),
+        ("costanzo2016", "costanzo-samples/SGA_ExN_NxE.txt"),
+    ] {
+        write!(recipe, "[[screens]]\nformat = \"{format}\"\nfile = \"{file}\"\n").unwrap();
+    }
+    recipe += "[[screens]]\nformat = \"table\"\nfile = \"kuzmin-samples/torchcell_tau.sample.tsv\"\n\
+               genes = [\"gene_1\", \"gene_2\", \"gene_3\"]\nscore = \"gene_interaction\"\np-value = \"p_value\"\n\
+               [[screens]]\nformat = \"table\"\nfile = \"kuzmin-samples/kuzmin2018_trigenic_with_lower_orders.sample.tsv\"\n\
+               genes = [\"alleles\"]\nscore = \"adjusted_interaction_score_epsilon_or_tau\"\np-value = \"pval\"\n\
+               fitness = \"combined_mutant_fitness\"\n";
+    let Some(found) = run(&recipe) else { return };
+    let rows = screens(&found.report);
+    assert_eq!(rows.iter().map(|(read, _)| *read).collect::<Vec<_>>(), [10, 25, 20, 8, 50, 50, 50, 33, 50]);
+    for (screen, (read, kept)) in found.report.screens.iter().zip(&rows) {
+        let skipped: u64 = screen.rows.skipped.values().sum();
+        assert_eq!(*read, kept + screen.rows.unknown_gene + skipped, "{}", screen.file);
+    }
+    assert_eq!(rows[..4], [(10, 10), (25, 25), (20, 20), (8, 8)], "every Kuzmin row is a measurement");
+    let first = found.dataset.samples.get(0);
+    assert_eq!(
+        (first.genes.len(), first.query.len(), first.score, first.kind),
+        (2, 1, -0.008_68, "deletion")
+    );
+    assert_eq!(found.report.screens[0].orders, [(2, 5), (3, 5)].into());
+}
+
+#[test]
+fn raw_score_is_combined_minus_query_times_array() {
+    let Some(base) = data() else { return };
+    let mut checked = 0;
+    for file in
+        ["kuzmin2018_Data_S1.sample.tsv", "aaz5667-Table-S1.sample.tsv", "aaz5667-Table-S3.sample.tsv"]
+    {
+        let text = std::fs::read_to_string(base.join("kuzmin-samples").join(file)).unwrap();
+        for line in text.lines().skip(1) {
+            let cells: Vec<&str> = line.split('\t').collect();
+            let number = |column: usize| cells[column].parse::<f64>().ok();
+            // 2020 leaves the query's fitness out of digenic rows.
+            let (Some(raw), Some(query), Some(array), Some(combined)) =
+                (number(5), number(8), number(9), number(10))
+            else {
+                continue;
+            };
+            assert!((raw - (combined - query * array)).abs() < 2e-3, "{file}: {line}");
+            checked += 1;
+        }
+    }
+    assert!(checked >= 10, "{checked} rows had all four numbers");
+}
+
+#[test]
+fn emap_screens() {
+    let recipe = "[[screens]]\nformat = \"emap\"\nfile = \"slgi/gi2007.pairs.tsv.gz\"\nname = \"collins2007\"\n\
+                  [[screens]]\nformat = \"emap\"\nfile = \"slgi/gi2005.pairs.tsv.gz\"\nname = \"schuldiner2005\"\n";
+    let Some(found) = run(recipe) else { return };
+    // PROVENANCE: 743 genes, of which 741 join the ORF list by systematic name. REP1 joins by its standard name; YDR134C
+    // is no ORF any more, and its 434 pairs are left out.
+    assert_eq!(screens(&found.report), [(186_500, 186_066), (83_118, 83_118)]);
+    assert_eq!(found.report.screens[0].rows.unknown_names.keys().collect::<Vec<_>>(), ["YDR134C"]);
+    assert_eq!(found.report.screens[0].kinds["deletion"], 150_636);
+    assert_eq!(found.report.screens[1].kinds["unspecified"], 83_118, "the 2005 table names no alleles");
+    // Alleles of one gene that are neither deletions nor DAmP meet in the kinds allele and mixed: 1,231 pairs merge.
+    assert_eq!(found.report.samples.merged, 1_231);
+    assert_eq!(found.report.samples.count, 186_066 - 1_231 + 83_118);
+    let scores = found.dataset.samples.scores();
+    assert!(scores.iter().all(|score| (-24.0..15.0).contains(score)));
+}
+
+#[test]
+fn the_recipe_of_the_example() {
+    let Some(base) = data() else { return };
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/real-yeast/recipe.toml");
+    let recipe = Recipe::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let mut found = import(&recipe, &base, &|_| {}).unwrap_or_else(|error| panic!("{}", message(&error)));
+    assert_eq!(found.dataset.samples.len(), 184_835);
+    assert_eq!(found.dataset.cell.networks().len(), 7);
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("yeast");
+    found.write(&out, &|_| {}).unwrap();
+    let faults = knockout_screen::verify(&out).unwrap();
+    assert!(faults.is_empty(), "{faults:?}");
+    assert_eq!(found.dataset.manifest.provenance.sources.len(), 15, "every file read, with its blake3");
+    let kept = Recipe::from_toml(&std::fs::read_to_string(out.join("recipe.toml")).unwrap()).unwrap();
+    assert_eq!(kept, recipe, "the recipe is kept with the dataset");
+}

@@ -1,0 +1,18 @@
+//! Gene lists, SGD features and aliases.
+#![no_main]
+
+use knockout_cell::GeneTable;
+use knockout_import::genes::{aliases, list, sgd};
+use knockout_import::names::Names;
+use knockout_import::source::Source;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let source = Source::bytes("fuzz", bytes);
+    list::read(&source).ok();
+    sgd::read(&source, &["ORF".to_owned()], &[]).ok();
+    if let Ok(genes) = GeneTable::from_systematic(["YAL001C", "YAL002W"]) {
+        aliases::read_string(&source, &mut Names::new(&genes)).ok();
+        aliases::read_sgd(&source, &mut Names::new(&genes)).ok();
+    }
+});

@@ -1,0 +1,43 @@
+//! Screen formats: the first byte chooses the parser, the rest is the file.
+#![no_main]
+
+use knockout_cell::GeneTable;
+use knockout_import::names::Names;
+use knockout_import::screens::{Alleles, Choice, Collector, Duplicates, Sink, emap, sga, table};
+use knockout_import::source::Source;
+use libfuzzer_sys::fuzz_target;
+use std::collections::BTreeMap;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((choice, bytes)) = data.split_first() else { return };
+    let Ok(genes) = GeneTable::from_systematic(["YAL001C", "YAL002W", "YAL003W", "YDL227C"]) else { return };
+    let names = Names::new(&genes);
+    let source = Source::bytes("fuzz", bytes);
+    let mut collector = Collector::new(Duplicates::Mean);
+    let all = Choice { source: "fuzz", alleles: Alleles::All, orders: &[] };
+    let sink = Sink::new(&names, &genes, all, &mut collector);
+    let read = match choice % 4 {
+        0 => sga::read_kuzmin(&source, sink),
+        1 => sga::read_costanzo(&source, sink),
+        2 => emap::read(&source, sink),
+        _ => {
+            let columns = ["a".to_owned(), "b".to_owned()];
+            let options = table::Options {
+                genes: &columns,
+                query: 1,
+                score: "score",
+                p_value: None,
+                fitness: None,
+                fitness_sd: None,
+                kind_column: None,
+                kind: "deletion",
+                separator: None,
+                filter: &BTreeMap::new(),
+            };
+            table::read(&source, sink, &options)
+        }
+    };
+    if read.is_ok() {
+        collector.finish(genes.len()).expect("every row was checked");
+    }
+});
