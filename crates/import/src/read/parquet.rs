@@ -11,6 +11,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
+use knockout_screen::without_panic;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use std::fmt::Write as _;
@@ -54,7 +55,7 @@ fn failed(path: &Path, error: impl std::fmt::Display) -> ImportError {
 
 fn builder(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, ImportError> {
     let file = File::open(path).map_err(|error| ImportErrorKind::Open(error).of(path))?;
-    ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| failed(path, error))
+    without_panic(|| Ok(ParquetRecordBatchReaderBuilder::try_new(file)?)).map_err(|error| failed(path, error))
 }
 
 impl ParquetRows {
@@ -80,10 +81,7 @@ impl ParquetRows {
             }
         }
         let mask = ProjectionMask::roots(builder.parquet_schema(), places.iter().copied());
-        let reader = builder
-            .with_projection(mask)
-            .with_batch_size(BATCH)
-            .build()
+        let reader = without_panic(|| Ok(builder.with_projection(mask).with_batch_size(BATCH).build()?))
             .map_err(|error| failed(path, error))?;
         Ok(Self {
             reader: ReaderBox(reader).fuse(),
@@ -99,10 +97,11 @@ impl ParquetRows {
 
     pub(super) fn next_cells(&mut self, path: &Path) -> Result<Option<Cells<'_>>, ImportError> {
         while self.batch.as_ref().is_none_or(|batch| self.next == batch.num_rows()) {
-            match self.reader.next() {
+            match without_panic(|| Ok(self.reader.next().transpose()?))
+                .map_err(|error| failed(path, error))?
+            {
                 None => return Ok(None),
-                Some(Err(error)) => return Err(failed(path, error)),
-                Some(Ok(batch)) => {
+                Some(batch) => {
                     self.batch = Some(batch);
                     self.next = 0;
                 }
