@@ -219,6 +219,10 @@ fn text(report: &Report, out: &str) -> String {
         ));
     }
     let samples = &report.samples;
+    if samples.count == 0 {
+        line("  no samples: no screen was given, so there is nothing to train on".to_owned());
+        return page;
+    }
     let orders: Vec<String> = samples
         .orders
         .iter()
