@@ -1,7 +1,7 @@
 //! The synthetic yeast: the size and structure of the real one, with a known truth.
 //!
 //! Same configuration and seed, same bytes, on any machine and with any number of threads. What the networks look like
-//! is said in [`mod@networks`]' documentation, where the scores come from in [`mod@mechanism`]'s; `docs/synthetic.md`
+//! is said in the documentation of `networks`, where the scores come from in that of `mechanism`; `docs/synthetic.md`
 //! has both for users.
 
 mod config;
