@@ -1,0 +1,3 @@
+//! Training, evaluation and baselines.
+//!
+//! The crate knows what is fitted to which part of a dataset and how good it is; it never prints.
