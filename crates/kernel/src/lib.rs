@@ -1,7 +1,32 @@
 //! CPU kernels on plain slices: sparse products, fused layers, and the backward of each.
 //!
-//! The crate knows neither the tape nor genes: a row is a row, an edge is an entry of a sparse matrix.
+//! The crate knows neither the tape nor genes: a row is a row, an edge is an entry of a sparse matrix. Every operation exists
+//! twice: fast for `f32`, over the instruction sets the processor has ([`Isa`]), and plain for any [`Real`] in
+//! [`plain`], which is what finite differences and golden `f64` values test. [`Scalar`] chooses between them by type.
+//!
+//! Work is cut into chunks whose number depends on the input alone, and partial sums are added in the order of the chunks:
+//! the result is the same to the last bit for any number of threads.
 
+mod activation;
+mod buffer;
+mod csr;
+mod dense;
+mod edges;
+mod isa;
+mod lanes;
+pub mod plain;
 mod real;
+mod scalar;
+mod spmm;
+#[cfg(test)]
+mod tests;
 
+pub use activation::Activation;
+pub use buffer::{Buffer, Pool};
+pub use csr::{Columns, Csr, CsrError, Graph, Target};
+pub use dense::{Layout, Term};
+pub use edges::EdgeTask;
+pub use isa::{Isa, IsaError, flush_to_zero};
 pub use real::Real;
+pub use scalar::Scalar;
+pub use spmm::{SpmmTask, Store};

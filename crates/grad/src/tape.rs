@@ -1,0 +1,248 @@
+//! The tape: what was computed, and how gradients go back.
+//!
+//! ```text
+//! let y = tape.op("layer", len, |values, out| { …; saved }, move |step, saved, gradients| { … });
+//! tape.backward(loss, &mut gradients);
+//! ```
+//!
+//! The forward function fills the output and returns what the way back needs. The backward function is given the gradient of
+//! the output and adds to the gradients of what the operation read.
+
+use crate::{Gradients, Parameters};
+use knockout_kernel::{Buffer, Pool, Real};
+use std::borrow::Cow;
+
+/// A parameter, or the output of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Var(Place);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Parameter(usize),
+    Value(usize),
+}
+
+impl Var {
+    pub(crate) fn parameter(index: usize) -> Self {
+        Self(Place::Parameter(index))
+    }
+
+    pub(crate) fn as_parameter(self) -> Option<usize> {
+        match self.0 {
+            Place::Parameter(index) => Some(index),
+            Place::Value(_) => None,
+        }
+    }
+
+    pub(crate) fn as_value(self) -> usize {
+        match self.0 {
+            Place::Value(index) => index,
+            Place::Parameter(_) => unreachable!("asked for the value of a parameter"),
+        }
+    }
+}
+
+/// Which way a tape is walked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pass {
+    /// Computing.
+    Forward,
+    /// Passing gradients back.
+    Backward,
+}
+
+/// Someone who wants to know when each operation runs: a profiler.
+pub trait Observer {
+    /// An operation begins.
+    fn begin(&self, pass: Pass, operation: &str);
+    /// It ends.
+    fn end(&self, pass: Pass, operation: &str);
+}
+
+/// The values on a tape, to read.
+#[derive(Debug, Clone, Copy)]
+pub struct Values<'t, T: Real> {
+    parameters: &'t Parameters<T>,
+    outputs: &'t [Buffer<T>],
+    pool: &'t Pool<T>,
+}
+
+impl<'t, T: Real> Values<'t, T> {
+    /// A variable's values.
+    pub fn of(&self, var: Var) -> &'t [T] {
+        match var.0 {
+            Place::Parameter(index) => self.parameters.get(index).values(),
+            Place::Value(index) => &self.outputs[index],
+        }
+    }
+
+    /// Where an operation takes its memory from.
+    pub fn pool(&self) -> &'t Pool<T> {
+        self.pool
+    }
+}
+
+/// An operation on the way back.
+#[derive(Debug)]
+pub struct Step<'t, T: Real> {
+    /// What was computed.
+    pub values: Values<'t, T>,
+    /// What the operation itself computed.
+    pub output: &'t [T],
+    /// The gradient of the loss with respect to `output`. It may be overwritten: nobody reads it afterwards.
+    pub gradient: &'t mut [T],
+}
+
+type Backward<'a, T> = Box<dyn FnOnce(Step<'_, T>, &mut Gradients<T>) + 'a>;
+
+struct Operation<'a, T: Real> {
+    name: Cow<'static, str>,
+    backward: Backward<'a, T>,
+}
+
+/// A record of one forward pass.
+pub struct Tape<'a, T: Real> {
+    parameters: &'a Parameters<T>,
+    outputs: Vec<Buffer<T>>,
+    operations: Vec<Operation<'a, T>>,
+    observer: Option<&'a dyn Observer>,
+}
+
+impl<'a, T: Real> Tape<'a, T> {
+    /// An empty tape over a model's parameters.
+    pub fn new(parameters: &'a Parameters<T>) -> Self {
+        Self { parameters, outputs: Vec::new(), operations: Vec::new(), observer: None }
+    }
+
+    /// The same, watched.
+    #[must_use]
+    pub fn observed(mut self, observer: Option<&'a dyn Observer>) -> Self {
+        self.observer = observer;
+        self
+    }
+
+    /// The values so far.
+    pub fn values(&self) -> Values<'_, T> {
+        Values { parameters: self.parameters, outputs: &self.outputs, pool: self.parameters.pool() }
+    }
+
+    /// A variable's values.
+    pub fn value(&self, var: Var) -> &[T] {
+        self.values().of(var)
+    }
+
+    /// The only value of a variable that has one.
+    pub fn scalar(&self, var: Var) -> T {
+        self.value(var)[0]
+    }
+
+    /// Computes `len` values and records how their gradient goes back.
+    ///
+    /// `forward` must write every value of its output; what it returns is kept for `backward`.
+    pub fn op<S: 'a>(
+        &mut self,
+        name: impl Into<Cow<'static, str>>,
+        len: usize,
+        forward: impl FnOnce(Values<'_, T>, &mut [T]) -> S,
+        backward: impl FnOnce(Step<'_, T>, S, &mut Gradients<T>) + 'a,
+    ) -> Var {
+        let name = name.into();
+        let mut output = self.parameters.pool().scratch(len);
+        if let Some(observer) = self.observer {
+            observer.begin(Pass::Forward, &name);
+        }
+        let saved = forward(self.values(), &mut output);
+        if let Some(observer) = self.observer {
+            observer.end(Pass::Forward, &name);
+        }
+        self.outputs.push(output);
+        let backward =
+            Box::new(move |step: Step<'_, T>, gradients: &mut Gradients<T>| backward(step, saved, gradients));
+        self.operations.push(Operation { name, backward });
+        Var(Place::Value(self.outputs.len() - 1))
+    }
+
+    /// Adds the gradient of `loss` (one value) to the gradients of all parameters it depends on.
+    ///
+    /// Operations that the loss does not depend on are passed over.
+    pub fn backward(mut self, loss: Var, gradients: &mut Gradients<T>) {
+        gradients.sizes.clear();
+        gradients.sizes.extend(self.outputs.iter().map(|output| output.len()));
+        gradients.values.clear();
+        gradients.values.resize_with(self.outputs.len(), || None);
+        gradients.add(loss, |seed| seed[0] += T::ONE);
+        while let Some(operation) = self.operations.pop() {
+            let Some(mut gradient) = gradients.values.pop().flatten() else { continue };
+            let output = &self.outputs[self.operations.len()];
+            if let Some(observer) = self.observer {
+                observer.begin(Pass::Backward, &operation.name);
+            }
+            (operation.backward)(Step { values: self.values(), output, gradient: &mut gradient }, gradients);
+            if let Some(observer) = self.observer {
+                observer.end(Pass::Backward, &operation.name);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// loss = Σ (a·b)², written as two operations.
+    fn record<'a>(parameters: &'a Parameters<f64>, a: Var, b: Var) -> (Tape<'a, f64>, Var) {
+        let mut tape = Tape::new(parameters);
+        let product = tape.op(
+            "product",
+            2,
+            |values, out| {
+                for (out, (x, y)) in out.iter_mut().zip(values.of(a).iter().zip(values.of(b))) {
+                    *out = x * y;
+                }
+            },
+            move |step, (), gradients| {
+                for (this, other) in [(a, b), (b, a)] {
+                    gradients.add(this, |gradient| {
+                        for (slot, (up, value)) in gradient.iter_mut().zip(step.gradient.iter().zip(step.values.of(other))) {
+                            *slot += up * value;
+                        }
+                    });
+                }
+            },
+        );
+        let loss = tape.op(
+            "squares",
+            1,
+            |values, out| out[0] = values.of(product).iter().map(|x| x * x).sum(),
+            move |step, (), gradients| {
+                gradients.add(product, |gradient| {
+                    for (slot, value) in gradient.iter_mut().zip(step.values.of(product)) {
+                        *slot += 2.0 * step.gradient[0] * value;
+                    }
+                });
+            },
+        );
+        (tape, loss)
+    }
+
+    #[test]
+    fn gradients_go_back_and_add_up() {
+        let mut parameters = Parameters::new(&Pool::new());
+        let mut next = 0.0;
+        let mut count = || {
+            next += 1.0;
+            next
+        };
+        let a = parameters.add("a", &[2], &mut count);
+        let b = parameters.add("b", &[2], &mut count);
+        let mut gradients = Gradients::zeros(&parameters);
+        for _ in 0..2 {
+            let (tape, loss) = record(&parameters, a, b);
+            assert_eq!(tape.scalar(loss), 9.0 + 64.0);
+            tape.backward(loss, &mut gradients);
+        }
+        // d/da = 2·(ab)·b, twice.
+        assert_eq!(gradients.parameter(0), [2.0 * 2.0 * 3.0 * 3.0, 2.0 * 2.0 * 8.0 * 4.0]);
+        assert_eq!(gradients.parameter(1), [2.0 * 2.0 * 3.0 * 1.0, 2.0 * 2.0 * 8.0 * 2.0]);
+    }
+}

@@ -1,0 +1,171 @@
+//! Which vector instructions there are, and how one source is compiled for each.
+//!
+//! Kernels are written once over arrays of `L` floats; [`for_isa!`] compiles them for every instruction set, and the
+//! compiler turns the arrays into registers. The only `unsafe` is the call of a version that the processor was found to
+//! have.
+
+use std::sync::OnceLock;
+
+/// A set of vector instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isa {
+    /// AVX-512 F and DQ: 16 lanes.
+    Avx512,
+    /// AVX2 with fused multiply-add: 8 lanes.
+    Avx2,
+    /// Whatever the target always has: 4 lanes (NEON on 64-bit ARM, SSE2 on x86-64).
+    Portable,
+}
+
+/// An instruction set was asked for that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("KNOCKOUT_ISA is {asked:?}, but this processor offers {}", offered.join(", "))]
+pub struct IsaError {
+    asked: String,
+    offered: Vec<&'static str>,
+}
+
+impl Isa {
+    /// The name used by `KNOCKOUT_ISA` and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Avx512 => "avx512",
+            Self::Avx2 => "avx2",
+            Self::Portable => "portable",
+        }
+    }
+
+    /// Floats in a panel: two vectors.
+    pub(crate) fn panel_width(self) -> usize {
+        match self {
+            Self::Avx512 => 32,
+            Self::Avx2 => 16,
+            Self::Portable => 8,
+        }
+    }
+
+    /// What this processor has, best first.
+    pub fn available() -> Vec<Self> {
+        let mut sets = Vec::new();
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
+                sets.push(Self::Avx512);
+            }
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                sets.push(Self::Avx2);
+            }
+        }
+        sets.push(Self::Portable);
+        sets
+    }
+
+    /// The set named by `KNOCKOUT_ISA`, else the best there is.
+    pub fn from_environment() -> Result<Self, IsaError> {
+        let available = Self::available();
+        match std::env::var("KNOCKOUT_ISA") {
+            Ok(asked) if !asked.is_empty() => available.iter().copied().find(|isa| isa.name() == asked).ok_or(IsaError {
+                asked,
+                offered: available.iter().map(|isa| isa.name()).collect(),
+            }),
+            _ => Ok(available[0]),
+        }
+    }
+
+    /// The set every kernel uses: chosen once per process. A `KNOCKOUT_ISA` that cannot be used counts as none here;
+    /// programs check [`Isa::from_environment`] at their start.
+    pub fn current() -> Self {
+        static CURRENT: OnceLock<Isa> = OnceLock::new();
+        *CURRENT.get_or_init(|| Self::from_environment().unwrap_or_else(|_| Self::available()[0]))
+    }
+}
+
+/// Makes `fn name(isa, …)` out of an `#[inline(always)] fn body<const L: usize, const FUSED: bool>(…)`.
+macro_rules! for_isa {
+    ($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $out:ty)? = $body:ident) => {
+        $(#[$doc])*
+        #[expect(unsafe_code, reason = "calls a version compiled for instructions that were detected")]
+        #[allow(clippy::too_many_arguments, reason = "what a kernel reads and writes")]
+        pub(crate) fn $name(isa: $crate::isa::Isa, $($arg: $type),*) $(-> $out)? {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx512f,avx512dq,avx2,fma")]
+                #[allow(clippy::too_many_arguments, reason = "what a kernel reads and writes")]
+                fn avx512($($arg: $type),*) $(-> $out)? {
+                    $body::<16, true>($($arg),*)
+                }
+                #[target_feature(enable = "avx2,fma")]
+                #[allow(clippy::too_many_arguments, reason = "what a kernel reads and writes")]
+                fn avx2($($arg: $type),*) $(-> $out)? {
+                    $body::<8, true>($($arg),*)
+                }
+                match isa {
+                    // SAFETY: an `Isa` other than `Portable` comes from `Isa::available`, which asked the processor.
+                    $crate::isa::Isa::Avx512 => return unsafe { avx512($($arg),*) },
+                    // SAFETY: as above.
+                    $crate::isa::Isa::Avx2 => return unsafe { avx2($($arg),*) },
+                    $crate::isa::Isa::Portable => {}
+                }
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            let _ = isa;
+            $body::<4, { cfg!(target_arch = "aarch64") }>($($arg),*)
+        }
+    };
+}
+pub(crate) use for_isa;
+
+/// Lets this thread treat subnormal numbers as zero: they cost some thirty times a normal one.
+///
+/// Call it in every worker thread before it runs a kernel.
+#[expect(unsafe_code, reason = "the control register has no safe accessor")]
+pub fn flush_to_zero() {
+    #[cfg(target_arch = "x86_64")]
+    {
+        /// Flush results to zero (bit 15), take subnormal inputs as zero (bit 6).
+        const FTZ_AND_DAZ: u32 = 1 << 15 | 1 << 6;
+        let mut control = 0u32;
+        // SAFETY: reads and writes the control register of this thread through a valid pointer; only the two bits change,
+        // and no code of this program relies on subnormals.
+        unsafe {
+            std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut control, options(nostack));
+            control |= FTZ_AND_DAZ;
+            std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const control, options(nostack));
+        }
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        /// Flush to zero: bit 24 of FPCR.
+        const FZ: u64 = 1 << 24;
+        // SAFETY: reads and writes the control register of this thread; only the one bit changes.
+        unsafe {
+            let mut control: u64;
+            std::arch::asm!("mrs {}, fpcr", out(reg) control, options(nomem, nostack));
+            control |= FZ;
+            std::arch::asm!("msr fpcr, {}", in(reg) control, options(nomem, nostack));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_portable_path_is_always_there() {
+        assert_eq!(Isa::available().last(), Some(&Isa::Portable));
+    }
+
+    #[test]
+    fn subnormals_become_zero_where_the_processor_can() {
+        let product = std::thread::spawn(|| {
+            flush_to_zero();
+            std::hint::black_box(1e-30f32) * std::hint::black_box(1e-10f32)
+        })
+        .join()
+        .unwrap();
+        if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+            assert_eq!(product, 0.0);
+        }
+    }
+}

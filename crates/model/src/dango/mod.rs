@@ -1,0 +1,150 @@
+//! DANGO: embeddings from gene networks, and a score for the genes that are deleted together.
+//!
+//! ```text
+//! H1_k = relu(SAGE(X0)), H2_k = relu(SAGE(H1_k))      one pair of layers per network k, X0 shared by all
+//! E_i  = Σ_k w_ik H2_k[i]                              meta-embedding, weights by attention over networks
+//! ŷ_b  = set scorer over E[genes of sample b]
+//! loss = α · mean over k of the reconstruction of network k from H2_k + (1 − α) · mean log cosh(ŷ − y)
+//! ```
+//!
+//! The embeddings do not depend on the sample, so a step costs nearly the same for any batch.
+
+use crate::init::Init;
+use crate::layer::{MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, Sets, gather, interaction_loss, weighted_sum};
+use knockout_grad::{Parameters, Tape, Var};
+use knockout_kernel::{Graph, Pool, Scalar, Target};
+
+/// One network that DANGO reads.
+#[derive(Debug, Clone)]
+pub struct DangoNetwork {
+    /// Its name; the parameters are named after it.
+    pub name: String,
+    /// Its edges.
+    pub graph: Graph,
+    /// λ: what a pair without an edge counts in the reconstruction.
+    pub lambda: f64,
+}
+
+struct NetworkLayers<T> {
+    network: DangoNetwork,
+    target: Target,
+    mean_weight: Vec<T>,
+    sage1: Sage,
+    sage2: Sage,
+    reconstruction: Reconstruction,
+}
+
+/// The model.
+pub struct Dango<T: Scalar> {
+    parameters: Parameters<T>,
+    embedding: Var,
+    networks: Vec<NetworkLayers<T>>,
+    meta: MetaEmbedding,
+    set: SetScorer,
+    width: usize,
+}
+
+/// What a forward pass computed.
+#[derive(Debug, Clone)]
+pub struct DangoForward {
+    /// H1 by network, `[rows, width]`.
+    pub first: Vec<Var>,
+    /// H2 by network.
+    pub second: Vec<Var>,
+    /// The meta-embedding `[rows, width]`, and its weights `[rows, networks]` after it.
+    pub meta: Var,
+    /// The scores of the sets.
+    pub set: SetScores,
+}
+
+/// The loss and its parts.
+#[derive(Debug, Clone)]
+pub struct DangoLoss {
+    /// What is minimised.
+    pub total: Var,
+    /// Mean log cosh of the scores' errors.
+    pub interaction: Var,
+    /// By network; empty where α is 0, for then nothing of it is computed.
+    pub reconstruction: Vec<Var>,
+}
+
+impl<T: Scalar> Dango<T> {
+    /// A new model over `rows` genes.
+    ///
+    /// # Panics
+    ///
+    /// If there is no network, one has another number of rows, or `heads` does not divide `width`: callers check.
+    pub fn new(rows: usize, networks: Vec<DangoNetwork>, width: usize, heads: usize, seed: u64) -> Self {
+        assert!(!networks.is_empty(), "DANGO needs a network");
+        assert!(width.is_multiple_of(heads) && width.is_multiple_of(2), "{heads} heads in a width of {width}");
+        let (mut parameters, mut init) = (Parameters::new(&Pool::new()), Init::new(seed));
+        let embedding = parameters.add("gene_embedding", &[rows, width], || init.normal(0.1));
+        let networks = networks
+            .into_iter()
+            .map(|network| {
+                assert_eq!(network.graph.row_count(), rows, "network {:?}", network.name);
+                let name = |part: &str| format!("network.{}.{part}", network.name);
+                NetworkLayers {
+                    sage1: Sage::new(&mut parameters, &name("sage1"), width, &mut init),
+                    sage2: Sage::new(&mut parameters, &name("sage2"), width, &mut init),
+                    reconstruction: Reconstruction::new(&mut parameters, &name("reconstruction"), rows, width, &mut init),
+                    target: Target::of(&network.graph),
+                    mean_weight: network.graph.mean_weight.iter().map(|&weight| T::of(weight)).collect(),
+                    network,
+                }
+            })
+            .collect();
+        let meta = MetaEmbedding::new(&mut parameters, width, &mut init);
+        let set = SetScorer::new(&mut parameters, "set", width, heads, 2, &mut init);
+        Self { parameters, embedding, networks, meta, set, width }
+    }
+
+    /// What is trained.
+    pub fn parameters(&self) -> &Parameters<T> {
+        &self.parameters
+    }
+
+    /// The same, to change it.
+    pub fn parameters_mut(&mut self) -> &mut Parameters<T> {
+        &mut self.parameters
+    }
+
+    /// The networks, in order.
+    pub fn networks(&self) -> impl ExactSizeIterator<Item = &DangoNetwork> {
+        self.networks.iter().map(|layers| &layers.network)
+    }
+
+    /// Scores the sets.
+    pub fn forward<'a>(&'a self, tape: &mut Tape<'a, T>, sets: Sets<'a>) -> DangoForward {
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        for layers in &self.networks {
+            let (graph, weight) = (&layers.network.graph, &layers.mean_weight);
+            let h1 = layers.sage1.forward(tape, "sage1", self.embedding, graph, weight);
+            let h2 = layers.sage2.forward(tape, "sage2", h1, graph, weight);
+            first.push(h1);
+            second.push(h2);
+        }
+        let meta = self.meta.forward(tape, &second);
+        let members = gather(tape, meta, sets.genes, self.width);
+        let set = self.set.forward(tape, members, sets);
+        DangoForward { first, second, meta, set }
+    }
+
+    /// The loss of a forward pass, with weight `alpha` on the reconstruction.
+    pub fn loss<'a>(&'a self, tape: &mut Tape<'a, T>, forward: &DangoForward, targets: &'a [T], alpha: f64) -> DangoLoss {
+        let interaction = interaction_loss(tape, forward.set.scores, targets);
+        let mut parts = vec![(interaction, 1.0 - alpha)];
+        let mut reconstruction = Vec::new();
+        if alpha != 0.0 {
+            for (layers, &h) in self.networks.iter().zip(&forward.second) {
+                let part = layers.reconstruction.loss(tape, h, &layers.target, layers.network.lambda);
+                parts.push((part, alpha / self.networks.len() as f64));
+                reconstruction.push(part);
+            }
+        }
+        DangoLoss { total: weighted_sum(tape, &parts), interaction, reconstruction }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,56 @@
+//! A linear layer.
+
+use super::{add_column_sums, backward_term, forward_term};
+use crate::init::Init;
+use knockout_grad::{Gradients, Parameters, Tape, Var};
+use knockout_kernel::{Activation, Scalar, Store};
+
+/// `y = activation(x Wᵀ + b)`, `x: [n, inputs]`, `y: [n, outputs]`.
+#[derive(Debug, Clone, Copy)]
+pub struct Linear {
+    /// `[outputs, inputs]`.
+    pub weight: Var,
+    /// `[outputs]`.
+    pub bias: Var,
+    /// Values in a row that comes in.
+    pub inputs: usize,
+    /// Values in a row that goes out.
+    pub outputs: usize,
+}
+
+impl Linear {
+    /// Adds `name.weight` and `name.bias`; the bias starts at zero.
+    pub fn new<T: Scalar>(parameters: &mut Parameters<T>, name: &str, inputs: usize, outputs: usize, init: &mut Init) -> Self {
+        let bound = init.xavier_relu(inputs, outputs);
+        let weight = parameters.add(format!("{name}.weight"), &[outputs, inputs], || init.uniform(bound));
+        let bias = parameters.add(format!("{name}.bias"), &[outputs], || 0.0);
+        Self { weight, bias, inputs, outputs }
+    }
+
+    /// Records the layer.
+    pub fn forward<T: Scalar>(self, tape: &mut Tape<'_, T>, name: &'static str, x: Var, activation: Activation) -> Var {
+        let count = tape.value(x).len() / self.inputs;
+        tape.op(
+            name,
+            count * self.outputs,
+            |values, out| {
+                let term = forward_term(values.of(x), self.inputs, values.of(self.weight));
+                T::linear(&[term], Some(values.of(self.bias)), activation, Store::Set, out, self.outputs);
+            },
+            move |step, (), gradients| {
+                activation.backward(step.output, step.gradient);
+                self.backward(step.values.of(self.weight), step.values.of(x), step.gradient, x, gradients);
+            },
+        )
+    }
+
+    /// What every linear layer passes back, given the gradient before its activation.
+    pub(crate) fn backward<T: Scalar>(self, weight: &[T], rows: &[T], gradient: &[T], x: Var, gradients: &mut Gradients<T>) {
+        gradients.add(self.bias, |sum| add_column_sums(gradient, sum));
+        gradients.add(self.weight, |sum| T::transposed_product(gradient, rows, self.outputs, self.inputs, sum));
+        gradients.add(x, |sum| {
+            let term = backward_term(gradient, self.outputs, weight);
+            T::linear(&[term], None, Activation::None, Store::Add, sum, self.inputs);
+        });
+    }
+}

@@ -1,0 +1,89 @@
+//! A `GraphSAGE` layer with mean aggregation.
+
+use super::{add_column_sums, backward_term, forward_term};
+use crate::init::Init;
+use knockout_grad::{Parameters, Tape, Var};
+use knockout_kernel::{Activation, Graph, Scalar, SpmmTask, Store};
+
+/// `y_i = relu(W_neighbour · mean over edges j → i of x_j + b + W_self · x_i)`, `x, y: [rows, width]`.
+///
+/// Repeated edges count repeatedly; the mean over no edge is 0.
+#[derive(Debug, Clone, Copy)]
+pub struct Sage {
+    /// `[width, width]`.
+    pub neighbour: Var,
+    /// `[width]`.
+    pub bias: Var,
+    /// `[width, width]`.
+    pub own: Var,
+    /// Values in a row.
+    pub width: usize,
+}
+
+impl Sage {
+    /// Adds `name.neighbour.weight`, `name.neighbour.bias` and `name.self.weight`.
+    pub fn new<T: Scalar>(parameters: &mut Parameters<T>, name: &str, width: usize, init: &mut Init) -> Self {
+        let bound = 1.0 / (width as f64).sqrt();
+        let shape = [width, width];
+        let neighbour = parameters.add(format!("{name}.neighbour.weight"), &shape, || init.uniform(bound));
+        let bias = parameters.add(format!("{name}.neighbour.bias"), &[width], || init.uniform(bound));
+        let own = parameters.add(format!("{name}.self.weight"), &shape, || init.uniform(bound));
+        Self { neighbour, bias, own, width }
+    }
+
+    /// Records the layer. `mean_weight` is the graph's, in this float type.
+    pub fn forward<'a, T: Scalar>(
+        self,
+        tape: &mut Tape<'a, T>,
+        name: &'static str,
+        x: Var,
+        graph: &'a Graph,
+        mean_weight: &'a [T],
+    ) -> Var {
+        let width = self.width;
+        tape.op(
+            name,
+            graph.row_count() * width,
+            |values, out| {
+                let mut mean = values.pool().scratch(out.len());
+                let task = SpmmTask {
+                    matrix: &graph.incoming,
+                    width,
+                    input: values.of(x),
+                    column_weight: None,
+                    row_weight: Some(mean_weight),
+                };
+                T::spmm(&task, Store::Set, &mut mean);
+                let terms = [
+                    forward_term(&mean, width, values.of(self.neighbour)),
+                    forward_term(values.of(x), width, values.of(self.own)),
+                ];
+                T::linear(&terms, Some(values.of(self.bias)), Activation::Relu, Store::Set, out, width);
+                mean
+            },
+            move |step, mean, gradients| {
+                Activation::Relu.backward(step.output, step.gradient);
+                let (dy, rows) = (&*step.gradient, step.values.of(x));
+                gradients.add(self.bias, |sum| add_column_sums(dy, sum));
+                gradients.add(self.neighbour, |sum| T::transposed_product(dy, &mean, width, width, sum));
+                gradients.add(self.own, |sum| T::transposed_product(dy, rows, width, width, sum));
+                // The mean's buffer now takes its own gradient.
+                let mut d_mean = mean;
+                let back = backward_term(dy, width, step.values.of(self.neighbour));
+                T::linear(&[back], None, Activation::None, Store::Set, &mut d_mean, width);
+                gradients.add(x, |sum| {
+                    let back = backward_term(dy, width, step.values.of(self.own));
+                    T::linear(&[back], None, Activation::None, Store::Add, sum, width);
+                    let task = SpmmTask {
+                        matrix: &graph.outgoing,
+                        width,
+                        input: &d_mean,
+                        column_weight: Some(mean_weight),
+                        row_weight: None,
+                    };
+                    T::spmm(&task, Store::Add, sum);
+                });
+            },
+        )
+    }
+}

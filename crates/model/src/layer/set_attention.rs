@@ -1,0 +1,126 @@
+//! Attention among the members of a set.
+
+use super::{Linear, Sets, add_scaled, dot, softmax, softmax_backward};
+use crate::init::Init;
+use knockout_grad::{Parameters, Tape, Var};
+use knockout_kernel::{Activation, Real, Scalar};
+
+/// `x'_m = x_m + rezero · output(concat over heads of Σ_n a_mn v_n)` with `a_mn` the softmax over the OTHER members n of m's set of
+/// `q_m · k_n / √(width / heads)`, head by head; `q, k, v` are linear in x.
+///
+/// `x, x': [members, width]`. In a set of one nothing is attended to: the sum is 0, and `output` still adds its bias.
+#[derive(Debug, Clone, Copy)]
+pub struct SetAttention {
+    query: Linear,
+    key: Linear,
+    value: Linear,
+    output: Linear,
+    rezero: Var,
+    heads: usize,
+}
+
+impl SetAttention {
+    /// Adds `name.query`, `.key`, `.value`, `.output` and `name.rezero`, which starts at 0.01.
+    pub fn new<T: Scalar>(
+        parameters: &mut Parameters<T>,
+        name: &str,
+        width: usize,
+        heads: usize,
+        init: &mut Init,
+    ) -> Self {
+        let mut linear = |part: &str| Linear::new(parameters, &format!("{name}.{part}"), width, width, init);
+        let (query, key, value, output) = (linear("query"), linear("key"), linear("value"), linear("output"));
+        let rezero = parameters.add(format!("{name}.rezero"), &[1], || 0.01);
+        Self { query, key, value, output, rezero, heads }
+    }
+
+    /// Records the layer.
+    pub fn forward<'a, T: Scalar>(self, tape: &mut Tape<'a, T>, x: Var, sets: Sets<'a>) -> Var {
+        let [query, key, value] =
+            [self.query, self.key, self.value].map(|linear| linear.forward(tape, "set.linear", x, Activation::None));
+        let attended = attend(tape, [query, key, value], sets, self.query.outputs, self.heads);
+        let mixed = self.output.forward(tape, "set.linear", attended, Activation::None);
+        let rezero = self.rezero;
+        tape.op(
+            "set.rezero",
+            tape.value(x).len(),
+            |values, out| {
+                let factor = values.of(rezero)[0];
+                out.copy_from_slice(values.of(x));
+                add_scaled(out, factor, values.of(mixed));
+            },
+            move |step, (), gradients| {
+                gradients.add(rezero, |sum| sum[0] += dot(step.gradient, step.values.of(mixed)));
+                gradients.add(x, |sum| super::add_to(sum, step.gradient));
+                gradients.add(mixed, |sum| add_scaled(sum, step.values.of(rezero)[0], step.gradient));
+            },
+        )
+    }
+}
+
+/// Members `m` of a set and, for each, the others; one softmax per head.
+fn attend<'a, T: Real>(tape: &mut Tape<'a, T>, [q, k, v]: [Var; 3], sets: Sets<'a>, width: usize, heads: usize) -> Var {
+    let head_width = width / heads;
+    let scale = T::of(1.0 / (head_width as f64).sqrt());
+    let channels = move |member: usize, head: usize| {
+        let start = member * width + head * head_width;
+        start..start + head_width
+    };
+    // One function for both ways: the weights are cheaper to compute again than to keep.
+    let weights_of = move |q: &[T], k: &[T], member: usize, others: &[usize], head: usize, weights: &mut Vec<T>| {
+        weights.clear();
+        let query = &q[channels(member, head)];
+        weights.extend(others.iter().map(|&other| dot(query, &k[channels(other, head)]) * scale));
+        softmax(weights);
+    };
+    tape.op(
+        "set.attention",
+        sets.genes.len() * width,
+        |values, out| {
+            out.fill(T::ZERO);
+            let mut weights = Vec::new();
+            for_members(sets, |member, others| {
+                for head in 0..heads {
+                    weights_of(values.of(q), values.of(k), member, others, head, &mut weights);
+                    for (&weight, &other) in weights.iter().zip(others) {
+                        add_scaled(&mut out[channels(member, head)], weight, &values.of(v)[channels(other, head)]);
+                    }
+                }
+            });
+        },
+        move |step, (), gradients| {
+            let (qv, kv, vv) = (step.values.of(q), step.values.of(k), step.values.of(v));
+            let pool = step.values.pool();
+            let [mut dq, mut dk, mut dv] = [qv, kv, vv].map(|values| pool.zeros(values.len()));
+            let (mut weights, mut d_weights) = (Vec::new(), Vec::new());
+            for_members(sets, |member, others| {
+                for head in 0..heads {
+                    weights_of(qv, kv, member, others, head, &mut weights);
+                    let upstream = &step.gradient[channels(member, head)];
+                    d_weights.clear();
+                    d_weights.extend(others.iter().map(|&other| dot(upstream, &vv[channels(other, head)])));
+                    softmax_backward(&weights, &mut d_weights);
+                    for ((&weight, &d_score), &other) in weights.iter().zip(&d_weights).zip(others) {
+                        add_scaled(&mut dv[channels(other, head)], weight, upstream);
+                        add_scaled(&mut dq[channels(member, head)], d_score * scale, &kv[channels(other, head)]);
+                        add_scaled(&mut dk[channels(other, head)], d_score * scale, &qv[channels(member, head)]);
+                    }
+                }
+            });
+            for (var, gradient) in [(q, dq), (k, dk), (v, dv)] {
+                gradients.add(var, |sum| super::add_to(sum, &gradient));
+            }
+        },
+    )
+}
+
+fn for_members(sets: Sets<'_>, mut visit: impl FnMut(usize, &[usize])) {
+    let mut others = Vec::new();
+    for set in sets.ranges() {
+        for member in set.clone() {
+            others.clear();
+            others.extend(set.clone().filter(|&other| other != member));
+            visit(member, &others);
+        }
+    }
+}

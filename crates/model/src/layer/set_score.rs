@@ -1,0 +1,115 @@
+//! A score for a set of rows: `HyperSAGNN`.
+
+use super::{Linear, SetAttention};
+use crate::init::Init;
+use knockout_grad::{Parameters, Tape, Var};
+use knockout_kernel::{Activation, Scalar};
+use std::ops::Range;
+
+/// Sets of genes, one after the other.
+#[derive(Debug, Clone, Copy)]
+pub struct Sets<'a> {
+    /// Where each set begins, and the end: one more than there are sets.
+    pub offsets: &'a [u32],
+    /// The members of all sets: rows of the gene table.
+    pub genes: &'a [u32],
+}
+
+impl<'a> Sets<'a> {
+    /// How many sets.
+    pub fn len(self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The places of each set's members.
+    pub fn ranges(self) -> impl Iterator<Item = Range<usize>> + 'a {
+        self.offsets.windows(2).map(|pair| pair[0] as usize..pair[1] as usize)
+    }
+}
+
+/// `static_m = relu(static(x_m))`; `dynamic = x` after the attention layers; `score_b = mean over set b of
+/// p · (dynamic_m − static_m)² + p₀`, the square element by element.
+///
+/// `x: [members, width]`, `score: [sets]`; sets of any size.
+#[derive(Debug, Clone)]
+pub struct SetScorer {
+    fixed: Linear,
+    layers: Vec<SetAttention>,
+    score: Linear,
+}
+
+/// What a scorer computed.
+#[derive(Debug, Clone, Copy)]
+pub struct SetScores {
+    /// `[members, width]` after the last attention layer.
+    pub dynamic: Var,
+    /// `[sets]`.
+    pub scores: Var,
+}
+
+impl SetScorer {
+    /// Adds `name.static`, `name.layer1` … and `name.score`.
+    pub fn new<T: Scalar>(
+        parameters: &mut Parameters<T>,
+        name: &str,
+        width: usize,
+        heads: usize,
+        layers: usize,
+        init: &mut Init,
+    ) -> Self {
+        let fixed = Linear::new(parameters, &format!("{name}.static"), width, width, init);
+        let layers = (1..=layers)
+            .map(|layer| SetAttention::new(parameters, &format!("{name}.layer{layer}"), width, heads, init))
+            .collect();
+        let score = Linear::new(parameters, &format!("{name}.score"), width, 1, init);
+        Self { fixed, layers, score }
+    }
+
+    /// Records the scores of rows `x`, which belong to `sets`.
+    pub fn forward<'a, T: Scalar>(&self, tape: &mut Tape<'a, T>, x: Var, sets: Sets<'a>) -> SetScores {
+        let fixed = self.fixed.forward(tape, "set.linear", x, Activation::Relu);
+        let dynamic = self.layers.iter().fold(x, |x, layer| layer.forward(tape, x, sets));
+        let (score, width) = (self.score, self.score.inputs);
+        let scores = tape.op(
+            "set.score",
+            sets.len(),
+            |values, out| {
+                let (weight, bias) = (values.of(score.weight), values.of(score.bias)[0]);
+                let member = |member: usize| -> T {
+                    let row = member * width..(member + 1) * width;
+                    let pairs = values.of(dynamic)[row.clone()].iter().zip(&values.of(fixed)[row]);
+                    pairs.zip(weight).map(|((&a, &b), &weight)| weight * (a - b) * (a - b)).sum::<T>() + bias
+                };
+                for (out, set) in out.iter_mut().zip(sets.ranges()) {
+                    *out = set.clone().map(member).sum::<T>() / T::of(set.len() as f64);
+                }
+            },
+            move |step, (), gradients| {
+                let (a, b, weight) = (step.values.of(dynamic), step.values.of(fixed), step.values.of(score.weight));
+                let pool = step.values.pool();
+                let (mut d_dynamic, mut d_weight, mut d_bias) = (pool.scratch(a.len()), vec![T::ZERO; width], T::ZERO);
+                for (&upstream, set) in step.gradient.iter().zip(sets.ranges()) {
+                    let share = upstream / T::of(set.len() as f64);
+                    for member in set {
+                        d_bias += share;
+                        for (channel, place) in (member * width..(member + 1) * width).enumerate() {
+                            let difference = a[place] - b[place];
+                            d_weight[channel] += share * difference * difference;
+                            d_dynamic[place] = T::of(2.0) * share * weight[channel] * difference;
+                        }
+                    }
+                }
+                gradients.add(score.weight, |sum| super::add_to(sum, &d_weight));
+                gradients.add(score.bias, |sum| sum[0] += d_bias);
+                gradients.add(dynamic, |sum| super::add_to(sum, &d_dynamic));
+                gradients.add(fixed, |sum| super::add_scaled(sum, -T::ONE, &d_dynamic));
+            },
+        );
+        SetScores { dynamic, scores }
+    }
+}
