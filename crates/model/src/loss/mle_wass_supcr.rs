@@ -1,0 +1,165 @@
+//! Squared error, distance of distributions and contrast of embeddings, added up.
+
+use super::buffer::{BufferError, BufferState, CircularBuffer};
+use super::composite::{
+    BatchRows, BufferOptions, Distribution, Gradients, LossValue, Memory, Phase, Restored, Terms, add, named,
+    normalised, restore,
+};
+use super::schedule::Temperature;
+use super::supcr::supcr;
+use super::wasserstein::Transport;
+use super::weighted_mse::weighted_mse;
+use knockout_kernel::Real;
+use knockout_random::Rng;
+use serde::{Deserialize, Serialize};
+
+/// Settings of [`MleWassSupCr`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MleWassSupCrOptions {
+    /// Weight of the squared error.
+    pub lambda_mse: f64,
+    /// Weight of the Wasserstein term.
+    pub lambda_wasserstein: f64,
+    /// Weight of the contrastive term.
+    pub lambda_supcr: f64,
+    /// Weight of each dimension of the targets; normalised to sum 1.
+    pub dimension_weights: Vec<f64>,
+    /// Which distance between distributions.
+    pub transport: Transport,
+    /// Of the contrastive term, with buffers or without.
+    pub temperature: Temperature,
+    /// `None`: no buffers.
+    pub buffer: Option<BufferOptions>,
+}
+
+impl Default for MleWassSupCrOptions {
+    fn default() -> Self {
+        Self {
+            lambda_mse: 1.0,
+            lambda_wasserstein: 0.1,
+            lambda_supcr: 0.0,
+            dimension_weights: vec![1.0],
+            transport: Transport::default(),
+            temperature: Temperature::default(),
+            buffer: Some(BufferOptions::default()),
+        }
+    }
+}
+
+/// `λ_mse · MSE + λ_w · Wasserstein + λ_s · SupCR(embeddings)`
+///
+/// The squared error sees the current batch only; the other two see it mixed with their buffers. The Wasserstein term takes
+/// the share of stored rows that the buffer weight w gives, the contrastive one appends all and is multiplied by
+/// 1 − w + w/2. With several dimensions of labels the contrastive term is the mean over those with two labels or more.
+#[derive(Debug, Clone)]
+pub struct MleWassSupCr<T> {
+    options: MleWassSupCrOptions,
+    distribution: Distribution<T>,
+    /// Embeddings and labels.
+    contrast: Option<Memory<T>>,
+    width: usize,
+}
+
+impl<T: Real> MleWassSupCr<T> {
+    /// The loss of a model whose embeddings have `width` numbers; `seed` keys the choice of stored rows.
+    pub fn new(options: MleWassSupCrOptions, width: usize, seed: u64) -> Self {
+        let dimensions = options.dimension_weights.len();
+        let memory = |lambda: f64, width| {
+            options.buffer.filter(|_| lambda != 0.0).map(|buffer| Memory::new(buffer, width, dimensions))
+        };
+        let distribution = Distribution {
+            transport: options.transport,
+            weights: normalised(&options.dimension_weights),
+            memory: memory(options.lambda_wasserstein, dimensions),
+            seed,
+        };
+        Self { contrast: memory(options.lambda_supcr, width), distribution, options, width }
+    }
+
+    /// Value, parts and gradients of one batch.
+    ///
+    /// # Panics
+    ///
+    /// If the lengths do not fit.
+    pub fn evaluate(&mut self, batch: &BatchRows<'_, T>, gradients: &mut Gradients<'_, T>) -> LossValue {
+        let mut terms = Terms::default();
+        gradients.predictions.fill(T::ZERO);
+        gradients.embeddings.fill(T::ZERO);
+        let mut slope = vec![T::ZERO; gradients.predictions.len()];
+        let options = &self.options;
+        if options.lambda_mse != 0.0 {
+            let weights = &self.distribution.weights;
+            let (value, per) = weighted_mse(batch.predictions, batch.targets, weights, &mut slope);
+            terms.term("mse_loss", value.to_f64(), options.lambda_mse);
+            terms.dimensions("mse_loss", &per);
+            add(gradients.predictions, options.lambda_mse, &slope);
+        }
+        if options.lambda_wasserstein != 0.0 {
+            let (value, per) = self.distribution.evaluate(batch, &mut slope);
+            terms.term("wasserstein_loss", value.to_f64(), options.lambda_wasserstein);
+            terms.dimensions("wasserstein_loss", &per);
+            add(gradients.predictions, options.lambda_wasserstein, &slope);
+        }
+        if options.lambda_supcr != 0.0 {
+            let temperature = options.temperature.at(batch.epoch);
+            let mut slope = vec![T::ZERO; gradients.embeddings.len()];
+            let value = self.contrast(batch, temperature, &mut slope);
+            terms.term("supcr_loss", value, self.options.lambda_supcr);
+            terms.note("temperature", temperature);
+            add(gradients.embeddings, self.options.lambda_supcr, &slope);
+        }
+        if let Some(buffer) = self.options.buffer {
+            terms.note("buffer_weight", buffer.weight.at(batch.epoch));
+        }
+        terms.finish()
+    }
+
+    fn contrast(&mut self, batch: &BatchRows<'_, T>, temperature: f64, gradient: &mut [T]) -> f64 {
+        let (width, dimensions) = (self.width, self.distribution.weights.len());
+        gradient.fill(T::ZERO);
+        let mut loss = |embeddings: &[T], labels: &[T], scale: f64| {
+            let mut slope = vec![T::ZERO; gradient.len()];
+            let of_dimension =
+                |d: usize| labels.iter().skip(d).step_by(dimensions).copied().collect::<Vec<T>>();
+            let live: Vec<Vec<T>> = (0..dimensions)
+                .map(of_dimension)
+                .filter(|labels| labels.iter().filter(|label| !label.is_nan()).count() >= 2)
+                .collect();
+            let scale = scale / live.len().max(1) as f64;
+            let mut total = 0.0;
+            for labels in &live {
+                total += scale * supcr(embeddings, width, labels, temperature, &mut slope).to_f64();
+                add(gradient, scale, &slope);
+            }
+            total
+        };
+        let Some(memory) = self.contrast.as_mut().filter(|_| batch.phase == Phase::Train) else {
+            return loss(batch.embeddings, batch.targets, 1.0);
+        };
+        let weight = memory.options.weight.at(batch.epoch);
+        let scale = 1.0 - weight + 0.5 * weight;
+        // All rows are taken, so nothing is drawn.
+        let mut rng = Rng::new(self.distribution.seed, "contrast buffer");
+        let rows = (batch.embeddings, batch.targets);
+        memory.mix(rows, |count| count, &mut rng, |z, labels| loss(z, labels, scale)).unwrap_or(0.0)
+    }
+
+    /// The buffers by name, for a checkpoint.
+    pub fn buffers(&self) -> Vec<(&'static str, &CircularBuffer<T>)> {
+        named(self.distribution.memory.as_ref(), self.contrast.as_ref())
+    }
+
+    /// Takes over a buffer of [`Self::buffers`] from a checkpoint.
+    pub fn restore(
+        &mut self,
+        name: &str,
+        state: BufferState,
+        features: &[T],
+        labels: &[T],
+    ) -> Result<Restored, BufferError> {
+        restore(name, self.distribution.memory.as_mut(), self.contrast.as_mut(), |memory| {
+            memory.buffer.restore(state, features, labels)
+        })
+    }
+}

@@ -1,0 +1,28 @@
+//! What training minimises: plain functions on slices that give a value and its gradient.
+//!
+//! Every function here writes the gradient with respect to the predictions (or embeddings) into a slice of the caller and
+//! returns the value. Inputs and gradients are `f32` or `f64`; between them everything is computed in `f64`, because a
+//! loss is a negligible part of a step and differences may be huge. A row whose target is NaN has no target: it counts
+//! nowhere and its gradient is 0. Sums run in row order, so results do not depend on threads.
+//!
+//! The module knows neither models nor the loop: epochs and steps are numbers it is given.
+
+mod buffer;
+mod composite;
+mod log_cosh;
+mod mle_wass_supcr;
+mod point_dist;
+mod schedule;
+mod supcr;
+mod wasserstein;
+mod weighted_mse;
+
+pub use buffer::{BufferError, BufferState, CircularBuffer, WriteOrder, rows_taken};
+pub use composite::{BatchRows, BufferOptions, Gradients, LossValue, Part, Phase, Restored};
+pub use log_cosh::{Reduction, log_cosh, log_cosh_each};
+pub use mle_wass_supcr::{MleWassSupCr, MleWassSupCrOptions};
+pub use point_dist::{PointDist, PointDistOptions, PointLoss};
+pub use schedule::{AlphaSchedule, BufferWeight, Temperature};
+pub use supcr::supcr;
+pub use wasserstein::{Transport, exact_transport, sinkhorn, wasserstein};
+pub use weighted_mse::weighted_mse;
