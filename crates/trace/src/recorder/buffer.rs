@@ -26,6 +26,16 @@ pub struct Record {
     pub event: RecordedEvent,
 }
 
+impl Record {
+    /// How long it took; 0 for what takes no time.
+    pub fn duration_nanos(&self) -> u64 {
+        match self.event {
+            RecordedEvent::Span { duration_nanos, .. } => duration_nanos,
+            RecordedEvent::Counter { .. } => 0,
+        }
+    }
+}
+
 /// What was recorded.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]

@@ -10,6 +10,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use knockout_durable::{DurableError, PendingFile};
 use serde_json::{Map, Value, json};
+use std::cmp::Reverse;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -86,9 +87,14 @@ impl TraceFile {
         &self.path
     }
 
-    /// Appends records that were drained from the recorder.
+    /// Appends records that were drained from the recorder, in the order in which they began.
+    ///
+    /// Of two that began and ended together, the one that was recorded later encloses the other and comes first: that is
+    /// how readers tell.
     pub fn append(&mut self, records: &[Record]) -> Result<(), TraceFileError> {
-        records.iter().try_for_each(|record| self.record(record)).map_err(at(&self.path))
+        let mut ordered: Vec<&Record> = records.iter().rev().collect();
+        ordered.sort_by_key(|record| (record.start_nanos, Reverse(record.duration_nanos())));
+        ordered.into_iter().try_for_each(|record| self.record(record)).map_err(at(&self.path))
     }
 
     fn record(&mut self, record: &Record) -> io::Result<()> {
