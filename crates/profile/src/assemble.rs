@@ -218,6 +218,15 @@ fn conditions(parts: &Parts<'_>) -> BTreeMap<String, String> {
             out.insert(key.to_owned(), value.to_string());
         }
     }
+    // Conditions as knockout's own recorder writes them.
+    let own = document.get("conditions").and_then(|conditions| conditions.as_object());
+    for (key, value) in own.into_iter().flatten() {
+        let text = value.as_str().map(str::to_owned);
+        let plain = || (value.is_number() || value.is_boolean()).then(|| value.to_string());
+        if let Some(text) = text.or_else(plain) {
+            out.insert(key.clone(), text);
+        }
+    }
     if let Some(world) = document.world_size() {
         out.insert("world_size".to_owned(), world.to_string());
     }

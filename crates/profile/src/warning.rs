@@ -31,6 +31,12 @@ pub(crate) fn of_file(parts: &Parts<'_>, findings: &FileFindings) -> Vec<String>
     );
     let cut = parts.lanes.iter().filter(|lane| lane.tree.cut).count() as u64;
     say(cut, "stacks_shortened", "lanes have so many different stacks that deep ones were shortened");
+    let dropped = parts.outcome.document.get("droppedRecords").and_then(serde_json::Value::as_u64);
+    if let Some(dropped) = dropped.filter(|dropped| *dropped > 0) {
+        out.push(format!(
+            "records_dropped: {dropped} spans and counters were not recorded because memory for them ran out; record fewer steps"
+        ));
+    }
     if parts.steps.pairs_full {
         out.push(
             "no_spread_by_operation: there are so many steps and operations that their times were not kept apart"

@@ -1,4 +1,5 @@
-//! Kineto (PyTorch profiler) and Chrome traces: events with exact times, a careful reader, a writer.
+//! Kineto (PyTorch profiler) and Chrome traces: events with exact times, a careful reader, a writer, and a recorder of
+//! our own.
 //!
 //! [`read`] takes bytes, plain or gzip, and hands every event in file order to a [`Sink`]. Texts come as
 //! [`Symbol`]s and (`pid`, `tid`) pairs as [`LaneId`]s, small numbers fit for indexing tables; the tables themselves
@@ -24,7 +25,10 @@
 //! # Ok::<(), knockout_trace::ReadError>(())
 //! ```
 //!
-//! Knows nothing of models, figures or files.
+//! [`Recorder`] makes such traces: spans and counters of our own programs, on any thread, and [`Meter`] measures the
+//! steps of a run by the phases that [`StepPhase`] names.
+//!
+//! Knows nothing of models or figures, and of files only how to write a trace.
 
 mod batch;
 mod block;
@@ -43,6 +47,7 @@ mod lex;
 mod parallel;
 mod raw;
 mod read;
+mod recorder;
 mod scan;
 mod select;
 mod source;
@@ -57,6 +62,11 @@ pub use event::{ArgKey, ArgSet, ArgValue, Args, Event, Phase};
 pub use lane::{Id, Lane, LaneId, Lanes};
 pub use raw::{field_range, repair};
 pub use read::{Outcome, ReadOptions, Sink, read};
+pub use recorder::{
+    BACKGROUND, Clock, FOREGROUND, FakeClock, Gauge, LoadTimes, Meter, Record, RecordedEvent, Recorder,
+    RecorderOptions, ResidentMemory, RunLength, Schedule, ScheduleError, Sizes, SpanGuard, SpanName, StepLog,
+    StepPhase, StepState, StepTimes, SystemClock, TraceFile, TraceFileError, Written, trace_file_name,
+};
 pub use select::{Selection, Selector};
 pub use symbol::{Symbol, Symbols};
 pub use write::{Span, TraceWriter};

@@ -73,6 +73,35 @@ impl<W: Write> TraceWriter<W> {
         self.out.write_all(b"}")
     }
 
+    /// Writes the value of a counter.
+    pub fn counter(&mut self, name: &str, pid: i64, at_nanos: i64, value: u64) -> io::Result<()> {
+        self.separate()?;
+        let (name, at) = (Value::from(name), micros(at_nanos));
+        write!(
+            self.out,
+            "{{\"ph\": \"C\", \"name\": {name}, \"pid\": {pid}, \"tid\": 0, \"ts\": {at}, \"args\": {{\"value\": {value}}}}}"
+        )
+    }
+
+    /// Writes something without duration.
+    pub fn instant(
+        &mut self,
+        name: &str,
+        pid: i64,
+        tid: i64,
+        at_nanos: i64,
+        args: &[(&str, Value)],
+    ) -> io::Result<()> {
+        self.separate()?;
+        let (name, at) = (Value::from(name), micros(at_nanos));
+        write!(
+            self.out,
+            "{{\"ph\": \"i\", \"s\": \"t\", \"name\": {name}, \"pid\": {pid}, \"tid\": {tid}, \"ts\": {at}, \"args\": "
+        )?;
+        self.object(args.iter().map(|(key, value)| (*key, value)))?;
+        self.out.write_all(b"}")
+    }
+
     /// Names a process (`process_name`) or a thread (`thread_name`) in the viewer.
     pub fn label(&mut self, what: &str, pid: i64, tid: i64, name: &str) -> io::Result<()> {
         self.separate()?;

@@ -44,7 +44,9 @@ struct Rule {
     category: CategoryId,
     claims: Claims,
     cats: Vec<String>,
+    not_cats: Vec<String>,
     words: Vec<Vec<String>>,
+    begins: Vec<Vec<String>>,
     not_words: Vec<Vec<String>>,
     autograd: Option<bool>,
     not_inside: Vec<CategoryId>,
@@ -87,7 +89,11 @@ struct RuleEntry {
     #[serde(default)]
     cats: Vec<String>,
     #[serde(default)]
+    not_cats: Vec<String>,
+    #[serde(default)]
     words: Vec<String>,
+    #[serde(default)]
+    begins: Vec<String>,
     #[serde(default)]
     not_words: Vec<String>,
     autograd: Option<bool>,
@@ -171,22 +177,9 @@ impl Rules {
     }
 
     fn rule(&mut self, entry: &RuleEntry) -> Result<Rule, String> {
-        let mut phrases = Vec::new();
-        for (list, target) in [(&entry.words, 0), (&entry.not_words, 1)] {
-            let mut parsed = Vec::new();
-            for phrase in list {
-                let cut = words::words(phrase);
-                if cut.is_empty() {
-                    return Err(format!("{phrase:?} has no letters or digits, so no name can contain it"));
-                }
-                parsed.push(cut);
-            }
-            debug_assert_eq!(phrases.len(), target);
-            phrases.push(parsed);
-        }
-        if entry.words.is_empty() && entry.cats.is_empty() {
+        if entry.words.is_empty() && entry.begins.is_empty() && entry.cats.is_empty() {
             return Err(
-                "a rule needs `words`, `cats` or both; without them it would take every event".to_owned()
+                "a rule needs `words`, `begins` or `cats`; without them it would take every event".to_owned()
             );
         }
         let mut not_inside = Vec::new();
@@ -196,13 +189,15 @@ impl Rules {
             };
             not_inside.push(index as CategoryId);
         }
-        let not_words = phrases.pop().unwrap_or_default();
+        let lower = |cats: &[String]| cats.iter().map(|cat| cat.to_lowercase()).collect();
         Ok(Rule {
             category: self.category(&entry.category, Some(entry.device))?,
             claims: entry.claims,
-            cats: entry.cats.iter().map(|cat| cat.to_lowercase()).collect(),
-            words: phrases.pop().unwrap_or_default(),
-            not_words,
+            cats: lower(&entry.cats),
+            not_cats: lower(&entry.not_cats),
+            words: phrases(&entry.words)?,
+            begins: phrases(&entry.begins)?,
+            not_words: phrases(&entry.not_words)?,
             autograd: entry.autograd,
             not_inside,
         })
@@ -228,11 +223,24 @@ impl Rules {
     }
 }
 
+/// Each text cut into its words.
+fn phrases(list: &[String]) -> Result<Vec<Vec<String>>, String> {
+    let cut = |phrase: &String| match words::words(phrase) {
+        cut if cut.is_empty() => {
+            Err(format!("{phrase:?} has no letters or digits, so no name can contain it"))
+        }
+        cut => Ok(cut),
+    };
+    list.iter().map(cut).collect()
+}
+
 impl Rule {
     fn matches(&self, cat: &str, name: &[String], autograd: bool) -> bool {
         (self.cats.is_empty() || self.cats.iter().any(|own| own == cat))
+            && !self.not_cats.iter().any(|other| other == cat)
             && self.autograd.is_none_or(|wanted| wanted == autograd)
             && (self.words.is_empty() || self.words.iter().any(|phrase| words::contains(name, phrase)))
+            && (self.begins.is_empty() || self.begins.iter().any(|phrase| name.starts_with(phrase)))
             && !self.not_words.iter().any(|phrase| words::contains(name, phrase))
     }
 }
@@ -260,6 +268,31 @@ mod tests {
         assert_eq!(phase("aten::mse_loss_backward").as_deref(), Some("backward"));
         let launch = rules.claim("cudaLaunchKernel", "cuda_runtime", false);
         assert_eq!(launch.itself.map(|id| category(&rules, id)), Some("runtime"));
+    }
+
+    #[test]
+    fn every_phase_of_the_recorder_has_its_category() {
+        use knockout_trace::{BACKGROUND, FOREGROUND, StepPhase};
+        let rules = Rules::default_rules().unwrap();
+        let first = |name: &str, cat| {
+            let claim = rules.claim(name, cat, false);
+            claim.phases.first().map(|(id, _)| category(&rules, *id).to_owned()).unwrap_or_default()
+        };
+        for phase in StepPhase::ALL {
+            let wanted = match phase {
+                StepPhase::Fetch | StepPhase::Collate | StepPhase::Wait => "data loading",
+                StepPhase::Process => "graph processing",
+                StepPhase::Clip | StepPhase::Optimiser => "optimiser",
+                other => other.name(),
+            };
+            assert_eq!(first(phase.name(), FOREGROUND), wanted);
+            // Words further back in a name are not looked at, whichever they are.
+            for part in ["loss", "forward0", "backward", "optimizer state", "collate"] {
+                assert_eq!(first(&phase.part(part).to_string(), FOREGROUND), wanted, "{phase}/{part}");
+            }
+            assert_eq!(first(phase.name(), BACKGROUND), "loading in the background");
+        }
+        assert_eq!(first("spmm of the loss", FOREGROUND), "", "left to the phase around it");
     }
 
     #[test]

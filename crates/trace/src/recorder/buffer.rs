@@ -1,0 +1,263 @@
+//! Where records wait to be written: chunks with one writing thread each, readable by any thread at any time.
+//!
+//! A slot is written once, by the thread that owns the chunk, and read after that; no lock is taken except when a
+//! thread needs a new chunk. Chunks are known to the shared list from the moment they exist, so nothing has to be handed
+//! over when a thread ends.
+
+use super::phase::{Gauge, SpanName};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+/// Slots of a thread's first chunk; each next one is twice as large, up to the largest.
+const SMALLEST: usize = 64;
+const LARGEST: usize = 2048;
+/// No chunk is more than this part of all room, so that one thread cannot sit on it.
+const PART: usize = 64;
+
+/// One thing that was recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// The thread's number in this recorder, from 0 in order of appearance.
+    pub thread: u32,
+    /// When it began, by the recorder's clock.
+    pub start_nanos: u64,
+    /// What it was.
+    pub event: RecordedEvent,
+}
+
+impl Record {
+    /// How long it took; 0 for what takes no time.
+    pub fn duration_nanos(&self) -> u64 {
+        match self.event {
+            RecordedEvent::Span { duration_nanos, .. } => duration_nanos,
+            RecordedEvent::Counter { .. } => 0,
+        }
+    }
+}
+
+/// What was recorded.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum RecordedEvent {
+    /// Something took time.
+    Span {
+        /// What ran.
+        name: SpanName,
+        /// Its category.
+        category: &'static str,
+        /// How long.
+        duration_nanos: u64,
+        /// Sizes, where they were given.
+        sizes: Option<Box<Sizes>>,
+    },
+    /// A quantity had this value.
+    Counter {
+        /// Which.
+        gauge: Gauge,
+        /// How much.
+        value: u64,
+    },
+}
+
+/// How much a span worked on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sizes {
+    /// Bytes read or written.
+    pub bytes: Option<u64>,
+    /// Shapes of the inputs.
+    pub shapes: Vec<Vec<usize>>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    start_nanos: u64,
+    event: RecordedEvent,
+    /// Recorded while warming up, to be thrown away.
+    discarded: bool,
+}
+
+#[derive(Debug)]
+struct Chunk {
+    thread: u32,
+    slots: Box<[OnceLock<Slot>]>,
+}
+
+/// Everything recorded and not yet taken, of all threads.
+#[derive(Debug)]
+pub(super) struct Buffers {
+    pending: Mutex<Vec<Pending>>,
+    threads: Mutex<Vec<Thread>>,
+    /// Slots in chunks that were not taken yet, and how many there may be.
+    slots: AtomicUsize,
+    most_slots: usize,
+    dropped: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Pending {
+    chunk: Arc<Chunk>,
+    read: usize,
+}
+
+#[derive(Debug)]
+struct Thread {
+    name: String,
+    /// Dead once the thread is: its number goes to the next thread of that name.
+    alive: Weak<()>,
+}
+
+/// One thread's place in one recorder's buffers.
+struct Lane {
+    buffers: Weak<Buffers>,
+    thread: u32,
+    _alive: Arc<()>,
+    chunk: Option<Arc<Chunk>>,
+    next: usize,
+    last_size: usize,
+}
+
+thread_local! {
+    /// This thread's lanes, one per recorder it has met: nearly always one.
+    static LANES: RefCell<Vec<Lane>> = const { RefCell::new(Vec::new()) };
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is behind these locks is whole at every instant, so a panic elsewhere does not spoil it.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Buffers {
+    pub(super) fn new(most_records: usize) -> Self {
+        Self {
+            pending: Mutex::new(Vec::new()),
+            threads: Mutex::new(Vec::new()),
+            slots: AtomicUsize::new(0),
+            most_slots: most_records,
+            dropped: AtomicU64::new(0),
+        }
+    }
+
+    /// Records something on the calling thread.
+    pub(super) fn push(self: &Arc<Self>, start_nanos: u64, event: RecordedEvent, discarded: bool) {
+        let slot = Slot { start_nanos, event, discarded };
+        // A thread that is ending has no lanes any more; neither has a span inside the recorder itself.
+        let kept = LANES.try_with(|lanes| {
+            lanes
+                .try_borrow_mut()
+                .is_ok_and(|mut lanes| self.lane(&mut lanes).is_some_and(|lane| lane.push(self, slot)))
+        });
+        if kept != Ok(true) {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The calling thread's number.
+    pub(super) fn thread(self: &Arc<Self>) -> Option<u32> {
+        let number = |lanes: &RefCell<Vec<Lane>>| {
+            let mut lanes = lanes.try_borrow_mut().ok()?;
+            self.lane(&mut lanes).map(|lane| lane.thread)
+        };
+        LANES.try_with(number).ok()?
+    }
+
+    fn lane<'l>(self: &Arc<Self>, lanes: &'l mut Vec<Lane>) -> Option<&'l mut Lane> {
+        let own = Arc::as_ptr(self);
+        // A weak reference keeps the allocation, so no other recorder can have the same address.
+        let found = lanes.iter().position(|lane| lane.buffers.as_ptr() == own);
+        let at = found.unwrap_or_else(|| {
+            lanes.retain(|lane| lane.buffers.strong_count() > 0);
+            lanes.push(self.register());
+            lanes.len() - 1
+        });
+        lanes.get_mut(at)
+    }
+
+    #[cold]
+    fn register(self: &Arc<Self>) -> Lane {
+        let current = std::thread::current();
+        let alive = Arc::new(());
+        let mut threads = lock(&self.threads);
+        let name = current.name().map_or_else(|| format!("thread {}", threads.len()), str::to_owned);
+        let entry = Thread { name, alive: Arc::downgrade(&alive) };
+        let free = threads.iter().position(|old| old.name == entry.name && old.alive.strong_count() == 0);
+        let at = free.unwrap_or(threads.len());
+        match threads.get_mut(at) {
+            Some(old) => *old = entry,
+            None => threads.push(entry),
+        }
+        let thread = at as u32;
+        Lane {
+            buffers: Arc::downgrade(self),
+            thread,
+            _alive: alive,
+            chunk: None,
+            next: 0,
+            last_size: SMALLEST / 2,
+        }
+    }
+
+    #[cold]
+    fn new_chunk(&self, thread: u32, wanted: usize) -> Option<Arc<Chunk>> {
+        let room = |used: usize| wanted.min(self.most_slots.saturating_sub(used));
+        let take = |used: usize| Some(used + room(used)).filter(|after| *after > used);
+        let used = self.slots.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
+        let slots = (0..room(used)).map(|_| OnceLock::new()).collect();
+        let chunk = Arc::new(Chunk { thread, slots });
+        lock(&self.pending).push(Pending { chunk: Arc::clone(&chunk), read: 0 });
+        Some(chunk)
+    }
+
+    /// Takes everything recorded so far, each thread's records in the order in which they ended.
+    pub(super) fn drain(&self) -> Vec<Record> {
+        let mut out = Vec::new();
+        let mut freed = 0;
+        lock(&self.pending).retain_mut(|pending| {
+            // Looked at before the slots: an owner that is gone has written all it ever will.
+            let abandoned = Arc::strong_count(&pending.chunk) == 1;
+            // Counting alone orders nothing: this makes what the owner wrote visible.
+            fence(Ordering::Acquire);
+            while let Some(slot) = pending.chunk.slots.get(pending.read).and_then(OnceLock::get) {
+                pending.read += 1;
+                if !slot.discarded {
+                    let (thread, start_nanos) = (pending.chunk.thread, slot.start_nanos);
+                    out.push(Record { thread, start_nanos, event: slot.event.clone() });
+                }
+            }
+            let done = abandoned || pending.read == pending.chunk.slots.len();
+            freed += if done { pending.chunk.slots.len() } else { 0 };
+            !done
+        });
+        self.slots.fetch_sub(freed, Ordering::Relaxed);
+        out
+    }
+
+    /// Whether draining is due: more than half of the room is used.
+    pub(super) fn is_half_full(&self) -> bool {
+        self.slots.load(Ordering::Relaxed) > self.most_slots / 2
+    }
+
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Names of the threads, by number.
+    pub(super) fn thread_names(&self) -> Vec<String> {
+        lock(&self.threads).iter().map(|thread| thread.name.clone()).collect()
+    }
+}
+
+impl Lane {
+    /// Whether there was room.
+    fn push(&mut self, buffers: &Buffers, slot: Slot) -> bool {
+        if self.chunk.as_ref().is_none_or(|chunk| self.next == chunk.slots.len()) {
+            self.chunk = None;
+            let size = (self.last_size * 2).min((buffers.most_slots / PART).clamp(SMALLEST / 4, LARGEST));
+            let Some(chunk) = buffers.new_chunk(self.thread, size) else { return false };
+            (self.chunk, self.next, self.last_size) = (Some(chunk), 0, size);
+        }
+        let place = self.chunk.as_ref().and_then(|chunk| chunk.slots.get(self.next));
+        self.next += 1;
+        place.is_some_and(|place| place.set(slot).is_ok())
+    }
+}

@@ -1,0 +1,97 @@
+//! What time it is. A trait because there are two answers: the machine's, and a test's.
+
+use rustix::time::{ClockId, clock_gettime};
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// A clock that never goes backwards.
+pub trait Clock: Debug + Send + Sync {
+    /// Nanoseconds since the clock began.
+    fn now_nanos(&self) -> u64;
+    /// Nanoseconds of processor time, of all threads of this process.
+    fn cpu_nanos(&self) -> u64;
+    /// When the clock began, in nanoseconds since 1970: what puts the traces of several processes side by side.
+    fn epoch_nanos(&self) -> u64;
+}
+
+/// The machine's clock.
+#[derive(Debug)]
+pub struct SystemClock {
+    began: Instant,
+    epoch_nanos: u64,
+}
+
+impl SystemClock {
+    /// A clock that begins now.
+    pub fn new() -> Self {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self { began: Instant::now(), epoch_nanos: nanos(since_1970) }
+    }
+}
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for SystemClock {
+    #[inline]
+    fn now_nanos(&self) -> u64 {
+        nanos(self.began.elapsed())
+    }
+
+    fn cpu_nanos(&self) -> u64 {
+        let time = clock_gettime(ClockId::ProcessCPUTime);
+        nanos(Duration::new(time.tv_sec.max(0) as u64, time.tv_nsec.max(0) as u32))
+    }
+
+    fn epoch_nanos(&self) -> u64 {
+        self.epoch_nanos
+    }
+}
+
+/// A clock that moves only when told to, so that figures in tests are exact.
+#[derive(Debug, Default)]
+pub struct FakeClock {
+    wall: AtomicU64,
+    cpu: AtomicU64,
+}
+
+impl FakeClock {
+    /// A clock at zero.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Lets wall and processor time pass.
+    pub fn advance(&self, time: Duration) {
+        self.wall.fetch_add(nanos(time), Ordering::Relaxed);
+        self.cpu.fetch_add(nanos(time), Ordering::Relaxed);
+    }
+
+    /// Lets wall time pass while the processor rests.
+    pub fn rest(&self, time: Duration) {
+        self.wall.fetch_add(nanos(time), Ordering::Relaxed);
+    }
+}
+
+impl Clock for FakeClock {
+    fn now_nanos(&self) -> u64 {
+        self.wall.load(Ordering::Relaxed)
+    }
+
+    fn cpu_nanos(&self) -> u64 {
+        self.cpu.load(Ordering::Relaxed)
+    }
+
+    fn epoch_nanos(&self) -> u64 {
+        0
+    }
+}
+
+/// Whole nanoseconds: 584 years fit.
+pub(super) fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

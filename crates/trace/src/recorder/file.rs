@@ -1,0 +1,180 @@
+//! Records become a trace file: gzipped Chrome JSON that Perfetto, `chrome://tracing` and this crate's reader open.
+//!
+//! The only module of this crate that knows files; they are whole or absent.
+
+use super::buffer::{Record, RecordedEvent, Sizes};
+use super::phase::Gauge;
+use super::{Recorder, Shared};
+use crate::write::{Span, TraceWriter};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use knockout_durable::{DurableError, PendingFile};
+use serde_json::{Map, Value, json};
+use std::cmp::Reverse;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A trace that could not be written; there is no file then.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceFileError {
+    /// The recorder is off.
+    #[error("could not begin the trace {}: the recorder is off", path.display())]
+    Off {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file could not be made or named.
+    #[error(transparent)]
+    File(#[from] DurableError),
+    /// Writing failed on the way.
+    #[error("could not write the trace {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// What a finished trace holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Spans and counters in it.
+    pub records: u64,
+    /// Records lost because memory for them ran out; to be said aloud when it is not 0.
+    pub dropped: u64,
+}
+
+/// What a trace is called in its run's folder: one file per process.
+pub fn trace_file_name(rank: usize, world: usize) -> String {
+    if world > 1 { format!("trace.rank{rank}.json.gz") } else { "trace.json.gz".to_owned() }
+}
+
+/// A trace being written. It takes its name when it is [finished](TraceFile::finish); dropped before, it disappears.
+#[derive(Debug)]
+pub struct TraceFile {
+    path: PathBuf,
+    shared: Arc<Shared>,
+    writer: TraceWriter<GzEncoder<PendingFile>>,
+    conditions: Map<String, Value>,
+    records: u64,
+    last_rss: u64,
+}
+
+impl TraceFile {
+    /// Begins the trace of a recorder in a folder, so that a bad path fails before the work is done. The conditions are
+    /// what a reader must know to compare the trace with another: texts, numbers and truths by name.
+    pub fn create(
+        folder: &Path,
+        recorder: &Recorder,
+        conditions: Map<String, Value>,
+    ) -> Result<Self, TraceFileError> {
+        let world = recorder.shared.as_ref().map_or((0, 1), |shared| (shared.rank, shared.world));
+        let path = folder.join(trace_file_name(world.0, world.1));
+        let Some(shared) = recorder.shared.clone() else { return Err(TraceFileError::Off { path }) };
+        let out = GzEncoder::new(PendingFile::create(&path)?, Compression::fast());
+        let writer = TraceWriter::new(out).map_err(at(&path))?;
+        Ok(Self { path, shared, writer, conditions, records: 0, last_rss: 0 })
+    }
+
+    /// Where the trace will be.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends records that were drained from the recorder, in the order in which they began.
+    ///
+    /// Of two that began and ended together, the one that was recorded later encloses the other and comes first: that is
+    /// how readers tell.
+    pub fn append(&mut self, records: &[Record]) -> Result<(), TraceFileError> {
+        let mut ordered: Vec<&Record> = records.iter().rev().collect();
+        ordered.sort_by_key(|record| (record.start_nanos, Reverse(record.duration_nanos())));
+        ordered.into_iter().try_for_each(|record| self.record(record)).map_err(at(&self.path))
+    }
+
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        let pid = self.shared.rank as i64;
+        let tid = i64::from(record.thread);
+        self.records += 1;
+        match &record.event {
+            RecordedEvent::Span { name, category, duration_nanos, sizes } => {
+                let args = sizes.as_deref().map(arguments).unwrap_or_default();
+                self.writer.span(&Span {
+                    name: &name.to_string(),
+                    category,
+                    pid,
+                    tid,
+                    start_nanos: record.start_nanos as i64,
+                    duration_nanos: *duration_nanos as i64,
+                    args: &args,
+                })
+            }
+            RecordedEvent::Counter { gauge, value } => {
+                if *gauge == Gauge::Rss {
+                    self.memory(pid, tid, record.start_nanos, *value)?;
+                }
+                self.writer.counter(gauge.name(), pid, record.start_nanos as i64, *value)
+            }
+        }
+    }
+
+    /// Resident memory also as other profilers write it, so that analyses of memory find it.
+    fn memory(&mut self, pid: i64, tid: i64, at_nanos: u64, bytes: u64) -> io::Result<()> {
+        let change = bytes as i64 - self.last_rss as i64;
+        self.last_rss = bytes;
+        let args = [
+            ("Device Type", Value::from(0)),
+            ("Device Id", Value::from(-1)),
+            ("Bytes", Value::from(change)),
+            ("Total Allocated", Value::from(bytes)),
+        ];
+        self.writer.instant("[memory]", pid, tid, at_nanos as i64, &args)
+    }
+
+    /// Writes what the recorder still holds and gives the file its name.
+    ///
+    /// A crash at any moment leaves the whole trace or none; after `Ok`, a power cut leaves it.
+    pub fn finish(mut self) -> Result<Written, TraceFileError> {
+        self.append(&self.shared.buffers.drain())?;
+        let dropped = self.shared.buffers.dropped();
+        let path = self.path.clone();
+        let records = self.records;
+        let file = self.end(dropped).map_err(at(&path))?;
+        file.commit()?;
+        Ok(Written { path, records, dropped })
+    }
+
+    fn end(mut self, dropped: u64) -> io::Result<PendingFile> {
+        let (rank, world) = (self.shared.rank, self.shared.world);
+        let pid = rank as i64;
+        self.writer.label("process_name", pid, 0, &format!("knockout, rank {rank} of {world}"))?;
+        for (tid, name) in self.shared.buffers.thread_names().iter().enumerate() {
+            self.writer.label("thread_name", pid, tid as i64, name)?;
+        }
+        let fields = [
+            ("schemaVersion", json!(1)),
+            ("displayTimeUnit", json!("ms")),
+            ("baseTimeNanoseconds", json!(self.shared.clock.epoch_nanos())),
+            ("distributedInfo", json!({"backend": "knockout", "rank": rank, "world_size": world})),
+            ("conditions", Value::Object(std::mem::take(&mut self.conditions))),
+            ("droppedRecords", json!(dropped)),
+        ];
+        self.writer.finish(fields.iter().map(|(key, value)| (*key, value)))?.finish()
+    }
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> TraceFileError + '_ {
+    move |source| TraceFileError::Write { path: path.to_owned(), source }
+}
+
+/// Sizes as other profilers spell them.
+fn arguments(sizes: &Sizes) -> Vec<(&'static str, Value)> {
+    let bytes = sizes.bytes.map(|bytes| ("bytes", Value::from(bytes)));
+    let shapes = (!sizes.shapes.is_empty()).then(|| ("Input Dims", json!(sizes.shapes)));
+    bytes.into_iter().chain(shapes).collect()
+}

@@ -1,0 +1,48 @@
+//! How much memory the process has in the machine, where the operating system tells.
+
+use std::fs::File;
+
+/// Reads the resident size again and again, through one open file.
+#[derive(Debug, Default)]
+pub struct ResidentMemory {
+    #[cfg_attr(not(unix), expect(dead_code, reason = "only Linux tells"))]
+    statm: Option<File>,
+}
+
+impl ResidentMemory {
+    /// Opens what there is to open.
+    pub fn open() -> Self {
+        Self { statm: File::open("/proc/self/statm").ok() }
+    }
+
+    /// Bytes now; `None` where the system does not say.
+    #[cfg(unix)]
+    pub fn bytes(&self) -> Option<u64> {
+        use std::os::unix::fs::FileExt as _;
+        let mut text = [0; 128];
+        let length = self.statm.as_ref()?.read_at(&mut text, 0).ok()?;
+        let text = std::str::from_utf8(text.get(..length)?).ok()?;
+        let pages: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
+        Some(pages * rustix::param::page_size() as u64)
+    }
+
+    /// Bytes now; `None` where the system does not say.
+    #[cfg(not(unix))]
+    pub fn bytes(&self) -> Option<u64> {
+        None
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_touched_is_counted() {
+        let memory = ResidentMemory::open();
+        let before = memory.bytes().unwrap();
+        let block = std::hint::black_box(vec![1_u8; 64 << 20]);
+        let grown = memory.bytes().unwrap().saturating_sub(before);
+        assert!(grown >= 48 << 20, "{grown} bytes after touching {}", block.len());
+    }
+}

@@ -1,0 +1,262 @@
+//! Records what a program of ours does, as spans and counters, cheaply enough to leave in.
+//!
+//! A [`Recorder`] is a handle that is passed along; there is no global one. Off, a span costs a test of a pointer; on,
+//! two readings of the clock and a write to memory that belongs to the thread.
+//!
+//! ```
+//! use knockout_trace::{Recorder, RecorderOptions, StepPhase};
+//!
+//! let recorder = Recorder::new(RecorderOptions::default());
+//! {
+//!     let _step = recorder.step(0);
+//!     let _forward = recorder.span(StepPhase::Forward);
+//!     let _layer = recorder.span(StepPhase::Forward.part("sage1")).shape(&[28, 64]).bytes(7168);
+//! }
+//! assert_eq!(recorder.drain().len(), 3);
+//! ```
+
+mod buffer;
+mod clock;
+mod file;
+mod memory;
+mod meter;
+mod phase;
+mod schedule;
+
+pub use buffer::{Record, RecordedEvent, Sizes};
+pub use clock::{Clock, FakeClock, SystemClock};
+pub use file::{TraceFile, TraceFileError, Written, trace_file_name};
+pub use memory::ResidentMemory;
+pub use meter::{LoadTimes, Meter, StepLog, StepTimes};
+pub use phase::{Gauge, SpanName, StepPhase};
+pub use schedule::{RunLength, Schedule, ScheduleError, StepState};
+
+use buffer::Buffers;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// The category of spans on the thread that trains.
+pub const FOREGROUND: &str = "knockout";
+/// The category of spans of threads that work ahead: their time is not part of a step's.
+pub const BACKGROUND: &str = "knockout_background";
+/// The category of steps, as other profilers call it.
+const STEP: &str = "user_annotation";
+
+/// How to record.
+#[derive(Debug, Clone)]
+pub struct RecorderOptions {
+    /// Which process this is, from 0.
+    pub rank: usize,
+    /// How many processes there are.
+    pub world: usize,
+    /// Records kept in memory until they are drained, about 100 bytes each; beyond that they are counted and dropped.
+    pub most_records: usize,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Default for RecorderOptions {
+    fn default() -> Self {
+        Self { rank: 0, world: 1, most_records: 1 << 20, clock: Arc::new(SystemClock::new()) }
+    }
+}
+
+/// A handle to what is being recorded, or to nothing. Clones record into the same place, from any thread.
+#[derive(Debug, Clone, Default)]
+pub struct Recorder {
+    shared: Option<Arc<Shared>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    buffers: Arc<Buffers>,
+    clock: Arc<dyn Clock>,
+    state: AtomicU8,
+    rank: usize,
+    world: usize,
+}
+
+const SKIP: u8 = StepState::Skip as u8;
+const WARM: u8 = StepState::Warm as u8;
+
+impl Recorder {
+    /// A recorder that records, from now on.
+    pub fn new(options: RecorderOptions) -> Self {
+        let buffers = Arc::new(Buffers::new(options.most_records));
+        let state = AtomicU8::new(StepState::Record as u8);
+        let RecorderOptions { rank, world, clock, .. } = options;
+        Self { shared: Some(Arc::new(Shared { buffers, clock, state, rank, world: world.max(1) })) }
+    }
+
+    /// A recorder that does nothing, at next to no cost.
+    pub const fn off() -> Self {
+        Self { shared: None }
+    }
+
+    /// Whether it was made to record, whatever it does at this moment.
+    pub fn is_on(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// Whether a span that begins now would be kept in memory.
+    #[inline]
+    pub fn is_recording(&self) -> bool {
+        self.recording().is_some()
+    }
+
+    #[inline]
+    fn recording(&self) -> Option<(&Arc<Shared>, u8)> {
+        let shared = self.shared.as_ref()?;
+        let state = shared.state.load(Ordering::Relaxed);
+        (state != SKIP).then_some((shared, state))
+    }
+
+    /// What happens to spans that begin from now on.
+    pub fn set_state(&self, state: StepState) {
+        if let Some(shared) = &self.shared {
+            shared.state.store(state as u8, Ordering::Relaxed);
+        }
+    }
+
+    /// Begins a span that ends when the guard is dropped, on this thread.
+    #[inline]
+    pub fn span(&self, name: impl Into<SpanName>) -> SpanGuard {
+        self.span_in(FOREGROUND, name)
+    }
+
+    /// The same in a category of its own; [`BACKGROUND`] for threads that work ahead.
+    #[inline]
+    pub fn span_in(&self, category: &'static str, name: impl Into<SpanName>) -> SpanGuard {
+        let live = self.recording().map(|(shared, state)| Live {
+            shared: Arc::clone(shared),
+            name: name.into(),
+            category,
+            start_nanos: shared.clock.now_nanos(),
+            is_discarded: state == WARM,
+            sizes: None,
+        });
+        SpanGuard { live, _stays_on_its_thread: PhantomData }
+    }
+
+    /// Begins the span of a whole step. [`Meter`] does this by itself.
+    pub fn step(&self, number: u64) -> SpanGuard {
+        self.span_in(STEP, SpanName::Step(number))
+    }
+
+    /// Records a span whose times were taken by [`Recorder::now_nanos`] or the same clock.
+    pub fn past_span(
+        &self,
+        category: &'static str,
+        name: impl Into<SpanName>,
+        start_nanos: u64,
+        end_nanos: u64,
+    ) {
+        if let Some((shared, state)) = self.recording() {
+            let duration_nanos = end_nanos.saturating_sub(start_nanos);
+            let event = RecordedEvent::Span { name: name.into(), category, duration_nanos, sizes: None };
+            shared.buffers.push(start_nanos, event, state == WARM);
+        }
+    }
+
+    /// Records the value of a counter.
+    #[inline]
+    pub fn counter(&self, gauge: Gauge, value: u64) {
+        if let Some((shared, state)) = self.recording() {
+            let now = shared.clock.now_nanos();
+            shared.buffers.push(now, RecordedEvent::Counter { gauge, value }, state == WARM);
+        }
+    }
+
+    /// The recorder's time; `None` when it is off.
+    #[inline]
+    pub fn now_nanos(&self) -> Option<u64> {
+        self.shared.as_ref().map(|shared| shared.clock.now_nanos())
+    }
+
+    /// The clock; `None` when it is off.
+    pub fn clock(&self) -> Option<Arc<dyn Clock>> {
+        self.shared.as_ref().map(|shared| Arc::clone(&shared.clock))
+    }
+
+    /// The calling thread's number in the records; `None` when it is off.
+    pub fn thread(&self) -> Option<u32> {
+        self.shared.as_ref()?.buffers.thread()
+    }
+
+    /// Takes what was recorded so far, of all threads; what was recorded to warm up is thrown away.
+    pub fn drain(&self) -> Vec<Record> {
+        self.shared.as_ref().map(|shared| shared.buffers.drain()).unwrap_or_default()
+    }
+
+    /// Whether more than half of the room for records is used.
+    pub fn is_half_full(&self) -> bool {
+        self.shared.as_ref().is_some_and(|shared| shared.buffers.is_half_full())
+    }
+
+    /// Records lost for want of room so far.
+    pub fn dropped(&self) -> u64 {
+        self.shared.as_ref().map_or(0, |shared| shared.buffers.dropped())
+    }
+}
+
+#[derive(Debug)]
+struct Live {
+    shared: Arc<Shared>,
+    name: SpanName,
+    category: &'static str,
+    start_nanos: u64,
+    is_discarded: bool,
+    sizes: Option<Box<Sizes>>,
+}
+
+/// A span that lasts until this is dropped.
+#[derive(Debug)]
+#[must_use = "a span lasts until its guard is dropped: `let _span = …`"]
+pub struct SpanGuard {
+    live: Option<Live>,
+    /// The record goes to the thread that ends the span, so that must be the one that began it.
+    _stays_on_its_thread: PhantomData<*const ()>,
+}
+
+impl SpanGuard {
+    /// Notes the shape of an input; once for each.
+    pub fn shape(mut self, shape: &[usize]) -> Self {
+        if let Some(live) = &mut self.live {
+            live.sizes.get_or_insert_default().shapes.push(shape.to_vec());
+        }
+        self
+    }
+
+    /// Notes how many bytes are read or written.
+    pub fn bytes(mut self, bytes: u64) -> Self {
+        if let Some(live) = &mut self.live {
+            live.sizes.get_or_insert_default().bytes = Some(bytes);
+        }
+        self
+    }
+
+    /// Ends the span.
+    pub fn end(self) {}
+}
+
+impl Drop for SpanGuard {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(live) = self.live.take() {
+            live.end();
+        }
+    }
+}
+
+impl Live {
+    fn end(self) {
+        let Self { shared, name, category, start_nanos, is_discarded, sizes } = self;
+        let duration_nanos = shared.clock.now_nanos().saturating_sub(start_nanos);
+        let event = RecordedEvent::Span { name, category, duration_nanos, sizes };
+        shared.buffers.push(start_nanos, event, is_discarded);
+    }
+}
+
+#[cfg(test)]
+mod tests;
