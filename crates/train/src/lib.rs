@@ -1,3 +1,6 @@
 //! Training, evaluation and baselines.
 //!
 //! The crate knows what is fitted to which part of a dataset and how good it is; it never prints.
+
+mod exact;
+pub mod schedule;

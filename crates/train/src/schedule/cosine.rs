@@ -1,0 +1,185 @@
+//! Cosine annealing with warm-up and restarts.
+
+use super::{ScheduleError, not_negative, positive, refuse};
+use serde::{Deserialize, Serialize};
+use std::f64::consts::PI;
+
+/// What epoch 0 runs at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FirstEpoch {
+    /// The formula at t = 0: the top rate without a warm-up.
+    #[default]
+    Formula,
+    /// The lowest rate, as the reference does (`parity`).
+    Lowest,
+}
+
+/// Settings of [`Cosine`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CosineOptions {
+    /// Epochs of the first cycle, warm-up included.
+    pub first_cycle: u32,
+    /// The length of a cycle without its warm-up grows by this factor.
+    #[serde(with = "crate::exact")]
+    pub cycle_factor: f64,
+    /// The rate at the top of the first cycle.
+    #[serde(with = "crate::exact")]
+    pub highest: f64,
+    /// The rate at the bottom.
+    #[serde(with = "crate::exact")]
+    pub lowest: f64,
+    /// Epochs of rising rate at the start of each cycle.
+    pub warmup: u32,
+    /// The top rate changes by this factor from cycle to cycle.
+    #[serde(with = "crate::exact")]
+    pub gamma: f64,
+    /// What epoch 0 runs at.
+    pub first_epoch: FirstEpoch,
+}
+
+/// Cosine annealing with warm-up and restarts. In epoch t of cycle c, whose length is n and whose warm-up is w:
+///
+/// ```text
+/// top  = highest · gamma^c
+/// rate = lowest + (top − lowest) · t/w                                     t < w
+///        lowest + (top − lowest)(1 + cos(π (t − w)/(n − w)))/2             else
+/// next = int((n − w) · cycle_factor) + w epochs, but at least w + 1
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cosine {
+    options: CosineOptions,
+    epoch: u64,
+    cycle: u32,
+    in_cycle: u32,
+    length: u32,
+}
+
+impl Cosine {
+    /// At epoch 0.
+    pub fn new(options: CosineOptions) -> Result<Self, ScheduleError> {
+        positive("highest", options.highest)?;
+        not_negative("lowest", options.lowest)?;
+        positive("gamma", options.gamma)?;
+        positive("cycle_factor", options.cycle_factor)?;
+        if options.lowest > options.highest {
+            refuse("lowest", options.lowest, "it must not be above the highest rate")?;
+        }
+        if options.warmup >= options.first_cycle {
+            refuse("warmup", options.warmup, "it must be shorter than the first cycle")?;
+        }
+        Ok(Self { options, epoch: 0, cycle: 0, in_cycle: 0, length: options.first_cycle })
+    }
+
+    /// The rate in force.
+    pub fn rate(&self) -> f64 {
+        let CosineOptions { highest, lowest, warmup, gamma, first_epoch, .. } = self.options;
+        if self.epoch == 0 && first_epoch == FirstEpoch::Lowest {
+            return lowest;
+        }
+        let top = highest * libm::pow(gamma, f64::from(self.cycle));
+        if self.in_cycle < warmup {
+            return (top - lowest) * f64::from(self.in_cycle) / f64::from(warmup) + lowest;
+        }
+        let progress = f64::from(self.in_cycle - warmup) / f64::from(self.length - warmup);
+        lowest + (top - lowest) * (1.0 + libm::cos(PI * progress)) / 2.0
+    }
+
+    /// Goes on to the next epoch.
+    pub fn end_epoch(&mut self) {
+        self.epoch += 1;
+        self.in_cycle += 1;
+        if self.in_cycle >= self.length {
+            let CosineOptions { warmup, cycle_factor, .. } = self.options;
+            self.cycle = self.cycle.saturating_add(1);
+            self.in_cycle = 0;
+            // A float beyond u32 is clamped by the cast.
+            let grown = (f64::from(self.length - warmup) * cycle_factor) as u32;
+            self.length = grown.max(1).saturating_add(warmup);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPTIONS: CosineOptions = CosineOptions {
+        first_cycle: 4,
+        cycle_factor: 0.5,
+        highest: 1.0,
+        lowest: 0.0,
+        warmup: 0,
+        gamma: 0.5,
+        first_epoch: FirstEpoch::Formula,
+    };
+
+    fn rates(options: CosineOptions, epochs: usize) -> Vec<f64> {
+        let mut cosine = Cosine::new(options).unwrap();
+        (0..epochs)
+            .map(|_| {
+                let rate = cosine.rate();
+                cosine.end_epoch();
+                rate
+            })
+            .collect()
+    }
+
+    #[test]
+    fn golden_learning_rate() {
+        for case in knockout_golden::cases("losses/learning_rate") {
+            let configurations = case.json["options"]["configurations"].as_array().unwrap();
+            for (i, configuration) in configurations.iter().enumerate() {
+                let number = |key: &str| configuration[key].as_f64().unwrap();
+                let options = CosineOptions {
+                    first_cycle: number("first") as u32,
+                    cycle_factor: number("mult"),
+                    highest: number("high"),
+                    lowest: number("low"),
+                    warmup: number("warm") as u32,
+                    gamma: number("gamma"),
+                    first_epoch: FirstEpoch::Lowest,
+                };
+                let expected = case.expected(&format!("output.rate.{i}"));
+                let parity = rates(options, expected.len());
+                let ours =
+                    rates(CosineOptions { first_epoch: FirstEpoch::Formula, ..options }, expected.len());
+                assert!(expected.len() > 1);
+                for (epoch, (&mine, &expected)) in parity.iter().zip(expected).enumerate() {
+                    assert!((mine - expected).abs() <= 1e-15, "{i}, epoch {epoch}: {mine} {expected}");
+                }
+                // Ours differs in epoch 0 only, and there only without a warm-up.
+                assert_eq!(ours[1..], parity[1..]);
+                let top = if options.warmup == 0 { options.highest } else { options.lowest };
+                assert_eq!(ours[0], top);
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_epoch_runs_at_the_top_without_a_warmup() {
+        assert_eq!(rates(OPTIONS, 1), [1.0]);
+        assert_eq!(rates(CosineOptions { first_epoch: FirstEpoch::Lowest, ..OPTIONS }, 1), [0.0]);
+    }
+
+    #[test]
+    fn a_cycle_never_shrinks_to_its_warmup() {
+        let rates = rates(CosineOptions { warmup: 1, ..OPTIONS }, 60);
+        assert!(rates.iter().all(|rate| rate.is_finite() && (0.0..=1.0).contains(rate)), "{rates:?}");
+        assert!(super::tests::rates(OPTIONS, 60).iter().all(|rate| rate.is_finite()));
+    }
+
+    #[test]
+    fn settings_that_cannot_be_followed_are_named() {
+        for (options, key) in [
+            (CosineOptions { warmup: 4, ..OPTIONS }, "warmup"),
+            (CosineOptions { lowest: 2.0, ..OPTIONS }, "lowest"),
+            (CosineOptions { highest: f64::NAN, ..OPTIONS }, "highest"),
+            (CosineOptions { cycle_factor: 0.0, ..OPTIONS }, "cycle_factor"),
+        ] {
+            assert_eq!(Cosine::new(options).unwrap_err().key, key);
+        }
+    }
+}

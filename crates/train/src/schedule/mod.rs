@@ -1,0 +1,87 @@
+//! What changes from epoch to epoch: the learning rate, the number of accumulated batches, whether to go on.
+//!
+//! Every schedule is a value: it can be saved in the middle of a run and goes on exactly. None knows the optimiser, the
+//! loader or the clock.
+
+mod accumulation;
+mod cosine;
+mod plateau;
+mod stopping;
+
+pub use accumulation::{Accumulation, Group, GroupEnd};
+pub use cosine::{Cosine, CosineOptions, FirstEpoch};
+pub use plateau::{Plateau, PlateauOptions};
+pub use stopping::{Best, EarlyStopping, Mode, Progress};
+
+use serde::{Deserialize, Serialize};
+use std::fmt::Display;
+
+/// A schedule that cannot be followed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{key} is {value}, but {rule}")]
+pub struct ScheduleError {
+    /// The setting.
+    pub key: &'static str,
+    /// What it is.
+    pub value: String,
+    /// What it has to be.
+    pub rule: &'static str,
+}
+
+/// A learning rate by epoch.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "name")]
+pub enum LearningRate {
+    /// The same in every epoch.
+    Constant {
+        /// The rate.
+        #[serde(with = "crate::exact")]
+        rate: f64,
+    },
+    /// Cosine annealing with warm-up and restarts.
+    Cosine(Cosine),
+    /// Lowered where the monitored value no longer improves.
+    Plateau(Plateau),
+}
+
+impl LearningRate {
+    /// The same rate in every epoch.
+    pub fn constant(rate: f64) -> Result<Self, ScheduleError> {
+        positive("learning_rate", rate)?;
+        Ok(Self::Constant { rate })
+    }
+
+    /// The rate in force.
+    pub fn rate(&self) -> f64 {
+        match self {
+            Self::Constant { rate } => *rate,
+            Self::Cosine(cosine) => cosine.rate(),
+            Self::Plateau(plateau) => plateau.rate(),
+        }
+    }
+
+    /// Ends an epoch, after its validation: `monitored` is the value that a plateau watches (NaN where it is undefined).
+    pub fn end_epoch(&mut self, monitored: f64) {
+        match self {
+            Self::Constant { .. } => {}
+            Self::Cosine(cosine) => cosine.end_epoch(),
+            Self::Plateau(plateau) => plateau.observe(monitored),
+        }
+    }
+}
+
+fn refuse(key: &'static str, value: impl Display, rule: &'static str) -> Result<(), ScheduleError> {
+    Err(ScheduleError { key, value: value.to_string(), rule })
+}
+
+fn positive(key: &'static str, value: f64) -> Result<(), ScheduleError> {
+    if value.is_finite() && value > 0.0 { Ok(()) } else { refuse(key, value, "it must be a number above 0") }
+}
+
+fn not_negative(key: &'static str, value: f64) -> Result<(), ScheduleError> {
+    if value.is_finite() && value >= 0.0 {
+        Ok(())
+    } else {
+        refuse(key, value, "it must be a number from 0 up")
+    }
+}
