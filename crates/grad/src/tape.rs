@@ -10,7 +10,6 @@
 
 use crate::{Gradients, Parameters};
 use knockout_kernel::{Buffer, Pool, Real};
-use std::borrow::Cow;
 
 /// A parameter, or the output of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,9 +53,9 @@ pub enum Pass {
 /// Someone who wants to know when each operation runs: a profiler.
 pub trait Observer {
     /// An operation begins.
-    fn begin(&self, pass: Pass, operation: &str);
+    fn begin(&self, pass: Pass, operation: &'static str);
     /// It ends.
-    fn end(&self, pass: Pass, operation: &str);
+    fn end(&self, pass: Pass, operation: &'static str);
 }
 
 /// The values on a tape, to read.
@@ -96,7 +95,7 @@ pub struct Step<'t, T: Real> {
 type Backward<'a, T> = Box<dyn FnOnce(Step<'_, T>, &mut Gradients<T>) + 'a>;
 
 struct Operation<'a, T: Real> {
-    name: Cow<'static, str>,
+    name: &'static str,
     backward: Backward<'a, T>,
 }
 
@@ -141,19 +140,18 @@ impl<'a, T: Real> Tape<'a, T> {
     /// `forward` must write every value of its output; what it returns is kept for `backward`.
     pub fn op<S: 'a>(
         &mut self,
-        name: impl Into<Cow<'static, str>>,
+        name: &'static str,
         len: usize,
         forward: impl FnOnce(Values<'_, T>, &mut [T]) -> S,
         backward: impl FnOnce(Step<'_, T>, S, &mut Gradients<T>) + 'a,
     ) -> Var {
-        let name = name.into();
         let mut output = self.parameters.pool().scratch(len);
         if let Some(observer) = self.observer {
-            observer.begin(Pass::Forward, &name);
+            observer.begin(Pass::Forward, name);
         }
         let saved = forward(self.values(), &mut output);
         if let Some(observer) = self.observer {
-            observer.end(Pass::Forward, &name);
+            observer.end(Pass::Forward, name);
         }
         self.outputs.push(output);
         let backward =
@@ -175,11 +173,11 @@ impl<'a, T: Real> Tape<'a, T> {
             let Some(mut gradient) = gradients.values.pop().flatten() else { continue };
             let output = &self.outputs[self.operations.len()];
             if let Some(observer) = self.observer {
-                observer.begin(Pass::Backward, &operation.name);
+                observer.begin(Pass::Backward, operation.name);
             }
             (operation.backward)(Step { values: self.values(), output, gradient: &mut gradient }, gradients);
             if let Some(observer) = self.observer {
-                observer.end(Pass::Backward, &operation.name);
+                observer.end(Pass::Backward, operation.name);
             }
         }
     }

@@ -6,6 +6,8 @@ mod dango;
 mod init;
 pub mod layer;
 pub mod loss;
+mod model;
 
-pub use dango::{Dango, DangoForward, DangoLoss, DangoNetwork};
+pub use dango::{Dango, DangoForward, DangoLoss, DangoNetwork, SelfLoops};
 pub use init::Init;
+pub use model::{Forward, Loss, Model};

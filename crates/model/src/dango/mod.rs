@@ -11,8 +11,23 @@
 
 use crate::init::Init;
 use crate::layer::{MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, Sets, gather, interaction_loss, weighted_sum};
+use crate::loss::AlphaSchedule;
+use crate::{Forward, Loss, Model};
+use knockout_cell::Network;
 use knockout_grad::{Parameters, Tape, Var};
-use knockout_kernel::{Graph, Pool, Scalar, Target};
+use knockout_kernel::{Csr, Graph, Pool, Scalar, Target};
+use serde::{Deserialize, Serialize};
+
+/// Whether every gene counts among its own neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SelfLoops {
+    /// Where the network says so.
+    #[default]
+    AsStored,
+    /// Always: one is added to every gene.
+    Add,
+}
 
 /// One network that DANGO reads.
 #[derive(Debug, Clone)]
@@ -42,6 +57,7 @@ pub struct Dango<T: Scalar> {
     meta: MetaEmbedding,
     set: SetScorer,
     width: usize,
+    alpha: AlphaSchedule,
 }
 
 /// What a forward pass computed.
@@ -66,6 +82,24 @@ pub struct DangoLoss {
     pub interaction: Var,
     /// By network; empty where α is 0, for then nothing of it is computed.
     pub reconstruction: Vec<Var>,
+}
+
+impl DangoNetwork {
+    /// A network of a cell.
+    pub fn of(network: &Network, self_loops: SelfLoops, lambda: f64) -> Self {
+        let outgoing = network.outgoing();
+        let genes = network.gene_count();
+        let (mut offsets, mut columns) = (vec![0u32], Vec::with_capacity(outgoing.columns().len() + genes));
+        for gene in 0..genes {
+            columns.extend_from_slice(outgoing.row(gene));
+            if self_loops == SelfLoops::Add {
+                columns.push(gene as u32);
+            }
+            offsets.push(columns.len() as u32);
+        }
+        let outgoing = Csr::new(&offsets, &columns, genes).expect("the networks of a cell are well formed");
+        Self { name: network.name().to_owned(), graph: Graph::from_outgoing(outgoing), lambda }
+    }
 }
 
 impl<T: Scalar> Dango<T> {
@@ -96,7 +130,14 @@ impl<T: Scalar> Dango<T> {
             .collect();
         let meta = MetaEmbedding::new(&mut parameters, width, &mut init);
         let set = SetScorer::new(&mut parameters, "set", width, heads, 2, &mut init);
-        Self { parameters, embedding, networks, meta, set, width }
+        Self { parameters, embedding, networks, meta, set, width, alpha: AlphaSchedule::default() }
+    }
+
+    /// Another schedule of α than the default.
+    #[must_use]
+    pub fn with_alpha(mut self, alpha: AlphaSchedule) -> Self {
+        self.alpha = alpha;
+        self
     }
 
     /// What is trained.
@@ -132,17 +173,58 @@ impl<T: Scalar> Dango<T> {
 
     /// The loss of a forward pass, with weight `alpha` on the reconstruction.
     pub fn loss<'a>(&'a self, tape: &mut Tape<'a, T>, forward: &DangoForward, targets: &'a [T], alpha: f64) -> DangoLoss {
-        let interaction = interaction_loss(tape, forward.set.scores, targets);
+        self.loss_of(tape, forward.set.scores, &forward.second, targets, alpha)
+    }
+
+    fn loss_of<'a>(
+        &'a self,
+        tape: &mut Tape<'a, T>,
+        scores: Var,
+        embeddings: &[Var],
+        targets: &'a [T],
+        alpha: f64,
+    ) -> DangoLoss {
+        let interaction = interaction_loss(tape, scores, targets);
         let mut parts = vec![(interaction, 1.0 - alpha)];
         let mut reconstruction = Vec::new();
         if alpha != 0.0 {
-            for (layers, &h) in self.networks.iter().zip(&forward.second) {
+            for (layers, &h) in self.networks.iter().zip(embeddings) {
                 let part = layers.reconstruction.loss(tape, h, &layers.target, layers.network.lambda);
                 parts.push((part, alpha / self.networks.len() as f64));
                 reconstruction.push(part);
             }
         }
         DangoLoss { total: weighted_sum(tape, &parts), interaction, reconstruction }
+    }
+}
+
+impl Model for Dango<f32> {
+    fn name(&self) -> &'static str {
+        "dango"
+    }
+
+    fn parameters(&self) -> &Parameters<f32> {
+        &self.parameters
+    }
+
+    fn parameters_mut(&mut self) -> &mut Parameters<f32> {
+        &mut self.parameters
+    }
+
+    fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, sets: Sets<'a>) -> Forward {
+        let forward = self.forward(tape, sets);
+        Forward { predictions: forward.set.scores, hidden: forward.second }
+    }
+
+    fn loss<'a>(&'a self, tape: &mut Tape<'a, f32>, forward: &Forward, targets: &'a [f32], epoch: u32) -> Loss {
+        let alpha = self.alpha.at(epoch);
+        let loss = self.loss_of(tape, forward.predictions, &forward.hidden, targets, alpha);
+        let mut parts = vec![("interaction", f64::from(tape.scalar(loss.interaction))), ("alpha", alpha)];
+        if !loss.reconstruction.is_empty() {
+            let sum: f64 = loss.reconstruction.iter().map(|&part| f64::from(tape.scalar(part))).sum();
+            parts.push(("reconstruction", sum / loss.reconstruction.len() as f64));
+        }
+        Loss { total: loss.total, parts }
     }
 }
 

@@ -8,7 +8,7 @@ pub fn weighted_sum<T: Real>(tape: &mut Tape<'_, T>, parts: &[(Var, f64)]) -> Va
     let parts = parts.to_vec();
     let forward_parts = parts.clone();
     tape.op(
-        "total",
+        "loss.total",
         1,
         |values, out| out[0] = forward_parts.iter().map(|&(var, weight)| T::of(weight) * values.of(var)[0]).sum(),
         move |step, (), gradients| {

@@ -7,7 +7,7 @@ use knockout_kernel::Real;
 /// `mean over b of log cosh(prediction_b − target_b)`: one value. See [`log_cosh`].
 pub fn interaction_loss<'a, T: Real>(tape: &mut Tape<'a, T>, predictions: Var, targets: &'a [T]) -> Var {
     tape.op(
-        "interaction",
+        "loss.interaction",
         1,
         |values, out| {
             let mut gradient = values.pool().scratch(targets.len());

@@ -54,7 +54,7 @@ impl Reconstruction {
         let rows = target.outgoing.row_count();
         let scale = 1.0 / (rows as f64 * rows as f64);
         tape.op(
-            "reconstruction",
+            "loss.reconstruction",
             1,
             |values, out| {
                 let (h, v, c) = (values.of(h), values.of(self.weight), values.of(self.bias));

@@ -1,0 +1,40 @@
+//! What a training loop asks of a model.
+
+use crate::layer::Sets;
+use knockout_grad::{Parameters, Tape, Var};
+
+/// A model that scores sets of deleted genes.
+pub trait Model: Send + Sync {
+    /// Its name on the command line and in reports.
+    fn name(&self) -> &'static str;
+
+    /// What is trained.
+    fn parameters(&self) -> &Parameters<f32>;
+
+    /// The same, to change it.
+    fn parameters_mut(&mut self) -> &mut Parameters<f32>;
+
+    /// Records the prediction for every set.
+    fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, sets: Sets<'a>) -> Forward;
+
+    /// Records the loss of a forward pass: `targets` are standardised scores, one per set.
+    fn loss<'a>(&'a self, tape: &mut Tape<'a, f32>, forward: &Forward, targets: &'a [f32], epoch: u32) -> Loss;
+}
+
+/// What a forward pass computed.
+#[derive(Debug, Clone)]
+pub struct Forward {
+    /// One standardised score per set.
+    pub predictions: Var,
+    /// What else the loss needs.
+    pub hidden: Vec<Var>,
+}
+
+/// A loss and its parts.
+#[derive(Debug, Clone)]
+pub struct Loss {
+    /// What is minimised.
+    pub total: Var,
+    /// Its parts and weights by name, for the log.
+    pub parts: Vec<(&'static str, f64)>,
+}
