@@ -1,0 +1,379 @@
+//! What a run is asked to do: a value with defaults, written into the run's folder.
+//!
+//! The defaults are those of the published DANGO, except that schedules are really stepped and λ is looked up by channel.
+
+use crate::schedule::{
+    Accumulation, Cosine, CosineOptions, FirstEpoch, LearningRate, Mode as Better, Plateau, PlateauOptions, ScheduleError,
+};
+use knockout_cell::Cell;
+use knockout_model::loss::AlphaSchedule;
+use knockout_model::{Dango, DangoNetwork, SelfLoops};
+use knockout_screen::{Division, Scheme, SplitSpec};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Everything that decides a run's numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The seed of everything: starting values, split, order of samples.
+    pub seed: u64,
+    /// Samples in a batch.
+    pub batch: usize,
+    /// Epochs at most.
+    pub epochs: u32,
+    /// Steps of the optimiser at most; 0 means no limit.
+    pub max_steps: u64,
+    /// What is held out, and how.
+    pub split: SplitConfig,
+    /// The model.
+    pub model: ModelConfig,
+    /// The optimiser.
+    pub optimiser: OptimiserConfig,
+    /// When to save and when to stop.
+    pub run: RunConfig,
+}
+
+/// How samples are divided.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SplitConfig {
+    /// What is kept apart.
+    pub scheme: Scheme,
+    /// Share of the validation part.
+    pub val: f64,
+    /// Share of the test part.
+    pub test: f64,
+    /// Only this many samples; 0 means all.
+    pub subset: usize,
+}
+
+/// The model and what it minimises.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case")]
+pub enum ModelConfig {
+    /// See [`knockout_model::Dango`].
+    Dango(DangoConfig),
+}
+
+/// DANGO's settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DangoConfig {
+    /// Values in an embedding.
+    pub width: usize,
+    /// Heads of the attention; they divide the width.
+    pub heads: usize,
+    /// Whether every gene counts among its own neighbours.
+    pub self_loops: SelfLoops,
+    /// How the weight of the reconstruction changes.
+    pub alpha: AlphaName,
+    /// The epoch in which α has arrived.
+    pub transition_epoch: u32,
+    /// The networks it reads, each with its λ.
+    pub networks: Vec<NetworkChoice>,
+}
+
+/// A network and what a pair without an edge counts in its reconstruction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkChoice {
+    /// Its name in the dataset.
+    pub name: String,
+    /// λ.
+    pub lambda: f64,
+}
+
+/// See [`AlphaSchedule`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlphaName {
+    /// Reconstruction alone, then interaction alone.
+    PreThenPost,
+    /// From reconstruction alone to half of each.
+    LinearUntilUniform,
+    /// From reconstruction alone to interaction alone.
+    LinearUntilFlipped,
+}
+
+/// The optimiser's settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OptimiserConfig {
+    /// The learning rate at the start (at the top, with `cosine`).
+    pub learning_rate: f64,
+    /// How it changes.
+    pub schedule: ScheduleName,
+    /// How fast parameters shrink, in units of the learning rate.
+    pub weight_decay: f64,
+    /// Gradients are scaled down to this norm; 0 leaves them.
+    pub clip_norm: f64,
+    /// Batches per step from an epoch on, such as `["0:1", "10:4"]`.
+    pub accumulate: Vec<String>,
+    /// The plateau schedule.
+    pub plateau: PlateauConfig,
+    /// The cosine schedule.
+    pub cosine: CosineConfig,
+}
+
+/// How the learning rate changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScheduleName {
+    /// Not at all.
+    Constant,
+    /// It falls where the validation error no longer does.
+    Plateau,
+    /// Cosine annealing with warm-up and restarts.
+    Cosine,
+}
+
+/// See [`PlateauOptions`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlateauConfig {
+    /// The rate is multiplied by this.
+    pub factor: f64,
+    /// Epochs without improvement that are borne.
+    pub patience: u32,
+    /// A change below this share of the best is no improvement.
+    pub threshold: f64,
+    /// Epochs after a reduction in which nothing is counted.
+    pub cooldown: u32,
+    /// The rate never goes below.
+    pub lowest: f64,
+    /// A reduction by less is not made.
+    pub epsilon: f64,
+}
+
+/// See [`CosineOptions`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CosineConfig {
+    /// Epochs of the first cycle, warm-up included.
+    pub first_cycle: u32,
+    /// Growth of a cycle's length.
+    pub cycle_factor: f64,
+    /// The rate at the bottom.
+    pub lowest: f64,
+    /// Epochs of rising rate at the start of each cycle.
+    pub warmup: u32,
+    /// Change of the top rate from cycle to cycle.
+    pub gamma: f64,
+}
+
+/// When to save and when to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunConfig {
+    /// Epochs without a better validation Pearson after which the run ends; 0 means never.
+    pub patience: u32,
+    /// Minutes between checkpoints inside an epoch.
+    pub checkpoint_every: f64,
+    /// Samples in a batch when only predicting.
+    pub predict_batch: usize,
+}
+
+/// A configuration that cannot be carried out.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// A network that the dataset does not have.
+    #[error("the dataset has no network {name:?}; it has {}", have.join(", "))]
+    NoSuchNetwork {
+        /// The name configured.
+        name: String,
+        /// The names there are.
+        have: Vec<String>,
+    },
+    /// No network at all.
+    #[error("no network is configured; the dataset has no STRING channel, so name some: model.networks=[{{name=\"physical\",lambda=1.0}}]")]
+    NoNetwork,
+    /// A number that cannot be.
+    #[error("{key} is {value}, but {rule}")]
+    Number {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// What it has to be.
+        rule: &'static str,
+    },
+    /// A schedule that cannot be followed.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+}
+
+/// λ of a STRING channel, `None` for any other network.
+///
+/// Few edges were added to the first three channels' complements from one version to the next, so that pairs without an edge
+/// say less there.
+pub fn string_lambda(network: &str) -> Option<f64> {
+    const CHANNELS: [(&str, f64); 6] = [
+        ("neighborhood", 0.1),
+        ("coexpression", 0.1),
+        ("experimental", 0.1),
+        ("fusion", 1.0),
+        ("cooccurence", 1.0),
+        ("database", 1.0),
+    ];
+    let rest = network.strip_prefix("string")?;
+    CHANNELS.iter().find(|(channel, _)| rest.ends_with(channel)).map(|&(_, lambda)| lambda)
+}
+
+impl Config {
+    /// DANGO on the STRING channels of a cell.
+    pub fn dango(cell: &Cell) -> Self {
+        let networks = cell.networks().iter().filter_map(|network| {
+            string_lambda(network.name()).map(|lambda| NetworkChoice { name: network.name().to_owned(), lambda })
+        });
+        Self {
+            seed: 0,
+            batch: 64,
+            epochs: 100,
+            max_steps: 0,
+            split: SplitConfig { scheme: Scheme::Random, val: 0.1, test: 0.1, subset: 0 },
+            model: ModelConfig::Dango(DangoConfig {
+                width: 64,
+                heads: 4,
+                self_loops: SelfLoops::AsStored,
+                alpha: AlphaName::LinearUntilUniform,
+                transition_epoch: 10,
+                networks: networks.collect(),
+            }),
+            optimiser: OptimiserConfig {
+                learning_rate: 1e-3,
+                schedule: ScheduleName::Plateau,
+                weight_decay: 1e-6,
+                clip_norm: 10.0,
+                accumulate: Vec::new(),
+                plateau: PlateauConfig {
+                    factor: 0.2,
+                    patience: 3,
+                    threshold: 1e-4,
+                    cooldown: 2,
+                    lowest: 1e-9,
+                    epsilon: 1e-10,
+                },
+                cosine: CosineConfig { first_cycle: 20, cycle_factor: 2.0, lowest: 1e-6, warmup: 1, gamma: 0.9 },
+            },
+            run: RunConfig { patience: 0, checkpoint_every: 10.0, predict_batch: 16_384 },
+        }
+    }
+
+    /// Checks what can be checked before anything is computed.
+    pub fn check(&self, cell: &Cell) -> Result<(), ConfigError> {
+        at_least_one("batch", self.batch)?;
+        at_least_one("epochs", self.epochs as usize)?;
+        at_least_one("run.predict_batch", self.run.predict_batch)?;
+        not_negative("optimiser.weight_decay", self.optimiser.weight_decay)?;
+        not_negative("optimiser.clip_norm", self.optimiser.clip_norm)?;
+        not_negative("run.checkpoint_every", self.run.checkpoint_every)?;
+        self.learning_rate()?;
+        self.accumulation()?;
+        let ModelConfig::Dango(dango) = &self.model;
+        at_least_one("model.width", dango.width)?;
+        at_least_one("model.heads", dango.heads)?;
+        if !dango.width.is_multiple_of(dango.heads) || !dango.width.is_multiple_of(2) {
+            let value = format!("{} with {} heads", dango.width, dango.heads);
+            return Err(ConfigError::Number { key: "model.width", value, rule: "it must be even and a multiple of model.heads" });
+        }
+        if dango.networks.is_empty() {
+            return Err(ConfigError::NoNetwork);
+        }
+        for choice in &dango.networks {
+            if cell.network(&choice.name).is_none() {
+                let have = cell.networks().iter().map(|network| network.name().to_owned()).collect();
+                return Err(ConfigError::NoSuchNetwork { name: choice.name.clone(), have });
+            }
+            not_negative("model.networks.lambda", choice.lambda)?;
+        }
+        Ok(())
+    }
+
+    /// The recipe of the split.
+    pub fn split_spec(&self) -> SplitSpec {
+        SplitSpec {
+            scheme: self.split.scheme,
+            division: Division::Shares { val: self.split.val, test: self.split.test },
+            seed: self.seed,
+            subset: (self.split.subset > 0).then_some(self.split.subset),
+        }
+    }
+
+    /// The schedule of the learning rate, at its start.
+    pub fn learning_rate(&self) -> Result<LearningRate, ScheduleError> {
+        let OptimiserConfig { learning_rate, plateau, cosine, .. } = &self.optimiser;
+        Ok(match self.optimiser.schedule {
+            ScheduleName::Constant => LearningRate::constant(*learning_rate)?,
+            ScheduleName::Plateau => LearningRate::Plateau(Plateau::new(PlateauOptions {
+                rate: *learning_rate,
+                mode: Better::Min,
+                factor: plateau.factor,
+                patience: plateau.patience,
+                threshold: plateau.threshold,
+                cooldown: plateau.cooldown,
+                lowest: plateau.lowest,
+                epsilon: plateau.epsilon,
+            })?),
+            ScheduleName::Cosine => LearningRate::Cosine(Cosine::new(CosineOptions {
+                first_cycle: cosine.first_cycle,
+                cycle_factor: cosine.cycle_factor,
+                highest: *learning_rate,
+                lowest: cosine.lowest,
+                warmup: cosine.warmup,
+                gamma: cosine.gamma,
+                first_epoch: FirstEpoch::default(),
+            })?),
+        })
+    }
+
+    /// Batches per step, by epoch.
+    pub fn accumulation(&self) -> Result<Accumulation, ConfigError> {
+        let mut steps = BTreeMap::new();
+        for text in &self.optimiser.accumulate {
+            let entry = text.split_once(':').and_then(|(epoch, batches)| {
+                Some((epoch.trim().parse::<u32>().ok()?, batches.trim().parse::<u32>().ok()?))
+            });
+            let Some((epoch, batches)) = entry else {
+                let (value, rule) = (format!("{text:?}"), "each entry is \"epoch:batches\", such as \"10:4\"");
+                return Err(ConfigError::Number { key: "optimiser.accumulate", value, rule });
+            };
+            steps.insert(epoch, batches);
+        }
+        Ok(Accumulation::new(steps)?)
+    }
+
+    /// Builds the model with its starting values. Call [`Config::check`] first.
+    pub fn build(&self, cell: &Cell) -> Result<Dango<f32>, ConfigError> {
+        self.check(cell)?;
+        let ModelConfig::Dango(dango) = &self.model;
+        let networks = dango
+            .networks
+            .iter()
+            .filter_map(|choice| Some((cell.network(&choice.name)?, choice.lambda)))
+            .map(|(network, lambda)| DangoNetwork::of(network, dango.self_loops, lambda))
+            .collect();
+        let transition_epoch = dango.transition_epoch;
+        let alpha = match dango.alpha {
+            AlphaName::PreThenPost => AlphaSchedule::PreThenPost { transition_epoch },
+            AlphaName::LinearUntilUniform => AlphaSchedule::LinearUntilUniform { transition_epoch },
+            AlphaName::LinearUntilFlipped => AlphaSchedule::LinearUntilFlipped { transition_epoch },
+        };
+        Ok(Dango::new(cell.genes().len(), networks, dango.width, dango.heads, self.seed).with_alpha(alpha))
+    }
+}
+
+fn at_least_one(key: &'static str, value: usize) -> Result<(), ConfigError> {
+    if value == 0 {
+        return Err(ConfigError::Number { key, value: value.to_string(), rule: "it must be at least 1" });
+    }
+    Ok(())
+}
+
+fn not_negative(key: &'static str, value: f64) -> Result<(), ConfigError> {
+    if !value.is_finite() || value < 0.0 {
+        return Err(ConfigError::Number { key, value: value.to_string(), rule: "it must be a number from 0 up" });
+    }
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! One batch through the model: the phases of a step, in the order every report lists them.
+
+use crate::schedule::{Group, GroupEnd};
+use knockout_batch::Batch;
+use knockout_grad::{AdamW, AdamWConfig, Gradients, Observer, Parameters, Pass, Tape, clip_factor};
+use knockout_model::Model;
+use knockout_model::layer::Sets;
+use knockout_screen::LabelStats;
+use knockout_trace::{Meter, Recorder, SpanGuard, StepPhase};
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+
+/// How far a step goes. Each mode runs exactly the phases it names; there is one loop with an early exit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Fetching, processing and collating.
+    Data,
+    /// That, the model and its loss.
+    Forward,
+    /// That, and gradients.
+    Backward,
+    /// That, clipping and the optimiser: training.
+    Full,
+}
+
+impl Mode {
+    /// All of them, in order.
+    pub const ALL: [Self; 4] = [Self::Data, Self::Forward, Self::Backward, Self::Full];
+
+    /// The name used on the command line and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Forward => "forward",
+            Self::Backward => "backward",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// A number that is not finite.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} is not finite")]
+pub struct NotFinite {
+    /// Which: the loss, or the gradient of a parameter.
+    pub what: String,
+}
+
+/// The optimiser and its memory.
+#[derive(Debug)]
+pub struct Trainer {
+    /// `AdamW`'s state.
+    pub optimiser: AdamW<f32>,
+    gradients: Gradients<f32>,
+    clip_norm: f64,
+    targets: Vec<f32>,
+}
+
+/// What a batch gave.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct StepOutcome {
+    /// The loss; 0 where the mode does not reach it.
+    pub loss: f64,
+    /// Its parts.
+    pub parts: Vec<(&'static str, f64)>,
+    /// The norm of the gradients before clipping, where the optimiser stepped.
+    pub gradient_norm: Option<f64>,
+}
+
+/// What a batch is used for.
+#[derive(Debug, Clone, Copy)]
+pub struct StepPlan {
+    /// How far to go.
+    pub mode: Mode,
+    /// The epoch, for schedules of the loss.
+    pub epoch: u32,
+    /// Its place in its group of accumulated batches.
+    pub group: Group,
+    /// Whether it is the first of its group.
+    pub begins_group: bool,
+    /// The learning rate.
+    pub learning_rate: f64,
+    /// How scores become targets.
+    pub labels: LabelStats,
+}
+
+impl Trainer {
+    /// Before the first step. A `clip_norm` of 0 leaves gradients as they are.
+    pub fn new(parameters: &Parameters<f32>, weight_decay: f64, clip_norm: f64) -> Self {
+        let config = AdamWConfig { weight_decay, ..AdamWConfig::default() };
+        Self {
+            optimiser: AdamW::new(config, parameters),
+            gradients: Gradients::zeros(parameters),
+            clip_norm,
+            targets: Vec::new(),
+        }
+    }
+
+    /// Runs a batch as far as the mode goes.
+    pub fn step(
+        &mut self,
+        model: &mut dyn Model,
+        batch: &Batch,
+        plan: StepPlan,
+        meter: &mut Meter,
+    ) -> Result<StepOutcome, NotFinite> {
+        let mut outcome = StepOutcome::default();
+        if plan.mode == Mode::Data {
+            return Ok(outcome);
+        }
+        let spans = Spans::new(meter.recorder().clone());
+        self.targets.clear();
+        self.targets.extend(batch.scores.iter().map(|&score| plan.labels.standardise(score) as f32));
+        let sets = Sets { offsets: &batch.offsets, genes: &batch.genes };
+
+        let mut tape = Tape::new(model.parameters()).observed(spans.as_ref().map(|spans| spans as &dyn Observer));
+        let forward = meter.time(StepPhase::Forward, || model.forward(&mut tape, sets));
+        let loss = meter.time(StepPhase::Loss, || model.loss(&mut tape, &forward, &self.targets, plan.epoch));
+        outcome.loss = f64::from(tape.scalar(loss.total));
+        outcome.parts = loss.parts;
+        if !outcome.loss.is_finite() {
+            return Err(NotFinite { what: "the loss".to_owned() });
+        }
+        if plan.mode == Mode::Forward {
+            return Ok(outcome);
+        }
+
+        meter.time(StepPhase::Backward, || {
+            if plan.begins_group {
+                self.gradients.clear();
+            }
+            tape.backward(loss.total, &mut self.gradients);
+        });
+        if plan.mode == Mode::Backward || plan.group.ends == GroupEnd::Accumulate {
+            return Ok(outcome);
+        }
+
+        let share = 1.0 / f64::from(plan.group.batches);
+        let norm = meter.time(StepPhase::Clip, || self.gradients.norm() * share);
+        if !norm.is_finite() {
+            let place = self.gradients.first_not_finite().unwrap_or(0);
+            return Err(NotFinite { what: format!("the gradient of {:?}", model.parameters().get(place).name()) });
+        }
+        outcome.gradient_norm = Some(norm);
+        let clip = if self.clip_norm > 0.0 { clip_factor(norm, self.clip_norm) } else { 1.0 };
+        meter.time(StepPhase::Optimiser, || {
+            self.optimiser.update(model.parameters_mut(), &self.gradients, plan.learning_rate, share * clip);
+        });
+        Ok(outcome)
+    }
+}
+
+/// Passes the tape's operations on to the recorder, as parts of the phases.
+struct Spans {
+    recorder: Recorder,
+    open: RefCell<Vec<SpanGuard>>,
+}
+
+impl Spans {
+    fn new(recorder: Recorder) -> Option<Self> {
+        recorder.is_recording().then(|| Self { recorder, open: RefCell::default() })
+    }
+}
+
+impl Observer for Spans {
+    fn begin(&self, pass: Pass, operation: &'static str) {
+        let of_loss = operation.strip_prefix("loss.");
+        let name = match pass {
+            Pass::Forward => of_loss.map_or(StepPhase::Forward.part(operation), |part| StepPhase::Loss.part(part)),
+            Pass::Backward => StepPhase::Backward.part(of_loss.unwrap_or(operation)),
+        };
+        self.open.borrow_mut().push(self.recorder.span(name));
+    }
+
+    fn end(&self, _: Pass, _: &'static str) {
+        self.open.borrow_mut().pop();
+    }
+}
