@@ -3,4 +3,5 @@
 //! The crate knows what is fitted to which part of a dataset and how good it is; it never prints.
 
 mod exact;
+pub mod run;
 pub mod schedule;
