@@ -2,5 +2,7 @@
 //!
 //! The crate knows what is fitted to which part of a dataset and how good it is; it never prints.
 
+pub mod checkpoint;
 mod exact;
+pub mod run;
 pub mod schedule;

@@ -1,0 +1,137 @@
+//! What a checkpoint belongs to: model, gene table, configuration.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// What a run is. A checkpoint continues only a run that is the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    /// The model's name.
+    pub model: String,
+    /// Hash of the gene table.
+    pub gene_table: String,
+    /// Every setting that must not change, by its dotted key.
+    pub config: BTreeMap<String, String>,
+}
+
+/// One thing that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// `model`, `gene table`, or the key of a setting.
+    pub key: String,
+    /// In the checkpoint; `None` if it has no such setting.
+    pub checkpoint: Option<String>,
+    /// In this run.
+    pub here: Option<String>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "(nothing)".to_owned());
+        write!(out, "{}: {} in the checkpoint, {} here", self.key, side(&self.checkpoint), side(&self.here))
+    }
+}
+
+/// A checkpoint of another run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdentityError {
+    /// What differs, in order of the keys.
+    pub differences: Vec<Difference>,
+}
+
+impl std::error::Error for IdentityError {}
+
+impl fmt::Display for IdentityError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            out,
+            "the checkpoint belongs to another run; continue with the settings and the dataset it was made with"
+        )?;
+        for difference in &self.differences {
+            write!(out, "\n  {difference}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Identity {
+    /// Of a model, a gene table and any configuration that can be written; its keys are flattened (`model.layers`).
+    pub fn new(model: &str, gene_table: &str, config: &impl Serialize) -> Result<Self, serde_json::Error> {
+        let mut flat = BTreeMap::new();
+        flatten(&mut flat, String::new(), &serde_json::to_value(config)?);
+        Ok(Self { model: model.to_owned(), gene_table: gene_table.to_owned(), config: flat })
+    }
+
+    /// One hash of all settings.
+    pub fn config_hash(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for text in self.config.iter().flat_map(|(key, value)| [key, value]) {
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+
+    /// Refuses a checkpoint (`self`) of another run than `here`, with every difference.
+    pub fn check(&self, here: &Self) -> Result<(), IdentityError> {
+        let named = [("model", &self.model, &here.model), ("gene table", &self.gene_table, &here.gene_table)]
+            .map(|(key, checkpoint, here)| (key, Some(checkpoint), Some(here)));
+        let keys: BTreeSet<&String> = self.config.keys().chain(here.config.keys()).collect();
+        let settings = keys.into_iter().map(|key| (key.as_str(), self.config.get(key), here.config.get(key)));
+        let differences: Vec<Difference> = named
+            .into_iter()
+            .chain(settings)
+            .filter(|(_, checkpoint, here)| checkpoint != here)
+            .map(|(key, checkpoint, here)| Difference {
+                key: key.to_owned(),
+                checkpoint: checkpoint.cloned(),
+                here: here.cloned(),
+            })
+            .collect();
+        if differences.is_empty() { Ok(()) } else { Err(IdentityError { differences }) }
+    }
+}
+
+fn flatten(out: &mut BTreeMap<String, String>, key: String, value: &Value) {
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            for (name, value) in fields {
+                let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+                flatten(out, key, value);
+            }
+        }
+        other => {
+            out.insert(key, other.to_string());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn differences_are_shown_key_by_key() {
+        let config = json!({"model": {"layers": 2, "norm": "node"}, "train": {"rate": 0.001, "gone": true}});
+        let other = json!({"model": {"layers": 3, "norm": "node"}, "train": {"rate": 0.001, "new": [1, 2]}});
+        let checkpoint = Identity::new("dango", "aaa", &config).unwrap();
+        checkpoint.check(&checkpoint).unwrap();
+        let here = Identity::new("hetero", "bbb", &other).unwrap();
+        let text = checkpoint.check(&here).unwrap_err().to_string();
+        for line in [
+            "model: dango in the checkpoint, hetero here",
+            "gene table: aaa in the checkpoint, bbb here",
+            "model.layers: 2 in the checkpoint, 3 here",
+            "train.gone: true in the checkpoint, (nothing) here",
+            "train.new: (nothing) in the checkpoint, [1,2] here",
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
+        assert!(!text.contains("norm") && !text.contains("rate"), "{text}");
+        assert_ne!(checkpoint.config_hash(), here.config_hash());
+    }
+}
