@@ -41,6 +41,8 @@ pub(crate) enum Command {
     #[cfg(feature = "lab")]
     Data(command::data::DataArgs),
     #[cfg(feature = "lab")]
+    Train(command::train::TrainArgs),
+    #[cfg(feature = "lab")]
     Config(command::config::ConfigArgs),
     Trace(command::trace::TraceArgs),
     Completions(command::completions::CompletionsArgs),

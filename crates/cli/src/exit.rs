@@ -12,12 +12,19 @@ pub(crate) const FAILED: u8 = 1;
 pub(crate) const REQUEST: u8 = 2;
 /// An input file is damaged or not what it claims to be.
 pub(crate) const DATA: u8 = 3;
+/// Training diverged: a loss or a gradient is not finite.
+#[cfg(feature = "lab")]
+pub(crate) const DIVERGED: u8 = 4;
 /// A comparison found a slowdown beyond the threshold.
 pub(crate) const REGRESSED: u8 = 5;
 /// The result is that of the readable part of a damaged input.
 pub(crate) const PARTIAL: u8 = 6;
 /// Two inputs cannot be compared fairly.
 pub(crate) const INCOMPARABLE: u8 = 7;
+
+/// Interrupted, but saved: the run can go on.
+#[cfg(feature = "lab")]
+pub(crate) const INTERRUPTED: u8 = 8;
 
 /// The table printed under every `--help`.
 pub(crate) const HELP: &str = "\
@@ -26,9 +33,11 @@ EXIT CODES:
   1  unexpected failure (disk full, internal error)
   2  the request cannot be carried out (bad flag or key, missing file, output exists)
   3  damaged or wrong input
+  4  training diverged: a loss or a gradient is not finite
   5  slower than the threshold of --fail-above
   6  partial result: the input is damaged, and what could be read was used
-  7  not comparable: the conditions of the two inputs differ too much";
+  7  not comparable: the conditions of the two inputs differ too much
+  8  interrupted, but saved: the run can go on with --resume";
 
 /// A fault of the request itself; the message says what to do instead.
 #[derive(Debug)]
@@ -105,6 +114,12 @@ fn class_of_lab(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
             matches!(error, SynthError::BadNumber { .. } | SynthError::TooManySamples(_)),
             false,
         );
+    }
+    if let Some(error) = cause.downcast_ref::<knockout_train::run::RunError>() {
+        return by_fault(error.is_request(), error.is_damage());
+    }
+    if let Some(error) = cause.downcast_ref::<knockout_train::checkpoint::CheckpointError>() {
+        return by_fault(false, error.is_damage());
     }
     by_fault(cause.is::<knockout_config::OverrideError>(), false)
 }

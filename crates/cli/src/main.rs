@@ -8,6 +8,8 @@ mod exit;
 #[cfg(feature = "lab")]
 mod memory;
 #[cfg(feature = "lab")]
+mod run_folder;
+#[cfg(feature = "lab")]
 mod text;
 mod ui;
 
@@ -27,7 +29,7 @@ fn main() -> ExitCode {
         }
     };
     let ui = ui::Ui::new(&cli.global);
-    let run = || ui.set_up_threads(cli.global.threads).and_then(|()| command::run(cli.command, &ui));
+    let run = || ui.set_up_threads(cli.global.threads).and_then(|()| command::run(cli.command, cli.global.threads, &ui));
     let outcome = exit::with_panics_as_errors(run);
     match outcome {
         Ok(()) => ExitCode::from(exit::OK),

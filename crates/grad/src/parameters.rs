@@ -99,22 +99,3 @@ impl<T: Real> Parameters<T> {
         &self.pool
     }
 }
-
-impl Parameters<f32> {
-    /// A hash over all values, tensors in the order of their names: equal exactly when every bit is.
-    pub fn hash(&self) -> blake3::Hash {
-        let mut by_name: Vec<&Parameter<f32>> = self.entries.iter().collect();
-        by_name.sort_by(|a, b| a.name.cmp(&b.name));
-        let mut hasher = blake3::Hasher::new();
-        for entry in by_name {
-            hasher.update(&(entry.name.len() as u64).to_le_bytes());
-            hasher.update(entry.name.as_bytes());
-            hasher.update(&(entry.values.len() as u64).to_le_bytes());
-            for chunk in entry.values.chunks(1024) {
-                let bytes: Vec<u8> = chunk.iter().flat_map(|value| value.to_le_bytes()).collect();
-                hasher.update(&bytes);
-            }
-        }
-        hasher.finalize()
-    }
-}

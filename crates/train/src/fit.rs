@@ -3,7 +3,7 @@
 //! [`Fit::run`] is the whole of it: epochs of steps, validation after each, a learning rate that is really stepped, the best
 //! and the last state handed to whoever keeps them. It reads no clock but the meter's and writes no file; the watcher does.
 
-use crate::checkpoint::{Contents, Identity, Number, Place, State, Tensor, TensorRef};
+use crate::checkpoint::{Contents, Identity, Number, Place, State, Tensor, TensorRef, weights_hash};
 use crate::config::{Config, ConfigError};
 use crate::metrics::Metrics;
 use crate::run::Position;
@@ -98,6 +98,8 @@ pub struct EpochReport<'r> {
     pub learning_rate: f64,
     /// Over the full validation part, in the scores' own units.
     pub validation: &'r Metrics,
+    /// Of all parameters; see [`weights_hash`].
+    pub weights_hash: String,
 }
 
 /// Who keeps what a run gives.
@@ -210,6 +212,7 @@ impl<'a> Fit<'a> {
                 train_loss: self.epoch_loss / self.epoch_samples.max(1.0),
                 learning_rate: self.rate.rate(),
                 validation: &validation,
+                weights_hash: weights_hash(&self.weights()),
             };
             watch.epoch(&report).map_err(FitError::Keep)?;
             let (pearson, mse) = (validation.pearson.unwrap_or(f64::NAN), validation.mse.unwrap_or(f64::NAN));
@@ -343,6 +346,11 @@ impl<'a> Fit<'a> {
         }
     }
 
+    fn weights(&self) -> Vec<TensorRef<'_>> {
+        let entries = self.model.parameters().iter();
+        entries.map(|entry| TensorRef { name: entry.name(), shape: entry.shape(), values: entry.values() }).collect()
+    }
+
     /// What identifies the run: a checkpoint of another one is refused.
     pub fn identity(&self) -> Identity {
         identity(self.config, self.dataset)
@@ -363,12 +371,7 @@ impl<'a> Fit<'a> {
                 ("epoch_samples".to_owned(), Number(self.epoch_samples)),
             ]),
         };
-        let parameters = self.model.parameters();
-        let moments = &self.trainer.optimiser.moments;
-        let weights: Vec<TensorRef<'_>> = parameters
-            .iter()
-            .map(|entry| TensorRef { name: entry.name(), shape: entry.shape(), values: entry.values() })
-            .collect();
+        let (weights, moments) = (self.weights(), &self.trainer.optimiser.moments);
         let with = |of: fn(&knockout_grad::Moments<f32>) -> &[f32]| -> Vec<TensorRef<'_>> {
             weights.iter().zip(moments).map(|(weight, moments)| TensorRef { values: of(moments), ..*weight }).collect()
         };

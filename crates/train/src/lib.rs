@@ -3,6 +3,15 @@
 //! The crate knows what is fitted to which part of a dataset and how good it is; it never prints.
 
 pub mod checkpoint;
+pub mod config;
 mod exact;
+pub mod fit;
+pub mod keeper;
+pub mod metrics;
+mod ranks;
 pub mod run;
 pub mod schedule;
+pub mod step;
+mod workers;
+
+pub use workers::workers;

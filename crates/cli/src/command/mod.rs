@@ -9,17 +9,21 @@ pub(crate) mod data;
 pub(crate) mod demo;
 pub(crate) mod man;
 pub(crate) mod trace;
+#[cfg(feature = "lab")]
+pub(crate) mod train;
 
 use crate::args::Command;
 use crate::ui::Ui;
 
 /// Runs one command to its end.
-pub(crate) fn run(command: Command, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(command: Command, threads: usize, ui: &Ui) -> anyhow::Result<()> {
     match command {
         #[cfg(feature = "lab")]
         Command::Demo(args) => demo::run(&args, ui),
         #[cfg(feature = "lab")]
         Command::Data(args) => data::run(args, ui),
+        #[cfg(feature = "lab")]
+        Command::Train(args) => train::run(&args, threads, ui),
         #[cfg(feature = "lab")]
         Command::Config(args) => config::run(&args, ui),
         Command::Trace(args) => trace::run(args, ui),

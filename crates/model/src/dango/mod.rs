@@ -15,7 +15,7 @@ use crate::loss::AlphaSchedule;
 use crate::{Forward, Loss, Model};
 use knockout_cell::Network;
 use knockout_grad::{Parameters, Tape, Var};
-use knockout_kernel::{Csr, Graph, Pool, Scalar, Target};
+use knockout_kernel::{Activation, Csr, Graph, Pool, Scalar, Target};
 use serde::{Deserialize, Serialize};
 
 /// Whether every gene counts among its own neighbours.
@@ -119,8 +119,8 @@ impl<T: Scalar> Dango<T> {
                 assert_eq!(network.graph.row_count(), rows, "network {:?}", network.name);
                 let name = |part: &str| format!("network.{}.{part}", network.name);
                 NetworkLayers {
-                    sage1: Sage::new(&mut parameters, &name("sage1"), width, &mut init),
-                    sage2: Sage::new(&mut parameters, &name("sage2"), width, &mut init),
+                    sage1: Sage::new(&mut parameters, &name("sage1"), [width, width], Activation::Relu, &mut init),
+                    sage2: Sage::new(&mut parameters, &name("sage2"), [width, width], Activation::Relu, &mut init),
                     reconstruction: Reconstruction::new(&mut parameters, &name("reconstruction"), rows, width, &mut init),
                     target: Target::of(&network.graph),
                     mean_weight: network.graph.mean_weight.iter().map(|&weight| T::of(weight)).collect(),

@@ -77,3 +77,6 @@ fn softmax_backward<T: Real>(weights: &[T], gradient: &mut [T]) {
         *gradient = weight * (*gradient - mean);
     }
 }
+
+#[cfg(test)]
+mod tests;

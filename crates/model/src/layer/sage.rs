@@ -5,30 +5,40 @@ use crate::init::Init;
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{Activation, Graph, Scalar, SpmmTask, Store};
 
-/// `y_i = relu(W_neighbour · mean over edges j → i of x_j + b + W_self · x_i)`, `x, y: [rows, width]`.
+/// `y_i = activation(W_neighbour · mean over edges j → i of x_j + b + W_self · x_i)`, `x: [rows, inputs]`, `y: [rows, outputs]`.
 ///
 /// Repeated edges count repeatedly; the mean over no edge is 0.
 #[derive(Debug, Clone, Copy)]
 pub struct Sage {
-    /// `[width, width]`.
+    /// `[outputs, inputs]`.
     pub neighbour: Var,
-    /// `[width]`.
+    /// `[outputs]`.
     pub bias: Var,
-    /// `[width, width]`.
+    /// `[outputs, inputs]`.
     pub own: Var,
-    /// Values in a row.
-    pub width: usize,
+    /// Values in a row that comes in.
+    pub inputs: usize,
+    /// Values in a row that goes out.
+    pub outputs: usize,
+    /// What follows.
+    pub activation: Activation,
 }
 
 impl Sage {
     /// Adds `name.neighbour.weight`, `name.neighbour.bias` and `name.self.weight`.
-    pub fn new<T: Scalar>(parameters: &mut Parameters<T>, name: &str, width: usize, init: &mut Init) -> Self {
-        let bound = 1.0 / (width as f64).sqrt();
-        let shape = [width, width];
+    pub fn new<T: Scalar>(
+        parameters: &mut Parameters<T>,
+        name: &str,
+        [inputs, outputs]: [usize; 2],
+        activation: Activation,
+        init: &mut Init,
+    ) -> Self {
+        let bound = 1.0 / (inputs as f64).sqrt();
+        let shape = [outputs, inputs];
         let neighbour = parameters.add(format!("{name}.neighbour.weight"), &shape, || init.uniform(bound));
-        let bias = parameters.add(format!("{name}.neighbour.bias"), &[width], || init.uniform(bound));
+        let bias = parameters.add(format!("{name}.neighbour.bias"), &[outputs], || init.uniform(bound));
         let own = parameters.add(format!("{name}.self.weight"), &shape, || init.uniform(bound));
-        Self { neighbour, bias, own, width }
+        Self { neighbour, bias, own, inputs, outputs, activation }
     }
 
     /// Records the layer. `mean_weight` is the graph's, in this float type.
@@ -40,43 +50,43 @@ impl Sage {
         graph: &'a Graph,
         mean_weight: &'a [T],
     ) -> Var {
-        let width = self.width;
+        let Self { inputs, outputs, .. } = self;
         tape.op(
             name,
-            graph.row_count() * width,
+            graph.row_count() * outputs,
             |values, out| {
-                let mut mean = values.pool().scratch(out.len());
+                let mut mean = values.pool().scratch(graph.row_count() * inputs);
                 let task = SpmmTask {
                     matrix: &graph.incoming,
-                    width,
+                    width: inputs,
                     input: values.of(x),
                     column_weight: None,
                     row_weight: Some(mean_weight),
                 };
                 T::spmm(&task, Store::Set, &mut mean);
                 let terms = [
-                    forward_term(&mean, width, values.of(self.neighbour)),
-                    forward_term(values.of(x), width, values.of(self.own)),
+                    forward_term(&mean, inputs, values.of(self.neighbour)),
+                    forward_term(values.of(x), inputs, values.of(self.own)),
                 ];
-                T::linear(&terms, Some(values.of(self.bias)), Activation::Relu, Store::Set, out, width);
+                T::linear(&terms, Some(values.of(self.bias)), self.activation, Store::Set, out, outputs);
                 mean
             },
             move |step, mean, gradients| {
-                Activation::Relu.backward(step.output, step.gradient);
+                self.activation.backward(step.output, step.gradient);
                 let (dy, rows) = (&*step.gradient, step.values.of(x));
                 gradients.add(self.bias, |sum| add_column_sums(dy, sum));
-                gradients.add(self.neighbour, |sum| T::transposed_product(dy, &mean, width, width, sum));
-                gradients.add(self.own, |sum| T::transposed_product(dy, rows, width, width, sum));
+                gradients.add(self.neighbour, |sum| T::transposed_product(dy, &mean, outputs, inputs, sum));
+                gradients.add(self.own, |sum| T::transposed_product(dy, rows, outputs, inputs, sum));
                 // The mean's buffer now takes its own gradient.
                 let mut d_mean = mean;
-                let back = backward_term(dy, width, step.values.of(self.neighbour));
-                T::linear(&[back], None, Activation::None, Store::Set, &mut d_mean, width);
+                let back = backward_term(dy, outputs, step.values.of(self.neighbour));
+                T::linear(&[back], None, Activation::None, Store::Set, &mut d_mean, inputs);
                 gradients.add(x, |sum| {
-                    let back = backward_term(dy, width, step.values.of(self.own));
-                    T::linear(&[back], None, Activation::None, Store::Add, sum, width);
+                    let back = backward_term(dy, outputs, step.values.of(self.own));
+                    T::linear(&[back], None, Activation::None, Store::Add, sum, inputs);
                     let task = SpmmTask {
                         matrix: &graph.outgoing,
-                        width,
+                        width: inputs,
                         input: &d_mean,
                         column_weight: Some(mean_weight),
                         row_weight: None,

@@ -109,6 +109,14 @@ fn offer(path: &Path, before: Option<&Path>) -> String {
     })
 }
 
+impl CheckpointError {
+    /// Whether a file is not what was written.
+    pub fn is_damage(&self) -> bool {
+        use CheckpointErrorKind::{Damaged, Missing, Newer};
+        matches!(self.kind, Missing { .. } | Damaged { .. } | Newer { .. })
+    }
+}
+
 /// What is wrong with a checkpoint.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -38,6 +38,18 @@ pub struct RunError {
     pub kind: RunErrorKind,
 }
 
+impl RunError {
+    /// Whether another request would be fine: another name, another folder, later.
+    pub fn is_request(&self) -> bool {
+        matches!(self.kind, RunErrorKind::Exists | RunErrorKind::NotARun { .. } | RunErrorKind::Busy)
+    }
+
+    /// Whether a file is not what was written.
+    pub fn is_damage(&self) -> bool {
+        matches!(self.kind, RunErrorKind::Manifest(_) | RunErrorKind::Line { .. })
+    }
+}
+
 /// What went wrong with a run directory.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -1,0 +1,339 @@
+//! `knockout train`: a run from its first step, or from where it was left.
+
+use crate::exit::{self, Verdict};
+use crate::run_folder;
+use crate::ui::{Ui, request_error};
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use indicatif::ProgressBar;
+use knockout_kernel::Isa;
+use knockout_screen::{Dataset, Split};
+use knockout_trace::{Meter, Recorder, Schedule};
+use knockout_train::checkpoint::{Checkpoint, Checkpoints, Slot};
+use knockout_train::config::Config;
+use knockout_train::fit::{End, Fit, FitError, StepReport};
+use knockout_train::keeper::{Companion, Keeper, MetricsLine};
+use knockout_train::run::{Inputs, Manifest, Position, Run, Start};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Train a model, or go on with a run that was interrupted
+///
+/// Everything a run gives is in its folder: configuration, metrics, TensorBoard events, checkpoints. The same seed gives the
+/// same weights for any number of threads and any sequence of interruptions.
+#[derive(Debug, Args)]
+#[command(after_help = "EXAMPLES:
+  knockout train yeast --model dango
+  knockout train yeast --model dango --batch 4096 optimiser.learning_rate=0.003 --seed 7
+  knockout train yeast --model dango --split gene-disjoint --max-time 30m
+  knockout train --resume runs/dango-yeast-0")]
+pub(crate) struct TrainArgs {
+    /// The dataset folder; not with --resume
+    #[arg(value_name = "DIR", required_unless_present = "resume")]
+    dir: Option<PathBuf>,
+    /// The model
+    #[arg(long, value_enum, required_unless_present = "resume", conflicts_with = "resume")]
+    model: Option<ModelArg>,
+    /// Go on with the run in this folder
+    #[arg(long, value_name = "RUN")]
+    resume: Option<PathBuf>,
+    /// The run's folder; by default runs/MODEL-DATASET-SEED
+    #[arg(long, value_name = "RUN", conflicts_with = "resume")]
+    out: Option<PathBuf>,
+    /// Samples in a batch
+    #[arg(long, value_name = "B", conflicts_with = "resume")]
+    batch: Option<usize>,
+    /// The seed of everything random
+    #[arg(long, value_name = "S", conflicts_with = "resume")]
+    seed: Option<u64>,
+    /// What is held out: records, query pairs or genes
+    #[arg(long, value_enum, conflicts_with = "resume")]
+    split: Option<SplitArg>,
+    /// Epochs at most
+    #[arg(long, value_name = "N")]
+    epochs: Option<u32>,
+    /// Steps at most, exactly; 0 means no limit
+    #[arg(long, value_name = "N")]
+    max_steps: Option<u64>,
+    /// Save and stop after this long, such as 30m or 2h
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    max_time: Option<Duration>,
+    #[command(flatten)]
+    overrides: super::config::Overrides,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModelArg {
+    /// Embeddings from the STRING networks, a score for the deleted genes
+    Dango,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SplitArg {
+    /// Records
+    Random,
+    /// Query pairs
+    PairDisjoint,
+    /// Genes
+    GeneDisjoint,
+}
+
+impl SplitArg {
+    fn key(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::PairDisjoint => "pair-disjoint",
+            Self::GeneDisjoint => "gene-disjoint",
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Trained<'a> {
+    schema: u32,
+    run: &'a Path,
+    ended: &'static str,
+    #[serde(flatten)]
+    last: Option<&'a MetricsLine>,
+}
+
+fn parse_time(text: &str) -> Result<Duration, String> {
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let factor = match unit {
+        "s" | "" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(format!("{unit:?} is no unit of time; write 90s, 30m or 2h")),
+    };
+    let number: f64 = number.parse().map_err(|_| format!("{text:?} is no time; write 90s, 30m or 2h"))?;
+    Duration::try_from_secs_f64(number * factor).map_err(|_| format!("{text:?} is no time; write 90s, 30m or 2h"))
+}
+
+pub(crate) fn run(args: &TrainArgs, threads: usize, ui: &Ui) -> anyhow::Result<()> {
+    Isa::from_environment().map_err(|error| request_error(error.to_string()))?;
+    let job = match &args.resume {
+        Some(folder) => resumed(args, folder)?,
+        None => new(args, threads)?,
+    };
+    let pool = knockout_train::workers(threads).context("could not start the worker threads")?;
+    pool.install(|| train(args, &job, ui))
+}
+
+/// Everything a run needs before its first step.
+struct Job {
+    config: Config,
+    dataset: Dataset,
+    split: Split,
+    run: Run,
+    checkpoint: Option<Checkpoint>,
+}
+
+fn new(args: &TrainArgs, threads: usize) -> anyhow::Result<Job> {
+    let dir = args.dir.as_deref().ok_or_else(|| request_error("name the dataset folder"))?;
+    let dataset = super::data::open(dir)?;
+    let Some(ModelArg::Dango) = args.model else { return Err(request_error("name the model: --model dango")) };
+    let mut keys = Vec::new();
+    keys.extend(args.batch.map(|batch| format!("batch={batch}")));
+    keys.extend(args.seed.map(|seed| format!("seed={seed}")));
+    keys.extend(args.split.map(|split| format!("split.scheme={}", split.key())));
+    keys.extend(length_keys(args));
+    keys.extend(args.overrides.keys.iter().cloned());
+    let config = knockout_config::resolve(&Config::dango(&dataset.cell), &keys)?;
+    config.check(&dataset.cell).map_err(|error| request_error(error.to_string()))?;
+    let split = run_folder::split(&dataset, &config)?;
+    let folder = args.out.clone().unwrap_or_else(|| {
+        Path::new("runs").join(format!("dango-{}-{}", dataset.manifest.name, config.seed))
+    });
+    let manifest = Manifest {
+        schema: 1,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: env!("KNOCKOUT_COMMIT").to_owned(),
+        seed: config.seed,
+        host: run_folder::host(),
+        inputs: inputs(&dataset),
+        conditions: BTreeMap::from([
+            ("dataset_folder".to_owned(), std::path::absolute(dir)?.display().to_string()),
+            ("threads".to_owned(), rayon_threads(threads).to_string()),
+            ("instructions".to_owned(), Isa::current().name().to_owned()),
+            ("precision".to_owned(), "f32".to_owned()),
+        ]),
+    };
+    // A model that cannot be built must not leave a folder behind.
+    Fit::new(&config, &dataset, &split).map_err(class)?;
+    let text = toml::to_string(&config).context("could not write the configuration as TOML")?;
+    let run = Run::create(&folder, Start { config: &text, overrides: &keys, manifest: &manifest })?;
+    split.save(&folder.join("split.parquet"), &dataset.manifest)?;
+    Ok(Job { config, dataset, split, run, checkpoint: None })
+}
+
+fn rayon_threads(threads: usize) -> usize {
+    if threads == 0 { rayon::current_num_threads() } else { threads }
+}
+
+fn inputs(dataset: &Dataset) -> Inputs {
+    Inputs {
+        dataset: dataset.manifest.data_hash(),
+        gene_table: dataset.cell.genes().hash().to_hex().to_string(),
+        cell: dataset.cell.hash().to_hex().to_string(),
+    }
+}
+
+fn length_keys(args: &TrainArgs) -> impl Iterator<Item = String> {
+    let epochs = args.epochs.map(|epochs| format!("epochs={epochs}"));
+    epochs.into_iter().chain(args.max_steps.map(|steps| format!("max_steps={steps}")))
+}
+
+fn resumed(args: &TrainArgs, folder: &Path) -> anyhow::Result<Job> {
+    let run = Run::open(folder)?;
+    let mut keys: Vec<String> = length_keys(args).collect();
+    keys.extend(args.dir.iter().map(|key| key.display().to_string()));
+    keys.extend(args.overrides.keys.iter().cloned());
+    let opened = run_folder::open(folder, &keys)?;
+    let checkpoints = Checkpoints::at(&run.checkpoints());
+    checkpoints.clean()?;
+    let checkpoint = checkpoints.newest(Slot::Last)?.map(|(_, checkpoint)| checkpoint);
+    let run_folder::Opened { config, dataset, split } = opened;
+    Ok(Job { config, dataset, split, run, checkpoint })
+}
+
+fn train(args: &TrainArgs, job: &Job, ui: &Ui) -> anyhow::Result<()> {
+    let mut fit = Fit::new(&job.config, &job.dataset, &job.split).map_err(class)?;
+    let (mut from, mut after_step) = (Position::START, None);
+    if let Some(checkpoint) = &job.checkpoint {
+        checkpoint.state.identity.check(&fit.identity()).map_err(|error| request_error(error.to_string()))?;
+        fit.restore(checkpoint).map_err(class)?;
+        (from, after_step) = (checkpoint.state.metrics, Some(checkpoint.state.place.step));
+    }
+    let mut console = Console::new(ui, job, args.max_time)?;
+    let every = Duration::from_secs_f64(job.config.run.checkpoint_every * 60.0);
+    let folder = job.run.folder().to_owned();
+    ui.note(&format!(
+        "{}: {} parameters, {} training samples, batch {}{}",
+        folder.display(),
+        crate::text::grouped(fit.model().parameters().number_count()),
+        crate::text::grouped(job.split.rows(knockout_screen::Part::Train).len()),
+        job.config.batch,
+        after_step.map(|step| format!(", from step {step}")).unwrap_or_default(),
+    ));
+    let mut keeper = Keeper::new(&job.run, from, after_step, every, &mut console)?;
+    let mut meter = Meter::new(&Recorder::default(), Schedule::AtStep(u64::MAX));
+    let ended = fit.run(&mut meter, &mut keeper);
+    let (line, saved) = (keeper.last_line.take(), keeper.last_saved.take());
+    console.bar.finish_and_clear();
+    let end = ended.map_err(|error| {
+        let kept = saved.map(|saved| format!("; the last good state is {}", saved.path.display())).unwrap_or_default();
+        class(error).context(format!("training in {} stopped{kept}", folder.display()))
+    })?;
+    let line = line.or_else(|| run_folder::last_line(&folder));
+    let trained = Trained { schema: 1, run: &folder, ended: word(end), last: line.as_ref() };
+    ui.result(|| summary(&folder, end, line.as_ref()), &trained)?;
+    match end {
+        End::Stopped => Err(Verdict {
+            code: exit::INTERRUPTED,
+            message: format!("interrupted and saved; go on with: knockout train --resume {}", folder.display()),
+        }
+        .into()),
+        _ => Ok(()),
+    }
+}
+
+fn word(end: End) -> &'static str {
+    match end {
+        End::Epochs => "epochs",
+        End::Steps => "steps",
+        End::Patience => "patience",
+        End::Stopped => "stopped",
+    }
+}
+
+fn summary(folder: &Path, end: End, line: Option<&MetricsLine>) -> String {
+    let why = match end {
+        End::Epochs => "all epochs done",
+        End::Steps => "all steps done",
+        End::Patience => "no better validation Pearson for as long as run.patience allows",
+        End::Stopped => "stopped",
+    };
+    let figure = |value: Option<f64>| value.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.4}"));
+    let line = line.map_or_else(String::new, |line| {
+        format!(
+            "epoch {} step {}: train loss {:.4}, validation Pearson {}, Spearman {}, MSE {:.3e}\n",
+            line.epoch,
+            line.step,
+            line.train_loss,
+            figure(line.val.pearson),
+            figure(line.val.spearman),
+            line.val.mse.unwrap_or(f64::NAN),
+        )
+    });
+    let folder = folder.display();
+    format!("{why}\n{line}next: knockout evaluate {folder}\n")
+}
+
+/// The exit code of a failed run.
+pub(crate) fn class(error: FitError) -> anyhow::Error {
+    match error {
+        FitError::Config(_) | FitError::EmptyPart { .. } | FitError::ConstantScores => request_error(error.to_string()),
+        FitError::Diverged { .. } => Verdict { code: exit::DIVERGED, message: error.to_string() }.into(),
+        FitError::Keep(cause) => anyhow::anyhow!(cause),
+        error => error.into(),
+    }
+}
+
+/// The progress line, and who may stop the run: Ctrl-C, SIGTERM, the time limit.
+struct Console<'a> {
+    ui: &'a Ui,
+    bar: ProgressBar,
+    interrupted: Arc<AtomicBool>,
+    deadline: Option<Instant>,
+    epochs: u32,
+}
+
+impl<'a> Console<'a> {
+    fn new(ui: &'a Ui, job: &Job, max_time: Option<Duration>) -> anyhow::Result<Self> {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        for signal in signal_hook::consts::TERM_SIGNALS {
+            // A second signal ends the program at once.
+            signal_hook::flag::register_conditional_shutdown(*signal, i32::from(exit::FAILED), Arc::clone(&interrupted))
+                .and_then(|_| signal_hook::flag::register(*signal, Arc::clone(&interrupted)))
+                .context("could not listen for signals")?;
+        }
+        let batches = job.split.rows(knockout_screen::Part::Train).len().div_ceil(job.config.batch) as u64;
+        let all = batches * u64::from(job.config.epochs);
+        let total = if job.config.max_steps > 0 { all.min(job.config.max_steps) } else { all };
+        let bar = ui.progress("training", total, crate::ui::Unit::Items);
+        let deadline = max_time.and_then(|time| Instant::now().checked_add(time));
+        Ok(Self { ui, bar, interrupted, deadline, epochs: job.config.epochs })
+    }
+}
+
+impl Companion for Console<'_> {
+    fn step(&mut self, report: &StepReport<'_>) {
+        self.bar.set_position(report.place.step);
+        let seconds = report.times.wall_nanos as f64 / 1e9;
+        let rate = if seconds > 0.0 { report.times.samples as f64 / seconds } else { 0.0 };
+        self.bar.set_message(format!("{rate:.0} samples/s, loss {:.4}", report.outcome.loss));
+    }
+
+    fn epoch(&mut self, line: &MetricsLine) {
+        let pearson = line.val.pearson.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.4}"));
+        self.bar.suspend(|| {
+            self.ui.note(&format!(
+                "epoch {}/{}: train loss {:.4}, validation Pearson {pearson}, MSE {:.3e}, learning rate {:.1e}",
+                line.epoch + 1,
+                self.epochs,
+                line.train_loss,
+                line.val.mse.unwrap_or(f64::NAN),
+                line.learning_rate,
+            ));
+        });
+    }
+
+    fn stop_wanted(&mut self) -> bool {
+        self.interrupted.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+}

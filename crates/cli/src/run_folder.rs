@@ -1,0 +1,56 @@
+//! A run's folder, opened again: its configuration, its dataset and its split, checked against each other.
+
+use crate::ui::request_error;
+use anyhow::Context as _;
+use knockout_screen::{Dataset, Split};
+use knockout_train::config::Config;
+use knockout_train::keeper::MetricsLine;
+use knockout_train::run::Run;
+use std::path::Path;
+
+/// What a run was made of.
+pub(crate) struct Opened {
+    pub(crate) config: Config,
+    pub(crate) dataset: Dataset,
+    pub(crate) split: Split,
+}
+
+/// Opens what a run was made of, with changes that do not touch its numbers.
+pub(crate) fn open(folder: &Path, keys: &[String]) -> anyhow::Result<Opened> {
+    let manifest = Run::read_manifest(folder)?;
+    let path = folder.join("config.toml");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("could not read {}", path.display()))?;
+    let config: Config = toml::from_str(&text)
+        .map_err(|error| request_error(format!("{} is no configuration of this version: {}", path.display(), error.message())))?;
+    let config = knockout_config::resolve(&config, keys)?;
+    let dir = manifest.conditions.get("dataset_folder").map(Path::new).ok_or_else(|| {
+        request_error(format!("{} does not say where its dataset is", folder.join("manifest.json").display()))
+    })?;
+    let dataset = super::command::data::open(dir)?;
+    if dataset.manifest.data_hash() != manifest.inputs.dataset {
+        return Err(request_error(format!(
+            "{} is not the dataset that {} was trained on (its contents differ)",
+            dir.display(),
+            folder.display()
+        )));
+    }
+    config.check(&dataset.cell).map_err(|error| request_error(error.to_string()))?;
+    let split = split(&dataset, &config)?;
+    Ok(Opened { config, dataset, split })
+}
+
+/// The split of a configuration.
+pub(crate) fn split(dataset: &Dataset, config: &Config) -> anyhow::Result<Split> {
+    Split::new(&dataset.samples, dataset.cell.genes(), config.split_spec()).map_err(|error| request_error(error.to_string()))
+}
+
+/// The last line of a run's metrics.
+pub(crate) fn last_line(folder: &Path) -> Option<MetricsLine> {
+    let text = std::fs::read_to_string(folder.join("metrics.jsonl")).ok()?;
+    serde_json::from_str(text.lines().last()?).ok()
+}
+
+/// The machine's name.
+pub(crate) fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}

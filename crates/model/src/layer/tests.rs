@@ -1,0 +1,142 @@
+//! Single layers against PyTorch's numbers: outputs, and gradients of Σ upstream · output.
+
+use super::*;
+use crate::init::Init;
+use knockout_golden::{Case, Precision, cases};
+use knockout_grad::{Gradients, Parameters, Tape, Var};
+use knockout_kernel::{Activation, Csr, Graph, Pool, Scalar, Target};
+
+fn graph(case: &Case, rows: usize) -> Graph {
+    let edges = case.indices("input.edges");
+    let (sources, targets) = edges.split_at(edges.len() / 2);
+    let mut columns: Vec<Vec<u32>> = vec![Vec::new(); rows];
+    sources.iter().zip(targets).for_each(|(&source, &target)| columns[source as usize].push(target));
+    let mut offsets = vec![0u32];
+    for row in &columns {
+        offsets.push(offsets[offsets.len() - 1] + row.len() as u32);
+    }
+    Graph::from_outgoing(Csr::new(&offsets, &columns.concat(), rows).unwrap())
+}
+
+fn load<T: Scalar>(case: &Case, parameters: &mut Parameters<T>) {
+    let names: Vec<String> = parameters.iter().map(|entry| entry.name().to_owned()).collect();
+    for name in names {
+        let values = case.f64(&format!("param.{name}"));
+        let slots = parameters.named_mut(&name).unwrap();
+        assert_eq!(slots.len(), values.len(), "{name}");
+        slots.iter_mut().zip(values).for_each(|(slot, &value)| *slot = T::of(value));
+    }
+}
+
+fn wide<T: Scalar>(values: &[T]) -> impl Iterator<Item = f64> {
+    values.iter().map(|value| value.to_f64())
+}
+
+/// Σ upstream · output as an operation of its own.
+fn differentiate<'a, T: Scalar>(tape: &mut Tape<'a, T>, output: Var, upstream: &'a [T]) -> Var {
+    tape.op(
+        "loss.test",
+        1,
+        |values, out| out[0] = dot(values.of(output), upstream),
+        move |step, (), gradients| gradients.add(output, |sum| add_scaled(sum, step.gradient[0], upstream)),
+    )
+}
+
+fn check_gradients<T: Scalar>(
+    case: &Case,
+    parameters: &Parameters<T>,
+    tape: Tape<'_, T>,
+    loss: Var,
+    precision: Precision,
+) {
+    let mut gradients = Gradients::zeros(parameters);
+    tape.backward(loss, &mut gradients);
+    for (place, entry) in parameters.iter().enumerate() {
+        case.check(&format!("grad.{}", entry.name()), wide(gradients.parameter(place)), precision);
+    }
+}
+
+fn narrow<T: Scalar>(values: &[f64]) -> Vec<T> {
+    values.iter().map(|&value| T::of(value)).collect()
+}
+
+fn sage_mean<T: Scalar>(case: &Case, precision: Precision) {
+    let [rows, inputs] = case.shape("param.x")[..] else { panic!("a matrix") };
+    let outputs = case.shape("output.y")[1];
+    let (graph, mut parameters) = (graph(case, rows), Parameters::<T>::new(&Pool::new()));
+    let x = parameters.add("x", &[rows, inputs], || 0.0);
+    // The case names the layer's weights without a prefix.
+    let neighbour = parameters.add("neighbour.weight", &[outputs, inputs], || 0.0);
+    let bias = parameters.add("neighbour.bias", &[outputs], || 0.0);
+    let own = parameters.add("self.weight", &[outputs, inputs], || 0.0);
+    let sage = Sage { neighbour, bias, own, inputs, outputs, activation: Activation::None };
+    load(case, &mut parameters);
+    let (weight, upstream) = (narrow::<T>(&graph.mean_weight), narrow::<T>(case.f64("upstream.y")));
+    let mut tape = Tape::new(&parameters);
+    let y = sage.forward(&mut tape, "sage", x, &graph, &weight);
+    case.check("output.y", wide(tape.value(y)), precision);
+    let loss = differentiate(&mut tape, y, &upstream);
+    check_gradients(case, &parameters, tape, loss, precision);
+}
+
+#[test]
+fn golden_sage() {
+    for case in cases("ops/sage_mean") {
+        sage_mean::<f64>(&case, Precision::F64);
+        sage_mean::<f32>(&case, Precision::F32);
+    }
+}
+
+fn set_attention<T: Scalar>(case: &Case, precision: Precision) {
+    let [members, width] = case.shape("param.x")[..] else { panic!("a matrix") };
+    let option = |name: &str| case.json["options"][name].as_u64().unwrap() as usize;
+    let owner = case.indices("input.owner");
+    let count = case.shape("output.score")[0] as u32;
+    let offsets: Vec<u32> =
+        (0..=count).map(|set| owner.iter().filter(|&&owner| owner < set).count() as u32).collect();
+    assert!(owner.is_sorted(), "{}: sets follow one another", case.name);
+    let genes: Vec<u32> = (0..members as u32).collect();
+    let mut parameters = Parameters::<T>::new(&Pool::new());
+    let x = parameters.add("x", &[members, width], || 0.0);
+    let scorer = SetScorer::new(&mut parameters, "set", width, option("heads"), option("layers"), &mut Init::new(0));
+    load(case, &mut parameters);
+    let upstream = narrow::<T>(case.f64("upstream.score"));
+    let mut tape = Tape::new(&parameters);
+    let scores = scorer.forward(&mut tape, x, Sets { offsets: &offsets, genes: &genes });
+    case.check("output.score.dynamic", wide(tape.value(scores.dynamic)), precision);
+    case.check("output.score", wide(tape.value(scores.scores)), precision);
+    let loss = differentiate(&mut tape, scores.scores, &upstream);
+    check_gradients(case, &parameters, tape, loss, precision);
+}
+
+#[test]
+fn golden_set_scorer() {
+    for case in cases("ops/set_attention") {
+        set_attention::<f64>(&case, Precision::F64);
+        set_attention::<f32>(&case, Precision::F32);
+    }
+}
+
+fn weighted_reconstruction<T: Scalar>(case: &Case, precision: Precision) {
+    let [rows, width] = case.shape("param.h")[..] else { panic!("a matrix") };
+    let (graph, mut parameters) = (graph(case, rows), Parameters::<T>::new(&Pool::new()));
+    let target = Target::of(&graph);
+    let h = parameters.add("h", &[rows, width], || 0.0);
+    let reconstruction = Reconstruction::new(&mut parameters, "reconstruction", rows, width, &mut Init::new(0));
+    load(case, &mut parameters);
+    let lambdas = case.json["options"]["lambda"].as_array().unwrap().iter().map(|lambda| lambda.as_f64().unwrap());
+    let mut tape = Tape::new(&parameters);
+    let losses: Vec<Var> = lambdas.map(|lambda| reconstruction.loss(&mut tape, h, &target, lambda)).collect();
+    case.check("output.loss", losses.iter().map(|&loss| tape.scalar(loss).to_f64()), precision);
+    let parts: Vec<(Var, f64)> = losses.iter().copied().zip(case.f64("upstream.loss").iter().copied()).collect();
+    let loss = weighted_sum(&mut tape, &parts);
+    check_gradients(case, &parameters, tape, loss, precision);
+}
+
+#[test]
+fn golden_reconstruction() {
+    for case in cases("ops/weighted_reconstruction") {
+        weighted_reconstruction::<f64>(&case, Precision::F64);
+        weighted_reconstruction::<f32>(&case, Precision::F32);
+    }
+}
