@@ -6,6 +6,7 @@ mod html;
 mod reference;
 mod table;
 mod text;
+pub mod training;
 pub mod units;
 
 pub use collapsed::collapsed;

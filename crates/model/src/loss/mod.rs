@@ -9,10 +9,12 @@
 
 mod buffer;
 mod composite;
+mod exponential;
 mod log_cosh;
 mod mle_wass_supcr;
 mod point_dist;
 mod schedule;
+mod sinkhorn;
 mod supcr;
 mod wasserstein;
 mod weighted_mse;
@@ -23,6 +25,7 @@ pub use log_cosh::{Reduction, log_cosh, log_cosh_each};
 pub use mle_wass_supcr::{MleWassSupCr, MleWassSupCrOptions};
 pub use point_dist::{PointDist, PointDistOptions, PointLoss};
 pub use schedule::{AlphaSchedule, BufferWeight, Temperature};
+pub use sinkhorn::sinkhorn;
 pub use supcr::supcr;
-pub use wasserstein::{Transport, exact_transport, sinkhorn, wasserstein};
+pub use wasserstein::{Transport, exact_transport, wasserstein};
 pub use weighted_mse::weighted_mse;

@@ -11,7 +11,7 @@ pub use compare::compare_html;
 use knockout_profile::Analysis;
 
 const PAGE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("page.css");
+pub(crate) const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// The analysis as one HTML file.
@@ -53,7 +53,7 @@ fn page(title: &str, data: &serde_json::Value, plain: &str) -> String {
     out
 }
 
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

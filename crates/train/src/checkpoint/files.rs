@@ -64,7 +64,11 @@ pub fn weights_hash(tensors: &[TensorRef<'_>]) -> String {
 }
 
 fn bytes_of(values: &[f32]) -> Vec<u8> {
-    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+    let mut bytes = vec![0; values.len() * 4];
+    for (bytes, value) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(values) {
+        *bytes = value.to_le_bytes();
+    }
+    bytes
 }
 
 /// Writes a checkpoint as a new folder, whole or not at all, and gives the hash of its weights.
@@ -261,4 +265,67 @@ fn unpack(file: &str, bytes: &[u8]) -> Result<Vec<Tensor>, CheckpointErrorKind> 
     }
     list.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(list)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Files whose checksums are right but which nobody wrote: an error that names the file, never a panic.
+    #[test]
+    fn wrong_content_under_right_checksums_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let empty = pack(&[]).unwrap_or_default();
+        let header = br#"{"w":{"dtype":"F64","shape":[1],"data_offsets":[0,8]}}"#;
+        let wide = [&(header.len() as u64).to_le_bytes()[..], header, &[0; 8]].concat();
+        let lying = [&u64::MAX.to_le_bytes()[..], b"{}"].concat();
+        let strange = pack(&[("third.w".to_owned(), vec![1], vec![0; 4])]).unwrap_or_default();
+        let document = Document {
+            schema: 1,
+            weights_hash: weights_hash(&[]),
+            config_hash: String::new(),
+            state: State {
+                identity: crate::checkpoint::Identity::new("m", "g", &()).unwrap(),
+                place: crate::checkpoint::Place::default(),
+                seed: 0,
+                learning_rate: crate::schedule::LearningRate::constant(1.0).unwrap(),
+                early_stopping: None,
+                best: BTreeMap::new(),
+                loss_buffers: BTreeMap::new(),
+                metrics: crate::run::Position::START,
+                numbers: BTreeMap::new(),
+            },
+        };
+        let state = serde_json::to_vec(&document).unwrap();
+        let whole = [(WEIGHTS, &empty), (OPTIMISER, &empty), (BUFFERS, &empty), (STATE, &state)];
+        let write = |changed: &str, bytes: &[u8]| {
+            let mut manifest = Manifest { format: FORMAT, files: BTreeMap::new(), checksum: String::new() };
+            for (name, original) in whole {
+                let bytes = if name == changed { bytes } else { original };
+                fs::write(folder.path().join(name), bytes).unwrap();
+                let sum = Sum { bytes: bytes.len() as u64, blake3: blake3::hash(bytes).to_hex().to_string() };
+                manifest.files.insert(name.to_owned(), sum);
+            }
+            fs::write(folder.path().join(MANIFEST), manifest.sealed()).unwrap();
+        };
+        write("", &[]);
+        load(folder.path()).unwrap();
+        for (changed, bytes) in [
+            (WEIGHTS, &b""[..]),
+            (WEIGHTS, &wide),
+            (WEIGHTS, &lying),
+            (WEIGHTS, &strange),
+            (OPTIMISER, &strange),
+            (BUFFERS, b"garbage"),
+            (STATE, b"{\"schema\":1}"),
+            (STATE, b"\xff"),
+        ] {
+            write(changed, bytes);
+            let error = load(folder.path()).unwrap_err();
+            assert!(
+                matches!(&error.kind, CheckpointErrorKind::Damaged { file, .. } if file == changed),
+                "{changed}: {error:?}"
+            );
+        }
+    }
 }

@@ -1,0 +1,234 @@
+//! Curves over epochs or steps.
+
+use super::axis::Axis;
+use super::{Chart, Scale, Series};
+use crate::html::escape;
+use std::fmt::Write as _;
+
+const WIDTH: f64 = 440.0;
+const HEIGHT: f64 = 250.0;
+const LEFT: f64 = 46.0;
+const RIGHT: f64 = 432.0;
+const TOP: f64 = 8.0;
+const BOTTOM: f64 = 214.0;
+/// A longer curve is drawn by the mean of each of as many strips, over a band from their lowest to their highest value.
+const STRIPS: usize = 400;
+/// A shorter curve shows its points.
+const FEW: usize = 60;
+/// Rows of the table below a chart; a longer run has its numbers in `metrics.jsonl`.
+const ROWS: usize = 200;
+/// Colours in the style sheet.
+const COLOURS: usize = 6;
+
+pub(super) fn draw(chart: &Chart) -> String {
+    let mut out = format!("<section><h2>{}</h2>\n", escape(&chart.title));
+    let points = || chart.series.iter().flat_map(|series| &series.points);
+    // A point without a height must not stretch the width.
+    let across =
+        Axis::around(points().filter(|point| point.1.is_finite()).map(|point| point.0), Scale::Linear);
+    let up = Axis::around(points().map(|point| point.1), chart.scale);
+    let (Some(across), Some(up)) = (across, up) else {
+        out.push_str("<p class=\"soft\">no values yet</p></section>\n");
+        return out;
+    };
+    writeln!(
+        out,
+        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{} by {}\">",
+        escape(&chart.title),
+        escape(&chart.across)
+    )
+    .ok();
+    frame(&mut out, &across, &up, &chart.across);
+    for (i, series) in chart.series.iter().enumerate() {
+        curve(&mut out, series, i % COLOURS + 1, &across, &up);
+    }
+    out.push_str("</svg>\n");
+    legend(&mut out, chart);
+    table(&mut out, chart);
+    out.push_str("</section>\n");
+    out
+}
+
+fn frame(out: &mut String, across: &Axis, up: &Axis, label: &str) {
+    for (value, text) in up.ticks(5) {
+        let Some(y) = up.place(value).map(height) else { continue };
+        write!(out, "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>").ok();
+        writeln!(out, "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>", LEFT - 6.0, y + 4.0)
+            .ok();
+    }
+    for (value, text) in across.ticks(5) {
+        let Some(x) = across.place(value).map(width) else { continue };
+        writeln!(out, "<text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{text}</text>", BOTTOM + 16.0).ok();
+    }
+    let (x, y) = (f64::midpoint(LEFT, RIGHT), HEIGHT - 4.0);
+    writeln!(out, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{}</text>", escape(label)).ok();
+}
+
+fn width(place: f64) -> f64 {
+    LEFT + place * (RIGHT - LEFT)
+}
+
+fn height(place: f64) -> f64 {
+    BOTTOM - place * (BOTTOM - TOP)
+}
+
+fn curve(out: &mut String, series: &Series, colour: usize, across: &Axis, up: &Axis) {
+    let place = |at: f64, value: f64| Some((width(across.place(at)?), height(up.place(value)?)));
+    write!(out, "<g class=\"s{colour}\">").ok();
+    if series.points.len() > 2 * STRIPS {
+        let strips = strips(&series.points);
+        let top = strips.iter().filter_map(|strip| place(strip.at, strip.high));
+        let bottom = strips.iter().rev().filter_map(|strip| place(strip.at, strip.low));
+        out.push_str("<polygon class=\"band\" points=\"");
+        for (x, y) in top.chain(bottom) {
+            write!(out, "{x:.1},{y:.1} ").ok();
+        }
+        out.push_str("\"/>");
+        path(out, strips.iter().map(|strip| place(strip.at, strip.mean)));
+    } else {
+        path(out, series.points.iter().map(|&(at, value)| place(at, value)));
+    }
+    if series.points.len() <= FEW {
+        for &(at, value) in &series.points {
+            if let Some((x, y)) = place(at, value) {
+                let name = escape(&series.name);
+                write!(
+                    out,
+                    "<circle class=\"point\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.6\"><title>{name} {} at {at}</title></circle>",
+                    number(value)
+                )
+                .ok();
+            }
+        }
+    }
+    out.push_str("</g>\n");
+}
+
+/// A line through the places; one that is missing is a gap.
+fn path(out: &mut String, places: impl Iterator<Item = Option<(f64, f64)>>) {
+    out.push_str("<path class=\"curve\" d=\"");
+    let mut pen = 'M';
+    for place in places {
+        match place {
+            Some((x, y)) => {
+                write!(out, "{pen}{x:.1} {y:.1}").ok();
+                pen = 'L';
+            }
+            None => pen = 'M',
+        }
+    }
+    out.push_str("\"/>");
+}
+
+/// Neighbouring points as one.
+struct Strip {
+    at: f64,
+    low: f64,
+    mean: f64,
+    high: f64,
+}
+
+/// Strips of equally many points; one without a finite value is left out.
+fn strips(points: &[(f64, f64)]) -> Vec<Strip> {
+    let strip = |points: &[(f64, f64)]| {
+        let finite: Vec<f64> = points.iter().map(|point| point.1).filter(|value| value.is_finite()).collect();
+        let mean = finite.iter().sum::<f64>() / finite.len() as f64;
+        let (low, high) = finite.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &value| {
+            (low.min(value), high.max(value))
+        });
+        (!finite.is_empty()).then(|| Strip { at: points[points.len() / 2].0, low, mean, high })
+    };
+    points.chunks(points.len().div_ceil(STRIPS)).filter_map(strip).collect()
+}
+
+fn legend(out: &mut String, chart: &Chart) {
+    out.push_str("<div class=\"legend\">");
+    for (i, series) in chart.series.iter().enumerate() {
+        let last = series.points.iter().rev().find(|point| point.1.is_finite());
+        let value = last.map_or_else(|| "–".to_owned(), |point| number(point.1));
+        let (colour, name) = (i % COLOURS + 1, escape(&series.name));
+        write!(out, "<span class=\"s{colour}\"><i></i>{name} <b>{value}</b></span>").ok();
+    }
+    out.push_str("</div>\n");
+}
+
+fn table(out: &mut String, chart: &Chart) {
+    let mut rows: Vec<f64> =
+        chart.series.iter().flat_map(|series| &series.points).map(|point| point.0).collect();
+    rows.sort_by(f64::total_cmp);
+    rows.dedup();
+    if rows.len() > ROWS {
+        return;
+    }
+    write!(
+        out,
+        "<details><summary>numbers</summary><div class=\"scroll\"><table><tr><th>{}</th>",
+        escape(&chart.across)
+    )
+    .ok();
+    for series in &chart.series {
+        write!(out, "<th class=\"num\">{}</th>", escape(&series.name)).ok();
+    }
+    out.push_str("</tr>");
+    for row in rows {
+        write!(out, "<tr><td>{row}</td>").ok();
+        for series in &chart.series {
+            let found = series.points.iter().find(|point| point.0.total_cmp(&row).is_eq());
+            let text = found.map_or_else(String::new, |point| number(point.1));
+            write!(out, "<td class=\"num\">{text}</td>").ok();
+        }
+        out.push_str("</tr>");
+    }
+    out.push_str("</table></div></details>\n");
+}
+
+fn number(value: f64) -> String {
+    let size = value.abs();
+    if !value.is_finite() {
+        "undefined".to_owned()
+    } else if size != 0.0 && !(1e-3..1e6).contains(&size) {
+        format!("{value:.3e}")
+    } else {
+        format!("{value:.4}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_curve_keeps_its_extremes() {
+        let mut points: Vec<(f64, f64)> = (0..100_000).map(|i| (f64::from(i), 1.0)).collect();
+        points[12_345].1 = 9.0;
+        points[54_321].1 = -9.0;
+        points[60_000].1 = f64::NAN;
+        let strips = strips(&points);
+        assert!(strips.len() <= STRIPS);
+        assert_eq!(strips.iter().map(|strip| strip.high).fold(0.0, f64::max), 9.0);
+        assert_eq!(strips.iter().map(|strip| strip.low).fold(0.0, f64::min), -9.0);
+        assert!(strips.iter().all(|strip| strip.mean.is_finite()));
+        let text = draw(&Chart { series: vec![Series { name: "a".into(), points }], ..Chart::default() });
+        assert!(text.len() < 50_000, "{} bytes", text.len());
+    }
+
+    #[test]
+    fn a_value_that_is_none_is_a_gap() {
+        let points = vec![(0.0, 1.0), (1.0, 2.0), (2.0, f64::NAN), (3.0, 1.0), (4.0, 2.0)];
+        let chart = Chart { series: vec![Series { name: "a".into(), points }], ..Chart::default() };
+        let text = draw(&chart);
+        let path = text.split("d=\"").nth(1).unwrap().split('"').next().unwrap();
+        assert_eq!((path.matches('M').count(), path.matches('L').count()), (2, 2), "{path}");
+        assert!(text.contains("undefined"));
+    }
+
+    #[test]
+    fn nothing_yet_is_said() {
+        let none = Chart {
+            series: vec![Series { name: "a".into(), points: vec![(0.0, f64::NAN)] }],
+            ..Chart::default()
+        };
+        assert!(draw(&none).contains("no values yet"));
+        assert!(draw(&Chart::default()).contains("no values yet"));
+    }
+}

@@ -1,0 +1,186 @@
+//! A training run as one self-contained HTML file: curves and predicted against measured, as inline SVG.
+//!
+//! From plain data to text: the page loads nothing, runs no script, and is light or dark as the reader's system is. Every
+//! figure was computed elsewhere; only places on the paper are computed here. All points are drawn: many become a density.
+
+mod axis;
+mod curves;
+mod scatter;
+
+use crate::html::{STYLE, escape};
+use std::fmt::Write as _;
+
+/// What a page shows, from top to bottom.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TrainingPage {
+    /// The run's name.
+    pub title: String,
+    /// One line below it: model, dataset, how it was started.
+    pub subtitle: String,
+    /// Figures to be seen first.
+    pub facts: Vec<Fact>,
+    /// Sentences to be read first: warnings, the comparison with the additive baseline.
+    pub notes: Vec<String>,
+    /// Curves, two beside each other where there is room.
+    pub charts: Vec<Chart>,
+    /// Predicted against measured, one for each part.
+    pub scatters: Vec<Scatter>,
+}
+
+/// A figure with its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fact {
+    /// Such as `best Pearson in validation`.
+    pub name: String,
+    /// As it is to be read.
+    pub value: String,
+}
+
+/// How values become heights.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scale {
+    /// As they are.
+    #[default]
+    Linear,
+    /// By their logarithm; values that have none are left out.
+    Log,
+}
+
+/// Curves over a common axis.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Chart {
+    /// What is shown.
+    pub title: String,
+    /// What the horizontal axis counts: `epoch`, `step`.
+    pub across: String,
+    /// The vertical scale.
+    pub scale: Scale,
+    /// The curves.
+    pub series: Vec<Series>,
+}
+
+/// One curve.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Series {
+    /// Its name.
+    pub name: String,
+    /// From left to right; a value that is not finite is a gap.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Predicted against measured values of one part of the samples.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Scatter {
+    /// Which part.
+    pub title: String,
+    /// Metrics over the whole part, as they are to be read.
+    pub caption: String,
+    /// One for each sample.
+    pub measured: Vec<f32>,
+    /// One for each sample, in the same order.
+    pub predicted: Vec<f32>,
+}
+
+/// The page.
+pub fn training_html(page: &TrainingPage) -> String {
+    let mut out = String::with_capacity(1 << 16);
+    let title = escape(&page.title);
+    // Writing to a string cannot fail.
+    write!(
+        out,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title} – knockout train</title>\n\
+         <style>{STYLE}{}</style>\n</head>\n<body>\n<header><h1>{title}</h1><p class=\"soft\">{}</p></header>\n<main>\n",
+        include_str!("training.css"),
+        escape(&page.subtitle),
+    )
+    .ok();
+    facts(&mut out, &page.facts);
+    notes(&mut out, &page.notes);
+    grid(&mut out, page.charts.iter().map(curves::draw));
+    grid(&mut out, page.scatters.iter().map(scatter::draw));
+    out.push_str("</main>\n<footer>Made by <b>knockout train</b>. Metrics are over whole parts, never over a sample.</footer>\n</body>\n</html>\n");
+    out
+}
+
+fn facts(out: &mut String, facts: &[Fact]) {
+    if facts.is_empty() {
+        return;
+    }
+    out.push_str("<section class=\"facts\">");
+    for fact in facts {
+        write!(out, "<div><b>{}</b><span>{}</span></div>", escape(&fact.value), escape(&fact.name)).ok();
+    }
+    out.push_str("</section>\n");
+}
+
+fn notes(out: &mut String, notes: &[String]) {
+    if notes.is_empty() {
+        return;
+    }
+    out.push_str("<section><ul class=\"plain\">");
+    for note in notes {
+        write!(out, "<li>{}</li>", escape(note)).ok();
+    }
+    out.push_str("</ul></section>\n");
+}
+
+fn grid(out: &mut String, figures: impl Iterator<Item = String>) {
+    out.push_str("<div class=\"figures\">\n");
+    for figure in figures {
+        out.push_str(&figure);
+    }
+    out.push_str("</div>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page() -> TrainingPage {
+        let hostile = "</style><script>alert(1)</script>&\"";
+        TrainingPage {
+            title: hostile.into(),
+            subtitle: hostile.into(),
+            facts: vec![Fact { name: hostile.into(), value: hostile.into() }],
+            notes: vec![hostile.into()],
+            charts: vec![Chart {
+                title: hostile.into(),
+                across: hostile.into(),
+                scale: Scale::Log,
+                series: vec![Series {
+                    name: hostile.into(),
+                    points: vec![(0.0, 1.0), (1.0, 0.0), (2.0, 0.1)],
+                }],
+            }],
+            scatters: vec![Scatter {
+                title: hostile.into(),
+                caption: hostile.into(),
+                measured: vec![0.0, 1.0],
+                predicted: vec![0.5, 0.5],
+            }],
+        }
+    }
+
+    #[test]
+    fn hostile_names_stay_text() {
+        let text = training_html(&page());
+        assert!(!text.contains("<script") && text.contains("&lt;script&gt;"));
+        assert_eq!(text.matches("</style>").count(), 1);
+        assert!(!text.contains("NaN") && !text.contains("inf\""));
+    }
+
+    #[test]
+    fn nothing_is_loaded_from_elsewhere() {
+        let text = training_html(&page());
+        for outside in ["http://", "https://", "src=", "@import", "url("] {
+            assert!(!text.contains(outside), "{outside} in the page");
+        }
+    }
+
+    #[test]
+    fn a_run_without_values_has_a_page() {
+        assert!(training_html(&TrainingPage::default()).ends_with("</html>\n"));
+    }
+}
