@@ -42,6 +42,7 @@ pub(crate) enum Command {
     Data(command::data::DataArgs),
     #[cfg(feature = "lab")]
     Config(command::config::ConfigArgs),
+    Compare(command::compare::CompareArgs),
     Trace(command::trace::TraceArgs),
     Completions(command::completions::CompletionsArgs),
     Man(command::man::ManArgs),

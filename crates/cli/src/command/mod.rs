@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+pub(crate) mod compare;
 pub(crate) mod completions;
 #[cfg(feature = "lab")]
 pub(crate) mod config;
@@ -22,6 +23,7 @@ pub(crate) fn run(command: Command, ui: &Ui) -> anyhow::Result<()> {
         Command::Data(args) => data::run(args, ui),
         #[cfg(feature = "lab")]
         Command::Config(args) => config::run(&args, ui),
+        Command::Compare(args) => compare::run(&args, ui),
         Command::Trace(args) => trace::run(args, ui),
         Command::Completions(args) => completions::run(&args, ui),
         Command::Man(args) => man::run(&args, ui),
