@@ -7,6 +7,7 @@
 use crate::{Batch, BatchError, Collation, Graphs, Processor, ProcessorKind};
 use knockout_random::Rng;
 use knockout_screen::Dataset;
+use knockout_trace::{BACKGROUND, FOREGROUND, Gauge, LoadTimes, Recorder, StepPhase};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::panic::{self, AssertUnwindSafe};
@@ -47,7 +48,7 @@ pub struct Prepared<'a> {
     batch: Batch,
     processor: Processor<'a>,
     index: usize,
-    waited: Duration,
+    times: LoadTimes,
 }
 
 impl Prepared<'_> {
@@ -68,7 +69,12 @@ impl Prepared<'_> {
 
     /// How long the consumer waited for it.
     pub fn waited(&self) -> Duration {
-        self.waited
+        self.times.waited
+    }
+
+    /// How long it took to make, phase by phase, and where.
+    pub fn times(&self) -> LoadTimes {
+        self.times
     }
 }
 
@@ -78,6 +84,7 @@ pub struct Loader<'a> {
     dataset: &'a Dataset,
     rows: &'a [u32],
     plan: LoaderPlan,
+    recorder: Recorder,
 }
 
 impl<'a> Loader<'a> {
@@ -86,7 +93,15 @@ impl<'a> Loader<'a> {
         plan.batch_size = plan.batch_size.max(1);
         plan.world = plan.world.max(1);
         plan.depth = plan.depth.max(plan.threads + 1);
-        Self { dataset, rows, plan }
+        Self { dataset, rows, plan, recorder: Recorder::off() }
+    }
+
+    /// Records fetching, processing and collating where they happen, waiting where it hurts, and how many batches are
+    /// ready.
+    #[must_use]
+    pub fn with_recorder(mut self, recorder: &Recorder) -> Self {
+        self.recorder = recorder.clone();
+        self
     }
 
     /// This process's rows of an epoch, in order: a pure function of (rows, seed, epoch, rank, world).
@@ -114,13 +129,16 @@ impl<'a> Loader<'a> {
         start: usize,
         mut consume: impl FnMut(&Prepared<'a>) -> ControlFlow<()>,
     ) -> Result<(), BatchError> {
-        let order = self.order(epoch);
+        let order = {
+            let _span = self.recorder.span(StepPhase::Fetch.part("order"));
+            self.order(epoch)
+        };
         if self.plan.threads == 0 {
             let mut prepared = self.empty();
             for index in start..self.batch_count() {
                 let asked = Instant::now();
                 self.prepare(&order, index, &mut prepared)?;
-                prepared.waited = asked.elapsed();
+                prepared.times.waited = asked.elapsed();
                 if consume(&prepared).is_break() {
                     break;
                 }
@@ -128,6 +146,7 @@ impl<'a> Loader<'a> {
             return Ok(());
         }
         let next = AtomicUsize::new(start);
+        let waiting = AtomicUsize::new(0);
         let (to_workers, free) = mpsc::channel();
         let (to_consumer, ready) = mpsc::channel();
         for _ in 0..self.plan.depth {
@@ -136,15 +155,19 @@ impl<'a> Loader<'a> {
         }
         let free = Mutex::new(free);
         std::thread::scope(|scope| {
-            for _ in 0..self.plan.threads {
+            for number in 0..self.plan.threads {
                 let to_consumer = to_consumer.clone();
-                let (order, next, free) = (&order, &next, &free);
-                scope.spawn(move || self.work(order, next, free, &to_consumer));
+                let (order, next, free, waiting) = (&order, &next, &free, &waiting);
+                let work = move || self.work(order, next, free, waiting, &to_consumer);
+                // The name is how a trace tells threads apart. Without this thread the others make its batches; without
+                // any, the first batch is an error.
+                std::thread::Builder::new().name(format!("loader {number}")).spawn_scoped(scope, work).ok();
             }
             drop(to_consumer);
-            let outcome = self.deliver(start, &ready, &to_workers, &mut consume);
-            // Workers end when there is nothing free any more.
-            next.store(usize::MAX, Ordering::Relaxed);
+            let outcome = self.deliver(start, &ready, &waiting, &to_workers, &mut consume);
+            // Workers end when there is nothing left to make. Not the largest number: counting on from there would begin
+            // the epoch again.
+            next.store(self.batch_count(), Ordering::Relaxed);
             drop(to_workers);
             outcome
         })
@@ -155,6 +178,7 @@ impl<'a> Loader<'a> {
         order: &[u32],
         next: &AtomicUsize,
         free: &Mutex<Receiver<Prepared<'a>>>,
+        waiting: &AtomicUsize,
         to_consumer: &Sender<Result<Prepared<'a>, (usize, BatchError)>>,
     ) {
         loop {
@@ -171,6 +195,7 @@ impl<'a> Loader<'a> {
                 .unwrap_or(Err(BatchError::Panicked { index }))
                 .map(|()| prepared)
                 .map_err(|error| (index, error));
+            waiting.fetch_add(1, Ordering::Relaxed);
             if to_consumer.send(made).is_err() {
                 return;
             }
@@ -181,12 +206,15 @@ impl<'a> Loader<'a> {
         &self,
         start: usize,
         ready: &Receiver<Result<Prepared<'a>, (usize, BatchError)>>,
+        waiting: &AtomicUsize,
         to_workers: &Sender<Prepared<'a>>,
         consume: &mut impl FnMut(&Prepared<'a>) -> ControlFlow<()>,
     ) -> Result<(), BatchError> {
         let mut early = BTreeMap::new();
         for wanted in start..self.batch_count() {
             let asked = Instant::now();
+            self.recorder.counter(Gauge::QueueDepth, waiting.load(Ordering::Relaxed) as u64);
+            let wait = self.recorder.span(StepPhase::Wait);
             let made = loop {
                 if let Some(made) = early.remove(&wanted) {
                     break made;
@@ -198,8 +226,10 @@ impl<'a> Loader<'a> {
                     Err(mpsc::RecvError) => return Err(BatchError::Panicked { index: wanted }),
                 };
             };
+            wait.end();
+            waiting.fetch_sub(1, Ordering::Relaxed);
             let mut prepared = made?;
-            prepared.waited = asked.elapsed();
+            prepared.times.waited = asked.elapsed();
             if consume(&prepared).is_break() {
                 break;
             }
@@ -212,11 +242,30 @@ impl<'a> Loader<'a> {
         let begin = index * self.plan.batch_size;
         let rows = &order[begin..(begin + self.plan.batch_size).min(order.len())];
         prepared.index = index;
+        let is_background = self.plan.threads > 0;
+        let category = if is_background { BACKGROUND } else { FOREGROUND };
+        let span = |phase: StepPhase| self.recorder.span_in(category, phase);
+        let began = Instant::now();
+        let fetching = span(StepPhase::Fetch);
         prepared.batch.fetch(&self.dataset.samples, rows);
+        fetching.end();
+        let fetched = Instant::now();
+        let processing = span(StepPhase::Process);
         for (slot, &row) in rows.iter().enumerate() {
             prepared.processor.process(slot, &self.dataset.samples.deletion(row as usize))?;
         }
+        processing.end();
+        let processed = Instant::now();
+        let collating = span(StepPhase::Collate);
         prepared.batch.collate(&prepared.processor, self.plan.collation);
+        collating.end();
+        prepared.times = LoadTimes {
+            waited: Duration::ZERO,
+            fetch: fetched - began,
+            process: processed - fetched,
+            collate: processed.elapsed(),
+            is_background,
+        };
         Ok(())
     }
 
@@ -225,7 +274,7 @@ impl<'a> Loader<'a> {
             batch: Batch::default(),
             processor: Processor::new(&self.dataset.cell, self.plan.kind, self.plan.batch_size),
             index: 0,
-            waited: Duration::ZERO,
+            times: LoadTimes::default(),
         }
     }
 }

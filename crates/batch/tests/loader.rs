@@ -4,7 +4,8 @@
 use knockout_batch::{Collation, Graphs, Loader, LoaderPlan, ProcessorKind};
 use knockout_import::synth::{Config, synthesise};
 use knockout_screen::Dataset;
-use std::collections::BTreeSet;
+use knockout_trace::{BACKGROUND, FOREGROUND, RecordedEvent, Recorder, RecorderOptions};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 fn dataset() -> Dataset {
@@ -141,5 +142,56 @@ fn memory_is_the_circulating_batches_and_does_not_grow_with_epochs() {
             })
             .unwrap();
         assert!(buffers.len() <= 4, "{} batches circulate", buffers.len());
+    }
+}
+
+/// Spans by name and category, counters by value, of one epoch.
+fn recorded(threads: usize) -> (BTreeMap<(String, &'static str), usize>, Vec<u64>) {
+    let data = dataset();
+    let rows: Vec<u32> = (0..100).collect();
+    let recorder = Recorder::new(RecorderOptions::default());
+    let loader = Loader::new(&data, &rows, plan(threads)).with_recorder(&recorder);
+    let mut batches = 0;
+    loader
+        .epoch(0, 0, |prepared| {
+            batches += 1;
+            let times = prepared.times();
+            assert_eq!(times.is_background, threads > 0);
+            assert!(threads > 0 || times.fetch + times.process + times.collate <= times.waited);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert_eq!(batches, loader.batch_count());
+    let (mut spans, mut depths) = (BTreeMap::new(), Vec::new());
+    for record in recorder.drain() {
+        match record.event {
+            RecordedEvent::Span { name, category, .. } => {
+                *spans.entry((name.to_string(), category)).or_default() += 1;
+            }
+            RecordedEvent::Counter { value, .. } => depths.push(value),
+            _ => {}
+        }
+    }
+    (spans, depths)
+}
+
+#[test]
+fn every_batch_leaves_its_spans_where_it_was_made() {
+    let count = 100_usize.div_ceil(plan(0).batch_size);
+    let spans = |category, waits: &[&str]| {
+        let names = ["fetch", "process", "collate"].map(|name| ((name.to_owned(), category), count));
+        let waits = waits.iter().map(|name| (((*name).to_owned(), FOREGROUND), count));
+        names
+            .into_iter()
+            .chain(waits)
+            .chain([(("fetch/order".to_owned(), FOREGROUND), 1)])
+            .collect::<BTreeMap<_, _>>()
+    };
+    assert_eq!(recorded(0), (spans(FOREGROUND, &[]), vec![]));
+    for threads in [1, 2, 7] {
+        let (found, depths) = recorded(threads);
+        assert_eq!(found, spans(BACKGROUND, &["wait"]));
+        assert_eq!(depths.len(), count);
+        assert!(depths.iter().all(|depth| *depth <= threads as u64 + 2), "{depths:?}");
     }
 }

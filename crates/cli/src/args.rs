@@ -44,6 +44,7 @@ pub(crate) enum Command {
     Train(command::train::TrainArgs),
     #[cfg(feature = "lab")]
     Config(command::config::ConfigArgs),
+    Compare(command::compare::CompareArgs),
     Trace(command::trace::TraceArgs),
     Completions(command::completions::CompletionsArgs),
     Man(command::man::ManArgs),

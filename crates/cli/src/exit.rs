@@ -84,6 +84,9 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
             _ => Some(DATA),
         };
     }
+    if cause.is::<knockout_profile::RunDocumentError>() {
+        return Some(DATA);
+    }
     #[cfg(feature = "lab")]
     return class_of_lab(cause);
     #[cfg(not(feature = "lab"))]

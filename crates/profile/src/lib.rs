@@ -1,6 +1,6 @@
 //! Traces become findings: where the time went, and what changed between two runs.
 //!
-//! Reads events through [`knockout_trace`]; knows nothing of files, terminals or renderings.
+//! Reads events through [`knockout_trace`], and makes [`RunProfile`]s of the steps our own runs measure; knows nothing of files, terminals or renderings.
 //!
 //! ```
 //! use knockout_profile::{Analysis, Collector, Options, Rules};
@@ -36,6 +36,7 @@ mod lane;
 mod memory;
 mod record;
 mod rules;
+mod run;
 mod self_time;
 mod sort;
 mod steps;
@@ -60,6 +61,10 @@ pub use findings::{
 pub use gpu::{Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, QueueFigures};
 pub use memory::{MemoryDevice, MemoryPoint};
 pub use rules::{DEFAULT_TOML, Rules, RulesError};
+pub use run::{
+    Conditions, LargestBatch, NoSteps, PerStep, PhaseRow, RUN_SCHEMA, RunComparison, RunDocumentError,
+    RunDocumentErrorKind, RunProfile, RunVerdict, Spread, VaryError,
+};
 pub use stragglers::{RankRow, StepRow, Stragglers};
 
 pub mod reference;

@@ -33,11 +33,15 @@ pub fn compare_text(comparison: &Comparison) -> String {
         ("Host time per step by category", About::Host),
         ("Device time per step by category", About::Device),
     ] {
-        rows(&mut out, heading, comparison.rows.iter().filter(|row| row.about == about));
+        comparison_rows(&mut out, heading, comparison.rows.iter().filter(|row| row.about == about));
     }
-    rows(&mut out, "Own time per step by operation, largest difference first", comparison.operations.iter());
-    rows(&mut out, "Operations only in b", comparison.added.iter());
-    rows(&mut out, "Operations only in a", comparison.removed.iter());
+    comparison_rows(
+        &mut out,
+        "Own time per step by operation, largest difference first",
+        comparison.operations.iter(),
+    );
+    comparison_rows(&mut out, "Operations only in b", comparison.added.iter());
+    comparison_rows(&mut out, "Operations only in a", comparison.removed.iter());
     if let Some(first) = &comparison.first_step {
         let steps = first.iterations_control.first().zip(first.iterations_test.first());
         if let (Some((a, b)), Some(all)) = (steps, first.by_device.get("ALL")) {
@@ -54,7 +58,8 @@ pub fn compare_text(comparison: &Comparison) -> String {
     out
 }
 
-fn rows<'a>(out: &mut String, heading: &str, rows: impl Iterator<Item = &'a Row>) {
+/// A table of rows; nothing when there are none.
+pub(crate) fn comparison_rows<'a>(out: &mut String, heading: &str, rows: impl Iterator<Item = &'a Row>) {
     let mut table = Table::new(&["<", "a", "b", "<b / a"]);
     for row in rows.take(TOP) {
         table.row(vec![

@@ -4,6 +4,7 @@ mod collapsed;
 mod compare;
 mod html;
 mod reference;
+mod run;
 mod table;
 mod text;
 pub mod training;
@@ -11,6 +12,7 @@ pub mod units;
 
 pub use collapsed::collapsed;
 pub use compare::compare_text;
-pub use html::{compare_html, html};
+pub use html::{compare_html, html, run_compare_html};
 pub use reference::{ReferenceDocument, reference_json, reference_text};
+pub use run::{run_compare_text, run_text};
 pub use text::text;

@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+pub(crate) mod compare;
 pub(crate) mod completions;
 #[cfg(feature = "lab")]
 pub(crate) mod config;
@@ -26,6 +27,7 @@ pub(crate) fn run(command: Command, threads: usize, ui: &Ui) -> anyhow::Result<(
         Command::Train(args) => train::run(&args, threads, ui),
         #[cfg(feature = "lab")]
         Command::Config(args) => config::run(&args, ui),
+        Command::Compare(args) => compare::run(&args, ui),
         Command::Trace(args) => trace::run(args, ui),
         Command::Completions(args) => completions::run(&args, ui),
         Command::Man(args) => man::run(&args, ui),

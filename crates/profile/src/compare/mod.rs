@@ -1,7 +1,7 @@
 //! Two traces beside each other, per step: what differs in their conditions, then what takes longer and what is new.
 
 mod first_step;
-mod spread;
+pub(crate) mod spread;
 
 pub use first_step::{ByDevice, FirstStepComparison, NameRow, NameTable, OpsChange};
 
@@ -63,6 +63,10 @@ pub enum About {
     Device,
     /// Own time of an operation, mean per step.
     Operation,
+    /// Time of a phase of our own runs.
+    Phase,
+    /// Processor time of all threads.
+    Cpu,
 }
 
 /// One thing in both traces.
@@ -226,7 +230,7 @@ fn whole_category_rows(a: &Analysis, b: &Analysis, about: About) -> Vec<Row> {
 }
 
 /// Largest difference first.
-fn sort(rows: &mut [Row]) {
+pub(crate) fn sort(rows: &mut [Row]) {
     rows.sort_by(|x, y| {
         let by = |row: &Row| (row.b - row.a).abs();
         by(y).total_cmp(&by(x)).then_with(|| x.name.cmp(&y.name))

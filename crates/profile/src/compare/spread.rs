@@ -8,7 +8,7 @@ const RESAMPLES: usize = 1000;
 
 /// What stands for many steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Middle {
+pub(crate) enum Middle {
     Median,
     Mean,
 }
@@ -22,7 +22,7 @@ impl Middle {
     }
 }
 
-pub(super) fn row(name: &str, about: About, a: &[f64], b: &[f64], middle: Middle) -> Row {
+pub(crate) fn row(name: &str, about: About, a: &[f64], b: &[f64], middle: Middle) -> Row {
     let (own, other) = (middle.of(a), middle.of(b));
     let ratio = (own > 0.0).then(|| other / own);
     let (low, high) = match ratio {

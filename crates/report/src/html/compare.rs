@@ -1,13 +1,11 @@
 //! A comparison as HTML.
 
 use super::{file_name, page};
-use knockout_profile::{Comparison, Row};
+use knockout_profile::{Comparison, Row, RunComparison};
 use serde_json::{Value, json};
 
 /// The comparison as one HTML file.
 pub fn compare_html(comparison: &Comparison) -> String {
-    let row = |row: &Row| json!([row.name, row.about, row.a, row.b, row.ratio, row.low, row.high]);
-    let rows = |list: &[Row]| -> Vec<Value> { list.iter().map(row).collect() };
     let data = json!({
         "kind": "comparison",
         "a": comparison.a,
@@ -20,6 +18,35 @@ pub fn compare_html(comparison: &Comparison) -> String {
         "removed": rows(&comparison.removed),
         "warnings": comparison.warnings,
     });
-    let title = format!("{} against {}", file_name(&comparison.b), file_name(&comparison.a));
-    page(&title, &data, &crate::compare_text(comparison))
+    page(&title(&comparison.a, &comparison.b), &data, &crate::compare_text(comparison))
+}
+
+/// A comparison of runs as one HTML file.
+pub fn run_compare_html(comparison: &RunComparison) -> String {
+    let data = json!({
+        "kind": "comparison",
+        "headings": [
+            ["Per sample", "step", "step"],
+            ["Processor time per sample", "cpu", "cpu"],
+            ["Phases, per sample", "phases", "phase"],
+        ],
+        "a": comparison.a,
+        "b": comparison.b,
+        "comparable": comparison.comparable,
+        "differences": comparison.differences,
+        "rows": rows(&comparison.rows),
+        "operations": [],
+        "added": [],
+        "removed": [],
+        "warnings": comparison.warnings,
+    });
+    page(&title(&comparison.a, &comparison.b), &data, &crate::run_compare_text(comparison))
+}
+
+fn rows(list: &[Row]) -> Vec<Value> {
+    list.iter().map(|row| json!([row.name, row.about, row.a, row.b, row.ratio, row.low, row.high])).collect()
+}
+
+fn title(a: &str, b: &str) -> String {
+    format!("{} against {}", file_name(b), file_name(a))
 }

@@ -6,7 +6,7 @@
 mod compare;
 mod data;
 
-pub use compare::compare_html;
+pub use compare::{compare_html, run_compare_html};
 
 use knockout_profile::Analysis;
 

@@ -386,14 +386,15 @@
     let s;
     if (data.warnings.length) { s = section('Warnings', 'warnings'); list(s, data.warnings); }
     if (data.differences.length) {
-      s = section('Conditions that differ', 'differences', data.comparable ? '' : 'These make times differ by themselves: a ratio says nothing about the code alone.');
+      s = section('Conditions that differ', 'differences', data.comparable ? '' : 'These make times differ by themselves' + (data.rows.length ? ': a ratio says nothing about the code alone.' : ', so there is no ratio.'));
       table(s, 'difference-table', [['condition', 'text', (r) => r.what], ['a', 'text', (r) => r.a || '–'], ['b', 'text', (r) => r.b || '–']], data.differences, {});
     }
     const bound = (r) => (r[4] == null ? 'new' : r[4].toFixed(3) + (r[5] == null ? '' : ' (' + r[5].toFixed(3) + ' to ' + r[6].toFixed(3) + ')'));
     const mark = (r) => make('span', { class: r[5] != null && r[5] > 1.02 ? 'slow' : '', text: bound(r) });
     const columns = [['', 'text', (r) => r[0], null, 'name'], ['a', 'num', (r) => r[2], (r) => time(r[2])], ['b', 'num', (r) => r[3], (r) => time(r[3])],
       ['b − a', 'num', (r) => r[3] - r[2], (r) => time(r[3] - r[2])], ['b / a', 'num', (r) => (r[4] == null ? Infinity : r[4]), mark]];
-    for (const [title, id, about] of [['Per step', 'step', 'step'], ['Host time per step by category', 'host', 'host'], ['Device time per step by category', 'device', 'device']]) {
+    const headings = data.headings || [['Per step', 'step', 'step'], ['Host time per step by category', 'host', 'host'], ['Device time per step by category', 'device', 'device']];
+    for (const [title, id, about] of headings) {
       const rows = data.rows.filter((r) => r[1] === about);
       if (rows.length) table(section(title, id), id + '-table', columns, rows, {});
     }

@@ -7,6 +7,8 @@ mod findings;
 mod input;
 mod output;
 
+pub(crate) use output::write_text;
+
 use crate::ui::Ui;
 use clap::{Args, Subcommand};
 

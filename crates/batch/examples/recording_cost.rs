@@ -1,0 +1,103 @@
+//! What recording costs a loader: bare calls, the loader with the recorder off, and with it on, one after the other
+//! many times over, so that whatever else the machine does hits all alike.
+//!
+//!     cargo run --release -p knockout-batch --example recording_cost
+#![expect(clippy::print_stdout, reason = "printing is what an example is for")]
+
+use knockout_batch::{Batch, BatchError, Collation, Loader, LoaderPlan, Processor, ProcessorKind};
+use knockout_import::synth::{Config, SynthError, synthesise};
+use knockout_screen::Dataset;
+use knockout_trace::{Recorder, RecorderOptions};
+use std::hint::black_box;
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+const BATCH: usize = 28;
+const ROUNDS: usize = 41;
+
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    Bare,
+    Off,
+    On,
+}
+
+fn plan(kind: ProcessorKind) -> LoaderPlan {
+    LoaderPlan {
+        kind,
+        collation: Collation::Shared,
+        batch_size: BATCH,
+        drop_last: true,
+        shuffle: false,
+        seed: 0,
+        rank: 0,
+        world: 1,
+        threads: 0,
+        depth: 2,
+    }
+}
+
+/// Nanoseconds per batch of one pass over the rows.
+fn pass(
+    data: &Dataset,
+    rows: &[u32],
+    kind: ProcessorKind,
+    way: Way,
+    on: &Recorder,
+) -> Result<f64, BatchError> {
+    let off = Recorder::off();
+    let recorder = if matches!(way, Way::On) { on } else { &off };
+    let loader = Loader::new(data, rows, plan(kind)).with_recorder(recorder);
+    let mut processor = Processor::new(&data.cell, kind, BATCH);
+    let mut batch = Batch::default();
+    let began = Instant::now();
+    match way {
+        Way::Bare => {
+            for rows in loader.order(0).chunks_exact(BATCH) {
+                batch.fetch(&data.samples, rows);
+                for (slot, &row) in rows.iter().enumerate() {
+                    processor.process(slot, &data.samples.deletion(row as usize))?;
+                }
+                batch.collate(&processor, Collation::Shared);
+                black_box(&batch);
+            }
+        }
+        Way::Off | Way::On => loader.epoch(0, 0, |prepared| {
+            black_box(prepared.batch());
+            ControlFlow::Continue(())
+        })?,
+    }
+    let nanos = began.elapsed().as_nanos() as f64 / loader.batch_count() as f64;
+    black_box(recorder.drain());
+    Ok(nanos)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let config = Config::preset("small").ok_or("no preset small")?;
+    let data =
+        synthesise(&config, 0, "small", "example", &|_| {}).map_err(|error: SynthError| error.to_string())?;
+    let rows: Vec<u32> = (0..data.samples.len() as u32).collect();
+    let recorder = Recorder::new(RecorderOptions::default());
+    for (name, kind) in [("perturbation", ProcessorKind::Perturbation), ("subgraph", ProcessorKind::Subgraph)]
+    {
+        let rows = rows.get(..if name == "subgraph" { 560 } else { rows.len() }).unwrap_or(&rows);
+        let mut times = [Vec::new(), Vec::new(), Vec::new()];
+        for _ in 0..ROUNDS {
+            for (way, list) in [Way::Bare, Way::Off, Way::On].into_iter().zip(&mut times) {
+                list.push(pass(&data, rows, kind, way, &recorder)?);
+            }
+        }
+        let [bare, off, on] = times.map(median);
+        println!(
+            "{name}: bare {bare:.0} ns per batch of {BATCH}; off {off:.0} ({:+.2} %); on {on:.0} ({:+.2} %)",
+            100.0 * (off / bare - 1.0),
+            100.0 * (on / bare - 1.0)
+        );
+    }
+    Ok(())
+}

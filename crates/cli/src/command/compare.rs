@@ -1,0 +1,114 @@
+//! `knockout compare`: two measured runs beside each other, conditions first, and a gate for CI. Always compiled in: it
+//! needs no model code.
+
+use crate::command::trace::write_text;
+use crate::exit::{DATA, INCOMPARABLE, REGRESSED, Verdict};
+use crate::ui::{Ui, request_error};
+use anyhow::Context as _;
+use clap::Args;
+use knockout_profile::{RunComparison, RunProfile};
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+/// The findings in a run's folder.
+const FINDINGS: &str = "profile.json";
+/// A document of findings is some megabytes at most; more is something else.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// Compare two measured runs per sample and per iteration, if their conditions allow it
+#[derive(Debug, Args)]
+#[command(after_help = "EXAMPLES:
+  knockout compare runs/before runs/after
+  knockout compare dango.json hetero.json --vary model,batch
+  knockout compare main.json branch.json --fail-above 1.10
+
+Runs that differ in more than the commit have no ratio (exit code 7) unless --vary names every difference. Ratios are
+those of time per sample, with the bounds that the spread over steps allows; --fail-above tests the low bound.")]
+pub(crate) struct CompareArgs {
+    /// The run to compare with: its folder, or what `knockout profile --json` printed
+    #[arg(value_name = "RUN_A")]
+    a: PathBuf,
+    /// The run to judge; ratios are b / a
+    #[arg(value_name = "RUN_B")]
+    b: PathBuf,
+    /// Conditions that are meant to differ, such as model,batch
+    #[arg(long, value_name = "KEY", value_delimiter = ',')]
+    vary: Vec<String>,
+    /// Also write the comparison as one self-contained HTML file
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Exit with code 5 if a sample of B takes more than RATIO times as long as one of A
+    #[arg(long, value_name = "RATIO")]
+    fail_above: Option<f64>,
+}
+
+pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> anyhow::Result<()> {
+    if let Some(ratio) = args.fail_above.filter(|ratio| !(ratio.is_finite() && *ratio > 0.0)) {
+        return Err(request_error(format!("--fail-above {ratio} is no ratio; 1.10 allows ten per cent")));
+    }
+    let (a, b) = (read(&args.a)?, read(&args.b)?);
+    let (name_a, name_b) = (args.a.display().to_string(), args.b.display().to_string());
+    let comparison = RunComparison::of((&name_a, &a), (&name_b, &b), &args.vary)
+        .map_err(|error| request_error(format!("--vary: {error}")))?;
+    if let Some(path) = &args.html {
+        write_text(path, &knockout_report::run_compare_html(&comparison), ui)?;
+    }
+    ui.result(|| knockout_report::run_compare_text(&comparison), &comparison)?;
+    if !comparison.comparable {
+        let message = format!(
+            "not comparable: the runs differ in {}; measure alike, or name what is meant to differ with --vary",
+            comparison.unlike.join(", ")
+        );
+        return Err(Verdict { code: INCOMPARABLE, message }.into());
+    }
+    args.fail_above.map_or(Ok(()), |ratio| gate(&comparison, ratio))
+}
+
+/// Whether B may pass.
+fn gate(comparison: &RunComparison, allowed: f64) -> anyhow::Result<()> {
+    let bounds = comparison.step().and_then(|step| step.ratio.zip(step.low));
+    let Some((ratio, low)) = bounds else {
+        let message =
+            "not comparable: too few steps for a spread; measure at least 3 in both runs".to_owned();
+        return Err(Verdict { code: INCOMPARABLE, message }.into());
+    };
+    if low <= allowed {
+        return Ok(());
+    }
+    let message = format!("a sample takes {ratio:.3} times as long (at least {low:.3}, allowed {allowed})");
+    Err(Verdict { code: REGRESSED, message }.into())
+}
+
+/// The findings of a run's folder, of a file, or of standard input (`-`).
+fn read(path: &Path) -> anyhow::Result<RunProfile> {
+    let file = if path.is_dir() { path.join(FINDINGS) } else { path.to_owned() };
+    let name = file.display().to_string();
+    let source: Box<dyn io::Read> = if path == Path::new("-") {
+        Box::new(io::stdin())
+    } else {
+        match fs::File::open(&file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(absent(path)),
+            other => Box::new(other.with_context(|| format!("could not open {name}"))?),
+        }
+    };
+    let mut bytes = Vec::new();
+    source.take(MOST_BYTES).read_to_end(&mut bytes).with_context(|| format!("could not read {name}"))?;
+    Ok(RunProfile::from_json(&name, &bytes)?)
+}
+
+/// What to say about a run that is not there, or not finished.
+fn absent(path: &Path) -> anyhow::Error {
+    if !path.is_dir() {
+        return request_error(format!("{} does not exist", path.display()));
+    }
+    let begun = ["manifest.json", "config.toml", "metrics.jsonl", "log.txt"];
+    if begun.iter().any(|name| path.join(name).exists()) {
+        let message = format!(
+            "{} is a run without {FINDINGS}: it did not finish, or was not measured; run it again with `knockout profile`",
+            path.display()
+        );
+        return Verdict { code: DATA, message }.into();
+    }
+    request_error(format!("{} is not the folder of a run: there is no {FINDINGS} in it", path.display()))
+}

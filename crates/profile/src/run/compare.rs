@@ -1,0 +1,153 @@
+//! Two runs beside each other. Conditions come first: where they are unlike there is no ratio, unless the difference is
+//! what the comparison is about.
+
+use super::conditions::Conditions;
+use super::profile::{PerStep, RunProfile};
+use super::{RUN_SCHEMA, profile};
+use crate::compare::spread::{self, Middle};
+use crate::compare::{About, Difference, Row};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// With fewer steps than this on either side there is no interval.
+const FEWEST_STEPS: usize = 3;
+
+/// A difference was declared that is no condition.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name:?} is no condition of these runs; they have {}", .known.join(", "))]
+pub struct VaryError {
+    name: String,
+    known: Vec<String>,
+}
+
+/// The `--json` document of `compare`.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunComparison {
+    /// See [`RUN_SCHEMA`].
+    pub schema: u32,
+    /// `comparison`
+    pub kind: &'static str,
+    /// What the first run is called.
+    pub a: String,
+    /// What the second run is called.
+    pub b: String,
+    /// Everything that could make times differ by itself is equal, or was declared to be the point.
+    pub comparable: bool,
+    /// Conditions that differ.
+    pub differences: Vec<Difference>,
+    /// Of these, the ones that forbid a comparison.
+    pub unlike: Vec<String>,
+    /// Of these, the ones that were declared.
+    pub varied: Vec<String>,
+    /// The step, processor time, then phases: microseconds per sample in `a` and `b`. Empty unless comparable.
+    pub rows: Vec<Row>,
+    /// The same per iteration: batches of unlike size make these unlike.
+    pub iterations: Vec<Row>,
+    /// Conditions of both.
+    pub conditions: (Conditions, Conditions),
+    /// What to know before trusting the figures.
+    pub warnings: Vec<String>,
+}
+
+impl RunComparison {
+    /// Compares two runs; ratios are `b / a`. `vary` names conditions that are meant to differ.
+    pub fn of(
+        (name_a, a): (&str, &RunProfile),
+        (name_b, b): (&str, &RunProfile),
+        vary: &[String],
+    ) -> Result<Self, VaryError> {
+        check_names(a, b, vary)?;
+        let differences = a.conditions.differences(&b.conditions);
+        let (mut unlike, mut varied) = (Vec::new(), Vec::new());
+        for row in differences.iter().filter(|row| !Conditions::is_harmless(&row.what)) {
+            if vary.contains(&row.what) { &mut varied } else { &mut unlike }.push(row.what.clone());
+        }
+        let comparable = unlike.is_empty();
+        let mut warnings: Vec<String> = [("a", a), ("b", b)]
+            .iter()
+            .flat_map(|(side, run)| run.warnings.iter().map(move |text| format!("{side}: {text}")))
+            .collect();
+        let steps = a.per_step.wall_nanos.len().min(b.per_step.wall_nanos.len());
+        if steps < FEWEST_STEPS {
+            warnings
+                .push(format!("no_interval: {steps} steps have no spread; measure at least {FEWEST_STEPS}"));
+        }
+        let rows_by = |unit: Unit| if comparable { rows(a, b, unit) } else { Vec::new() };
+        Ok(Self {
+            schema: RUN_SCHEMA,
+            kind: "comparison",
+            a: name_a.to_owned(),
+            b: name_b.to_owned(),
+            comparable,
+            differences,
+            unlike,
+            varied,
+            rows: rows_by(Unit::Sample),
+            iterations: rows_by(Unit::Iteration),
+            conditions: (a.conditions.clone(), b.conditions.clone()),
+            warnings,
+        })
+    }
+
+    /// The whole step per sample: what a gate looks at.
+    pub fn step(&self) -> Option<&Row> {
+        self.rows.iter().find(|row| row.about == About::Step)
+    }
+}
+
+fn check_names(a: &RunProfile, b: &RunProfile, vary: &[String]) -> Result<(), VaryError> {
+    let known: BTreeSet<String> =
+        [a, b].iter().flat_map(|run| run.conditions.entries()).map(|(key, _)| key.to_owned()).collect();
+    match vary.iter().find(|name| !known.contains(*name)) {
+        Some(name) => Err(VaryError { name: name.clone(), known: known.into_iter().collect() }),
+        None => Ok(()),
+    }
+}
+
+/// Per what times are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Sample,
+    Iteration,
+}
+
+/// The step (its median), processor time (median), then phases (means: some run only now and then), the largest
+/// difference first.
+fn rows(a: &RunProfile, b: &RunProfile, unit: Unit) -> Vec<Row> {
+    let values = |steps: &profile::PerStep, nanos: &[u64]| micros(steps, nanos, unit);
+    let whole = |name: &str, about: About, part: fn(&PerStep) -> &Vec<u64>| {
+        let of = |run: &RunProfile| values(&run.per_step, part(&run.per_step));
+        row(name, about, &of(a), &of(b), Middle::Median)
+    };
+    let mut out = vec![
+        whole("step", About::Step, |steps| &steps.wall_nanos),
+        whole("cpu", About::Cpu, |steps| &steps.cpu_nanos),
+    ];
+    let names: BTreeSet<&String> = a.per_step.phases.keys().chain(b.per_step.phases.keys()).collect();
+    let mut phases: Vec<Row> = names
+        .into_iter()
+        .map(|name| {
+            let of = |run: &RunProfile| match run.per_step.phases.get(name) {
+                Some(nanos) => values(&run.per_step, nanos),
+                None => vec![0.0; run.per_step.wall_nanos.len()],
+            };
+            row(name, About::Phase, &of(a), &of(b), Middle::Mean)
+        })
+        .collect();
+    crate::compare::sort(&mut phases);
+    out.append(&mut phases);
+    out
+}
+
+fn micros(steps: &PerStep, nanos: &[u64], unit: Unit) -> Vec<f64> {
+    let by = |samples: u64| if unit == Unit::Sample { samples.max(1) as f64 } else { 1.0 };
+    nanos.iter().zip(&steps.samples).map(|(nanos, samples)| *nanos as f64 / 1e3 / by(*samples)).collect()
+}
+
+fn row(name: &str, about: About, a: &[f64], b: &[f64], middle: Middle) -> Row {
+    let mut row = spread::row(name, about, a, b, middle);
+    if a.len().min(b.len()) < FEWEST_STEPS {
+        (row.low, row.high) = (None, None);
+    }
+    row
+}

@@ -1,0 +1,20 @@
+//! Runs of our own: the steps a [`Meter`](knockout_trace::Meter) measured become findings, and two runs' findings a
+//! comparison that refuses to compare unlike things.
+//!
+//! Knows neither models nor files; documents come and go as bytes.
+
+mod batch_memory;
+mod compare;
+mod conditions;
+mod document;
+mod profile;
+mod verdict;
+
+pub use batch_memory::LargestBatch;
+pub use compare::{RunComparison, VaryError};
+pub use conditions::Conditions;
+pub use document::{RunDocumentError, RunDocumentErrorKind};
+pub use profile::{NoSteps, PerStep, PhaseRow, RunProfile, RunVerdict, Spread};
+
+/// Version of the documents of `profile` and `compare`; grows when a key changes its meaning.
+pub const RUN_SCHEMA: u32 = 1;

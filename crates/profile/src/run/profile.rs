@@ -1,0 +1,271 @@
+//! The findings of one run: where a step's time goes, per batch and per sample, with its spread over the steps.
+
+use super::batch_memory::LargestBatch;
+use super::conditions::Conditions;
+use super::{RUN_SCHEMA, verdict};
+use crate::units::{quantile, share};
+use knockout_trace::{StepLog, StepPhase, StepTimes};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Nothing was measured.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no step was measured ({warmed} steps of warm-up, {skipped} outside the window); run longer or wait less"
+)]
+pub struct NoSteps {
+    warmed: u64,
+    skipped: u64,
+}
+
+/// The `--json` document of `profile`. Times are seconds; means over the steps where nothing else is said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunProfile {
+    /// See [`RUN_SCHEMA`].
+    pub schema: u32,
+    /// `profile`
+    pub kind: String,
+    /// As in the conditions.
+    pub model: String,
+    /// As in the conditions.
+    pub mode: String,
+    /// As in the conditions.
+    pub batch: u64,
+    /// As in the conditions.
+    pub threads: u64,
+    /// Steps measured.
+    pub steps: u64,
+    /// Steps thrown away to warm up.
+    pub warmed: u64,
+    /// Steps outside the window.
+    pub skipped: u64,
+    /// Samples in the measured steps.
+    pub samples: u64,
+    /// Wall time of a step.
+    pub wall_s_per_step: f64,
+    /// Processor time of a step, of all threads.
+    pub cpu_s_per_step: f64,
+    /// Wall time of a sample.
+    pub wall_s_per_sample: f64,
+    /// Samples per second of wall time.
+    pub samples_per_s: f64,
+    /// How much steps differ in wall time.
+    pub step: Spread,
+    /// Phases in the order of a step, those that took time, and what is in none; their `wall_s` sum to
+    /// `wall_s_per_step`.
+    pub phases: Vec<PhaseRow>,
+    /// Parts of phases; inside the phases' time, not beside it.
+    pub parts: Vec<PhaseRow>,
+    /// Work of threads that make batches ahead of time; beside the step's time, not part of it.
+    pub background: Vec<PhaseRow>,
+    /// Most memory of the process, where it is known.
+    pub peak_rss_bytes: Option<u64>,
+    /// How large a batch would fit, where two batch sizes were measured.
+    pub largest_batch: Option<LargestBatch>,
+    /// What stands out, computed from the figures above.
+    pub verdict: Vec<RunVerdict>,
+    /// What to know before trusting the figures.
+    pub warnings: Vec<String>,
+    /// Under what conditions this holds.
+    pub conditions: Conditions,
+    /// The steps themselves: what comparisons judge the spread by.
+    pub per_step: PerStep,
+}
+
+/// How much something differs from step to step, in seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// The middle.
+    pub median_s: f64,
+    /// A quarter of the steps is below.
+    pub low_quartile_s: f64,
+    /// A quarter is above.
+    pub high_quartile_s: f64,
+    /// The shortest.
+    pub min_s: f64,
+    /// The longest.
+    pub max_s: f64,
+}
+
+/// One phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseRow {
+    /// Which.
+    pub name: String,
+    /// Wall time per step.
+    pub wall_s: f64,
+    /// Of the step's wall time.
+    pub share: f64,
+    /// Wall time per sample.
+    pub wall_s_per_sample: f64,
+    /// From step to step.
+    pub spread: Spread,
+    /// Most resident bytes at its end, where they were looked at.
+    pub rss_bytes: Option<u64>,
+}
+
+/// A sentence about something that stands out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunVerdict {
+    /// A stable name for scripts.
+    pub about: String,
+    /// The figure it rests on.
+    pub figure: f64,
+    /// The sentence, with the figure in it.
+    pub text: String,
+}
+
+/// Every measured step, in whole nanoseconds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PerStep {
+    /// Samples in each.
+    pub samples: Vec<u64>,
+    /// Wall time of each.
+    pub wall_nanos: Vec<u64>,
+    /// Processor time of each.
+    pub cpu_nanos: Vec<u64>,
+    /// Time of each by phase, `untracked` included.
+    pub phases: BTreeMap<String, Vec<u64>>,
+}
+
+const NANOS: f64 = 1e9;
+
+/// Nanoseconds of one thing in each step.
+struct Column {
+    name: String,
+    nanos: Vec<u64>,
+    rss_bytes: Option<u64>,
+}
+
+impl RunProfile {
+    /// The findings of a run.
+    pub fn of(log: &StepLog, conditions: Conditions) -> Result<Self, NoSteps> {
+        if log.steps.is_empty() {
+            return Err(NoSteps { warmed: log.warmed, skipped: log.skipped });
+        }
+        let per_step = PerStep::of(&log.steps);
+        let steps = log.steps.len() as f64;
+        let samples: u64 = per_step.samples.iter().sum();
+        let wall = sum(&per_step.wall_nanos);
+        let wall_s_per_step = wall / NANOS / steps;
+        let row = |column: Column| PhaseRow {
+            wall_s: sum(&column.nanos) / NANOS / steps,
+            share: share(sum(&column.nanos), wall),
+            wall_s_per_sample: share(sum(&column.nanos) / NANOS, samples as f64),
+            spread: Spread::of(&column.nanos),
+            name: column.name,
+            rss_bytes: column.rss_bytes,
+        };
+        let parts = log.parts.iter().map(|(name, nanos)| Column {
+            name: name.clone(),
+            nanos: nanos.clone(),
+            rss_bytes: None,
+        });
+        let mut profile = Self {
+            schema: RUN_SCHEMA,
+            kind: "profile".to_owned(),
+            model: conditions.model.clone(),
+            mode: conditions.mode.clone(),
+            batch: conditions.batch,
+            threads: conditions.threads,
+            steps: log.steps.len() as u64,
+            warmed: log.warmed,
+            skipped: log.skipped,
+            samples,
+            wall_s_per_step,
+            cpu_s_per_step: sum(&per_step.cpu_nanos) / NANOS / steps,
+            wall_s_per_sample: share(wall / NANOS, samples as f64),
+            samples_per_s: share(samples as f64, wall / NANOS),
+            step: Spread::of(&per_step.wall_nanos),
+            phases: phase_columns(&log.steps).into_iter().map(row).collect(),
+            parts: parts.map(row).collect(),
+            background: columns(&log.steps, |step| &step.background).into_iter().map(row).collect(),
+            peak_rss_bytes: log.steps.iter().flat_map(|step| step.rss_bytes).max().filter(|bytes| *bytes > 0),
+            largest_batch: None,
+            verdict: Vec::new(),
+            warnings: Vec::new(),
+            conditions,
+            per_step,
+        };
+        profile.judge();
+        Ok(profile)
+    }
+
+    /// Adds the process's own peak, which sees what samples after phases miss.
+    #[must_use]
+    pub fn with_peak_rss(mut self, bytes: Option<u64>) -> Self {
+        self.peak_rss_bytes = self.peak_rss_bytes.max(bytes);
+        self
+    }
+
+    /// Adds an estimate of the largest batch from peaks measured at several batch sizes, this run's among them.
+    #[must_use]
+    pub fn with_batch_memory(mut self, points: &[(u64, u64)], available_bytes: u64) -> Self {
+        self.largest_batch = LargestBatch::estimate(points, available_bytes);
+        self.judge();
+        self
+    }
+
+    fn judge(&mut self) {
+        self.verdict = verdict::of(self);
+        self.warnings = verdict::warnings(self);
+    }
+
+    /// A phase's share of the step's wall time; 0 if it did not run.
+    pub fn share_of(&self, name: &str) -> f64 {
+        self.phases.iter().find(|row| row.name == name).map_or(0.0, |row| row.share)
+    }
+}
+
+impl PerStep {
+    fn of(steps: &[StepTimes]) -> Self {
+        let all = |part: fn(&StepTimes) -> u64| steps.iter().map(part).collect();
+        Self {
+            samples: all(|step| step.samples),
+            wall_nanos: all(|step| step.wall_nanos),
+            cpu_nanos: all(|step| step.cpu_nanos),
+            phases: phase_columns(steps).into_iter().map(|column| (column.name, column.nanos)).collect(),
+        }
+    }
+}
+
+impl Spread {
+    fn of(nanos: &[u64]) -> Self {
+        let seconds: Vec<f64> = nanos.iter().map(|nanos| *nanos as f64 / NANOS).collect();
+        let at = |part| quantile(&seconds, part).unwrap_or(0.0);
+        Self {
+            median_s: at(0.5),
+            low_quartile_s: at(0.25),
+            high_quartile_s: at(0.75),
+            min_s: at(0.0),
+            max_s: at(1.0),
+        }
+    }
+}
+
+fn sum(nanos: &[u64]) -> f64 {
+    nanos.iter().map(|nanos| u128::from(*nanos)).sum::<u128>() as f64
+}
+
+/// The phases that took time, in their order, then what is in none.
+fn phase_columns(steps: &[StepTimes]) -> Vec<Column> {
+    let mut out = columns(steps, |step| &step.phases);
+    let nanos = steps.iter().map(StepTimes::untracked_nanos).collect();
+    out.push(Column { name: StepPhase::UNTRACKED.to_owned(), nanos, rss_bytes: None });
+    out
+}
+
+fn columns(steps: &[StepTimes], part: fn(&StepTimes) -> &[u64; StepPhase::COUNT]) -> Vec<Column> {
+    let at =
+        |values: &[u64; StepPhase::COUNT], phase: StepPhase| values.get(phase as usize).copied().unwrap_or(0);
+    let column = |phase: StepPhase| Column {
+        name: phase.name().to_owned(),
+        nanos: steps.iter().map(|step| at(part(step), phase)).collect(),
+        rss_bytes: steps.iter().map(|step| at(&step.rss_bytes, phase)).max().filter(|bytes| *bytes > 0),
+    };
+    StepPhase::ALL
+        .into_iter()
+        .map(column)
+        .filter(|column| column.nanos.iter().any(|nanos| *nanos > 0))
+        .collect()
+}
