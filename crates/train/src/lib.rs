@@ -1,3 +1,7 @@
 //! Training, evaluation and baselines.
 //!
 //! The crate knows what is fitted to which part of a dataset and how good it is; it never prints.
+
+pub mod bootstrap;
+pub mod metrics;
+mod ranks;
