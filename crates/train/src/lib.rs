@@ -2,6 +2,7 @@
 //!
 //! The crate knows what is fitted to which part of a dataset and how good it is; it never prints.
 
+pub mod baseline;
 pub mod bootstrap;
 pub mod metrics;
 mod ranks;
