@@ -4,5 +4,7 @@
 
 pub mod baseline;
 pub mod bootstrap;
+pub mod evaluation;
 pub mod metrics;
+pub mod predictions;
 mod ranks;
