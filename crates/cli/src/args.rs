@@ -41,6 +41,10 @@ pub(crate) enum Command {
     #[cfg(feature = "lab")]
     Data(command::data::DataArgs),
     #[cfg(feature = "lab")]
+    Baseline(command::baseline::BaselineArgs),
+    #[cfg(feature = "lab")]
+    Evaluate(command::evaluate::EvaluateArgs),
+    #[cfg(feature = "lab")]
     Config(command::config::ConfigArgs),
     Trace(command::trace::TraceArgs),
     Completions(command::completions::CompletionsArgs),

@@ -1,5 +1,7 @@
 //! The commands, one module each.
 
+#[cfg(feature = "lab")]
+pub(crate) mod baseline;
 pub(crate) mod completions;
 #[cfg(feature = "lab")]
 pub(crate) mod config;
@@ -7,6 +9,8 @@ pub(crate) mod config;
 pub(crate) mod data;
 #[cfg(feature = "lab")]
 pub(crate) mod demo;
+#[cfg(feature = "lab")]
+pub(crate) mod evaluate;
 pub(crate) mod man;
 pub(crate) mod trace;
 
@@ -20,6 +24,10 @@ pub(crate) fn run(command: Command, ui: &Ui) -> anyhow::Result<()> {
         Command::Demo(args) => demo::run(&args, ui),
         #[cfg(feature = "lab")]
         Command::Data(args) => data::run(args, ui),
+        #[cfg(feature = "lab")]
+        Command::Baseline(args) => baseline::run(&args, ui),
+        #[cfg(feature = "lab")]
+        Command::Evaluate(args) => evaluate::run(&args, ui),
         #[cfg(feature = "lab")]
         Command::Config(args) => config::run(&args, ui),
         Command::Trace(args) => trace::run(args, ui),
