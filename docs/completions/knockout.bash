@@ -16,6 +16,9 @@ _knockout() {
             ",$1")
                 cmd="knockout"
                 ;;
+            knockout,baseline)
+                cmd="knockout__subcmd__baseline"
+                ;;
             knockout,completions)
                 cmd="knockout__subcmd__completions"
                 ;;
@@ -27,6 +30,9 @@ _knockout() {
                 ;;
             knockout,demo)
                 cmd="knockout__subcmd__demo"
+                ;;
+            knockout,evaluate)
+                cmd="knockout__subcmd__evaluate"
                 ;;
             knockout,help)
                 cmd="knockout__subcmd__help"
@@ -91,6 +97,9 @@ _knockout() {
             knockout__subcmd__data__subcmd__help,verify)
                 cmd="knockout__subcmd__data__subcmd__help__subcmd__verify"
                 ;;
+            knockout__subcmd__help,baseline)
+                cmd="knockout__subcmd__help__subcmd__baseline"
+                ;;
             knockout__subcmd__help,completions)
                 cmd="knockout__subcmd__help__subcmd__completions"
                 ;;
@@ -102,6 +111,9 @@ _knockout() {
                 ;;
             knockout__subcmd__help,demo)
                 cmd="knockout__subcmd__help__subcmd__demo"
+                ;;
+            knockout__subcmd__help,evaluate)
+                cmd="knockout__subcmd__help__subcmd__evaluate"
                 ;;
             knockout__subcmd__help,help)
                 cmd="knockout__subcmd__help__subcmd__help"
@@ -173,12 +185,58 @@ _knockout() {
 
     case "${cmd}" in
         knockout)
-            opts="-q -v -h -V --json --threads --quiet --verbose --help --version demo data config trace completions man help"
+            opts="-q -v -h -V --json --threads --quiet --verbose --help --version demo data baseline evaluate config trace completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__baseline)
+            opts="-q -v -h --split --part --seed --seeds --splits --out --resamples --json --threads --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --split)
+                    COMPREPLY=($(compgen -W "random pair-disjoint gene-disjoint" -- "${cur}"))
+                    return 0
+                    ;;
+                --part)
+                    COMPREPLY=($(compgen -W "train val test" -- "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seeds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --splits)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resamples)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --threads)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -662,9 +720,61 @@ _knockout() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        knockout__subcmd__help)
-            opts="demo data config trace completions man help"
+        knockout__subcmd__evaluate)
+            opts="-q -v -h --predictions --against --data --part --resamples --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --predictions)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --against)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --part)
+                    COMPREPLY=($(compgen -W "train val test" -- "${cur}"))
+                    return 0
+                    ;;
+                --resamples)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__help)
+            opts="demo data baseline evaluate config trace completions man help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__help__subcmd__baseline)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -817,6 +927,20 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__help__subcmd__demo)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__help__subcmd__evaluate)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -43,6 +43,10 @@ pub(crate) enum Command {
     #[cfg(feature = "lab")]
     Train(command::train::TrainArgs),
     #[cfg(feature = "lab")]
+    Baseline(command::baseline::BaselineArgs),
+    #[cfg(feature = "lab")]
+    Evaluate(command::evaluate::EvaluateArgs),
+    #[cfg(feature = "lab")]
     Config(command::config::ConfigArgs),
     Compare(command::compare::CompareArgs),
     Trace(command::trace::TraceArgs),

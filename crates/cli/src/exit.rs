@@ -98,6 +98,7 @@ fn class_of_lab(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
     use knockout_import::ImportError;
     use knockout_import::synth::SynthError;
     use knockout_screen::{DatasetError, SplitFileError};
+    use knockout_train::predictions::PredictionsError;
     let by_fault = |is_request: bool, is_damage: bool| match (is_request, is_damage) {
         (true, _) => Some(REQUEST),
         (_, true) => Some(DATA),
@@ -110,6 +111,9 @@ fn class_of_lab(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
         return by_fault(error.is_request(), error.is_damage());
     }
     if let Some(error) = cause.downcast_ref::<SplitFileError>() {
+        return by_fault(error.is_request(), error.is_damage());
+    }
+    if let Some(error) = cause.downcast_ref::<PredictionsError>() {
         return by_fault(error.is_request(), error.is_damage());
     }
     if let Some(error) = cause.downcast_ref::<SynthError>() {

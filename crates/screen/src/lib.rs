@@ -11,7 +11,7 @@ mod summary;
 
 pub use dataset::{
     ColumnError, Counts, Dataset, DatasetError, DatasetErrorKind, FORMAT_VERSION, Finding, Manifest,
-    NetworkEntry, Provenance, Synthetic, verify, without_panic,
+    NetworkEntry, Provenance, Synthetic, columns, verify, without_panic,
 };
 pub use labels::LabelStats;
 pub use samples::{Sample, SampleError, Samples, SamplesBuilder};

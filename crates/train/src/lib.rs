@@ -2,12 +2,16 @@
 //!
 //! The crate knows what is fitted to which part of a dataset and how good it is; it never prints.
 
+pub mod baseline;
+pub mod bootstrap;
 pub mod checkpoint;
 pub mod config;
+pub mod evaluation;
 mod exact;
 pub mod fit;
 pub mod keeper;
 pub mod metrics;
+pub mod predictions;
 mod ranks;
 pub mod run;
 pub mod schedule;

@@ -11,7 +11,9 @@ pub(crate) fn average_ranks(values: &[f64]) -> Vec<f64> {
     for tied in order.chunk_by(|&a, &b| value(a) == value(b)) {
         // The mean of start + 1 … start + length.
         let rank = start as f64 + (tied.len() + 1) as f64 / 2.0;
-        tied.iter().for_each(|&index| ranks[index as usize] = rank);
+        for &index in tied {
+            ranks[index as usize] = rank;
+        }
         start += tied.len();
     }
     ranks

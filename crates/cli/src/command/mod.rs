@@ -1,5 +1,7 @@
 //! The commands, one module each.
 
+#[cfg(feature = "lab")]
+pub(crate) mod baseline;
 pub(crate) mod compare;
 pub(crate) mod completions;
 #[cfg(feature = "lab")]
@@ -8,6 +10,8 @@ pub(crate) mod config;
 pub(crate) mod data;
 #[cfg(feature = "lab")]
 pub(crate) mod demo;
+#[cfg(feature = "lab")]
+pub(crate) mod evaluate;
 pub(crate) mod man;
 pub(crate) mod trace;
 #[cfg(feature = "lab")]
@@ -25,6 +29,10 @@ pub(crate) fn run(command: Command, threads: usize, ui: &Ui) -> anyhow::Result<(
         Command::Data(args) => data::run(args, ui),
         #[cfg(feature = "lab")]
         Command::Train(args) => train::run(&args, threads, ui),
+        #[cfg(feature = "lab")]
+        Command::Baseline(args) => baseline::run(&args, ui),
+        #[cfg(feature = "lab")]
+        Command::Evaluate(args) => evaluate::run(&args, ui),
         #[cfg(feature = "lab")]
         Command::Config(args) => config::run(&args, ui),
         Command::Compare(args) => compare::run(&args, ui),

@@ -72,7 +72,8 @@ pub(crate) fn list_type() -> DataType {
     DataType::List(Arc::new(Field::new("item", DataType::UInt32, false)))
 }
 
-pub(crate) fn u32s(values: impl IntoIterator<Item = u32>) -> ArrayRef {
+/// A column of whole numbers.
+pub fn u32s(values: impl IntoIterator<Item = u32>) -> ArrayRef {
     Arc::new(UInt32Array::from_iter_values(values))
 }
 
@@ -80,7 +81,8 @@ pub(crate) fn f32s(values: impl IntoIterator<Item = f32>) -> ArrayRef {
     Arc::new(Float32Array::from_iter_values(values))
 }
 
-pub(crate) fn f64s(values: impl IntoIterator<Item = Option<f64>>) -> ArrayRef {
+/// A column of numbers; `None` becomes null.
+pub fn f64s(values: impl IntoIterator<Item = Option<f64>>) -> ArrayRef {
     Arc::new(values.into_iter().collect::<Float64Array>())
 }
 
@@ -109,7 +111,7 @@ pub(crate) fn lists<'a>(values: impl IntoIterator<Item = &'a [u32]>) -> ArrayRef
 }
 
 /// Encodes a table as a Parquet file.
-pub(crate) fn encode(batch: &RecordBatch) -> Result<Vec<u8>, ColumnError> {
+pub fn encode(batch: &RecordBatch) -> Result<Vec<u8>, ColumnError> {
     let mut properties = WriterProperties::builder()
         .set_created_by("knockout".to_owned())
         .set_statistics_enabled(EnabledStatistics::Chunk);
@@ -161,7 +163,7 @@ impl WordColumn {
 }
 
 /// A decoded table.
-pub(crate) struct Table {
+pub struct Table {
     batches: Vec<RecordBatch>,
     schema: arrow_schema::SchemaRef,
     row_count: usize,
@@ -169,7 +171,7 @@ pub(crate) struct Table {
 
 impl Table {
     /// Decodes a Parquet file held in memory; any bytes give a table or an error.
-    pub(crate) fn decode(bytes: Vec<u8>) -> Result<Self, ColumnError> {
+    pub fn decode(bytes: Vec<u8>) -> Result<Self, ColumnError> {
         without_panic(|| Self::decode_trusting(bytes))
     }
 
@@ -185,11 +187,13 @@ impl Table {
         self.row_count
     }
 
-    pub(crate) fn metadata(&self, key: &str) -> Option<&str> {
+    /// What the file says of itself under a key.
+    pub fn metadata(&self, key: &str) -> Option<&str> {
         self.schema.metadata().get(key).map(String::as_str)
     }
 
-    pub(crate) fn u32s(&self, name: &str) -> Result<Vec<u32>, ColumnError> {
+    /// A column of whole numbers without nulls.
+    pub fn u32s(&self, name: &str) -> Result<Vec<u32>, ColumnError> {
         let mut values = Vec::with_capacity(self.row_count);
         self.each(name, "u32", |array| {
             let array = array.as_primitive_opt::<UInt32Type>()?;
@@ -211,7 +215,8 @@ impl Table {
         Ok(values)
     }
 
-    pub(crate) fn f64s(&self, name: &str) -> Result<Vec<f64>, ColumnError> {
+    /// A column of numbers without nulls.
+    pub fn f64s(&self, name: &str) -> Result<Vec<f64>, ColumnError> {
         self.no_nulls(name)?;
         Ok(self.optional_f64s(name)?.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())
     }

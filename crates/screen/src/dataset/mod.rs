@@ -11,7 +11,7 @@
 //! A dataset is written once, out of sight, and appears complete or not at all; then it never changes. Every file's
 //! checksum is verified whenever it is opened.
 
-pub(crate) mod columns;
+pub mod columns;
 mod error;
 mod manifest;
 mod read;

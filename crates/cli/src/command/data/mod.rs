@@ -8,7 +8,7 @@ mod synth;
 mod verify;
 
 pub(crate) use show::text as show_text;
-pub(crate) use split::table as split_table;
+pub(crate) use split::{SchemeArg, table as split_table};
 pub(crate) use synth::make as make_synthetic;
 
 use crate::ui::Ui;

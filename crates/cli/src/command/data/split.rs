@@ -45,14 +45,25 @@ pub(crate) struct SplitArgs {
     out: Option<PathBuf>,
 }
 
+/// `--split` of every command that divides a dataset.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum SchemeArg {
+pub(crate) enum SchemeArg {
     /// Records, one by one; records of one query pair are related, so this leaks
     Random,
     /// Query pairs: none occurs in two parts
     PairDisjoint,
     /// Genes: every val and test sample has a gene that training never saw
     GeneDisjoint,
+}
+
+impl SchemeArg {
+    pub(crate) fn scheme(self) -> Scheme {
+        match self {
+            Self::Random => Scheme::Random,
+            Self::PairDisjoint => Scheme::PairDisjoint,
+            Self::GeneDisjoint => Scheme::GeneDisjoint,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -65,11 +76,7 @@ struct Shown {
 
 pub(crate) fn run(args: &SplitArgs, ui: &Ui) -> anyhow::Result<()> {
     let dataset = super::open(&args.dir)?;
-    let scheme = match args.split {
-        SchemeArg::Random => Scheme::Random,
-        SchemeArg::PairDisjoint => Scheme::PairDisjoint,
-        SchemeArg::GeneDisjoint => Scheme::GeneDisjoint,
-    };
+    let scheme = args.split.scheme();
     let division = match (args.folds, args.fold) {
         (Some(folds), Some(fold)) => Division::Fold { folds, fold },
         _ => Division::Shares { val: args.val, test: args.test },

@@ -1,0 +1,298 @@
+//! `knockout baseline`: what gene identity and query pairs give by themselves.
+
+use crate::command::data::{self, SchemeArg};
+use crate::command::evaluate::{BootstrapArgs, PartArg, table};
+use crate::text::{Align, Table};
+use crate::ui::{Ui, Unit, request_error};
+use anyhow::Context as _;
+use clap::Args;
+use indicatif::ProgressBar;
+use knockout_durable::StagedDir;
+use knockout_screen::{Dataset, Division, Part, Split, SplitSpec};
+use knockout_train::baseline::{Baseline, Fitted, Ladder};
+use knockout_train::evaluation::{Model, Row, Spread, Unseen, rows_of};
+use knockout_train::metrics::pearson;
+use knockout_train::predictions::Predictions;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Fit the baselines that know genes by identity alone: what every model must beat
+///
+/// Train mean, query-pair mean, hierarchical mean, additive ridge, ridge with pairs and a gene-embedding MLP, fitted to
+/// the training part of a split; penalties and stopping are chosen on its val part. docs/evaluate.md explains each.
+#[derive(Debug, Args)]
+#[command(after_help = "EXAMPLES:
+  knockout baseline yeast
+  knockout baseline yeast --split pair-disjoint --splits 5
+  knockout baseline yeast --split gene-disjoint --seeds 3 --out ladder
+  knockout baseline yeast --json | jq '.rows[] | {name, pearson}'")]
+pub(crate) struct BaselineArgs {
+    /// The dataset folder
+    dir: PathBuf,
+    /// What is kept apart between the parts
+    #[arg(long, value_enum, default_value_t = SchemeArg::Random)]
+    split: SchemeArg,
+    /// The part to predict
+    #[arg(long, value_enum, default_value_t = PartArg::Test)]
+    part: PartArg,
+    /// The seed of the split and of the first MLP
+    #[arg(long, value_name = "S", default_value_t = 42)]
+    seed: u64,
+    /// MLPs to train on the same split, with seeds S, S+1, …; shows the spread over them
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    seeds: u32,
+    /// Splits to make, with seeds S, S+1, …; shows the spread of every baseline over them
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    splits: u32,
+    /// A folder to make, with a prediction file per baseline (of the first split)
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    bootstrap: BootstrapArgs,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    schema: u32,
+    dataset: String,
+    data_hash: String,
+    split: &'static str,
+    split_seed: u64,
+    part: &'static str,
+    train: usize,
+    val: usize,
+    resamples: usize,
+    rows: Vec<ShownRow>,
+    left_out: Vec<&'static str>,
+    spread: Vec<Spread>,
+    unseen_genes: usize,
+    unseen_records: usize,
+    attainable_pearson: Option<f64>,
+    out: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct ShownRow {
+    #[serde(flatten)]
+    row: Row,
+    alpha: Option<f64>,
+    epochs: Option<usize>,
+    seed: Option<u64>,
+}
+
+/// Everything fitted on one split: a baseline, the seed of its weights, what came of it.
+struct Climbed {
+    split: Split,
+    fitted: Vec<(Fitted, Option<u64>)>,
+}
+
+pub(crate) fn run(args: &BaselineArgs, ui: &Ui) -> anyhow::Result<()> {
+    let dataset = data::open(&args.dir)?;
+    let part = args.part.part();
+    // A bad folder must not cost the time of fitting first.
+    let staged = args.out.as_deref().map(stage).transpose()?;
+    let fits = u64::from(args.splits) * (Baseline::ALL.len() as u64 - 1 + u64::from(args.seeds));
+    let bar = ui.progress("fitting", fits, Unit::Items);
+    let seeds = |count: u32| (0..u64::from(count)).map(|i| args.seed.wrapping_add(i));
+    let mut climbed = Vec::new();
+    for split_seed in seeds(args.splits) {
+        climbed.push(climb(&dataset, args, split_seed, &seeds(args.seeds).collect::<Vec<_>>(), &bar)?);
+    }
+    bar.finish_and_clear();
+    let first = &climbed[0];
+    if let (Some(staged), Some(out)) = (staged, &args.out) {
+        save(&dataset, args, first, staged.path())?;
+        staged.commit().with_context(|| format!("could not write {}", out.display()))?;
+    }
+    let shown = describe(&dataset, args, part, &climbed);
+    let unseen = Unseen { genes: shown.unseen_genes, records: shown.unseen_records };
+    ui.result(|| text(&shown, unseen), &shown)
+}
+
+fn stage(out: &Path) -> anyhow::Result<StagedDir> {
+    use std::io::ErrorKind as E;
+    StagedDir::create(out).map_err(|error| match error.kind() {
+        E::AlreadyExists | E::NotFound | E::PermissionDenied | E::NotADirectory | E::ReadOnlyFilesystem => {
+            request_error(format!("{:#}", anyhow::Error::new(error)))
+        }
+        _ => error.into(),
+    })
+}
+
+fn climb(
+    dataset: &Dataset,
+    args: &BaselineArgs,
+    split_seed: u64,
+    weight_seeds: &[u64],
+    bar: &ProgressBar,
+) -> anyhow::Result<Climbed> {
+    let spec = SplitSpec {
+        scheme: args.split.scheme(),
+        division: Division::default(),
+        seed: split_seed,
+        subset: None,
+    };
+    let split = Split::new(&dataset.samples, dataset.cell.genes(), spec)
+        .map_err(|error| request_error(format!("cannot split {}: {error}", args.dir.display())))?;
+    let rows = split.rows(args.part.part());
+    let ladder = Ladder::new(&dataset.samples, dataset.cell.genes().len(), &split)?;
+    let mut fitted = Vec::new();
+    for baseline in ladder.baselines() {
+        let seeds: Vec<Option<u64>> =
+            if baseline.is_random() { weight_seeds.iter().copied().map(Some).collect() } else { vec![None] };
+        for seed in seeds {
+            bar.set_message(baseline.name());
+            let started = std::time::Instant::now();
+            let one = ladder.fit(baseline, rows, seed.unwrap_or(0), &|epoch| {
+                let r = table::correlation(epoch.validation_pearson);
+                bar.set_message(format!("{}: epoch {}, val Pearson {r}", baseline.name(), epoch.epoch));
+                tracing::debug!("{} epoch {}: val Pearson {r}", baseline.name(), epoch.epoch);
+            })?;
+            tracing::info!("fitted {} in {:.2} s", baseline.name(), started.elapsed().as_secs_f64());
+            fitted.push((one, seed));
+            bar.inc(1);
+        }
+    }
+    Ok(Climbed { split, fitted })
+}
+
+/// Files named by baseline; the MLPs after the first also by their seed.
+fn save(dataset: &Dataset, args: &BaselineArgs, climbed: &Climbed, folder: &Path) -> anyhow::Result<()> {
+    let home = std::path::absolute(&args.dir).ok();
+    let Climbed { split, fitted } = climbed;
+    for (fitted, seed) in fitted {
+        let name = fitted.baseline.name();
+        let mut file = Predictions::new(dataset, split, args.part.part(), name, fitted.predictions.clone());
+        file.description.seed = *seed;
+        file.description.folder.clone_from(&home);
+        let stem = match seed {
+            Some(seed) if *seed != args.seed => format!("{name}-seed-{seed}"),
+            _ => name.to_owned(),
+        };
+        file.save(&folder.join(format!("{stem}.parquet")))?;
+    }
+    Ok(())
+}
+
+fn describe(dataset: &Dataset, args: &BaselineArgs, part: Part, climbed: &[Climbed]) -> Shown {
+    let bootstrap = args.bootstrap.bootstrap();
+    let Climbed { split, fitted } = &climbed[0];
+    let scheme = split.spec().scheme.name();
+    let targets = scores_of(dataset, split, part);
+    // One line per baseline: of several MLPs the first, the others are in the spread.
+    let is_first = |seed: Option<u64>| seed.is_none_or(|seed| seed == args.seed);
+    let lines: Vec<&(Fitted, Option<u64>)> = fitted.iter().filter(|(_, seed)| is_first(*seed)).collect();
+    let models: Vec<Model<'_>> = lines
+        .iter()
+        .map(|(fitted, _)| Model { name: fitted.baseline.name(), predictions: &fitted.predictions })
+        .collect();
+    let rows = rows_of(&models, &targets, scheme, part, &bootstrap)
+        .into_iter()
+        .zip(&lines)
+        .map(|(row, (fitted, seed))| ShownRow {
+            row,
+            alpha: fitted.alpha,
+            epochs: fitted.epochs,
+            seed: *seed,
+        })
+        .collect();
+    let is_there = |baseline: &Baseline| lines.iter().any(|(fitted, _)| fitted.baseline == *baseline);
+    let unseen = Unseen::of(dataset, split, part);
+    Shown {
+        schema: 1,
+        dataset: dataset.manifest.name.clone(),
+        data_hash: dataset.manifest.data_hash(),
+        split: scheme,
+        split_seed: split.spec().seed,
+        part: part.name(),
+        train: split.rows(Part::Train).len(),
+        val: split.rows(Part::Val).len(),
+        resamples: bootstrap.resamples,
+        rows,
+        left_out: Baseline::ALL.iter().filter(|b| !is_there(b)).map(|b| b.name()).collect(),
+        spread: spreads(dataset, args, part, climbed),
+        unseen_genes: unseen.genes,
+        unseen_records: unseen.records,
+        attainable_pearson: dataset.manifest.synthetic.as_ref().map(|known| known.attainable_pearson),
+        out: args.out.clone(),
+    }
+}
+
+fn scores_of(dataset: &Dataset, split: &Split, part: Part) -> Vec<f64> {
+    split.rows(part).iter().map(|&row| dataset.samples.scores()[row as usize]).collect()
+}
+
+/// Over the seeds of the MLP on the first split, and of every baseline over splits; of each what was asked for.
+fn spreads(dataset: &Dataset, args: &BaselineArgs, part: Part, climbed: &[Climbed]) -> Vec<Spread> {
+    let mut spreads = Vec::new();
+    if args.seeds > 1 {
+        let targets = scores_of(dataset, &climbed[0].split, part);
+        let seeded = climbed[0].fitted.iter().filter_map(|(fitted, seed)| Some((fitted, (*seed)?)));
+        let (seeds, values) =
+            seeded.map(|(fitted, seed)| (seed, pearson(&fitted.predictions, &targets))).unzip();
+        spreads.push(Spread::of(Baseline::GeneMlp.name(), "weights", seeds, values));
+    }
+    if args.splits > 1 {
+        for baseline in Baseline::ALL {
+            let of_split = |climbed: &Climbed| {
+                let fitted = climbed.fitted.iter().find(|(fitted, _)| fitted.baseline == baseline)?;
+                let targets = scores_of(dataset, &climbed.split, part);
+                Some((climbed.split.spec().seed, pearson(&fitted.0.predictions, &targets)))
+            };
+            let (seeds, values): (Vec<u64>, Vec<_>) = climbed.iter().filter_map(of_split).unzip();
+            if !seeds.is_empty() {
+                spreads.push(Spread::of(baseline.name(), "splits", seeds, values));
+            }
+        }
+    }
+    spreads
+}
+
+fn text(shown: &Shown, unseen: Unseen) -> String {
+    let rows: Vec<Row> = shown.rows.iter().map(|row| row.row.clone()).collect();
+    let mut page = format!("{}, ", shown.dataset);
+    page.push_str(&table::heading(&rows, shown.split, shown.split_seed, shown.part, Some(unseen)));
+    page.push_str(&table::rows(&rows));
+    page.push_str(&table::attainable(shown.attainable_pearson));
+    page.push('\n');
+    for row in &shown.rows {
+        if let Some(alpha) = row.alpha {
+            writeln!(page, "{}: alpha {alpha} chosen on the val part", row.row.name).ok();
+        }
+        if let (Some(epochs), Some(seed)) = (row.epochs, row.seed) {
+            writeln!(page, "{}: seed {seed}, stopped on the val part, epoch {epochs} kept", row.row.name)
+                .ok();
+        }
+    }
+    if !shown.left_out.is_empty() {
+        writeln!(page, "left out: {} (no training sample has a query pair)", shown.left_out.join(", ")).ok();
+    }
+    if !shown.spread.is_empty() {
+        page.push('\n');
+        page.push_str(&spread_table(&shown.spread));
+    }
+    if let Some(out) = &shown.out {
+        writeln!(page, "\nprediction files are in {}", out.display()).ok();
+    }
+    page
+}
+
+fn spread_table(spreads: &[Spread]) -> String {
+    let mut table = Table::new(&[
+        ("spread of Pearson", Align::Left),
+        ("over seeds of", Align::Left),
+        ("mean", Align::Right),
+        ("sd", Align::Right),
+        ("lowest", Align::Right),
+        ("highest", Align::Right),
+        ("seeds", Align::Right),
+    ]);
+    for spread in spreads {
+        let mut row = vec![spread.name.clone(), spread.over.to_owned()];
+        row.extend([spread.mean, spread.sd, spread.low, spread.high].map(table::correlation));
+        row.push(spread.seeds.len().to_string());
+        table.row(row);
+    }
+    table.to_text()
+}

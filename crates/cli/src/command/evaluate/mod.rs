@@ -1,0 +1,230 @@
+//! `knockout evaluate`: models side by side on one part of one split, with the additive ridge beside them.
+
+pub(crate) mod table;
+
+use crate::command::data;
+use crate::exit::{INCOMPARABLE, Verdict};
+use crate::ui::{Ui, request_error};
+use clap::{Args, ValueEnum};
+use knockout_screen::{Dataset, Part, Split};
+use knockout_train::bootstrap::Bootstrap;
+use knockout_train::evaluation::{Comparison, Evaluation, Model, Row, compare, evaluate, rows_of};
+use knockout_train::predictions::Predictions;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Say how good predictions are, beside the additive ridge on the same split
+///
+/// Pearson with its bootstrap interval over records, Spearman and errors over the whole part. The additive ridge knows
+/// genes by identity alone: a model that does not beat it has learnt nothing from its networks. With --against, the
+/// paired bootstrap of the difference between two prediction files. docs/evaluate.md explains the table.
+#[derive(Debug, Args)]
+#[command(after_help = "EXAMPLES:
+  knockout evaluate --predictions dango.parquet
+  knockout evaluate --predictions dango.parquet --against ladder/gene-mlp.parquet
+  knockout evaluate --predictions dango.parquet --data yeast --json | jq .rows")]
+pub(crate) struct EvaluateArgs {
+    /// The prediction file
+    #[arg(long, value_name = "FILE")]
+    predictions: PathBuf,
+    /// A second prediction file over the same records, to compare with
+    #[arg(long, value_name = "FILE")]
+    against: Option<PathBuf>,
+    /// The dataset folder; without it the one that the file names
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// The part that the file must be about
+    #[arg(long, value_enum)]
+    part: Option<PartArg>,
+    #[command(flatten)]
+    bootstrap: BootstrapArgs,
+}
+
+/// `--part` of every command that looks at a part of a split.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum PartArg {
+    /// What models are fitted to
+    Train,
+    /// What choices are made on
+    Val,
+    /// What is reported
+    Test,
+}
+
+impl PartArg {
+    pub(crate) fn part(self) -> Part {
+        match self {
+            Self::Train => Part::Train,
+            Self::Val => Part::Val,
+            Self::Test => Part::Test,
+        }
+    }
+}
+
+/// How intervals are made.
+#[derive(Debug, Args)]
+pub(crate) struct BootstrapArgs {
+    /// Bootstrap resamples behind every interval
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    resamples: u32,
+}
+
+impl BootstrapArgs {
+    pub(crate) fn bootstrap(&self) -> Bootstrap {
+        Bootstrap { resamples: self.resamples as usize, ..Bootstrap::default() }
+    }
+}
+
+/// What is evaluated: the predictions of some models for one part. A run directory would become one of these, too.
+struct Subject {
+    models: Vec<(String, Predictions)>,
+    /// Where the predictions belong to; without it there is no ridge.
+    home: Option<(Dataset, Split)>,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    schema: u32,
+    split: &'static str,
+    split_seed: u64,
+    part: &'static str,
+    data_hash: String,
+    resamples: usize,
+    rows: Vec<Row>,
+    comparisons: Vec<Comparison>,
+    unseen_genes: Option<usize>,
+    unseen_records: Option<usize>,
+    attainable_pearson: Option<f64>,
+}
+
+pub(crate) fn run(args: &EvaluateArgs, ui: &Ui) -> anyhow::Result<()> {
+    report(&from_files(args, ui)?, &args.bootstrap.bootstrap(), ui)
+}
+
+fn from_files(args: &EvaluateArgs, ui: &Ui) -> anyhow::Result<Subject> {
+    let paths: Vec<&PathBuf> = [&args.predictions].into_iter().chain(&args.against).collect();
+    let files = paths.iter().map(|path| Predictions::load(path)).collect::<Result<Vec<_>, _>>()?;
+    let found = files[0].description.part;
+    if let Some(wanted) = args.part.map(PartArg::part).filter(|&part| part != found) {
+        return Err(request_error(format!(
+            "{} holds predictions for the {} part, not for the {} part; leave --part out or predict that part",
+            args.predictions.display(),
+            found.name(),
+            wanted.name()
+        )));
+    }
+    if let [first, second] = &files[..] {
+        refuse_unlike(first, second, paths[0], paths[1])?;
+    }
+    let home = home_of(&files, &paths, args.data.as_deref(), ui)?;
+    Ok(Subject { models: names(&files, &paths).into_iter().zip(files).collect(), home })
+}
+
+fn refuse_unlike(first: &Predictions, second: &Predictions, a: &Path, b: &Path) -> anyhow::Result<()> {
+    let unlike = first.unlike(second);
+    if unlike.is_empty() {
+        return Ok(());
+    }
+    let differences: Vec<String> =
+        unlike.iter().map(|unlike| format!("{} ({} against {})", unlike.what, unlike.a, unlike.b)).collect();
+    let message = format!(
+        "{} and {} cannot be compared record by record: they differ in {}",
+        a.display(),
+        b.display(),
+        differences.join(", ")
+    );
+    Err(Verdict { code: INCOMPARABLE, message }.into())
+}
+
+/// The dataset and the split of the predictions. One that was asked for must fit; one that the file merely remembers
+/// may be gone, and then the user hears what is missing.
+fn home_of(
+    files: &[Predictions],
+    paths: &[&PathBuf],
+    asked: Option<&Path>,
+    ui: &Ui,
+) -> anyhow::Result<Option<(Dataset, Split)>> {
+    let open = |folder: &Path| -> anyhow::Result<(Dataset, Split)> {
+        let dataset = data::open(folder)?;
+        let splits = files.iter().zip(paths).map(|(file, path)| file.split_of(&dataset, path, folder));
+        let split = splits.collect::<Result<Vec<_>, _>>()?.swap_remove(0);
+        Ok((dataset, split))
+    };
+    if let Some(folder) = asked {
+        return open(folder).map(Some);
+    }
+    let Some(folder) = &files[0].description.folder else {
+        ui.note(
+            "the file does not say where its dataset is: give it with --data DIR to see the additive ridge",
+        );
+        return Ok(None);
+    };
+    match open(folder) {
+        Ok(home) => Ok(Some(home)),
+        // The dataset is there and the file does not fit it: that is no matter of a forgotten folder.
+        Err(error) if folder.exists() => Err(error),
+        Err(_) => {
+            ui.note(&format!(
+                "the dataset is no longer in {}: give it with --data DIR to see the additive ridge",
+                folder.display()
+            ));
+            Ok(None)
+        }
+    }
+}
+
+/// What to call the models: as they call themselves, by their file where that would be ambiguous.
+fn names(files: &[Predictions], paths: &[&PathBuf]) -> Vec<String> {
+    let own: Vec<&str> = files.iter().map(|file| file.description.model.as_str()).collect();
+    let is_taken = |place: usize| {
+        own[place] == knockout_train::baseline::Baseline::AdditiveRidge.name()
+            || own.iter().enumerate().any(|(other, name)| other != place && *name == own[place])
+    };
+    (0..own.len())
+        .map(|place| if is_taken(place) { paths[place].display().to_string() } else { own[place].to_owned() })
+        .collect()
+}
+
+/// Evaluates and prints.
+fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> anyhow::Result<()> {
+    let models: Vec<Model<'_>> =
+        subject.models.iter().map(|(name, file)| Model { name, predictions: &file.predictions }).collect();
+    let first = &subject.models[0].1;
+    let description = &first.description;
+    let (scheme, part) = (description.split.scheme.name(), description.part);
+    let evaluation = match &subject.home {
+        Some((dataset, split)) => {
+            let Evaluation { rows, comparisons, unseen, attainable_pearson } =
+                evaluate(dataset, split, part, &models, bootstrap)?;
+            (rows, comparisons, Some(unseen), attainable_pearson)
+        }
+        None => (
+            rows_of(&models, &first.scores, scheme, part, bootstrap),
+            compare(&models, None, &first.scores, bootstrap),
+            None,
+            None,
+        ),
+    };
+    let (rows, comparisons, unseen, attainable_pearson) = evaluation;
+    let shown = Shown {
+        schema: 1,
+        split: scheme,
+        split_seed: description.split.seed,
+        part: part.name(),
+        data_hash: description.data_hash.clone(),
+        resamples: bootstrap.resamples,
+        rows,
+        comparisons,
+        unseen_genes: unseen.map(|unseen| unseen.genes),
+        unseen_records: unseen.map(|unseen| unseen.records),
+        attainable_pearson,
+    };
+    let text = || {
+        let mut page = table::heading(&shown.rows, shown.split, shown.split_seed, shown.part, unseen);
+        page.push_str(&table::rows(&shown.rows));
+        page.push_str(&table::attainable(shown.attainable_pearson));
+        page.push_str(&table::comparisons(&shown.comparisons, shown.resamples));
+        page
+    };
+    ui.result(text, &shown)
+}

@@ -1,0 +1,104 @@
+//! Evaluations as text. A figure that is not defined is a dash.
+
+use crate::text::{Align, Table, grouped};
+use knockout_train::evaluation::{Comparison, Row, Unseen};
+use std::fmt::Write as _;
+
+/// What was evaluated.
+pub(crate) fn heading(
+    rows: &[Row],
+    split: &str,
+    split_seed: u64,
+    part: &str,
+    unseen: Option<Unseen>,
+) -> String {
+    let count = rows.first().map_or(0, |row| row.metrics.count);
+    let mut text =
+        format!("{part} part of the {split} split (seed {split_seed}): {} samples\n", grouped(count));
+    if let Some(unseen) = unseen {
+        writeln!(
+            text,
+            "genes of it that never occur in training: {} (in {} of its samples)",
+            grouped(unseen.genes),
+            grouped(unseen.records)
+        )
+        .ok();
+    }
+    text.push('\n');
+    text
+}
+
+/// One line per model.
+pub(crate) fn rows(rows: &[Row]) -> String {
+    let mut table = Table::new(&[
+        ("model", Align::Left),
+        ("Pearson", Align::Right),
+        ("95 % interval", Align::Left),
+        ("Spearman", Align::Right),
+        ("MSE", Align::Right),
+        ("RMSE", Align::Right),
+        ("MAE", Align::Right),
+        ("samples", Align::Right),
+    ]);
+    for row in rows {
+        let metrics = &row.metrics;
+        let interval = row.low.zip(row.high);
+        table.row(vec![
+            row.name.clone(),
+            correlation(metrics.pearson),
+            interval.map_or_else(dash, |(low, high)| format!("[{low:.4}, {high:.4}]")),
+            correlation(metrics.spearman),
+            error(metrics.mse),
+            error(metrics.rmse),
+            error(metrics.mae),
+            grouped(metrics.count),
+        ]);
+    }
+    table.to_text()
+}
+
+/// The bound of synthetic data; nothing for others.
+pub(crate) fn attainable(pearson: Option<f64>) -> String {
+    pearson.map_or_else(String::new, |r| format!("\nattainable Pearson {r:.4}: no model can expect more\n"))
+}
+
+/// Paired differences, one line each.
+pub(crate) fn comparisons(comparisons: &[Comparison], resamples: usize) -> String {
+    let mut text = String::new();
+    for Comparison { name, against, pearson } in comparisons {
+        let said = match pearson {
+            None => "a correlation is undefined".to_owned(),
+            Some(d) => {
+                let verdict = match (d.low > 0.0, d.high < 0.0) {
+                    (true, _) => "better",
+                    (_, true) => "worse",
+                    _ => "not told apart",
+                };
+                format!("Pearson {:+.4} [{:+.4}, {:+.4}]: {verdict}", d.difference, d.low, d.high)
+            }
+        };
+        writeln!(text, "{name} minus {against}: {said}").ok();
+    }
+    if text.is_empty() {
+        return text;
+    }
+    format!("\npaired bootstrap over samples, {} resamples\n{text}", grouped(resamples))
+}
+
+/// A correlation to four places, or a dash.
+pub(crate) fn correlation(value: Option<f64>) -> String {
+    value.map_or_else(dash, |value| format!("{value:.4}"))
+}
+
+/// An error to four digits whatever the scale of the scores, or a dash.
+fn error(value: Option<f64>) -> String {
+    value.map_or_else(dash, |value| {
+        let digits = if value > 0.0 { value.log10().floor() } else { 0.0 };
+        let places = (3.0 - digits).clamp(0.0, 12.0) as usize;
+        format!("{value:.places$}")
+    })
+}
+
+fn dash() -> String {
+    "–".to_owned()
+}

@@ -1,0 +1,103 @@
+//! Which indicators of a linear model are 1 for a record: its genes, and its query pair if that is well known.
+
+use knockout_screen::Samples;
+use std::collections::BTreeMap;
+
+/// Query pairs that occur often enough in training to have an estimate of their own.
+#[derive(Debug, Clone, Default)]
+pub struct PairVocabulary {
+    /// The mean training score of each pair, by the pair's genes; in ascending order.
+    means: BTreeMap<Vec<u32>, f64>,
+}
+
+impl PairVocabulary {
+    /// Training records a pair needs to be in the vocabulary.
+    pub const LEAST_RECORDS: usize = 5;
+
+    /// Finds the pairs with enough training records. Records without a query belong to no pair.
+    pub fn of(samples: &Samples, train: &[u32]) -> Self {
+        let mut scores: BTreeMap<&[u32], (f64, usize)> = BTreeMap::new();
+        for &row in train {
+            let query = samples.query(row as usize);
+            if !query.is_empty() {
+                let entry = scores.entry(query).or_default();
+                *entry = (entry.0 + samples.scores()[row as usize], entry.1 + 1);
+            }
+        }
+        let known = scores.into_iter().filter(|(_, (_, count))| *count >= Self::LEAST_RECORDS);
+        Self { means: known.map(|(pair, (sum, count))| (pair.to_vec(), sum / count as f64)).collect() }
+    }
+
+    /// How many pairs are known.
+    pub fn len(&self) -> usize {
+        self.means.len()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.means.is_empty()
+    }
+
+    /// The pairs, ascending.
+    pub fn pairs(&self) -> impl ExactSizeIterator<Item = &[u32]> {
+        self.means.keys().map(Vec::as_slice)
+    }
+
+    /// The mean training score of a pair.
+    pub fn mean(&self, query: &[u32]) -> Option<f64> {
+        self.means.get(query).copied()
+    }
+}
+
+/// What a linear model sees of records: the columns that are 1, row by row.
+#[derive(Debug, Clone)]
+pub struct Design {
+    offsets: Vec<usize>,
+    columns: Vec<u32>,
+    width: usize,
+}
+
+impl Design {
+    /// One column per gene of the table, then one per pair of the vocabulary (give an empty one for genes alone).
+    pub fn of(samples: &Samples, gene_count: usize, pairs: &PairVocabulary, rows: &[u32]) -> Self {
+        let place: BTreeMap<&[u32], u32> = pairs.pairs().zip(gene_count as u32..).collect();
+        let sets = rows.iter().map(|&row| {
+            let pair = place.get(samples.query(row as usize)).copied();
+            samples.genes(row as usize).iter().copied().chain(pair)
+        });
+        Self::from_sets(sets, gene_count + pairs.len())
+    }
+
+    /// A design of arbitrary sets of columns below `width`, each without repeats.
+    pub fn from_sets<S>(sets: impl IntoIterator<Item = S>, width: usize) -> Self
+    where
+        S: IntoIterator<Item = u32>,
+    {
+        let (mut offsets, mut columns) = (vec![0], Vec::new());
+        for set in sets {
+            columns.extend(set);
+            offsets.push(columns.len());
+        }
+        Self { offsets, columns, width }
+    }
+
+    /// How many columns there are.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// How many records there are.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The columns that are 1 for each record.
+    pub fn sets(&self) -> impl ExactSizeIterator<Item = &[u32]> {
+        self.offsets.windows(2).map(|ends| &self.columns[ends[0]..ends[1]])
+    }
+}

@@ -1,0 +1,195 @@
+//! The ladder of baselines: what gene identity and query pairs give by themselves, without any network.
+//!
+//! A graph network has learnt something only where it beats these on the same split. Everything is fitted to the
+//! training part; the validation part chooses the ridge's penalty and the small network's stopping point; the rows that
+//! are predicted are never looked at. The module knows nothing of files and prints nothing.
+
+mod design;
+mod gram;
+mod means;
+mod mlp;
+pub mod ridge;
+
+pub use design::{Design, PairVocabulary};
+pub use mlp::{Epoch, Mlp, MlpConfig};
+
+use knockout_screen::{Part, Samples, Split};
+use ridge::Ridge;
+
+/// A rung of the ladder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Baseline {
+    /// The mean training score.
+    TrainMean,
+    /// The mean training score of the record's query pair; the other genes are ignored.
+    QueryPairMean,
+    /// The pair's mean, backing off to the mean of the gene means, then to the training mean.
+    HierarchicalMean,
+    /// One coefficient per gene.
+    AdditiveRidge,
+    /// One coefficient per gene and per well-known query pair.
+    RidgePairs,
+    /// A small network over summed gene embeddings.
+    GeneMlp,
+}
+
+impl Baseline {
+    /// All rungs, the plainest first.
+    pub const ALL: [Self; 6] = [
+        Self::TrainMean,
+        Self::QueryPairMean,
+        Self::HierarchicalMean,
+        Self::AdditiveRidge,
+        Self::RidgePairs,
+        Self::GeneMlp,
+    ];
+
+    /// The name used in tables and file names.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TrainMean => "train-mean",
+            Self::QueryPairMean => "query-pair-mean",
+            Self::HierarchicalMean => "hierarchical-mean",
+            Self::AdditiveRidge => "additive-ridge",
+            Self::RidgePairs => "ridge-pairs",
+            Self::GeneMlp => "gene-mlp",
+        }
+    }
+
+    /// Whether it says nothing of its own without query pairs.
+    pub fn needs_queries(self) -> bool {
+        matches!(self, Self::QueryPairMean | Self::RidgePairs)
+    }
+
+    /// Whether it depends on a seed of its own.
+    pub fn is_random(self) -> bool {
+        self == Self::GeneMlp
+    }
+}
+
+/// Why a baseline could not be fitted.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BaselineError {
+    /// Nothing to fit to.
+    #[error("the training part has no samples")]
+    NoTraining,
+    /// The ridge's equations were not solved.
+    #[error(
+        "the ridge with alpha {alpha} was not solved after {iterations} steps (relative residual {residual:e}); \
+         are the scores of very different size?"
+    )]
+    NotConverged {
+        /// The strength of the penalty.
+        alpha: f64,
+        /// Steps taken.
+        iterations: usize,
+        /// What was left.
+        residual: f64,
+    },
+}
+
+/// A baseline's predictions, and what was chosen on the way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fitted {
+    /// The baseline.
+    pub baseline: Baseline,
+    /// Its predictions, in the order of the rows asked for.
+    pub predictions: Vec<f64>,
+    /// The ridge's penalty.
+    pub alpha: Option<f64>,
+    /// Passes over the training records until the weights that were kept.
+    pub epochs: Option<usize>,
+}
+
+/// The baselines of one split.
+#[derive(Debug)]
+pub struct Ladder<'a> {
+    samples: &'a Samples,
+    gene_count: usize,
+    train: &'a [u32],
+    val: &'a [u32],
+    mean: f64,
+    pairs: PairVocabulary,
+    has_queries: bool,
+}
+
+impl<'a> Ladder<'a> {
+    /// Prepares the baselines of a split over a gene table of this size.
+    pub fn new(samples: &'a Samples, gene_count: usize, split: &'a Split) -> Result<Self, BaselineError> {
+        let train = split.rows(Part::Train);
+        let stats = samples.label_stats(train).ok_or(BaselineError::NoTraining)?;
+        Ok(Self {
+            samples,
+            gene_count,
+            train,
+            val: split.rows(Part::Val),
+            mean: stats.mean,
+            pairs: PairVocabulary::of(samples, train),
+            has_queries: train.iter().any(|&row| !samples.query(row as usize).is_empty()),
+        })
+    }
+
+    /// The rungs that apply: without query pairs those made of them are left out.
+    pub fn baselines(&self) -> Vec<Baseline> {
+        let applies = |baseline: &Baseline| self.has_queries || !baseline.needs_queries();
+        Baseline::ALL.into_iter().filter(applies).collect()
+    }
+
+    /// The query pairs with an estimate of their own.
+    pub fn pairs(&self) -> &PairVocabulary {
+        &self.pairs
+    }
+
+    /// Fits a baseline and predicts some rows; `seed` is that of a baseline that [is random](Baseline::is_random).
+    pub fn fit(
+        &self,
+        baseline: Baseline,
+        rows: &[u32],
+        seed: u64,
+        on_epoch: &dyn Fn(Epoch),
+    ) -> Result<Fitted, BaselineError> {
+        let plain = |predictions| Fitted { baseline, predictions, alpha: None, epochs: None };
+        match baseline {
+            Baseline::TrainMean => Ok(plain(vec![self.mean; rows.len()])),
+            Baseline::QueryPairMean => Ok(plain(means::of_pairs(self.samples, &self.pairs, self.mean, rows))),
+            Baseline::HierarchicalMean => {
+                let genes = means::gene_means(self.samples, self.gene_count, self.train);
+                Ok(plain(means::hierarchical(self.samples, &self.pairs, &genes, self.mean, rows)))
+            }
+            Baseline::AdditiveRidge => {
+                self.ridge(&PairVocabulary::default(), rows).map(|(predictions, chosen)| Fitted {
+                    alpha: Some(chosen.ridge.alpha),
+                    ..plain(predictions)
+                })
+            }
+            Baseline::RidgePairs => self.ridge(&self.pairs, rows).map(|(predictions, chosen)| Fitted {
+                alpha: Some(chosen.ridge.alpha),
+                ..plain(predictions)
+            }),
+            Baseline::GeneMlp => {
+                let parts = [self.train, self.val];
+                let config = MlpConfig::default();
+                let model = Mlp::fit(self.samples, self.gene_count, parts, config, seed, on_epoch)
+                    .ok_or(BaselineError::NoTraining)?;
+                let epochs = Some(model.best_epoch);
+                Ok(Fitted { epochs, ..plain(model.predict(self.samples, rows)) })
+            }
+        }
+    }
+
+    /// The ridge whose penalty validates best, and its predictions.
+    fn ridge(
+        &self,
+        pairs: &PairVocabulary,
+        rows: &[u32],
+    ) -> Result<(Vec<f64>, ridge::Chosen), BaselineError> {
+        let design = |rows| Design::of(self.samples, self.gene_count, pairs, rows);
+        let scores = |rows: &[u32]| -> Vec<f64> {
+            rows.iter().map(|&row| self.samples.scores()[row as usize]).collect()
+        };
+        let ridges = Ridge::fit(&design(self.train), &scores(self.train), &ridge::ALPHAS)?;
+        let chosen = ridge::choose(ridges, &design(self.val), &scores(self.val));
+        Ok((chosen.ridge.predict(&design(rows)), chosen))
+    }
+}

@@ -1,0 +1,206 @@
+//! Models side by side on one part of one split, never without the additive ridge.
+//!
+//! Everything a table or a JSON document says, as values. The module does not know where predictions come from and
+//! prints nothing.
+
+use crate::baseline::{Baseline, BaselineError, Ladder};
+use crate::bootstrap::{Bootstrap, Difference};
+use crate::metrics::Metrics;
+use knockout_screen::{Dataset, Part, Split};
+use serde::Serialize;
+
+/// A model's predictions for the rows of a part, in their order.
+#[derive(Debug, Clone, Copy)]
+pub struct Model<'a> {
+    /// What to call it.
+    pub name: &'a str,
+    /// Its predictions.
+    pub predictions: &'a [f64],
+}
+
+/// One line of the table.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// The model.
+    pub name: String,
+    /// The scheme of the split.
+    pub split: &'static str,
+    /// The part.
+    pub part: &'static str,
+    /// The figures.
+    #[serde(flatten)]
+    pub metrics: Metrics,
+    /// Lower end of the bootstrap interval of Pearson over records.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+}
+
+/// What of a part training has never seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Unseen {
+    /// Genes of the part that no training record deletes.
+    pub genes: usize,
+    /// Records of the part with such a gene.
+    pub records: usize,
+}
+
+/// The paired difference of two models.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The first model.
+    pub name: String,
+    /// The model it is compared with.
+    pub against: String,
+    /// First minus second; `None` where a correlation is undefined.
+    pub pearson: Option<Difference>,
+}
+
+/// Models side by side.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Evaluation {
+    /// One line per model, the ridge last.
+    pub rows: Vec<Row>,
+    /// Every model against the one after it, and against the ridge.
+    pub comparisons: Vec<Comparison>,
+    /// What of the part training has never seen.
+    pub unseen: Unseen,
+    /// The correlation no model can expect to exceed; synthetic data only.
+    pub attainable_pearson: Option<f64>,
+}
+
+/// Evaluates models on a part of a split, beside the additive ridge fitted to the same split.
+///
+/// # Panics
+///
+/// If a model has not one prediction for every row of the part.
+pub fn evaluate(
+    dataset: &Dataset,
+    split: &Split,
+    part: Part,
+    models: &[Model<'_>],
+    bootstrap: &Bootstrap,
+) -> Result<Evaluation, BaselineError> {
+    let rows = split.rows(part);
+    let ladder = Ladder::new(&dataset.samples, dataset.cell.genes().len(), split)?;
+    let ridge = ladder.fit(Baseline::AdditiveRidge, rows, 0, &|_| ())?;
+    let targets: Vec<f64> = rows.iter().map(|&row| dataset.samples.scores()[row as usize]).collect();
+    let ridge = Model { name: Baseline::AdditiveRidge.name(), predictions: &ridge.predictions };
+    let beside: Vec<Model<'_>> = models.iter().copied().chain([ridge]).collect();
+    Ok(Evaluation {
+        rows: rows_of(&beside, &targets, split.spec().scheme.name(), part, bootstrap),
+        comparisons: compare(models, Some(ridge), &targets, bootstrap),
+        unseen: Unseen::of(dataset, split, part),
+        attainable_pearson: dataset.manifest.synthetic.as_ref().map(|known| known.attainable_pearson),
+    })
+}
+
+/// The line of each model; all intervals come from the same resamples.
+///
+/// # Panics
+///
+/// If a model has not one prediction for every target.
+pub fn rows_of(
+    models: &[Model<'_>],
+    targets: &[f64],
+    split: &'static str,
+    part: Part,
+    bootstrap: &Bootstrap,
+) -> Vec<Row> {
+    let predictions: Vec<&[f64]> = models.iter().map(|model| model.predictions).collect();
+    let intervals = bootstrap.pearson(targets, &predictions);
+    let row = |(model, interval): (&Model<'_>, Option<crate::bootstrap::Interval>)| Row {
+        name: model.name.to_owned(),
+        split,
+        part: part.name(),
+        metrics: Metrics::of(model.predictions, targets),
+        low: interval.map(|interval| interval.low),
+        high: interval.map(|interval| interval.high),
+    };
+    models.iter().zip(intervals).map(row).collect()
+}
+
+/// Each model against the one after it, then each against the ridge, where there is one.
+///
+/// # Panics
+///
+/// If a model has not one prediction for every target.
+pub fn compare(
+    models: &[Model<'_>],
+    ridge: Option<Model<'_>>,
+    targets: &[f64],
+    bootstrap: &Bootstrap,
+) -> Vec<Comparison> {
+    let neighbours = models.windows(2).map(|pair| (pair[0], pair[1]));
+    let with_ridge = models.iter().filter_map(|&model| Some((model, ridge?)));
+    neighbours
+        .chain(with_ridge)
+        .map(|(a, b)| Comparison {
+            name: a.name.to_owned(),
+            against: b.name.to_owned(),
+            pearson: bootstrap.difference(targets, a.predictions, b.predictions),
+        })
+        .collect()
+}
+
+impl Unseen {
+    /// Looks which genes of a part training has never seen.
+    pub fn of(dataset: &Dataset, split: &Split, part: Part) -> Self {
+        let samples = &dataset.samples;
+        let mut is_seen = vec![false; dataset.cell.genes().len()];
+        for &row in split.rows(Part::Train) {
+            samples.genes(row as usize).iter().for_each(|&gene| is_seen[gene as usize] = true);
+        }
+        let mut is_counted = is_seen.clone();
+        let (mut genes, mut records) = (0, 0);
+        for &row in split.rows(part) {
+            let set = samples.genes(row as usize);
+            records += usize::from(set.iter().any(|&gene| !is_seen[gene as usize]));
+            for &gene in set {
+                genes += usize::from(!std::mem::replace(&mut is_counted[gene as usize], true));
+            }
+        }
+        Self { genes, records }
+    }
+}
+
+/// How much a correlation varies with a seed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Spread {
+    /// The model.
+    pub name: String,
+    /// What the seeds are of: `weights` or `splits`.
+    pub over: &'static str,
+    /// The seeds.
+    pub seeds: Vec<u64>,
+    /// Pearson of each; `None` where undefined.
+    pub pearson: Vec<Option<f64>>,
+    /// Mean of those that are defined; `None` when none is.
+    pub mean: Option<f64>,
+    /// Their sample standard deviation; `None` with fewer than two.
+    pub sd: Option<f64>,
+    /// The lowest.
+    pub low: Option<f64>,
+    /// The highest.
+    pub high: Option<f64>,
+}
+
+impl Spread {
+    /// Sums up the correlations of a model, one for each seed.
+    pub fn of(name: &str, over: &'static str, seeds: Vec<u64>, pearson: Vec<Option<f64>>) -> Self {
+        let known: Vec<f64> = pearson.iter().flatten().copied().collect();
+        let count = known.len() as f64;
+        let mean = (!known.is_empty()).then(|| known.iter().sum::<f64>() / count);
+        let squares = |mean: f64| known.iter().map(|r| (r - mean).powi(2)).sum::<f64>();
+        Self {
+            name: name.to_owned(),
+            over,
+            seeds,
+            mean,
+            sd: mean.filter(|_| known.len() > 1).map(|mean| (squares(mean) / (count - 1.0)).sqrt()),
+            low: known.iter().copied().reduce(f64::min),
+            high: known.iter().copied().reduce(f64::max),
+            pearson,
+        }
+    }
+}
