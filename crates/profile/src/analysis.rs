@@ -4,7 +4,7 @@ use crate::findings::{
     CategoryShare, CriticalPath, FileFindings, LaneFindings, Operation, OperationPart, PythonFunction, Share,
     StepFindings, StepSummary, Verdict,
 };
-use crate::gpu::{Gpu, GpuHta, IdleStream, LaunchFigures, QueueFigures};
+use crate::gpu::{DeviceTimes, Gpu, GpuHta, IdleStream, LaunchFigures, QueueFigures};
 use crate::memory::MemoryDevice;
 use crate::stragglers::{self, Stragglers};
 use crate::units::share;
@@ -76,26 +76,9 @@ pub struct Analysis {
 /// Device figures of one file, or of several ranks added up; what only one rule has is in `ranks`.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct DeviceSummary {
-    /// First start to last end.
-    pub kernel_time_us: f64,
-    /// No device event runs.
-    pub idle_us: f64,
-    /// Some device event runs.
-    pub busy_us: f64,
-    /// Union of computing events.
-    pub compute_us: f64,
-    /// Busy, not computing.
-    pub non_compute_us: f64,
-    /// Union of communicating events.
-    pub communication_us: f64,
-    /// Both.
-    pub comm_comp_overlap_us: f64,
-    /// That as a fraction of communication.
-    pub overlap: Option<f64>,
-    /// The same in per cent, two decimals.
-    pub comm_comp_overlap_pct: Option<f64>,
-    /// Union of copies and fills.
-    pub memory_us: f64,
+    /// Busy and idle time.
+    #[serde(flatten)]
+    pub times: DeviceTimes,
     /// Device events.
     pub device_events: u64,
     /// Launch calls and their device events.
@@ -160,36 +143,32 @@ impl Analysis {
     }
 }
 
-macro_rules! summary {
-    ($gpu:expr, $events:expr) => {
-        DeviceSummary {
-            kernel_time_us: $gpu.kernel_time_us,
-            idle_us: $gpu.idle_us,
-            busy_us: $gpu.busy_us,
-            compute_us: $gpu.compute_us,
-            non_compute_us: $gpu.non_compute_us,
-            communication_us: $gpu.communication_us,
-            comm_comp_overlap_us: $gpu.comm_comp_overlap_us,
-            overlap: $gpu.overlap,
-            comm_comp_overlap_pct: $gpu.comm_comp_overlap_pct,
-            memory_us: $gpu.memory_us,
-            device_events: $events,
-            launch: $gpu.launch,
-            idle_per_stream: $gpu.idle_per_stream.iter().map(|(key, row)| (key.to_string(), *row)).collect(),
-            queue_length: $gpu.queue_length.iter().map(|(key, row)| (key.to_string(), *row)).collect(),
-        }
-    };
+/// A table with its keys as text.
+fn spelt<Key: ToString, Row: Copy>(table: &BTreeMap<Key, Row>) -> BTreeMap<String, Row> {
+    table.iter().map(|(key, row)| (key.to_string(), *row)).collect()
 }
 
 impl From<&Gpu> for DeviceSummary {
     fn from(gpu: &Gpu) -> Self {
-        summary!(gpu, gpu.device_events)
+        Self {
+            times: gpu.times,
+            device_events: gpu.device_events,
+            launch: gpu.launch,
+            idle_per_stream: gpu.idle_per_stream.clone(),
+            queue_length: gpu.queue_length.clone(),
+        }
     }
 }
 
 impl From<&GpuHta> for DeviceSummary {
     fn from(gpu: &GpuHta) -> Self {
-        summary!(gpu, gpu.device_rows)
+        Self {
+            times: gpu.times,
+            device_events: gpu.device_rows,
+            launch: gpu.launch,
+            idle_per_stream: spelt(&gpu.idle_per_stream),
+            queue_length: spelt(&gpu.queue_length),
+        }
     }
 }
 
@@ -200,16 +179,8 @@ fn device(ranks: &[FileFindings], of: fn(&FileFindings) -> Option<DeviceSummary>
         let Some(mut rank) = of(file) else { continue };
         if ranks.len() > 1 {
             let name = file.rank.unwrap_or(index as i64);
-            rank.idle_per_stream = rank
-                .idle_per_stream
-                .into_iter()
-                .map(|(key, row)| (format!("rank {name}, {key}"), row))
-                .collect();
-            rank.queue_length = rank
-                .queue_length
-                .into_iter()
-                .map(|(key, row)| (format!("rank {name}, {key}"), row))
-                .collect();
+            rank.idle_per_stream = of_rank(name, rank.idle_per_stream);
+            rank.queue_length = of_rank(name, rank.queue_length);
         }
         match &mut sum {
             None => sum = Some(rank),
@@ -219,24 +190,16 @@ fn device(ranks: &[FileFindings], of: fn(&FileFindings) -> Option<DeviceSummary>
     sum
 }
 
+/// A table whose keys also name the rank.
+fn of_rank<Row>(rank: i64, table: BTreeMap<String, Row>) -> BTreeMap<String, Row> {
+    table.into_iter().map(|(key, row)| (format!("rank {rank}, {key}"), row)).collect()
+}
+
 impl DeviceSummary {
     fn add(&mut self, rank: Self) {
-        self.kernel_time_us += rank.kernel_time_us;
-        self.idle_us += rank.idle_us;
-        self.busy_us += rank.busy_us;
-        self.compute_us += rank.compute_us;
-        self.non_compute_us += rank.non_compute_us;
-        self.communication_us += rank.communication_us;
-        self.comm_comp_overlap_us += rank.comm_comp_overlap_us;
-        self.overlap =
-            (self.communication_us > 0.0).then(|| share(self.comm_comp_overlap_us, self.communication_us));
-        self.comm_comp_overlap_pct = self.overlap.map(|overlap| (overlap * 10_000.0).round() / 100.0);
-        self.memory_us += rank.memory_us;
+        self.times.add(&rank.times);
         self.device_events += rank.device_events;
-        self.launch.rows += rank.launch.rows;
-        self.launch.cpu_us += rank.launch.cpu_us;
-        self.launch.gpu_us += rank.launch.gpu_us;
-        self.launch.delay_us += rank.launch.delay_us;
+        self.launch.add(&rank.launch);
         self.idle_per_stream.extend(rank.idle_per_stream);
         self.queue_length.extend(rank.queue_length);
     }

@@ -2,18 +2,18 @@
 
 use crate::assemble::{self, Parts};
 use crate::collect::{Collector, StepEvent};
-use crate::gpu::{DeviceSpan, Join, sweep};
+use crate::gpu::{DeviceSpan, Join, Sweep};
 use crate::hta::Hta;
 use crate::kind::Kind;
 use crate::lane::{LaneResult, Scratch, Shared, look};
 use crate::record::{NO_CORRELATION, Span};
-use crate::sort::{Helper, Segment, merge};
+use crate::share::share_out;
+use crate::sort::{Segment, merge};
 use crate::steps::{Step, StepTable};
 use crate::{FileFindings, ProfileError};
 use knockout_trace::Outcome;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Intervals of all timelines together, and of one at most.
 const ALL_BINS: usize = 1 << 16;
@@ -58,18 +58,12 @@ pub(crate) fn finish(
         hta_kept += lane.hta_kept;
         loose += lane.hta_loose;
     }
-    let helper = if options.threads > 1 { Helper::Thread } else { Helper::None };
-    let join = Join {
-        kinds: &kinds,
-        streams: &streams,
-        hta: &hta,
-        loose_host_rows: loose,
-        phases: rules.categories().len(),
-    };
-    let mut joined = join.run(&store, merge(&store, rows)?, helper, &mut table)?;
+    let join = Join { shared: &shared, streams: &streams, loose_host_rows: loose };
+    let mut joined = join.run(rows, options.threads, &mut table)?;
     let mut device_spans: Vec<DeviceSpan> = Vec::new();
     let points = merge(&store, std::mem::take(&mut joined.points))?;
-    let device = sweep(points, &kinds, &streams, &hta, |span| {
+    let sweep = Sweep { kinds: &kinds, streams: &streams, hta: &hta };
+    let device = sweep.run(points, options.threads, |span| {
         let in_step = shared.critical.is_some_and(|(start, end)| span.start < end && span.end > start);
         if in_step && device_spans.len() < MAX_DEVICE_SPANS {
             device_spans.push(*span);
@@ -142,9 +136,6 @@ fn steps_of(events: &[StepEvent], kinds: &[Kind], on_device: bool) -> Vec<Step> 
     steps.into_iter().map(|(_, _, step)| step).collect()
 }
 
-/// A lane and its spans.
-type LaneWork = (u32, Vec<Segment<Span>>);
-
 /// Sweeps all lanes, the longest first, on so many threads; results come in the order of the lanes.
 fn sweep_lanes(
     shared: &Shared,
@@ -152,42 +143,20 @@ fn sweep_lanes(
     is_device: impl Fn(u32) -> bool + Sync,
     threads: usize,
 ) -> Result<(Vec<LaneResult>, StepTable), ProfileError> {
-    let mut work: Vec<LaneWork> = lanes.into_iter().collect();
+    let mut work: Vec<(u32, Vec<Segment<Span>>)> = lanes.into_iter().collect();
     work.sort_by_key(|(lane, segments)| {
         (std::cmp::Reverse(segments.iter().map(|segment| segment.records).sum::<u64>()), *lane)
     });
-    let threads = threads.clamp(1, work.len().max(1));
-    let work: Vec<Mutex<Option<LaneWork>>> = work.into_iter().map(|item| Mutex::new(Some(item))).collect();
-    let next = AtomicUsize::new(0);
-    let run = || -> Result<(Vec<LaneResult>, StepTable), ProfileError> {
-        let mut done = Vec::new();
-        let mut scratch = Scratch::new(shared);
-        while let Some(slot) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let item = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let Some((lane, segments)) = item else { continue };
-            done.push(look(shared, &mut scratch, lane, is_device(lane), segments)?);
-        }
-        Ok((done, scratch.steps))
-    };
-    let (mut all, table) =
-        std::thread::scope(|scope| -> Result<(Vec<LaneResult>, StepTable), ProfileError> {
-            let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(run)).collect();
-            let mut all = run();
-            for helper in helpers {
-                match helper.join() {
-                    Ok(more) => match (&mut all, more) {
-                        (Ok((all, table)), Ok((mut more, sums))) => {
-                            all.append(&mut more);
-                            table.absorb(&sums);
-                        }
-                        (Ok(_), Err(error)) => all = Err(error),
-                        (Err(_), _) => {}
-                    },
-                    Err(panic) => std::panic::resume_unwind(panic),
-                }
-            }
-            all
-        })?;
+    let (mut all, desks) = share_out(
+        work,
+        threads,
+        || Scratch::new(shared),
+        |scratch, (lane, segments)| look(shared, scratch, lane, is_device(lane), segments),
+    )?;
     all.sort_by_key(|result| result.lane);
+    let mut table = shared.step_table();
+    for scratch in &desks {
+        table.absorb(&scratch.steps);
+    }
     Ok((all, table))
 }

@@ -29,6 +29,13 @@ pub(crate) struct Shared {
     pub(crate) critical: Option<(i64, i64)>,
 }
 
+impl Shared {
+    /// Room for sums by step.
+    pub(crate) fn step_table(&self) -> StepTable {
+        StepTable::new(Arc::clone(&self.steps), Arc::clone(&self.kinds), self.categories)
+    }
+}
+
 /// What one lane gave.
 #[derive(Debug)]
 pub(crate) struct LaneResult {
@@ -66,11 +73,7 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     pub(crate) fn new(shared: &Shared) -> Self {
-        Self {
-            steps: StepTable::new(Arc::clone(&shared.steps), Arc::clone(&shared.kinds), shared.categories),
-            own: vec![(0, 0); shared.kinds.len()],
-            touched: Vec::new(),
-        }
+        Self { steps: shared.step_table(), own: vec![(0, 0); shared.kinds.len()], touched: Vec::new() }
     }
 
     fn own(&mut self, kind: u32, nanos: i64, events: u64) {

@@ -38,6 +38,7 @@ mod record;
 mod rules;
 mod run;
 mod self_time;
+mod share;
 mod sort;
 mod steps;
 mod stragglers;
@@ -58,7 +59,7 @@ pub use findings::{
     LanePicture, LaneStacks, Operation, OperationPart, Picture, PythonFunction, Share, StackNode,
     StepFindings, StepSpan, StepSummary, Verdict,
 };
-pub use gpu::{Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, QueueFigures};
+pub use gpu::{DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, QueueFigures};
 pub use memory::{MemoryDevice, MemoryPoint};
 pub use rules::{DEFAULT_TOML, Rules, RulesError};
 pub use run::{

@@ -119,8 +119,11 @@ impl Record for Link {
         flags: 0,
     };
 
+    /// Correlations apart in a few groups, so that several threads can join them. Neighbours stay together: they
+    /// come together in the file and pack better.
+    #[inline]
     fn group(&self) -> u32 {
-        0
+        (((self.correlation >> 10) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61) as u32
     }
 
     #[inline]

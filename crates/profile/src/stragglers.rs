@@ -80,8 +80,8 @@ pub(crate) fn of(files: &[FileFindings]) -> Option<Stragglers> {
             file: f.file.clone(),
             rank: f.rank,
             median_step_us: f.step_summary.as_ref().map(|summary| summary.median_us),
-            compute_us: f.gpu.as_ref().map(|gpu| gpu.compute_us),
-            communication_us: f.gpu.as_ref().map(|gpu| gpu.communication_us),
+            compute_us: f.gpu.as_ref().map(|gpu| gpu.times.compute_us),
+            communication_us: f.gpu.as_ref().map(|gpu| gpu.times.communication_us),
             slowest_in: *slowest_in,
         })
         .collect();

@@ -77,8 +77,8 @@ fn phase(findings: &FileFindings, category: &str, about: &'static str, limit: f6
 
 fn exposed_communication(findings: &FileFindings) -> Option<Verdict> {
     let gpu = findings.gpu.as_ref()?;
-    let exposed = gpu.communication_us - gpu.comm_comp_overlap_us;
-    let figure = share(exposed, gpu.kernel_time_us);
+    let exposed = gpu.times.communication_us - gpu.times.comm_comp_overlap_us;
+    let figure = share(exposed, gpu.times.kernel_time_us);
     (figure > EXPOSED).then(|| Verdict {
         about: "exposed_communication",
         figure,
@@ -86,15 +86,15 @@ fn exposed_communication(findings: &FileFindings) -> Option<Verdict> {
             "communication that no computation hides takes {} of the device's time ({} of {}); {} of communication is hidden",
             percent(figure),
             time(exposed),
-            time(gpu.kernel_time_us),
-            percent(gpu.overlap.unwrap_or(0.0)),
+            time(gpu.times.kernel_time_us),
+            percent(gpu.times.overlap.unwrap_or(0.0)),
         ),
     })
 }
 
 fn idle(findings: &FileFindings) -> Option<Verdict> {
     let gpu = findings.gpu.as_ref()?;
-    let figure = share(gpu.idle_us, gpu.kernel_time_us);
+    let figure = share(gpu.times.idle_us, gpu.times.kernel_time_us);
     if figure <= IDLE {
         return None;
     }
@@ -115,23 +115,23 @@ fn idle(findings: &FileFindings) -> Option<Verdict> {
         text: format!(
             "the device is idle for {} of its time ({} of {}){cause}",
             percent(figure),
-            time(gpu.idle_us),
-            time(gpu.kernel_time_us)
+            time(gpu.times.idle_us),
+            time(gpu.times.kernel_time_us)
         ),
     })
 }
 
 fn copies(findings: &FileFindings) -> Option<Verdict> {
     let gpu = findings.gpu.as_ref()?;
-    let figure = share(gpu.memory_us, gpu.busy_us);
+    let figure = share(gpu.times.memory_us, gpu.times.busy_us);
     (figure > COPIES).then(|| Verdict {
         about: "memory_copies",
         figure,
         text: format!(
             "copies and fills take {} of the device's busy time ({} of {})",
             percent(figure),
-            time(gpu.memory_us),
-            time(gpu.busy_us)
+            time(gpu.times.memory_us),
+            time(gpu.times.busy_us)
         ),
     })
 }
@@ -139,7 +139,7 @@ fn copies(findings: &FileFindings) -> Option<Verdict> {
 fn device_bound(findings: &FileFindings) -> Option<Verdict> {
     let gpu = findings.gpu.as_ref()?;
     let row = findings.categories.iter().find(|row| row.name == "waiting for the device")?;
-    let busy = share(gpu.busy_us, gpu.kernel_time_us);
+    let busy = share(gpu.times.busy_us, gpu.times.kernel_time_us);
     (row.share_of_side > BOUND / 2.0 && busy > 1.0 - IDLE).then(|| Verdict {
         about: "device_bound",
         figure: row.share_of_side,

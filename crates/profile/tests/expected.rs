@@ -10,6 +10,7 @@ mod common;
 use common::{Check, analyze, traces};
 use knockout_profile::{Analysis, Comparison};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 fn whole_file(name: &str, check: &mut Check, expected: &Value) {
     let Some(findings) = analyze(name, 2) else { return };
@@ -194,6 +195,29 @@ fn all_expected_figures_are_reproduced() {
         whole_file(name, &mut check, &serde_json::from_str(&text).unwrap());
     }
     check.done(2000);
+}
+
+#[test]
+fn what_the_generator_put_in_comes_out() {
+    let Some(folder) = traces() else { return };
+    let text = std::fs::read_to_string(folder.join("expected/gen_100k.truth.json")).unwrap();
+    let truth: Value = serde_json::from_str(&text).unwrap();
+    let findings = analyze("gen_100k.json.gz", 2).unwrap();
+    assert_eq!(serde_json::to_value(&findings.events_by_ph).unwrap(), truth["events_by_ph"]);
+    let steps: Vec<f64> = findings.steps.iter().map(|step| step.us).collect();
+    assert_eq!(serde_json::to_value(steps).unwrap(), truth["step_wall_us"]);
+    let mut by_name: BTreeMap<&str, (u64, f64)> = BTreeMap::new();
+    for (key, row) in truth["count_and_sum_dur_us"].as_object().unwrap() {
+        let sums = by_name.entry(key.split_once('|').unwrap().1).or_default();
+        sums.0 += row[0].as_u64().unwrap();
+        sums.1 += row[1].as_f64().unwrap();
+    }
+    assert_eq!(findings.operations.len(), by_name.len());
+    for operation in &findings.operations {
+        let (count, sum) = by_name[operation.name.as_str()];
+        assert_eq!(operation.count, count, "{}", operation.name);
+        assert!((operation.sum_us - sum).abs() < 0.001, "{}", operation.name);
+    }
 }
 
 #[test]

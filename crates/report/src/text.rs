@@ -216,11 +216,11 @@ fn device(out: &mut String, file: &FileFindings, files: usize) {
             out,
             format_args!(
                 "  kernel time {}: idle {}, compute {}, non-compute {}; overlap {}{}",
-                time(gpu.kernel_time_us),
-                time(gpu.idle_us),
-                time(gpu.compute_us),
-                time(gpu.non_compute_us),
-                gpu.overlap.map_or_else(|| "none".to_owned(), percent),
+                time(gpu.times.kernel_time_us),
+                time(gpu.times.idle_us),
+                time(gpu.times.compute_us),
+                time(gpu.times.non_compute_us),
+                gpu.times.overlap.map_or_else(|| "none".to_owned(), percent),
                 if gpu.trimmed { "; its last step is left out" } else { "" },
             ),
         );
@@ -232,20 +232,20 @@ fn figures(out: &mut String, gpu: &Gpu) {
         out,
         format_args!(
             "  kernel time {}: idle {}, busy {} (compute {}, non-compute {})",
-            time(gpu.kernel_time_us),
-            time(gpu.idle_us),
-            time(gpu.busy_us),
-            time(gpu.compute_us),
-            time(gpu.non_compute_us)
+            time(gpu.times.kernel_time_us),
+            time(gpu.times.idle_us),
+            time(gpu.times.busy_us),
+            time(gpu.times.compute_us),
+            time(gpu.times.non_compute_us)
         ),
     );
-    if let Some(overlap) = gpu.overlap {
+    if let Some(overlap) = gpu.times.overlap {
         line(
             out,
             format_args!(
                 "  communication {}, of which {} beside computation ({})",
-                time(gpu.communication_us),
-                time(gpu.comm_comp_overlap_us),
+                time(gpu.times.communication_us),
+                time(gpu.times.comm_comp_overlap_us),
                 percent(overlap)
             ),
         );

@@ -1,17 +1,21 @@
 //! The two byte searches everything else stands on: the end of a string and the end of white space. Knows nothing
 //! of JSON beyond those bytes.
 
+/// The lowest and the highest bit of every byte.
+const ONES: u64 = 0x0101_0101_0101_0101;
+const TOPS: u64 = 0x8080_8080_8080_8080;
+
 /// The first byte at or after `at` that ends or interrupts a string: a quote, a backslash or a control character.
 /// `bytes.len()` if there is none.
 #[inline]
 pub(crate) fn string_stop(bytes: &[u8], at: usize) -> usize {
     let mut at = at;
-    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
-        let stops = stops_of(*chunk);
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let stops = stops_of(u64::from_le_bytes(*chunk));
         if stops != 0 {
-            return at + stops.trailing_zeros() as usize;
+            return at + (stops.trailing_zeros() / 8) as usize;
         }
-        at += 16;
+        at += 8;
     }
     while let Some(byte) = bytes.get(at) {
         if matches!(byte, b'"' | b'\\' | 0..0x20) {
@@ -22,55 +26,24 @@ pub(crate) fn string_stop(bytes: &[u8], at: usize) -> usize {
     bytes.len()
 }
 
-/// One bit per byte of `chunk` that stops a string.
-#[cfg(target_arch = "x86_64")]
+/// The top bit of bytes that stop a string; right up to the first, which is all that is asked for.
 #[inline]
-#[expect(
-    unsafe_code,
-    reason = "strings, sixteen bytes at a time; not yet measured against the portable version"
-)]
-fn stops_of(chunk: [u8; 16]) -> u32 {
-    // SAFETY: SSE2 is part of every x86-64 processor, which is all the callee needs.
-    unsafe { sse2_stops_of(chunk) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline]
-#[target_feature(enable = "sse2")]
-fn sse2_stops_of(chunk: [u8; 16]) -> u32 {
-    use std::arch::x86_64::{
-        _mm_cmpeq_epi8, _mm_max_epu8, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x, _mm_set1_epi8,
-    };
-    let word = u128::from_le_bytes(chunk);
-    let chunk = _mm_set_epi64x((word >> 64) as i64, word as i64);
-    let quote = _mm_cmpeq_epi8(chunk, _mm_set1_epi8(b'"' as i8));
-    let backslash = _mm_cmpeq_epi8(chunk, _mm_set1_epi8(b'\\' as i8));
-    let last_control = _mm_set1_epi8(0x1f);
-    let control = _mm_cmpeq_epi8(_mm_max_epu8(chunk, last_control), last_control);
-    _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), control)) as u32
-}
-
-/// One bit per byte of `chunk` that stops a string.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-fn stops_of(chunk: [u8; 16]) -> u32 {
-    let mut stops = 0;
-    for (at, byte) in chunk.iter().enumerate() {
-        stops |= u32::from(matches!(byte, b'"' | b'\\' | 0..0x20)) << at;
-    }
-    stops
+fn stops_of(word: u64) -> u64 {
+    let below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
+    let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    (below(word, 0x20) | equal(b'"') | equal(b'\\')) & TOPS
 }
 
 /// The first byte at or after `at` that is not white space of JSON; `bytes.len()` if there is none.
 #[inline]
 pub(crate) fn space_end(bytes: &[u8], at: usize) -> usize {
     let mut at = at;
-    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
-        let others = !spaces_of(*chunk) & 0xffff;
+    while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let others = !spaces_of(u64::from_le_bytes(*chunk)) & TOPS;
         if others != 0 {
-            return at + others.trailing_zeros() as usize;
+            return at + (others.trailing_zeros() / 8) as usize;
         }
-        at += 16;
+        at += 8;
     }
     while let Some(b' ' | b'\n' | b'\r' | b'\t') = bytes.get(at) {
         at += 1;
@@ -78,40 +51,14 @@ pub(crate) fn space_end(bytes: &[u8], at: usize) -> usize {
     at
 }
 
-/// One bit per byte of `chunk` that is white space.
-#[cfg(target_arch = "x86_64")]
+/// The top bit of bytes that are white space, and of no others.
 #[inline]
-#[expect(
-    unsafe_code,
-    reason = "indentation, sixteen bytes at a time; not yet measured against the portable version"
-)]
-fn spaces_of(chunk: [u8; 16]) -> u32 {
-    // SAFETY: SSE2 is part of every x86-64 processor, which is all the callee needs.
-    unsafe { sse2_spaces_of(chunk) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline]
-#[target_feature(enable = "sse2")]
-fn sse2_spaces_of(chunk: [u8; 16]) -> u32 {
-    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_movemask_epi8, _mm_or_si128, _mm_set_epi64x, _mm_set1_epi8};
-    let word = u128::from_le_bytes(chunk);
-    let chunk = _mm_set_epi64x((word >> 64) as i64, word as i64);
-    let is = |byte: u8| _mm_cmpeq_epi8(chunk, _mm_set1_epi8(byte as i8));
-    let within_line = _mm_or_si128(is(b' '), is(b'\t'));
-    let line_ends = _mm_or_si128(is(b'\n'), is(b'\r'));
-    _mm_movemask_epi8(_mm_or_si128(within_line, line_ends)) as u32
-}
-
-/// One bit per byte of `chunk` that is white space.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-fn spaces_of(chunk: [u8; 16]) -> u32 {
-    let mut spaces = 0;
-    for (at, byte) in chunk.iter().enumerate() {
-        spaces |= u32::from(matches!(byte, b' ' | b'\n' | b'\r' | b'\t')) << at;
-    }
-    spaces
+fn spaces_of(word: u64) -> u64 {
+    let equal = |byte: u8| {
+        let word = word ^ (ONES * u64::from(byte));
+        !((word & !TOPS).wrapping_add(!TOPS) | word)
+    };
+    (equal(b' ') | equal(b'\n') | equal(b'\r') | equal(b'\t')) & TOPS
 }
 
 #[cfg(test)]

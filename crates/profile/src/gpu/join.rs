@@ -3,13 +3,14 @@
 use super::LaunchFigures;
 use crate::ProfileError;
 use crate::collect::Stream;
-use crate::hta::Hta;
 use crate::kind::{Kind, Launch};
+use crate::lane::Shared;
 use crate::record::{Device, Link, NO_CORRELATION, Point, What};
-use crate::sort::{Helper, Merge, Segment, Store, Writer};
+use crate::share::share_out;
+use crate::sort::{Helper, Segment, Writer, merge};
 use crate::steps::StepTable;
 use crate::units::us_wide;
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 /// Longer groups are taken in parts: memory stays bounded. A graph launch has thousands of kernels, not more.
 const MAX_GROUP: usize = 1 << 16;
@@ -19,12 +20,10 @@ const MAX_CALLS: usize = 16;
 
 /// What joining needs to know.
 pub(crate) struct Join<'a> {
-    pub(crate) kinds: &'a [Kind],
+    pub(crate) shared: &'a Shared,
     pub(crate) streams: &'a [Stream],
-    pub(crate) hta: &'a Hta,
     /// Kept host rows without a correlation or a stream.
     pub(crate) loose_host_rows: u64,
-    pub(crate) phases: usize,
 }
 
 /// What joining gives.
@@ -40,15 +39,16 @@ pub(crate) struct Joined {
     pub(crate) by_phase: Vec<i64>,
 }
 
-struct State<'a, 'b> {
-    join: &'b Join<'a>,
+/// What a thread has joined so far: sums, so it does not matter which correlations it took.
+struct State<'a> {
+    join: &'a Join<'a>,
     points: Writer<Point>,
     whole: Sums,
     hta: Sums,
     without_call: u64,
     kept_rows: u64,
     by_phase: Vec<i64>,
-    steps: &'b mut StepTable,
+    steps: StepTable,
 }
 
 #[derive(Default)]
@@ -67,6 +67,13 @@ impl Sums {
         self.delay += i128::from(times) * i128::from((device.0 - call.1).max(0));
     }
 
+    fn absorb(&mut self, other: &Self) {
+        self.rows += other.rows;
+        self.cpu += other.cpu;
+        self.gpu += other.gpu;
+        self.delay += other.delay;
+    }
+
     fn figures(&self) -> LaunchFigures {
         LaunchFigures {
             rows: self.rows,
@@ -78,46 +85,46 @@ impl Sums {
 }
 
 impl<'a> Join<'a> {
-    /// Joins all rows; device time by step goes into `steps`.
+    /// Joins all rows on so many threads; device time by step goes into `steps`.
     pub(crate) fn run(
         &self,
-        store: &Arc<Store>,
-        mut rows: Merge<Link>,
-        helper: Helper,
+        rows: Vec<Segment<Link>>,
+        threads: usize,
         steps: &mut StepTable,
     ) -> Result<Joined, ProfileError> {
-        let mut state = State {
-            join: self,
-            points: Writer::new(store, helper),
-            whole: Sums::default(),
-            hta: Sums::default(),
+        let mut groups: BTreeMap<u32, Vec<Segment<Link>>> = BTreeMap::new();
+        for segment in rows {
+            groups.entry(segment.group).or_default().push(segment);
+        }
+        let groups: Vec<Vec<Segment<Link>>> = groups.into_values().collect();
+        let (_, states) = share_out(groups, threads, || State::new(self), State::take)?;
+        let (mut whole, mut hta) = (Sums::default(), Sums::default());
+        let mut joined = Joined {
+            points: Vec::new(),
+            launch: LaunchFigures::default(),
+            launch_hta: LaunchFigures::default(),
             without_call: 0,
             kept_rows: 0,
-            by_phase: vec![0; self.phases + 1],
-            steps,
+            by_phase: vec![0; self.shared.categories + 1],
         };
-        let mut group: Vec<Link> = Vec::new();
-        while let Some(row) = rows.next()? {
-            let full = group.len() >= MAX_GROUP || row.correlation == NO_CORRELATION;
-            if full || group.first().is_some_and(|first| first.correlation != row.correlation) {
-                state.group(&group)?;
-                group.clear();
+        for state in states {
+            joined.points.append(&mut state.points.finish()?);
+            whole.absorb(&state.whole);
+            hta.absorb(&state.hta);
+            joined.without_call += state.without_call;
+            joined.kept_rows += state.kept_rows;
+            for (sum, more) in joined.by_phase.iter_mut().zip(&state.by_phase) {
+                *sum = sum.saturating_add(*more);
             }
-            group.push(row);
+            steps.absorb(&state.steps);
         }
-        state.group(&group)?;
-        Ok(Joined {
-            points: state.points.finish()?,
-            launch: state.whole.figures(),
-            launch_hta: state.hta.figures(),
-            without_call: state.without_call,
-            kept_rows: state.kept_rows,
-            by_phase: state.by_phase,
-        })
+        joined.launch = whole.figures();
+        joined.launch_hta = hta.figures();
+        Ok(joined)
     }
 
     fn kind(&self, row: &Link) -> Option<&'a Kind> {
-        self.kinds.get(row.kind as usize)
+        self.shared.kinds.get(row.kind as usize)
     }
 
     fn is(&self, row: &Link, flag: u16) -> bool {
@@ -138,11 +145,39 @@ impl<'a> Join<'a> {
     }
 
     fn hta_span(&self, row: &Link) -> (i64, i64) {
-        (self.hta.start(row.start), self.hta.end(row.start, row.duration))
+        (self.shared.hta.start(row.start), self.shared.hta.end(row.start, row.duration))
     }
 }
 
-impl State<'_, '_> {
+impl<'a> State<'a> {
+    fn new(join: &'a Join<'a>) -> Self {
+        Self {
+            join,
+            points: Writer::new(&join.shared.store, Helper::None),
+            whole: Sums::default(),
+            hta: Sums::default(),
+            without_call: 0,
+            kept_rows: 0,
+            by_phase: vec![0; join.shared.categories + 1],
+            steps: join.shared.step_table(),
+        }
+    }
+
+    /// Joins the rows of some correlations.
+    fn take(&mut self, rows: Vec<Segment<Link>>) -> Result<(), ProfileError> {
+        let mut rows = merge(&self.join.shared.store, rows)?;
+        let mut group: Vec<Link> = Vec::new();
+        while let Some(row) = rows.next()? {
+            let full = group.len() >= MAX_GROUP || row.correlation == NO_CORRELATION;
+            if full || group.first().is_some_and(|first| first.correlation != row.correlation) {
+                self.group(&group)?;
+                group.clear();
+            }
+            group.push(row);
+        }
+        self.group(&group)
+    }
+
     /// All rows of one correlation, or one row without.
     fn group(&mut self, rows: &[Link]) -> Result<(), ProfileError> {
         let join = self.join;
@@ -237,12 +272,12 @@ impl State<'_, '_> {
         let call = rows.iter().filter(with_category).rfind(|row| {
             join.stream_number(row) < 0 && row.correlation != NO_CORRELATION && !join.is(row, Kind::SYNC_ROW)
         });
-        let launched_in_first = call.is_some_and(|call| join.hta.in_first_step(call.start));
+        let launched_in_first = call.is_some_and(|call| join.shared.hta.in_first_step(call.start));
         for row in rows.iter().filter(with_category) {
             let (start, end) = join.hta_span(row);
             let number = join.stream_number(row);
             // Host rows without a stream were counted when their lane was swept.
-            if number < 0 && row.stream > 0 && join.hta.in_first_step(row.start) {
+            if number < 0 && row.stream > 0 && join.shared.hta.in_first_step(row.start) {
                 self.steps.first_step_host(row.kind, end - start);
             } else if number > 0 && launched_in_first {
                 self.steps.first_step_device(row.kind, end - start);
@@ -290,7 +325,7 @@ impl HtaGroup {
                 last_device = row.order;
                 continue;
             }
-            let kept = join.hta.keeps_host_row(row.start);
+            let kept = join.shared.hta.keeps_host_row(row.start);
             if !loose {
                 group.last_call = kept.then_some(row.start);
             }
@@ -302,7 +337,7 @@ impl HtaGroup {
                 launches |= launch != Launch::No;
             }
         }
-        if join.hta.trimmed {
+        if join.shared.hta.trimmed {
             group.copies = u32::try_from(host_kept).unwrap_or(u32::MAX);
         }
         group.kept_rows += devices * u64::from(group.copies);
@@ -318,7 +353,7 @@ impl HtaGroup {
         } else if join.is_device_row(row) {
             self.copies
         } else {
-            u32::from(join.hta.keeps_host_row(row.start))
+            u32::from(join.shared.hta.keeps_host_row(row.start))
         }
     }
 }

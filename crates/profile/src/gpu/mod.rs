@@ -8,6 +8,6 @@ mod join;
 mod queue;
 mod sweep;
 
-pub use figures::{Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, QueueFigures};
+pub use figures::{DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, QueueFigures};
 pub(crate) use join::{Join, Joined};
-pub(crate) use sweep::{DeviceSpan, Swept, sweep};
+pub(crate) use sweep::{Busy, DeviceSpan, StreamTime, Sweep, Swept};

@@ -109,7 +109,7 @@ fn facts(analysis: &Analysis) -> Value {
         facts.push(json!(["median step", time(summary.median_us)]));
     }
     if let Some(gpu) = &analysis.gpu {
-        facts.push(json!(["device idle", time(gpu.idle_us)]));
+        facts.push(json!(["device idle", time(gpu.times.idle_us)]));
     }
     json!(facts)
 }
@@ -254,13 +254,13 @@ fn device(file: &FileFindings) -> Option<Value> {
     Some(json!({
         "name": file.rank.map_or_else(|| file.file.clone(), |rank| format!("rank {rank}")),
         "rows": [
-            row("kernel time", gpu.kernel_time_us, hta.map(|h| h.kernel_time_us)),
-            row("idle", gpu.idle_us, hta.map(|h| h.idle_us)),
-            row("compute", gpu.compute_us, hta.map(|h| h.compute_us)),
-            row("non-compute", gpu.non_compute_us, hta.map(|h| h.non_compute_us)),
-            row("communication", gpu.communication_us, hta.map(|h| h.communication_us)),
-            row("communication beside computation", gpu.comm_comp_overlap_us, hta.map(|h| h.comm_comp_overlap_us)),
-            row("copies and fills", gpu.memory_us, hta.map(|h| h.memory_us)),
+            row("kernel time", gpu.times.kernel_time_us, hta.map(|h| h.times.kernel_time_us)),
+            row("idle", gpu.times.idle_us, hta.map(|h| h.times.idle_us)),
+            row("compute", gpu.times.compute_us, hta.map(|h| h.times.compute_us)),
+            row("non-compute", gpu.times.non_compute_us, hta.map(|h| h.times.non_compute_us)),
+            row("communication", gpu.times.communication_us, hta.map(|h| h.times.communication_us)),
+            row("communication beside computation", gpu.times.comm_comp_overlap_us, hta.map(|h| h.times.comm_comp_overlap_us)),
+            row("copies and fills", gpu.times.memory_us, hta.map(|h| h.times.memory_us)),
             row("from launch call to start, in all", gpu.launch.delay_us, hta.map(|h| h.launch.delay_us)),
         ],
         "phases": shares(&gpu.by_phase),

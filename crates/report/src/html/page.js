@@ -97,7 +97,7 @@
         if (state.by === i) state.down = !state.down; else { state.by = i; state.down = column[1] === 'num'; }
         draw();
       });
-      head.append(make('th', { class: column[1] === 'num' ? 'num' : '', scope: 'col' }, b));
+      head.append(make('th', { class: (column[1] === 'num' ? 'num ' : '') + (column[4] === 'roomy' ? 'roomy' : ''), scope: 'col' }, b));
     });
     const body = make('tbody');
     parent.append(make('div', { class: 'scroll' }, make('table', { id }, make('thead', {}, head), body)));
@@ -115,7 +115,7 @@
       foot.hidden = state.all || shown.length <= limit;
       const cut = state.all ? shown : shown.slice(0, limit);
       body.replaceChildren(...cut.map((r) => make('tr', {}, ...columns.map((c) => {
-        const cell = make('td', { class: c[1] === 'num' ? 'num' : (c[4] || '') });
+        const cell = make('td', { class: (c[1] === 'num' ? 'num ' : '') + (c[4] || '') });
         const s = c[3] ? c[3](r) : c[2](r);
         if (s instanceof Node) cell.append(s);
         else if (c[4] === 'name') cell.append(make('div', { class: 'clamp', text: s, title: s }));
@@ -126,7 +126,7 @@
     }
     draw();
   }
-  const chip = (name) => make('span', {}, make('i', { style: 'display:inline-block;width:10px;height:10px;border-radius:3px;margin-right:6px;background:' + color(name) }), name);
+  const chip = (name) => make('span', { class: 'chip' }, make('i', { style: 'display:inline-block;width:10px;height:10px;border-radius:3px;margin-right:6px;background:' + color(name) }), name);
 
   function analysis() {
     document.getElementById('files').textContent = data.files.map((f) =>
@@ -389,10 +389,10 @@
       s = section('Conditions that differ', 'differences', data.comparable ? '' : 'These make times differ by themselves' + (data.rows.length ? ': a ratio says nothing about the code alone.' : ', so there is no ratio.'));
       table(s, 'difference-table', [['condition', 'text', (r) => r.what], ['a', 'text', (r) => r.a || '–'], ['b', 'text', (r) => r.b || '–']], data.differences, {});
     }
-    const bound = (r) => (r[4] == null ? 'new' : r[4].toFixed(3) + (r[5] == null ? '' : ' (' + r[5].toFixed(3) + ' to ' + r[6].toFixed(3) + ')'));
-    const mark = (r) => make('span', { class: r[5] != null && r[5] > 1.02 ? 'slow' : '', text: bound(r) });
+    const bounds = (r) => (r[4] == null || r[5] == null ? '' : ' (' + r[5].toFixed(3) + ' to ' + r[6].toFixed(3) + ')');
+    const mark = (r) => make('span', { class: r[5] != null && r[5] > 1.02 ? 'slow' : '' }, r[4] == null ? 'new' : r[4].toFixed(3), make('span', { class: 'bounds', text: bounds(r) }));
     const columns = [['', 'text', (r) => r[0], null, 'name'], ['a', 'num', (r) => r[2], (r) => time(r[2])], ['b', 'num', (r) => r[3], (r) => time(r[3])],
-      ['b − a', 'num', (r) => r[3] - r[2], (r) => time(r[3] - r[2])], ['b / a', 'num', (r) => (r[4] == null ? Infinity : r[4]), mark]];
+      ['b − a', 'num', (r) => r[3] - r[2], (r) => time(r[3] - r[2]), 'roomy'], ['b / a', 'num', (r) => (r[4] == null ? Infinity : r[4]), mark]];
     const headings = data.headings || [['Per step', 'step', 'step'], ['Host time per step by category', 'host', 'host'], ['Device time per step by category', 'device', 'device']];
     for (const [title, id, about] of headings) {
       const rows = data.rows.filter((r) => r[1] === about);
