@@ -47,6 +47,8 @@ pub(crate) enum Command {
     #[cfg(feature = "lab")]
     Evaluate(command::evaluate::EvaluateArgs),
     #[cfg(feature = "lab")]
+    Profile(command::profile::ProfileArgs),
+    #[cfg(feature = "lab")]
     Config(command::config::ConfigArgs),
     Compare(command::compare::CompareArgs),
     Trace(command::trace::TraceArgs),

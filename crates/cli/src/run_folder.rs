@@ -8,6 +8,13 @@ use knockout_train::keeper::MetricsLine;
 use knockout_train::run::Run;
 use std::path::Path;
 
+/// The model's configuration on a dataset, with changes.
+pub(crate) fn configure(dataset: &Dataset, keys: &[String]) -> anyhow::Result<Config> {
+    let config = knockout_config::resolve(&Config::dango(&dataset.cell), keys)?;
+    config.check(&dataset.cell).map_err(|error| request_error(error.to_string()))?;
+    Ok(config)
+}
+
 /// What a run was made of.
 pub(crate) struct Opened {
     pub(crate) config: Config,
@@ -19,9 +26,11 @@ pub(crate) struct Opened {
 pub(crate) fn open(folder: &Path, keys: &[String]) -> anyhow::Result<Opened> {
     let manifest = Run::read_manifest(folder)?;
     let path = folder.join("config.toml");
-    let text = std::fs::read_to_string(&path).with_context(|| format!("could not read {}", path.display()))?;
-    let config: Config = toml::from_str(&text)
-        .map_err(|error| request_error(format!("{} is no configuration of this version: {}", path.display(), error.message())))?;
+    let text =
+        std::fs::read_to_string(&path).with_context(|| format!("could not read {}", path.display()))?;
+    let config: Config = toml::from_str(&text).map_err(|error| {
+        request_error(format!("{} is no configuration of this version: {}", path.display(), error.message()))
+    })?;
     let config = knockout_config::resolve(&config, keys)?;
     let dir = manifest.conditions.get("dataset_folder").map(Path::new).ok_or_else(|| {
         request_error(format!("{} does not say where its dataset is", folder.join("manifest.json").display()))
@@ -41,7 +50,8 @@ pub(crate) fn open(folder: &Path, keys: &[String]) -> anyhow::Result<Opened> {
 
 /// The split of a configuration.
 pub(crate) fn split(dataset: &Dataset, config: &Config) -> anyhow::Result<Split> {
-    Split::new(&dataset.samples, dataset.cell.genes(), config.split_spec()).map_err(|error| request_error(error.to_string()))
+    Split::new(&dataset.samples, dataset.cell.genes(), config.split_spec())
+        .map_err(|error| request_error(error.to_string()))
 }
 
 /// The last line of a run's metrics.
@@ -53,4 +63,12 @@ pub(crate) fn last_line(folder: &Path) -> Option<MetricsLine> {
 /// The machine's name.
 pub(crate) fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// The processor's name, where the operating system tells.
+pub(crate) fn processor() -> String {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    format!("{}, {cores} cores", name.map_or(std::env::consts::ARCH, |(_, name)| name.trim()))
 }

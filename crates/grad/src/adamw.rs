@@ -60,12 +60,19 @@ impl<T: Real> AdamW<T> {
     /// One step with gradients multiplied by `factor` (clipping, accumulation).
     ///
     /// p ← p (1 − lr·decay); m ← β₁m + (1 − β₁)g; v ← β₂v + (1 − β₂)g²; p ← p − lr · m̂ / (√v̂ + ε)
-    pub fn update(&mut self, parameters: &mut Parameters<T>, gradients: &Gradients<T>, learning_rate: f64, factor: f64) {
+    pub fn update(
+        &mut self,
+        parameters: &mut Parameters<T>,
+        gradients: &Gradients<T>,
+        learning_rate: f64,
+        factor: f64,
+    ) {
         self.step += 1;
         let exponent = i32::try_from(self.step).unwrap_or(i32::MAX);
         let AdamWConfig { beta1, beta2, epsilon, weight_decay } = self.config;
         let (correct1, correct2) = (1.0 - beta1.powi(exponent), 1.0 - beta2.powi(exponent));
-        let (beta1, beta2, rest1, rest2) = (T::of(beta1), T::of(beta2), T::of(1.0 - beta1), T::of(1.0 - beta2));
+        let (beta1, beta2, rest1, rest2) =
+            (T::of(beta1), T::of(beta2), T::of(1.0 - beta1), T::of(1.0 - beta2));
         let (shrink, rate) = (T::of(1.0 - learning_rate * weight_decay), T::of(learning_rate / correct1));
         let (root2, epsilon, factor) = (T::of(correct2.sqrt()), T::of(epsilon), T::of(factor));
         for (index, moments) in self.moments.iter_mut().enumerate() {

@@ -65,7 +65,9 @@ impl<T: Real> Gradients<T> {
     /// Multiplies all by a factor.
     pub fn scale(&mut self, factor: f64) {
         let factor = T::of(factor);
-        self.parameters.par_iter_mut().for_each(|gradient| gradient.iter_mut().for_each(|value| *value *= factor));
+        self.parameters
+            .par_iter_mut()
+            .for_each(|gradient| gradient.iter_mut().for_each(|value| *value *= factor));
     }
 
     /// The first parameter with a value that is not finite.

@@ -201,7 +201,9 @@ mod tests {
             move |step, (), gradients| {
                 for (this, other) in [(a, b), (b, a)] {
                     gradients.add(this, |gradient| {
-                        for (slot, (up, value)) in gradient.iter_mut().zip(step.gradient.iter().zip(step.values.of(other))) {
+                        for (slot, (up, value)) in
+                            gradient.iter_mut().zip(step.gradient.iter().zip(step.values.of(other)))
+                        {
                             *slot += up * value;
                         }
                     });

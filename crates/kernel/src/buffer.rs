@@ -40,7 +40,8 @@ impl<T: Real> Pool<T> {
     pub fn scratch(&self, len: usize) -> Buffer<T> {
         const { assert!(size_of::<Line<T>>() == LINE * size_of::<T>(), "a line is its values and nothing else") }
         let lines = len.div_ceil(LINE);
-        let shelved = self.shelf.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&lines).and_then(Vec::pop);
+        let shelved =
+            self.shelf.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&lines).and_then(Vec::pop);
         let lines = shelved.unwrap_or_else(|| {
             self.allocated.fetch_add(lines * size_of::<Line<T>>(), Ordering::Relaxed);
             vec![Line([T::ZERO; LINE]); lines]

@@ -49,7 +49,10 @@ impl Csr {
     /// Checks the parts.
     pub fn new(offsets: &[u32], columns: &[u32], column_count: usize) -> Result<Self, CsrError> {
         let rising = offsets.windows(2).all(|pair| pair[0] <= pair[1]);
-        if !rising || offsets.first() != Some(&0) || offsets.last().map(|&last| last as usize) != Some(columns.len()) {
+        if !rising
+            || offsets.first() != Some(&0)
+            || offsets.last().map(|&last| last as usize) != Some(columns.len())
+        {
             return Err(CsrError::Offsets { entries: columns.len() });
         }
         if let Some(&column) = columns.iter().find(|&&column| column as usize >= column_count) {
@@ -136,8 +139,9 @@ impl Csr {
 fn chunk_bounds(offsets: &[u32]) -> Vec<usize> {
     let (rows, entries) = (offsets.len() - 1, offsets[offsets.len() - 1] as usize);
     let count = (entries / CHUNK_ENTRIES).clamp(1, CHUNKS);
-    let mut bounds: Vec<usize> =
-        (0..count).map(|chunk| offsets.partition_point(|&offset| (offset as usize) < entries * chunk / count)).collect();
+    let mut bounds: Vec<usize> = (0..count)
+        .map(|chunk| offsets.partition_point(|&offset| (offset as usize) < entries * chunk / count))
+        .collect();
     bounds[0] = 0;
     bounds.push(rows);
     bounds.dedup();
@@ -206,7 +210,10 @@ fn distinct(csr: &Csr) -> (Csr, Vec<f32>) {
         }
         offsets.push(columns.len() as u32);
     }
-    (Csr::new(&offsets, &columns, csr.column_count).expect("fewer entries of a matrix that was checked"), counts)
+    (
+        Csr::new(&offsets, &columns, csr.column_count).expect("fewer entries of a matrix that was checked"),
+        counts,
+    )
 }
 
 #[cfg(test)]

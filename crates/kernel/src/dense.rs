@@ -52,7 +52,8 @@ pub(crate) fn linear(
     }
     assert!(bias.is_none_or(|bias| bias.len() == width), "a bias of {width}");
     let pool = Pool::new();
-    let packed: Vec<Buffer<f32>> = terms.iter().map(|term| pack(term, width, isa.panel_width(), &pool)).collect();
+    let packed: Vec<Buffer<f32>> =
+        terms.iter().map(|term| pack(term, width, isa.panel_width(), &pool)).collect();
     output.par_chunks_mut(CHUNK_ROWS * width).enumerate().for_each(|(chunk, output)| {
         linear_chunk(isa, terms, &packed, bias, activation, store, chunk * CHUNK_ROWS, output, width);
     });
@@ -197,7 +198,13 @@ for_isa! {
 }
 
 #[inline(always)]
-fn transposed_body<const L: usize, const FUSED: bool>(left: &[f32], right: &[f32], m: usize, k: usize, sum: &mut [f32]) {
+fn transposed_body<const L: usize, const FUSED: bool>(
+    left: &[f32],
+    right: &[f32],
+    m: usize,
+    k: usize,
+    sum: &mut [f32],
+) {
     let mut panels = [Panel::<L>::ZERO; BLOCK_ROWS];
     for (left, right) in left.chunks(BLOCK_ROWS * m).zip(right.chunks(BLOCK_ROWS * k)) {
         let count = left.len() / m;

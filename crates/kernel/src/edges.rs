@@ -53,7 +53,11 @@ impl<T> EdgeTask<'_, T> {
     ) -> Vec<EdgeChunk<'g, T>> {
         assert_eq!(row_gradient.len(), self.matrix.row_count() * self.width, "a gradient for every row");
         assert_eq!(self.row_values.len(), self.matrix.row_count() * self.width, "values for every row");
-        assert_eq!(self.column_values.len(), self.matrix.column_count() * self.width, "values for every column");
+        assert_eq!(
+            self.column_values.len(),
+            self.matrix.column_count() * self.width,
+            "values for every column"
+        );
         assert_eq!(bias_gradient.len(), self.matrix.row_count(), "a bias gradient for every row");
         assert_eq!(self.aim.len(), self.matrix.entry_count(), "an aim for every entry");
         let mut chunks = Vec::new();
@@ -68,7 +72,12 @@ impl<T> EdgeTask<'_, T> {
 }
 
 /// The fast walk: adds to the gradients of rows and row biases, gives Σ (R − A)² − λR².
-pub(crate) fn edges(isa: Isa, task: &EdgeTask<'_, f32>, row_gradient: &mut [f32], bias_gradient: &mut [f32]) -> f64 {
+pub(crate) fn edges(
+    isa: Isa,
+    task: &EdgeTask<'_, f32>,
+    row_gradient: &mut [f32],
+    bias_gradient: &mut [f32],
+) -> f64 {
     let chunks = task.chunks(row_gradient, bias_gradient);
     let sums: Vec<f64> = chunks.into_par_iter().map(|chunk| edge_chunk(isa, task, chunk)).collect();
     sums.iter().sum()
@@ -106,11 +115,20 @@ fn edge_rows<const L: usize, const FUSED: bool, const WIDTH: usize, C: Copy + In
             let column = column.into() as usize;
             let other = &column_values[column];
             let mut product = [[0.0f32; L]; 2];
-            for (a, b) in values.as_chunks::<L>().0.as_chunks::<2>().0.iter().zip(other.as_chunks::<L>().0.as_chunks::<2>().0) {
+            for (a, b) in values
+                .as_chunks::<L>()
+                .0
+                .as_chunks::<2>()
+                .0
+                .iter()
+                .zip(other.as_chunks::<L>().0.as_chunks::<2>().0)
+            {
                 product[0] = multiply_add::<L, FUSED>(a[0], b[0], product[0]);
                 product[1] = multiply_add::<L, FUSED>(a[1], b[1], product[1]);
             }
-            let found = sum(crate::lanes::add(product[0], product[1])) + row_bias + task.column_bias.map_or(0.0, |bias| bias[column]);
+            let found = sum(crate::lanes::add(product[0], product[1]))
+                + row_bias
+                + task.column_bias.map_or(0.0, |bias| bias[column]);
             let miss = found - aim;
             row_total += miss * miss - task.lambda * found * found;
             let error = 2.0 * task.scale * (miss - task.lambda * found);

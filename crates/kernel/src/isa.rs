@@ -64,10 +64,11 @@ impl Isa {
     pub fn from_environment() -> Result<Self, IsaError> {
         let available = Self::available();
         match std::env::var("KNOCKOUT_ISA") {
-            Ok(asked) if !asked.is_empty() => available.iter().copied().find(|isa| isa.name() == asked).ok_or(IsaError {
-                asked,
-                offered: available.iter().map(|isa| isa.name()).collect(),
-            }),
+            Ok(asked) if !asked.is_empty() => available
+                .iter()
+                .copied()
+                .find(|isa| isa.name() == asked)
+                .ok_or(IsaError { asked, offered: available.iter().map(|isa| isa.name()).collect() }),
             _ => Ok(available[0]),
         }
     }

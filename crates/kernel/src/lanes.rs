@@ -2,7 +2,11 @@
 
 /// `a * b + c`, in one rounding where the instruction set has it.
 #[inline(always)]
-pub(crate) fn multiply_add<const L: usize, const FUSED: bool>(a: [f32; L], b: [f32; L], c: [f32; L]) -> [f32; L] {
+pub(crate) fn multiply_add<const L: usize, const FUSED: bool>(
+    a: [f32; L],
+    b: [f32; L],
+    c: [f32; L],
+) -> [f32; L] {
     let mut out = [0.0; L];
     for i in 0..L {
         out[i] = if FUSED { a[i].mul_add(b[i], c[i]) } else { a[i] * b[i] + c[i] };

@@ -91,7 +91,8 @@ fn all_panels<const L: usize, C: Copy + Into<u32>>(
     columns: &[C],
     output: &mut [f32],
 ) {
-    let (width, entries) = (Panel::<L>::WIDTH, task.matrix.offsets()[rows.end] - task.matrix.offsets()[rows.start]);
+    let (width, entries) =
+        (Panel::<L>::WIDTH, task.matrix.offsets()[rows.end] - task.matrix.offsets()[rows.start]);
     // Below about two entries per row of the input, the copy costs more than it saves.
     let sparse = (entries as usize) < 2 * task.matrix.column_count();
     let direct = sparse && task.width.is_multiple_of(width) && task.column_weight.is_none();
@@ -99,7 +100,9 @@ fn all_panels<const L: usize, C: Copy + Into<u32>>(
     for start in (0..task.width).step_by(width) {
         let span = start..task.width.min(start + width);
         if direct {
-            panel_rows(task, store, rows.clone(), span, columns, output, |row| strided::<L>(task, start, row));
+            panel_rows(task, store, rows.clone(), span, columns, output, |row| {
+                strided::<L>(task, start, row)
+            });
         } else {
             pack(task, span.clone(), &mut packed);
             panel_rows(task, store, rows.clone(), span, columns, output, |row| packed[row]);
@@ -150,8 +153,9 @@ fn panel_rows<const L: usize, C: Copy + Into<u32>>(
             let values = at(column);
             sums[0] = [add(sums[0][0], values[0]), add(sums[0][1], values[1])];
         }
-        let total: [[f32; L]; 2] =
-            std::array::from_fn(|half| add(add(sums[0][half], sums[1][half]), add(sums[2][half], sums[3][half])));
+        let total: [[f32; L]; 2] = std::array::from_fn(|half| {
+            add(add(sums[0][half], sums[1][half]), add(sums[2][half], sums[3][half]))
+        });
         let weight = task.row_weight.map_or(1.0, |weights| weights[row]);
         for (out, &value) in output[span.clone()].iter_mut().zip(total.as_flattened()) {
             *out = match store {

@@ -131,14 +131,25 @@ fn threads_do_not_change_a_bit() {
     let (rows, width) = (3_000, 24);
     let graph = graph(&mut rng, rows, 200_000);
     let target = Target::of(&graph);
-    let (x, y, weight, bias) =
-        (normal(&mut rng, rows * width), normal(&mut rng, rows * width), normal(&mut rng, width * width), normal(&mut rng, rows));
+    let (x, y, weight, bias) = (
+        normal(&mut rng, rows * width),
+        normal(&mut rng, rows * width),
+        normal(&mut rng, width * width),
+        normal(&mut rng, rows),
+    );
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let isa = Isa::current();
-            let (mut sums, mut out, mut product) = (vec![0.0; rows * width], vec![0.0; rows * width], vec![0.0; width * width]);
-            let task = SpmmTask { matrix: &graph.incoming, width, input: &x, column_weight: None, row_weight: Some(&bias) };
+            let (mut sums, mut out, mut product) =
+                (vec![0.0; rows * width], vec![0.0; rows * width], vec![0.0; width * width]);
+            let task = SpmmTask {
+                matrix: &graph.incoming,
+                width,
+                input: &x,
+                column_weight: None,
+                row_weight: Some(&bias),
+            };
             spmm::spmm(isa, &task, Store::Set, &mut sums);
             let term = Term { rows: &x, depth: width, weight: &weight, layout: Layout::OutIn };
             dense::linear(isa, &[term], None, Activation::Relu, Store::Set, &mut out, width);

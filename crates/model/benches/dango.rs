@@ -27,7 +27,12 @@ fn step(criterion: &mut Criterion) {
                 gradients.clear();
                 tape.backward(loss.total, &mut gradients);
                 let norm = gradients.norm();
-                optimiser.update(model.parameters_mut(), &gradients, 1e-5, knockout_grad::clip_factor(norm, 10.0));
+                optimiser.update(
+                    model.parameters_mut(),
+                    &gradients,
+                    1e-5,
+                    knockout_grad::clip_factor(norm, 10.0),
+                );
             });
         });
     }

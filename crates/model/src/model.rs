@@ -18,7 +18,13 @@ pub trait Model: Send + Sync {
     fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, sets: Sets<'a>) -> Forward;
 
     /// Records the loss of a forward pass: `targets` are standardised scores, one per set.
-    fn loss<'a>(&'a self, tape: &mut Tape<'a, f32>, forward: &Forward, targets: &'a [f32], epoch: u32) -> Loss;
+    fn loss<'a>(
+        &'a self,
+        tape: &mut Tape<'a, f32>,
+        forward: &Forward,
+        targets: &'a [f32],
+        epoch: u32,
+    ) -> Loss;
 }
 
 /// What a forward pass computed.

@@ -3,7 +3,8 @@
 //! The defaults are those of the published DANGO, except that schedules are really stepped and λ is looked up by channel.
 
 use crate::schedule::{
-    Accumulation, Cosine, CosineOptions, FirstEpoch, LearningRate, Mode as Better, Plateau, PlateauOptions, ScheduleError,
+    Accumulation, Cosine, CosineOptions, FirstEpoch, LearningRate, Mode as Better, Plateau, PlateauOptions,
+    ScheduleError,
 };
 use knockout_cell::Cell;
 use knockout_model::loss::AlphaSchedule;
@@ -16,7 +17,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The seed of everything: starting values, split, order of samples.
+    /// The seed of starting values and of the order of samples.
     pub seed: u64,
     /// Samples in a batch.
     pub batch: usize,
@@ -46,6 +47,8 @@ pub struct SplitConfig {
     pub test: f64,
     /// Only this many samples; 0 means all.
     pub subset: usize,
+    /// The split's own seed: runs of several seeds are judged on the same records.
+    pub seed: u64,
 }
 
 /// The model and what it minimises.
@@ -187,7 +190,9 @@ pub enum ConfigError {
         have: Vec<String>,
     },
     /// No network at all.
-    #[error("no network is configured; the dataset has no STRING channel, so name some: model.networks=[{{name=\"physical\",lambda=1.0}}]")]
+    #[error(
+        "no network is configured; the dataset has no STRING channel, so name some: model.networks=[{{name=\"physical\",lambda=1.0}}]"
+    )]
     NoNetwork,
     /// A number that cannot be.
     #[error("{key} is {value}, but {rule}")]
@@ -225,14 +230,15 @@ impl Config {
     /// DANGO on the STRING channels of a cell.
     pub fn dango(cell: &Cell) -> Self {
         let networks = cell.networks().iter().filter_map(|network| {
-            string_lambda(network.name()).map(|lambda| NetworkChoice { name: network.name().to_owned(), lambda })
+            string_lambda(network.name())
+                .map(|lambda| NetworkChoice { name: network.name().to_owned(), lambda })
         });
         Self {
             seed: 0,
             batch: 64,
             epochs: 100,
             max_steps: 0,
-            split: SplitConfig { scheme: Scheme::Random, val: 0.1, test: 0.1, subset: 0 },
+            split: SplitConfig { scheme: Scheme::Random, val: 0.1, test: 0.1, subset: 0, seed: 0 },
             model: ModelConfig::Dango(DangoConfig {
                 width: 64,
                 heads: 4,
@@ -255,7 +261,13 @@ impl Config {
                     lowest: 1e-9,
                     epsilon: 1e-10,
                 },
-                cosine: CosineConfig { first_cycle: 20, cycle_factor: 2.0, lowest: 1e-6, warmup: 1, gamma: 0.9 },
+                cosine: CosineConfig {
+                    first_cycle: 20,
+                    cycle_factor: 2.0,
+                    lowest: 1e-6,
+                    warmup: 1,
+                    gamma: 0.9,
+                },
             },
             run: RunConfig { patience: 0, checkpoint_every: 10.0, predict_batch: 16_384 },
         }
@@ -276,7 +288,11 @@ impl Config {
         at_least_one("model.heads", dango.heads)?;
         if !dango.width.is_multiple_of(dango.heads) || !dango.width.is_multiple_of(2) {
             let value = format!("{} with {} heads", dango.width, dango.heads);
-            return Err(ConfigError::Number { key: "model.width", value, rule: "it must be even and a multiple of model.heads" });
+            return Err(ConfigError::Number {
+                key: "model.width",
+                value,
+                rule: "it must be even and a multiple of model.heads",
+            });
         }
         if dango.networks.is_empty() {
             return Err(ConfigError::NoNetwork);
@@ -296,7 +312,7 @@ impl Config {
         SplitSpec {
             scheme: self.split.scheme,
             division: Division::Shares { val: self.split.val, test: self.split.test },
-            seed: self.seed,
+            seed: self.split.seed,
             subset: (self.split.subset > 0).then_some(self.split.subset),
         }
     }
@@ -336,7 +352,8 @@ impl Config {
                 Some((epoch.trim().parse::<u32>().ok()?, batches.trim().parse::<u32>().ok()?))
             });
             let Some((epoch, batches)) = entry else {
-                let (value, rule) = (format!("{text:?}"), "each entry is \"epoch:batches\", such as \"10:4\"");
+                let (value, rule) =
+                    (format!("{text:?}"), "each entry is \"epoch:batches\", such as \"10:4\"");
                 return Err(ConfigError::Number { key: "optimiser.accumulate", value, rule });
             };
             steps.insert(epoch, batches);
@@ -373,7 +390,11 @@ fn at_least_one(key: &'static str, value: usize) -> Result<(), ConfigError> {
 
 fn not_negative(key: &'static str, value: f64) -> Result<(), ConfigError> {
     if !value.is_finite() || value < 0.0 {
-        return Err(ConfigError::Number { key, value: value.to_string(), rule: "it must be a number from 0 up" });
+        return Err(ConfigError::Number {
+            key,
+            value: value.to_string(),
+            rule: "it must be a number from 0 up",
+        });
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use knockout_grad::Tape;
 use knockout_model::Model;
 use knockout_model::layer::Sets;
 use knockout_screen::{Dataset, LabelStats, Part, Split};
-use knockout_trace::{LoadTimes, Meter, StepPhase, StepTimes, TraceFileError};
+use knockout_trace::{Meter, StepPhase, StepTimes, TraceFileError};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -111,7 +111,11 @@ pub trait Watch {
     /// Where the metrics' file ends now: part of every state.
     fn position(&mut self) -> Result<Position, Box<dyn std::error::Error + Send + Sync>>;
     /// Keeps a state.
-    fn keep(&mut self, occasion: Occasion, contents: &Contents<'_>) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
+    fn keep(
+        &mut self,
+        occasion: Occasion,
+        contents: &Contents<'_>,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
 }
 
 /// A run that cannot go on.
@@ -134,7 +138,9 @@ pub enum FitError {
     #[error(transparent)]
     Batch(#[from] BatchError),
     /// A number left the range of floats.
-    #[error("step {step} (epoch {epoch}) diverged: {source}; lower optimiser.learning_rate or set optimiser.clip_norm")]
+    #[error(
+        "step {step} (epoch {epoch}) diverged: {source}; lower optimiser.learning_rate or set optimiser.clip_norm"
+    )]
     Diverged {
         /// The step, from 1.
         step: u64,
@@ -171,7 +177,11 @@ impl<'a> Fit<'a> {
         let labels = dataset.samples.label_stats(split.rows(Part::Train)).ok_or(FitError::ConstantScores)?;
         let patience = config.run.patience;
         Ok(Self {
-            trainer: Trainer::new(model.parameters(), config.optimiser.weight_decay, config.optimiser.clip_norm),
+            trainer: Trainer::new(
+                model.parameters(),
+                config.optimiser.weight_decay,
+                config.optimiser.clip_norm,
+            ),
             model,
             labels,
             accumulation: config.accumulation()?,
@@ -231,8 +241,10 @@ impl<'a> Fit<'a> {
                 return Ok(end);
             }
             self.rate.end_epoch(mse);
-            let exhausted =
-                self.stopping.as_mut().is_some_and(|stopping| stopping.observe(self.place.epoch, pearson) == Progress::Exhausted);
+            let exhausted = self
+                .stopping
+                .as_mut()
+                .is_some_and(|stopping| stopping.observe(self.place.epoch, pearson) == Progress::Exhausted);
             (self.place.epoch, self.place.batch) = (self.place.epoch + 1, 0);
             (self.epoch_loss, self.epoch_samples) = (0.0, 0.0);
             self.keep(Occasion::Last, watch)?;
@@ -245,7 +257,13 @@ impl<'a> Fit<'a> {
     }
 
     /// Takes `steps` batches in a mode, over as many epochs as that needs: what a profile measures. Nothing is validated.
-    pub fn measure_steps(&mut self, mode: Mode, steps: u64, meter: &mut Meter, watch: &mut dyn Watch) -> Result<(), FitError> {
+    pub fn measure_steps(
+        &mut self,
+        mode: Mode,
+        steps: u64,
+        meter: &mut Meter,
+        watch: &mut dyn Watch,
+    ) -> Result<(), FitError> {
         while self.steps(mode, steps, meter, watch)?.is_none() {
             (self.place.epoch, self.place.batch) = (self.place.epoch + 1, 0);
         }
@@ -253,15 +271,22 @@ impl<'a> Fit<'a> {
     }
 
     /// The rest of an epoch; `Some` where it ended before its last batch.
-    fn steps(&mut self, mode: Mode, max_steps: u64, meter: &mut Meter, watch: &mut dyn Watch) -> Result<Option<End>, FitError> {
-        let loader = Loader::new(self.dataset, self.split.rows(Part::Train), self.loader_plan());
+    fn steps(
+        &mut self,
+        mode: Mode,
+        max_steps: u64,
+        meter: &mut Meter,
+        watch: &mut dyn Watch,
+    ) -> Result<Option<End>, FitError> {
+        let loader = Loader::new(self.dataset, self.split.rows(Part::Train), self.loader_plan())
+            .with_recorder(meter.recorder());
         let (batches, epoch, start) = (loader.batch_count(), self.place.epoch, self.place.batch as usize);
         let mut end: Result<Option<End>, FitError> = Ok(None);
         if max_steps > 0 && self.place.step >= max_steps {
             return Ok(Some(End::Steps));
         }
         loader.epoch(u64::from(epoch), start, |prepared| {
-            meter.load(LoadTimes { waited: prepared.waited(), ..LoadTimes::default() });
+            meter.load(prepared.times());
             let group = self.accumulation.group(epoch, self.place.batch, batches as u32);
             let plan = StepPlan {
                 mode,
@@ -321,7 +346,13 @@ impl<'a> Fit<'a> {
 
     /// The predictions for a part, in the order of its rows and in the scores' own units.
     pub fn predict(&self, part: Part) -> Vec<f64> {
-        predict(&*self.model, self.dataset, self.split.rows(part), &self.labels, self.config.run.predict_batch)
+        predict(
+            &*self.model,
+            self.dataset,
+            self.split.rows(part),
+            &self.labels,
+            self.config.run.predict_batch,
+        )
     }
 
     fn measure(&self, part: Part) -> Metrics {
@@ -348,7 +379,9 @@ impl<'a> Fit<'a> {
 
     fn weights(&self) -> Vec<TensorRef<'_>> {
         let entries = self.model.parameters().iter();
-        entries.map(|entry| TensorRef { name: entry.name(), shape: entry.shape(), values: entry.values() }).collect()
+        entries
+            .map(|entry| TensorRef { name: entry.name(), shape: entry.shape(), values: entry.values() })
+            .collect()
     }
 
     /// What identifies the run: a checkpoint of another one is refused.
@@ -363,7 +396,10 @@ impl<'a> Fit<'a> {
             seed: self.config.seed,
             learning_rate: self.rate.clone(),
             early_stopping: self.stopping,
-            best: BTreeMap::from([("pearson".to_owned(), self.best_pearson), ("mse".to_owned(), self.best_mse)]),
+            best: BTreeMap::from([
+                ("pearson".to_owned(), self.best_pearson),
+                ("mse".to_owned(), self.best_mse),
+            ]),
             loss_buffers: BTreeMap::new(),
             metrics: watch.position().map_err(FitError::Keep)?,
             numbers: BTreeMap::from([
@@ -373,18 +409,28 @@ impl<'a> Fit<'a> {
         };
         let (weights, moments) = (self.weights(), &self.trainer.optimiser.moments);
         let with = |of: fn(&knockout_grad::Moments<f32>) -> &[f32]| -> Vec<TensorRef<'_>> {
-            weights.iter().zip(moments).map(|(weight, moments)| TensorRef { values: of(moments), ..*weight }).collect()
+            weights
+                .iter()
+                .zip(moments)
+                .map(|(weight, moments)| TensorRef { values: of(moments), ..*weight })
+                .collect()
         };
         let (first, second) = (with(|moments| &moments.first), with(|moments| &moments.second));
-        let contents =
-            Contents { weights: &weights, first_moments: &first, second_moments: &second, buffers: &[], state: &state };
+        let contents = Contents {
+            weights: &weights,
+            first_moments: &first,
+            second_moments: &second,
+            buffers: &[],
+            state: &state,
+        };
         watch.keep(occasion, &contents).map_err(FitError::Keep)
     }
 
     /// Takes up a state that was kept. The caller has compared identities.
     pub fn restore(&mut self, checkpoint: &crate::checkpoint::Checkpoint) -> Result<(), FitError> {
         load_weights(&mut *self.model, &checkpoint.weights)?;
-        let names: Vec<String> = self.model.parameters().iter().map(|entry| entry.name().to_owned()).collect();
+        let names: Vec<String> =
+            self.model.parameters().iter().map(|entry| entry.name().to_owned()).collect();
         for (name, moments) in names.iter().zip(&mut self.trainer.optimiser.moments) {
             copy_tensor(&checkpoint.first_moments, name, &mut moments.first)?;
             copy_tensor(&checkpoint.second_moments, name, &mut moments.second)?;
@@ -434,7 +480,13 @@ fn copy_tensor(tensors: &[Tensor], name: &str, slots: &mut [f32]) -> Result<(), 
 }
 
 /// Scores rows of a dataset, `batch` at a time.
-pub fn predict(model: &dyn Model, dataset: &Dataset, rows: &[u32], labels: &LabelStats, batch: usize) -> Vec<f64> {
+pub fn predict(
+    model: &dyn Model,
+    dataset: &Dataset,
+    rows: &[u32],
+    labels: &LabelStats,
+    batch: usize,
+) -> Vec<f64> {
     let mut predictions = Vec::with_capacity(rows.len());
     let (mut offsets, mut genes) = (Vec::new(), Vec::new());
     for rows in rows.chunks(batch) {
@@ -447,7 +499,8 @@ pub fn predict(model: &dyn Model, dataset: &Dataset, rows: &[u32], labels: &Labe
         }
         let mut tape = Tape::new(model.parameters());
         let forward = model.forward(&mut tape, Sets { offsets: &offsets, genes: &genes });
-        predictions.extend(tape.value(forward.predictions).iter().map(|&value| labels.restore(f64::from(value))));
+        predictions
+            .extend(tape.value(forward.predictions).iter().map(|&value| labels.restore(f64::from(value))));
     }
     predictions
 }

@@ -114,7 +114,8 @@ impl Trainer {
         self.targets.extend(batch.scores.iter().map(|&score| plan.labels.standardise(score) as f32));
         let sets = Sets { offsets: &batch.offsets, genes: &batch.genes };
 
-        let mut tape = Tape::new(model.parameters()).observed(spans.as_ref().map(|spans| spans as &dyn Observer));
+        let mut tape =
+            Tape::new(model.parameters()).observed(spans.as_ref().map(|spans| spans as &dyn Observer));
         let forward = meter.time(StepPhase::Forward, || model.forward(&mut tape, sets));
         let loss = meter.time(StepPhase::Loss, || model.loss(&mut tape, &forward, &self.targets, plan.epoch));
         outcome.loss = f64::from(tape.scalar(loss.total));
@@ -140,7 +141,9 @@ impl Trainer {
         let norm = meter.time(StepPhase::Clip, || self.gradients.norm() * share);
         if !norm.is_finite() {
             let place = self.gradients.first_not_finite().unwrap_or(0);
-            return Err(NotFinite { what: format!("the gradient of {:?}", model.parameters().get(place).name()) });
+            return Err(NotFinite {
+                what: format!("the gradient of {:?}", model.parameters().get(place).name()),
+            });
         }
         outcome.gradient_norm = Some(norm);
         let clip = if self.clip_norm > 0.0 { clip_factor(norm, self.clip_norm) } else { 1.0 };
@@ -167,7 +170,9 @@ impl Observer for Spans {
     fn begin(&self, pass: Pass, operation: &'static str) {
         let of_loss = operation.strip_prefix("loss.");
         let name = match pass {
-            Pass::Forward => of_loss.map_or(StepPhase::Forward.part(operation), |part| StepPhase::Loss.part(part)),
+            Pass::Forward => {
+                of_loss.map_or(StepPhase::Forward.part(operation), |part| StepPhase::Loss.part(part))
+            }
             Pass::Backward => StepPhase::Backward.part(of_loss.unwrap_or(operation)),
         };
         self.open.borrow_mut().push(self.recorder.span(name));

@@ -17,7 +17,8 @@ fn dataset() -> Dataset {
 }
 
 fn config(dataset: &Dataset, overrides: &[&str]) -> Config {
-    let mut keys = vec!["batch=100", "epochs=2", "model.width=16", "model.transition_epoch=1", "run.checkpoint_every=0"];
+    let mut keys =
+        vec!["batch=100", "epochs=2", "model.width=16", "model.transition_epoch=1", "run.checkpoint_every=0"];
     keys.extend(overrides);
     knockout_config::resolve(&Config::dango(&dataset.cell), &keys).unwrap()
 }
@@ -35,7 +36,11 @@ impl Watch for Watcher<'_> {
     fn step(&mut self, report: &StepReport<'_>) -> Result<Wish, Box<dyn Error + Send + Sync>> {
         self.losses.push(report.outcome.loss);
         (self.on_step)(report);
-        Ok(if self.stop_after.is_some_and(|stop| report.place.step >= stop) { Wish::Stop } else { Wish::GoOn })
+        Ok(if self.stop_after.is_some_and(|stop| report.place.step >= stop) {
+            Wish::Stop
+        } else {
+            Wish::GoOn
+        })
     }
 
     fn epoch(&mut self, report: &EpochReport<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
@@ -47,7 +52,11 @@ impl Watch for Watcher<'_> {
         Ok(Position::START)
     }
 
-    fn keep(&mut self, occasion: Occasion, contents: &Contents<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+    fn keep(
+        &mut self,
+        occasion: Occasion,
+        contents: &Contents<'_>,
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
         if let (Some(checkpoints), Occasion::Last) = (&self.checkpoints, occasion) {
             checkpoints.save(Slot::Last, contents)?;
         }
@@ -61,12 +70,19 @@ struct Outcome {
     losses: Vec<f64>,
 }
 
-fn run(dataset: &Dataset, config: &Config, threads: usize, folder: Option<&Path>, stop_after: Option<u64>) -> Outcome {
+fn run(
+    dataset: &Dataset,
+    config: &Config,
+    threads: usize,
+    folder: Option<&Path>,
+    stop_after: Option<u64>,
+) -> Outcome {
     let split = Split::new(&dataset.samples, dataset.cell.genes(), config.split_spec()).unwrap();
     knockout_train::workers(threads).unwrap().install(|| {
         let mut fit = Fit::new(config, dataset, &split).unwrap();
         let checkpoints = folder.map(Checkpoints::at);
-        if let Some((_, checkpoint)) = checkpoints.as_ref().and_then(|kept| kept.newest(Slot::Last).unwrap()) {
+        if let Some((_, checkpoint)) = checkpoints.as_ref().and_then(|kept| kept.newest(Slot::Last).unwrap())
+        {
             checkpoint.state.identity.check(&fit.identity()).unwrap();
             fit.restore(&checkpoint).unwrap();
         }
@@ -93,7 +109,10 @@ fn threads_do_not_change_a_bit() {
 #[test]
 fn interruptions_do_not_change_a_bit() {
     let dataset = dataset();
-    for overrides in [&["max_steps=20"][..], &["max_steps=20", "optimiser.accumulate=[\"0:3\"]", "optimiser.schedule=cosine"]] {
+    for overrides in [
+        &["max_steps=20"][..],
+        &["max_steps=20", "optimiser.accumulate=[\"0:3\"]", "optimiser.schedule=cosine"],
+    ] {
         let config = config(&dataset, overrides);
         let whole = run(&dataset, &config, 2, None, None);
         assert_eq!((whole.end, whole.losses.len()), (End::Steps, 20));
@@ -113,7 +132,8 @@ fn interruptions_do_not_change_a_bit() {
 #[test]
 fn a_model_learns_the_training_part() {
     let dataset = dataset();
-    let config = config(&dataset, &["epochs=30", "optimiser.learning_rate=0.01", "optimiser.schedule=constant"]);
+    let config =
+        config(&dataset, &["epochs=30", "optimiser.learning_rate=0.01", "optimiser.schedule=constant"]);
     let outcome = run(&dataset, &config, 2, None, None);
     let mean = |losses: &[f64]| losses.iter().sum::<f64>() / losses.len() as f64;
     let (early, late) = (mean(&outcome.losses[16..32]), mean(&outcome.losses[outcome.losses.len() - 16..]));
@@ -158,11 +178,19 @@ fn modes_run_the_phases_they_name() {
 #[test]
 fn what_diverges_says_where() {
     let dataset = dataset();
-    let config = config(&dataset, &["optimiser.learning_rate=1e30", "optimiser.clip_norm=0", "optimiser.schedule=constant"]);
+    let config = config(
+        &dataset,
+        &["optimiser.learning_rate=1e30", "optimiser.clip_norm=0", "optimiser.schedule=constant"],
+    );
     let split = Split::new(&dataset.samples, dataset.cell.genes(), config.split_spec()).unwrap();
     let mut fit = Fit::new(&config, &dataset, &split).unwrap();
-    let mut watcher =
-        Watcher { stop_after: None, checkpoints: None, hashes: Vec::new(), losses: Vec::new(), on_step: &mut |_| () };
+    let mut watcher = Watcher {
+        stop_after: None,
+        checkpoints: None,
+        hashes: Vec::new(),
+        losses: Vec::new(),
+        on_step: &mut |_| (),
+    };
     let mut meter = Meter::new(&Recorder::default(), Schedule::default());
     let error = fit.run(&mut meter, &mut watcher).unwrap_err();
     assert!(matches!(error, FitError::Diverged { step: 2.., .. }), "{error}");

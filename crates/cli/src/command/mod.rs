@@ -13,6 +13,8 @@ pub(crate) mod demo;
 #[cfg(feature = "lab")]
 pub(crate) mod evaluate;
 pub(crate) mod man;
+#[cfg(feature = "lab")]
+pub(crate) mod profile;
 pub(crate) mod trace;
 #[cfg(feature = "lab")]
 pub(crate) mod train;
@@ -32,7 +34,9 @@ pub(crate) fn run(command: Command, threads: usize, ui: &Ui) -> anyhow::Result<(
         #[cfg(feature = "lab")]
         Command::Baseline(args) => baseline::run(&args, ui),
         #[cfg(feature = "lab")]
-        Command::Evaluate(args) => evaluate::run(&args, ui),
+        Command::Evaluate(args) => evaluate::run(&args, threads, ui),
+        #[cfg(feature = "lab")]
+        Command::Profile(args) => profile::run(&args, threads, ui),
         #[cfg(feature = "lab")]
         Command::Config(args) => config::run(&args, ui),
         Command::Compare(args) => compare::run(&args, ui),

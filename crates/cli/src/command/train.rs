@@ -83,7 +83,7 @@ pub(crate) enum SplitArg {
 }
 
 impl SplitArg {
-    fn key(self) -> &'static str {
+    pub(crate) fn key(self) -> &'static str {
         match self {
             Self::Random => "random",
             Self::PairDisjoint => "pair-disjoint",
@@ -111,7 +111,8 @@ fn parse_time(text: &str) -> Result<Duration, String> {
         _ => return Err(format!("{unit:?} is no unit of time; write 90s, 30m or 2h")),
     };
     let number: f64 = number.parse().map_err(|_| format!("{text:?} is no time; write 90s, 30m or 2h"))?;
-    Duration::try_from_secs_f64(number * factor).map_err(|_| format!("{text:?} is no time; write 90s, 30m or 2h"))
+    Duration::try_from_secs_f64(number * factor)
+        .map_err(|_| format!("{text:?} is no time; write 90s, 30m or 2h"))
 }
 
 pub(crate) fn run(args: &TrainArgs, threads: usize, ui: &Ui) -> anyhow::Result<()> {
@@ -136,18 +137,22 @@ struct Job {
 fn new(args: &TrainArgs, threads: usize) -> anyhow::Result<Job> {
     let dir = args.dir.as_deref().ok_or_else(|| request_error("name the dataset folder"))?;
     let dataset = super::data::open(dir)?;
-    let Some(ModelArg::Dango) = args.model else { return Err(request_error("name the model: --model dango")) };
+    let Some(ModelArg::Dango) = args.model else {
+        return Err(request_error("name the model: --model dango"));
+    };
     let mut keys = Vec::new();
     keys.extend(args.batch.map(|batch| format!("batch={batch}")));
     keys.extend(args.seed.map(|seed| format!("seed={seed}")));
     keys.extend(args.split.map(|split| format!("split.scheme={}", split.key())));
     keys.extend(length_keys(args));
     keys.extend(args.overrides.keys.iter().cloned());
-    let config = knockout_config::resolve(&Config::dango(&dataset.cell), &keys)?;
-    config.check(&dataset.cell).map_err(|error| request_error(error.to_string()))?;
+    let config = run_folder::configure(&dataset, &keys)?;
     let split = run_folder::split(&dataset, &config)?;
     let folder = args.out.clone().unwrap_or_else(|| {
-        Path::new("runs").join(format!("dango-{}-{}", dataset.manifest.name, config.seed))
+        let name = std::path::absolute(dir)
+            .ok()
+            .and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
+        Path::new("runs").join(format!("dango-{}-{}", name.unwrap_or_default(), config.seed))
     });
     let manifest = Manifest {
         schema: 1,
@@ -171,7 +176,7 @@ fn new(args: &TrainArgs, threads: usize) -> anyhow::Result<Job> {
     Ok(Job { config, dataset, split, run, checkpoint: None })
 }
 
-fn rayon_threads(threads: usize) -> usize {
+pub(crate) fn rayon_threads(threads: usize) -> usize {
     if threads == 0 { rayon::current_num_threads() } else { threads }
 }
 
@@ -226,7 +231,9 @@ fn train(args: &TrainArgs, job: &Job, ui: &Ui) -> anyhow::Result<()> {
     let (line, saved) = (keeper.last_line.take(), keeper.last_saved.take());
     console.bar.finish_and_clear();
     let end = ended.map_err(|error| {
-        let kept = saved.map(|saved| format!("; the last good state is {}", saved.path.display())).unwrap_or_default();
+        let kept = saved
+            .map(|saved| format!("; the last good state is {}", saved.path.display()))
+            .unwrap_or_default();
         class(error).context(format!("training in {} stopped{kept}", folder.display()))
     })?;
     let line = line.or_else(|| run_folder::last_line(&folder));
@@ -235,7 +242,10 @@ fn train(args: &TrainArgs, job: &Job, ui: &Ui) -> anyhow::Result<()> {
     match end {
         End::Stopped => Err(Verdict {
             code: exit::INTERRUPTED,
-            message: format!("interrupted and saved; go on with: knockout train --resume {}", folder.display()),
+            message: format!(
+                "interrupted and saved; go on with: knockout train --resume {}",
+                folder.display()
+            ),
         }
         .into()),
         _ => Ok(()),
@@ -258,7 +268,8 @@ fn summary(folder: &Path, end: End, line: Option<&MetricsLine>) -> String {
         End::Patience => "no better validation Pearson for as long as run.patience allows",
         End::Stopped => "stopped",
     };
-    let figure = |value: Option<f64>| value.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.4}"));
+    let figure =
+        |value: Option<f64>| value.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.4}"));
     let line = line.map_or_else(String::new, |line| {
         format!(
             "epoch {} step {}: train loss {:.4}, validation Pearson {}, Spearman {}, MSE {:.3e}\n",
@@ -277,7 +288,9 @@ fn summary(folder: &Path, end: End, line: Option<&MetricsLine>) -> String {
 /// The exit code of a failed run.
 pub(crate) fn class(error: FitError) -> anyhow::Error {
     match error {
-        FitError::Config(_) | FitError::EmptyPart { .. } | FitError::ConstantScores => request_error(error.to_string()),
+        FitError::Config(_) | FitError::EmptyPart { .. } | FitError::ConstantScores => {
+            request_error(error.to_string())
+        }
         FitError::Diverged { .. } => Verdict { code: exit::DIVERGED, message: error.to_string() }.into(),
         FitError::Keep(cause) => anyhow::anyhow!(cause),
         error => error.into(),
@@ -298,9 +311,13 @@ impl<'a> Console<'a> {
         let interrupted = Arc::new(AtomicBool::new(false));
         for signal in signal_hook::consts::TERM_SIGNALS {
             // A second signal ends the program at once.
-            signal_hook::flag::register_conditional_shutdown(*signal, i32::from(exit::FAILED), Arc::clone(&interrupted))
-                .and_then(|_| signal_hook::flag::register(*signal, Arc::clone(&interrupted)))
-                .context("could not listen for signals")?;
+            signal_hook::flag::register_conditional_shutdown(
+                *signal,
+                i32::from(exit::FAILED),
+                Arc::clone(&interrupted),
+            )
+            .and_then(|_| signal_hook::flag::register(*signal, Arc::clone(&interrupted)))
+            .context("could not listen for signals")?;
         }
         let batches = job.split.rows(knockout_screen::Part::Train).len().div_ceil(job.config.batch) as u64;
         let all = batches * u64::from(job.config.epochs);
@@ -334,6 +351,7 @@ impl Companion for Console<'_> {
     }
 
     fn stop_wanted(&mut self) -> bool {
-        self.interrupted.load(Ordering::Relaxed) || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        self.interrupted.load(Ordering::Relaxed)
+            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 }

@@ -10,7 +10,9 @@
 //! The embeddings do not depend on the sample, so a step costs nearly the same for any batch.
 
 use crate::init::Init;
-use crate::layer::{MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, Sets, gather, interaction_loss, weighted_sum};
+use crate::layer::{
+    MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, Sets, gather, interaction_loss, weighted_sum,
+};
 use crate::loss::AlphaSchedule;
 use crate::{Forward, Loss, Model};
 use knockout_cell::Network;
@@ -110,7 +112,10 @@ impl<T: Scalar> Dango<T> {
     /// If there is no network, one has another number of rows, or `heads` does not divide `width`: callers check.
     pub fn new(rows: usize, networks: Vec<DangoNetwork>, width: usize, heads: usize, seed: u64) -> Self {
         assert!(!networks.is_empty(), "DANGO needs a network");
-        assert!(width.is_multiple_of(heads) && width.is_multiple_of(2), "{heads} heads in a width of {width}");
+        assert!(
+            width.is_multiple_of(heads) && width.is_multiple_of(2),
+            "{heads} heads in a width of {width}"
+        );
         let (mut parameters, mut init) = (Parameters::new(&Pool::new()), Init::new(seed));
         let embedding = parameters.add("gene_embedding", &[rows, width], || init.normal(0.1));
         let networks = networks
@@ -119,9 +124,27 @@ impl<T: Scalar> Dango<T> {
                 assert_eq!(network.graph.row_count(), rows, "network {:?}", network.name);
                 let name = |part: &str| format!("network.{}.{part}", network.name);
                 NetworkLayers {
-                    sage1: Sage::new(&mut parameters, &name("sage1"), [width, width], Activation::Relu, &mut init),
-                    sage2: Sage::new(&mut parameters, &name("sage2"), [width, width], Activation::Relu, &mut init),
-                    reconstruction: Reconstruction::new(&mut parameters, &name("reconstruction"), rows, width, &mut init),
+                    sage1: Sage::new(
+                        &mut parameters,
+                        &name("sage1"),
+                        [width, width],
+                        Activation::Relu,
+                        &mut init,
+                    ),
+                    sage2: Sage::new(
+                        &mut parameters,
+                        &name("sage2"),
+                        [width, width],
+                        Activation::Relu,
+                        &mut init,
+                    ),
+                    reconstruction: Reconstruction::new(
+                        &mut parameters,
+                        &name("reconstruction"),
+                        rows,
+                        width,
+                        &mut init,
+                    ),
                     target: Target::of(&network.graph),
                     mean_weight: network.graph.mean_weight.iter().map(|&weight| T::of(weight)).collect(),
                     network,
@@ -172,7 +195,13 @@ impl<T: Scalar> Dango<T> {
     }
 
     /// The loss of a forward pass, with weight `alpha` on the reconstruction.
-    pub fn loss<'a>(&'a self, tape: &mut Tape<'a, T>, forward: &DangoForward, targets: &'a [T], alpha: f64) -> DangoLoss {
+    pub fn loss<'a>(
+        &'a self,
+        tape: &mut Tape<'a, T>,
+        forward: &DangoForward,
+        targets: &'a [T],
+        alpha: f64,
+    ) -> DangoLoss {
         self.loss_of(tape, forward.set.scores, &forward.second, targets, alpha)
     }
 
@@ -216,7 +245,13 @@ impl Model for Dango<f32> {
         Forward { predictions: forward.set.scores, hidden: forward.second }
     }
 
-    fn loss<'a>(&'a self, tape: &mut Tape<'a, f32>, forward: &Forward, targets: &'a [f32], epoch: u32) -> Loss {
+    fn loss<'a>(
+        &'a self,
+        tape: &mut Tape<'a, f32>,
+        forward: &Forward,
+        targets: &'a [f32],
+        epoch: u32,
+    ) -> Loss {
         let alpha = self.alpha.at(epoch);
         let loss = self.loss_of(tape, forward.predictions, &forward.hidden, targets, alpha);
         let mut parts = vec![("interaction", f64::from(tape.scalar(loss.interaction))), ("alpha", alpha)];

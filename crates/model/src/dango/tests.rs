@@ -72,8 +72,16 @@ fn forward_and_gradients<T: Scalar>(case: &Case, precision: Precision) {
         let mut tape = Tape::new(model.parameters());
         let forward = model.forward(&mut tape, sets);
         for (k, network) in model.networks().enumerate() {
-            case.check(&format!("output.sage1.{}", network.name), wide(tape.value(forward.first[k])), precision);
-            case.check(&format!("output.embedding.{}", network.name), wide(tape.value(forward.second[k])), precision);
+            case.check(
+                &format!("output.sage1.{}", network.name),
+                wide(tape.value(forward.first[k])),
+                precision,
+            );
+            case.check(
+                &format!("output.embedding.{}", network.name),
+                wide(tape.value(forward.second[k])),
+                precision,
+            );
         }
         let (embedding, weights) = tape.value(forward.meta).split_at(rows * model.width);
         case.check("output.meta_weights", wide(weights), precision);
@@ -83,7 +91,8 @@ fn forward_and_gradients<T: Scalar>(case: &Case, precision: Precision) {
         let loss = model.loss(&mut tape, &forward, targets, alpha);
         case.check("loss.interaction", wide(tape.value(loss.interaction)), precision);
         if alpha != 0.0 {
-            let parts: Vec<f64> = loss.reconstruction.iter().map(|&part| tape.scalar(part).to_f64()).collect();
+            let parts: Vec<f64> =
+                loss.reconstruction.iter().map(|&part| tape.scalar(part).to_f64()).collect();
             case.check("loss.reconstruction_per_network", parts.iter().copied(), precision);
             let mean = parts.iter().sum::<f64>() / parts.len() as f64;
             case.check("loss.reconstruction", [mean], precision);
@@ -92,7 +101,11 @@ fn forward_and_gradients<T: Scalar>(case: &Case, precision: Precision) {
         let mut gradients = Gradients::zeros(model.parameters());
         tape.backward(loss.total, &mut gradients);
         for (place, entry) in model.parameters().iter().enumerate() {
-            case.check(&format!("grad.alpha{alpha}.{}", entry.name()), wide(gradients.parameter(place)), precision);
+            case.check(
+                &format!("grad.alpha{alpha}.{}", entry.name()),
+                wide(gradients.parameter(place)),
+                precision,
+            );
         }
     }
 }
@@ -167,8 +180,10 @@ fn random_model(seed: u64) -> Dango<f64> {
     let rows = 12;
     let networks = ["a", "b"].iter().zip([0.1, 1.0]).map(|(name, lambda)| {
         // Self-loops, repeats, genes without edges.
-        let edges: Vec<(u32, u32)> =
-            (0..20).map(|_| (rng.below(rows - 2) as u32, rng.below(rows - 3) as u32)).chain([(0, 0), (1, 2), (1, 2)]).collect();
+        let edges: Vec<(u32, u32)> = (0..20)
+            .map(|_| (rng.below(rows - 2) as u32, rng.below(rows - 3) as u32))
+            .chain([(0, 0), (1, 2), (1, 2)])
+            .collect();
         DangoNetwork { name: (*name).to_owned(), graph: graph(rows, &edges), lambda }
     });
     let networks = networks.collect();
@@ -216,7 +231,8 @@ fn the_gram_form_is_the_dense_form() {
             for i in 0..rows {
                 for j in 0..rows {
                     let r: f64 = (0..8).map(|d| h[i * 8 + d] * v[j * 8 + d]).sum::<f64>() + c[j];
-                    let edges = layers.network.graph.outgoing.row(i).filter(|&column| column == j).count() as f64;
+                    let edges =
+                        layers.network.graph.outgoing.row(i).filter(|&column| column == j).count() as f64;
                     dense += if edges > 0.0 { (r - edges).powi(2) } else { layers.network.lambda * r * r };
                 }
             }

@@ -10,7 +10,9 @@ pub fn weighted_sum<T: Real>(tape: &mut Tape<'_, T>, parts: &[(Var, f64)]) -> Va
     tape.op(
         "loss.total",
         1,
-        |values, out| out[0] = forward_parts.iter().map(|&(var, weight)| T::of(weight) * values.of(var)[0]).sum(),
+        |values, out| {
+            out[0] = forward_parts.iter().map(|&(var, weight)| T::of(weight) * values.of(var)[0]).sum()
+        },
         move |step, (), gradients| {
             for (var, weight) in parts {
                 gradients.add(var, |sum| sum[0] += T::of(weight) * step.gradient[0]);

@@ -20,7 +20,13 @@ pub struct Linear {
 
 impl Linear {
     /// Adds `name.weight` and `name.bias`; the bias starts at zero.
-    pub fn new<T: Scalar>(parameters: &mut Parameters<T>, name: &str, inputs: usize, outputs: usize, init: &mut Init) -> Self {
+    pub fn new<T: Scalar>(
+        parameters: &mut Parameters<T>,
+        name: &str,
+        inputs: usize,
+        outputs: usize,
+        init: &mut Init,
+    ) -> Self {
         let bound = init.xavier_relu(inputs, outputs);
         let weight = parameters.add(format!("{name}.weight"), &[outputs, inputs], || init.uniform(bound));
         let bias = parameters.add(format!("{name}.bias"), &[outputs], || 0.0);
@@ -28,7 +34,13 @@ impl Linear {
     }
 
     /// Records the layer.
-    pub fn forward<T: Scalar>(self, tape: &mut Tape<'_, T>, name: &'static str, x: Var, activation: Activation) -> Var {
+    pub fn forward<T: Scalar>(
+        self,
+        tape: &mut Tape<'_, T>,
+        name: &'static str,
+        x: Var,
+        activation: Activation,
+    ) -> Var {
         let count = tape.value(x).len() / self.inputs;
         tape.op(
             name,
@@ -45,9 +57,17 @@ impl Linear {
     }
 
     /// What every linear layer passes back, given the gradient before its activation.
-    pub(crate) fn backward<T: Scalar>(self, weight: &[T], rows: &[T], gradient: &[T], x: Var, gradients: &mut Gradients<T>) {
+    pub(crate) fn backward<T: Scalar>(
+        self,
+        weight: &[T],
+        rows: &[T],
+        gradient: &[T],
+        x: Var,
+        gradients: &mut Gradients<T>,
+    ) {
         gradients.add(self.bias, |sum| add_column_sums(gradient, sum));
-        gradients.add(self.weight, |sum| T::transposed_product(gradient, rows, self.outputs, self.inputs, sum));
+        gradients
+            .add(self.weight, |sum| T::transposed_product(gradient, rows, self.outputs, self.inputs, sum));
         gradients.add(x, |sum| {
             let term = backward_term(gradient, self.outputs, weight);
             T::linear(&[term], None, Activation::None, Store::Add, sum, self.inputs);

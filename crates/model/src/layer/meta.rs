@@ -62,7 +62,11 @@ impl MetaEmbedding {
                             softmax(weights);
                             embedding.fill(T::ZERO);
                             for (&weight, &var) in weights.iter().zip(&forward_h) {
-                                add_scaled(embedding, weight, &values.of(var)[row * width..(row + 1) * width]);
+                                add_scaled(
+                                    embedding,
+                                    weight,
+                                    &values.of(var)[row * width..(row + 1) * width],
+                                );
                             }
                         }
                     });
@@ -88,16 +92,22 @@ impl MetaEmbedding {
                     }
                     gradients.add(var, |sum| {
                         sum.par_chunks_exact_mut(width).enumerate().for_each(|(row, sum)| {
-                            add_scaled(sum, weights[row * count + k], &d_embedding[row * width..(row + 1) * width]);
+                            add_scaled(
+                                sum,
+                                weights[row * count + k],
+                                &d_embedding[row * width..(row + 1) * width],
+                            );
                         });
                     });
                     // The hidden layer's buffer takes its own gradient.
                     let mut d_hidden = hidden;
-                    d_hidden.par_chunks_exact_mut(half).zip(d_score.par_chunks_exact(count)).for_each(|(hidden, d_score)| {
-                        for (slot, &score) in hidden.iter_mut().zip(score) {
-                            *slot = if *slot > T::ZERO { d_score[k] * score } else { T::ZERO };
-                        }
-                    });
+                    d_hidden.par_chunks_exact_mut(half).zip(d_score.par_chunks_exact(count)).for_each(
+                        |(hidden, d_score)| {
+                            for (slot, &score) in hidden.iter_mut().zip(score) {
+                                *slot = if *slot > T::ZERO { d_score[k] * score } else { T::ZERO };
+                            }
+                        },
+                    );
                     let weight = step.values.of(self.hidden.weight);
                     self.hidden.backward(weight, step.values.of(var), &d_hidden, var, gradients);
                 }

@@ -92,7 +92,8 @@ impl Reconstruction {
                 saved
             },
             move |step, saved, gradients| {
-                let (h_values, v, c) = (step.values.of(h), step.values.of(self.weight), step.values.of(self.bias));
+                let (h_values, v, c) =
+                    (step.values.of(h), step.values.of(self.weight), step.values.of(self.bias));
                 let upstream = step.gradient[0].to_f64();
                 let factor = T::of(2.0 * lambda * scale * upstream);
                 let scaled = |gram: &[T]| -> Vec<T> { gram.iter().map(|&value| factor * value).collect() };
@@ -107,7 +108,9 @@ impl Reconstruction {
                 gradients.add(self.weight, |sum| {
                     let back = backward_term(v, self.width, &gram_h);
                     T::linear(&[back], None, Activation::None, Store::Add, sum, self.width);
-                    sum.par_chunks_exact_mut(self.width).zip(c).for_each(|(row, &c)| add_scaled(row, c, &sum_h));
+                    sum.par_chunks_exact_mut(self.width)
+                        .zip(c)
+                        .for_each(|(row, &c)| add_scaled(row, c, &sum_h));
                     let task = EdgeTask {
                         matrix: &target.incoming,
                         aim: &target.incoming_count,

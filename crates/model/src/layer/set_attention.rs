@@ -36,8 +36,8 @@ impl SetAttention {
 
     /// Records the layer.
     pub fn forward<'a, T: Scalar>(self, tape: &mut Tape<'a, T>, x: Var, sets: Sets<'a>) -> Var {
-        let [query, key, value] =
-            [self.query, self.key, self.value].map(|linear| linear.forward(tape, "set.linear", x, Activation::None));
+        let [query, key, value] = [self.query, self.key, self.value]
+            .map(|linear| linear.forward(tape, "set.linear", x, Activation::None));
         let attended = attend(tape, [query, key, value], sets, self.query.outputs, self.heads);
         let mixed = self.output.forward(tape, "set.linear", attended, Activation::None);
         let rezero = self.rezero;
@@ -59,7 +59,13 @@ impl SetAttention {
 }
 
 /// Members `m` of a set and, for each, the others; one softmax per head.
-fn attend<'a, T: Real>(tape: &mut Tape<'a, T>, [q, k, v]: [Var; 3], sets: Sets<'a>, width: usize, heads: usize) -> Var {
+fn attend<'a, T: Real>(
+    tape: &mut Tape<'a, T>,
+    [q, k, v]: [Var; 3],
+    sets: Sets<'a>,
+    width: usize,
+    heads: usize,
+) -> Var {
     let head_width = width / heads;
     let scale = T::of(1.0 / (head_width as f64).sqrt());
     let channels = move |member: usize, head: usize| {
@@ -67,12 +73,13 @@ fn attend<'a, T: Real>(tape: &mut Tape<'a, T>, [q, k, v]: [Var; 3], sets: Sets<'
         start..start + head_width
     };
     // One function for both ways: the weights are cheaper to compute again than to keep.
-    let weights_of = move |q: &[T], k: &[T], member: usize, others: &[usize], head: usize, weights: &mut Vec<T>| {
-        weights.clear();
-        let query = &q[channels(member, head)];
-        weights.extend(others.iter().map(|&other| dot(query, &k[channels(other, head)]) * scale));
-        softmax(weights);
-    };
+    let weights_of =
+        move |q: &[T], k: &[T], member: usize, others: &[usize], head: usize, weights: &mut Vec<T>| {
+            weights.clear();
+            let query = &q[channels(member, head)];
+            weights.extend(others.iter().map(|&other| dot(query, &k[channels(other, head)]) * scale));
+            softmax(weights);
+        };
     tape.op(
         "set.attention",
         sets.genes.len() * width,
@@ -83,7 +90,11 @@ fn attend<'a, T: Real>(tape: &mut Tape<'a, T>, [q, k, v]: [Var; 3], sets: Sets<'
                 for head in 0..heads {
                     weights_of(values.of(q), values.of(k), member, others, head, &mut weights);
                     for (&weight, &other) in weights.iter().zip(others) {
-                        add_scaled(&mut out[channels(member, head)], weight, &values.of(v)[channels(other, head)]);
+                        add_scaled(
+                            &mut out[channels(member, head)],
+                            weight,
+                            &values.of(v)[channels(other, head)],
+                        );
                     }
                 }
             });
@@ -102,8 +113,16 @@ fn attend<'a, T: Real>(tape: &mut Tape<'a, T>, [q, k, v]: [Var; 3], sets: Sets<'
                     softmax_backward(&weights, &mut d_weights);
                     for ((&weight, &d_score), &other) in weights.iter().zip(&d_weights).zip(others) {
                         add_scaled(&mut dv[channels(other, head)], weight, upstream);
-                        add_scaled(&mut dq[channels(member, head)], d_score * scale, &kv[channels(other, head)]);
-                        add_scaled(&mut dk[channels(other, head)], d_score * scale, &qv[channels(member, head)]);
+                        add_scaled(
+                            &mut dq[channels(member, head)],
+                            d_score * scale,
+                            &kv[channels(other, head)],
+                        );
+                        add_scaled(
+                            &mut dk[channels(other, head)],
+                            d_score * scale,
+                            &qv[channels(member, head)],
+                        );
                     }
                 }
             });

@@ -90,9 +90,11 @@ impl SetScorer {
                 }
             },
             move |step, (), gradients| {
-                let (a, b, weight) = (step.values.of(dynamic), step.values.of(fixed), step.values.of(score.weight));
+                let (a, b, weight) =
+                    (step.values.of(dynamic), step.values.of(fixed), step.values.of(score.weight));
                 let pool = step.values.pool();
-                let (mut d_dynamic, mut d_weight, mut d_bias) = (pool.scratch(a.len()), vec![T::ZERO; width], T::ZERO);
+                let (mut d_dynamic, mut d_weight, mut d_bias) =
+                    (pool.scratch(a.len()), vec![T::ZERO; width], T::ZERO);
                 for (&upstream, set) in step.gradient.iter().zip(sets.ranges()) {
                     let share = upstream / T::of(set.len() as f64);
                     for member in set {

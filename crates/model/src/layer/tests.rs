@@ -98,7 +98,8 @@ fn set_attention<T: Scalar>(case: &Case, precision: Precision) {
     let genes: Vec<u32> = (0..members as u32).collect();
     let mut parameters = Parameters::<T>::new(&Pool::new());
     let x = parameters.add("x", &[members, width], || 0.0);
-    let scorer = SetScorer::new(&mut parameters, "set", width, option("heads"), option("layers"), &mut Init::new(0));
+    let scorer =
+        SetScorer::new(&mut parameters, "set", width, option("heads"), option("layers"), &mut Init::new(0));
     load(case, &mut parameters);
     let upstream = narrow::<T>(case.f64("upstream.score"));
     let mut tape = Tape::new(&parameters);
@@ -122,13 +123,16 @@ fn weighted_reconstruction<T: Scalar>(case: &Case, precision: Precision) {
     let (graph, mut parameters) = (graph(case, rows), Parameters::<T>::new(&Pool::new()));
     let target = Target::of(&graph);
     let h = parameters.add("h", &[rows, width], || 0.0);
-    let reconstruction = Reconstruction::new(&mut parameters, "reconstruction", rows, width, &mut Init::new(0));
+    let reconstruction =
+        Reconstruction::new(&mut parameters, "reconstruction", rows, width, &mut Init::new(0));
     load(case, &mut parameters);
-    let lambdas = case.json["options"]["lambda"].as_array().unwrap().iter().map(|lambda| lambda.as_f64().unwrap());
+    let lambdas =
+        case.json["options"]["lambda"].as_array().unwrap().iter().map(|lambda| lambda.as_f64().unwrap());
     let mut tape = Tape::new(&parameters);
     let losses: Vec<Var> = lambdas.map(|lambda| reconstruction.loss(&mut tape, h, &target, lambda)).collect();
     case.check("output.loss", losses.iter().map(|&loss| tape.scalar(loss).to_f64()), precision);
-    let parts: Vec<(Var, f64)> = losses.iter().copied().zip(case.f64("upstream.loss").iter().copied()).collect();
+    let parts: Vec<(Var, f64)> =
+        losses.iter().copied().zip(case.f64("upstream.loss").iter().copied()).collect();
     let loss = weighted_sum(&mut tape, &parts);
     check_gradients(case, &parameters, tape, loss, precision);
 }

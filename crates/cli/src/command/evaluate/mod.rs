@@ -3,12 +3,17 @@
 pub(crate) mod table;
 
 use crate::command::data;
+use crate::command::train::class;
 use crate::exit::{INCOMPARABLE, Verdict};
+use crate::run_folder::{self, Opened};
 use crate::ui::{Ui, request_error};
+use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use knockout_screen::{Dataset, Part, Split};
 use knockout_train::bootstrap::Bootstrap;
+use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::evaluation::{Comparison, Evaluation, Model, Row, compare, evaluate, rows_of};
+use knockout_train::fit::Fit;
 use knockout_train::predictions::Predictions;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -20,24 +25,52 @@ use std::path::{Path, PathBuf};
 /// paired bootstrap of the difference between two prediction files. docs/evaluate.md explains the table.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
-  knockout evaluate --predictions dango.parquet
+  knockout evaluate runs/dango-yeast-0
+  knockout evaluate runs/dango-yeast-0 runs/dango-yeast-1 runs/dango-yeast-2
   knockout evaluate --predictions dango.parquet --against ladder/gene-mlp.parquet
   knockout evaluate --predictions dango.parquet --data yeast --json | jq .rows")]
 pub(crate) struct EvaluateArgs {
+    /// Folders of runs over the same split: several seeds show their spread
+    #[arg(value_name = "RUN", required_unless_present = "predictions", conflicts_with_all = ["predictions", "against", "data"])]
+    runs: Vec<PathBuf>,
+    /// Which state of the runs
+    #[arg(long, value_enum, default_value_t = StateArg::BestPearson, conflicts_with = "predictions")]
+    state: StateArg,
     /// The prediction file
     #[arg(long, value_name = "FILE")]
-    predictions: PathBuf,
+    predictions: Option<PathBuf>,
     /// A second prediction file over the same records, to compare with
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", requires = "predictions")]
     against: Option<PathBuf>,
     /// The dataset folder; without it the one that the file names
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// The part that the file must be about
+    /// The part: of runs, test where nothing is said; of a file, the one it must be about
     #[arg(long, value_enum)]
     part: Option<PartArg>,
     #[command(flatten)]
     bootstrap: BootstrapArgs,
+}
+
+/// Which state of a run is evaluated.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum StateArg {
+    /// The best validation Pearson
+    BestPearson,
+    /// The least validation MSE
+    BestMse,
+    /// The last one saved
+    Last,
+}
+
+impl StateArg {
+    fn slot(self) -> Slot {
+        match self {
+            Self::BestPearson => Slot::BestPearson,
+            Self::BestMse => Slot::BestMse,
+            Self::Last => Slot::Last,
+        }
+    }
 }
 
 /// `--part` of every command that looks at a part of a split.
@@ -75,7 +108,7 @@ impl BootstrapArgs {
     }
 }
 
-/// What is evaluated: the predictions of some models for one part. A run directory would become one of these, too.
+/// What is evaluated: the predictions of some models for one part.
 struct Subject {
     models: Vec<(String, Predictions)>,
     /// Where the predictions belong to; without it there is no ridge.
@@ -97,18 +130,59 @@ struct Shown {
     attainable_pearson: Option<f64>,
 }
 
-pub(crate) fn run(args: &EvaluateArgs, ui: &Ui) -> anyhow::Result<()> {
-    report(&from_files(args, ui)?, &args.bootstrap.bootstrap(), ui)
+pub(crate) fn run(args: &EvaluateArgs, threads: usize, ui: &Ui) -> anyhow::Result<()> {
+    let subject = match &args.predictions {
+        Some(predictions) => from_files(args, predictions, ui)?,
+        None => {
+            let pool = knockout_train::workers(threads).context("could not start the worker threads")?;
+            pool.install(|| from_runs(args, ui))?
+        }
+    };
+    report(&subject, &args.bootstrap.bootstrap(), ui)
 }
 
-fn from_files(args: &EvaluateArgs, ui: &Ui) -> anyhow::Result<Subject> {
-    let paths: Vec<&PathBuf> = [&args.predictions].into_iter().chain(&args.against).collect();
+/// Predicts a part with each run's weights; the predictions stay in the run's folder.
+fn from_runs(args: &EvaluateArgs, ui: &Ui) -> anyhow::Result<Subject> {
+    let part = args.part.map_or(Part::Test, PartArg::part);
+    let mut subject = Subject { models: Vec::new(), home: None };
+    for folder in &args.runs {
+        let Opened { config, dataset, split } = run_folder::open(folder, &[])?;
+        let checkpoints = Checkpoints::at(&folder.join("checkpoints"));
+        let Some((path, checkpoint)) = checkpoints.newest(args.state.slot())? else {
+            return Err(request_error(format!(
+                "{} has no state {:?} yet; let it train for an epoch, or take --state last",
+                folder.display(),
+                args.state.slot().name()
+            )));
+        };
+        let mut fit = Fit::new(&config, &dataset, &split).map_err(class)?;
+        checkpoint.state.identity.check(&fit.identity()).map_err(|error| request_error(error.to_string()))?;
+        fit.restore(&checkpoint).map_err(class)?;
+        let name = folder
+            .file_name()
+            .map_or_else(|| fit.model().name().to_owned(), |name| name.to_string_lossy().into_owned());
+        let predictions = Predictions::new(&dataset, &split, part, &name, fit.predict(part));
+        let file = folder.join(format!("predictions-{}.parquet", part.name()));
+        predictions.save(&file)?;
+        ui.note(&format!("{}: step {} of {}", file.display(), checkpoint.state.place.step, path.display()));
+        if let Some((_, first)) = subject.models.first() {
+            refuse_unlike(first, &predictions, &args.runs[0], folder)?;
+        }
+        subject.models.push((name, predictions));
+        drop(fit);
+        subject.home = Some((dataset, split));
+    }
+    Ok(subject)
+}
+
+fn from_files(args: &EvaluateArgs, predictions: &PathBuf, ui: &Ui) -> anyhow::Result<Subject> {
+    let paths: Vec<&PathBuf> = [predictions].into_iter().chain(&args.against).collect();
     let files = paths.iter().map(|path| Predictions::load(path)).collect::<Result<Vec<_>, _>>()?;
     let found = files[0].description.part;
     if let Some(wanted) = args.part.map(PartArg::part).filter(|&part| part != found) {
         return Err(request_error(format!(
             "{} holds predictions for the {} part, not for the {} part; leave --part out or predict that part",
-            args.predictions.display(),
+            predictions.display(),
             found.name(),
             wanted.name()
         )));
