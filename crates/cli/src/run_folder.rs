@@ -54,10 +54,10 @@ pub(crate) fn split(dataset: &Dataset, config: &Config) -> anyhow::Result<Split>
         .map_err(|error| request_error(error.to_string()))
 }
 
-/// The last line of a run's metrics.
-pub(crate) fn last_line(folder: &Path) -> Option<MetricsLine> {
-    let text = std::fs::read_to_string(folder.join("metrics.jsonl")).ok()?;
-    serde_json::from_str(text.lines().last()?).ok()
+/// The lines of a run's metrics, one per epoch; a torn last line of a killed run is left out.
+pub(crate) fn lines(folder: &Path) -> Vec<MetricsLine> {
+    let text = std::fs::read_to_string(folder.join("metrics.jsonl")).unwrap_or_default();
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// The machine's name.

@@ -1,5 +1,7 @@
 //! `knockout train`: a run from its first step, or from where it was left.
 
+mod page;
+
 use crate::exit::{self, Verdict};
 use crate::run_folder;
 use crate::ui::{Ui, request_error};
@@ -236,7 +238,8 @@ fn train(args: &TrainArgs, job: &Job, ui: &Ui) -> anyhow::Result<()> {
             .unwrap_or_default();
         class(error).context(format!("training in {} stopped{kept}", folder.display()))
     })?;
-    let line = line.or_else(|| run_folder::last_line(&folder));
+    let line = line.or_else(|| run_folder::lines(&folder).pop());
+    page::write(&folder, job, &fit)?;
     let trained = Trained { schema: 1, run: &folder, ended: word(end), last: line.as_ref() };
     ui.result(|| summary(&folder, end, line.as_ref()), &trained)?;
     match end {

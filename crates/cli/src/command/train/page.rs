@@ -1,0 +1,106 @@
+//! `report.html` of a run: curves over epochs, predicted against measured.
+
+use super::Job;
+use crate::run_folder;
+use anyhow::Context as _;
+use knockout_durable::replace;
+use knockout_report::training::{Chart, Fact, Scale, Scatter, Series, TrainingPage, training_html};
+use knockout_screen::Part;
+use knockout_train::fit::Fit;
+use knockout_train::keeper::MetricsLine;
+use knockout_train::metrics::Metrics;
+use std::path::Path;
+
+/// Writes the page beside the metrics it shows.
+pub(super) fn write(folder: &Path, job: &Job, fit: &Fit<'_>) -> anyhow::Result<()> {
+    let lines = run_folder::lines(folder);
+    let name = folder
+        .file_name()
+        .map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned());
+    let page = TrainingPage {
+        title: name,
+        subtitle: format!(
+            "{} on {} ({}), batch {}, {} split, seed {}",
+            fit.model().name(),
+            job.dataset.manifest.name,
+            crate::text::grouped(job.dataset.samples.len()) + " samples",
+            job.config.batch,
+            job.config.split.scheme.name(),
+            job.config.seed
+        ),
+        facts: facts(job, fit, &lines),
+        notes: vec![format!(
+            "Validation figures only; `knockout evaluate {}` sets the test part beside the additive ridge.",
+            folder.display()
+        )],
+        charts: charts(&lines),
+        scatters: vec![scatter(job, fit)],
+    };
+    let path = folder.join("report.html");
+    replace(&path, |file| file.write_all(training_html(&page).as_bytes()))
+        .with_context(|| format!("could not write {}", path.display()))
+}
+
+fn facts(job: &Job, fit: &Fit<'_>, lines: &[MetricsLine]) -> Vec<Fact> {
+    let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
+    let best = lines
+        .iter()
+        .filter_map(|line| Some((line.val.pearson?, line.epoch)))
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    let mut facts = vec![
+        fact("parameters", crate::text::grouped(fit.model().parameters().number_count())),
+        fact("steps", crate::text::grouped(fit.place().step as usize)),
+    ];
+    facts.extend(
+        best.map(|(pearson, epoch)| fact("best validation Pearson", format!("{pearson:.4} (epoch {epoch})"))),
+    );
+    facts.extend(
+        job.dataset
+            .manifest
+            .synthetic
+            .as_ref()
+            .map(|known| fact("attainable", format!("{:.4}", known.attainable_pearson))),
+    );
+    facts
+}
+
+fn charts(lines: &[MetricsLine]) -> Vec<Chart> {
+    let chart = |title: &str, scale: Scale, name: &str, value: &dyn Fn(&MetricsLine) -> Option<f64>| Chart {
+        title: title.to_owned(),
+        across: "epoch".to_owned(),
+        scale,
+        series: vec![Series {
+            name: name.to_owned(),
+            points: lines
+                .iter()
+                .map(|line| (f64::from(line.epoch), value(line).unwrap_or(f64::NAN)))
+                .collect(),
+        }],
+    };
+    vec![
+        chart("Correlation", Scale::Linear, "validation Pearson", &|line| line.val.pearson),
+        chart("Error", Scale::Linear, "validation MSE", &|line| line.val.mse),
+        chart("Loss", Scale::Linear, "training loss", &|line| Some(line.train_loss)),
+        chart("Learning rate", Scale::Log, "learning rate", &|line| Some(line.learning_rate)),
+    ]
+}
+
+fn scatter(job: &Job, fit: &Fit<'_>) -> Scatter {
+    let rows = job.split.rows(Part::Val);
+    let measured: Vec<f64> = rows.iter().map(|&row| job.dataset.samples.scores()[row as usize]).collect();
+    let predicted = fit.predict(Part::Val);
+    let metrics = Metrics::of(&predicted, &measured);
+    let figure =
+        |value: Option<f64>| value.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.4}"));
+    Scatter {
+        title: "Validation part, last state".to_owned(),
+        caption: format!(
+            "Pearson {}, Spearman {}, {} samples",
+            figure(metrics.pearson),
+            figure(metrics.spearman),
+            metrics.count
+        ),
+        measured: measured.iter().map(|&value| value as f32).collect(),
+        predicted: predicted.iter().map(|&value| value as f32).collect(),
+    }
+}
