@@ -153,7 +153,8 @@ fn buffer_case<T: Real>(case: &Case) {
     let mut distance = PointDist::<T>::new(
         PointDistOptions { lambda_point: 0.0, lambda_dist: 1.0, buffer: buffer(1.0), ..Default::default() },
         1,
-    );
+    )
+    .expect("settings that can be followed");
     let mut contrast = MleWassSupCr::<T>::new(
         MleWassSupCrOptions {
             lambda_mse: 0.0,
@@ -165,7 +166,8 @@ fn buffer_case<T: Real>(case: &Case) {
         },
         width,
         1,
-    );
+    )
+    .expect("settings that can be followed");
     let predictions = read::<T>(case, "input.predictions");
     let targets = read::<T>(case, "input.targets");
     let embeddings = read::<T>(case, "input.embeddings");

@@ -115,7 +115,7 @@ proptest! {
     #[test]
     fn composites_agree_with_differences(seed in seeds(), early in 0_usize..3) {
         let rng = &mut Rng::new(seed, "composite");
-        let mut loss = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, seed);
+        let mut loss = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, seed).unwrap();
         for step in 0..early {
             let batch = Batch::new(rng, 4);
             loss.evaluate(&batch.rows(step as u64), &mut Gradients { predictions: &mut [0.0; 4], embeddings: &mut [0.0; 12] });
@@ -188,7 +188,7 @@ fn full(order: WriteOrder) -> MleWassSupCrOptions {
 #[test]
 fn every_part_has_its_name_and_they_add_up() {
     let value = Batch::new(&mut Rng::new(1, "parts"), 6)
-        .through(&mut MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 1), 0);
+        .through(&mut MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 1).unwrap(), 0);
     let part = |name: &str| value.part(name).unwrap_or_else(|| panic!("no part {name:?} in {value:?}"));
     let mut total = 0.0;
     for (name, weight) in [("mse_loss", 0.7), ("wasserstein_loss", 1.3), ("supcr_loss", 0.4)] {
@@ -208,7 +208,7 @@ fn a_term_without_weight_is_skipped() {
     let options =
         MleWassSupCrOptions { lambda_supcr: 0.0, lambda_wasserstein: 0.0, ..full(WriteOrder::MixFirst) };
     // No embeddings are needed then.
-    let mut loss = MleWassSupCr::new(options, 3, 1);
+    let mut loss = MleWassSupCr::new(options, 3, 1).unwrap();
     let batch = Batch { embeddings: Vec::new(), ..Batch::new(&mut Rng::new(1, "skip"), 6) };
     let value = batch.through(&mut loss, 0);
     assert_eq!(value.part("supcr_loss").or(value.part("wasserstein_loss")), None);
@@ -219,10 +219,10 @@ fn a_term_without_weight_is_skipped() {
 fn the_batch_counts_once_unless_parity_is_asked_for() {
     let rng = &mut Rng::new(5, "once");
     let (first, second) = (Batch::new(rng, 6), Batch::new(rng, 6));
-    let mut ours = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 1);
-    let mut parity = MleWassSupCr::new(full(WriteOrder::WriteFirst), 3, 1);
+    let mut ours = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 1).unwrap();
+    let mut parity = MleWassSupCr::new(full(WriteOrder::WriteFirst), 3, 1).unwrap();
     let mut without =
-        MleWassSupCr::new(MleWassSupCrOptions { buffer: None, ..full(WriteOrder::MixFirst) }, 3, 1);
+        MleWassSupCr::new(MleWassSupCrOptions { buffer: None, ..full(WriteOrder::MixFirst) }, 3, 1).unwrap();
     // Nothing is stored yet: mixing first is the batch by itself.
     let wasserstein = |value: &LossValue| value.part("wasserstein_loss");
     assert_eq!(wasserstein(&first.through(&mut ours, 0)), wasserstein(&first.through(&mut without, 0)));
@@ -235,7 +235,7 @@ fn the_batch_counts_once_unless_parity_is_asked_for() {
 
 #[test]
 fn too_few_rows_give_zero_and_are_stored() {
-    let mut loss = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 1);
+    let mut loss = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 1).unwrap();
     let batch = Batch::new(&mut Rng::new(5, "few"), 3);
     let value = batch.through(&mut loss, 0);
     assert_eq!((value.part("wasserstein_loss"), value.part("supcr_loss")), (Some(0.0), Some(0.0)));
@@ -245,9 +245,9 @@ fn too_few_rows_give_zero_and_are_stored() {
 #[test]
 fn validation_leaves_the_buffers_alone() {
     let rng = &mut Rng::new(5, "validation");
-    let mut loss = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 1);
+    let mut loss = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 1).unwrap();
     let mut without =
-        MleWassSupCr::new(MleWassSupCrOptions { buffer: None, ..full(WriteOrder::MixFirst) }, 3, 1);
+        MleWassSupCr::new(MleWassSupCrOptions { buffer: None, ..full(WriteOrder::MixFirst) }, 3, 1).unwrap();
     Batch::new(rng, 6).through(&mut loss, 0);
     let before = loss.buffers()[0].1.state();
     let batch = Batch::new(rng, 6);
@@ -262,15 +262,15 @@ fn validation_leaves_the_buffers_alone() {
 fn a_restored_loss_goes_on_bit_for_bit() {
     let rng = &mut Rng::new(8, "resume");
     let batches: Vec<Batch> = (0..9).map(|_| Batch::new(rng, 4)).collect();
-    let mut whole = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 7);
+    let mut whole = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 7).unwrap();
     let values: Vec<LossValue> =
         batches.iter().enumerate().map(|(step, batch)| batch.through(&mut whole, step as u64)).collect();
 
-    let mut first = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 7);
+    let mut first = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 7).unwrap();
     for (step, batch) in batches[..5].iter().enumerate() {
         batch.through(&mut first, step as u64);
     }
-    let mut second = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 7);
+    let mut second = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 7).unwrap();
     for (name, buffer) in first.buffers() {
         let restored = second.restore(name, buffer.state(), buffer.features(), buffer.labels()).unwrap();
         assert_eq!(restored, Restored::Taken);
@@ -293,7 +293,7 @@ fn point_and_distribution_add_up_with_the_graph_term() {
     };
     let batch = Batch::new(&mut Rng::new(2, "point"), 5);
     for point in [PointLoss::Mse, PointLoss::LogCosh] {
-        let loss = PointDist::new(PointDistOptions { point, ..options.clone() }, 1);
+        let loss = PointDist::new(PointDistOptions { point, ..options.clone() }, 1).unwrap();
         let evaluate = |predictions: &[f64]| {
             let mut gradient = vec![0.0; 5];
             let rows = BatchRows { predictions, ..batch.rows(0) };

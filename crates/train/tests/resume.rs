@@ -43,7 +43,7 @@ fn loss() -> MleWassSupCr<f32> {
         buffer: Some(buffer),
         ..MleWassSupCrOptions::default()
     };
-    MleWassSupCr::new(options, WIDTH, 11)
+    MleWassSupCr::new(options, WIDTH, 11).unwrap()
 }
 
 fn identity() -> Identity {

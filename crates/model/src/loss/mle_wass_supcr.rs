@@ -5,6 +5,7 @@ use super::composite::{
     BatchRows, BufferOptions, Distribution, Gradients, LossValue, Memory, Phase, Restored, Terms, add, named,
     normalised, restore,
 };
+use super::options::{self, LossError};
 use super::schedule::Temperature;
 use super::supcr::supcr;
 use super::wasserstein::Transport;
@@ -63,7 +64,13 @@ pub struct MleWassSupCr<T> {
 
 impl<T: Real> MleWassSupCr<T> {
     /// The loss of a model whose embeddings have `width` numbers; `seed` keys the choice of stored rows.
-    pub fn new(options: MleWassSupCrOptions, width: usize, seed: u64) -> Self {
+    pub fn new(options: MleWassSupCrOptions, width: usize, seed: u64) -> Result<Self, LossError> {
+        options::lambda("lambda_mse", options.lambda_mse)?;
+        options::lambda("lambda_wasserstein", options.lambda_wasserstein)?;
+        options::lambda("lambda_supcr", options.lambda_supcr)?;
+        options::dimension_weights(&options.dimension_weights)?;
+        options::temperature(options.temperature)?;
+        options::buffer(options.buffer)?;
         let dimensions = options.dimension_weights.len();
         let memory = |lambda: f64, width| {
             options.buffer.filter(|_| lambda != 0.0).map(|buffer| Memory::new(buffer, width, dimensions))
@@ -74,7 +81,7 @@ impl<T: Real> MleWassSupCr<T> {
             memory: memory(options.lambda_wasserstein, dimensions),
             seed,
         };
-        Self { contrast: memory(options.lambda_supcr, width), distribution, options, width }
+        Ok(Self { contrast: memory(options.lambda_supcr, width), distribution, options, width })
     }
 
     /// Value, parts and gradients of one batch.

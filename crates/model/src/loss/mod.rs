@@ -12,6 +12,7 @@ mod composite;
 mod exponential;
 mod log_cosh;
 mod mle_wass_supcr;
+mod options;
 mod point_dist;
 mod schedule;
 mod sinkhorn;
@@ -23,6 +24,7 @@ pub use buffer::{BufferError, BufferState, CircularBuffer, WriteOrder, rows_take
 pub use composite::{BatchRows, BufferOptions, Gradients, LossValue, Part, Phase, Restored};
 pub use log_cosh::{Reduction, log_cosh, log_cosh_each};
 pub use mle_wass_supcr::{MleWassSupCr, MleWassSupCrOptions};
+pub use options::LossError;
 pub use point_dist::{PointDist, PointDistOptions, PointLoss};
 pub use schedule::{AlphaSchedule, BufferWeight, Temperature};
 pub use sinkhorn::sinkhorn;

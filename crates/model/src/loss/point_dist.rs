@@ -6,6 +6,7 @@ use super::composite::{
     restore,
 };
 use super::log_cosh::{Reduction, log_cosh};
+use super::options::{self, LossError};
 use super::wasserstein::Transport;
 use super::weighted_mse::weighted_mse;
 use knockout_kernel::Real;
@@ -65,7 +66,12 @@ pub struct PointDist<T> {
 
 impl<T: Real> PointDist<T> {
     /// The loss; `seed` keys the choice of stored rows.
-    pub fn new(options: PointDistOptions, seed: u64) -> Self {
+    pub fn new(options: PointDistOptions, seed: u64) -> Result<Self, LossError> {
+        options::lambda("lambda_point", options.lambda_point)?;
+        options::lambda("lambda_dist", options.lambda_dist)?;
+        options::lambda("lambda_graph", options.lambda_graph)?;
+        options::dimension_weights(&options.dimension_weights)?;
+        options::buffer(options.buffer)?;
         let dimensions = options.dimension_weights.len();
         let buffer = options.buffer.filter(|_| options.lambda_dist != 0.0);
         let distribution = Distribution {
@@ -74,7 +80,7 @@ impl<T: Real> PointDist<T> {
             memory: buffer.map(|buffer| Memory::new(buffer, dimensions, dimensions)),
             seed,
         };
-        Self { options, distribution }
+        Ok(Self { options, distribution })
     }
 
     /// What the gradient of the graph regularisation is multiplied by.

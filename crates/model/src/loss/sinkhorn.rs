@@ -257,6 +257,7 @@ mod tests {
     }
 
     proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig { cases: 32, ..proptest::prelude::ProptestConfig::default() })]
         /// The shared pass, the skipping and the lanes change nothing.
         #[test]
         fn every_update_is_that_of_the_definition(
