@@ -265,6 +265,11 @@ fn text(shown: &Shown, unseen: Unseen) -> String {
                 .ok();
         }
     }
+    match shown.part {
+        "val" => page.push_str("these choices were made on the part shown: its figures flatter\n"),
+        "train" => page.push_str("everything was fitted to the part shown: its figures flatter\n"),
+        _ => (),
+    }
     if !shown.left_out.is_empty() {
         writeln!(page, "left out: {} (no training sample has a query pair)", shown.left_out.join(", ")).ok();
     }

@@ -23,7 +23,7 @@ const BLOCK: usize = 64;
 /// How the network is trained.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MlpConfig {
-    /// Records in a step.
+    /// Most records in a step, at least 32; a small screen takes fewer, so that a pass has some 64 steps.
     pub batch: usize,
     /// Learning rate.
     pub rate: f32,
@@ -94,9 +94,10 @@ impl Mlp {
         let measured: Vec<f64> = val.iter().map(|&row| samples.scores()[row as usize]).collect();
         let mut best: Option<(Option<f64>, Self)> = None;
         let mut order = train.to_vec();
+        let batch_size = (train.len() / 64).clamp(32, config.batch.max(32));
         for epoch in 1..=config.epochs {
             Rng::new(seed, &format!("gene-mlp order {epoch}")).shuffle(&mut order);
-            for batch in order.chunks(config.batch.max(1)) {
+            for batch in order.chunks(batch_size) {
                 let gradient = model.gradient(samples, batch);
                 adam.step(&mut model.weights.values, &gradient, config);
             }
