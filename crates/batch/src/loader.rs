@@ -4,7 +4,7 @@
 //! Memory is bounded: a fixed number of batches circulates between the workers and the consumer, and workers wait when
 //! the consumer is slow.
 
-use crate::{Batch, BatchError, Collation, Graphs, Processor, ProcessorKind};
+use crate::{Batch, BatchError, Collation, Graphs, Processor, ProcessorKind, Store};
 use knockout_random::Rng;
 use knockout_screen::Dataset;
 use knockout_trace::{BACKGROUND, FOREGROUND, Gauge, LoadTimes, Recorder, StepPhase};
@@ -84,6 +84,7 @@ pub struct Loader<'a> {
     dataset: &'a Dataset,
     rows: &'a [u32],
     plan: LoaderPlan,
+    store: Option<&'a Store>,
     recorder: Recorder,
 }
 
@@ -93,7 +94,14 @@ impl<'a> Loader<'a> {
         plan.batch_size = plan.batch_size.max(1);
         plan.world = plan.world.max(1);
         plan.depth = plan.depth.max(plan.threads + 1);
-        Self { dataset, rows, plan, recorder: Recorder::off() }
+        Self { dataset, rows, plan, store: None, recorder: Recorder::off() }
+    }
+
+    /// Gives it the store of a representation that is read from one.
+    #[must_use]
+    pub fn with_store(mut self, store: &'a Store) -> Self {
+        self.store = Some(store);
+        self
     }
 
     /// Records fetching, processing and collating where they happen, waiting where it hurts, and how many batches are
@@ -252,7 +260,7 @@ impl<'a> Loader<'a> {
         let fetched = Instant::now();
         let processing = span(StepPhase::Process);
         for (slot, &row) in rows.iter().enumerate() {
-            prepared.processor.process(slot, &self.dataset.samples.deletion(row as usize))?;
+            prepared.processor.process(slot, row, &self.dataset.samples.deletion(row as usize))?;
         }
         processing.end();
         let processed = Instant::now();
@@ -272,7 +280,8 @@ impl<'a> Loader<'a> {
     fn empty(&self) -> Prepared<'a> {
         Prepared {
             batch: Batch::default(),
-            processor: Processor::new(&self.dataset.cell, self.plan.kind, self.plan.batch_size),
+            processor: Processor::new(&self.dataset.cell, self.plan.kind, self.plan.batch_size)
+                .with_store(self.store),
             index: 0,
             times: LoadTimes::default(),
         }
