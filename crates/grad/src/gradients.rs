@@ -50,6 +50,19 @@ impl<T: Real> Gradients<T> {
         }
     }
 
+    /// Lets `add` add to the gradients of two different parameters at once.
+    ///
+    /// # Panics
+    ///
+    /// If they are the same, or one is no parameter: a bug of the layer.
+    pub fn add_pair(&mut self, [a, b]: [Var; 2], add: impl FnOnce(&mut [T], &mut [T])) {
+        let (Some(a), Some(b)) = (a.as_parameter(), b.as_parameter()) else {
+            unreachable!("a pair of parameters")
+        };
+        let [a, b] = self.parameters.get_disjoint_mut([a, b]).expect("two different parameters");
+        add(a, b);
+    }
+
     /// √Σ g² over all parameters, in `f64` and in a fixed order.
     pub fn norm(&self) -> f64 {
         let sum = |gradient: &Buffer<T>| -> f64 {

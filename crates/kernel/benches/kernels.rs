@@ -67,7 +67,7 @@ fn kernels(criterion: &mut Criterion) {
         });
     });
     group.bench_function("weight gradient", |bencher| {
-        bencher.iter(|| f32::transposed_product(&x, &y, WIDTH, WIDTH, &mut small));
+        bencher.iter(|| f32::transposed_product(&x, &y, [WIDTH, WIDTH], &mut small, None));
     });
     group.finish();
 }

@@ -1,6 +1,10 @@
 //! What follows a linear layer.
 
 use crate::Real;
+use rayon::prelude::*;
+
+/// Elements in a task.
+const CHUNK: usize = 1 << 14;
 
 /// A function applied to every element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,11 +37,13 @@ impl Activation {
         match self {
             Self::None => {}
             Self::Relu => {
-                for (gradient, &output) in gradient.iter_mut().zip(outputs) {
-                    if output <= T::ZERO {
-                        *gradient = T::ZERO;
-                    }
-                }
+                gradient.par_chunks_mut(CHUNK).zip(outputs.par_chunks(CHUNK)).for_each(
+                    |(gradient, outputs)| {
+                        for (gradient, &output) in gradient.iter_mut().zip(outputs) {
+                            *gradient = if output > T::ZERO { *gradient } else { T::ZERO };
+                        }
+                    },
+                );
             }
         }
     }

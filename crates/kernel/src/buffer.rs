@@ -1,6 +1,7 @@
 //! Aligned memory that is used again and again: allocating anew each step cost other engines more than half their time.
 
 use crate::Real;
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -13,6 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 struct Line<T>([T; LINE]);
 
 const LINE: usize = 16;
+
+/// Values that one task clears.
+const CLEAR_CHUNK: usize = 1 << 16;
 
 type Shelf<T> = BTreeMap<usize, Vec<Vec<Line<T>>>>;
 
@@ -32,7 +36,7 @@ impl<T: Real> Pool<T> {
     /// A buffer of zeros.
     pub fn zeros(&self, len: usize) -> Buffer<T> {
         let mut buffer = self.scratch(len);
-        buffer.fill(T::ZERO);
+        buffer.par_chunks_mut(CLEAR_CHUNK).for_each(|chunk| chunk.fill(T::ZERO));
         buffer
     }
 

@@ -169,8 +169,16 @@ const SUM_ROWS: usize = 1024;
 /// Rows that are read from the first-level cache while all tiles of the result pass over them.
 const BLOCK_ROWS: usize = 64;
 
-/// `sum[m, k] += leftᵀ right`: the gradient of a weight, or a Gram matrix. `left: [n, m]`, `right: [n, k]`.
-pub(crate) fn transposed_product(isa: Isa, left: &[f32], right: &[f32], m: usize, k: usize, sum: &mut [f32]) {
+/// `sum[m, k] += leftᵀ right`: the gradient of a weight, or a Gram matrix. `left: [n, m]`, `right: [n, k]`. Where `left_sum` is
+/// given, `left_sum[m] += Σ over rows of left`: the gradient of a bias, for one reading of the rows.
+pub(crate) fn transposed_product(
+    isa: Isa,
+    left: &[f32],
+    right: &[f32],
+    [m, k]: [usize; 2],
+    sum: &mut [f32],
+    left_sum: Option<&mut [f32]>,
+) {
     assert_eq!(sum.len(), m * k, "a sum of {m} x {k}");
     assert_eq!(left.len() * k, right.len() * m, "as many rows on the left as on the right");
     if sum.is_empty() {
@@ -180,20 +188,24 @@ pub(crate) fn transposed_product(isa: Isa, left: &[f32], right: &[f32], m: usize
         .par_chunks(SUM_ROWS * m)
         .zip(right.par_chunks(SUM_ROWS * k))
         .map(|(left, right)| {
-            let mut partial = vec![0.0; m * k];
+            let mut partial = vec![0.0; m * k + m];
             transposed_chunk(isa, left, right, m, k, &mut partial);
             partial
         })
         .collect();
+    let mut sums = [Some(sum), left_sum];
     for partial in &partials {
-        for (sum, &value) in sum.iter_mut().zip(partial) {
-            *sum += value;
+        let (product, row_sum) = partial.split_at(m * k);
+        for (sum, partial) in sums.iter_mut().zip([product, row_sum]) {
+            for (sum, &value) in sum.iter_mut().flat_map(|sum| sum.iter_mut()).zip(partial) {
+                *sum += value;
+            }
         }
     }
 }
 
 for_isa! {
-    /// The partial sum of one chunk of rows.
+    /// The partial sum of one chunk of rows, and the sum of `left`'s rows after it.
     fn transposed_chunk(left: &[f32], right: &[f32], m: usize, k: usize, sum: &mut [f32]) = transposed_body
 }
 
@@ -206,8 +218,14 @@ fn transposed_body<const L: usize, const FUSED: bool>(
     sum: &mut [f32],
 ) {
     let mut panels = [Panel::<L>::ZERO; BLOCK_ROWS];
+    let (sum, left_sum) = sum.split_at_mut(m * k);
     for (left, right) in left.chunks(BLOCK_ROWS * m).zip(right.chunks(BLOCK_ROWS * k)) {
         let count = left.len() / m;
+        for row in left.chunks_exact(m) {
+            for (sum, &value) in left_sum.iter_mut().zip(row) {
+                *sum += value;
+            }
+        }
         for start in (0..k).step_by(2 * L) {
             let span = start..k.min(start + 2 * L);
             for (panel, right) in panels.iter_mut().zip(right.chunks_exact(k)) {

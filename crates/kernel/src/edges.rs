@@ -6,7 +6,7 @@
 
 use crate::csr::{Columns, Csr};
 use crate::isa::{Isa, for_isa};
-use crate::lanes::{multiply_add, sum};
+use crate::lanes::{add, multiply_add, sum};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -97,6 +97,9 @@ fn edge_body<const L: usize, const FUSED: bool>(task: &EdgeTask<'_, f32>, chunk:
     }
 }
 
+/// Entries whose products are summed together: adding up the lanes of eight products costs little more than those of one.
+const BLOCK: usize = 8;
+
 #[inline(always)]
 fn edge_rows<const L: usize, const FUSED: bool, const WIDTH: usize, C: Copy + Into<u32>>(
     task: &EdgeTask<'_, f32>,
@@ -104,42 +107,83 @@ fn edge_rows<const L: usize, const FUSED: bool, const WIDTH: usize, C: Copy + In
     chunk: EdgeChunk<'_, f32>,
 ) -> f64 {
     let column_values = task.column_values.as_chunks::<WIDTH>().0;
-    let gradients = chunk.row_gradient.as_chunks_mut::<WIDTH>().0;
     let mut total = 0.0f64;
-    for (row, (gradient, bias_gradient)) in chunk.rows.zip(gradients.iter_mut().zip(chunk.bias_gradient)) {
-        let values = &task.row_values.as_chunks::<WIDTH>().0[row];
-        let row_bias = task.row_bias.map_or(0.0, |bias| bias[row]);
-        let (mut sums, mut row_total, mut error_sum) = (*gradient, 0.0f32, 0.0f32);
-        let range = task.matrix.range(row);
-        for (&column, &aim) in columns[range.clone()].iter().zip(&task.aim[range]) {
-            let column = column.into() as usize;
-            let other = &column_values[column];
-            let mut product = [[0.0f32; L]; 2];
-            for (a, b) in values
-                .as_chunks::<L>()
-                .0
-                .as_chunks::<2>()
-                .0
-                .iter()
-                .zip(other.as_chunks::<L>().0.as_chunks::<2>().0)
-            {
-                product[0] = multiply_add::<L, FUSED>(a[0], b[0], product[0]);
-                product[1] = multiply_add::<L, FUSED>(a[1], b[1], product[1]);
+    for band in task.matrix.bands() {
+        let gradients =
+            chunk.row_gradient.as_chunks_mut::<WIDTH>().0.iter_mut().zip(&mut *chunk.bias_gradient);
+        for (row, (gradient, bias_gradient)) in chunk.rows.clone().zip(gradients) {
+            let range = band[row] as usize..band[row + 1] as usize;
+            if range.is_empty() {
+                continue;
             }
-            let found = sum(crate::lanes::add(product[0], product[1]))
-                + row_bias
-                + task.column_bias.map_or(0.0, |bias| bias[column]);
-            let miss = found - aim;
-            row_total += miss * miss - task.lambda * found * found;
-            let error = 2.0 * task.scale * (miss - task.lambda * found);
-            error_sum += error;
-            for (sum, other) in sums.as_chunks_mut::<L>().0.iter_mut().zip(other.as_chunks::<L>().0) {
-                *sum = multiply_add::<L, FUSED>([error; L], *other, *sum);
+            let values = &task.row_values.as_chunks::<WIDTH>().0[row];
+            let row_bias = task.row_bias.map_or(0.0, |bias| bias[row]);
+            let bias = |column: usize| row_bias + task.column_bias.map_or(0.0, |bias| bias[column]);
+            let (mut sums, mut row_total, mut error_sum) = (*gradient, [0.0f32; BLOCK], [0.0f32; BLOCK]);
+            let (blocks, rest) = columns[range.clone()].as_chunks::<BLOCK>();
+            let (aim_blocks, aim_rest) = task.aim[range].as_chunks::<BLOCK>();
+            for (block, aim) in blocks.iter().zip(aim_blocks) {
+                let block = block.map(|column| column.into() as usize);
+                let products = block.map(|column| product::<L, FUSED, WIDTH>(values, &column_values[column]));
+                let mut errors = [0.0f32; BLOCK];
+                for i in 0..BLOCK {
+                    let mut found = 0.0;
+                    for lane in products[i] {
+                        found += lane;
+                    }
+                    errors[i] = found;
+                }
+                for i in 0..BLOCK {
+                    let found = errors[i] + bias(block[i]);
+                    let miss = found - aim[i];
+                    row_total[i] += miss * miss - task.lambda * found * found;
+                    errors[i] = 2.0 * task.scale * (miss - task.lambda * found);
+                    error_sum[i] += errors[i];
+                }
+                for i in 0..BLOCK {
+                    pass_back::<L, FUSED, WIDTH>(&mut sums, errors[i], &column_values[block[i]]);
+                }
             }
+            for (&column, &aim) in rest.iter().zip(aim_rest) {
+                let column = column.into() as usize;
+                let found = sum(product::<L, FUSED, WIDTH>(values, &column_values[column])) + bias(column);
+                let miss = found - aim;
+                row_total[0] += miss * miss - task.lambda * found * found;
+                let error = 2.0 * task.scale * (miss - task.lambda * found);
+                error_sum[0] += error;
+                pass_back::<L, FUSED, WIDTH>(&mut sums, error, &column_values[column]);
+            }
+            *gradient = sums;
+            *bias_gradient += sum(error_sum);
+            total += f64::from(sum(row_total));
         }
-        *gradient = sums;
-        *bias_gradient += error_sum;
-        total += f64::from(row_total);
     }
     total
+}
+
+/// The lanes whose sum is `a · b`.
+#[inline(always)]
+fn product<const L: usize, const FUSED: bool, const WIDTH: usize>(
+    a: &[f32; WIDTH],
+    b: &[f32; WIDTH],
+) -> [f32; L] {
+    let mut sums = [[0.0f32; L]; 2];
+    let pairs = a.as_chunks::<L>().0.as_chunks::<2>().0.iter().zip(b.as_chunks::<L>().0.as_chunks::<2>().0);
+    for (a, b) in pairs {
+        sums[0] = multiply_add::<L, FUSED>(a[0], b[0], sums[0]);
+        sums[1] = multiply_add::<L, FUSED>(a[1], b[1], sums[1]);
+    }
+    add(sums[0], sums[1])
+}
+
+/// `sums += error · values`.
+#[inline(always)]
+fn pass_back<const L: usize, const FUSED: bool, const WIDTH: usize>(
+    sums: &mut [f32; WIDTH],
+    error: f32,
+    values: &[f32; WIDTH],
+) {
+    for (sum, values) in sums.as_chunks_mut::<L>().0.iter_mut().zip(values.as_chunks::<L>().0) {
+        *sum = multiply_add::<L, FUSED>([error; L], *values, *sum);
+    }
 }

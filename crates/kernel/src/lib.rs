@@ -23,7 +23,7 @@ mod tests;
 
 pub use activation::Activation;
 pub use buffer::{Buffer, Pool};
-pub use csr::{Columns, Csr, CsrError, Graph, Target};
+pub use csr::{Csr, CsrError, Graph, Target};
 pub use dense::{Layout, Term};
 pub use edges::EdgeTask;
 pub use isa::{Isa, IsaError, flush_to_zero};

@@ -53,13 +53,22 @@ pub fn linear<T: Real>(
     }
 }
 
-/// `sum[m, k] += leftᵀ right`.
-pub fn transposed_product<T: Real>(left: &[T], right: &[T], m: usize, k: usize, sum: &mut [T]) {
+/// `sum[m, k] += leftᵀ right`, `left_sum[m] += Σ left`.
+pub fn transposed_product<T: Real>(
+    left: &[T],
+    right: &[T],
+    [m, k]: [usize; 2],
+    sum: &mut [T],
+    mut left_sum: Option<&mut [T]>,
+) {
     for (left, right) in left.chunks_exact(m).zip(right.chunks_exact(k)) {
         for (sum, &left) in sum.chunks_exact_mut(k).zip(left) {
             for (sum, &right) in sum.iter_mut().zip(right) {
                 *sum += left * right;
             }
+        }
+        for (sum, &left) in left_sum.iter_mut().flat_map(|sum| sum.iter_mut()).zip(left) {
+            *sum += left;
         }
     }
 }
@@ -74,7 +83,7 @@ pub(crate) fn edge_chunk<T: Real>(task: &EdgeTask<'_, T>, chunk: EdgeChunk<'_, T
     for (at, row) in chunk.rows.enumerate() {
         let values = &task.row_values[row * task.width..(row + 1) * task.width];
         let gradient = &mut chunk.row_gradient[at * task.width..(at + 1) * task.width];
-        for (entry, column) in task.matrix.range(row).zip(task.matrix.row(row)) {
+        for (entry, column) in task.matrix.entries(row) {
             let other = &task.column_values[column * task.width..(column + 1) * task.width];
             let mut found = values.iter().zip(other).map(|(&a, &b)| a * b).sum::<T>();
             found += task.row_bias.map_or(T::ZERO, |bias| bias[row]);

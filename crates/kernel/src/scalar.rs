@@ -17,8 +17,15 @@ pub trait Scalar: Real {
         width: usize,
     );
 
-    /// `sum[m, k] += leftᵀ right` with `left: [n, m]`, `right: [n, k]`: a weight's gradient, a Gram matrix.
-    fn transposed_product(left: &[Self], right: &[Self], m: usize, k: usize, sum: &mut [Self]);
+    /// `sum[m, k] += leftᵀ right` with `left: [n, m]`, `right: [n, k]`: a weight's gradient, a Gram matrix; and
+    /// `left_sum[m] += Σ over rows of left`: a bias's gradient.
+    fn transposed_product(
+        left: &[Self],
+        right: &[Self],
+        size: [usize; 2],
+        sum: &mut [Self],
+        left_sum: Option<&mut [Self]>,
+    );
 
     /// Σ (R − A)² − λR² over the entries of a matrix, and its gradients; see [`EdgeTask`].
     fn edges(task: &EdgeTask<'_, Self>, row_gradient: &mut [Self], bias_gradient: &mut [Self]) -> f64;
@@ -40,8 +47,14 @@ impl Scalar for f32 {
         dense::linear(Isa::current(), terms, bias, activation, store, output, width);
     }
 
-    fn transposed_product(left: &[Self], right: &[Self], m: usize, k: usize, sum: &mut [Self]) {
-        dense::transposed_product(Isa::current(), left, right, m, k, sum);
+    fn transposed_product(
+        left: &[Self],
+        right: &[Self],
+        size: [usize; 2],
+        sum: &mut [Self],
+        left_sum: Option<&mut [Self]>,
+    ) {
+        dense::transposed_product(Isa::current(), left, right, size, sum, left_sum);
     }
 
     fn edges(task: &EdgeTask<'_, Self>, row_gradient: &mut [Self], bias_gradient: &mut [Self]) -> f64 {
@@ -65,8 +78,14 @@ impl Scalar for f64 {
         plain::linear(terms, bias, activation, store, output, width);
     }
 
-    fn transposed_product(left: &[Self], right: &[Self], m: usize, k: usize, sum: &mut [Self]) {
-        plain::transposed_product(left, right, m, k, sum);
+    fn transposed_product(
+        left: &[Self],
+        right: &[Self],
+        size: [usize; 2],
+        sum: &mut [Self],
+        left_sum: Option<&mut [Self]>,
+    ) {
+        plain::transposed_product(left, right, size, sum, left_sum);
     }
 
     fn edges(task: &EdgeTask<'_, Self>, row_gradient: &mut [Self], bias_gradient: &mut [Self]) -> f64 {

@@ -1,11 +1,10 @@
 //! Sparse times dense: what arrives at every row of a graph.
 //!
-//! The input is copied panel by panel, two vectors wide: a panel of 6,607 rows (420 KB) stays in the second-level cache while
-//! all entries are walked, where the whole input (1.7 MB) would not. Networks with few entries skip the copy.
+//! One row's sums stay in registers while its entries of one band are gathered; see [`Csr`] for the bands.
 
 use crate::csr::{Columns, Csr};
 use crate::isa::{Isa, for_isa};
-use crate::lanes::{Panel, add};
+use crate::lanes::{Panel, add, multiply_add};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -62,106 +61,123 @@ pub(crate) fn spmm(isa: Isa, task: &SpmmTask<'_, f32>, store: Store, output: &mu
             (rows, chunk)
         })
         .collect();
-    chunks.into_par_iter().for_each(|(rows, chunk)| chunk_rows(isa, task, store, rows, chunk));
+    chunks.into_par_iter().for_each(|(rows, chunk)| {
+        if store == Store::Set {
+            chunk.fill(0.0);
+        }
+        add_chunk(isa, task, rows, chunk);
+    });
 }
 
 for_isa! {
-    /// The rows of one chunk, panel by panel.
-    fn chunk_rows(task: &SpmmTask<'_, f32>, store: Store, rows: Range<usize>, output: &mut [f32]) = chunk_body
+    /// Adds to the rows of one chunk, band by band.
+    fn add_chunk(task: &SpmmTask<'_, f32>, rows: Range<usize>, output: &mut [f32]) = add_chunk_body
 }
 
 #[inline(always)]
-fn chunk_body<const L: usize, const FUSED: bool>(
+fn add_chunk_body<const L: usize, const FUSED: bool>(
     task: &SpmmTask<'_, f32>,
-    store: Store,
     rows: Range<usize>,
     output: &mut [f32],
 ) {
     match task.matrix.columns() {
-        Columns::Narrow(columns) => all_panels::<L, _>(task, store, rows, columns, output),
-        Columns::Wide(columns) => all_panels::<L, _>(task, store, rows, columns, output),
+        Columns::Narrow(columns) => add_bands::<L, FUSED, _>(task, rows, columns, output),
+        Columns::Wide(columns) => add_bands::<L, FUSED, _>(task, rows, columns, output),
     }
 }
 
 #[inline(always)]
-fn all_panels<const L: usize, C: Copy + Into<u32>>(
+fn add_bands<const L: usize, const FUSED: bool, C: Copy + Into<u32>>(
     task: &SpmmTask<'_, f32>,
-    store: Store,
     rows: Range<usize>,
     columns: &[C],
     output: &mut [f32],
 ) {
-    let (width, entries) =
-        (Panel::<L>::WIDTH, task.matrix.offsets()[rows.end] - task.matrix.offsets()[rows.start]);
-    // Below about two entries per row of the input, the copy costs more than it saves.
-    let sparse = (entries as usize) < 2 * task.matrix.column_count();
-    let direct = sparse && task.width.is_multiple_of(width) && task.column_weight.is_none();
-    let mut packed = vec![Panel::<L>::ZERO; if direct { 0 } else { task.matrix.column_count() }];
-    for start in (0..task.width).step_by(width) {
-        let span = start..task.width.min(start + width);
-        if direct {
-            panel_rows(task, store, rows.clone(), span, columns, output, |row| {
-                strided::<L>(task, start, row)
-            });
-        } else {
-            pack(task, span.clone(), &mut packed);
-            panel_rows(task, store, rows.clone(), span, columns, output, |row| packed[row]);
-        }
-    }
-}
-
-#[inline(always)]
-fn strided<const L: usize>(task: &SpmmTask<'_, f32>, start: usize, row: usize) -> Panel<L> {
-    let from = row * task.width + start;
-    Panel::read(&task.input[from..from + Panel::<L>::WIDTH])
-}
-
-#[inline(always)]
-fn pack<const L: usize>(task: &SpmmTask<'_, f32>, span: Range<usize>, packed: &mut [Panel<L>]) {
-    for (row, (panel, values)) in packed.iter_mut().zip(task.input.chunks_exact(task.width)).enumerate() {
-        *panel = Panel::read(&values[span.clone()]);
-        if let Some(weights) = task.column_weight {
-            for value in panel.0.as_flattened_mut() {
-                *value *= weights[row];
+    for band in task.matrix.bands() {
+        let mut start = 0;
+        while start < task.width {
+            let (rows, left) = (rows.clone(), task.width - start);
+            // As many sums as registers hold; what is left over goes by two vectors, the last ones perhaps not full.
+            if left >= 8 * L {
+                add_rows::<L, FUSED, 8, C>(task, rows, band, columns, start, output);
+                start += 8 * L;
+            } else if left >= 4 * L {
+                add_rows::<L, FUSED, 4, C>(task, rows, band, columns, start, output);
+                start += 4 * L;
+            } else {
+                add_panel::<L, FUSED, C>(task, rows, band, columns, start, output);
+                start += 2 * L;
             }
         }
     }
 }
 
-/// Four sums at once, so that an addition need not wait for the one before.
 #[inline(always)]
-fn panel_rows<const L: usize, C: Copy + Into<u32>>(
+fn add_rows<const L: usize, const FUSED: bool, const VECTORS: usize, C: Copy + Into<u32>>(
     task: &SpmmTask<'_, f32>,
-    store: Store,
     rows: Range<usize>,
-    span: Range<usize>,
+    band: &[u32],
     columns: &[C],
+    start: usize,
     output: &mut [f32],
-    input: impl Fn(usize) -> Panel<L>,
 ) {
-    let at = |column: C| input(column.into() as usize).0;
-    for (row, output) in rows.zip(output.chunks_exact_mut(task.width)) {
-        let (fours, rest) = columns[task.matrix.range(row)].as_chunks::<4>();
-        let mut sums = [[[0.0f32; L]; 2]; 4];
-        for four in fours {
-            for (sum, &column) in sums.iter_mut().zip(four) {
-                let values = at(column);
-                *sum = [add(sum[0], values[0]), add(sum[1], values[1])];
+    let offsets = band[rows.start..=rows.end].windows(2);
+    for ((row, pair), output) in rows.zip(offsets).zip(output.chunks_exact_mut(task.width)) {
+        let columns = &columns[pair[0] as usize..pair[1] as usize];
+        if columns.is_empty() {
+            continue;
+        }
+        let mut sums = [[0.0f32; L]; VECTORS];
+        for &column in columns {
+            let column = column.into() as usize;
+            let from = column * task.width + start;
+            let values = task.input[from..from + VECTORS * L].as_chunks::<L>().0;
+            match task.column_weight {
+                None => {
+                    for vector in 0..VECTORS {
+                        sums[vector] = add(sums[vector], values[vector]);
+                    }
+                }
+                Some(weights) => {
+                    let weight = [weights[column]; L];
+                    for vector in 0..VECTORS {
+                        sums[vector] = multiply_add::<L, FUSED>(weight, values[vector], sums[vector]);
+                    }
+                }
             }
         }
-        for &column in rest {
-            let values = at(column);
-            sums[0] = [add(sums[0][0], values[0]), add(sums[0][1], values[1])];
+        let weight = [task.row_weight.map_or(1.0, |weights| weights[row]); L];
+        for (out, sum) in output[start..start + VECTORS * L].as_chunks_mut::<L>().0.iter_mut().zip(sums) {
+            *out = multiply_add::<L, FUSED>(weight, sum, *out);
         }
-        let total: [[f32; L]; 2] = std::array::from_fn(|half| {
-            add(add(sums[0][half], sums[1][half]), add(sums[2][half], sums[3][half]))
-        });
+    }
+}
+
+/// The same for the last columns of a row, fewer than four vectors.
+#[inline(always)]
+fn add_panel<const L: usize, const FUSED: bool, C: Copy + Into<u32>>(
+    task: &SpmmTask<'_, f32>,
+    rows: Range<usize>,
+    band: &[u32],
+    columns: &[C],
+    start: usize,
+    output: &mut [f32],
+) {
+    let span = start..task.width.min(start + Panel::<L>::WIDTH);
+    let offsets = band[rows.start..=rows.end].windows(2);
+    for ((row, pair), output) in rows.zip(offsets).zip(output.chunks_exact_mut(task.width)) {
+        let mut sums = Panel::<L>::ZERO.0;
+        for &column in &columns[pair[0] as usize..pair[1] as usize] {
+            let column = column.into() as usize;
+            let values = Panel::<L>::read(&task.input[column * task.width..][span.clone()]).0;
+            let weight = [task.column_weight.map_or(1.0, |weights| weights[column]); L];
+            for half in 0..2 {
+                sums[half] = multiply_add::<L, FUSED>(weight, values[half], sums[half]);
+            }
+        }
         let weight = task.row_weight.map_or(1.0, |weights| weights[row]);
-        for (out, &value) in output[span.clone()].iter_mut().zip(total.as_flattened()) {
-            *out = match store {
-                Store::Set => weight * value,
-                Store::Add => *out + weight * value,
-            };
+        for (out, &sum) in output[span.clone()].iter_mut().zip(sums.as_flattened()) {
+            *out += weight * sum;
         }
     }
 }

@@ -91,12 +91,13 @@ proptest! {
     fn transposed_product_equals_the_plain_one(seed: u64, rows in 0usize..200, m in 1usize..40, k in 1usize..70) {
         let mut rng = Rng::new(seed, "transposed");
         let (left, right, before) = (normal(&mut rng, rows * m), normal(&mut rng, rows * k), normal(&mut rng, m * k));
-        let mut exact = widen(&before);
-        plain::transposed_product(&widen(&left), &widen(&right), m, k, &mut exact);
+        let (mut exact, mut exact_sum) = (widen(&before), vec![0.0; m]);
+        plain::transposed_product(&widen(&left), &widen(&right), [m, k], &mut exact, Some(&mut exact_sum));
         for isa in Isa::available() {
-            let mut fast = before.clone();
-            dense::transposed_product(isa, &left, &right, m, k, &mut fast);
+            let (mut fast, mut fast_sum) = (before.clone(), vec![0.0; m]);
+            dense::transposed_product(isa, &left, &right, [m, k], &mut fast, Some(&mut fast_sum));
             prop_assert!(distance(&fast, &exact) < 1e-5, "{isa:?}: {}", distance(&fast, &exact));
+            prop_assert!(distance(&fast_sum, &exact_sum) < 1e-5, "{isa:?}");
         }
     }
 
@@ -153,7 +154,7 @@ fn threads_do_not_change_a_bit() {
             spmm::spmm(isa, &task, Store::Set, &mut sums);
             let term = Term { rows: &x, depth: width, weight: &weight, layout: Layout::OutIn };
             dense::linear(isa, &[term], None, Activation::Relu, Store::Set, &mut out, width);
-            dense::transposed_product(isa, &x, &y, width, width, &mut product);
+            dense::transposed_product(isa, &x, &y, [width, width], &mut product, None);
             let mut bias_gradient = vec![0.0; rows];
             let task = EdgeTask {
                 matrix: &target.incoming,
@@ -173,5 +174,60 @@ fn threads_do_not_change_a_bit() {
     let one = run(1);
     for threads in [2, 7] {
         assert!(run(threads) == one, "{threads} threads");
+    }
+}
+
+/// Large enough for several bands of columns.
+#[test]
+fn bands_change_nothing_but_the_order() {
+    let mut rng = Rng::new(5, "bands");
+    let (rows, width) = (4_000, 64);
+    let graph = graph(&mut rng, rows, 120_000);
+    assert!(graph.incoming.bands().len() > 1);
+    let target = Target::of(&graph);
+    let (h, v, c) = (normal(&mut rng, rows * width), normal(&mut rng, rows * width), normal(&mut rng, rows));
+    let wide = (widen(&h), widen(&v), widen(&c));
+    let (mut sums, mut gradient, mut bias_gradient) =
+        (vec![0.0; rows * width], vec![0.0; rows * width], vec![0.0; rows]);
+    let task = SpmmTask {
+        matrix: &graph.incoming,
+        width,
+        input: &wide.0,
+        column_weight: Some(&wide.2),
+        row_weight: None,
+    };
+    plain::spmm(&task, Store::Set, &mut sums);
+    let task = EdgeTask {
+        matrix: &target.incoming,
+        aim: &target.incoming_count,
+        row_values: &wide.0,
+        column_values: &wide.1,
+        row_bias: Some(&wide.2),
+        column_bias: None,
+        width,
+        lambda: 0.3,
+        scale: 1.0,
+    };
+    plain::edges(&task, &mut gradient, &mut bias_gradient);
+    for isa in Isa::available() {
+        let mut fast = vec![7.0; rows * width];
+        let task =
+            SpmmTask { matrix: &graph.incoming, width, input: &h, column_weight: Some(&c), row_weight: None };
+        spmm::spmm(isa, &task, Store::Set, &mut fast);
+        assert!(distance(&fast, &sums) < 1e-5, "{isa:?}");
+        let (mut fast, mut fast_bias) = (vec![0.0; rows * width], vec![0.0; rows]);
+        let task = EdgeTask {
+            matrix: &target.incoming,
+            aim: &target.incoming_count,
+            row_values: &h,
+            column_values: &v,
+            row_bias: Some(&c),
+            column_bias: None,
+            width,
+            lambda: 0.3,
+            scale: 1.0,
+        };
+        edges::edges(isa, &task, &mut fast, &mut fast_bias);
+        assert!(distance(&fast, &gradient) < 1e-5 && distance(&fast_bias, &bias_gradient) < 1e-5, "{isa:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! A linear layer.
 
-use super::{add_column_sums, backward_term, forward_term};
+use super::{backward_term, forward_term};
 use crate::init::Init;
 use knockout_grad::{Gradients, Parameters, Tape, Var};
 use knockout_kernel::{Activation, Scalar, Store};
@@ -65,9 +65,9 @@ impl Linear {
         x: Var,
         gradients: &mut Gradients<T>,
     ) {
-        gradients.add(self.bias, |sum| add_column_sums(gradient, sum));
-        gradients
-            .add(self.weight, |sum| T::transposed_product(gradient, rows, self.outputs, self.inputs, sum));
+        gradients.add_pair([self.weight, self.bias], |weight, bias| {
+            T::transposed_product(gradient, rows, [self.outputs, self.inputs], weight, Some(bias));
+        });
         gradients.add(x, |sum| {
             let term = backward_term(gradient, self.outputs, weight);
             T::linear(&[term], None, Activation::None, Store::Add, sum, self.inputs);

@@ -1,6 +1,6 @@
 //! One embedding out of several, weighted row by row.
 
-use super::{add_scaled, add_to, dot, forward_term, softmax, softmax_backward};
+use super::{add_scaled, dot, forward_term, softmax, softmax_backward};
 use crate::init::Init;
 use crate::layer::Linear;
 use knockout_grad::{Parameters, Tape, Var};
@@ -76,20 +76,21 @@ impl MetaEmbedding {
                 let (d_embedding, _) = step.gradient.split_at(rows * width);
                 let weights = &step.output[rows * width..];
                 let score = step.values.of(self.score.weight);
-                // The gradient of every score s_ik.
-                let mut d_score = step.values.pool().scratch(rows * count);
-                d_score.par_chunks_exact_mut(count).enumerate().for_each(|(row, d_score)| {
+                // The gradient of every score s_ik: row by row, then network by network.
+                let mut by_row = step.values.pool().scratch(rows * count);
+                by_row.par_chunks_exact_mut(count).enumerate().for_each(|(row, d_score)| {
                     let upstream = &d_embedding[row * width..(row + 1) * width];
                     for (slot, &var) in d_score.iter_mut().zip(&h) {
                         *slot = dot(upstream, &step.values.of(var)[row * width..(row + 1) * width]);
                     }
                     softmax_backward(&weights[row * count..(row + 1) * count], d_score);
                 });
-                let mut d_weight = vec![T::ZERO; half];
+                let mut d_score = step.values.pool().scratch(rows);
                 for (k, (&var, hidden)) in h.iter().zip(hidden).enumerate() {
-                    for (hidden, d_score) in hidden.chunks_exact(half).zip(d_score.chunks_exact(count)) {
-                        add_scaled(&mut d_weight, d_score[k], hidden);
-                    }
+                    d_score.iter_mut().zip(by_row.chunks_exact(count)).for_each(|(slot, row)| *slot = row[k]);
+                    gradients.add_pair([self.score.weight, self.score.bias], |weight, bias| {
+                        T::transposed_product(&d_score, &hidden, [1, half], weight, Some(bias));
+                    });
                     gradients.add(var, |sum| {
                         sum.par_chunks_exact_mut(width).enumerate().for_each(|(row, sum)| {
                             add_scaled(
@@ -101,18 +102,14 @@ impl MetaEmbedding {
                     });
                     // The hidden layer's buffer takes its own gradient.
                     let mut d_hidden = hidden;
-                    d_hidden.par_chunks_exact_mut(half).zip(d_score.par_chunks_exact(count)).for_each(
-                        |(hidden, d_score)| {
-                            for (slot, &score) in hidden.iter_mut().zip(score) {
-                                *slot = if *slot > T::ZERO { d_score[k] * score } else { T::ZERO };
-                            }
-                        },
-                    );
+                    d_hidden.par_chunks_exact_mut(half).zip(&d_score[..]).for_each(|(hidden, &d_score)| {
+                        for (slot, &score) in hidden.iter_mut().zip(score) {
+                            *slot = if *slot > T::ZERO { d_score * score } else { T::ZERO };
+                        }
+                    });
                     let weight = step.values.of(self.hidden.weight);
                     self.hidden.backward(weight, step.values.of(var), &d_hidden, var, gradients);
                 }
-                gradients.add(self.score.weight, |sum| add_to(sum, &d_weight));
-                gradients.add(self.score.bias, |sum| sum[0] += d_score.iter().copied().sum());
             },
         )
     }

@@ -32,13 +32,6 @@ fn backward_term<'a, T>(gradient: &'a [T], depth: usize, weight: &'a [T]) -> Ter
     Term { rows: gradient, depth, weight, layout: Layout::InOut }
 }
 
-/// `sum += Σ over rows`: a bias's gradient.
-fn add_column_sums<T: Real>(rows: &[T], sum: &mut [T]) {
-    for row in rows.chunks_exact(sum.len()) {
-        add_to(sum, row);
-    }
-}
-
 /// `to += from`.
 fn add_to<T: Real>(to: &mut [T], from: &[T]) {
     for (to, &from) in to.iter_mut().zip(from) {

@@ -21,6 +21,9 @@ pub struct Reconstruction {
     pub width: usize,
 }
 
+/// Values in a task.
+const CHUNK: usize = 1 << 14;
+
 /// What the way back needs again.
 struct Saved<T: knockout_kernel::Real> {
     /// HᵀH.
@@ -79,12 +82,10 @@ impl Reconstruction {
                     v_c: vec![T::ZERO; self.width],
                     edges_h,
                 };
-                T::transposed_product(h, h, self.width, self.width, &mut saved.gram_h);
-                T::transposed_product(v, v, self.width, self.width, &mut saved.gram_v);
-                super::add_column_sums(h, &mut saved.sum_h);
-                for (row, &c) in v.chunks_exact(self.width).zip(c) {
-                    add_scaled(&mut saved.v_c, c, row);
-                }
+                let size = [self.width, self.width];
+                T::transposed_product(h, h, size, &mut saved.gram_h, Some(&mut saved.sum_h));
+                T::transposed_product(v, v, size, &mut saved.gram_v, None);
+                T::transposed_product(c, v, [1, self.width], &mut saved.v_c, None);
                 let squares = dot_f64(&saved.gram_h, &saved.gram_v)
                     + 2.0 * dot_f64(&saved.sum_h, &saved.v_c)
                     + rows as f64 * dot_f64(c, c);
@@ -100,7 +101,9 @@ impl Reconstruction {
                 let (gram_h, gram_v) = (scaled(&saved.gram_h), scaled(&saved.gram_v));
                 let (sum_h, v_c) = (scaled(&saved.sum_h), scaled(&saved.v_c));
                 gradients.add(h, |sum| {
-                    add_scaled(sum, T::of(upstream), &saved.edges_h);
+                    sum.par_chunks_mut(CHUNK)
+                        .zip(saved.edges_h.par_chunks(CHUNK))
+                        .for_each(|(sum, edges)| add_scaled(sum, T::of(upstream), edges));
                     let back = backward_term(h_values, self.width, &gram_v);
                     T::linear(&[back], Some(&v_c), Activation::None, Store::Add, sum, self.width);
                 });

@@ -1,6 +1,6 @@
 //! A `GraphSAGE` layer with mean aggregation.
 
-use super::{add_column_sums, backward_term, forward_term};
+use super::{backward_term, forward_term};
 use crate::init::Init;
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{Activation, Graph, Scalar, SpmmTask, Store};
@@ -74,9 +74,10 @@ impl Sage {
             move |step, mean, gradients| {
                 self.activation.backward(step.output, step.gradient);
                 let (dy, rows) = (&*step.gradient, step.values.of(x));
-                gradients.add(self.bias, |sum| add_column_sums(dy, sum));
-                gradients.add(self.neighbour, |sum| T::transposed_product(dy, &mean, outputs, inputs, sum));
-                gradients.add(self.own, |sum| T::transposed_product(dy, rows, outputs, inputs, sum));
+                gradients.add_pair([self.neighbour, self.bias], |weight, bias| {
+                    T::transposed_product(dy, &mean, [outputs, inputs], weight, Some(bias));
+                });
+                gradients.add(self.own, |sum| T::transposed_product(dy, rows, [outputs, inputs], sum, None));
                 // The mean's buffer now takes its own gradient.
                 let mut d_mean = mean;
                 let back = backward_term(dy, outputs, step.values.of(self.neighbour));

@@ -161,7 +161,7 @@ fn measure(
             .map(|rows| {
                 let least_cpu = Duration::from_millis(100);
                 let plan = BenchPlan { kind, collation, batch_size, rows: rows.to_vec(), least_cpu };
-                scope.spawn(move || bench(dataset, &plan))
+                scope.spawn(move || bench(dataset, &plan, None))
             })
             .collect();
         workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
