@@ -16,6 +16,9 @@ _knockout() {
             ",$1")
                 cmd="knockout"
                 ;;
+            knockout,compare)
+                cmd="knockout__subcmd__compare"
+                ;;
             knockout,completions)
                 cmd="knockout__subcmd__completions"
                 ;;
@@ -90,6 +93,9 @@ _knockout() {
                 ;;
             knockout__subcmd__data__subcmd__help,verify)
                 cmd="knockout__subcmd__data__subcmd__help__subcmd__verify"
+                ;;
+            knockout__subcmd__help,compare)
+                cmd="knockout__subcmd__help__subcmd__compare"
                 ;;
             knockout__subcmd__help,completions)
                 cmd="knockout__subcmd__help__subcmd__completions"
@@ -173,12 +179,42 @@ _knockout() {
 
     case "${cmd}" in
         knockout)
-            opts="-q -v -h -V --json --threads --quiet --verbose --help --version demo data config trace completions man help"
+            opts="-q -v -h -V --json --threads --quiet --verbose --help --version demo data config compare trace completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__compare)
+            opts="-q -v -h --vary --html --fail-above --json --threads --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --vary)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --fail-above)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --threads)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -663,8 +699,22 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__help)
-            opts="demo data config trace completions man help"
+            opts="demo data config compare trace completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__help__subcmd__compare)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

@@ -295,6 +295,23 @@ esac
     ;;
 esac
 ;;
+(compare)
+_arguments "${_arguments_options[@]}" : \
+'*--vary=[Conditions that are meant to differ, such as model,batch]:KEY:_default' \
+'--html=[Also write the comparison as one self-contained HTML file]:FILE:_files' \
+'--fail-above=[Exit with code 5 if a sample of B takes more than RATIO times as long as one of A]:RATIO:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Say only what went wrong]' \
+'(-v --verbose)--quiet[Say only what went wrong]' \
+'*-v[Say more; twice for details]' \
+'*--verbose[Say more; twice for details]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':a -- The run to compare with\: its folder, or what `knockout profile --json` printed:_files' \
+':b -- The run to judge; ratios are b / a:_files' \
+&& ret=0
+;;
 (trace)
 _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
@@ -510,6 +527,10 @@ _arguments "${_arguments_options[@]}" : \
     ;;
 esac
 ;;
+(compare)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (trace)
 _arguments "${_arguments_options[@]}" : \
 ":: :_knockout__subcmd__help__subcmd__trace_commands" \
@@ -565,12 +586,18 @@ _knockout_commands() {
 'demo:See it all on a small synthetic yeast\: make it, look at it, delete three genes' \
 'data:Make, look at, check and divide datasets' \
 'config:Show configuration' \
+'compare:Compare two measured runs per sample and per iteration, if their conditions allow it' \
 'trace:Analyse, compare and convert traces of the PyTorch profiler' \
 'completions:Print completions for your shell' \
 'man:Print the manual page, or write a page for every command' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'knockout commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__compare_commands] )) ||
+_knockout__subcmd__compare_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout compare commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__completions_commands] )) ||
 _knockout__subcmd__completions_commands() {
@@ -710,12 +737,18 @@ _knockout__subcmd__help_commands() {
 'demo:See it all on a small synthetic yeast\: make it, look at it, delete three genes' \
 'data:Make, look at, check and divide datasets' \
 'config:Show configuration' \
+'compare:Compare two measured runs per sample and per iteration, if their conditions allow it' \
 'trace:Analyse, compare and convert traces of the PyTorch profiler' \
 'completions:Print completions for your shell' \
 'man:Print the manual page, or write a page for every command' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'knockout help commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__compare_commands] )) ||
+_knockout__subcmd__help__subcmd__compare_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help compare commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__help__subcmd__completions_commands] )) ||
 _knockout__subcmd__help__subcmd__completions_commands() {
