@@ -16,8 +16,8 @@ _knockout() {
             ",$1")
                 cmd="knockout"
                 ;;
-            knockout,baseline)
-                cmd="knockout__subcmd__baseline"
+            knockout,compare)
+                cmd="knockout__subcmd__compare"
                 ;;
             knockout,completions)
                 cmd="knockout__subcmd__completions"
@@ -30,9 +30,6 @@ _knockout() {
                 ;;
             knockout,demo)
                 cmd="knockout__subcmd__demo"
-                ;;
-            knockout,evaluate)
-                cmd="knockout__subcmd__evaluate"
                 ;;
             knockout,help)
                 cmd="knockout__subcmd__help"
@@ -97,8 +94,8 @@ _knockout() {
             knockout__subcmd__data__subcmd__help,verify)
                 cmd="knockout__subcmd__data__subcmd__help__subcmd__verify"
                 ;;
-            knockout__subcmd__help,baseline)
-                cmd="knockout__subcmd__help__subcmd__baseline"
+            knockout__subcmd__help,compare)
+                cmd="knockout__subcmd__help__subcmd__compare"
                 ;;
             knockout__subcmd__help,completions)
                 cmd="knockout__subcmd__help__subcmd__completions"
@@ -111,9 +108,6 @@ _knockout() {
                 ;;
             knockout__subcmd__help,demo)
                 cmd="knockout__subcmd__help__subcmd__demo"
-                ;;
-            knockout__subcmd__help,evaluate)
-                cmd="knockout__subcmd__help__subcmd__evaluate"
                 ;;
             knockout__subcmd__help,help)
                 cmd="knockout__subcmd__help__subcmd__help"
@@ -185,7 +179,7 @@ _knockout() {
 
     case "${cmd}" in
         knockout)
-            opts="-q -v -h -V --json --threads --quiet --verbose --help --version demo data baseline evaluate config trace completions man help"
+            opts="-q -v -h -V --json --threads --quiet --verbose --help --version demo data config compare trace completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -202,38 +196,22 @@ _knockout() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        knockout__subcmd__baseline)
-            opts="-q -v -h --split --part --seed --seeds --splits --out --resamples --json --threads --quiet --verbose --help"
+        knockout__subcmd__compare)
+            opts="-q -v -h --vary --html --fail-above --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --split)
-                    COMPREPLY=($(compgen -W "random pair-disjoint gene-disjoint" -- "${cur}"))
-                    return 0
-                    ;;
-                --part)
-                    COMPREPLY=($(compgen -W "train val test" -- "${cur}"))
-                    return 0
-                    ;;
-                --seed)
+                --vary)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --seeds)
+                --html)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --splits)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --out)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --resamples)
+                --fail-above)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -720,46 +698,8 @@ _knockout() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        knockout__subcmd__evaluate)
-            opts="-q -v -h --predictions --against --data --part --resamples --json --threads --quiet --verbose --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --predictions)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --against)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --data)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --part)
-                    COMPREPLY=($(compgen -W "train val test" -- "${cur}"))
-                    return 0
-                    ;;
-                --resamples)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --threads)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
         knockout__subcmd__help)
-            opts="demo data baseline evaluate config trace completions man help"
+            opts="demo data config compare trace completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -772,7 +712,7 @@ _knockout() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        knockout__subcmd__help__subcmd__baseline)
+        knockout__subcmd__help__subcmd__compare)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -927,20 +867,6 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__help__subcmd__demo)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        knockout__subcmd__help__subcmd__evaluate)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

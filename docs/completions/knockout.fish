@@ -32,9 +32,8 @@ complete -c knockout -n "__fish_knockout_needs_command" -s h -l help -d 'Print h
 complete -c knockout -n "__fish_knockout_needs_command" -s V -l version -d 'Print version'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "data" -d 'Make, look at, check and divide datasets'
-complete -c knockout -n "__fish_knockout_needs_command" -f -a "baseline" -d 'Fit the baselines that know genes by identity alone: what every model must beat'
-complete -c knockout -n "__fish_knockout_needs_command" -f -a "evaluate" -d 'Say how good predictions are, beside the additive ridge on the same split'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "config" -d 'Show configuration'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "trace" -d 'Analyse, compare and convert traces of the PyTorch profiler'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "completions" -d 'Print completions for your shell'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "man" -d 'Print the manual page, or write a page for every command'
@@ -136,34 +135,6 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "bench" -d 'Measure what each way of representing a deletion costs, per sample and phase'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l split -d 'What is kept apart between the parts' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
-pair-disjoint\t'Query pairs: none occurs in two parts'
-gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l part -d 'The part to predict' -r -f -a "train\t'What models are fitted to'
-val\t'What choices are made on'
-test\t'What is reported'"
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l seed -d 'The seed of the split and of the first MLP' -r
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l seeds -d 'MLPs to train on the same split, with seeds S, S+1, …; shows the spread over them' -r
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l splits -d 'Splits to make, with seeds S, S+1, …; shows the spread of every baseline over them' -r
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l out -d 'A folder to make, with a prediction file per baseline (of the first split)' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l resamples -d 'Bootstrap resamples behind every interval' -r
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s v -l verbose -d 'Say more; twice for details'
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l predictions -d 'The prediction file' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l against -d 'A second prediction file over the same records, to compare with' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l data -d 'The dataset folder; without it the one that the file names' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l part -d 'The part that the file must be about' -r -f -a "train\t'What models are fitted to'
-val\t'What choices are made on'
-test\t'What is reported'"
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l resamples -d 'Bootstrap resamples behind every interval' -r
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s v -l verbose -d 'Say more; twice for details'
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s q -l quiet -d 'Say only what went wrong'
@@ -181,6 +152,14 @@ complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_see
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the resolved configuration: the preset with your overrides applied'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -l vary -d 'Conditions that are meant to differ, such as model,batch' -r
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -l html -d 'Also write the comparison as one self-contained HTML file' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -l fail-above -d 'Exit with code 5 if a sample of B takes more than RATIO times as long as one of A' -r
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -s q -l quiet -d 'Say only what went wrong'
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -s q -l quiet -d 'Say only what went wrong'
@@ -236,15 +215,14 @@ complete -c knockout -n "__fish_knockout_using_subcommand man" -l json -d 'Print
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s q -l quiet -d 'Say only what went wrong'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s v -l verbose -d 'Say more; twice for details'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data baseline evaluate config trace completions man help" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data baseline evaluate config trace completions man help" -f -a "data" -d 'Make, look at, check and divide datasets'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data baseline evaluate config trace completions man help" -f -a "baseline" -d 'Fit the baselines that know genes by identity alone: what every model must beat'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data baseline evaluate config trace completions man help" -f -a "evaluate" -d 'Say how good predictions are, beside the additive ridge on the same split'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data baseline evaluate config trace completions man help" -f -a "config" -d 'Show configuration'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data baseline evaluate config trace completions man help" -f -a "trace" -d 'Analyse, compare and convert traces of the PyTorch profiler'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data baseline evaluate config trace completions man help" -f -a "completions" -d 'Print completions for your shell'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data baseline evaluate config trace completions man help" -f -a "man" -d 'Print the manual page, or write a page for every command'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data baseline evaluate config trace completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config compare trace completions man help" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config compare trace completions man help" -f -a "data" -d 'Make, look at, check and divide datasets'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config compare trace completions man help" -f -a "config" -d 'Show configuration'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config compare trace completions man help" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config compare trace completions man help" -f -a "trace" -d 'Analyse, compare and convert traces of the PyTorch profiler'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config compare trace completions man help" -f -a "completions" -d 'Print completions for your shell'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config compare trace completions man help" -f -a "man" -d 'Print the manual page, or write a page for every command'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config compare trace completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "import" -d 'Make a dataset from the public yeast files'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'

@@ -233,49 +233,6 @@ esac
     ;;
 esac
 ;;
-(baseline)
-_arguments "${_arguments_options[@]}" : \
-'--split=[What is kept apart between the parts]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
-pair-disjoint\:"Query pairs\: none occurs in two parts"
-gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
-'--part=[The part to predict]:PART:((train\:"What models are fitted to"
-val\:"What choices are made on"
-test\:"What is reported"))' \
-'--seed=[The seed of the split and of the first MLP]:S:_default' \
-'--seeds=[MLPs to train on the same split, with seeds S, S+1, …; shows the spread over them]:N:_default' \
-'--splits=[Splits to make, with seeds S, S+1, …; shows the spread of every baseline over them]:N:_default' \
-'--out=[A folder to make, with a prediction file per baseline (of the first split)]:FOLDER:_files' \
-'--resamples=[Bootstrap resamples behind every interval]:N:_default' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
-'--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
-':dir -- The dataset folder:_files' \
-&& ret=0
-;;
-(evaluate)
-_arguments "${_arguments_options[@]}" : \
-'--predictions=[The prediction file]:FILE:_files' \
-'--against=[A second prediction file over the same records, to compare with]:FILE:_files' \
-'--data=[The dataset folder; without it the one that the file names]:DIR:_files' \
-'--part=[The part that the file must be about]:PART:((train\:"What models are fitted to"
-val\:"What choices are made on"
-test\:"What is reported"))' \
-'--resamples=[Bootstrap resamples behind every interval]:N:_default' \
-'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
-'--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
-&& ret=0
-;;
 (config)
 _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
@@ -337,6 +294,23 @@ esac
         esac
     ;;
 esac
+;;
+(compare)
+_arguments "${_arguments_options[@]}" : \
+'*--vary=[Conditions that are meant to differ, such as model,batch]:KEY:_default' \
+'--html=[Also write the comparison as one self-contained HTML file]:FILE:_files' \
+'--fail-above=[Exit with code 5 if a sample of B takes more than RATIO times as long as one of A]:RATIO:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Say only what went wrong]' \
+'(-v --verbose)--quiet[Say only what went wrong]' \
+'*-v[Say more; twice for details]' \
+'*--verbose[Say more; twice for details]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':a -- The run to compare with\: its folder, or what `knockout profile --json` printed:_files' \
+':b -- The run to judge; ratios are b / a:_files' \
+&& ret=0
 ;;
 (trace)
 _arguments "${_arguments_options[@]}" : \
@@ -533,14 +507,6 @@ _arguments "${_arguments_options[@]}" : \
     ;;
 esac
 ;;
-(baseline)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(evaluate)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
 (config)
 _arguments "${_arguments_options[@]}" : \
 ":: :_knockout__subcmd__help__subcmd__config_commands" \
@@ -560,6 +526,10 @@ _arguments "${_arguments_options[@]}" : \
         esac
     ;;
 esac
+;;
+(compare)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
 ;;
 (trace)
 _arguments "${_arguments_options[@]}" : \
@@ -615,9 +585,8 @@ _knockout_commands() {
     local commands; commands=(
 'demo:See it all on a small synthetic yeast\: make it, look at it, delete three genes' \
 'data:Make, look at, check and divide datasets' \
-'baseline:Fit the baselines that know genes by identity alone\: what every model must beat' \
-'evaluate:Say how good predictions are, beside the additive ridge on the same split' \
 'config:Show configuration' \
+'compare:Compare two measured runs per sample and per iteration, if their conditions allow it' \
 'trace:Analyse, compare and convert traces of the PyTorch profiler' \
 'completions:Print completions for your shell' \
 'man:Print the manual page, or write a page for every command' \
@@ -625,10 +594,10 @@ _knockout_commands() {
     )
     _describe -t commands 'knockout commands' commands "$@"
 }
-(( $+functions[_knockout__subcmd__baseline_commands] )) ||
-_knockout__subcmd__baseline_commands() {
+(( $+functions[_knockout__subcmd__compare_commands] )) ||
+_knockout__subcmd__compare_commands() {
     local commands; commands=()
-    _describe -t commands 'knockout baseline commands' commands "$@"
+    _describe -t commands 'knockout compare commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__completions_commands] )) ||
 _knockout__subcmd__completions_commands() {
@@ -762,19 +731,13 @@ _knockout__subcmd__demo_commands() {
     local commands; commands=()
     _describe -t commands 'knockout demo commands' commands "$@"
 }
-(( $+functions[_knockout__subcmd__evaluate_commands] )) ||
-_knockout__subcmd__evaluate_commands() {
-    local commands; commands=()
-    _describe -t commands 'knockout evaluate commands' commands "$@"
-}
 (( $+functions[_knockout__subcmd__help_commands] )) ||
 _knockout__subcmd__help_commands() {
     local commands; commands=(
 'demo:See it all on a small synthetic yeast\: make it, look at it, delete three genes' \
 'data:Make, look at, check and divide datasets' \
-'baseline:Fit the baselines that know genes by identity alone\: what every model must beat' \
-'evaluate:Say how good predictions are, beside the additive ridge on the same split' \
 'config:Show configuration' \
+'compare:Compare two measured runs per sample and per iteration, if their conditions allow it' \
 'trace:Analyse, compare and convert traces of the PyTorch profiler' \
 'completions:Print completions for your shell' \
 'man:Print the manual page, or write a page for every command' \
@@ -782,10 +745,10 @@ _knockout__subcmd__help_commands() {
     )
     _describe -t commands 'knockout help commands' commands "$@"
 }
-(( $+functions[_knockout__subcmd__help__subcmd__baseline_commands] )) ||
-_knockout__subcmd__help__subcmd__baseline_commands() {
+(( $+functions[_knockout__subcmd__help__subcmd__compare_commands] )) ||
+_knockout__subcmd__help__subcmd__compare_commands() {
     local commands; commands=()
-    _describe -t commands 'knockout help baseline commands' commands "$@"
+    _describe -t commands 'knockout help compare commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__help__subcmd__completions_commands] )) ||
 _knockout__subcmd__help__subcmd__completions_commands() {
@@ -850,11 +813,6 @@ _knockout__subcmd__help__subcmd__data__subcmd__verify_commands() {
 _knockout__subcmd__help__subcmd__demo_commands() {
     local commands; commands=()
     _describe -t commands 'knockout help demo commands' commands "$@"
-}
-(( $+functions[_knockout__subcmd__help__subcmd__evaluate_commands] )) ||
-_knockout__subcmd__help__subcmd__evaluate_commands() {
-    local commands; commands=()
-    _describe -t commands 'knockout help evaluate commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__help__subcmd__help_commands] )) ||
 _knockout__subcmd__help__subcmd__help_commands() {

@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
-use knockout_profile::{Collector, FileFindings, Options, Rules};
+use knockout_profile::{Analysis, Collector, Comparison, Conditions, FileFindings, Options, Rules};
 use knockout_trace::{
     BACKGROUND, Clock, FakeClock, Gauge, LoadTimes, Meter, ReadOptions, Recorder, RecorderOptions, Schedule,
     StepPhase, TraceFile, read,
 };
-use serde_json::{Map, Value};
+use serde_json::Map;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,20 +22,15 @@ fn analyze(path: &Path) -> FileFindings {
     collector.finish("recorded", &outcome).unwrap()
 }
 
-/// A run of which only the last step is in the window; `most_records` bounds the memory.
-fn record(folder: &Path, most_records: usize) -> FileFindings {
+/// A run of which the last two steps are in the window.
+fn record(folder: &Path, model: &str) -> FileFindings {
     let clock = Arc::new(FakeClock::new());
-    let recorder = Recorder::new(RecorderOptions {
-        most_records,
-        clock: Arc::clone(&clock) as Arc<dyn Clock>,
-        ..RecorderOptions::default()
-    });
-    let conditions = Map::from_iter([
-        ("batch".to_owned(), Value::from(28)),
-        ("model".to_owned(), Value::from("dango")),
-        ("profiler".to_owned(), Value::from(true)),
-    ]);
-    let file = TraceFile::create(folder, &recorder, conditions).unwrap();
+    let options =
+        RecorderOptions { clock: Arc::clone(&clock) as Arc<dyn Clock>, ..RecorderOptions::default() };
+    let recorder = Recorder::new(options);
+    let conditions =
+        Conditions { batch: 28, model: model.to_owned(), profiler: true, ..Conditions::default() };
+    let file = TraceFile::create(folder, &recorder, conditions.to_map()).unwrap();
     let schedule = Schedule::Window { wait: 1, warmup: 1, active: 2, repeat: 1 };
     schedule.check(4).unwrap();
     let mut meter = Meter::new(&recorder, schedule).with_trace(file);
@@ -82,7 +77,7 @@ fn record(folder: &Path, most_records: usize) -> FileFindings {
 #[test]
 fn a_recorded_trace_is_analysed_by_its_own_phases() {
     let folder = tempfile::tempdir().unwrap();
-    let found = record(folder.path(), 1 << 16);
+    let found = record(folder.path(), "dango");
     let names: Vec<&str> = found.steps.iter().map(|step| step.name.as_str()).collect();
     assert_eq!(names, ["ProfilerStep#2", "ProfilerStep#3"]);
     for step in &found.steps {
@@ -103,6 +98,16 @@ fn a_recorded_trace_is_analysed_by_its_own_phases() {
     assert_eq!(found.conditions["batch"], "28");
     assert_eq!(found.memory[0].max_total_allocated, Some(1 << 20));
     assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+}
+
+#[test]
+fn recorded_traces_of_unlike_runs_are_not_comparable() {
+    let folder = tempfile::tempdir().unwrap();
+    let analysis = |model| Analysis::of(vec![record(folder.path(), model)]);
+    let (dango, again, hetero) = (analysis("dango"), analysis("dango"), analysis("hetero"));
+    assert!(Comparison::of(&dango, &again).comparable);
+    let unlike = Comparison::of(&dango, &hetero);
+    assert!(!unlike.comparable && unlike.differences[0].what == "model", "{:?}", unlike.differences);
 }
 
 #[test]

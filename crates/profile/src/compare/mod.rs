@@ -91,7 +91,7 @@ pub struct Row {
 }
 
 /// Conditions that make times differ by themselves.
-const DECISIVE: [&str; 9] = [
+const DECISIVE: [&str; 20] = [
     "world_size",
     "ranks",
     "device",
@@ -101,6 +101,18 @@ const DECISIVE: [&str; 9] = [
     "with_stack",
     "with_flops",
     "rules",
+    // Those that knockout's own recorder writes.
+    "data",
+    "records",
+    "batch",
+    "threads",
+    "world",
+    "precision",
+    "model",
+    "mode",
+    "processor",
+    "profiler",
+    "machine",
 ];
 
 impl Comparison {

@@ -2,6 +2,7 @@
 
 use crate::compare::Difference;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Conditions that may differ in any comparison: another commit is what a comparison is usually about.
@@ -58,6 +59,11 @@ impl Conditions {
         ];
         let settings = self.settings.iter().map(|(key, value)| (key.as_str(), value.clone()));
         own.into_iter().chain(settings).collect()
+    }
+
+    /// The same as a trace keeps them.
+    pub fn to_map(&self) -> Map<String, Value> {
+        self.entries().into_iter().map(|(name, value)| (name.to_owned(), Value::from(value))).collect()
     }
 
     /// What differs from another run's.
