@@ -20,6 +20,14 @@ pub fn compare_html(comparison: &Comparison) -> String {
         "removed": rows(&comparison.removed),
         "warnings": comparison.warnings,
     });
-    let title = format!("{} against {}", file_name(&comparison.b), file_name(&comparison.a));
+    let title = format!("{} against {}", side(&comparison.b), side(&comparison.a));
     page(&title, &data, &crate::compare_text(comparison))
+}
+
+/// What to call one side in the heading; all its files stand below.
+fn side(files: &str) -> String {
+    match files.split(", ").count() {
+        0 | 1 => file_name(files).to_owned(),
+        ranks => format!("{ranks} ranks"),
+    }
 }
