@@ -43,6 +43,7 @@ pub(crate) enum Command {
     #[cfg(feature = "lab")]
     Config(command::config::ConfigArgs),
     Trace(command::trace::TraceArgs),
+    Logs(command::logs::LogsArgs),
     Completions(command::completions::CompletionsArgs),
     Man(command::man::ManArgs),
 }

@@ -75,6 +75,9 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
             _ => Some(DATA),
         };
     }
+    if cause.is::<knockout_profile::logs::LogError>() {
+        return Some(DATA);
+    }
     #[cfg(feature = "lab")]
     return class_of_lab(cause);
     #[cfg(not(feature = "lab"))]

@@ -3,6 +3,7 @@
 mod collapsed;
 mod compare;
 mod html;
+mod logs;
 mod reference;
 mod table;
 mod text;
@@ -11,5 +12,6 @@ pub mod units;
 pub use collapsed::collapsed;
 pub use compare::compare_text;
 pub use html::{compare_html, html};
+pub use logs::logs_text;
 pub use reference::{ReferenceDocument, reference_json, reference_text};
 pub use text::text;

@@ -7,6 +7,7 @@ pub(crate) mod config;
 pub(crate) mod data;
 #[cfg(feature = "lab")]
 pub(crate) mod demo;
+pub(crate) mod logs;
 pub(crate) mod man;
 pub(crate) mod trace;
 
@@ -23,6 +24,7 @@ pub(crate) fn run(command: Command, ui: &Ui) -> anyhow::Result<()> {
         #[cfg(feature = "lab")]
         Command::Config(args) => config::run(&args, ui),
         Command::Trace(args) => trace::run(args, ui),
+        Command::Logs(args) => logs::run(&args, ui),
         Command::Completions(args) => completions::run(&args, ui),
         Command::Man(args) => man::run(&args, ui),
     }
