@@ -16,9 +16,6 @@ _knockout() {
             ",$1")
                 cmd="knockout"
                 ;;
-            knockout,compare)
-                cmd="knockout__subcmd__compare"
-                ;;
             knockout,completions)
                 cmd="knockout__subcmd__completions"
                 ;;
@@ -33,6 +30,9 @@ _knockout() {
                 ;;
             knockout,help)
                 cmd="knockout__subcmd__help"
+                ;;
+            knockout,logs)
+                cmd="knockout__subcmd__logs"
                 ;;
             knockout,man)
                 cmd="knockout__subcmd__man"
@@ -94,9 +94,6 @@ _knockout() {
             knockout__subcmd__data__subcmd__help,verify)
                 cmd="knockout__subcmd__data__subcmd__help__subcmd__verify"
                 ;;
-            knockout__subcmd__help,compare)
-                cmd="knockout__subcmd__help__subcmd__compare"
-                ;;
             knockout__subcmd__help,completions)
                 cmd="knockout__subcmd__help__subcmd__completions"
                 ;;
@@ -111,6 +108,9 @@ _knockout() {
                 ;;
             knockout__subcmd__help,help)
                 cmd="knockout__subcmd__help__subcmd__help"
+                ;;
+            knockout__subcmd__help,logs)
+                cmd="knockout__subcmd__help__subcmd__logs"
                 ;;
             knockout__subcmd__help,man)
                 cmd="knockout__subcmd__help__subcmd__man"
@@ -179,42 +179,12 @@ _knockout() {
 
     case "${cmd}" in
         knockout)
-            opts="-q -v -h -V --json --threads --quiet --verbose --help --version demo data config compare trace completions man help"
+            opts="-q -v -h -V --json --threads --quiet --verbose --help --version demo data config trace logs completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --threads)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        knockout__subcmd__compare)
-            opts="-q -v -h --vary --html --fail-above --json --threads --quiet --verbose --help"
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                --vary)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --html)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --fail-above)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --threads)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -699,22 +669,8 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__help)
-            opts="demo data config compare trace completions man help"
+            opts="demo data config trace logs completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
-                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-                return 0
-            fi
-            case "${prev}" in
-                *)
-                    COMPREPLY=()
-                    ;;
-            esac
-            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
-            return 0
-            ;;
-        knockout__subcmd__help__subcmd__compare)
-            opts=""
-            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -894,6 +850,20 @@ _knockout() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        knockout__subcmd__help__subcmd__logs)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         knockout__subcmd__help__subcmd__man)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -957,6 +927,24 @@ _knockout() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__logs)
+            opts="-q -v -h --json --threads --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1035,12 +1023,16 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__trace__subcmd__compare)
-            opts="-q -v -h --rules --html --fail-above --strict --json --threads --quiet --verbose --help"
+            opts="-q -v -h --against --rules --html --fail-above --strict --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --against)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --rules)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -351,6 +351,7 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (compare)
 _arguments "${_arguments_options[@]}" : \
+'*--against=[The trace to judge, or its ranks; ratios are b / a]:B:_files' \
 '--rules=[How events become categories\: \`default\` or a TOML file]:RULES:_default' \
 '--html=[Also write the comparison as one self-contained HTML file]:FILE:_files' \
 '--fail-above=[Exit with code 5 if a step of B takes more than RATIO times as long as one of A]:RATIO:_default' \
@@ -363,8 +364,7 @@ _arguments "${_arguments_options[@]}" : \
 '*--verbose[Say more; twice for details]' \
 '-h[Print help]' \
 '--help[Print help]' \
-':a -- The trace to compare with:_files' \
-':b -- The trace to judge; ratios are b / a:_files' \
+'*::traces -- The trace to compare with and the trace to judge, A and B; with --against the ranks of A alone:_files' \
 && ret=0
 ;;
 (convert)
@@ -423,6 +423,19 @@ esac
         esac
     ;;
 esac
+;;
+(logs)
+_arguments "${_arguments_options[@]}" : \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Say only what went wrong]' \
+'(-v --verbose)--quiet[Say only what went wrong]' \
+'*-v[Say more; twice for details]' \
+'*--verbose[Say more; twice for details]' \
+'-h[Print help]' \
+'--help[Print help]' \
+'*::logs -- Logs of training runs; - is standard input:_files' \
+&& ret=0
 ;;
 (completions)
 _arguments "${_arguments_options[@]}" : \
@@ -559,6 +572,10 @@ _arguments "${_arguments_options[@]}" : \
     ;;
 esac
 ;;
+(logs)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (completions)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -588,6 +605,7 @@ _knockout_commands() {
 'config:Show configuration' \
 'compare:Compare two measured runs per sample and per iteration, if their conditions allow it' \
 'trace:Analyse, compare and convert traces of the PyTorch profiler' \
+'logs:Read iterations per second out of Lightning and tqdm logs, bars told apart' \
 'completions:Print completions for your shell' \
 'man:Print the manual page, or write a page for every command' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -739,6 +757,7 @@ _knockout__subcmd__help_commands() {
 'config:Show configuration' \
 'compare:Compare two measured runs per sample and per iteration, if their conditions allow it' \
 'trace:Analyse, compare and convert traces of the PyTorch profiler' \
+'logs:Read iterations per second out of Lightning and tqdm logs, bars told apart' \
 'completions:Print completions for your shell' \
 'man:Print the manual page, or write a page for every command' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -819,6 +838,11 @@ _knockout__subcmd__help__subcmd__help_commands() {
     local commands; commands=()
     _describe -t commands 'knockout help help commands' commands "$@"
 }
+(( $+functions[_knockout__subcmd__help__subcmd__logs_commands] )) ||
+_knockout__subcmd__help__subcmd__logs_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help logs commands' commands "$@"
+}
 (( $+functions[_knockout__subcmd__help__subcmd__man_commands] )) ||
 _knockout__subcmd__help__subcmd__man_commands() {
     local commands; commands=()
@@ -828,7 +852,7 @@ _knockout__subcmd__help__subcmd__man_commands() {
 _knockout__subcmd__help__subcmd__trace_commands() {
     local commands; commands=(
 'analyze:Show where the time of a trace went' \
-'compare:Compare two traces per step\: categories, operations, conditions' \
+'compare:Compare two traces, or the ranks of two runs, per step\: categories, operations, conditions' \
 'convert:Make a trace smaller, repair it, or merge the traces of several ranks' \
     )
     _describe -t commands 'knockout help trace commands' commands "$@"
@@ -848,6 +872,11 @@ _knockout__subcmd__help__subcmd__trace__subcmd__convert_commands() {
     local commands; commands=()
     _describe -t commands 'knockout help trace convert commands' commands "$@"
 }
+(( $+functions[_knockout__subcmd__logs_commands] )) ||
+_knockout__subcmd__logs_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout logs commands' commands "$@"
+}
 (( $+functions[_knockout__subcmd__man_commands] )) ||
 _knockout__subcmd__man_commands() {
     local commands; commands=()
@@ -857,7 +886,7 @@ _knockout__subcmd__man_commands() {
 _knockout__subcmd__trace_commands() {
     local commands; commands=(
 'analyze:Show where the time of a trace went' \
-'compare:Compare two traces per step\: categories, operations, conditions' \
+'compare:Compare two traces, or the ranks of two runs, per step\: categories, operations, conditions' \
 'convert:Make a trace smaller, repair it, or merge the traces of several ranks' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -882,7 +911,7 @@ _knockout__subcmd__trace__subcmd__convert_commands() {
 _knockout__subcmd__trace__subcmd__help_commands() {
     local commands; commands=(
 'analyze:Show where the time of a trace went' \
-'compare:Compare two traces per step\: categories, operations, conditions' \
+'compare:Compare two traces, or the ranks of two runs, per step\: categories, operations, conditions' \
 'convert:Make a trace smaller, repair it, or merge the traces of several ranks' \
 'help:Print this message or the help of the given subcommand(s)' \
     )

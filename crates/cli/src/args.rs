@@ -52,6 +52,7 @@ pub(crate) enum Command {
     Config(command::config::ConfigArgs),
     Compare(command::compare::CompareArgs),
     Trace(command::trace::TraceArgs),
+    Logs(command::logs::LogsArgs),
     Completions(command::completions::CompletionsArgs),
     Man(command::man::ManArgs),
 }

@@ -84,7 +84,7 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
             _ => Some(DATA),
         };
     }
-    if cause.is::<knockout_profile::RunDocumentError>() {
+    if cause.is::<knockout_profile::RunDocumentError>() || cause.is::<knockout_profile::logs::LogError>() {
         return Some(DATA);
     }
     #[cfg(feature = "lab")]

@@ -191,6 +191,83 @@ fn convert_repairs_and_merges() {
     assert_eq!(document["schemaVersion"], 1);
 }
 
+/// Twelve steps of so many microseconds each, give or take one.
+fn steps(rank: u32, world: u32, micros: u32) -> String {
+    let events: Vec<String> = (0..12)
+        .map(|step| {
+            let (start, length) = (step * 10_000, micros + step % 3);
+            format!(
+                r#"{{"ph":"X","cat":"user_annotation","name":"ProfilerStep#{step}","pid":1,"tid":1,"ts":{start},"dur":{length}}},
+{{"ph":"X","cat":"cpu_op","name":"aten::mul","pid":1,"tid":1,"ts":{start},"dur":{}}}"#,
+                length / 2
+            )
+        })
+        .collect();
+    let info = format!(r#"{{"rank": {rank}, "world_size": {world}}}"#);
+    format!(r#"{{"distributedInfo": {info}, "traceEvents": [{}]}}"#, events.join(",\n"))
+}
+
+#[test]
+fn slower_than_allowed_is_5_and_equal_is_0() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = write(&folder, "a.json", steps(0, 1, 1000).as_bytes());
+    let b = write(&folder, "b.json", steps(0, 1, 1200).as_bytes());
+    let slower = knockout(&["trace", "compare", &a, &b, "--fail-above", "1.05", "--json"]);
+    assert_eq!(slower.status.code(), Some(5), "{}", stderr(&slower));
+    assert!(stderr(&slower).contains("step takes 1.2"), "{}", stderr(&slower));
+    assert_eq!(json(&slower)["comparable"], true, "the document is printed all the same");
+    for (one, other, allowed) in [(&a, &a, "1.05"), (&b, &a, "1.05"), (&a, &b, "1.3")] {
+        let output = knockout(&["trace", "compare", one, other, "--fail-above", allowed]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn unlike_conditions_are_7_when_a_gate_was_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = write(&folder, "a.json", steps(0, 1, 1000).as_bytes());
+    let b = write(&folder, "b.json", steps(0, 4, 1000).as_bytes());
+    let gate = knockout(&["trace", "compare", &a, &b, "--fail-above", "1.05"]);
+    assert_eq!(gate.status.code(), Some(7));
+    assert!(stderr(&gate).contains("world_size"), "{}", stderr(&gate));
+    let look = knockout(&["trace", "compare", &a, &b, "--json"]);
+    assert_eq!(look.status.code(), Some(0), "to look is always allowed");
+    assert_eq!(json(&look)["comparable"], false);
+}
+
+#[test]
+fn a_comparison_with_a_damaged_trace_is_6() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = steps(0, 1, 1000);
+    let a = write(&folder, "a.json", whole.as_bytes());
+    let b = write(&folder, "b.json", cut(&whole));
+    let output = knockout(&["trace", "compare", &a, &b, "--fail-above", "1.05"]);
+    assert_eq!(output.status.code(), Some(6));
+    assert!(stderr(&output).contains("truncated"), "{}", stderr(&output));
+    assert_eq!(knockout(&["trace", "compare", &a, &b, "--strict"]).status.code(), Some(3));
+}
+
+#[test]
+fn each_side_of_a_comparison_may_have_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, rank, micros| write(&folder, name, steps(rank, 2, micros).as_bytes());
+    let (a0, a1) = (file("a0.json", 0, 1000), file("a1.json", 1, 1100));
+    let (b0, b1) = (file("b0.json", 0, 1000), file("b1.json", 1, 1650));
+    let output = knockout(&["trace", "compare", &a0, &a1, "--against", &b0, &b1, "--json"]);
+    let document = json(&output);
+    let step = &document["rows"][0];
+    assert_eq!(step["name"], "step");
+    assert!((step["ratio"].as_f64().unwrap() - 1.5).abs() < 0.01, "the slowest rank is the step: {step}");
+    let ranks = knockout(&["trace", "compare", &a0, "--against", &b0, &b1, "--fail-above", "9"]);
+    assert_eq!(ranks.status.code(), Some(7), "one rank against two");
+    for wrong in [&[a0.as_str()][..], &[a0.as_str(), &a1, &b0]] {
+        let output = knockout(&[&["trace", "compare"], wrong].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    }
+    let against = knockout(&["trace", "compare", &a0, &a1, &b0, &b1]);
+    assert!(stderr(&against).contains("--against"), "{}", stderr(&against));
+}
+
 /// The folder of real traces, if there is one.
 fn traces() -> Option<PathBuf> {
     let folder = match std::env::var_os("KNOCKOUT_TRACES") {

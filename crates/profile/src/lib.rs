@@ -33,6 +33,7 @@ mod hta;
 mod interval;
 mod kind;
 mod lane;
+pub mod logs;
 mod memory;
 mod record;
 mod rules;

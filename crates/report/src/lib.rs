@@ -3,6 +3,7 @@
 mod collapsed;
 mod compare;
 mod html;
+mod logs;
 mod reference;
 mod run;
 mod table;
@@ -13,6 +14,7 @@ pub mod units;
 pub use collapsed::collapsed;
 pub use compare::compare_text;
 pub use html::{compare_html, html, run_compare_html};
+pub use logs::logs_text;
 pub use reference::{ReferenceDocument, reference_json, reference_text};
 pub use run::{run_compare_text, run_text};
 pub use text::text;

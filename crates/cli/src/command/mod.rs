@@ -12,6 +12,7 @@ pub(crate) mod data;
 pub(crate) mod demo;
 #[cfg(feature = "lab")]
 pub(crate) mod evaluate;
+pub(crate) mod logs;
 pub(crate) mod man;
 #[cfg(feature = "lab")]
 pub(crate) mod profile;
@@ -41,6 +42,7 @@ pub(crate) fn run(command: Command, threads: usize, ui: &Ui) -> anyhow::Result<(
         Command::Config(args) => config::run(&args, ui),
         Command::Compare(args) => compare::run(&args, ui),
         Command::Trace(args) => trace::run(args, ui),
+        Command::Logs(args) => logs::run(&args, ui),
         Command::Completions(args) => completions::run(&args, ui),
         Command::Man(args) => man::run(&args, ui),
     }

@@ -48,5 +48,13 @@ fn rows(list: &[Row]) -> Vec<Value> {
 }
 
 fn title(a: &str, b: &str) -> String {
-    format!("{} against {}", file_name(b), file_name(a))
+    format!("{} against {}", side(b), side(a))
+}
+
+/// What to call one side in the heading; all its files stand below.
+fn side(files: &str) -> String {
+    match files.split(", ").count() {
+        0 | 1 => file_name(files).to_owned(),
+        ranks => format!("{ranks} ranks"),
+    }
 }

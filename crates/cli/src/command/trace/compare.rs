@@ -9,22 +9,23 @@ use clap::Args;
 use knockout_profile::Comparison;
 use std::path::PathBuf;
 
-/// Compare two traces per step: categories, operations, conditions
+/// Compare two traces, or the ranks of two runs, per step: categories, operations, conditions
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout trace compare before.json.gz after.json.gz
   knockout trace compare before.json.gz after.json.gz --html diff.html
   knockout trace compare main.json.gz branch.json.gz --fail-above 1.05
+  knockout trace compare before/rank*.json.gz --against after/rank*.json.gz
 
 --fail-above looks at the step's wall time (the whole trace where there are no steps) and at the low end of the
 ratio's spread: exit code 5 means slower beyond the threshold and beyond chance, 7 that conditions differ.")]
 pub(crate) struct CompareArgs {
-    /// The trace to compare with
-    #[arg(value_name = "A")]
-    a: PathBuf,
-    /// The trace to judge; ratios are b / a
-    #[arg(value_name = "B")]
-    b: PathBuf,
+    /// The trace to compare with and the trace to judge, A and B; with --against the ranks of A alone
+    #[arg(required = true, value_name = "TRACE")]
+    traces: Vec<PathBuf>,
+    /// The trace to judge, or its ranks; ratios are b / a
+    #[arg(long, value_name = "B", num_args = 1..)]
+    against: Vec<PathBuf>,
     /// How events become categories: `default` or a TOML file
     #[arg(long, value_name = "RULES", default_value = "default")]
     rules: String,
@@ -49,16 +50,28 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> anyhow::Result<()> {
     }
     let rules = findings::rules(&args.rules)?;
     let mut rescued = Rescued::default();
-    let mut one = |path: &PathBuf| {
-        findings::analyze(std::slice::from_ref(path), &rules, &args.damage, &mut rescued, ui)
-    };
-    let comparison = Comparison::of(&one(&args.a)?, &one(&args.b)?);
+    let (a, b) = sides(args)?;
+    let mut one = |paths: &[PathBuf]| findings::analyze(paths, &rules, &args.damage, &mut rescued, ui);
+    let comparison = Comparison::of(&one(a)?, &one(b)?);
     if let Some(path) = &args.html {
         write_text(path, &knockout_report::compare_html(&comparison), ui)?;
     }
     ui.result(|| knockout_report::compare_text(&comparison), &comparison)?;
     input::partial_verdict(&rescued.files)?;
     args.fail_above.map_or(Ok(()), |ratio| gate(&comparison, ratio))
+}
+
+/// The files of either side.
+fn sides(args: &CompareArgs) -> anyhow::Result<(&[PathBuf], &[PathBuf])> {
+    match (args.traces.as_slice(), args.against.as_slice()) {
+        ([a, b], []) => Ok((std::slice::from_ref(a), std::slice::from_ref(b))),
+        ([_], []) => Err(request_error("one trace is no comparison; name two, A and B")),
+        (all, []) => Err(request_error(format!(
+            "{} traces: which belong together? Name the ranks of one run, then --against and those of the other",
+            all.len()
+        ))),
+        (a, b) => Ok((a, b)),
+    }
 }
 
 /// Whether B may pass.

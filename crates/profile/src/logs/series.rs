@@ -1,0 +1,142 @@
+//! Puts the states of bars together: which line goes on which bar. Knows nothing of rates.
+
+use super::bar::{BarKind, BarLine, Figure};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Bars of one name that are looked at when a line comes; hostile logs must not make us look at all of them.
+const MAX_OPEN: usize = 64;
+/// Bars a log may have.
+const MAX_SERIES: usize = 1 << 16;
+
+/// The first state of a bar that had this count.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Point {
+    pub(super) count: u64,
+    pub(super) elapsed: u64,
+    pub(super) figure: Option<Figure>,
+    /// A validation bar ran since the point before.
+    pub(super) interrupted: bool,
+}
+
+/// One bar from its beginning to its end.
+#[derive(Debug)]
+pub(super) struct Series {
+    pub(super) name: String,
+    pub(super) kind: BarKind,
+    pub(super) epoch: Option<u64>,
+    pub(super) rank: Option<u64>,
+    /// Among those of the same name and rank, from 0.
+    pub(super) number: usize,
+    pub(super) total: Option<u64>,
+    /// By count, rising.
+    pub(super) points: Vec<Point>,
+    /// Every figure it printed, with count and clock.
+    pub(super) figures: Vec<(Figure, u64, u64)>,
+    pub(super) last_elapsed: u64,
+    interrupted: bool,
+}
+
+/// All bars of a log.
+#[derive(Debug, Default)]
+pub(super) struct SeriesTable {
+    all: Vec<Series>,
+    by_name: BTreeMap<(Option<u64>, String), Vec<usize>>,
+    /// The epoch of the last training bar, by rank.
+    epochs: BTreeMap<Option<u64>, u64>,
+    /// The training bar that runs, by rank.
+    training: BTreeMap<Option<u64>, usize>,
+}
+
+impl SeriesTable {
+    /// Adds a state of a bar; gives the number of the bar, or nothing for a placeholder that says nothing.
+    pub(super) fn add(&mut self, bar: &BarLine) -> Option<usize> {
+        if bar.total.is_none() && bar.count == 0 && bar.figure.is_none() {
+            return None;
+        }
+        let index = match self.fitting(bar) {
+            Some(index) => index,
+            None => self.begin(bar)?,
+        };
+        if bar.kind == BarKind::Training {
+            self.training.insert(bar.rank, index);
+        } else if matches!(bar.kind, BarKind::Validation | BarKind::Sanity)
+            && let Some(training) = self.training.get(&bar.rank).and_then(|index| self.all.get_mut(*index))
+        {
+            training.interrupted = true;
+        }
+        let series = self.all.get_mut(index)?;
+        series.last_elapsed = bar.elapsed;
+        if let Some(figure) = bar.figure {
+            series.figures.push((figure, bar.count, bar.elapsed));
+        }
+        if series.points.last().is_none_or(|last| last.count < bar.count) {
+            let interrupted = std::mem::take(&mut series.interrupted);
+            let (count, elapsed, figure) = (bar.count, bar.elapsed, bar.figure);
+            series.points.push(Point { count, elapsed, figure, interrupted });
+        }
+        Some(index)
+    }
+
+    /// The bar this is the next state of: neither count nor clock go back. One that still runs goes before one that
+    /// is complete, then the nearest wins, then the youngest.
+    fn fitting(&self, bar: &BarLine) -> Option<usize> {
+        let same = self.by_name.get(&(bar.rank, bar.name.clone()))?;
+        let distance = |index: &usize| {
+            let series = self.all.get(*index)?;
+            let last = series.points.last()?;
+            let ahead = bar.count.checked_sub(last.count)?;
+            let later = bar.elapsed.checked_sub(series.last_elapsed)?;
+            let is_complete = series.total == Some(last.count);
+            (series.total == bar.total).then_some((is_complete, ahead, later, Reverse(*index)))
+        };
+        let (.., Reverse(index)) = same.iter().rev().take(MAX_OPEN).filter_map(distance).min()?;
+        Some(index)
+    }
+
+    fn begin(&mut self, bar: &BarLine) -> Option<usize> {
+        if self.all.len() >= MAX_SERIES {
+            return None;
+        }
+        let index = self.all.len();
+        let epoch = match (bar.epoch, bar.kind) {
+            (Some(epoch), _) => Some(epoch),
+            (None, BarKind::Validation) => self.epochs.get(&bar.rank).copied(),
+            (None, _) => None,
+        };
+        if let (Some(epoch), BarKind::Training) = (epoch, bar.kind) {
+            self.epochs.insert(bar.rank, epoch);
+        }
+        let same = self.by_name.entry((bar.rank, bar.name.clone())).or_default();
+        let number = same.len();
+        same.push(index);
+        self.all.push(Series {
+            name: bar.name.clone(),
+            kind: bar.kind,
+            epoch,
+            rank: bar.rank,
+            number,
+            total: bar.total,
+            points: Vec::new(),
+            figures: Vec::new(),
+            last_elapsed: bar.elapsed,
+            interrupted: false,
+        });
+        Some(index)
+    }
+
+    /// The bars in the order in which they began; those that never printed a figure nor moved are left out. The first
+    /// list says where each bar went.
+    pub(super) fn finish(self) -> (Vec<Option<usize>>, Vec<Series>) {
+        let mut places = Vec::with_capacity(self.all.len());
+        let mut kept = Vec::new();
+        for series in self.all {
+            let moved = !series.figures.is_empty() || series.points.len() > 1;
+            places.push(moved.then_some(kept.len()));
+            if moved {
+                kept.push(series);
+            }
+        }
+        (places, kept)
+    }
+}

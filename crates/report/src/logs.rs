@@ -1,0 +1,147 @@
+//! Rates out of logs for a terminal: one line per bar, then what averages over printed figures contained.
+
+use crate::table::Table;
+use crate::units::{count, shortened};
+use knockout_profile::logs::{Average, AveragePart, FiguresKind, LogRow, Logs};
+use std::fmt::Write as _;
+
+/// Figures of a part that are spelt out.
+const SHOWN: usize = 6;
+
+/// The document as text.
+pub fn logs_text(logs: &Logs) -> String {
+    let mut out = String::new();
+    for rows in logs.rows.chunk_by(|a, b| a.file == b.file) {
+        bars(&mut out, rows);
+    }
+    for averages in logs.averages.chunk_by(|a, b| a.file == b.file) {
+        contents(&mut out, averages);
+    }
+    out
+}
+
+fn bars(out: &mut String, rows: &[LogRow]) {
+    let Some(first) = rows.first() else { return };
+    writeln!(out, "{}\n", first.file).unwrap_or_default();
+    let mut table = Table::new(&[
+        "<bar", "epoch", "rank", "steps", "measured", "it/s", "low", "high", "<printed", "<note",
+    ]);
+    for row in rows {
+        let total = row.total.map_or_else(|| "?".to_owned(), count);
+        let bar = match row.series {
+            0 => shortened(&row.bar, 32),
+            again => format!("{} ({})", shortened(&row.bar, 28), again + 1),
+        };
+        table.row(vec![
+            bar,
+            or_dash(row.epoch.map(|epoch| epoch.to_string())),
+            or_dash(row.rank.map(|rank| rank.to_string())),
+            format!("{} of {total}", count(row.steps)),
+            count(row.count),
+            or_dash(row.it_per_s.map(rate)),
+            or_dash(row.low.map(rate)),
+            or_dash(row.high.map(rate)),
+            printed(row),
+            note(row),
+        ]);
+    }
+    table.print(out);
+    out.push_str(
+        "\n  it/s: steps by the bar's own clock, without the first tenth and without time in which no step was made;\n  \
+         low and high: the slowest and the fastest stretch, with what the clock's rounding leaves open\n\n",
+    );
+}
+
+fn printed(row: &LogRow) -> String {
+    let figures = &row.figures;
+    let kind = match figures.kind {
+        FiguresKind::None => return "-".to_owned(),
+        FiguresKind::Cumulative => "mean since start",
+        FiguresKind::Smoothed => "smoothed",
+    };
+    let range = match (figures.low, figures.high) {
+        (Some(low), Some(high)) if low < high => format!(": {} to {}", rate(low), rate(high)),
+        (Some(only), _) => format!(": {}", rate(only)),
+        _ => String::new(),
+    };
+    let inverse = match figures.seconds_per_iteration {
+        0 => String::new(),
+        some => format!(", {some} as s/it"),
+    };
+    format!("{}{range}, {kind}{inverse}", figures.count)
+}
+
+fn note(row: &LogRow) -> String {
+    let mut notes: Vec<String> = row.note.iter().cloned().collect();
+    if row.idle_after_s > 0 {
+        notes.push(format!("clock ran {} s on after the last step", row.idle_after_s));
+    }
+    if row.interrupted > 0 {
+        notes.push(format!("{} steps around validation left out", row.interrupted));
+    }
+    notes.join("; ")
+}
+
+fn contents(out: &mut String, averages: &[Average]) {
+    let Some(first) = averages.first() else { return };
+    writeln!(out, "What an average over printed figures contains: {}", first.file).unwrap_or_default();
+    for average in averages {
+        let figures_word = if average.count == 1 { "figure" } else { "figures" };
+        writeln!(out, "\n  {}: {} {figures_word}, mean {:.3}", average.of, average.count, average.mean)
+            .unwrap_or_default();
+        for part in &average.parts {
+            writeln!(out, "    {:>3}  {:<28} {}", part.figures.len(), source(part), figures(part))
+                .unwrap_or_default();
+        }
+        if average.parts.len() > 1 {
+            writeln!(out, "    the largest part alone: mean {:.3}", average.mean_of_largest_part)
+                .unwrap_or_default();
+            if !average.from_bars {
+                out.push_str(
+                    "    the bars are not in this text; a figure that jumps by more than a quarter is another bar's, or\n    \
+                     of a clock that went on without steps (validation)\n",
+                );
+            }
+        }
+        if average.left_out_seconds_per_iteration > 0 {
+            let left_out = average.left_out_seconds_per_iteration;
+            writeln!(out, "    {left_out} figures in s/it were not seen by it").unwrap_or_default();
+        }
+    }
+    out.push('\n');
+}
+
+fn source(part: &AveragePart) -> String {
+    let Some(bar) = &part.bar else { return "like figures".to_owned() };
+    let mut text = shortened(bar, 24);
+    if let Some(epoch) = part.epoch {
+        write!(text, ", epoch {epoch}").unwrap_or_default();
+    }
+    if let Some(rank) = part.rank {
+        write!(text, ", rank {rank}").unwrap_or_default();
+    }
+    match part.steps {
+        Some(1) => text.push_str(", 1 step"),
+        Some(steps) => write!(text, ", {} steps", count(steps)).unwrap_or_default(),
+        None => {}
+    }
+    text
+}
+
+fn figures(part: &AveragePart) -> String {
+    let spelt = |figures: &[f64]| figures.iter().map(|figure| rate(*figure)).collect::<Vec<_>>().join(" ");
+    match (part.figures.get(..SHOWN - 1), part.figures.last()) {
+        (Some(head), Some(last)) if part.figures.len() > SHOWN => {
+            format!("{} … {}", spelt(head), rate(*last))
+        }
+        _ => spelt(&part.figures),
+    }
+}
+
+fn rate(value: f64) -> String {
+    format!("{value:.2}")
+}
+
+fn or_dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "-".to_owned())
+}
