@@ -3,7 +3,7 @@
 //! CPU time of the calling thread, because machines are shared and wall time measures the neighbours. Every phase is
 //! timed around whole batches, so that the clock itself is no part of the figures.
 
-use crate::{Batch, BatchError, Collation, Processor, ProcessorKind};
+use crate::{Batch, BatchError, Collation, Processor, ProcessorKind, Store};
 use knockout_screen::Dataset;
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
@@ -87,8 +87,10 @@ impl BenchRow {
 }
 
 /// Runs the plan on the calling thread. The first batch is made once beforehand and not counted: it pays for memory.
-pub fn bench(dataset: &Dataset, plan: &BenchPlan) -> Result<BenchRow, BatchError> {
-    let mut processor = Processor::new(&dataset.cell, plan.kind, plan.batch_size);
+///
+/// The store is for representations that are read from one.
+pub fn bench(dataset: &Dataset, plan: &BenchPlan, store: Option<&Store>) -> Result<BenchRow, BatchError> {
+    let mut processor = Processor::new(&dataset.cell, plan.kind, plan.batch_size).with_store(store);
     let mut batch = Batch::default();
     let batches = || plan.rows.chunks(plan.batch_size.max(1));
     if let Some(rows) = batches().next() {
@@ -125,7 +127,7 @@ fn step(
     // The indices are all a perturbation needs; only the others look at each deletion.
     if plan.kind != ProcessorKind::Perturbation {
         for (slot, &row) in rows.iter().enumerate() {
-            processor.process(slot, &dataset.samples.deletion(row as usize))?;
+            processor.process(slot, row, &dataset.samples.deletion(row as usize))?;
         }
     }
     let processed = thread_cpu_time();

@@ -180,7 +180,7 @@ fn extend_shifted(out: &mut Vec<u32>, genes: &[LocalGene], offset: u32) {
 }
 
 /// A word's bits as bytes of 0 and 1, lowest first.
-fn bytes_of(word: u64) -> [u8; 64] {
+pub(crate) fn bytes_of(word: u64) -> [u8; 64] {
     let mut bytes = [0; 64];
     for (group, bytes) in bytes.chunks_exact_mut(8).enumerate() {
         // Eight copies of a byte, one bit kept of each; adding 127 carries every bit into its byte's highest place.

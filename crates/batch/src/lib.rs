@@ -14,6 +14,7 @@ mod mask;
 mod neighborhood;
 mod processor;
 mod removal;
+mod stored;
 mod subgraph;
 
 pub use bench::{BenchPlan, BenchRow, Phases, bench};
@@ -22,4 +23,7 @@ pub use loader::{Loader, LoaderPlan, Prepared};
 pub use mask::{MaskLayout, MaskMethod, MaskSet, ResidentMasks, Section};
 pub use neighborhood::{EdgeList, Neighborhood};
 pub use processor::{BatchError, Graphs, Processor, ProcessorKind};
+pub use stored::{
+    About, Estimate, Origin, Probe, Store, StoreError, StoreErrorKind, StoreWriter, StoredForm, free_bytes,
+};
 pub use subgraph::{LocalGene, RebuiltNetwork, Relabelling, Subgraph};

@@ -4,7 +4,7 @@
 //! Memory is bounded: a fixed number of batches circulates between the workers and the consumer, and workers wait when
 //! the consumer is slow.
 
-use crate::{Batch, BatchError, Collation, Graphs, Processor, ProcessorKind};
+use crate::{Batch, BatchError, Collation, Graphs, Processor, ProcessorKind, Store};
 use knockout_random::Rng;
 use knockout_screen::Dataset;
 use std::collections::BTreeMap;
@@ -78,6 +78,7 @@ pub struct Loader<'a> {
     dataset: &'a Dataset,
     rows: &'a [u32],
     plan: LoaderPlan,
+    store: Option<&'a Store>,
 }
 
 impl<'a> Loader<'a> {
@@ -86,7 +87,14 @@ impl<'a> Loader<'a> {
         plan.batch_size = plan.batch_size.max(1);
         plan.world = plan.world.max(1);
         plan.depth = plan.depth.max(plan.threads + 1);
-        Self { dataset, rows, plan }
+        Self { dataset, rows, plan, store: None }
+    }
+
+    /// Gives it the store of a representation that is read from one.
+    #[must_use]
+    pub fn with_store(mut self, store: &'a Store) -> Self {
+        self.store = Some(store);
+        self
     }
 
     /// This process's rows of an epoch, in order: a pure function of (rows, seed, epoch, rank, world).
@@ -214,7 +222,7 @@ impl<'a> Loader<'a> {
         prepared.index = index;
         prepared.batch.fetch(&self.dataset.samples, rows);
         for (slot, &row) in rows.iter().enumerate() {
-            prepared.processor.process(slot, &self.dataset.samples.deletion(row as usize))?;
+            prepared.processor.process(slot, row, &self.dataset.samples.deletion(row as usize))?;
         }
         prepared.batch.collate(&prepared.processor, self.plan.collation);
         Ok(())
@@ -223,7 +231,8 @@ impl<'a> Loader<'a> {
     fn empty(&self) -> Prepared<'a> {
         Prepared {
             batch: Batch::default(),
-            processor: Processor::new(&self.dataset.cell, self.plan.kind, self.plan.batch_size),
+            processor: Processor::new(&self.dataset.cell, self.plan.kind, self.plan.batch_size)
+                .with_store(self.store),
             index: 0,
             waited: Duration::ZERO,
         }

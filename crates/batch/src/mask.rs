@@ -61,6 +61,16 @@ impl MaskLayout {
         self.word_count
     }
 
+    /// First word and bit count of every section, in the order of the words.
+    pub(crate) fn sections(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.sections.iter().copied()
+    }
+
+    /// The place of a position among the bits of all words.
+    pub(crate) fn bit(&self, section: Section, position: usize) -> usize {
+        64 * self.section(section).0 + position
+    }
+
     fn section(&self, section: Section) -> (usize, usize) {
         self.sections[match section {
             Section::Genes => 0,
@@ -160,6 +170,10 @@ impl MaskSet {
     /// All words.
     pub fn all_words(&self) -> &[u64] {
         &self.words
+    }
+
+    pub(crate) fn all_words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
     }
 
     /// How many positions of a section are kept.

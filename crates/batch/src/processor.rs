@@ -2,7 +2,7 @@
 
 use crate::mask::{MaskLayout, MaskMethod, MaskSet, ResidentMasks};
 use crate::removal::unknown_gene;
-use crate::{Neighborhood, Subgraph};
+use crate::{Neighborhood, Store, StoreError, Subgraph};
 use knockout_cell::{Cell, Deletion};
 
 /// The ways to represent a deletion.
@@ -14,6 +14,10 @@ pub enum ProcessorKind {
     Mask,
     /// The same masks, kept allocated: cleared, used, restored.
     ResidentMask,
+    /// The positions that go, computed beforehand and read from disk, as masks.
+    SavedIndices,
+    /// Masks computed beforehand and read from disk.
+    SavedMasks,
     /// Every network rebuilt without the genes, relabelled.
     Subgraph,
     /// Only the genes within some hops, relabelled.
@@ -25,8 +29,15 @@ pub enum ProcessorKind {
 
 impl ProcessorKind {
     /// Every way, neighbourhoods with two hops as the Python system had them.
-    pub const ALL: [Self; 5] =
-        [Self::Perturbation, Self::Mask, Self::ResidentMask, Self::Subgraph, Self::Neighborhood { hops: 2 }];
+    pub const ALL: [Self; 7] = [
+        Self::Perturbation,
+        Self::Mask,
+        Self::ResidentMask,
+        Self::SavedIndices,
+        Self::SavedMasks,
+        Self::Subgraph,
+        Self::Neighborhood { hops: 2 },
+    ];
 
     /// The name used on the command line and in reports.
     pub fn name(self) -> &'static str {
@@ -34,9 +45,21 @@ impl ProcessorKind {
             Self::Perturbation => "perturbation",
             Self::Mask => "mask",
             Self::ResidentMask => "resident-mask",
+            Self::SavedIndices => "saved-indices",
+            Self::SavedMasks => "saved-masks",
             Self::Subgraph => "subgraph",
             Self::Neighborhood { .. } => "neighborhood",
         }
+    }
+
+    fn no_store(self) -> BatchError {
+        let flag = if self == Self::SavedIndices { "--indices" } else { "--masks" };
+        BatchError::NoStore { kind: self.name(), flag }
+    }
+
+    /// Whether it reads a [`Store`].
+    pub fn is_stored(self) -> bool {
+        matches!(self, Self::SavedIndices | Self::SavedMasks)
     }
 }
 
@@ -54,12 +77,43 @@ pub enum BatchError {
         /// Genes in the cell.
         count: usize,
     },
+    /// A stored representation without its store.
+    #[error("{kind} needs a store; make one with `knockout data precompute DIR {flag}`")]
+    NoStore {
+        /// The representation.
+        kind: &'static str,
+        /// The option that makes it.
+        flag: &'static str,
+    },
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// A bug in a background thread.
     #[error("making batch {index} failed inside the program; please report it")]
     Panicked {
         /// The batch's place in its epoch.
         index: usize,
     },
+}
+
+impl BatchError {
+    /// Whether the request was at fault.
+    pub fn is_request(&self) -> bool {
+        match self {
+            Self::NoStore { .. } => true,
+            Self::Store(error) => error.is_request(),
+            Self::UnknownGene { .. } | Self::Panicked { .. } => false,
+        }
+    }
+
+    /// Whether the data are damaged or not what they claim to be.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            Self::UnknownGene { .. } => true,
+            Self::Store(error) => error.is_damage(),
+            Self::NoStore { .. } | Self::Panicked { .. } => false,
+        }
+    }
 }
 
 /// The graphs of one batch, as the processor made them.
@@ -80,20 +134,21 @@ pub enum Graphs<'a> {
 pub struct Processor<'a> {
     cell: &'a Cell,
     kind: ProcessorKind,
-    state: State,
+    state: State<'a>,
 }
 
 #[derive(Debug)]
-enum State {
+enum State<'a> {
     Perturbation,
     Mask { layout: MaskLayout, masks: Vec<MaskSet> },
     Resident { layout: MaskLayout, masks: ResidentMasks },
+    Stored { layout: MaskLayout, masks: Vec<MaskSet>, store: Option<&'a Store> },
     Subgraph(Vec<Subgraph>),
     Neighborhood { hops: usize, graphs: Vec<Neighborhood> },
 }
 
 impl<'a> Processor<'a> {
-    /// Prepares for batches of up to `batch_size` samples.
+    /// Prepares for batches of up to `batch_size` samples. A stored representation needs [`Processor::with_store`].
     pub fn new(cell: &'a Cell, kind: ProcessorKind, batch_size: usize) -> Self {
         let state = match kind {
             ProcessorKind::Perturbation => State::Perturbation,
@@ -105,12 +160,25 @@ impl<'a> Processor<'a> {
                 let layout = MaskLayout::of(cell);
                 State::Resident { masks: ResidentMasks::new(&layout, batch_size), layout }
             }
+            ProcessorKind::SavedIndices | ProcessorKind::SavedMasks => {
+                let layout = MaskLayout::of(cell);
+                State::Stored { masks: vec![MaskSet::all_kept(&layout); batch_size], layout, store: None }
+            }
             ProcessorKind::Subgraph => State::Subgraph(vec![Subgraph::empty(cell); batch_size]),
             ProcessorKind::Neighborhood { hops } => {
                 State::Neighborhood { hops, graphs: vec![Neighborhood::empty(cell); batch_size] }
             }
         };
         Self { cell, kind, state }
+    }
+
+    /// Gives it the store it reads from. One that holds something else is as good as none.
+    #[must_use]
+    pub fn with_store(mut self, found: Option<&'a Store>) -> Self {
+        if let State::Stored { store, .. } = &mut self.state {
+            *store = found.filter(|store| store.form().kind() == self.kind);
+        }
+        self
     }
 
     /// The kind.
@@ -123,8 +191,8 @@ impl<'a> Processor<'a> {
         self.cell
     }
 
-    /// Makes the graph of the sample in a slot of the batch.
-    pub fn process(&mut self, slot: usize, deletion: &Deletion) -> Result<(), BatchError> {
+    /// Makes the graph of the sample in a slot of the batch: row `row` of the dataset, which deletes `deletion`.
+    pub fn process(&mut self, slot: usize, row: u32, deletion: &Deletion) -> Result<(), BatchError> {
         let cell = self.cell;
         if let Some(gene) = unknown_gene(cell, deletion) {
             return Err(BatchError::UnknownGene { slot, gene: gene.0, count: cell.genes().len() });
@@ -135,6 +203,10 @@ impl<'a> Processor<'a> {
                 masks[slot].assign(layout, cell, deletion, MaskMethod::ByIncidence);
             }
             State::Resident { layout, masks } => masks.assign(layout, cell, slot, deletion),
+            State::Stored { layout, masks, store } => match store {
+                Some(store) => store.read(row, layout, &mut masks[slot])?,
+                None => return Err(self.kind.no_store()),
+            },
             State::Subgraph(graphs) => graphs[slot].assign(cell, deletion),
             State::Neighborhood { hops, graphs } => graphs[slot].assign(cell, deletion, *hops),
         }
@@ -145,7 +217,9 @@ impl<'a> Processor<'a> {
     pub fn graphs(&self, count: usize) -> Graphs<'_> {
         match &self.state {
             State::Perturbation => Graphs::None,
-            State::Mask { layout, masks } => Graphs::Masks(layout, &masks[..count]),
+            State::Mask { layout, masks } | State::Stored { layout, masks, .. } => {
+                Graphs::Masks(layout, &masks[..count])
+            }
             State::Resident { layout, masks } => Graphs::Masks(layout, masks.masks(count)),
             State::Subgraph(graphs) => Graphs::Subgraphs(&graphs[..count]),
             State::Neighborhood { graphs, .. } => Graphs::Neighborhoods(&graphs[..count]),

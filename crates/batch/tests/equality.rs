@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use knockout_batch::{
-    Batch, BatchError, Collation, Graphs, LocalGene, MaskLayout, MaskMethod, MaskSet, Neighborhood,
-    Processor, ProcessorKind, ResidentMasks, Section, Subgraph,
+    Batch, BatchError, Collation, Graphs, LocalGene, MaskLayout, MaskMethod, MaskSet, Neighborhood, Origin,
+    Processor, ProcessorKind, ResidentMasks, Section, Store, StoreWriter, StoredForm, Subgraph,
 };
 use knockout_cell::{
     Cell, Coefficient, Deletion, Direction, Edge, GeneId, GeneTable, Metabolism, Metabolite, Network,
@@ -223,12 +223,12 @@ proptest! {
     fn replicated_lists_are_the_samples_one_after_the_other(cell in cell(), deletions in deletions()) {
         let samples = samples_of(&deletions);
         let rows: Vec<u32> = (0..samples.len() as u32).collect();
-        for kind in ProcessorKind::ALL {
+        for kind in ProcessorKind::ALL.into_iter().filter(|kind| !kind.is_stored()) {
             let mut processor = Processor::new(&cell, kind, rows.len());
             let mut batch = Batch::default();
             batch.fetch(&samples, &rows);
             for (slot, deletion) in deletions.iter().enumerate() {
-                processor.process(slot, deletion).unwrap();
+                processor.process(slot, slot as u32, deletion).unwrap();
             }
             batch.collate(&processor, Collation::Replicated);
             for (place, lists) in batch.replicated.iter().enumerate() {
@@ -277,13 +277,65 @@ proptest! {
     }
 }
 
+proptest! {
+    // Each case writes three stores for good, so there are fewer.
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn stored_masks_and_indices_are_bit_equal_to_computed_ones(cell in cell(), deletions in deletions(), neighbours in any::<bool>()) {
+        let mut deletions = deletions;
+        if neighbours {
+            // Gene 1 loses every neighbour it has, in every network.
+            let around: BTreeSet<u32> = cell
+                .networks()
+                .iter()
+                .flat_map(|n| n.outgoing().row(1).iter().chain(n.incoming().row(1)).copied())
+                .filter(|&gene| gene != 1)
+                .collect();
+            deletions.extend(Deletion::new(&around.into_iter().map(GeneId).collect::<Vec<_>>()));
+        }
+        let samples = samples_of(&deletions);
+        let origin = Origin { cell: &cell, samples: &samples };
+        let rows: Vec<u32> = (0..samples.len() as u32).collect();
+        let layout = MaskLayout::of(&cell);
+        let folder = tempfile::tempdir().unwrap();
+        let mut resident = ResidentMasks::new(&layout, 1);
+        for form in [StoredForm::Indices, StoredForm::Bits, StoredForm::Bytes] {
+            let path = folder.path().join(form.name());
+            let mut writer = StoreWriter::open(&path, origin, form, &rows).unwrap();
+            while writer.step().unwrap() > 0 {}
+            drop(writer);
+            let store = Store::open(&path, origin).unwrap();
+            let mut stored = Processor::new(&cell, form.kind(), rows.len()).with_store(Some(&store));
+            let mut computed = Processor::new(&cell, ProcessorKind::Mask, rows.len());
+            for (slot, deletion) in deletions.iter().enumerate() {
+                stored.process(slot, slot as u32, deletion).unwrap();
+                computed.process(slot, slot as u32, deletion).unwrap();
+                let Graphs::Masks(_, masks) = stored.graphs(slot + 1) else { unreachable!("{form:?} gives masks") };
+                for method in [MaskMethod::ByIncidence, MaskMethod::ByEdge] {
+                    prop_assert_eq!(&masks[slot], &fresh_mask(&layout, &cell, deletion, method));
+                }
+                resident.assign(&layout, &cell, 0, deletion);
+                prop_assert_eq!(&masks[slot], &resident.masks(1)[0]);
+            }
+            let replicated = [&stored, &computed].map(|processor| {
+                let mut batch = Batch::default();
+                batch.fetch(&samples, &rows);
+                batch.collate(processor, Collation::Replicated);
+                batch.replicated
+            });
+            prop_assert_eq!(&replicated[0], &replicated[1]);
+        }
+    }
+}
+
 #[test]
 fn a_gene_outside_the_cell_is_refused() {
     let genes = GeneTable::from_systematic(["A", "B"]).unwrap();
     let cell = Cell::new(genes, Vec::new(), None).unwrap();
     for kind in ProcessorKind::ALL {
         let mut processor = Processor::new(&cell, kind, 2);
-        let error = processor.process(1, &Deletion::new(&[GeneId(0), GeneId(2)]).unwrap()).unwrap_err();
+        let error = processor.process(1, 1, &Deletion::new(&[GeneId(0), GeneId(2)]).unwrap()).unwrap_err();
         assert_eq!(error, BatchError::UnknownGene { slot: 1, gene: 2, count: 2 });
     }
 }

@@ -1,0 +1,195 @@
+//! Writing a store, transaction by transaction.
+
+#![expect(unsafe_code, reason = "heed's open is unsafe: it maps a file that others could change")]
+
+use super::about::{About, Origin, StoredForm};
+use super::error::{StoreError, StoreErrorKind};
+use super::estimate::Estimate;
+use super::value::Encoder;
+use super::{ABOUT_KEY, DATA_FILE, Store, head, key_of, place};
+use crate::removal::unknown_gene;
+use heed::types::Bytes;
+use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, PutFlags, WithoutTls};
+use std::fmt;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// A transaction ends after this many samples or bytes: what a kill can cost.
+const SAMPLES_PER_COMMIT: usize = 256;
+const BYTES_PER_COMMIT: usize = 32 << 20;
+
+/// Room in the map beyond the estimate: it costs addresses, not disk.
+const SPARE_MAP: u64 = 64 << 20;
+
+/// Fills a store.
+///
+/// After [`StoreWriter::step`] returns `Ok`, its samples survive a kill and a power cut. A kill at any moment leaves the
+/// samples of all finished steps, and [`StoreWriter::open`] goes on behind them; the finished store holds the same values
+/// however often it was interrupted.
+pub struct StoreWriter<'a> {
+    path: PathBuf,
+    origin: Origin<'a>,
+    rows: &'a [u32],
+    env: Env<WithoutTls>,
+    database: Database<'static, Bytes, Bytes>,
+    about: About,
+    encoder: Encoder,
+    /// Held open for its lock.
+    _lock: File,
+}
+
+impl fmt::Debug for StoreWriter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreWriter")
+            .field("path", &self.path)
+            .field("about", &self.about)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> StoreWriter<'a> {
+    /// What the folder already has of these rows, ascending; `None` when there is nothing yet. Anything else that is
+    /// there (another graph, another choice, other files, somebody writing) is an error. Changes nothing.
+    pub fn look(
+        folder: &Path,
+        origin: Origin<'_>,
+        form: StoredForm,
+        rows: &[u32],
+    ) -> Result<Option<About>, StoreError> {
+        place::check(folder)?;
+        if !folder.exists() {
+            return Ok(None);
+        }
+        let lock = lock(folder)?;
+        let about = found_in(folder)?;
+        drop(lock);
+        match about {
+            Some(about) => {
+                check(&about, origin, form, rows).map(|()| Some(about)).map_err(|kind| kind.at(folder))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Begins a store of these rows (ascending) or goes on with one. The folder's parent must exist.
+    pub fn open(
+        folder: &Path,
+        origin: Origin<'a>,
+        form: StoredForm,
+        rows: &'a [u32],
+    ) -> Result<Self, StoreError> {
+        let at = |kind: StoreErrorKind| kind.at(folder);
+        place::check(folder)?;
+        if !folder.exists() {
+            fs::create_dir(folder).map_err(|error| at(StoreErrorKind::io("created")(error)))?;
+        }
+        let lock = lock(folder)?;
+        let about = match found_in(folder)? {
+            Some(about) => {
+                check(&about, origin, form, rows).map_err(at)?;
+                about
+            }
+            None => About::new(origin, form, rows),
+        };
+        let failed = |error| at(StoreErrorKind::lmdb("written")(error));
+        let map_size = 2 * Estimate::of(origin, form, rows).bytes + SPARE_MAP;
+        let mut options = EnvOpenOptions::new().read_txn_without_tls();
+        options.map_size(usize::try_from(map_size.next_multiple_of(1 << 16)).unwrap_or(usize::MAX));
+        // SAFETY: the lock on the folder keeps every other writer out, readers open finished stores only, the file was
+        // seen to be as long as its pages say, and it is on a local file system.
+        let env = unsafe { options.open(folder) }.map_err(failed)?;
+        let opening = env.write_txn().map_err(failed)?;
+        let opened = env.create_databases_and_commit(opening, |opener, transaction| {
+            opener.create_database::<Bytes, Bytes>(transaction, None).map(CommitOrAbort::<_, ()>::Commit)
+        });
+        let CommitOrAbort::Commit(database) = opened.map_err(failed)? else {
+            unreachable!("the closure above never aborts");
+        };
+        let encoder = Encoder::new(origin.cell, form);
+        Ok(Self { path: folder.to_owned(), origin, rows, env, database, about, encoder, _lock: lock })
+    }
+
+    /// What the store says of itself at present.
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// Stores some more samples for good and gives their number; 0 when all are stored.
+    pub fn step(&mut self) -> Result<usize, StoreError> {
+        let at = |kind: StoreErrorKind| kind.at(&self.path);
+        let failed = |error| at(StoreErrorKind::lmdb("written")(error));
+        let mut about = self.about.clone();
+        let mut transaction = self.env.write_txn().map_err(failed)?;
+        let cell = self.origin.cell;
+        let (mut samples, mut bytes) = (0, 0);
+        for &row in self.rows.iter().skip(about.done).take(SAMPLES_PER_COMMIT) {
+            let deletion = self.origin.samples.deletion(row as usize);
+            if let Some(gene) = unknown_gene(cell, &deletion) {
+                let count = cell.genes().len();
+                return Err(at(StoreErrorKind::UnknownGene { row, gene: gene.0, count }));
+            }
+            let (value, checksum) = self.encoder.encode(cell, &deletion);
+            // Rows ascend, so each goes behind the last: pages are filled whole.
+            self.database
+                .put_with_flags(&mut transaction, PutFlags::APPEND, &key_of(row), value)
+                .map_err(failed)?;
+            about.extend(row, checksum);
+            samples += 1;
+            bytes += value.len();
+            if bytes >= BYTES_PER_COMMIT {
+                break;
+            }
+        }
+        let text = about.to_text().map_err(at)?;
+        self.database.put(&mut transaction, ABOUT_KEY, text.as_bytes()).map_err(failed)?;
+        transaction.commit().map_err(failed)?;
+        self.about = about;
+        Ok(samples)
+    }
+
+    /// Bytes on disk.
+    pub fn disk_bytes(&self) -> u64 {
+        fs::metadata(self.path.join(DATA_FILE)).map_or(0, |metadata| metadata.len())
+    }
+}
+
+/// Keeps other writers out for as long as the file is open.
+fn lock(folder: &Path) -> Result<File, StoreError> {
+    let file = File::open(folder).map_err(|error| StoreErrorKind::io("read")(error).at(folder))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(fs::TryLockError::WouldBlock) => Err(StoreErrorKind::Busy.at(folder)),
+        Err(fs::TryLockError::Error(error)) => Err(StoreErrorKind::io("locked")(error).at(folder)),
+    }
+}
+
+/// What a store in the folder says of itself; `None` when nothing was stored yet.
+fn found_in(folder: &Path) -> Result<Option<About>, StoreError> {
+    let at = |kind: StoreErrorKind| kind.at(folder);
+    let entries = fs::read_dir(folder).map_err(|error| at(StoreErrorKind::io("read")(error)))?;
+    for entry in entries {
+        let name = entry.map_err(|error| at(StoreErrorKind::io("read")(error)))?.file_name();
+        if name != DATA_FILE && name != "lock.mdb" {
+            return Err(at(StoreErrorKind::NotEmpty));
+        }
+    }
+    let Ok(mut file) = File::open(folder.join(DATA_FILE)) else { return Ok(None) };
+    // A kill right at the beginning leaves an empty file or one with nothing but its head; LMDB takes both as new.
+    let is_empty = file.metadata().is_ok_and(|metadata| metadata.len() == 0);
+    if is_empty || head::check(&mut file).map_err(at)?.pages <= 2 {
+        return Ok(None);
+    }
+    Store::open_any(folder).map(|store| Some(store.about().clone()))
+}
+
+fn check(about: &About, origin: Origin<'_>, form: StoredForm, rows: &[u32]) -> Result<(), StoreErrorKind> {
+    about.check_origin(origin)?;
+    if about.form != form {
+        return Err(StoreErrorKind::OtherForm { found: about.form, wanted: form });
+    }
+    let wanted = About::new(origin, form, rows);
+    if about.chosen != wanted.chosen || about.count != wanted.count || about.done > about.count {
+        return Err(StoreErrorKind::OtherChoice { found: about.count, wanted: wanted.count });
+    }
+    Ok(())
+}
