@@ -61,6 +61,9 @@ _knockout() {
             knockout__subcmd__data,import)
                 cmd="knockout__subcmd__data__subcmd__import"
                 ;;
+            knockout__subcmd__data,precompute)
+                cmd="knockout__subcmd__data__subcmd__precompute"
+                ;;
             knockout__subcmd__data,show)
                 cmd="knockout__subcmd__data__subcmd__show"
                 ;;
@@ -81,6 +84,9 @@ _knockout() {
                 ;;
             knockout__subcmd__data__subcmd__help,import)
                 cmd="knockout__subcmd__data__subcmd__help__subcmd__import"
+                ;;
+            knockout__subcmd__data__subcmd__help,precompute)
+                cmd="knockout__subcmd__data__subcmd__help__subcmd__precompute"
                 ;;
             knockout__subcmd__data__subcmd__help,show)
                 cmd="knockout__subcmd__data__subcmd__help__subcmd__show"
@@ -126,6 +132,9 @@ _knockout() {
                 ;;
             knockout__subcmd__help__subcmd__data,import)
                 cmd="knockout__subcmd__help__subcmd__data__subcmd__import"
+                ;;
+            knockout__subcmd__help__subcmd__data,precompute)
+                cmd="knockout__subcmd__help__subcmd__data__subcmd__precompute"
                 ;;
             knockout__subcmd__help__subcmd__data,show)
                 cmd="knockout__subcmd__help__subcmd__data__subcmd__show"
@@ -297,7 +306,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__data)
-            opts="-q -v -h --json --threads --quiet --verbose --help synth import show verify split bench help"
+            opts="-q -v -h --json --threads --quiet --verbose --help synth import show verify split bench precompute help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -315,14 +324,14 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__data__subcmd__bench)
-            opts="-q -v -h --processor --batch --collate --samples --seed --hops --json --threads --quiet --verbose --help"
+            opts="-q -v -h --processor --batch --collate --samples --seed --hops --store --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --processor)
-                    COMPREPLY=($(compgen -W "perturbation mask resident-mask subgraph neighborhood all" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "perturbation mask resident-mask saved-indices saved-masks subgraph neighborhood all" -- "${cur}"))
                     return 0
                     ;;
                 --batch)
@@ -345,6 +354,10 @@ _knockout() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --store)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --threads)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -357,7 +370,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__data__subcmd__help)
-            opts="synth import show verify split bench help"
+            opts="synth import show verify split bench precompute help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -399,6 +412,20 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__data__subcmd__help__subcmd__import)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__data__subcmd__help__subcmd__precompute)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -512,6 +539,36 @@ _knockout() {
                     return 0
                     ;;
                 --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__data__subcmd__precompute)
+            opts="-q -v -h --indices --masks --bytes --samples --seed --out --dry-run --json --threads --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --samples)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -725,7 +782,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__help__subcmd__data)
-            opts="synth import show verify split bench"
+            opts="synth import show verify split bench precompute"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -753,6 +810,20 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__help__subcmd__data__subcmd__import)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__help__subcmd__data__subcmd__precompute)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -44,18 +44,19 @@ complete -c knockout -n "__fish_knockout_using_subcommand demo" -l json -d 'Prin
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -s q -l quiet -d 'Say only what went wrong'
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -s v -l verbose -d 'Say more; twice for details'
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -s v -l verbose -d 'Say more; twice for details'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -f -a "import" -d 'Make a dataset from the public yeast files'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -f -a "bench" -d 'Measure what each way of representing a deletion costs, per sample and phase'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -s q -l quiet -d 'Say only what went wrong'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -s h -l help -d 'Print help'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -f -a "import" -d 'Make a dataset from the public yeast files'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -f -a "bench" -d 'Measure what each way of representing a deletion costs, per sample and phase'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -f -a "precompute" -d 'Compute the masks or the removed positions of all samples beforehand and keep them in LMDB'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l preset -d 'Where to start: tiny (200 genes), small (1,500) or yeast (6,607 genes, 2.4 million edges, 332,313 triples)' -r -f -a "tiny\t''
 small\t''
 yeast\t''"
@@ -114,26 +115,42 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l processor -d 'The representation to measure' -r -f -a "perturbation\t'Gene indices only; the default for every model'
 mask\t'Bit masks over genes, edges and reactions'
 resident-mask\t'The same masks, kept allocated: cleared, used, restored'
+saved-indices\t'Removed positions read from disk (`data precompute --indices`)'
+saved-masks\t'Masks read from disk (`data precompute --masks`)'
 subgraph\t'Every network rebuilt without the genes'
 neighborhood\t'Only the genes within some hops'
-all\t'All of them, side by side'"
+all\t'All of them, side by side; stored ones where there is a store'"
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l batch -d 'Samples in a batch' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l collate -d 'How graphs are put together: by reference, or copied once per sample as PyG does' -r -f -a "shared\t''
 replicated\t''"
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l samples -d 'Distinct samples to process' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l seed -d 'The seed that chooses them' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l hops -d 'Hops of the neighbourhood processor' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l store -d 'A folder of `data precompute --out`; may be repeated. DIR/saved-indices and DIR/saved-masks if not given' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -s q -l quiet -d 'Say only what went wrong'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -s v -l verbose -d 'Say more; twice for details'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l samples -d 'How many samples, drawn as `data bench` draws them; all if not given' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l seed -d 'The seed that chooses them' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l out -d 'The folder of the store; DIR/saved-indices or DIR/saved-masks if not given. LMDB needs a local disk' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l indices -d 'Store the positions that each deletion removes'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l masks -d 'Store a flag for every gene, edge, reaction and metabolic entry'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l bytes -d 'Store one byte per flag instead of one bit, as the Python system did: eight times the size'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l dry-run -d 'Say how large and how long, and stop there'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -s q -l quiet -d 'Say only what went wrong'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "import" -d 'Make a dataset from the public yeast files'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "bench" -d 'Measure what each way of representing a deletion costs, per sample and phase'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "precompute" -d 'Compute the masks or the removed positions of all samples beforehand and keep them in LMDB'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -l json -d 'Print one JSON document on standard output and nothing else there'
@@ -227,6 +244,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "bench" -d 'Measure what each way of representing a deletion costs, per sample and phase'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "precompute" -d 'Compute the masks or the removed positions of all samples beforehand and keep them in LMDB'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "show" -d 'Print the resolved configuration: the preset with your overrides applied'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from trace" -f -a "analyze" -d 'Show where the time of a trace went'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from trace" -f -a "compare" -d 'Compare two traces, or the ranks of two runs, per step: categories, operations, conditions'

@@ -166,15 +166,38 @@ _arguments "${_arguments_options[@]}" : \
 '--processor=[The representation to measure]:PROCESSOR:((perturbation\:"Gene indices only; the default for every model"
 mask\:"Bit masks over genes, edges and reactions"
 resident-mask\:"The same masks, kept allocated\: cleared, used, restored"
+saved-indices\:"Removed positions read from disk (\`data precompute --indices\`)"
+saved-masks\:"Masks read from disk (\`data precompute --masks\`)"
 subgraph\:"Every network rebuilt without the genes"
 neighborhood\:"Only the genes within some hops"
-all\:"All of them, side by side"))' \
+all\:"All of them, side by side; stored ones where there is a store"))' \
 '--batch=[Samples in a batch]:B:_default' \
 '--collate=[How graphs are put together\: by reference, or copied once per sample as PyG does]:COLLATE:(shared replicated)' \
 '--samples=[Distinct samples to process]:N:_default' \
 '--seed=[The seed that chooses them]:S:_default' \
 '--hops=[Hops of the neighbourhood processor]:K:_default' \
+'*--store=[A folder of \`data precompute --out\`; may be repeated. DIR/saved-indices and DIR/saved-masks if not given]:FOLDER:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Say only what went wrong]' \
+'(-v --verbose)--quiet[Say only what went wrong]' \
+'*-v[Say more; twice for details]' \
+'*--verbose[Say more; twice for details]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':dir -- The dataset folder:_files' \
+&& ret=0
+;;
+(precompute)
+_arguments "${_arguments_options[@]}" : \
+'--samples=[How many samples, drawn as \`data bench\` draws them; all if not given]:N:_default' \
+'--seed=[The seed that chooses them]:S:_default' \
+'--out=[The folder of the store; DIR/saved-indices or DIR/saved-masks if not given. LMDB needs a local disk]:FOLDER:_files' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--indices[Store the positions that each deletion removes]' \
+'--masks[Store a flag for every gene, edge, reaction and metabolic entry]' \
+'(--indices)--bytes[Store one byte per flag instead of one bit, as the Python system did\: eight times the size]' \
+'--dry-run[Say how large and how long, and stop there]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
 '(-v --verbose)-q[Say only what went wrong]' \
 '(-v --verbose)--quiet[Say only what went wrong]' \
@@ -218,6 +241,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (bench)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(precompute)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -516,6 +543,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(precompute)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
         esac
     ;;
 esac
@@ -662,6 +693,7 @@ _knockout__subcmd__data_commands() {
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
 'split:Divide the samples into train, val and test, and keep the division as a file' \
 'bench:Measure what each way of representing a deletion costs, per sample and phase' \
+'precompute:Compute the masks or the removed positions of all samples beforehand and keep them in LMDB' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'knockout data commands' commands "$@"
@@ -680,6 +712,7 @@ _knockout__subcmd__data__subcmd__help_commands() {
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
 'split:Divide the samples into train, val and test, and keep the division as a file' \
 'bench:Measure what each way of representing a deletion costs, per sample and phase' \
+'precompute:Compute the masks or the removed positions of all samples beforehand and keep them in LMDB' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'knockout data help commands' commands "$@"
@@ -698,6 +731,11 @@ _knockout__subcmd__data__subcmd__help__subcmd__help_commands() {
 _knockout__subcmd__data__subcmd__help__subcmd__import_commands() {
     local commands; commands=()
     _describe -t commands 'knockout data help import commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__data__subcmd__help__subcmd__precompute_commands] )) ||
+_knockout__subcmd__data__subcmd__help__subcmd__precompute_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout data help precompute commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__data__subcmd__help__subcmd__show_commands] )) ||
 _knockout__subcmd__data__subcmd__help__subcmd__show_commands() {
@@ -723,6 +761,11 @@ _knockout__subcmd__data__subcmd__help__subcmd__verify_commands() {
 _knockout__subcmd__data__subcmd__import_commands() {
     local commands; commands=()
     _describe -t commands 'knockout data import commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__data__subcmd__precompute_commands] )) ||
+_knockout__subcmd__data__subcmd__precompute_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout data precompute commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__data__subcmd__show_commands] )) ||
 _knockout__subcmd__data__subcmd__show_commands() {
@@ -795,6 +838,7 @@ _knockout__subcmd__help__subcmd__data_commands() {
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
 'split:Divide the samples into train, val and test, and keep the division as a file' \
 'bench:Measure what each way of representing a deletion costs, per sample and phase' \
+'precompute:Compute the masks or the removed positions of all samples beforehand and keep them in LMDB' \
     )
     _describe -t commands 'knockout help data commands' commands "$@"
 }
@@ -807,6 +851,11 @@ _knockout__subcmd__help__subcmd__data__subcmd__bench_commands() {
 _knockout__subcmd__help__subcmd__data__subcmd__import_commands() {
     local commands; commands=()
     _describe -t commands 'knockout help data import commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__data__subcmd__precompute_commands] )) ||
+_knockout__subcmd__help__subcmd__data__subcmd__precompute_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help data precompute commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__help__subcmd__data__subcmd__show_commands] )) ||
 _knockout__subcmd__help__subcmd__data__subcmd__show_commands() {

@@ -1,9 +1,5 @@
 //! The kernels behind batches, on the synthetic `small` cell: one deletion of three genes each.
-#![expect(
-    clippy::unwrap_used,
-    missing_docs,
-    reason = "a benchmark may panic; criterion's macros write the functions"
-)]
+#![expect(clippy::unwrap_used, reason = "a benchmark may panic")]
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use knockout_batch::{

@@ -1,5 +1,4 @@
 //! The loader's memory over a day's worth of batches, counted byte by byte.
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(unsafe_code, reason = "an allocator is unsafe by its nature")]
 
 use knockout_batch::{Collation, Loader, LoaderPlan, ProcessorKind};

@@ -21,8 +21,7 @@ pub(crate) const REGRESSED: u8 = 5;
 pub(crate) const PARTIAL: u8 = 6;
 /// Two inputs cannot be compared fairly.
 pub(crate) const INCOMPARABLE: u8 = 7;
-
-/// Interrupted, but saved: the run can go on.
+/// The command was interrupted; what it had done is saved and can be gone on with.
 #[cfg(feature = "lab")]
 pub(crate) const INTERRUPTED: u8 = 8;
 
@@ -37,7 +36,7 @@ EXIT CODES:
   5  slower than the threshold of --fail-above
   6  partial result: the input is damaged, and what could be read was used
   7  not comparable: the conditions of the two inputs differ too much
-  8  interrupted, but saved: the run can go on with --resume";
+  8  interrupted, but saved: say the same again, or train --resume, to go on";
 
 /// A fault of the request itself; the message says what to do instead.
 #[derive(Debug)]
@@ -95,6 +94,7 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
 
 #[cfg(feature = "lab")]
 fn class_of_lab(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
+    use knockout_batch::{BatchError, StoreError};
     use knockout_import::ImportError;
     use knockout_import::synth::SynthError;
     use knockout_screen::{DatasetError, SplitFileError};
@@ -108,6 +108,12 @@ fn class_of_lab(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
         return by_fault(error.is_request(), error.is_damage());
     }
     if let Some(error) = cause.downcast_ref::<ImportError>() {
+        return by_fault(error.is_request(), error.is_damage());
+    }
+    if let Some(error) = cause.downcast_ref::<BatchError>() {
+        return by_fault(error.is_request(), error.is_damage());
+    }
+    if let Some(error) = cause.downcast_ref::<StoreError>() {
         return by_fault(error.is_request(), error.is_damage());
     }
     if let Some(error) = cause.downcast_ref::<SplitFileError>() {

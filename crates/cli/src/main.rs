@@ -6,6 +6,8 @@ mod args;
 mod command;
 mod exit;
 #[cfg(feature = "lab")]
+mod interrupt;
+#[cfg(feature = "lab")]
 mod memory;
 #[cfg(feature = "lab")]
 mod run_folder;

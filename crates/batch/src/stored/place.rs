@@ -32,7 +32,7 @@ const UNSAFE: [(u32, &str); 19] = [
 pub(super) fn check(folder: &Path) -> Result<(), StoreError> {
     #[cfg(target_os = "linux")]
     {
-        let found = rustix::fs::statfs(&existing(folder))
+        let found = rustix::fs::statfs(existing(folder))
             .map_err(|error| StoreErrorKind::io("looked at")(error.into()).at(folder))?;
         // The numbers are 32 bits wide; some machines sign-extend them.
         if let Some(name) = unsafe_name(found.f_type as u32) {
@@ -51,7 +51,7 @@ fn unsafe_name(number: u32) -> Option<&'static str> {
 
 /// Bytes free for this user on the disk of a folder that need not exist yet.
 pub fn free_bytes(folder: &Path) -> Result<u64, StoreError> {
-    let found = rustix::fs::statvfs(&existing(folder))
+    let found = rustix::fs::statvfs(existing(folder))
         .map_err(|error| StoreErrorKind::io("looked at")(error.into()).at(folder))?;
     Ok(found.f_bavail.saturating_mul(found.f_frsize))
 }

@@ -119,13 +119,17 @@ pub(super) fn decode(
 
 /// Up to 64 bytes of 0 and 1 as a word, lowest first.
 fn word_of(flags: &[u8]) -> u64 {
-    let mut word = 0;
-    for (group, flags) in flags.chunks(8).enumerate() {
-        let mut eight = [0; 8];
-        eight[..flags.len()].copy_from_slice(flags);
-        // Each byte's lowest bit is carried to its place in the highest byte of the product.
-        let bits = u64::from_le_bytes(eight) & 0x0101_0101_0101_0101;
-        word |= (bits.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * group);
+    // Each byte's lowest bit is carried to its place in the highest byte of the product.
+    let bits = |eight: &[u8; 8]| {
+        (u64::from_le_bytes(*eight) & 0x0101_0101_0101_0101).wrapping_mul(0x0102_0408_1020_4080) >> 56
+    };
+    let (groups, rest) = flags.as_chunks::<8>();
+    let mut word =
+        groups.iter().enumerate().fold(0, |word, (group, eight)| word | bits(eight) << (8 * group));
+    if !rest.is_empty() {
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        word |= bits(&last) << (8 * groups.len());
     }
     word
 }

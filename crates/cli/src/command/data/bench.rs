@@ -4,10 +4,12 @@ use crate::memory;
 use crate::text::{Align, Table, grouped, size};
 use crate::ui::{Ui, Unit, request_error};
 use clap::{Args, ValueEnum};
-use knockout_batch::{BatchError, BenchPlan, BenchRow, Collation, ProcessorKind, bench};
+use knockout_batch::{
+    BatchError, BenchPlan, BenchRow, Collation, Origin, ProcessorKind, Store, StoreError, bench,
+};
 use knockout_screen::{Dataset, subset};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Measure what each way of representing a deletion costs, per sample and phase
@@ -17,7 +19,8 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout data bench yeast --processor all --batch 28 --threads 1
-  knockout data bench yeast --processor mask --collate replicated --batch 28 --threads 1 --json")]
+  knockout data bench yeast --processor mask --collate replicated --batch 28 --threads 1 --json
+  knockout data precompute yeast --masks --samples 280 && knockout data bench yeast --processor saved-masks")]
 pub(crate) struct BenchArgs {
     /// The dataset folder
     dir: PathBuf,
@@ -39,6 +42,9 @@ pub(crate) struct BenchArgs {
     /// Hops of the neighbourhood processor
     #[arg(long, value_name = "K", default_value_t = 2)]
     hops: usize,
+    /// A folder of `data precompute --out`; may be repeated. DIR/saved-indices and DIR/saved-masks if not given
+    #[arg(long, value_name = "FOLDER")]
+    store: Vec<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -49,11 +55,15 @@ enum ProcessorArg {
     Mask,
     /// The same masks, kept allocated: cleared, used, restored
     ResidentMask,
+    /// Removed positions read from disk (`data precompute --indices`)
+    SavedIndices,
+    /// Masks read from disk (`data precompute --masks`)
+    SavedMasks,
     /// Every network rebuilt without the genes
     Subgraph,
     /// Only the genes within some hops
     Neighborhood,
-    /// All of them, side by side
+    /// All of them, side by side; stored ones where there is a store
     All,
 }
 
@@ -99,13 +109,24 @@ pub(crate) fn run(args: &BenchArgs, ui: &Ui) -> anyhow::Result<()> {
         CollateArg::Replicated => Collation::Replicated,
     };
     let kinds = kinds_of(args);
+    let stores = stores_of(args, &dataset, &kinds, &rows, ui)?;
+    let store_of = |kind: ProcessorKind| stores.iter().find(|store| store.form().kind() == kind);
+    let kinds: Vec<ProcessorKind> =
+        kinds.into_iter().filter(|&kind| !kind.is_stored() || store_of(kind).is_some()).collect();
     let threads = rayon::current_num_threads().min(count);
     let bar = ui.progress("measuring", kinds.len() as u64, Unit::Items);
     let mut measured = Measured { schema: 1, data_hash: dataset.manifest.data_hash(), rows: Vec::new() };
+    let plan_of = |kind| BenchPlan {
+        kind,
+        collation,
+        batch_size: args.batch,
+        rows: rows.clone(),
+        least_cpu: Duration::from_millis(100),
+    };
     for kind in kinds {
         bar.set_message(kind.name());
         memory::reset_peak();
-        let row = measure(&dataset, kind, collation, args.batch, &rows, threads)?;
+        let row = measure(&dataset, store_of(kind), &plan_of(kind), threads)?;
         let us = |time| row.cpu_us_per_sample(time);
         measured.rows.push(Row {
             processor: kind.name(),
@@ -133,6 +154,8 @@ fn kinds_of(args: &BenchArgs) -> Vec<ProcessorKind> {
         ProcessorArg::Perturbation => vec![ProcessorKind::Perturbation],
         ProcessorArg::Mask => vec![ProcessorKind::Mask],
         ProcessorArg::ResidentMask => vec![ProcessorKind::ResidentMask],
+        ProcessorArg::SavedIndices => vec![ProcessorKind::SavedIndices],
+        ProcessorArg::SavedMasks => vec![ProcessorKind::SavedMasks],
         ProcessorArg::Subgraph => vec![ProcessorKind::Subgraph],
         ProcessorArg::Neighborhood => vec![neighborhood],
         ProcessorArg::All => {
@@ -146,22 +169,57 @@ fn kinds_of(args: &BenchArgs) -> Vec<ProcessorKind> {
     }
 }
 
+/// The stores of the stored kinds. One that was asked for by name must be usable; otherwise its row is left out of `all`,
+/// with a word on how to have it.
+fn stores_of(
+    args: &BenchArgs,
+    dataset: &Dataset,
+    kinds: &[ProcessorKind],
+    rows: &[u32],
+    ui: &Ui,
+) -> anyhow::Result<Vec<Store>> {
+    let open = |folder: &Path| -> Result<Store, StoreError> {
+        let store = Store::open(folder, Origin::of(dataset))?;
+        store.check_rows(rows)?;
+        Ok(store)
+    };
+    let mut stores = args.store.iter().map(|folder| open(folder)).collect::<Result<Vec<_>, _>>()?;
+    for &kind in kinds.iter().filter(|kind| kind.is_stored()) {
+        if stores.iter().any(|store| store.form().kind() == kind) {
+            continue;
+        }
+        match open(&args.dir.join(kind.name())) {
+            Ok(store) => stores.push(store),
+            Err(error) if args.processor == ProcessorArg::All => {
+                let flag = if kind == ProcessorKind::SavedIndices { "--indices" } else { "--masks" };
+                ui.note(&format!(
+                    "{} is left out: {:#}; `knockout data precompute {} {flag} --samples {} --seed {}` stores what it takes",
+                    kind.name(),
+                    anyhow::Error::new(error),
+                    args.dir.display(),
+                    rows.len(),
+                    args.seed,
+                ));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(stores)
+}
+
 /// Divides the rows over threads, each with batches of its own.
 fn measure(
     dataset: &Dataset,
-    kind: ProcessorKind,
-    collation: Collation,
-    batch_size: usize,
-    rows: &[u32],
+    store: Option<&Store>,
+    plan: &BenchPlan,
     threads: usize,
 ) -> anyhow::Result<BenchRow> {
-    let parts = rows.chunks(rows.len().div_ceil(threads));
+    let parts = plan.rows.chunks(plan.rows.len().div_ceil(threads));
     let measured: Vec<Result<BenchRow, BatchError>> = std::thread::scope(|scope| {
         let workers: Vec<_> = parts
             .map(|rows| {
-                let least_cpu = Duration::from_millis(100);
-                let plan = BenchPlan { kind, collation, batch_size, rows: rows.to_vec(), least_cpu };
-                scope.spawn(move || bench(dataset, &plan, None))
+                let part = BenchPlan { rows: rows.to_vec(), ..plan.clone() };
+                scope.spawn(move || bench(dataset, &part, store))
             })
             .collect();
         workers.into_iter().filter_map(|worker| worker.join().ok()).collect()

@@ -2,6 +2,7 @@
 
 mod bench;
 mod import;
+mod precompute;
 mod show;
 mod split;
 mod synth;
@@ -31,6 +32,7 @@ enum DataCommand {
     Verify(verify::VerifyArgs),
     Split(split::SplitArgs),
     Bench(bench::BenchArgs),
+    Precompute(precompute::PrecomputeArgs),
 }
 
 pub(crate) fn run(args: DataArgs, ui: &Ui) -> anyhow::Result<()> {
@@ -41,6 +43,7 @@ pub(crate) fn run(args: DataArgs, ui: &Ui) -> anyhow::Result<()> {
         DataCommand::Verify(args) => verify::run(&args, ui),
         DataCommand::Split(args) => split::run(&args, ui),
         DataCommand::Bench(args) => bench::run(&args, ui),
+        DataCommand::Precompute(args) => precompute::run(&args, ui),
     }
 }
 

@@ -3,6 +3,7 @@
 mod page;
 
 use crate::exit::{self, Verdict};
+use crate::interrupt::Interrupt;
 use crate::run_folder;
 use crate::ui::{Ui, request_error};
 use anyhow::Context as _;
@@ -19,8 +20,6 @@ use knockout_train::run::{Inputs, Manifest, Position, Run, Start};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Train a model, or go on with a run that was interrupted
@@ -304,24 +303,14 @@ pub(crate) fn class(error: FitError) -> anyhow::Error {
 struct Console<'a> {
     ui: &'a Ui,
     bar: ProgressBar,
-    interrupted: Arc<AtomicBool>,
+    interrupted: Interrupt,
     deadline: Option<Instant>,
     epochs: u32,
 }
 
 impl<'a> Console<'a> {
     fn new(ui: &'a Ui, job: &Job, max_time: Option<Duration>) -> anyhow::Result<Self> {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        for signal in signal_hook::consts::TERM_SIGNALS {
-            // A second signal ends the program at once.
-            signal_hook::flag::register_conditional_shutdown(
-                *signal,
-                i32::from(exit::FAILED),
-                Arc::clone(&interrupted),
-            )
-            .and_then(|_| signal_hook::flag::register(*signal, Arc::clone(&interrupted)))
-            .context("could not listen for signals")?;
-        }
+        let interrupted = Interrupt::install()?;
         let batches = job.split.rows(knockout_screen::Part::Train).len().div_ceil(job.config.batch) as u64;
         let all = batches * u64::from(job.config.epochs);
         let total = if job.config.max_steps > 0 { all.min(job.config.max_steps) } else { all };
@@ -354,7 +343,6 @@ impl Companion for Console<'_> {
     }
 
     fn stop_wanted(&mut self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
-            || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+        self.interrupted.is_asked() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 }

@@ -1,0 +1,223 @@
+//! `knockout data precompute`: masks or indices of all samples, kept on disk.
+
+use crate::exit::{INTERRUPTED, Verdict};
+use crate::interrupt::Interrupt;
+use crate::text::{grouped, size};
+use crate::ui::{Ui, Unit, request_error};
+use clap::{ArgGroup, Args};
+use knockout_batch::{About, Estimate, Origin, Probe, StoreWriter, StoredForm};
+use knockout_screen::{Dataset, subset};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Compute the masks or the removed positions of all samples beforehand and keep them in LMDB
+///
+/// For the processors saved-indices and saved-masks, which exist to be measured beside the others: the gene indices of a
+/// sample say the same in a few bytes. Before it starts it says how large the store will be and how long it will take
+/// (measured on a few samples, written to the same disk), and it refuses when the disk has no room. Stopped at any moment,
+/// even by kill -9, the same command goes on where it was.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch on the command line")]
+#[command(
+    group(ArgGroup::new("what").required(true).args(["indices", "masks"])),
+    after_help = "EXAMPLES:
+  knockout data precompute yeast --masks --dry-run                  how large, how long?
+  knockout data precompute yeast --indices                          into yeast/saved-indices
+  knockout data precompute yeast --masks --samples 1000             into yeast/saved-masks, as bits
+  knockout data precompute yeast --masks --bytes --samples 1000 --out /scratch/byte-masks
+  knockout data bench yeast --processor saved-masks --samples 1000"
+)]
+pub(crate) struct PrecomputeArgs {
+    /// The dataset folder
+    dir: PathBuf,
+    /// Store the positions that each deletion removes
+    #[arg(long)]
+    indices: bool,
+    /// Store a flag for every gene, edge, reaction and metabolic entry
+    #[arg(long)]
+    masks: bool,
+    /// Store one byte per flag instead of one bit, as the Python system did: eight times the size
+    #[arg(long, requires = "masks", conflicts_with = "indices")]
+    bytes: bool,
+    /// How many samples, drawn as `data bench` draws them; all if not given
+    #[arg(long, value_name = "N")]
+    samples: Option<usize>,
+    /// The seed that chooses them
+    #[arg(long, value_name = "S", default_value_t = 42, requires = "samples")]
+    seed: u64,
+    /// The folder of the store; DIR/saved-indices or DIR/saved-masks if not given. LMDB needs a local disk
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Say how large and how long, and stop there
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// What must be free for a probe where there is no room for the store: more than it ever writes.
+const PROBE_ROOM: u64 = 2 << 30;
+
+#[derive(Serialize)]
+struct Stored<'a> {
+    schema: u32,
+    path: &'a Path,
+    form: StoredForm,
+    /// Samples chosen, stored before this run, and stored after it.
+    samples: usize,
+    done_before: usize,
+    done: usize,
+    complete: bool,
+    estimated_bytes: u64,
+    estimated_seconds: Option<f64>,
+    free_bytes: u64,
+    bytes: Option<u64>,
+    seconds: Option<f64>,
+    graph_hash: Option<String>,
+    samples_hash: Option<String>,
+    content_hash: Option<String>,
+}
+
+pub(crate) fn run(args: &PrecomputeArgs, ui: &Ui) -> anyhow::Result<()> {
+    if args.samples == Some(0) {
+        return Err(request_error("--samples must be at least 1"));
+    }
+    let dataset = super::open(&args.dir)?;
+    let rows = rows_of(args, &dataset)?;
+    let form = match (args.indices, args.bytes) {
+        (true, _) => StoredForm::Indices,
+        (false, false) => StoredForm::Bits,
+        (false, true) => StoredForm::Bytes,
+    };
+    let folder = args.out.clone().unwrap_or_else(|| args.dir.join(form.kind().name()));
+    let origin = Origin::of(&dataset);
+    let before = StoreWriter::look(&folder, origin, form, &rows)?;
+    let done = before.as_ref().map_or(0, |about| about.done);
+    let estimate = Estimate::of(origin, form, &rows);
+    let mut stored = Stored {
+        schema: 1,
+        path: &folder,
+        form,
+        samples: rows.len(),
+        done_before: done,
+        done,
+        complete: done == rows.len(),
+        estimated_bytes: estimate.bytes,
+        estimated_seconds: None,
+        free_bytes: knockout_batch::free_bytes(&folder)?,
+        bytes: None,
+        seconds: None,
+        graph_hash: None,
+        samples_hash: None,
+        content_hash: None,
+    };
+    if let Some(about) = before.filter(About::is_complete) {
+        stored.describe(&about);
+        let text = || format!("{} is complete already: {}\n", folder.display(), what(form, rows.len()));
+        return ui.result(text, &stored);
+    }
+    let room = estimate.check_room(&folder, done);
+    // Even where there is no room, how long it would take is worth knowing; but the probe must not fill the disk.
+    let probe = match &room {
+        Err(_) if stored.free_bytes < PROBE_ROOM => None,
+        _ => Some(Probe::run(&folder, origin, form, &rows)?),
+    };
+    let measured = probe.map(|probe| (probe.time_for(rows.len() - done), probe.samples));
+    stored.estimated_seconds = measured.map(|(time, _)| time.as_secs_f64());
+    ui.note(&foretold(&stored, measured));
+    room?;
+    if args.dry_run {
+        return ui.result(|| "nothing was stored: --dry-run\n".to_owned(), &stored);
+    }
+    let interrupt = Interrupt::install()?;
+    let mut writer = StoreWriter::open(&folder, origin, form, &rows)?;
+    let bar = ui.progress("storing", rows.len() as u64, Unit::Items);
+    bar.set_position(done as u64);
+    bar.reset_eta();
+    let started = Instant::now();
+    while !writer.about().is_complete() && !interrupt.is_asked() {
+        bar.inc(writer.step()? as u64);
+    }
+    bar.finish_and_clear();
+    stored.seconds = Some(started.elapsed().as_secs_f64());
+    stored.bytes = Some(writer.disk_bytes());
+    stored.describe(writer.about());
+    ui.result(|| text(&stored), &stored)?;
+    if stored.complete {
+        return Ok(());
+    }
+    Err(anyhow::Error::new(Verdict {
+        code: INTERRUPTED,
+        message: format!(
+            "stopped after {} of {} samples, which are safe; the same command goes on from there",
+            grouped(stored.done),
+            grouped(stored.samples)
+        ),
+    }))
+}
+
+impl Stored<'_> {
+    fn describe(&mut self, about: &About) {
+        self.done = about.done;
+        self.complete = about.is_complete();
+        self.graph_hash = Some(about.cell.clone());
+        self.samples_hash = Some(about.samples.clone());
+        self.content_hash = Some(about.content.clone());
+    }
+}
+
+fn rows_of(args: &PrecomputeArgs, dataset: &Dataset) -> anyhow::Result<Vec<u32>> {
+    match args.samples {
+        Some(count) => subset(&dataset.samples, dataset.cell.genes(), args.seed, count)
+            .map_err(|error| request_error(error.to_string())),
+        None => Ok((0..dataset.samples.len() as u32).collect()),
+    }
+}
+
+fn what(form: StoredForm, samples: usize) -> String {
+    format!("{} of {} samples", form.name(), grouped(samples))
+}
+
+/// What is said before anything is stored.
+fn foretold(stored: &Stored<'_>, measured: Option<(Duration, usize)>) -> String {
+    let per_sample = stored.estimated_bytes / stored.samples.max(1) as u64;
+    let mut text = format!(
+        "{} will take {} in {} ({} each); {} are free",
+        what(stored.form, stored.samples),
+        size(stored.estimated_bytes),
+        stored.path.display(),
+        size(per_sample),
+        size(stored.free_bytes),
+    );
+    if stored.done_before > 0 {
+        text = format!("{text}; {} are stored already", grouped(stored.done_before));
+    }
+    if let Some((time, probed)) = measured {
+        text = format!("{text}; about {}, measured on {} samples", duration(time), grouped(probed));
+    }
+    text
+}
+
+fn text(stored: &Stored<'_>) -> String {
+    let now = stored.done - stored.done_before;
+    format!(
+        "stored {} in {}: {} on disk, {} samples in {}\nmeasure it with `knockout data bench DIR --processor {} --store {}`\n",
+        what(stored.form, stored.done),
+        stored.path.display(),
+        size(stored.bytes.unwrap_or_default()),
+        grouped(now),
+        duration(Duration::from_secs_f64(stored.seconds.unwrap_or_default())),
+        stored.form.kind().name(),
+        stored.path.display(),
+    )
+}
+
+/// A time for people.
+fn duration(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        ..10.0 => format!("{seconds:.1} s"),
+        ..120.0 => format!("{seconds:.0} s"),
+        ..7_200.0 => format!("{:.0} min", seconds / 60.0),
+        _ => format!("{:.1} h", seconds / 3_600.0),
+    }
+}
