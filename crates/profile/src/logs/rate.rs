@@ -88,7 +88,9 @@ pub(super) fn measure(file: &str, series: &Series) -> LogRow {
     let is_single = used.len() == 1 && steps >= MIN_STEPS;
     if is_single {
         warmup = 0;
-        runs.iter_mut().for_each(|run| run.insert(0, (0, Between { from: 0.0, to: 0.0 })));
+        for run in &mut runs {
+            run.insert(0, (0, Between { from: 0.0, to: 0.0 }));
+        }
     }
     let whole = runs
         .iter()
