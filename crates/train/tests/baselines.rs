@@ -202,4 +202,10 @@ fn the_small_network_learns_and_is_the_same_for_any_number_of_threads() {
     assert!(run(2, 2).predictions != fitted.predictions, "another seed is another network");
     assert!(fitted.epochs.unwrap() >= 1);
     assert!(fitted.predictions.iter().all(|value| value.is_finite()));
+    // The scores hold a product of the genes' effects, which no sum of them explains.
+    let targets: Vec<f64> = test.iter().map(|&row| samples.scores()[row as usize]).collect();
+    let ridge = ladder.fit(Baseline::AdditiveRidge, test, 0, &|_| ()).unwrap();
+    let [network, ridge] =
+        [&fitted, &ridge].map(|fitted| Metrics::of(&fitted.predictions, &targets).pearson.unwrap());
+    assert!(network > ridge + 0.1, "{network} against {ridge}");
 }
