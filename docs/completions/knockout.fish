@@ -32,7 +32,12 @@ complete -c knockout -n "__fish_knockout_needs_command" -s h -l help -d 'Print h
 complete -c knockout -n "__fish_knockout_needs_command" -s V -l version -d 'Print version'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "data" -d 'Make, look at, check and divide datasets'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "train" -d 'Train a model, or go on with a run that was interrupted'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "baseline" -d 'Fit the baselines that know genes by identity alone: what every model must beat'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "evaluate" -d 'Say how good predictions are, beside the additive ridge on the same split'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "profile" -d 'Measure where the time of a step goes, phase by phase and layer by layer'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "config" -d 'Show configuration'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "trace" -d 'Analyse, compare and convert traces of the PyTorch profiler'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "logs" -d 'Read iterations per second out of Lightning and tqdm logs, bars told apart'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "completions" -d 'Print completions for your shell'
@@ -152,6 +157,76 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "bench" -d 'Measure what each way of representing a deletion costs, per sample and phase'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "precompute" -d 'Compute the masks or the removed positions of all samples beforehand and keep them in LMDB'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l model -d 'The model' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'"
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l resume -d 'Go on with the run in this folder' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l out -d 'The run\'s folder; by default runs/MODEL-DATASET-SEED' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l batch -d 'Samples in a batch' -r
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l seed -d 'The seed of everything random' -r
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l split -d 'What is held out: records, query pairs or genes' -r -f -a "random\t'Records'
+pair-disjoint\t'Query pairs'
+gene-disjoint\t'Genes'"
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l epochs -d 'Epochs at most' -r
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l max-steps -d 'Steps at most, exactly; 0 means no limit' -r
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l max-time -d 'Save and stop after this long, such as 30m or 2h' -r
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand train" -s q -l quiet -d 'Say only what went wrong'
+complete -c knockout -n "__fish_knockout_using_subcommand train" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand train" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l split -d 'What is kept apart between the parts' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
+pair-disjoint\t'Query pairs: none occurs in two parts'
+gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l part -d 'The part to predict' -r -f -a "train\t'What models are fitted to'
+val\t'What choices are made on'
+test\t'What is reported'"
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l seed -d 'The seed of the split and of the first MLP' -r
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l seeds -d 'MLPs to train on the same split, with seeds S, S+1, …; shows the spread over them' -r
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l splits -d 'Splits to make, with seeds S, S+1, …; shows the spread of every baseline over them' -r
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l out -d 'A folder to make, with a prediction file per baseline (of the first split)' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l resamples -d 'Bootstrap resamples behind every interval' -r
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s q -l quiet -d 'Say only what went wrong'
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l state -d 'Which state of the runs' -r -f -a "best-pearson\t'The best validation Pearson'
+best-mse\t'The least validation MSE'
+last\t'The last one saved'"
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l predictions -d 'The prediction file' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l against -d 'A second prediction file over the same records, to compare with' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l data -d 'The dataset folder; without it the one that the file names' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l part -d 'The part: of runs, test where nothing is said; of a file, the one it must be about' -r -f -a "train\t'What models are fitted to'
+val\t'What choices are made on'
+test\t'What is reported'"
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l resamples -d 'Bootstrap resamples behind every interval' -r
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s q -l quiet -d 'Say only what went wrong'
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l model -d 'The model' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'"
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l mode -d 'How far a step goes' -r -f -a "data\t'Fetching, processing and collating'
+forward\t'That, the model and its loss'
+backward\t'That, and gradients'
+full\t'That, clipping and the optimiser'"
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l steps -d 'Steps to measure, after two to warm up; with a window or --at-step: steps in all' -r
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l batch -d 'Samples in a batch' -r
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l seed -d 'The seed of everything random' -r
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l split -d 'What is held out' -r -f -a "random\t'Records'
+pair-disjoint\t'Query pairs'
+gene-disjoint\t'Genes'"
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l wait -d 'Steps before each window' -r
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l warmup -d 'Steps of each window that are thrown away' -r
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l active -d 'Steps of each window that are measured' -r
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l repeat -d 'Windows' -r
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l at-step -d 'Measure this step alone, from 0' -r
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l out -d 'Write profile.json and trace.json.gz into this new folder' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l no-trace -d 'Record no spans: phases only, no layers, no trace'
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -s q -l quiet -d 'Say only what went wrong'
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s q -l quiet -d 'Say only what went wrong'
@@ -169,6 +244,14 @@ complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_see
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the resolved configuration: the preset with your overrides applied'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -l vary -d 'Conditions that are meant to differ, such as model,batch' -r
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -l html -d 'Also write the comparison as one self-contained HTML file' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -l fail-above -d 'Exit with code 5 if a sample of B takes more than RATIO times as long as one of A' -r
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -s q -l quiet -d 'Say only what went wrong'
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -s q -l quiet -d 'Say only what went wrong'
@@ -230,14 +313,19 @@ complete -c knockout -n "__fish_knockout_using_subcommand man" -l json -d 'Print
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s q -l quiet -d 'Say only what went wrong'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s v -l verbose -d 'Say more; twice for details'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config trace logs completions man help" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config trace logs completions man help" -f -a "data" -d 'Make, look at, check and divide datasets'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config trace logs completions man help" -f -a "config" -d 'Show configuration'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config trace logs completions man help" -f -a "trace" -d 'Analyse, compare and convert traces of the PyTorch profiler'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config trace logs completions man help" -f -a "logs" -d 'Read iterations per second out of Lightning and tqdm logs, bars told apart'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config trace logs completions man help" -f -a "completions" -d 'Print completions for your shell'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config trace logs completions man help" -f -a "man" -d 'Print the manual page, or write a page for every command'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data config trace logs completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "data" -d 'Make, look at, check and divide datasets'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "train" -d 'Train a model, or go on with a run that was interrupted'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "baseline" -d 'Fit the baselines that know genes by identity alone: what every model must beat'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "evaluate" -d 'Say how good predictions are, beside the additive ridge on the same split'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "profile" -d 'Measure where the time of a step goes, phase by phase and layer by layer'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "config" -d 'Show configuration'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "trace" -d 'Analyse, compare and convert traces of the PyTorch profiler'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "logs" -d 'Read iterations per second out of Lightning and tqdm logs, bars told apart'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "completions" -d 'Print completions for your shell'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "man" -d 'Print the manual page, or write a page for every command'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "import" -d 'Make a dataset from the public yeast files'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'

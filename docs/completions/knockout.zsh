@@ -260,6 +260,110 @@ esac
     ;;
 esac
 ;;
+(train)
+_arguments "${_arguments_options[@]}" : \
+'(--resume)--model=[The model]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"))' \
+'--resume=[Go on with the run in this folder]:RUN:_files' \
+'(--resume)--out=[The run'\''s folder; by default runs/MODEL-DATASET-SEED]:RUN:_files' \
+'(--resume)--batch=[Samples in a batch]:B:_default' \
+'(--resume)--seed=[The seed of everything random]:S:_default' \
+'(--resume)--split=[What is held out\: records, query pairs or genes]:SPLIT:((random\:"Records"
+pair-disjoint\:"Query pairs"
+gene-disjoint\:"Genes"))' \
+'--epochs=[Epochs at most]:N:_default' \
+'--max-steps=[Steps at most, exactly; 0 means no limit]:N:_default' \
+'--max-time=[Save and stop after this long, such as 30m or 2h]:TIME:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Say only what went wrong]' \
+'(-v --verbose)--quiet[Say only what went wrong]' \
+'*-v[Say more; twice for details]' \
+'*--verbose[Say more; twice for details]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::dir -- The dataset folder; not with --resume:_files' \
+'*::keys -- Changes as key=value, for example synth.screen.samples=500; `knockout config show` lists the keys:_default' \
+&& ret=0
+;;
+(baseline)
+_arguments "${_arguments_options[@]}" : \
+'--split=[What is kept apart between the parts]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
+pair-disjoint\:"Query pairs\: none occurs in two parts"
+gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
+'--part=[The part to predict]:PART:((train\:"What models are fitted to"
+val\:"What choices are made on"
+test\:"What is reported"))' \
+'--seed=[The seed of the split and of the first MLP]:S:_default' \
+'--seeds=[MLPs to train on the same split, with seeds S, S+1, …; shows the spread over them]:N:_default' \
+'--splits=[Splits to make, with seeds S, S+1, …; shows the spread of every baseline over them]:N:_default' \
+'--out=[A folder to make, with a prediction file per baseline (of the first split)]:FOLDER:_files' \
+'--resamples=[Bootstrap resamples behind every interval]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Say only what went wrong]' \
+'(-v --verbose)--quiet[Say only what went wrong]' \
+'*-v[Say more; twice for details]' \
+'*--verbose[Say more; twice for details]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':dir -- The dataset folder:_files' \
+&& ret=0
+;;
+(evaluate)
+_arguments "${_arguments_options[@]}" : \
+'(--predictions)--state=[Which state of the runs]:STATE:((best-pearson\:"The best validation Pearson"
+best-mse\:"The least validation MSE"
+last\:"The last one saved"))' \
+'--predictions=[The prediction file]:FILE:_files' \
+'--against=[A second prediction file over the same records, to compare with]:FILE:_files' \
+'--data=[The dataset folder; without it the one that the file names]:DIR:_files' \
+'--part=[The part\: of runs, test where nothing is said; of a file, the one it must be about]:PART:((train\:"What models are fitted to"
+val\:"What choices are made on"
+test\:"What is reported"))' \
+'--resamples=[Bootstrap resamples behind every interval]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Say only what went wrong]' \
+'(-v --verbose)--quiet[Say only what went wrong]' \
+'*-v[Say more; twice for details]' \
+'*--verbose[Say more; twice for details]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::runs -- Folders of runs over the same split\: several seeds show their spread:_files' \
+&& ret=0
+;;
+(profile)
+_arguments "${_arguments_options[@]}" : \
+'--model=[The model]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"))' \
+'--mode=[How far a step goes]:MODE:((data\:"Fetching, processing and collating"
+forward\:"That, the model and its loss"
+backward\:"That, and gradients"
+full\:"That, clipping and the optimiser"))' \
+'--steps=[Steps to measure, after two to warm up; with a window or --at-step\: steps in all]:N:_default' \
+'--batch=[Samples in a batch]:B:_default' \
+'--seed=[The seed of everything random]:S:_default' \
+'--split=[What is held out]:SPLIT:((random\:"Records"
+pair-disjoint\:"Query pairs"
+gene-disjoint\:"Genes"))' \
+'--wait=[Steps before each window]:W:_default' \
+'--warmup=[Steps of each window that are thrown away]:U:_default' \
+'--active=[Steps of each window that are measured]:A:_default' \
+'--repeat=[Windows]:R:_default' \
+'(--active)--at-step=[Measure this step alone, from 0]:N:_default' \
+'--out=[Write profile.json and trace.json.gz into this new folder]:RUN:_files' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--no-trace[Record no spans\: phases only, no layers, no trace]' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Say only what went wrong]' \
+'(-v --verbose)--quiet[Say only what went wrong]' \
+'*-v[Say more; twice for details]' \
+'*--verbose[Say more; twice for details]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':dir -- The dataset folder:_files' \
+'*::keys -- Changes as key=value, for example synth.screen.samples=500; `knockout config show` lists the keys:_default' \
+&& ret=0
+;;
 (config)
 _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
@@ -551,6 +655,22 @@ _arguments "${_arguments_options[@]}" : \
     ;;
 esac
 ;;
+(train)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(baseline)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(evaluate)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(profile)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (config)
 _arguments "${_arguments_options[@]}" : \
 ":: :_knockout__subcmd__help__subcmd__config_commands" \
@@ -633,6 +753,10 @@ _knockout_commands() {
     local commands; commands=(
 'demo:See it all on a small synthetic yeast\: make it, look at it, delete three genes' \
 'data:Make, look at, check and divide datasets' \
+'train:Train a model, or go on with a run that was interrupted' \
+'baseline:Fit the baselines that know genes by identity alone\: what every model must beat' \
+'evaluate:Say how good predictions are, beside the additive ridge on the same split' \
+'profile:Measure where the time of a step goes, phase by phase and layer by layer' \
 'config:Show configuration' \
 'compare:Compare two measured runs per sample and per iteration, if their conditions allow it' \
 'trace:Analyse, compare and convert traces of the PyTorch profiler' \
@@ -642,6 +766,11 @@ _knockout_commands() {
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'knockout commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__baseline_commands] )) ||
+_knockout__subcmd__baseline_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout baseline commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__compare_commands] )) ||
 _knockout__subcmd__compare_commands() {
@@ -792,11 +921,20 @@ _knockout__subcmd__demo_commands() {
     local commands; commands=()
     _describe -t commands 'knockout demo commands' commands "$@"
 }
+(( $+functions[_knockout__subcmd__evaluate_commands] )) ||
+_knockout__subcmd__evaluate_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout evaluate commands' commands "$@"
+}
 (( $+functions[_knockout__subcmd__help_commands] )) ||
 _knockout__subcmd__help_commands() {
     local commands; commands=(
 'demo:See it all on a small synthetic yeast\: make it, look at it, delete three genes' \
 'data:Make, look at, check and divide datasets' \
+'train:Train a model, or go on with a run that was interrupted' \
+'baseline:Fit the baselines that know genes by identity alone\: what every model must beat' \
+'evaluate:Say how good predictions are, beside the additive ridge on the same split' \
+'profile:Measure where the time of a step goes, phase by phase and layer by layer' \
 'config:Show configuration' \
 'compare:Compare two measured runs per sample and per iteration, if their conditions allow it' \
 'trace:Analyse, compare and convert traces of the PyTorch profiler' \
@@ -806,6 +944,11 @@ _knockout__subcmd__help_commands() {
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'knockout help commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__baseline_commands] )) ||
+_knockout__subcmd__help__subcmd__baseline_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help baseline commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__help__subcmd__compare_commands] )) ||
 _knockout__subcmd__help__subcmd__compare_commands() {
@@ -882,6 +1025,11 @@ _knockout__subcmd__help__subcmd__demo_commands() {
     local commands; commands=()
     _describe -t commands 'knockout help demo commands' commands "$@"
 }
+(( $+functions[_knockout__subcmd__help__subcmd__evaluate_commands] )) ||
+_knockout__subcmd__help__subcmd__evaluate_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help evaluate commands' commands "$@"
+}
 (( $+functions[_knockout__subcmd__help__subcmd__help_commands] )) ||
 _knockout__subcmd__help__subcmd__help_commands() {
     local commands; commands=()
@@ -896,6 +1044,11 @@ _knockout__subcmd__help__subcmd__logs_commands() {
 _knockout__subcmd__help__subcmd__man_commands() {
     local commands; commands=()
     _describe -t commands 'knockout help man commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__profile_commands] )) ||
+_knockout__subcmd__help__subcmd__profile_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help profile commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__help__subcmd__trace_commands] )) ||
 _knockout__subcmd__help__subcmd__trace_commands() {
@@ -921,6 +1074,11 @@ _knockout__subcmd__help__subcmd__trace__subcmd__convert_commands() {
     local commands; commands=()
     _describe -t commands 'knockout help trace convert commands' commands "$@"
 }
+(( $+functions[_knockout__subcmd__help__subcmd__train_commands] )) ||
+_knockout__subcmd__help__subcmd__train_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help train commands' commands "$@"
+}
 (( $+functions[_knockout__subcmd__logs_commands] )) ||
 _knockout__subcmd__logs_commands() {
     local commands; commands=()
@@ -930,6 +1088,11 @@ _knockout__subcmd__logs_commands() {
 _knockout__subcmd__man_commands() {
     local commands; commands=()
     _describe -t commands 'knockout man commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__profile_commands] )) ||
+_knockout__subcmd__profile_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout profile commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__trace_commands] )) ||
 _knockout__subcmd__trace_commands() {
@@ -985,6 +1148,11 @@ _knockout__subcmd__trace__subcmd__help__subcmd__convert_commands() {
 _knockout__subcmd__trace__subcmd__help__subcmd__help_commands() {
     local commands; commands=()
     _describe -t commands 'knockout trace help help commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__train_commands] )) ||
+_knockout__subcmd__train_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout train commands' commands "$@"
 }
 
 if [ "$funcstack[1]" = "_knockout" ]; then

@@ -58,7 +58,7 @@ fn pass(
             for rows in loader.order(0).chunks_exact(BATCH) {
                 batch.fetch(&data.samples, rows);
                 for (slot, &row) in rows.iter().enumerate() {
-                    processor.process(slot, &data.samples.deletion(row as usize))?;
+                    processor.process(slot, row, &data.samples.deletion(row as usize))?;
                 }
                 batch.collate(&processor, Collation::Shared);
                 black_box(&batch);

@@ -40,14 +40,11 @@ impl<T: Real> Gradients<T> {
 
     /// Lets `add` add to the gradient of a variable.
     pub fn add(&mut self, var: Var, add: impl FnOnce(&mut [T])) {
-        match var.as_parameter() {
-            Some(index) => add(&mut self.parameters[index]),
-            None => {
-                let place = var.as_value();
-                let gradient = self.values[place].get_or_insert_with(|| self.pool.zeros(self.sizes[place]));
-                add(gradient);
-            }
+        if let Some(index) = var.as_parameter() {
+            return add(&mut self.parameters[index]);
         }
+        let place = var.as_value();
+        add(self.values[place].get_or_insert_with(|| self.pool.zeros(self.sizes[place])));
     }
 
     /// Lets `add` add to the gradients of two different parameters at once.

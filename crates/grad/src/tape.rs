@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     /// loss = Σ (a·b)², written as two operations.
-    fn record<'a>(parameters: &'a Parameters<f64>, a: Var, b: Var) -> (Tape<'a, f64>, Var) {
+    fn record(parameters: &Parameters<f64>, a: Var, b: Var) -> (Tape<'_, f64>, Var) {
         let mut tape = Tape::new(parameters);
         let product = tape.op(
             "product",

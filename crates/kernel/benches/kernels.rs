@@ -20,7 +20,7 @@ fn graph() -> Graph {
     for row in &columns {
         offsets.push(offsets[offsets.len() - 1] + row.len() as u32);
     }
-    Graph::from_outgoing(Csr::new(&offsets, &columns.concat(), ROWS).unwrap())
+    Graph::from_outgoing(Csr::new(&offsets, &columns.concat(), ROWS).expect("entries within bounds"))
 }
 
 fn kernels(criterion: &mut Criterion) {
@@ -54,7 +54,7 @@ fn kernels(criterion: &mut Criterion) {
         scale: 1e-6,
     };
     group.bench_function("reconstruction", |bencher| {
-        bencher.iter(|| f32::edges(&task, &mut out, &mut row_gradient))
+        bencher.iter(|| f32::edges(&task, &mut out, &mut row_gradient));
     });
     group.finish();
 
@@ -63,7 +63,7 @@ fn kernels(criterion: &mut Criterion) {
     let term = Term { rows: &x, depth: WIDTH, weight: &weight, layout: Layout::OutIn };
     group.bench_function("linear", |bencher| {
         bencher.iter(|| {
-            f32::linear(&[term], Some(&bias[..WIDTH]), Activation::Relu, Store::Set, &mut out, WIDTH)
+            f32::linear(&[term], Some(&bias[..WIDTH]), Activation::Relu, Store::Set, &mut out, WIDTH);
         });
     });
     group.bench_function("weight gradient", |bencher| {

@@ -46,7 +46,7 @@ pub enum CsrError {
 }
 
 /// Entries in a chunk, at least: enough that handing it to a thread costs nothing beside it.
-const CHUNK_ENTRIES: usize = 1 << 16;
+const CHUNK_ENTRIES: usize = 1 << 13;
 /// Chunks, at most: each reads the bands into the cache anew.
 const CHUNKS: usize = 8;
 /// Columns in a band: rows of 64 floats fill 384 KiB, which leaves room in a cache of 512.

@@ -165,7 +165,7 @@ fn accumulate<const L: usize, const FUSED: bool, const ROWS: usize>(
 }
 
 /// Rows over which one partial sum of a weight's gradient runs.
-const SUM_ROWS: usize = 1024;
+const SUM_ROWS: usize = 512;
 /// Rows that are read from the first-level cache while all tiles of the result pass over them.
 const BLOCK_ROWS: usize = 64;
 

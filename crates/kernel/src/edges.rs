@@ -107,11 +107,11 @@ fn edge_rows<const L: usize, const FUSED: bool, const WIDTH: usize, C: Copy + In
     chunk: EdgeChunk<'_, f32>,
 ) -> f64 {
     let column_values = task.column_values.as_chunks::<WIDTH>().0;
+    let EdgeChunk { rows, row_gradient, bias_gradient } = chunk;
     let mut total = 0.0f64;
     for band in task.matrix.bands() {
-        let gradients =
-            chunk.row_gradient.as_chunks_mut::<WIDTH>().0.iter_mut().zip(&mut *chunk.bias_gradient);
-        for (row, (gradient, bias_gradient)) in chunk.rows.clone().zip(gradients) {
+        let gradients = row_gradient.as_chunks_mut::<WIDTH>().0.iter_mut().zip(&mut *bias_gradient);
+        for (row, (gradient, bias_gradient)) in rows.clone().zip(gradients) {
             let range = band[row] as usize..band[row + 1] as usize;
             if range.is_empty() {
                 continue;

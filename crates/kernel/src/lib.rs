@@ -7,6 +7,15 @@
 //! Work is cut into chunks whose number depends on the input alone, and partial sums are added in the order of the chunks:
 //! the result is the same to the last bit for any number of threads.
 
+#![allow(
+    clippy::inline_always,
+    reason = "a body must be inlined to be compiled for the instruction set of its caller"
+)]
+#![allow(
+    clippy::needless_range_loop,
+    reason = "lanes are counted as in the equations; iterators hide which one"
+)]
+
 mod activation;
 mod buffer;
 mod csr;

@@ -22,7 +22,7 @@ impl Init {
         self.0.normal() * deviation
     }
 
-    /// Xavier's bound with the gain of ReLU: √2 · √(6 / (inputs + outputs)).
+    /// Xavier's bound with the gain of relu: √2 · √(6 / (inputs + outputs)).
     pub fn xavier_relu(&self, inputs: usize, outputs: usize) -> f64 {
         (12.0 / (inputs + outputs) as f64).sqrt()
     }

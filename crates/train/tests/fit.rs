@@ -1,5 +1,7 @@
 //! The promises of a run: the same bits for any number of threads and any interruption.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use knockout_import::synth;
 use knockout_screen::{Dataset, Part, Split};
 use knockout_trace::{Meter, Recorder, Schedule};

@@ -10,7 +10,9 @@ fn graph(rows: usize, edges: &[(u32, u32)]) -> Graph {
     let mut edges = edges.to_vec();
     edges.sort_unstable();
     let mut offsets = vec![0u32; rows + 1];
-    edges.iter().for_each(|edge| offsets[edge.0 as usize + 1] += 1);
+    for edge in &edges {
+        offsets[edge.0 as usize + 1] += 1;
+    }
     for row in 0..rows {
         offsets[row + 1] += offsets[row];
     }

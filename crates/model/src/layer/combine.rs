@@ -11,7 +11,7 @@ pub fn weighted_sum<T: Real>(tape: &mut Tape<'_, T>, parts: &[(Var, f64)]) -> Va
         "loss.total",
         1,
         |values, out| {
-            out[0] = forward_parts.iter().map(|&(var, weight)| T::of(weight) * values.of(var)[0]).sum()
+            out[0] = forward_parts.iter().map(|&(var, weight)| T::of(weight) * values.of(var)[0]).sum();
         },
         move |step, (), gradients| {
             for (var, weight) in parts {

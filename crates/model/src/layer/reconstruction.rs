@@ -26,9 +26,9 @@ const CHUNK: usize = 1 << 14;
 
 /// What the way back needs again.
 struct Saved<T: knockout_kernel::Real> {
-    /// HᵀH.
+    /// `HᵀH`.
     gram_h: Vec<T>,
-    /// VᵀV.
+    /// `VᵀV`.
     gram_v: Vec<T>,
     /// 1ᵀH.
     sum_h: Vec<T>,

@@ -131,12 +131,11 @@ struct Shown {
 }
 
 pub(crate) fn run(args: &EvaluateArgs, threads: usize, ui: &Ui) -> anyhow::Result<()> {
-    let subject = match &args.predictions {
-        Some(predictions) => from_files(args, predictions, ui)?,
-        None => {
-            let pool = knockout_train::workers(threads).context("could not start the worker threads")?;
-            pool.install(|| from_runs(args, ui))?
-        }
+    let subject = if let Some(predictions) = &args.predictions {
+        from_files(args, predictions, ui)?
+    } else {
+        let pool = knockout_train::workers(threads).context("could not start the worker threads")?;
+        pool.install(|| from_runs(args, ui))?
     };
     report(&subject, &args.bootstrap.bootstrap(), ui)
 }

@@ -111,9 +111,10 @@ fn parse_time(text: &str) -> Result<Duration, String> {
         "h" => 3600.0,
         _ => return Err(format!("{unit:?} is no unit of time; write 90s, 30m or 2h")),
     };
-    let number: f64 = number.parse().map_err(|_| format!("{text:?} is no time; write 90s, 30m or 2h"))?;
+    let number: f64 =
+        number.parse().map_err(|error| format!("{text:?} is no time ({error}); write 90s, 30m or 2h"))?;
     Duration::try_from_secs_f64(number * factor)
-        .map_err(|_| format!("{text:?} is no time; write 90s, 30m or 2h"))
+        .map_err(|error| format!("{text:?} is no time ({error}); write 90s, 30m or 2h"))
 }
 
 pub(crate) fn run(args: &TrainArgs, threads: usize, ui: &Ui) -> anyhow::Result<()> {
