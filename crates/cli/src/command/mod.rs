@@ -24,6 +24,10 @@ use crate::args::Command;
 use crate::ui::Ui;
 
 /// Runs one command to its end.
+#[cfg_attr(
+    not(feature = "lab"),
+    expect(unused_variables, reason = "the trace tools use the threads of the whole program")
+)]
 pub(crate) fn run(command: Command, threads: usize, ui: &Ui) -> anyhow::Result<()> {
     match command {
         #[cfg(feature = "lab")]
