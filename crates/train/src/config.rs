@@ -59,6 +59,15 @@ pub enum ModelConfig {
     Dango(DangoConfig),
 }
 
+impl ModelConfig {
+    /// The model's name on the command line and in reports.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Dango(_) => "dango",
+        }
+    }
+}
+
 /// DANGO's settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

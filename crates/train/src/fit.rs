@@ -455,8 +455,7 @@ pub fn identity(config: &Config, dataset: &Dataset) -> Identity {
     let mut lasting = config.clone();
     (lasting.epochs, lasting.max_steps) = (0, 0);
     (lasting.run.checkpoint_every, lasting.run.predict_batch) = (0.0, 0);
-    let crate::config::ModelConfig::Dango(_) = &config.model;
-    Identity::new("dango", &dataset.cell.genes().hash().to_hex(), &lasting)
+    Identity::new(config.model.name(), &dataset.cell.genes().hash().to_hex(), &lasting)
         .expect("a configuration is plain tables and numbers")
 }
 

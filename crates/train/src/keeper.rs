@@ -1,4 +1,4 @@
-//! Keeps what a run gives in its folder: metrics, TensorBoard events, checkpoints.
+//! Keeps what a run gives in its folder: metrics, TensorBoard events, checkpoints, a log to read.
 
 use crate::checkpoint::{Checkpoints, Contents, Saved, Slot};
 use crate::fit::{EpochReport, Occasion, StepReport, Watch, Wish};
@@ -6,6 +6,8 @@ use crate::metrics::Metrics;
 use crate::run::{EventWriter, MetricsLog, Position, Run, RunError, Scalar};
 use serde::{Deserialize, Serialize};
 use std::error::Error;
+use std::fs::File;
+use std::io::Write as _;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 type Kept<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -43,6 +45,7 @@ pub trait Companion {
 pub struct Keeper<'a> {
     metrics: MetricsLog,
     events: EventWriter,
+    log: File,
     checkpoints: Checkpoints,
     companion: &'a mut dyn Companion,
     every: Duration,
@@ -70,6 +73,7 @@ impl<'a> Keeper<'a> {
         Ok(Self {
             metrics,
             events: run.events(unix_seconds(), after_step)?,
+            log: run.log()?,
             checkpoints: Checkpoints::at(&run.checkpoints()),
             companion,
             every,
@@ -127,6 +131,12 @@ impl Watch for Keeper<'_> {
         let scalars: Vec<Scalar<'_>> =
             figures.iter().filter_map(|&(tag, value)| Some(Scalar { tag, value: value? })).collect();
         self.events.scalars(unix_seconds(), line.step, &scalars)?;
+        let figure = line.val.pearson.map_or_else(|| "undefined".to_owned(), |value| value.to_string());
+        writeln!(
+            self.log,
+            "epoch {} step {}: train loss {}, validation Pearson {}, learning rate {}",
+            line.epoch, line.step, line.train_loss, figure, line.learning_rate
+        )?;
         self.companion.epoch(&line);
         self.last_line = Some(line);
         Ok(())

@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
   knockout evaluate --predictions dango.parquet --data yeast --json | jq .rows")]
 pub(crate) struct EvaluateArgs {
     /// Folders of runs over the same split: several seeds show their spread
-    #[arg(value_name = "RUN", required_unless_present = "predictions", conflicts_with_all = ["predictions", "against", "data"])]
+    #[arg(value_name = "RUN", conflicts_with_all = ["predictions", "against", "data"])]
     runs: Vec<PathBuf>,
     /// Which state of the runs
     #[arg(long, value_enum, default_value_t = StateArg::BestPearson, conflicts_with = "predictions")]
@@ -131,6 +131,9 @@ struct Shown {
 }
 
 pub(crate) fn run(args: &EvaluateArgs, threads: usize, ui: &Ui) -> anyhow::Result<()> {
+    if args.runs.is_empty() && args.predictions.is_none() {
+        return Err(request_error("name the folder of a run, or a file with --predictions"));
+    }
     let subject = if let Some(predictions) = &args.predictions {
         from_files(args, predictions, ui)?
     } else {
