@@ -390,7 +390,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__config__subcmd__show)
-            opts="-q -v -h --preset --json --threads --quiet --verbose --help"
+            opts="-q -v -h --preset --model --data --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -398,6 +398,14 @@ _knockout() {
             case "${prev}" in
                 --preset)
                     COMPREPLY=($(compgen -W "tiny small yeast" -- "${cur}"))
+                    return 0
+                    ;;
+                --model)
+                    COMPREPLY=($(compgen -W "dango" -- "${cur}"))
+                    return 0
+                    ;;
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --threads)

@@ -232,17 +232,19 @@ complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s q -l quiet -d 'Say only what went wrong'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s v -l verbose -d 'Say more; twice for details'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -f -a "show" -d 'Print the resolved configuration: the preset with your overrides applied'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -f -a "show" -d 'Print the resolved configuration, of the synthetic yeast or of a model, with your overrides applied'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l preset -d 'The synthetic yeast to start from' -r -f -a "tiny\t''
 small\t''
 yeast\t''"
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l model -d 'Show what `train` and `profile` take for this model instead' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'"
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l data -d 'The dataset folder the model is for: its networks are part of the configuration' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Say only what went wrong'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Say more; twice for details'
-complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the resolved configuration: the preset with your overrides applied'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the resolved configuration, of the synthetic yeast or of a model, with your overrides applied'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l vary -d 'Conditions that are meant to differ, such as model,batch' -r
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l html -d 'Also write the comparison as one self-contained HTML file' -r -F
@@ -333,7 +335,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "bench" -d 'Measure what each way of representing a deletion costs, per sample and phase'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "precompute" -d 'Compute the masks or the removed positions of all samples beforehand and keep them in LMDB'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "show" -d 'Print the resolved configuration: the preset with your overrides applied'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "show" -d 'Print the resolved configuration, of the synthetic yeast or of a model, with your overrides applied'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from trace" -f -a "analyze" -d 'Show where the time of a trace went'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from trace" -f -a "compare" -d 'Compare two traces, or the ranks of two runs, per step: categories, operations, conditions'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from trace" -f -a "convert" -d 'Make a trace smaller, repair it, or merge the traces of several ranks'

@@ -81,7 +81,7 @@ _arguments "${_arguments_options[@]}" : \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':out -- The dataset folder to make; it must not exist:_files' \
-'*::keys -- Changes as key=value, for example synth.screen.samples=500; `knockout config show` lists the keys:_default' \
+'*::keys -- Changes as key=value; `knockout config show` lists the keys:_default' \
 && ret=0
 ;;
 (import)
@@ -282,7 +282,7 @@ gene-disjoint\:"Genes"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '::dir -- The dataset folder; not with --resume:_files' \
-'*::keys -- Changes as key=value, for example synth.screen.samples=500; `knockout config show` lists the keys:_default' \
+'*::keys -- Changes as key=value; `knockout config show` lists the keys:_default' \
 && ret=0
 ;;
 (baseline)
@@ -361,7 +361,7 @@ gene-disjoint\:"Genes"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
-'*::keys -- Changes as key=value, for example synth.screen.samples=500; `knockout config show` lists the keys:_default' \
+'*::keys -- Changes as key=value; `knockout config show` lists the keys:_default' \
 && ret=0
 ;;
 (config)
@@ -387,15 +387,17 @@ _arguments "${_arguments_options[@]}" : \
             (show)
 _arguments "${_arguments_options[@]}" : \
 '--preset=[The synthetic yeast to start from]:PRESET:(tiny small yeast)' \
+'(--preset)--model=[Show what \`train\` and \`profile\` take for this model instead]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"))' \
+'--data=[The dataset folder the model is for\: its networks are part of the configuration]:DIR:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
 '(-v --verbose)-q[Say only what went wrong]' \
 '(-v --verbose)--quiet[Say only what went wrong]' \
 '*-v[Say more; twice for details]' \
 '*--verbose[Say more; twice for details]' \
-'-h[Print help]' \
-'--help[Print help]' \
-'*::keys -- Changes as key=value, for example synth.screen.samples=500; `knockout config show` lists the keys:_default' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::keys -- Changes as key=value; `knockout config show` lists the keys:_default' \
 && ret=0
 ;;
 (help)
@@ -785,7 +787,7 @@ _knockout__subcmd__completions_commands() {
 (( $+functions[_knockout__subcmd__config_commands] )) ||
 _knockout__subcmd__config_commands() {
     local commands; commands=(
-'show:Print the resolved configuration\: the preset with your overrides applied' \
+'show:Print the resolved configuration, of the synthetic yeast or of a model, with your overrides applied' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'knockout config commands' commands "$@"
@@ -793,7 +795,7 @@ _knockout__subcmd__config_commands() {
 (( $+functions[_knockout__subcmd__config__subcmd__help_commands] )) ||
 _knockout__subcmd__config__subcmd__help_commands() {
     local commands; commands=(
-'show:Print the resolved configuration\: the preset with your overrides applied' \
+'show:Print the resolved configuration, of the synthetic yeast or of a model, with your overrides applied' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'knockout config help commands' commands "$@"
@@ -963,7 +965,7 @@ _knockout__subcmd__help__subcmd__completions_commands() {
 (( $+functions[_knockout__subcmd__help__subcmd__config_commands] )) ||
 _knockout__subcmd__help__subcmd__config_commands() {
     local commands; commands=(
-'show:Print the resolved configuration\: the preset with your overrides applied' \
+'show:Print the resolved configuration, of the synthetic yeast or of a model, with your overrides applied' \
     )
     _describe -t commands 'knockout help config commands' commands "$@"
 }

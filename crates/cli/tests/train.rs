@@ -163,6 +163,22 @@ fn bad_requests_say_what_to_do() {
 }
 
 #[test]
+fn a_models_configuration_can_be_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    tiny(folder.path());
+    let shown = run(
+        folder.path(),
+        &["config", "show", "--model", "dango", "--data", "tiny", "model.width=32", "--json"],
+    )
+    .json();
+    assert_eq!((&shown["model"]["name"], &shown["model"]["width"]), (&"dango".into(), &32.into()));
+    assert!(
+        shown["model"]["networks"].as_array().unwrap().iter().all(|network| network["lambda"].is_number())
+    );
+    run(folder.path(), &["config", "show", "--model", "dango"]).fails(2, &["--data"]);
+}
+
+#[test]
 fn a_damaged_checkpoint_offers_the_one_before() {
     let folder = tempfile::tempdir().unwrap();
     tiny(folder.path());

@@ -1,10 +1,13 @@
 //! `knockout config`: the resolved configuration, and the overrides every configured command takes.
 
+use super::train::ModelArg;
+use crate::run_folder;
 use crate::ui::Ui;
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use knockout_import::synth;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// Show configuration
 #[derive(Debug, Args)]
@@ -18,15 +21,22 @@ enum ConfigCommand {
     Show(ShowArgs),
 }
 
-/// Print the resolved configuration: the preset with your overrides applied
+/// Print the resolved configuration, of the synthetic yeast or of a model, with your overrides applied
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout config show --preset yeast
-  knockout config show --preset tiny synth.screen.samples=500")]
+  knockout config show --preset tiny synth.screen.samples=500
+  knockout config show --model dango --data yeast optimiser.learning_rate=0.003")]
 struct ShowArgs {
     /// The synthetic yeast to start from
     #[arg(long, default_value = "small", value_parser = clap::builder::PossibleValuesParser::new(synth::PRESETS))]
     preset: String,
+    /// Show what `train` and `profile` take for this model instead
+    #[arg(long, value_enum, requires = "data", conflicts_with = "preset")]
+    model: Option<ModelArg>,
+    /// The dataset folder the model is for: its networks are part of the configuration
+    #[arg(long, value_name = "DIR", requires = "model")]
+    data: Option<PathBuf>,
     #[command(flatten)]
     overrides: Overrides,
 }
@@ -34,7 +44,7 @@ struct ShowArgs {
 /// Changes to the configuration.
 #[derive(Debug, Args)]
 pub(crate) struct Overrides {
-    /// Changes as key=value, for example synth.screen.samples=500; `knockout config show` lists the keys
+    /// Changes as key=value; `knockout config show` lists the keys
     #[arg(value_name = "KEY=VALUE")]
     pub(crate) keys: Vec<String>,
 }
@@ -54,6 +64,13 @@ struct Shown {
     config: Config,
 }
 
+#[derive(Serialize)]
+struct ShownModel {
+    schema: u32,
+    #[serde(flatten)]
+    config: knockout_train::config::Config,
+}
+
 impl Overrides {
     /// The configuration of a preset with the overrides applied.
     pub(crate) fn resolve(&self, preset: &str) -> anyhow::Result<Config> {
@@ -66,6 +83,11 @@ impl Overrides {
 
 pub(crate) fn run(args: &ConfigArgs, ui: &Ui) -> anyhow::Result<()> {
     let ConfigCommand::Show(args) = &args.command;
+    if let (Some(ModelArg::Dango), Some(folder)) = (args.model, &args.data) {
+        let config = run_folder::configure(&super::data::open(folder)?, &args.overrides.keys)?;
+        let text = toml::to_string(&config).context("could not write the configuration as TOML")?;
+        return ui.result(|| text, &ShownModel { schema: 1, config });
+    }
     let config = args.overrides.resolve(&args.preset)?;
     let text = toml::to_string(&config).context("could not write the configuration as TOML")?;
     ui.result(|| text, &Shown { schema: 1, config })
