@@ -42,7 +42,8 @@ const RUNS: [(ProcessorKind, Collation, usize, u64); 4] = [
 ];
 
 /// Channels hand their messages over in blocks and a batch may wait in the order of its arrival: a few kilobytes more or
-/// less, by timing. Anything kept per batch or epoch would be far above it.
+/// less, by timing. Anything kept per batch or epoch would be far above it. The most that was ever alive may be a quarter
+/// larger besides: which samples meet in a batch decides how far its buffers grow.
 const SLACK: usize = 64 << 10;
 
 // One test, because the counters count the whole process.
@@ -79,7 +80,7 @@ fn a_day_of_batches_leaves_memory_as_it_was() {
         let (first_live, first_peak) = run(0..5);
         let (last_live, last_peak) = run(5..epochs);
         assert!(
-            last_live <= first_live + SLACK && last_peak <= first_peak + SLACK,
+            last_live <= first_live + SLACK && last_peak <= first_peak + first_peak / 4 + SLACK,
             "{kind:?}: {first_live} bytes alive and {first_peak} at most in the first epochs, then {last_live} and {last_peak}"
         );
         assert_eq!(batches, epochs as usize * rows.len().div_ceil(28));
