@@ -162,9 +162,9 @@ complete -c knockout -n "__fish_knockout_using_subcommand train" -l resume -d 'G
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l out -d 'The run\'s folder; by default runs/MODEL-DATASET-SEED' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l batch -d 'Samples in a batch' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l seed -d 'The seed of everything random' -r
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l split -d 'What is held out: records, query pairs or genes' -r -f -a "random\t'Records'
-pair-disjoint\t'Query pairs'
-gene-disjoint\t'Genes'"
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l split -d 'What is held out: records, query pairs or genes' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
+pair-disjoint\t'Query pairs: none occurs in two parts'
+gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l epochs -d 'Epochs at most' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l max-steps -d 'Steps at most, exactly; 0 means no limit' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l max-time -d 'Save and stop after this long, such as 30m or 2h' -r
@@ -212,9 +212,9 @@ full\t'That, clipping and the optimiser'"
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l steps -d 'Steps to measure, after two to warm up; with a window or --at-step: steps in all' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l batch -d 'Samples in a batch' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l seed -d 'The seed of everything random' -r
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -l split -d 'What is held out' -r -f -a "random\t'Records'
-pair-disjoint\t'Query pairs'
-gene-disjoint\t'Genes'"
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l split -d 'What is held out' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
+pair-disjoint\t'Query pairs: none occurs in two parts'
+gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l wait -d 'Steps before each window' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l warmup -d 'Steps of each window that are thrown away' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l active -d 'Steps of each window that are measured' -r

@@ -267,9 +267,9 @@ _arguments "${_arguments_options[@]}" : \
 '(--resume)--out=[The run'\''s folder; by default runs/MODEL-DATASET-SEED]:RUN:_files' \
 '(--resume)--batch=[Samples in a batch]:B:_default' \
 '(--resume)--seed=[The seed of everything random]:S:_default' \
-'(--resume)--split=[What is held out\: records, query pairs or genes]:SPLIT:((random\:"Records"
-pair-disjoint\:"Query pairs"
-gene-disjoint\:"Genes"))' \
+'(--resume)--split=[What is held out\: records, query pairs or genes]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
+pair-disjoint\:"Query pairs\: none occurs in two parts"
+gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
 '--epochs=[Epochs at most]:N:_default' \
 '--max-steps=[Steps at most, exactly; 0 means no limit]:N:_default' \
 '--max-time=[Save and stop after this long, such as 30m or 2h]:TIME:_default' \
@@ -342,9 +342,9 @@ full\:"That, clipping and the optimiser"))' \
 '--steps=[Steps to measure, after two to warm up; with a window or --at-step\: steps in all]:N:_default' \
 '--batch=[Samples in a batch]:B:_default' \
 '--seed=[The seed of everything random]:S:_default' \
-'--split=[What is held out]:SPLIT:((random\:"Records"
-pair-disjoint\:"Query pairs"
-gene-disjoint\:"Genes"))' \
+'--split=[What is held out]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
+pair-disjoint\:"Query pairs\: none occurs in two parts"
+gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
 '--wait=[Steps before each window]:W:_default' \
 '--warmup=[Steps of each window that are thrown away]:U:_default' \
 '--active=[Steps of each window that are measured]:A:_default' \

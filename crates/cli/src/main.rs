@@ -31,10 +31,7 @@ fn main() -> ExitCode {
         }
     };
     let ui = ui::Ui::new(&cli.global);
-    let run = || {
-        ui.set_up_threads(cli.global.threads)
-            .and_then(|()| command::run(cli.command, cli.global.threads, &ui))
-    };
+    let run = || ui.set_up_threads(cli.global.threads).and_then(|()| command::run(cli.command, &ui));
     let outcome = exit::with_panics_as_errors(run);
     match outcome {
         Ok(()) => ExitCode::from(exit::OK),

@@ -3,6 +3,11 @@
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 use knockout_report::units;
 
+/// A figure that may not be defined.
+pub(crate) fn figure(value: Option<f64>) -> String {
+    value.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.4}"))
+}
+
 /// A whole number with thousands apart: 2,423,370.
 pub(crate) fn grouped(number: usize) -> String {
     units::count(number as u64)

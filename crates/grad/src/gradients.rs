@@ -72,14 +72,6 @@ impl<T: Real> Gradients<T> {
         self.parameters.iter().map(sum).sum::<f64>().sqrt()
     }
 
-    /// Multiplies all by a factor.
-    pub fn scale(&mut self, factor: f64) {
-        let factor = T::of(factor);
-        self.parameters
-            .par_iter_mut()
-            .for_each(|gradient| gradient.iter_mut().for_each(|value| *value *= factor));
-    }
-
     /// The first parameter with a value that is not finite.
     pub fn first_not_finite(&self) -> Option<usize> {
         self.parameters.iter().position(|gradient| gradient.iter().any(|value| !value.is_finite()))

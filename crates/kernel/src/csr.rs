@@ -232,25 +232,21 @@ impl Target {
 }
 
 fn distinct(csr: &Csr) -> (Csr, Vec<f32>) {
-    let sorted = |row| {
-        let mut columns: Vec<u32> = csr.row(row).map(|column| column as u32).collect();
-        columns.sort_unstable();
-        columns
-    };
-    let rows: Vec<Vec<u32>> = (0..csr.row_count)
+    let sorted: Vec<Vec<u32>> = (0..csr.row_count)
         .map(|row| {
-            let mut columns = sorted(row);
-            columns.dedup();
+            let mut columns: Vec<u32> = csr.row(row).map(|column| column as u32).collect();
+            columns.sort_unstable();
             columns
         })
         .collect();
-    let once = Csr::from_rows(&rows, csr.column_count);
+    let runs = |columns: &[u32]| columns.chunk_by(|a, b| a == b).map(|run| run[0]).collect();
+    let once =
+        Csr::from_rows(&sorted.iter().map(|columns| runs(columns)).collect::<Vec<_>>(), csr.column_count);
     let mut counts = vec![0.0; once.entry_count()];
-    for row in 0..csr.row_count {
-        let columns = sorted(row);
-        for (place, column) in once.entries(row) {
-            let below = |limit: u32| columns.partition_point(|&other| other < limit);
-            counts[place] = (below(column as u32 + 1) - below(column as u32)) as f32;
+    for (row, columns) in sorted.iter().enumerate() {
+        // The columns of a row rise through the bands, as the runs do.
+        for ((place, _), run) in once.entries(row).zip(columns.chunk_by(|a, b| a == b)) {
+            counts[place] = run.len() as f32;
         }
     }
     (once, counts)

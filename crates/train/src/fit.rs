@@ -3,13 +3,15 @@
 //! [`Fit::run`] is the whole of it: epochs of steps, validation after each, a learning rate that is really stepped, the best
 //! and the last state handed to whoever keeps them. It reads no clock but the meter's and writes no file; the watcher does.
 
-use crate::checkpoint::{Contents, Identity, Number, Place, State, Tensor, TensorRef, weights_hash};
+use crate::checkpoint::{
+    Checkpoint, Contents, Identity, IdentityError, Number, Place, State, Tensor, TensorRef, weights_hash,
+};
 use crate::config::{Config, ConfigError};
 use crate::metrics::Metrics;
 use crate::run::Position;
 use crate::schedule::{Accumulation, Best, EarlyStopping, LearningRate, Mode as Better, Progress};
 use crate::step::{Mode, NotFinite, StepOutcome, StepPlan, Trainer};
-use knockout_batch::{BatchError, Collation, Loader, LoaderPlan, ProcessorKind};
+use knockout_batch::{Batch, BatchError, Collation, Loader, LoaderPlan, ProcessorKind};
 use knockout_grad::Tape;
 use knockout_model::Model;
 use knockout_model::layer::Sets;
@@ -102,20 +104,19 @@ pub struct EpochReport<'r> {
     pub weights_hash: String,
 }
 
+/// What keeping gives; whoever keeps has errors of their own.
+pub type Kept<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
 /// Who keeps what a run gives.
 pub trait Watch {
     /// After every step.
-    fn step(&mut self, report: &StepReport<'_>) -> Result<Wish, Box<dyn std::error::Error + Send + Sync>>;
+    fn step(&mut self, report: &StepReport<'_>) -> Kept<Wish>;
     /// After every epoch.
-    fn epoch(&mut self, report: &EpochReport<'_>) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
+    fn epoch(&mut self, report: &EpochReport<'_>) -> Kept<()>;
     /// Where the metrics' file ends now: part of every state.
-    fn position(&mut self) -> Result<Position, Box<dyn std::error::Error + Send + Sync>>;
+    fn position(&mut self) -> Kept<Position>;
     /// Keeps a state.
-    fn keep(
-        &mut self,
-        occasion: Occasion,
-        contents: &Contents<'_>,
-    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
+    fn keep(&mut self, occasion: Occasion, contents: &Contents<'_>) -> Kept<()>;
 }
 
 /// A run that cannot go on.
@@ -155,6 +156,9 @@ pub enum FitError {
     /// What the run gave could not be kept.
     #[error("{0}")]
     Keep(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// A checkpoint of another run.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
     /// A checkpoint does not hold what the model needs.
     #[error("the checkpoint has no tensor {name:?} of {count} numbers")]
     Tensor {
@@ -346,13 +350,17 @@ impl<'a> Fit<'a> {
 
     /// The predictions for a part, in the order of its rows and in the scores' own units.
     pub fn predict(&self, part: Part) -> Vec<f64> {
-        predict(
-            &*self.model,
-            self.dataset,
-            self.split.rows(part),
-            &self.labels,
-            self.config.run.predict_batch,
-        )
+        let rows = self.split.rows(part);
+        let (mut batch, mut predictions) = (Batch::default(), Vec::with_capacity(rows.len()));
+        for rows in rows.chunks(self.config.run.predict_batch) {
+            batch.fetch(&self.dataset.samples, rows);
+            let mut tape = Tape::new(self.model.parameters());
+            let forward =
+                self.model.forward(&mut tape, Sets { offsets: &batch.offsets, genes: &batch.genes });
+            let values = tape.value(forward.predictions).iter();
+            predictions.extend(values.map(|&value| self.labels.restore(f64::from(value))));
+        }
+        predictions
     }
 
     fn measure(&self, part: Part) -> Metrics {
@@ -386,7 +394,12 @@ impl<'a> Fit<'a> {
 
     /// What identifies the run: a checkpoint of another one is refused.
     pub fn identity(&self) -> Identity {
-        identity(self.config, self.dataset)
+        // How long a run lasts and how often it saves may change from one sitting to the next.
+        let mut lasting = self.config.clone();
+        (lasting.epochs, lasting.max_steps) = (0, 0);
+        (lasting.run.checkpoint_every, lasting.run.predict_batch) = (0.0, 0);
+        Identity::new(self.config.model.name(), &self.dataset.cell.genes().hash().to_hex(), &lasting)
+            .expect("a configuration is plain tables and numbers")
     }
 
     fn keep(&self, occasion: Occasion, watch: &mut dyn Watch) -> Result<(), FitError> {
@@ -426,14 +439,15 @@ impl<'a> Fit<'a> {
         watch.keep(occasion, &contents).map_err(FitError::Keep)
     }
 
-    /// Takes up a state that was kept. The caller has compared identities.
-    pub fn restore(&mut self, checkpoint: &crate::checkpoint::Checkpoint) -> Result<(), FitError> {
-        load_weights(&mut *self.model, &checkpoint.weights)?;
-        let names: Vec<String> =
-            self.model.parameters().iter().map(|entry| entry.name().to_owned()).collect();
-        for (name, moments) in names.iter().zip(&mut self.trainer.optimiser.moments) {
-            copy_tensor(&checkpoint.first_moments, name, &mut moments.first)?;
-            copy_tensor(&checkpoint.second_moments, name, &mut moments.second)?;
+    /// Takes up a state that was kept; one of another run is refused.
+    pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), FitError> {
+        checkpoint.state.identity.check(&self.identity())?;
+        let parameters = self.model.parameters_mut();
+        for (place, moments) in self.trainer.optimiser.moments.iter_mut().enumerate() {
+            let name = parameters.get(place).name().to_owned();
+            copy_tensor(&checkpoint.weights, &name, parameters.values_mut(place))?;
+            copy_tensor(&checkpoint.first_moments, &name, &mut moments.first)?;
+            copy_tensor(&checkpoint.second_moments, &name, &mut moments.second)?;
         }
         let state = &checkpoint.state;
         self.trainer.optimiser.step = state.place.optimiser_step;
@@ -449,26 +463,6 @@ impl<'a> Fit<'a> {
     }
 }
 
-/// What identifies a run of a configuration on a dataset.
-pub fn identity(config: &Config, dataset: &Dataset) -> Identity {
-    // How long a run lasts and how often it saves may change from one sitting to the next.
-    let mut lasting = config.clone();
-    (lasting.epochs, lasting.max_steps) = (0, 0);
-    (lasting.run.checkpoint_every, lasting.run.predict_batch) = (0.0, 0);
-    Identity::new(config.model.name(), &dataset.cell.genes().hash().to_hex(), &lasting)
-        .expect("a configuration is plain tables and numbers")
-}
-
-/// Loads weights by name.
-pub fn load_weights(model: &mut dyn Model, weights: &[Tensor]) -> Result<(), FitError> {
-    let names: Vec<String> = model.parameters().iter().map(|entry| entry.name().to_owned()).collect();
-    for name in names {
-        let slots = model.parameters_mut().named_mut(&name).unwrap_or_default();
-        copy_tensor(weights, &name, slots)?;
-    }
-    Ok(())
-}
-
 fn copy_tensor(tensors: &[Tensor], name: &str, slots: &mut [f32]) -> Result<(), FitError> {
     let found = tensors.iter().find(|tensor| tensor.name == name && tensor.values.len() == slots.len());
     let Some(tensor) = found else {
@@ -476,30 +470,4 @@ fn copy_tensor(tensors: &[Tensor], name: &str, slots: &mut [f32]) -> Result<(), 
     };
     slots.copy_from_slice(&tensor.values);
     Ok(())
-}
-
-/// Scores rows of a dataset, `batch` at a time.
-pub fn predict(
-    model: &dyn Model,
-    dataset: &Dataset,
-    rows: &[u32],
-    labels: &LabelStats,
-    batch: usize,
-) -> Vec<f64> {
-    let mut predictions = Vec::with_capacity(rows.len());
-    let (mut offsets, mut genes) = (Vec::new(), Vec::new());
-    for rows in rows.chunks(batch) {
-        offsets.clear();
-        genes.clear();
-        offsets.push(0u32);
-        for &row in rows {
-            genes.extend_from_slice(dataset.samples.genes(row as usize));
-            offsets.push(genes.len() as u32);
-        }
-        let mut tape = Tape::new(model.parameters());
-        let forward = model.forward(&mut tape, Sets { offsets: &offsets, genes: &genes });
-        predictions
-            .extend(tape.value(forward.predictions).iter().map(|&value| labels.restore(f64::from(value))));
-    }
-    predictions
 }

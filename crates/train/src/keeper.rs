@@ -1,16 +1,13 @@
 //! Keeps what a run gives in its folder: metrics, TensorBoard events, checkpoints, a log to read.
 
 use crate::checkpoint::{Checkpoints, Contents, Saved, Slot};
-use crate::fit::{EpochReport, Occasion, StepReport, Watch, Wish};
+use crate::fit::{EpochReport, Kept, Occasion, StepReport, Watch, Wish};
 use crate::metrics::Metrics;
 use crate::run::{EventWriter, MetricsLog, Position, Run, RunError, Scalar};
 use serde::{Deserialize, Serialize};
-use std::error::Error;
 use std::fs::File;
 use std::io::Write as _;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-type Kept<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// A line of `metrics.jsonl`: an epoch, or the end of a run inside one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -24,24 +24,20 @@ use crate::args::Command;
 use crate::ui::Ui;
 
 /// Runs one command to its end.
-#[cfg_attr(
-    not(feature = "lab"),
-    expect(unused_variables, reason = "the trace tools use the threads of the whole program")
-)]
-pub(crate) fn run(command: Command, threads: usize, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(command: Command, ui: &Ui) -> anyhow::Result<()> {
     match command {
         #[cfg(feature = "lab")]
         Command::Demo(args) => demo::run(&args, ui),
         #[cfg(feature = "lab")]
         Command::Data(args) => data::run(args, ui),
         #[cfg(feature = "lab")]
-        Command::Train(args) => train::run(&args, threads, ui),
+        Command::Train(args) => train::run(&args, ui),
         #[cfg(feature = "lab")]
         Command::Baseline(args) => baseline::run(&args, ui),
         #[cfg(feature = "lab")]
-        Command::Evaluate(args) => evaluate::run(&args, threads, ui),
+        Command::Evaluate(args) => evaluate::run(&args, ui),
         #[cfg(feature = "lab")]
-        Command::Profile(args) => profile::run(&args, threads, ui),
+        Command::Profile(args) => profile::run(&args, ui),
         #[cfg(feature = "lab")]
         Command::Config(args) => config::run(&args, ui),
         Command::Compare(args) => compare::run(&args, ui),

@@ -1,6 +1,7 @@
 //! `knockout profile`: where the time of a step goes, in one of four modes.
 
-use super::train::{ModelArg, SplitArg, class, rayon_threads};
+use super::data::SchemeArg;
+use super::train::{ModelArg, choice_keys, class, on_workers};
 use crate::memory;
 use crate::run_folder;
 use crate::ui::{Ui, Unit, request_error};
@@ -13,11 +14,10 @@ use knockout_profile::{Conditions, RunProfile};
 use knockout_screen::Part;
 use knockout_trace::{Meter, Recorder, RecorderOptions, Schedule, TraceFile};
 use knockout_train::checkpoint::Contents;
-use knockout_train::fit::{EpochReport, Fit, Occasion, StepReport, Watch, Wish};
+use knockout_train::fit::{EpochReport, Fit, Kept, Occasion, StepReport, Watch, Wish};
 use knockout_train::run::Position;
 use knockout_train::step::Mode;
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::path::{Path, PathBuf};
 
 /// Measure where the time of a step goes, phase by phase and layer by layer
@@ -50,7 +50,7 @@ pub(crate) struct ProfileArgs {
     seed: Option<u64>,
     /// What is held out
     #[arg(long, value_enum)]
-    split: Option<SplitArg>,
+    split: Option<SchemeArg>,
     /// Steps before each window
     #[arg(long, value_name = "W", requires = "active")]
     wait: Option<u64>,
@@ -102,8 +102,7 @@ impl ModeArg {
 /// Steps that are thrown away when nothing else is said.
 const WARM_UP: u64 = 2;
 
-pub(crate) fn run(args: &ProfileArgs, threads: usize, ui: &Ui) -> anyhow::Result<()> {
-    Isa::from_environment().map_err(|error| request_error(error.to_string()))?;
+pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> anyhow::Result<()> {
     let (schedule, steps) = schedule(args)?;
     if let Some(out) = args.out.as_deref() {
         std::fs::create_dir_all(out.parent().unwrap_or(Path::new("."))).ok();
@@ -114,8 +113,7 @@ pub(crate) fn run(args: &ProfileArgs, threads: usize, ui: &Ui) -> anyhow::Result
             ))
         })?;
     }
-    let pool = knockout_train::workers(threads).context("could not start the worker threads")?;
-    let profile = pool.install(|| measure(args, schedule, steps, rayon_threads(threads), ui))?;
+    let profile = on_workers(|| measure(args, schedule, steps, ui))?;
     if let Some(out) = &args.out {
         let text = serde_json::to_vec_pretty(&profile).context("could not write the findings as JSON")?;
         replace(&out.join("profile.json"), |file| file.write_all(&text))?;
@@ -142,18 +140,10 @@ fn schedule(args: &ProfileArgs) -> anyhow::Result<(Schedule, u64)> {
     Ok((schedule, args.steps))
 }
 
-fn measure(
-    args: &ProfileArgs,
-    schedule: Schedule,
-    steps: u64,
-    threads: usize,
-    ui: &Ui,
-) -> anyhow::Result<RunProfile> {
+fn measure(args: &ProfileArgs, schedule: Schedule, steps: u64, ui: &Ui) -> anyhow::Result<RunProfile> {
     let dataset = super::data::open(&args.dir)?;
     let ModelArg::Dango = args.model;
-    let mut keys: Vec<String> = args.batch.map(|batch| format!("batch={batch}")).into_iter().collect();
-    keys.extend(args.seed.map(|seed| format!("seed={seed}")));
-    keys.extend(args.split.map(|split| format!("split.scheme={}", split.key())));
+    let mut keys = choice_keys(args.batch, args.seed, args.split);
     keys.extend(args.overrides.keys.iter().cloned());
     let config = run_folder::configure(&dataset, &keys)?;
     let split = run_folder::split(&dataset, &config)?;
@@ -162,7 +152,7 @@ fn measure(
         data: dataset.manifest.data_hash(),
         records: split.rows(Part::Train).len() as u64,
         batch: config.batch as u64,
-        threads: threads as u64,
+        threads: rayon::current_num_threads() as u64,
         world: 1,
         precision: "f32".to_owned(),
         model: fit.model().name().to_owned(),
@@ -177,9 +167,7 @@ fn measure(
     memory::reset_peak();
     let mut meter = Meter::new(&recorder, schedule).with_memory();
     if let Some(out) = args.out.as_deref().filter(|_| !args.no_trace) {
-        let conditions =
-            conditions.entries().into_iter().map(|(key, value)| (key.to_owned(), value.into())).collect();
-        let file = TraceFile::create(out, &recorder, conditions)?;
+        let file = TraceFile::create(out, &recorder, conditions.to_map())?;
         meter = meter.with_trace(file);
     }
     let mut watch = Progress { bar: ui.progress("measuring", steps, Unit::Items) };
@@ -205,20 +193,20 @@ struct Progress {
 }
 
 impl Watch for Progress {
-    fn step(&mut self, _: &StepReport<'_>) -> Result<Wish, Box<dyn Error + Send + Sync>> {
+    fn step(&mut self, _: &StepReport<'_>) -> Kept<Wish> {
         self.bar.inc(1);
         Ok(Wish::GoOn)
     }
 
-    fn epoch(&mut self, _: &EpochReport<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+    fn epoch(&mut self, _: &EpochReport<'_>) -> Kept<()> {
         Ok(())
     }
 
-    fn position(&mut self) -> Result<Position, Box<dyn Error + Send + Sync>> {
+    fn position(&mut self) -> Kept<Position> {
         Ok(Position::START)
     }
 
-    fn keep(&mut self, _: Occasion, _: &Contents<'_>) -> Result<(), Box<dyn Error + Send + Sync>> {
+    fn keep(&mut self, _: Occasion, _: &Contents<'_>) -> Kept<()> {
         Ok(())
     }
 }

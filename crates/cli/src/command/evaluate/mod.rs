@@ -3,11 +3,10 @@
 pub(crate) mod table;
 
 use crate::command::data;
-use crate::command::train::class;
+use crate::command::train::{class, on_workers};
 use crate::exit::{INCOMPARABLE, Verdict};
 use crate::run_folder::{self, Opened};
 use crate::ui::{Ui, request_error};
-use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use knockout_screen::{Dataset, Part, Split};
 use knockout_train::bootstrap::Bootstrap;
@@ -130,15 +129,14 @@ struct Shown {
     attainable_pearson: Option<f64>,
 }
 
-pub(crate) fn run(args: &EvaluateArgs, threads: usize, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &EvaluateArgs, ui: &Ui) -> anyhow::Result<()> {
     if args.runs.is_empty() && args.predictions.is_none() {
         return Err(request_error("name the folder of a run, or a file with --predictions"));
     }
     let subject = if let Some(predictions) = &args.predictions {
         from_files(args, predictions, ui)?
     } else {
-        let pool = knockout_train::workers(threads).context("could not start the worker threads")?;
-        pool.install(|| from_runs(args, ui))?
+        on_workers(|| from_runs(args, ui))?
     };
     report(&subject, &args.bootstrap.bootstrap(), ui)
 }
@@ -158,7 +156,6 @@ fn from_runs(args: &EvaluateArgs, ui: &Ui) -> anyhow::Result<Subject> {
             )));
         };
         let mut fit = Fit::new(&config, &dataset, &split).map_err(class)?;
-        checkpoint.state.identity.check(&fit.identity()).map_err(|error| request_error(error.to_string()))?;
         fit.restore(&checkpoint).map_err(class)?;
         let name = folder
             .file_name()

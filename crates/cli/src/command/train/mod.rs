@@ -2,15 +2,17 @@
 
 mod page;
 
+use crate::command::data::SchemeArg;
 use crate::exit::{self, Verdict};
 use crate::interrupt::Interrupt;
 use crate::run_folder;
+use crate::text::figure;
 use crate::ui::{Ui, request_error};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use knockout_kernel::Isa;
-use knockout_screen::{Dataset, Split};
+use knockout_screen::{Dataset, Part, Split};
 use knockout_trace::{Meter, Recorder, Schedule};
 use knockout_train::checkpoint::{Checkpoint, Checkpoints, Slot};
 use knockout_train::config::Config;
@@ -53,7 +55,7 @@ pub(crate) struct TrainArgs {
     seed: Option<u64>,
     /// What is held out: records, query pairs or genes
     #[arg(long, value_enum, conflicts_with = "resume")]
-    split: Option<SplitArg>,
+    split: Option<SchemeArg>,
     /// Epochs at most
     #[arg(long, value_name = "N")]
     epochs: Option<u32>,
@@ -71,26 +73,6 @@ pub(crate) struct TrainArgs {
 pub(crate) enum ModelArg {
     /// Embeddings from the STRING networks, a score for the deleted genes
     Dango,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SplitArg {
-    /// Records
-    Random,
-    /// Query pairs
-    PairDisjoint,
-    /// Genes
-    GeneDisjoint,
-}
-
-impl SplitArg {
-    pub(crate) fn key(self) -> &'static str {
-        match self {
-            Self::Random => "random",
-            Self::PairDisjoint => "pair-disjoint",
-            Self::GeneDisjoint => "gene-disjoint",
-        }
-    }
 }
 
 #[derive(Serialize)]
@@ -117,14 +99,22 @@ fn parse_time(text: &str) -> Result<Duration, String> {
         .map_err(|error| format!("{text:?} is no time ({error}); write 90s, 30m or 2h"))
 }
 
-pub(crate) fn run(args: &TrainArgs, threads: usize, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> anyhow::Result<()> {
+    on_workers(|| {
+        let job = match &args.resume {
+            Some(folder) => resumed(args, folder)?,
+            None => new(args)?,
+        };
+        train(args, job, ui)
+    })
+}
+
+/// Runs on the threads that train: as many as the program was given, with the instructions it was told to use.
+pub(crate) fn on_workers<T: Send>(work: impl FnOnce() -> anyhow::Result<T> + Send) -> anyhow::Result<T> {
     Isa::from_environment().map_err(|error| request_error(error.to_string()))?;
-    let job = match &args.resume {
-        Some(folder) => resumed(args, folder)?,
-        None => new(args, threads)?,
-    };
-    let pool = knockout_train::workers(threads).context("could not start the worker threads")?;
-    pool.install(|| train(args, &job, ui))
+    let pool = knockout_train::workers(rayon::current_num_threads())
+        .context("could not start the worker threads")?;
+    pool.install(work)
 }
 
 /// Everything a run needs before its first step.
@@ -132,20 +122,24 @@ struct Job {
     config: Config,
     dataset: Dataset,
     split: Split,
-    run: Run,
-    checkpoint: Option<Checkpoint>,
+    origin: Origin,
 }
 
-fn new(args: &TrainArgs, threads: usize) -> anyhow::Result<Job> {
+/// Where a run begins.
+enum Origin {
+    /// In a folder that is made when the model has been built: one that cannot be leaves nothing behind.
+    New { folder: PathBuf, overrides: Vec<String>, manifest: Box<Manifest> },
+    /// Where it was left.
+    Left { run: Run, checkpoint: Option<Box<Checkpoint>> },
+}
+
+fn new(args: &TrainArgs) -> anyhow::Result<Job> {
     let dir = args.dir.as_deref().ok_or_else(|| request_error("name the dataset folder"))?;
     let dataset = super::data::open(dir)?;
     let Some(ModelArg::Dango) = args.model else {
         return Err(request_error("name the model: --model dango"));
     };
-    let mut keys = Vec::new();
-    keys.extend(args.batch.map(|batch| format!("batch={batch}")));
-    keys.extend(args.seed.map(|seed| format!("seed={seed}")));
-    keys.extend(args.split.map(|split| format!("split.scheme={}", split.key())));
+    let mut keys = choice_keys(args.batch, args.seed, args.split);
     keys.extend(length_keys(args));
     keys.extend(args.overrides.keys.iter().cloned());
     let config = run_folder::configure(&dataset, &keys)?;
@@ -165,21 +159,23 @@ fn new(args: &TrainArgs, threads: usize) -> anyhow::Result<Job> {
         inputs: inputs(&dataset),
         conditions: BTreeMap::from([
             ("dataset_folder".to_owned(), std::path::absolute(dir)?.display().to_string()),
-            ("threads".to_owned(), rayon_threads(threads).to_string()),
+            ("threads".to_owned(), rayon::current_num_threads().to_string()),
             ("instructions".to_owned(), Isa::current().name().to_owned()),
             ("precision".to_owned(), "f32".to_owned()),
         ]),
     };
-    // A model that cannot be built must not leave a folder behind.
-    Fit::new(&config, &dataset, &split).map_err(class)?;
-    let text = toml::to_string(&config).context("could not write the configuration as TOML")?;
-    let run = Run::create(&folder, Start { config: &text, overrides: &keys, manifest: &manifest })?;
-    split.save(&folder.join("split.parquet"), &dataset.manifest)?;
-    Ok(Job { config, dataset, split, run, checkpoint: None })
+    let origin = Origin::New { folder, overrides: keys, manifest: Box::new(manifest) };
+    Ok(Job { config, dataset, split, origin })
 }
 
-pub(crate) fn rayon_threads(threads: usize) -> usize {
-    if threads == 0 { rayon::current_num_threads() } else { threads }
+/// The options that are keys of the configuration under a shorter name.
+pub(crate) fn choice_keys(batch: Option<usize>, seed: Option<u64>, split: Option<SchemeArg>) -> Vec<String> {
+    let keys = [
+        batch.map(|batch| format!("batch={batch}")),
+        seed.map(|seed| format!("seed={seed}")),
+        split.map(|split| format!("split.scheme={}", split.scheme().name())),
+    ];
+    keys.into_iter().flatten().collect()
 }
 
 fn inputs(dataset: &Dataset) -> Inputs {
@@ -203,31 +199,44 @@ fn resumed(args: &TrainArgs, folder: &Path) -> anyhow::Result<Job> {
     let opened = run_folder::open(folder, &keys)?;
     let checkpoints = Checkpoints::at(&run.checkpoints());
     checkpoints.clean()?;
-    let checkpoint = checkpoints.newest(Slot::Last)?.map(|(_, checkpoint)| checkpoint);
+    let checkpoint = checkpoints.newest(Slot::Last)?.map(|(_, checkpoint)| Box::new(checkpoint));
     let run_folder::Opened { config, dataset, split } = opened;
-    Ok(Job { config, dataset, split, run, checkpoint })
+    Ok(Job { config, dataset, split, origin: Origin::Left { run, checkpoint } })
 }
 
-fn train(args: &TrainArgs, job: &Job, ui: &Ui) -> anyhow::Result<()> {
-    let mut fit = Fit::new(&job.config, &job.dataset, &job.split).map_err(class)?;
+fn train(args: &TrainArgs, job: Job, ui: &Ui) -> anyhow::Result<()> {
+    let Job { config, dataset, split, origin } = job;
+    let mut fit = Fit::new(&config, &dataset, &split).map_err(class)?;
     let (mut from, mut after_step) = (Position::START, None);
-    if let Some(checkpoint) = &job.checkpoint {
-        checkpoint.state.identity.check(&fit.identity()).map_err(|error| request_error(error.to_string()))?;
-        fit.restore(checkpoint).map_err(class)?;
-        (from, after_step) = (checkpoint.state.metrics, Some(checkpoint.state.place.step));
-    }
-    let mut console = Console::new(ui, job, args.max_time)?;
-    let every = Duration::from_secs_f64(job.config.run.checkpoint_every * 60.0);
-    let folder = job.run.folder().to_owned();
+    let run = match origin {
+        Origin::New { folder, overrides, manifest } => {
+            let text = toml::to_string(&config).context("could not write the configuration as TOML")?;
+            let run =
+                Run::create(&folder, Start { config: &text, overrides: &overrides, manifest: &manifest })?;
+            split.save(&folder.join("split.parquet"), &dataset.manifest)?;
+            run
+        }
+        Origin::Left { run, checkpoint } => {
+            if let Some(checkpoint) = checkpoint {
+                fit.restore(&checkpoint).map_err(class)?;
+                (from, after_step) = (checkpoint.state.metrics, Some(checkpoint.state.place.step));
+            }
+            run
+        }
+    };
+    let samples = split.rows(Part::Train).len();
+    let mut console = Console::new(ui, &config, samples, args.max_time)?;
+    let every = Duration::from_secs_f64(config.run.checkpoint_every * 60.0);
+    let folder = run.folder().to_owned();
     ui.note(&format!(
         "{}: {} parameters, {} training samples, batch {}{}",
         folder.display(),
         crate::text::grouped(fit.model().parameters().number_count()),
-        crate::text::grouped(job.split.rows(knockout_screen::Part::Train).len()),
-        job.config.batch,
+        crate::text::grouped(samples),
+        config.batch,
         after_step.map(|step| format!(", from step {step}")).unwrap_or_default(),
     ));
-    let mut keeper = Keeper::new(&job.run, from, after_step, every, &mut console)?;
+    let mut keeper = Keeper::new(&run, from, after_step, every, &mut console)?;
     let mut meter = Meter::new(&Recorder::default(), Schedule::AtStep(u64::MAX));
     let ended = fit.run(&mut meter, &mut keeper);
     let (line, saved) = (keeper.last_line.take(), keeper.last_saved.take());
@@ -239,7 +248,7 @@ fn train(args: &TrainArgs, job: &Job, ui: &Ui) -> anyhow::Result<()> {
         class(error).context(format!("training in {} stopped{kept}", folder.display()))
     })?;
     let line = line.or_else(|| run_folder::lines(&folder).pop());
-    page::write(&folder, job, &fit)?;
+    page::write(&folder, &config, &dataset, &split, &fit)?;
     let trained = Trained { schema: 1, run: &folder, ended: word(end), last: line.as_ref() };
     ui.result(|| summary(&folder, end, line.as_ref()), &trained)?;
     match end {
@@ -271,8 +280,6 @@ fn summary(folder: &Path, end: End, line: Option<&MetricsLine>) -> String {
         End::Patience => "no better validation Pearson for as long as run.patience allows",
         End::Stopped => "stopped",
     };
-    let figure =
-        |value: Option<f64>| value.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.4}"));
     let line = line.map_or_else(String::new, |line| {
         format!(
             "epoch {} step {}: train loss {:.4}, validation Pearson {}, Spearman {}, MSE {:.3e}\n",
@@ -291,9 +298,10 @@ fn summary(folder: &Path, end: End, line: Option<&MetricsLine>) -> String {
 /// The exit code of a failed run.
 pub(crate) fn class(error: FitError) -> anyhow::Error {
     match error {
-        FitError::Config(_) | FitError::EmptyPart { .. } | FitError::ConstantScores => {
-            request_error(error.to_string())
-        }
+        FitError::Config(_)
+        | FitError::EmptyPart { .. }
+        | FitError::ConstantScores
+        | FitError::Identity(_) => request_error(error.to_string()),
         FitError::Diverged { .. } => Verdict { code: exit::DIVERGED, message: error.to_string() }.into(),
         FitError::Keep(cause) => anyhow::anyhow!(cause),
         error => error.into(),
@@ -310,14 +318,13 @@ struct Console<'a> {
 }
 
 impl<'a> Console<'a> {
-    fn new(ui: &'a Ui, job: &Job, max_time: Option<Duration>) -> anyhow::Result<Self> {
+    fn new(ui: &'a Ui, config: &Config, samples: usize, max_time: Option<Duration>) -> anyhow::Result<Self> {
         let interrupted = Interrupt::install()?;
-        let batches = job.split.rows(knockout_screen::Part::Train).len().div_ceil(job.config.batch) as u64;
-        let all = batches * u64::from(job.config.epochs);
-        let total = if job.config.max_steps > 0 { all.min(job.config.max_steps) } else { all };
+        let all = samples.div_ceil(config.batch) as u64 * u64::from(config.epochs);
+        let total = if config.max_steps > 0 { all.min(config.max_steps) } else { all };
         let bar = ui.progress("training", total, crate::ui::Unit::Items);
         let deadline = max_time.and_then(|time| Instant::now().checked_add(time));
-        Ok(Self { ui, bar, interrupted, deadline, epochs: job.config.epochs })
+        Ok(Self { ui, bar, interrupted, deadline, epochs: config.epochs })
     }
 }
 
@@ -330,7 +337,7 @@ impl Companion for Console<'_> {
     }
 
     fn epoch(&mut self, line: &MetricsLine) {
-        let pearson = line.val.pearson.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.4}"));
+        let pearson = figure(line.val.pearson);
         self.bar.suspend(|| {
             self.ui.note(&format!(
                 "epoch {}/{}: train loss {:.4}, validation Pearson {pearson}, MSE {:.3e}, learning rate {:.1e}",

@@ -1,18 +1,25 @@
 //! `report.html` of a run: curves over epochs, predicted against measured.
 
-use super::Job;
 use crate::run_folder;
+use crate::text::figure;
 use anyhow::Context as _;
 use knockout_durable::replace;
 use knockout_report::training::{Chart, Fact, Scale, Scatter, Series, TrainingPage, training_html};
-use knockout_screen::Part;
+use knockout_screen::{Dataset, Part, Split};
+use knockout_train::config::Config;
 use knockout_train::fit::Fit;
 use knockout_train::keeper::MetricsLine;
 use knockout_train::metrics::Metrics;
 use std::path::Path;
 
 /// Writes the page beside the metrics it shows.
-pub(super) fn write(folder: &Path, job: &Job, fit: &Fit<'_>) -> anyhow::Result<()> {
+pub(super) fn write(
+    folder: &Path,
+    config: &Config,
+    dataset: &Dataset,
+    split: &Split,
+    fit: &Fit<'_>,
+) -> anyhow::Result<()> {
     let lines = run_folder::lines(folder);
     let name = folder
         .file_name()
@@ -22,26 +29,26 @@ pub(super) fn write(folder: &Path, job: &Job, fit: &Fit<'_>) -> anyhow::Result<(
         subtitle: format!(
             "{} on {} ({}), batch {}, {} split, seed {}",
             fit.model().name(),
-            job.dataset.manifest.name,
-            crate::text::grouped(job.dataset.samples.len()) + " samples",
-            job.config.batch,
-            job.config.split.scheme.name(),
-            job.config.seed
+            dataset.manifest.name,
+            crate::text::grouped(dataset.samples.len()) + " samples",
+            config.batch,
+            config.split.scheme.name(),
+            config.seed
         ),
-        facts: facts(job, fit, &lines),
+        facts: facts(dataset, fit, &lines),
         notes: vec![format!(
             "Validation figures only; `knockout evaluate {}` sets the test part beside the additive ridge.",
             folder.display()
         )],
         charts: charts(&lines),
-        scatters: vec![scatter(job, fit)],
+        scatters: vec![scatter(dataset, split, fit)],
     };
     let path = folder.join("report.html");
     replace(&path, |file| file.write_all(training_html(&page).as_bytes()))
         .with_context(|| format!("could not write {}", path.display()))
 }
 
-fn facts(job: &Job, fit: &Fit<'_>, lines: &[MetricsLine]) -> Vec<Fact> {
+fn facts(dataset: &Dataset, fit: &Fit<'_>, lines: &[MetricsLine]) -> Vec<Fact> {
     let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
     let best = lines
         .iter()
@@ -55,7 +62,7 @@ fn facts(job: &Job, fit: &Fit<'_>, lines: &[MetricsLine]) -> Vec<Fact> {
         best.map(|(pearson, epoch)| fact("best validation Pearson", format!("{pearson:.4} (epoch {epoch})"))),
     );
     facts.extend(
-        job.dataset
+        dataset
             .manifest
             .synthetic
             .as_ref()
@@ -85,13 +92,11 @@ fn charts(lines: &[MetricsLine]) -> Vec<Chart> {
     ]
 }
 
-fn scatter(job: &Job, fit: &Fit<'_>) -> Scatter {
-    let rows = job.split.rows(Part::Val);
-    let measured: Vec<f64> = rows.iter().map(|&row| job.dataset.samples.scores()[row as usize]).collect();
+fn scatter(dataset: &Dataset, split: &Split, fit: &Fit<'_>) -> Scatter {
+    let rows = split.rows(Part::Val);
+    let measured: Vec<f64> = rows.iter().map(|&row| dataset.samples.scores()[row as usize]).collect();
     let predicted = fit.predict(Part::Val);
     let metrics = Metrics::of(&predicted, &measured);
-    let figure =
-        |value: Option<f64>| value.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.4}"));
     Scatter {
         title: "Validation part, last state".to_owned(),
         caption: format!(
