@@ -6,6 +6,9 @@ use rayon::prelude::*;
 /// Elements in a task.
 const CHUNK: usize = 1 << 14;
 
+/// The slope of [`Activation::LeakyRelu`] below 0.
+const LEAK: f64 = 0.01;
+
 /// A function applied to every element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activation {
@@ -13,6 +16,14 @@ pub enum Activation {
     None,
     /// max(x, 0); its derivative at 0 is 0.
     Relu,
+    /// x Φ(x), by the error function and not by its usual approximation.
+    Gelu,
+    /// 1 / (1 + e⁻ˣ)
+    Sigmoid,
+    /// x above 0, x/100 below.
+    LeakyRelu,
+    /// The hyperbolic tangent.
+    Tanh,
 }
 
 impl Activation {
@@ -29,22 +40,114 @@ impl Activation {
                     x
                 }
             }
+            Self::Gelu => x * normal_below(x),
+            Self::Sigmoid => T::ONE / (T::ONE + (-x).exp()),
+            Self::LeakyRelu => {
+                if x < T::ZERO {
+                    x * T::of(LEAK)
+                } else {
+                    x
+                }
+            }
+            Self::Tanh => x.tanh(),
         }
     }
 
-    /// Turns the gradient of the outputs into the gradient of the inputs, given the outputs.
-    pub fn backward<T: Real>(self, outputs: &[T], gradient: &mut [T]) {
+    /// The function's derivative at `x`.
+    #[inline(always)]
+    pub fn derivative<T: Real>(self, x: T) -> T {
         match self {
-            Self::None => {}
+            Self::None => T::ONE,
             Self::Relu => {
-                gradient.par_chunks_mut(CHUNK).zip(outputs.par_chunks(CHUNK)).for_each(
-                    |(gradient, outputs)| {
-                        for (gradient, &output) in gradient.iter_mut().zip(outputs) {
-                            *gradient = if output > T::ZERO { *gradient } else { T::ZERO };
-                        }
-                    },
-                );
+                if x > T::ZERO {
+                    T::ONE
+                } else {
+                    T::ZERO
+                }
+            }
+            Self::Gelu => {
+                let density = (-x * x * T::of(0.5)).exp() * T::of(0.398_942_280_401_432_7);
+                normal_below(x) + x * density
+            }
+            Self::Sigmoid => {
+                let y = self.apply(x);
+                y * (T::ONE - y)
+            }
+            Self::LeakyRelu => {
+                if x > T::ZERO {
+                    T::ONE
+                } else {
+                    T::of(LEAK)
+                }
+            }
+            Self::Tanh => {
+                let y = x.tanh();
+                T::ONE - y * y
             }
         }
+    }
+
+    /// Turns the gradient of the outputs into the gradient of the inputs, given the inputs.
+    pub fn backward<T: Real>(self, inputs: &[T], gradient: &mut [T]) {
+        if self == Self::None {
+            return;
+        }
+        gradient.par_chunks_mut(CHUNK).zip(inputs.par_chunks(CHUNK)).for_each(|(gradient, inputs)| {
+            for (gradient, &input) in gradient.iter_mut().zip(inputs) {
+                *gradient *= self.derivative(input);
+            }
+        });
+    }
+
+    /// The same, given the outputs, where they tell the derivative: the inputs need not be kept.
+    ///
+    /// # Panics
+    ///
+    /// For functions whose outputs do not tell it; see [`Activation::is_told_by_outputs`].
+    pub fn backward_by_outputs<T: Real>(self, outputs: &[T], gradient: &mut [T]) {
+        assert!(self.is_told_by_outputs(), "the outputs of {self:?} do not tell its derivative");
+        // For both functions the outputs have the sign of the inputs.
+        self.backward(outputs, gradient);
+    }
+
+    /// Whether the derivative can be told from the outputs.
+    pub fn is_told_by_outputs(self) -> bool {
+        matches!(self, Self::None | Self::Relu | Self::LeakyRelu)
+    }
+}
+
+/// Φ: the share of a standard normal variable below `x`.
+#[inline(always)]
+fn normal_below<T: Real>(x: T) -> T {
+    T::of(0.5) * (T::ONE + (x * T::of(std::f64::consts::FRAC_1_SQRT_2)).erf())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Activation; 6] = [
+        Activation::None,
+        Activation::Relu,
+        Activation::Gelu,
+        Activation::Sigmoid,
+        Activation::LeakyRelu,
+        Activation::Tanh,
+    ];
+
+    #[test]
+    fn derivatives_are_those_of_the_functions() {
+        for activation in ALL {
+            for x in [-3.7, -0.4, 0.3, 2.9] {
+                let step = 1e-6;
+                let slope = (activation.apply(x + step) - activation.apply(x - step)) / (2.0 * step);
+                assert!((slope - activation.derivative(x)).abs() < 1e-8, "{activation:?} at {x}: {slope}");
+            }
+        }
+    }
+
+    #[test]
+    fn nan_stays_nan() {
+        assert!(ALL.iter().all(|activation| activation.apply(f64::NAN).is_nan()));
     }
 }

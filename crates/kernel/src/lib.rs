@@ -17,12 +17,14 @@
 )]
 
 mod activation;
+mod block;
 mod buffer;
 mod csr;
 mod dense;
 mod edges;
 mod isa;
 mod lanes;
+mod pairwise;
 pub mod plain;
 mod real;
 mod scalar;
@@ -31,11 +33,13 @@ mod spmm;
 mod tests;
 
 pub use activation::Activation;
+pub use block::{Affine, Block, NORM_EPSILON, NormScale, Source};
 pub use buffer::{Buffer, Pool};
 pub use csr::{Csr, CsrError, Graph, Target};
 pub use dense::{Layout, Term};
 pub use edges::EdgeTask;
 pub use isa::{Isa, IsaError, flush_to_zero};
+pub use pairwise::{Pairwise, PairwiseOutput, Picked};
 pub use real::Real;
 pub use scalar::Scalar;
 pub use spmm::{SpmmTask, Store};

@@ -1,6 +1,9 @@
 //! One name for each operation: fast where the type is `f32`, plain where it is `f64`.
 
-use crate::{Activation, EdgeTask, Isa, Real, SpmmTask, Store, Term, dense, edges, plain, spmm};
+use crate::{
+    Activation, Block, EdgeTask, Isa, Pairwise, PairwiseOutput, Real, SpmmTask, Store, Term, dense, edges,
+    plain, spmm,
+};
 
 /// A float type with kernels.
 pub trait Scalar: Real {
@@ -29,6 +32,37 @@ pub trait Scalar: Real {
 
     /// Σ (R − A)² − λR² over the entries of a matrix, and its gradients; see [`EdgeTask`].
     fn edges(task: &EdgeTask<'_, Self>, row_gradient: &mut [Self], bias_gradient: &mut [Self]) -> f64;
+
+    /// The weights of a block in the order that [`Scalar::block_rows`] wants them.
+    fn pack_block(block: &Block<'_, Self>) -> Vec<Self>;
+
+    /// [`Block::forward`] of one tile: `input: [n, inputs]`, `output: [n, outputs]`.
+    fn block_rows(block: &Block<'_, Self>, input: &[Self], output: &mut [Self]);
+
+    /// [`Block::backward`] of one tile.
+    fn block_rows_backward(
+        block: &Block<'_, Self>,
+        input: &[Self],
+        upstream: &[Self],
+        d_input: &mut [Self],
+        gradient: &mut [Self],
+    );
+
+    /// The weights of the pairs in the order that [`Scalar::pair_rows`] wants them.
+    fn pack_pairwise(task: &Pairwise<'_, Self>) -> Vec<Self>;
+
+    /// [`Pairwise::forward`] of one tile: `input: [graphs, n, width]`.
+    fn pair_rows(task: &Pairwise<'_, Self>, input: &[Self], output: PairwiseOutput<'_, Self>);
+
+    /// [`Pairwise::backward`] of one tile: `d_input: [graphs, n, width]`, `forward`: values and logarithms of sums.
+    fn pair_rows_backward(
+        task: &Pairwise<'_, Self>,
+        input: &[Self],
+        forward: (&[Self], &[Self]),
+        upstream: &[Self],
+        d_input: &mut [Self],
+        gradient: &mut [Self],
+    );
 }
 
 impl Scalar for f32 {
@@ -60,6 +94,43 @@ impl Scalar for f32 {
     fn edges(task: &EdgeTask<'_, Self>, row_gradient: &mut [Self], bias_gradient: &mut [Self]) -> f64 {
         edges::edges(Isa::current(), task, row_gradient, bias_gradient)
     }
+
+    fn pack_block(_: &Block<'_, Self>) -> Vec<Self> {
+        Vec::new()
+    }
+
+    fn block_rows(block: &Block<'_, Self>, input: &[Self], output: &mut [Self]) {
+        plain::block_rows(block, input, output);
+    }
+
+    fn block_rows_backward(
+        block: &Block<'_, Self>,
+        input: &[Self],
+        upstream: &[Self],
+        d_input: &mut [Self],
+        gradient: &mut [Self],
+    ) {
+        plain::block_rows_backward(block, input, upstream, d_input, gradient);
+    }
+
+    fn pack_pairwise(_: &Pairwise<'_, Self>) -> Vec<Self> {
+        Vec::new()
+    }
+
+    fn pair_rows(task: &Pairwise<'_, Self>, input: &[Self], output: PairwiseOutput<'_, Self>) {
+        plain::pair_rows(task, input, output);
+    }
+
+    fn pair_rows_backward(
+        task: &Pairwise<'_, Self>,
+        input: &[Self],
+        forward: (&[Self], &[Self]),
+        upstream: &[Self],
+        d_input: &mut [Self],
+        gradient: &mut [Self],
+    ) {
+        plain::pair_rows_backward(task, input, forward, upstream, d_input, gradient);
+    }
 }
 
 impl Scalar for f64 {
@@ -90,5 +161,42 @@ impl Scalar for f64 {
 
     fn edges(task: &EdgeTask<'_, Self>, row_gradient: &mut [Self], bias_gradient: &mut [Self]) -> f64 {
         plain::edges(task, row_gradient, bias_gradient)
+    }
+
+    fn pack_block(_: &Block<'_, Self>) -> Vec<Self> {
+        Vec::new()
+    }
+
+    fn block_rows(block: &Block<'_, Self>, input: &[Self], output: &mut [Self]) {
+        plain::block_rows(block, input, output);
+    }
+
+    fn block_rows_backward(
+        block: &Block<'_, Self>,
+        input: &[Self],
+        upstream: &[Self],
+        d_input: &mut [Self],
+        gradient: &mut [Self],
+    ) {
+        plain::block_rows_backward(block, input, upstream, d_input, gradient);
+    }
+
+    fn pack_pairwise(_: &Pairwise<'_, Self>) -> Vec<Self> {
+        Vec::new()
+    }
+
+    fn pair_rows(task: &Pairwise<'_, Self>, input: &[Self], output: PairwiseOutput<'_, Self>) {
+        plain::pair_rows(task, input, output);
+    }
+
+    fn pair_rows_backward(
+        task: &Pairwise<'_, Self>,
+        input: &[Self],
+        forward: (&[Self], &[Self]),
+        upstream: &[Self],
+        d_input: &mut [Self],
+        gradient: &mut [Self],
+    ) {
+        plain::pair_rows_backward(task, input, forward, upstream, d_input, gradient);
     }
 }

@@ -50,7 +50,7 @@ impl Linear {
                 T::linear(&[term], Some(values.of(self.bias)), activation, Store::Set, out, self.outputs);
             },
             move |step, (), gradients| {
-                activation.backward(step.output, step.gradient);
+                activation.backward_by_outputs(step.output, step.gradient);
                 self.backward(step.values.of(self.weight), step.values.of(x), step.gradient, x, gradients);
             },
         )

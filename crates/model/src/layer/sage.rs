@@ -72,7 +72,7 @@ impl Sage {
                 mean
             },
             move |step, mean, gradients| {
-                self.activation.backward(step.output, step.gradient);
+                self.activation.backward_by_outputs(step.output, step.gradient);
                 let (dy, rows) = (&*step.gradient, step.values.of(x));
                 gradients.add_pair([self.neighbour, self.bias], |weight, bias| {
                     T::transposed_product(dy, &mean, [outputs, inputs], weight, Some(bias));

@@ -1,6 +1,12 @@
 //! The same operations written as their definitions say, for any float type: what the fast kernels are checked against, and
 //! what `f64` runs on. Nothing here is in a hurry.
 
+mod block;
+mod pairwise;
+
+pub use block::{block_rows, block_rows_backward};
+pub use pairwise::{pair_rows, pair_rows_backward};
+
 use crate::edges::EdgeChunk;
 use crate::{Activation, EdgeTask, Layout, Real, SpmmTask, Store, Term};
 

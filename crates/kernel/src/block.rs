@@ -1,0 +1,164 @@
+//! Linear layers, a norm and activations on rows, as one operation: a tile of rows goes through all of them in the cache, and the
+//! way back computes the tile again instead of having stored it.
+
+use crate::{Activation, Scalar};
+use rayon::prelude::*;
+
+/// A linear layer's numbers: `y = x Wᵀ + b`.
+#[derive(Debug, Clone, Copy)]
+pub struct Affine<'a, T> {
+    /// `[outputs, inputs]`.
+    pub weight: &'a [T],
+    /// `[outputs]`.
+    pub bias: &'a [T],
+}
+
+impl<T> Affine<'_, T> {
+    /// Values in a row that goes out.
+    pub fn outputs(&self) -> usize {
+        self.bias.len()
+    }
+
+    /// Values in a row that comes in.
+    pub fn inputs(&self) -> usize {
+        self.weight.len() / self.bias.len()
+    }
+
+    /// Weights and biases.
+    pub fn number_count(&self) -> usize {
+        self.weight.len() + self.bias.len()
+    }
+}
+
+/// What a norm has learnt: `x̂ · scale + shift`.
+#[derive(Debug, Clone, Copy)]
+pub struct NormScale<'a, T> {
+    /// By channel.
+    pub scale: &'a [T],
+    /// By channel.
+    pub shift: &'a [T],
+}
+
+/// Added to a variance before its root is taken.
+pub const NORM_EPSILON: f64 = 1e-5;
+
+/// `y = last(norm(linear_n(… between(linear_1(x)))))`, row by row.
+#[derive(Debug, Clone)]
+pub struct Block<'a, T> {
+    linears: Vec<Affine<'a, T>>,
+    /// After every linear layer but the last.
+    pub between: Activation,
+    /// Each row over its channels, with population variance; `None`: as it is.
+    pub norm: Option<NormScale<'a, T>>,
+    /// At the end.
+    pub last: Activation,
+    /// The weights as the fast kernels want them.
+    pub(crate) packed: Vec<T>,
+}
+
+/// Rows that a task takes from its source at once.
+pub(crate) const TILE_ROWS: usize = 96;
+/// Partial sums of gradients: as many for any number of threads, added in order.
+pub(crate) const GROUPS: usize = 32;
+
+/// Writes the rows of a range to a slice.
+pub type Source<'a, T> = &'a (dyn Fn(std::ops::Range<usize>, &mut [T]) + Sync);
+
+impl<'a, T: Scalar> Block<'a, T> {
+    /// # Panics
+    ///
+    /// If there is no linear layer or their widths do not follow one another: a bug of the caller.
+    pub fn new(
+        linears: Vec<Affine<'a, T>>,
+        between: Activation,
+        norm: Option<NormScale<'a, T>>,
+        last: Activation,
+    ) -> Self {
+        assert!(!linears.is_empty(), "a block has a linear layer");
+        assert!(
+            linears.windows(2).all(|pair| pair[0].outputs() == pair[1].inputs()),
+            "widths of linear layers follow one another"
+        );
+        let mut block = Self { linears, between, norm, last, packed: Vec::new() };
+        block.packed = T::pack_block(&block);
+        block
+    }
+
+    /// The linear layers.
+    pub fn linears(&self) -> &[Affine<'a, T>] {
+        &self.linears
+    }
+
+    /// Values in a row that comes in.
+    pub fn inputs(&self) -> usize {
+        self.linears[0].inputs()
+    }
+
+    /// Values in a row that goes out.
+    pub fn outputs(&self) -> usize {
+        self.linears[self.linears.len() - 1].outputs()
+    }
+
+    /// Numbers in a gradient: of each linear layer its weight and its bias, then of the norm its scale and its shift.
+    pub fn number_count(&self) -> usize {
+        let linears: usize = self.linears.iter().map(Affine::number_count).sum();
+        linears + self.norm.map_or(0, |norm| norm.scale.len() + norm.shift.len())
+    }
+
+    /// `output: [n, outputs]` of the rows that `source` gives.
+    pub fn forward(&self, source: Source<'_, T>, output: &mut [T]) {
+        output.par_chunks_mut(TILE_ROWS * self.outputs()).enumerate().for_each_init(
+            || vec![T::ZERO; TILE_ROWS * self.inputs()],
+            |input, (tile, output)| {
+                let count = output.len() / self.outputs();
+                let input = &mut input[..count * self.inputs()];
+                source(tile * TILE_ROWS..tile * TILE_ROWS + count, input);
+                T::block_rows(self, input, output);
+            },
+        );
+    }
+
+    /// Writes the gradient of the rows to `d_input: [n, inputs]`, given that of the output, and adds those of the parameters to
+    /// `gradient`; see [`Block::number_count`].
+    pub fn backward(&self, source: Source<'_, T>, upstream: &[T], d_input: &mut [T], gradient: &mut [T]) {
+        let rows = upstream.len() / self.outputs();
+        let group_rows = rows_per_group(rows);
+        let partials: Vec<Vec<T>> = d_input
+            .par_chunks_mut(group_rows * self.inputs())
+            .zip(upstream.par_chunks(group_rows * self.outputs()))
+            .enumerate()
+            .map(|(group, (d_input, upstream))| {
+                let mut partial = vec![T::ZERO; self.number_count()];
+                let mut input = vec![T::ZERO; TILE_ROWS * self.inputs()];
+                let tiles = d_input.chunks_mut(TILE_ROWS * self.inputs());
+                for (tile, (d_input, upstream)) in
+                    tiles.zip(upstream.chunks(TILE_ROWS * self.outputs())).enumerate()
+                {
+                    let first = group * group_rows + tile * TILE_ROWS;
+                    let input = &mut input[..d_input.len()];
+                    source(first..first + d_input.len() / self.inputs(), input);
+                    T::block_rows_backward(self, input, upstream, d_input, &mut partial);
+                }
+                partial
+            })
+            .collect();
+        add_in_order(&partials, gradient);
+    }
+}
+
+/// Rows of a group: whole tiles.
+pub(crate) fn rows_per_group(rows: usize) -> usize {
+    rows.div_ceil(GROUPS).next_multiple_of(TILE_ROWS).max(TILE_ROWS)
+}
+
+/// `sum += Σ partials`, one after the other.
+pub(crate) fn add_in_order<T: Scalar>(partials: &[Vec<T>], sum: &mut [T]) {
+    const CHUNK: usize = 1 << 12;
+    sum.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, sum)| {
+        for partial in partials {
+            for (sum, &value) in sum.iter_mut().zip(&partial[chunk * CHUNK..]) {
+                *sum += value;
+            }
+        }
+    });
+}
