@@ -401,7 +401,7 @@ _knockout() {
                     return 0
                     ;;
                 --model)
-                    COMPREPLY=($(compgen -W "dango" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "dango hetero" -- "${cur}"))
                     return 0
                     ;;
                 --data)
@@ -1279,7 +1279,7 @@ _knockout() {
             fi
             case "${prev}" in
                 --model)
-                    COMPREPLY=($(compgen -W "dango" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "dango hetero" -- "${cur}"))
                     return 0
                     ;;
                 --mode)
@@ -1535,7 +1535,7 @@ _knockout() {
             fi
             case "${prev}" in
                 --model)
-                    COMPREPLY=($(compgen -W "dango" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "dango hetero" -- "${cur}"))
                     return 0
                     ;;
                 --resume)

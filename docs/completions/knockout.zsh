@@ -262,7 +262,8 @@ esac
 ;;
 (train)
 _arguments "${_arguments_options[@]}" : \
-'(--resume)--model=[The model]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"))' \
+'(--resume)--model=[The model]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
+hetero\:"A graph network over all networks that sees the cell with the genes gone"))' \
 '--resume=[Go on with the run in this folder]:RUN:_files' \
 '(--resume)--out=[The run'\''s folder; by default runs/MODEL-DATASET-SEED]:RUN:_files' \
 '(--resume)--batch=[Samples in a batch]:B:_default' \
@@ -334,7 +335,8 @@ test\:"What is reported"))' \
 ;;
 (profile)
 _arguments "${_arguments_options[@]}" : \
-'--model=[The model]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"))' \
+'--model=[The model]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
+hetero\:"A graph network over all networks that sees the cell with the genes gone"))' \
 '--mode=[How far a step goes]:MODE:((data\:"Fetching, processing and collating"
 forward\:"That, the model and its loss"
 backward\:"That, and gradients"
@@ -387,7 +389,8 @@ _arguments "${_arguments_options[@]}" : \
             (show)
 _arguments "${_arguments_options[@]}" : \
 '--preset=[The synthetic yeast to start from]:PRESET:(tiny small yeast)' \
-'(--preset)--model=[Show what \`train\` and \`profile\` take for this model instead]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"))' \
+'(--preset)--model=[Show what \`train\` and \`profile\` take for this model instead]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
+hetero\:"A graph network over all networks that sees the cell with the genes gone"))' \
 '--data=[The dataset folder the model is for\: its networks are part of the configuration]:DIR:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \

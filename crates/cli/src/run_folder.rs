@@ -3,14 +3,14 @@
 use crate::ui::request_error;
 use anyhow::Context as _;
 use knockout_screen::{Dataset, Split};
-use knockout_train::config::Config;
+use knockout_train::config::{Config, ModelName};
 use knockout_train::keeper::MetricsLine;
 use knockout_train::run::Run;
 use std::path::Path;
 
 /// The model's configuration on a dataset, with changes.
-pub(crate) fn configure(dataset: &Dataset, keys: &[String]) -> anyhow::Result<Config> {
-    let config = knockout_config::resolve(&Config::dango(&dataset.cell), keys)?;
+pub(crate) fn configure(model: ModelName, dataset: &Dataset, keys: &[String]) -> anyhow::Result<Config> {
+    let config = knockout_config::resolve(&Config::of(model, &dataset.cell), keys)?;
     config.check(&dataset.cell).map_err(|error| request_error(error.to_string()))?;
     Ok(config)
 }

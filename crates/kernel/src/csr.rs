@@ -141,6 +141,17 @@ impl Csr {
         self.entries(row).map(|(_, column)| column)
     }
 
+    /// Whether a column of a row is wanted.
+    pub fn any(&self, row: usize, is_wanted: impl Fn(usize) -> bool) -> bool {
+        self.bands.iter().any(|band| {
+            let entries = band[row] as usize..band[row + 1] as usize;
+            match &self.columns {
+                Columns::Narrow(columns) => columns[entries].iter().any(|&column| is_wanted(column as usize)),
+                Columns::Wide(columns) => columns[entries].iter().any(|&column| is_wanted(column as usize)),
+            }
+        })
+    }
+
     /// The rows of each chunk of about equal work.
     pub(crate) fn chunks(&self) -> impl ExactSizeIterator<Item = Range<usize>> + '_ {
         self.chunks.windows(2).map(|pair| pair[0]..pair[1])

@@ -19,6 +19,7 @@
 mod activation;
 mod block;
 mod buffer;
+mod cross;
 mod csr;
 mod dense;
 mod edges;
@@ -29,12 +30,14 @@ pub mod plain;
 mod real;
 mod scalar;
 mod spmm;
+mod sums;
 #[cfg(test)]
 mod tests;
 
 pub use activation::Activation;
 pub use block::{Affine, Block, NORM_EPSILON, NormScale, Source};
 pub use buffer::{Buffer, Pool};
+pub use cross::CrossAttention;
 pub use csr::{Csr, CsrError, Graph, Target};
 pub use dense::{Layout, Term};
 pub use edges::EdgeTask;
@@ -43,3 +46,4 @@ pub use pairwise::{Pairwise, PairwiseOutput, Picked};
 pub use real::Real;
 pub use scalar::Scalar;
 pub use spmm::{SpmmTask, Store};
+pub use sums::{DROPPED, SumGradients, Sums};

@@ -122,7 +122,7 @@ impl<'a, T: Scalar> Pairwise<'a, T> {
         tiles.enumerate().for_each_init(
             || vec![T::ZERO; self.graphs * TILE_ROWS * width],
             |input, (tile, ((values, log_sum), weights))| {
-                let input = self.gather(picked, tile * TILE_ROWS, log_sum.len(), input);
+                let input = gather(picked, tile * TILE_ROWS, log_sum.len(), width, input);
                 let weights = (!weights.is_empty()).then_some(weights);
                 T::pair_rows(self, input, PairwiseOutput { values, log_sum, weights });
             },
@@ -149,7 +149,7 @@ impl<'a, T: Scalar> Pairwise<'a, T> {
                 for (tile, d_rows) in d_rows.chunks_mut(TILE_ROWS * row).enumerate() {
                     let (first, count) = (group * group_rows + tile * TILE_ROWS, d_rows.len() / row);
                     let [input, d_input] = &mut scratch;
-                    let input = self.gather(picked, first, count, input);
+                    let input = gather(picked, first, count, width, input);
                     let d_input = &mut d_input[..count * row];
                     let span = first * width..(first + count) * width;
                     T::pair_rows_backward(
@@ -172,23 +172,21 @@ impl<'a, T: Scalar> Pairwise<'a, T> {
             .collect();
         add_in_order(&partials, gradient);
     }
+}
 
-    /// A tile's input `[graphs, count, width]`.
-    fn gather<'t>(
-        &self,
-        picked: &[Picked<'_, T>],
-        first: usize,
-        count: usize,
-        tile: &'t mut [T],
-    ) -> &'t mut [T] {
-        assert_eq!(picked.len(), self.graphs, "rows of every graph");
-        let width = self.width();
-        let tile = &mut tile[..self.graphs * count * width];
-        for (tile, picked) in tile.chunks_exact_mut(count * width).zip(picked) {
-            for (row, &index) in tile.chunks_exact_mut(width).zip(&picked.index[first..first + count]) {
-                row.copy_from_slice(&picked.rows[index as usize * width..][..width]);
-            }
+/// A tile's input `[graphs, count, width]`, from row `first` on.
+pub(crate) fn gather<'t, T: Scalar>(
+    picked: &[Picked<'_, T>],
+    first: usize,
+    count: usize,
+    width: usize,
+    tile: &'t mut [T],
+) -> &'t mut [T] {
+    let tile = &mut tile[..picked.len() * count * width];
+    for (tile, picked) in tile.chunks_exact_mut(count * width).zip(picked) {
+        for (row, &index) in tile.chunks_exact_mut(width).zip(&picked.index[first..first + count]) {
+            row.copy_from_slice(&picked.rows[index as usize * width..][..width]);
         }
-        tile
     }
+    tile
 }

@@ -1,8 +1,8 @@
 //! One name for each operation: fast where the type is `f32`, plain where it is `f64`.
 
 use crate::{
-    Activation, Block, EdgeTask, Isa, Pairwise, PairwiseOutput, Real, SpmmTask, Store, Term, dense, edges,
-    plain, spmm,
+    Activation, Block, EdgeTask, Isa, Pairwise, PairwiseOutput, Real, SpmmTask, Store, SumGradients, Sums,
+    Term, dense, edges, plain, spmm, sums,
 };
 
 /// A float type with kernels.
@@ -32,6 +32,18 @@ pub trait Scalar: Real {
 
     /// Σ (R − A)² − λR² over the entries of a matrix, and its gradients; see [`EdgeTask`].
     fn edges(task: &EdgeTask<'_, Self>, row_gradient: &mut [Self], bias_gradient: &mut [Self]) -> f64;
+
+    /// What arrives at `nodes` in one sample, on the thread of the caller; see [`Sums`].
+    fn sums(task: &Sums<'_, Self>, input: &[Self], nodes: &[u32], output: &mut [Self]);
+
+    /// Adds what the sums pass back; returns the gradient of the factor of the own rows.
+    fn sums_backward(
+        task: &Sums<'_, Self>,
+        input: &[Self],
+        nodes: &[u32],
+        upstream: &[Self],
+        gradients: &mut SumGradients<'_, Self>,
+    ) -> f64;
 
     /// The weights of a block in the order that [`Scalar::block_rows`] wants them.
     fn pack_block(block: &Block<'_, Self>) -> Vec<Self>;
@@ -93,6 +105,20 @@ impl Scalar for f32 {
 
     fn edges(task: &EdgeTask<'_, Self>, row_gradient: &mut [Self], bias_gradient: &mut [Self]) -> f64 {
         edges::edges(Isa::current(), task, row_gradient, bias_gradient)
+    }
+
+    fn sums(task: &Sums<'_, Self>, input: &[Self], nodes: &[u32], output: &mut [Self]) {
+        sums::sums(Isa::current(), task, input, nodes, output);
+    }
+
+    fn sums_backward(
+        task: &Sums<'_, Self>,
+        input: &[Self],
+        nodes: &[u32],
+        upstream: &[Self],
+        gradients: &mut SumGradients<'_, Self>,
+    ) -> f64 {
+        sums::sums_backward(Isa::current(), task, input, nodes, upstream, gradients)
     }
 
     fn pack_block(_: &Block<'_, Self>) -> Vec<Self> {
@@ -161,6 +187,20 @@ impl Scalar for f64 {
 
     fn edges(task: &EdgeTask<'_, Self>, row_gradient: &mut [Self], bias_gradient: &mut [Self]) -> f64 {
         plain::edges(task, row_gradient, bias_gradient)
+    }
+
+    fn sums(task: &Sums<'_, Self>, input: &[Self], nodes: &[u32], output: &mut [Self]) {
+        plain::sums(task, input, nodes, output);
+    }
+
+    fn sums_backward(
+        task: &Sums<'_, Self>,
+        input: &[Self],
+        nodes: &[u32],
+        upstream: &[Self],
+        gradients: &mut SumGradients<'_, Self>,
+    ) -> f64 {
+        plain::sums_backward(task, input, nodes, upstream, gradients)
     }
 
     fn pack_block(_: &Block<'_, Self>) -> Vec<Self> {

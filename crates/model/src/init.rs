@@ -4,22 +4,47 @@ use knockout_random::Rng;
 
 /// Draws starting values.
 #[derive(Debug)]
-pub struct Init(Rng);
+pub struct Init {
+    rng: Rng,
+    weights: Weights,
+}
+
+/// How the weights of linear layers are drawn.
+#[derive(Debug, Clone, Copy)]
+enum Weights {
+    /// Uniform within Xavier's bound with the gain of relu: √2 · √(6 / (inputs + outputs)).
+    Xavier,
+    /// Normal with variance 2 / outputs: Kaiming's, by what goes out.
+    Kaiming,
+}
 
 impl Init {
     /// The stream of a seed.
     pub fn new(seed: u64) -> Self {
-        Self(Rng::new(seed, "parameters"))
+        Self { rng: Rng::new(seed, "parameters"), weights: Weights::Xavier }
+    }
+
+    /// The same, with normal weights of variance 2 / outputs.
+    pub fn kaiming(seed: u64) -> Self {
+        Self { weights: Weights::Kaiming, ..Self::new(seed) }
+    }
+
+    /// A weight of a linear layer.
+    pub fn weight(&mut self, inputs: usize, outputs: usize) -> f64 {
+        match self.weights {
+            Weights::Xavier => self.uniform(self.xavier_relu(inputs, outputs)),
+            Weights::Kaiming => self.normal((2.0 / outputs as f64).sqrt()),
+        }
     }
 
     /// Uniform within ±`bound`.
     pub fn uniform(&mut self, bound: f64) -> f64 {
-        (2.0 * self.0.unit() - 1.0) * bound
+        (2.0 * self.rng.unit() - 1.0) * bound
     }
 
     /// Normal around 0.
     pub fn normal(&mut self, deviation: f64) -> f64 {
-        self.0.normal() * deviation
+        self.rng.normal() * deviation
     }
 
     /// Xavier's bound with the gain of relu: √2 · √(6 / (inputs + outputs)).

@@ -1,13 +1,21 @@
 //! Models and losses.
 //!
-//! The crate knows layers, DANGO and what they minimise; it knows neither files nor the loop that trains.
+//! The crate knows layers, DANGO, the hetero model and what they minimise; it knows neither files nor the loop that trains.
 
 mod dango;
+mod hetero;
 mod init;
 pub mod layer;
 pub mod loss;
 mod model;
+mod network;
 
-pub use dango::{Dango, DangoForward, DangoLoss, DangoNetwork, SelfLoops};
+pub use dango::{Dango, DangoForward, DangoLoss, DangoNetwork};
+pub use hetero::{
+    ActivationName, Aggregation, AggregationSizes, ChangedRows, Combination, Hetero, HeteroForward,
+    HeteroNetwork, HeteroOptions, NormKind, ReadoutVars, Route,
+};
 pub use init::Init;
-pub use model::{Forward, Loss, Model};
+pub use model::{Forward, Input, Loss, Model};
+pub use network::SelfLoops;
+pub(crate) use network::graph_of;

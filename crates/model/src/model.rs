@@ -1,6 +1,7 @@
 //! What a training loop asks of a model.
 
 use crate::layer::Sets;
+use knockout_batch::{Graphs, ProcessorKind};
 use knockout_grad::{Parameters, Tape, Var};
 
 /// A model that scores sets of deleted genes.
@@ -14,8 +15,13 @@ pub trait Model: Send + Sync {
     /// The same, to change it.
     fn parameters_mut(&mut self) -> &mut Parameters<f32>;
 
+    /// What it wants the loader to make of each sample.
+    fn processor(&self) -> ProcessorKind {
+        ProcessorKind::Perturbation
+    }
+
     /// Records the prediction for every set.
-    fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, sets: Sets<'a>) -> Forward;
+    fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward;
 
     /// Records the loss of a forward pass: `targets` are standardised scores, one per set.
     fn loss<'a>(
@@ -25,6 +31,15 @@ pub trait Model: Send + Sync {
         targets: &'a [f32],
         epoch: u32,
     ) -> Loss;
+}
+
+/// A batch as a model reads it.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a, 'g> {
+    /// The deleted genes of every sample.
+    pub sets: Sets<'a>,
+    /// What the loader made of them.
+    pub graphs: &'g Graphs<'g>,
 }
 
 /// What a forward pass computed.

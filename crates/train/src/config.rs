@@ -1,6 +1,7 @@
 //! What a run is asked to do: a value with defaults, written into the run's folder.
 //!
-//! The defaults are those of the published DANGO, except that schedules are really stepped and λ is looked up by channel.
+//! The defaults of DANGO are those of the published one, except that schedules are really stepped and λ is looked up by channel. Those of
+//! the hetero model are experiment 085's, with a norm of each row by itself.
 
 use crate::schedule::{
     Accumulation, Cosine, CosineOptions, FirstEpoch, LearningRate, Mode as Better, Plateau, PlateauOptions,
@@ -8,7 +9,10 @@ use crate::schedule::{
 };
 use knockout_cell::Cell;
 use knockout_model::loss::AlphaSchedule;
-use knockout_model::{Dango, DangoNetwork, SelfLoops};
+use knockout_model::{
+    ActivationName, Aggregation, AggregationSizes, Combination, Dango, DangoNetwork, Hetero, HeteroNetwork,
+    HeteroOptions, Model, NormKind, Route, SelfLoops,
+};
 use knockout_screen::{Division, Scheme, SplitSpec};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -57,6 +61,17 @@ pub struct SplitConfig {
 pub enum ModelConfig {
     /// See [`knockout_model::Dango`].
     Dango(DangoConfig),
+    /// See [`knockout_model::Hetero`].
+    Hetero(HeteroConfig),
+}
+
+/// The models there are, by their names on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelName {
+    /// Embeddings from networks, a score for the deleted genes.
+    Dango,
+    /// A graph network that sees the cell with the genes gone.
+    Hetero,
 }
 
 impl ModelConfig {
@@ -64,6 +79,7 @@ impl ModelConfig {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Dango(_) => "dango",
+            Self::Hetero(_) => "hetero",
         }
     }
 }
@@ -84,6 +100,44 @@ pub struct DangoConfig {
     pub transition_epoch: u32,
     /// The networks it reads, each with its λ.
     pub networks: Vec<NetworkChoice>,
+}
+
+/// The hetero model's settings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeteroConfig {
+    /// Values in a row.
+    pub width: usize,
+    /// Layers of message passing.
+    pub layers: usize,
+    /// Linear layers after each sum.
+    pub gin_linears: usize,
+    /// The width between them.
+    pub gin_hidden: usize,
+    /// The function after linear layers and norms.
+    pub activation: ActivationName,
+    /// Over what norms are taken.
+    pub norm: NormKind,
+    /// How networks are combined.
+    pub aggregation: Aggregation,
+    /// Heads of `cross_attention`; they divide the width.
+    pub cross_heads: usize,
+    /// Width of a pair's hidden layer in `pairwise_interaction`.
+    pub pair_hidden: usize,
+    /// Linear layers of a pair.
+    pub pair_linears: usize,
+    /// How the global and the local part of a score are combined.
+    pub combination: Combination,
+    /// Attention layers of the local part.
+    pub local_layers: usize,
+    /// Their heads; they divide the width.
+    pub local_heads: usize,
+    /// Whether every gene counts among its own neighbours.
+    pub self_loops: SelfLoops,
+    /// How a batch is evaluated; the numbers are the same.
+    pub route: Route,
+    /// The networks it reads.
+    pub networks: Vec<String>,
 }
 
 /// A network and what a pair without an edge counts in its reconstruction.
@@ -198,6 +252,14 @@ pub enum ConfigError {
         /// The names there are.
         have: Vec<String>,
     },
+    /// A way of evaluating that the model cannot take.
+    #[error("model.route={route} {why}")]
+    Route {
+        /// The way.
+        route: &'static str,
+        /// Why not, and what to do.
+        why: &'static str,
+    },
     /// No network at all.
     #[error(
         "no network is configured; the dataset has no STRING channel, so name some: model.networks=[{{name=\"physical\",lambda=1.0}}]"
@@ -236,6 +298,56 @@ pub fn string_lambda(network: &str) -> Option<f64> {
 }
 
 impl Config {
+    /// The defaults of a model on a cell.
+    pub fn of(model: ModelName, cell: &Cell) -> Self {
+        match model {
+            ModelName::Dango => Self::dango(cell),
+            ModelName::Hetero => Self::hetero(cell),
+        }
+    }
+
+    /// The hetero model on all networks of a cell.
+    pub fn hetero(cell: &Cell) -> Self {
+        let dango = Self::dango(cell);
+        Self {
+            batch: 28,
+            model: ModelConfig::Hetero(HeteroConfig {
+                width: 64,
+                layers: 3,
+                gin_linears: 4,
+                gin_hidden: 64,
+                activation: ActivationName::Gelu,
+                norm: NormKind::Node,
+                aggregation: Aggregation::PairwiseInteraction,
+                cross_heads: 4,
+                pair_hidden: 32,
+                pair_linears: 2,
+                combination: Combination::Concat,
+                local_layers: 2,
+                local_heads: 8,
+                self_loops: SelfLoops::AsStored,
+                route: Route::ChangedRows,
+                networks: cell.networks().iter().map(|network| network.name().to_owned()).collect(),
+            }),
+            optimiser: OptimiserConfig {
+                learning_rate: 5e-4,
+                schedule: ScheduleName::Cosine,
+                weight_decay: 1e-12,
+                cosine: CosineConfig {
+                    first_cycle: 300,
+                    cycle_factor: 0.75,
+                    lowest: 1e-6,
+                    warmup: 0,
+                    gamma: 0.5,
+                },
+                ..dango.optimiser
+            },
+            // A sample has rows of its own: what is predicted at once has to fit in memory.
+            run: RunConfig { predict_batch: 64, ..dango.run },
+            ..dango
+        }
+    }
+
     /// DANGO on the STRING channels of a cell.
     pub fn dango(cell: &Cell) -> Self {
         let networks = cell.networks().iter().filter_map(|network| {
@@ -292,7 +404,16 @@ impl Config {
         not_negative("run.checkpoint_every", self.run.checkpoint_every)?;
         self.learning_rate()?;
         self.accumulation()?;
-        let ModelConfig::Dango(dango) = &self.model;
+        match &self.model {
+            ModelConfig::Dango(dango) => dango.check(cell),
+            ModelConfig::Hetero(hetero) => hetero.check(cell),
+        }
+    }
+}
+
+impl DangoConfig {
+    fn check(&self, cell: &Cell) -> Result<(), ConfigError> {
+        let dango = self;
         at_least_one("model.width", dango.width)?;
         at_least_one("model.heads", dango.heads)?;
         if !dango.width.is_multiple_of(dango.heads) || !dango.width.is_multiple_of(2) {
@@ -316,6 +437,121 @@ impl Config {
         Ok(())
     }
 
+    fn build(&self, cell: &Cell, seed: u64) -> Dango<f32> {
+        let networks = self
+            .networks
+            .iter()
+            .filter_map(|choice| Some((cell.network(&choice.name)?, choice.lambda)))
+            .map(|(network, lambda)| DangoNetwork::of(network, self.self_loops, lambda))
+            .collect();
+        let transition_epoch = self.transition_epoch;
+        let alpha = match self.alpha {
+            AlphaName::PreThenPost => AlphaSchedule::PreThenPost { transition_epoch },
+            AlphaName::LinearUntilUniform => AlphaSchedule::LinearUntilUniform { transition_epoch },
+            AlphaName::LinearUntilFlipped => AlphaSchedule::LinearUntilFlipped { transition_epoch },
+        };
+        Dango::new(cell.genes().len(), networks, self.width, self.heads, seed).with_alpha(alpha)
+    }
+}
+
+impl HeteroConfig {
+    fn check(&self, cell: &Cell) -> Result<(), ConfigError> {
+        for (key, value) in [
+            ("model.width", self.width),
+            ("model.layers", self.layers),
+            ("model.gin_linears", self.gin_linears),
+            ("model.gin_hidden", self.gin_hidden),
+            ("model.cross_heads", self.cross_heads),
+            ("model.pair_hidden", self.pair_hidden),
+            ("model.local_heads", self.local_heads),
+        ] {
+            at_least_one(key, value)?;
+        }
+        let divides = |key, heads: usize, matters: bool| {
+            if matters && !self.width.is_multiple_of(heads) {
+                let value = format!("{} with {heads} heads", self.width);
+                return Err(ConfigError::Number { key, value, rule: "heads must divide model.width" });
+            }
+            Ok(())
+        };
+        divides("model.local_heads", self.local_heads, self.combination != Combination::GlobalOnly)?;
+        divides("model.cross_heads", self.cross_heads, self.aggregation == Aggregation::CrossAttention)?;
+        if !self.width.is_multiple_of(2) {
+            let value = self.width.to_string();
+            return Err(ConfigError::Number { key: "model.width", value, rule: "it must be even" });
+        }
+        if self.pair_linears < 2 {
+            let value = self.pair_linears.to_string();
+            return Err(ConfigError::Number {
+                key: "model.pair_linears",
+                value,
+                rule: "it must be at least 2",
+            });
+        }
+        let names: Vec<String> = cell.networks().iter().map(|network| network.name().to_owned()).collect();
+        if self.networks.is_empty() {
+            let (value, rule) = ("[]".to_owned(), "it must name at least one network");
+            return Err(ConfigError::Number { key: "model.networks", value, rule });
+        }
+        for (at, name) in self.networks.iter().enumerate() {
+            if !names.contains(name) {
+                return Err(ConfigError::NoSuchNetwork { name: name.clone(), have: names });
+            }
+            if self.networks[..at].contains(name) {
+                let value = format!("{name:?} twice");
+                return Err(ConfigError::Number {
+                    key: "model.networks",
+                    value,
+                    rule: "each network can be read once",
+                });
+            }
+        }
+        let refused = match (self.route, self.norm, self.self_loops) {
+            (Route::Rebuilt, NormKind::Graph, _) => Some((
+                "rebuilt",
+                "cannot be taken with model.norm=graph, whose statistics are those of all rows of the batch: use node-mask",
+            )),
+            (Route::EdgeMask, _, SelfLoops::Add) => Some((
+                "edge-mask",
+                "has no flags for added self-loops: use node-mask, or model.self_loops=as-stored",
+            )),
+            (Route::Rebuilt, _, SelfLoops::Add) => {
+                Some(("rebuilt", "knows no added self-loops: use node-mask, or model.self_loops=as-stored"))
+            }
+            _ => None,
+        };
+        refused.map_or(Ok(()), |(route, why)| Err(ConfigError::Route { route, why }))
+    }
+
+    fn build(&self, cell: &Cell, seed: u64) -> Hetero<f32> {
+        let networks = cell.networks().iter().enumerate();
+        let networks = networks
+            .filter(|(_, network)| self.networks.iter().any(|name| name == network.name()))
+            .map(|(place, network)| HeteroNetwork::of(network, place, self.self_loops))
+            .collect();
+        let options = HeteroOptions {
+            width: self.width,
+            layers: self.layers,
+            gin_linears: self.gin_linears,
+            gin_hidden: self.gin_hidden,
+            activation: self.activation,
+            norm: self.norm,
+            aggregation: self.aggregation,
+            sizes: AggregationSizes {
+                heads: self.cross_heads,
+                pair_hidden: self.pair_hidden,
+                pair_linears: self.pair_linears,
+            },
+            combination: self.combination,
+            local_layers: self.local_layers,
+            local_heads: self.local_heads,
+            route: self.route,
+        };
+        Hetero::new(cell.genes().len(), networks, options, seed)
+    }
+}
+
+impl Config {
     /// The recipe of the split.
     pub fn split_spec(&self) -> SplitSpec {
         SplitSpec {
@@ -371,22 +607,12 @@ impl Config {
     }
 
     /// Builds the model with its starting values. Call [`Config::check`] first.
-    pub fn build(&self, cell: &Cell) -> Result<Dango<f32>, ConfigError> {
+    pub fn build(&self, cell: &Cell) -> Result<Box<dyn Model>, ConfigError> {
         self.check(cell)?;
-        let ModelConfig::Dango(dango) = &self.model;
-        let networks = dango
-            .networks
-            .iter()
-            .filter_map(|choice| Some((cell.network(&choice.name)?, choice.lambda)))
-            .map(|(network, lambda)| DangoNetwork::of(network, dango.self_loops, lambda))
-            .collect();
-        let transition_epoch = dango.transition_epoch;
-        let alpha = match dango.alpha {
-            AlphaName::PreThenPost => AlphaSchedule::PreThenPost { transition_epoch },
-            AlphaName::LinearUntilUniform => AlphaSchedule::LinearUntilUniform { transition_epoch },
-            AlphaName::LinearUntilFlipped => AlphaSchedule::LinearUntilFlipped { transition_epoch },
-        };
-        Ok(Dango::new(cell.genes().len(), networks, dango.width, dango.heads, self.seed).with_alpha(alpha))
+        Ok(match &self.model {
+            ModelConfig::Dango(dango) => Box::new(dango.build(cell, self.seed)),
+            ModelConfig::Hetero(hetero) => Box::new(hetero.build(cell, self.seed)),
+        })
     }
 }
 

@@ -11,10 +11,10 @@ use crate::metrics::Metrics;
 use crate::run::Position;
 use crate::schedule::{Accumulation, Best, EarlyStopping, LearningRate, Mode as Better, Progress};
 use crate::step::{Mode, NotFinite, StepOutcome, StepPlan, Trainer};
-use knockout_batch::{Batch, BatchError, Collation, Loader, LoaderPlan, ProcessorKind};
+use knockout_batch::{Batch, BatchError, Collation, Graphs, Loader, LoaderPlan};
 use knockout_grad::Tape;
-use knockout_model::Model;
 use knockout_model::layer::Sets;
+use knockout_model::{Input, Model};
 use knockout_screen::{Dataset, LabelStats, Part, Split};
 use knockout_trace::{Meter, StepPhase, StepTimes, TraceFileError};
 use std::collections::BTreeMap;
@@ -172,7 +172,7 @@ pub enum FitError {
 impl<'a> Fit<'a> {
     /// A run before its first step.
     pub fn new(config: &'a Config, dataset: &'a Dataset, split: &'a Split) -> Result<Self, FitError> {
-        let model = Box::new(config.build(&dataset.cell)?);
+        let model = config.build(&dataset.cell)?;
         for part in [Part::Train, Part::Val] {
             if split.rows(part).is_empty() {
                 return Err(FitError::EmptyPart { part: part.name() });
@@ -300,7 +300,13 @@ impl<'a> Fit<'a> {
                 learning_rate: self.rate.rate(),
                 labels: self.labels,
             };
-            let outcome = match self.trainer.step(&mut *self.model, prepared.batch(), plan, meter) {
+            let outcome = match self.trainer.step(
+                &mut *self.model,
+                prepared.batch(),
+                &prepared.graphs(),
+                plan,
+                meter,
+            ) {
                 Ok(outcome) => outcome,
                 Err(source) => {
                     end = Err(FitError::Diverged { step: self.place.step + 1, epoch, source });
@@ -354,9 +360,9 @@ impl<'a> Fit<'a> {
         let (mut batch, mut predictions) = (Batch::default(), Vec::with_capacity(rows.len()));
         for rows in rows.chunks(self.config.run.predict_batch) {
             batch.fetch(&self.dataset.samples, rows);
+            let sets = Sets { offsets: &batch.offsets, genes: &batch.genes };
             let mut tape = Tape::new(self.model.parameters());
-            let forward =
-                self.model.forward(&mut tape, Sets { offsets: &batch.offsets, genes: &batch.genes });
+            let forward = self.model.forward(&mut tape, Input { sets, graphs: &Graphs::None });
             let values = tape.value(forward.predictions).iter();
             predictions.extend(values.map(|&value| self.labels.restore(f64::from(value))));
         }
@@ -371,7 +377,7 @@ impl<'a> Fit<'a> {
 
     fn loader_plan(&self) -> LoaderPlan {
         LoaderPlan {
-            kind: ProcessorKind::Perturbation,
+            kind: self.model.processor(),
             collation: Collation::Shared,
             batch_size: self.config.batch,
             drop_last: false,

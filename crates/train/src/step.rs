@@ -1,10 +1,10 @@
 //! One batch through the model: the phases of a step, in the order every report lists them.
 
 use crate::schedule::{Group, GroupEnd};
-use knockout_batch::Batch;
+use knockout_batch::{Batch, Graphs};
 use knockout_grad::{AdamW, AdamWConfig, Gradients, Observer, Parameters, Pass, Tape, clip_factor};
-use knockout_model::Model;
 use knockout_model::layer::Sets;
+use knockout_model::{Input, Model};
 use knockout_screen::LabelStats;
 use knockout_trace::{Meter, Recorder, SpanGuard, StepPhase};
 use serde::{Deserialize, Serialize};
@@ -102,6 +102,7 @@ impl Trainer {
         &mut self,
         model: &mut dyn Model,
         batch: &Batch,
+        graphs: &Graphs<'_>,
         plan: StepPlan,
         meter: &mut Meter,
     ) -> Result<StepOutcome, NotFinite> {
@@ -116,7 +117,7 @@ impl Trainer {
 
         let mut tape =
             Tape::new(model.parameters()).observed(spans.as_ref().map(|spans| spans as &dyn Observer));
-        let forward = meter.time(StepPhase::Forward, || model.forward(&mut tape, sets));
+        let forward = meter.time(StepPhase::Forward, || model.forward(&mut tape, Input { sets, graphs }));
         let loss = meter.time(StepPhase::Loss, || model.loss(&mut tape, &forward, &self.targets, plan.epoch));
         outcome.loss = f64::from(tape.scalar(loss.total));
         outcome.parts = loss.parts;

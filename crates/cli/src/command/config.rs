@@ -83,8 +83,8 @@ impl Overrides {
 
 pub(crate) fn run(args: &ConfigArgs, ui: &Ui) -> anyhow::Result<()> {
     let ConfigCommand::Show(args) = &args.command;
-    if let (Some(ModelArg::Dango), Some(folder)) = (args.model, &args.data) {
-        let config = run_folder::configure(&super::data::open(folder)?, &args.overrides.keys)?;
+    if let (Some(model), Some(folder)) = (args.model, &args.data) {
+        let config = run_folder::configure(model.model(), &super::data::open(folder)?, &args.overrides.keys)?;
         let text = toml::to_string(&config).context("could not write the configuration as TOML")?;
         return ui.result(|| text, &ShownModel { schema: 1, config });
     }

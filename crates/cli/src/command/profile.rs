@@ -142,10 +142,9 @@ fn schedule(args: &ProfileArgs) -> anyhow::Result<(Schedule, u64)> {
 
 fn measure(args: &ProfileArgs, schedule: Schedule, steps: u64, ui: &Ui) -> anyhow::Result<RunProfile> {
     let dataset = super::data::open(&args.dir)?;
-    let ModelArg::Dango = args.model;
     let mut keys = choice_keys(args.batch, args.seed, args.split);
     keys.extend(args.overrides.keys.iter().cloned());
-    let config = run_folder::configure(&dataset, &keys)?;
+    let config = run_folder::configure(args.model.model(), &dataset, &keys)?;
     let split = run_folder::split(&dataset, &config)?;
     let mut fit = Fit::new(&config, &dataset, &split).map_err(class)?;
     let conditions = Conditions {
@@ -157,7 +156,7 @@ fn measure(args: &ProfileArgs, schedule: Schedule, steps: u64, ui: &Ui) -> anyho
         precision: "f32".to_owned(),
         model: fit.model().name().to_owned(),
         mode: args.mode.mode().name().to_owned(),
-        processor: "perturbation".to_owned(),
+        processor: fit.model().processor().name().to_owned(),
         profiler: !args.no_trace,
         commit: env!("KNOCKOUT_COMMIT").to_owned(),
         machine: format!("{} ({})", run_folder::processor(), Isa::current().name()),

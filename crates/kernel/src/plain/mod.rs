@@ -3,9 +3,11 @@
 
 mod block;
 mod pairwise;
+mod sums;
 
 pub use block::{block_rows, block_rows_backward};
 pub use pairwise::{pair_rows, pair_rows_backward};
+pub use sums::{sums, sums_backward};
 
 use crate::edges::EdgeChunk;
 use crate::{Activation, EdgeTask, Layout, Real, SpmmTask, Store, Term};

@@ -14,22 +14,10 @@ use crate::layer::{
     MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, Sets, gather, interaction_loss, weighted_sum,
 };
 use crate::loss::AlphaSchedule;
-use crate::{Forward, Loss, Model};
+use crate::{Forward, Input, Loss, Model, SelfLoops, graph_of};
 use knockout_cell::Network;
 use knockout_grad::{Parameters, Tape, Var};
-use knockout_kernel::{Activation, Csr, Graph, Pool, Scalar, Target};
-use serde::{Deserialize, Serialize};
-
-/// Whether every gene counts among its own neighbours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SelfLoops {
-    /// Where the network says so.
-    #[default]
-    AsStored,
-    /// Always: one is added to every gene.
-    Add,
-}
+use knockout_kernel::{Activation, Graph, Pool, Scalar, Target};
 
 /// One network that DANGO reads.
 #[derive(Debug, Clone)]
@@ -89,18 +77,7 @@ pub struct DangoLoss {
 impl DangoNetwork {
     /// A network of a cell.
     pub fn of(network: &Network, self_loops: SelfLoops, lambda: f64) -> Self {
-        let outgoing = network.outgoing();
-        let genes = network.gene_count();
-        let (mut offsets, mut columns) = (vec![0u32], Vec::with_capacity(outgoing.columns().len() + genes));
-        for gene in 0..genes {
-            columns.extend_from_slice(outgoing.row(gene));
-            if self_loops == SelfLoops::Add {
-                columns.push(gene as u32);
-            }
-            offsets.push(columns.len() as u32);
-        }
-        let outgoing = Csr::new(&offsets, &columns, genes).expect("the networks of a cell are well formed");
-        Self { name: network.name().to_owned(), graph: Graph::from_outgoing(outgoing), lambda }
+        Self { name: network.name().to_owned(), graph: graph_of(network, self_loops), lambda }
     }
 }
 
@@ -152,7 +129,7 @@ impl<T: Scalar> Dango<T> {
             })
             .collect();
         let meta = MetaEmbedding::new(&mut parameters, width, &mut init);
-        let set = SetScorer::new(&mut parameters, "set", width, heads, 2, &mut init);
+        let set = SetScorer::new(&mut parameters, "set", width, heads, 2, Activation::Relu, &mut init);
         Self { parameters, embedding, networks, meta, set, width, alpha: AlphaSchedule::default() }
     }
 
@@ -240,8 +217,8 @@ impl Model for Dango<f32> {
         &mut self.parameters
     }
 
-    fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, sets: Sets<'a>) -> Forward {
-        let forward = self.forward(tape, sets);
+    fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward {
+        let forward = self.forward(tape, input.sets);
         Forward { predictions: forward.set.scores, hidden: forward.second }
     }
 

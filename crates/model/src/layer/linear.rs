@@ -27,13 +27,13 @@ impl Linear {
         outputs: usize,
         init: &mut Init,
     ) -> Self {
-        let bound = init.xavier_relu(inputs, outputs);
-        let weight = parameters.add(format!("{name}.weight"), &[outputs, inputs], || init.uniform(bound));
+        let weight =
+            parameters.add(format!("{name}.weight"), &[outputs, inputs], || init.weight(inputs, outputs));
         let bias = parameters.add(format!("{name}.bias"), &[outputs], || 0.0);
         Self { weight, bias, inputs, outputs }
     }
 
-    /// Records the layer.
+    /// Records the layer. An activation whose derivative the outputs do not tell is an operation of its own.
     pub fn forward<T: Scalar>(
         self,
         tape: &mut Tape<'_, T>,
@@ -41,6 +41,10 @@ impl Linear {
         x: Var,
         activation: Activation,
     ) -> Var {
+        if !activation.is_told_by_outputs() {
+            let before = self.forward(tape, name, x, Activation::None);
+            return super::activate(tape, name, before, activation);
+        }
         let count = tape.value(x).len() / self.inputs;
         tape.op(
             name,

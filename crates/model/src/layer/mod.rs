@@ -1,20 +1,25 @@
 //! Layers: one operation on the tape each, with its equation and its backward. They know rows and sets, not models.
 
+mod activate;
 mod combine;
 mod gather;
 mod interaction;
 mod linear;
 mod meta;
+mod mlp;
 mod reconstruction;
 mod sage;
 mod set_attention;
 mod set_score;
 
+pub use activate::activate;
 pub use combine::weighted_sum;
 pub use gather::gather;
 pub use interaction::interaction_loss;
 pub use linear::Linear;
 pub use meta::MetaEmbedding;
+pub(crate) use mlp::add_parts;
+pub use mlp::{Mlp, NormVars};
 pub use reconstruction::Reconstruction;
 pub use sage::Sage;
 pub use set_attention::SetAttention;
@@ -33,25 +38,25 @@ fn backward_term<'a, T>(gradient: &'a [T], depth: usize, weight: &'a [T]) -> Ter
 }
 
 /// `to += from`.
-fn add_to<T: Real>(to: &mut [T], from: &[T]) {
+pub(crate) fn add_to<T: Real>(to: &mut [T], from: &[T]) {
     for (to, &from) in to.iter_mut().zip(from) {
         *to += from;
     }
 }
 
 /// `to += factor · from`.
-fn add_scaled<T: Real>(to: &mut [T], factor: T, from: &[T]) {
+pub(crate) fn add_scaled<T: Real>(to: &mut [T], factor: T, from: &[T]) {
     for (to, &from) in to.iter_mut().zip(from) {
         *to += factor * from;
     }
 }
 
-fn dot<T: Real>(a: &[T], b: &[T]) -> T {
+pub(crate) fn dot<T: Real>(a: &[T], b: &[T]) -> T {
     a.iter().zip(b).map(|(&a, &b)| a * b).sum()
 }
 
 /// Turns scores into weights that sum to 1, in place.
-fn softmax<T: Real>(scores: &mut [T]) {
+pub(crate) fn softmax<T: Real>(scores: &mut [T]) {
     let top = scores.iter().copied().fold(T::NEG_INFINITY, T::max);
     let mut sum = T::ZERO;
     for score in scores.iter_mut() {
@@ -64,7 +69,7 @@ fn softmax<T: Real>(scores: &mut [T]) {
 }
 
 /// Turns the gradient of weights into the gradient of their scores, in place: `w (g − Σ w g)`.
-fn softmax_backward<T: Real>(weights: &[T], gradient: &mut [T]) {
+pub(crate) fn softmax_backward<T: Real>(weights: &[T], gradient: &mut [T]) {
     let mean = dot(weights, gradient);
     for (gradient, &weight) in gradient.iter_mut().zip(weights) {
         *gradient = weight * (*gradient - mean);

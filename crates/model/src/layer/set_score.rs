@@ -32,7 +32,7 @@ impl<'a> Sets<'a> {
     }
 }
 
-/// `static_m = relu(static(x_m))`; `dynamic = x` after the attention layers; `score_b = mean over set b of
+/// `static_m = activation(static(x_m))`; `dynamic = x` after the attention layers; `score_b = mean over set b of
 /// p · (dynamic_m − static_m)² + p₀`, the square element by element.
 ///
 /// `x: [members, width]`, `score: [sets]`; sets of any size.
@@ -41,6 +41,7 @@ pub struct SetScorer {
     fixed: Linear,
     layers: Vec<SetAttention>,
     score: Linear,
+    activation: Activation,
 }
 
 /// What a scorer computed.
@@ -60,6 +61,7 @@ impl SetScorer {
         width: usize,
         heads: usize,
         layers: usize,
+        activation: Activation,
         init: &mut Init,
     ) -> Self {
         let fixed = Linear::new(parameters, &format!("{name}.static"), width, width, init);
@@ -67,12 +69,12 @@ impl SetScorer {
             .map(|layer| SetAttention::new(parameters, &format!("{name}.layer{layer}"), width, heads, init))
             .collect();
         let score = Linear::new(parameters, &format!("{name}.score"), width, 1, init);
-        Self { fixed, layers, score }
+        Self { fixed, layers, score, activation }
     }
 
     /// Records the scores of rows `x`, which belong to `sets`.
     pub fn forward<'a, T: Scalar>(&self, tape: &mut Tape<'a, T>, x: Var, sets: Sets<'a>) -> SetScores {
-        let fixed = self.fixed.forward(tape, "set.linear", x, Activation::Relu);
+        let fixed = self.fixed.forward(tape, "set.linear", x, self.activation);
         let dynamic = self.layers.iter().fold(x, |x, layer| layer.forward(tape, x, sets));
         let (score, width) = (self.score, self.score.inputs);
         let scores = tape.op(

@@ -98,8 +98,15 @@ fn set_attention<T: Scalar>(case: &Case, precision: Precision) {
     let genes: Vec<u32> = (0..members as u32).collect();
     let mut parameters = Parameters::<T>::new(&Pool::new());
     let x = parameters.add("x", &[members, width], || 0.0);
-    let scorer =
-        SetScorer::new(&mut parameters, "set", width, option("heads"), option("layers"), &mut Init::new(0));
+    let scorer = SetScorer::new(
+        &mut parameters,
+        "set",
+        width,
+        option("heads"),
+        option("layers"),
+        Activation::Relu,
+        &mut Init::new(0),
+    );
     load(case, &mut parameters);
     let upstream = narrow::<T>(case.f64("upstream.score"));
     let mut tape = Tape::new(&parameters);

@@ -15,7 +15,7 @@ use knockout_kernel::Isa;
 use knockout_screen::{Dataset, Part, Split};
 use knockout_trace::{Meter, Recorder, Schedule};
 use knockout_train::checkpoint::{Checkpoint, Checkpoints, Slot};
-use knockout_train::config::Config;
+use knockout_train::config::{Config, ModelName};
 use knockout_train::fit::{End, Fit, FitError, StepReport};
 use knockout_train::keeper::{Companion, Keeper, MetricsLine};
 use knockout_train::run::{Inputs, Manifest, Position, Run, Start};
@@ -73,6 +73,17 @@ pub(crate) struct TrainArgs {
 pub(crate) enum ModelArg {
     /// Embeddings from the STRING networks, a score for the deleted genes
     Dango,
+    /// A graph network over all networks that sees the cell with the genes gone
+    Hetero,
+}
+
+impl ModelArg {
+    pub(crate) fn model(self) -> ModelName {
+        match self {
+            Self::Dango => ModelName::Dango,
+            Self::Hetero => ModelName::Hetero,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -136,19 +147,24 @@ enum Origin {
 fn new(args: &TrainArgs) -> anyhow::Result<Job> {
     let dir = args.dir.as_deref().ok_or_else(|| request_error("name the dataset folder"))?;
     let dataset = super::data::open(dir)?;
-    let Some(ModelArg::Dango) = args.model else {
-        return Err(request_error("name the model: --model dango"));
+    let Some(model) = args.model else {
+        return Err(request_error("name the model: --model dango or --model hetero"));
     };
     let mut keys = choice_keys(args.batch, args.seed, args.split);
     keys.extend(length_keys(args));
     keys.extend(args.overrides.keys.iter().cloned());
-    let config = run_folder::configure(&dataset, &keys)?;
+    let config = run_folder::configure(model.model(), &dataset, &keys)?;
     let split = run_folder::split(&dataset, &config)?;
     let folder = args.out.clone().unwrap_or_else(|| {
         let name = std::path::absolute(dir)
             .ok()
             .and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
-        Path::new("runs").join(format!("dango-{}-{}", name.unwrap_or_default(), config.seed))
+        Path::new("runs").join(format!(
+            "{}-{}-{}",
+            config.model.name(),
+            name.unwrap_or_default(),
+            config.seed
+        ))
     });
     let manifest = Manifest {
         schema: 1,

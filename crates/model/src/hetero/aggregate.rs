@@ -1,0 +1,274 @@
+//! One row out of the rows that several networks give.
+
+use super::norm::{Norm, NormKind};
+use super::plan::{LayerPlan, Reading};
+use crate::init::Init;
+use crate::layer::{Linear, add_parts, add_to};
+use knockout_grad::{Gradients, Parameters, Tape, Values, Var};
+use knockout_kernel::{Activation, CrossAttention, Pairwise, PairwiseOutput, Picked, Scalar};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// How a layer combines its networks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Aggregation {
+    /// Their sum.
+    Sum,
+    /// Their mean.
+    Mean,
+    /// Attention among the networks of a gene, then the mean.
+    CrossAttention,
+    /// A small network for every pair, weighted by a softmax.
+    #[default]
+    PairwiseInteraction,
+}
+
+/// The sizes of aggregations that have any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AggregationSizes {
+    /// Heads of [`Aggregation::CrossAttention`].
+    pub heads: usize,
+    /// Width of the hidden layers of a pair.
+    pub pair_hidden: usize,
+    /// Linear layers of a pair.
+    pub pair_linears: usize,
+}
+
+/// An aggregation and its parameters.
+#[derive(Debug, Clone)]
+pub(super) enum Aggregate {
+    Sum { factor: f64 },
+    Cross { vectors: Var, linears: [Linear; 4], heads: usize },
+    Pairs { pairs: Vec<Vec<Linear>>, score: [Linear; 2], activation: Activation, norm: Norm },
+}
+
+/// What an aggregation gave.
+#[derive(Debug, Clone)]
+pub(super) struct Aggregated<T> {
+    /// `[rows, width]`.
+    pub(super) rows: Var,
+    /// The weights that were used, where they were asked for: `[rows, options]`, or `[rows, networks, networks]` as a mean over heads.
+    pub(super) weights: Option<Vec<T>>,
+}
+
+/// Rows in a task.
+const CHUNK_ROWS: usize = 512;
+
+impl Aggregate {
+    /// Adds the parameters under `name`.
+    #[expect(clippy::too_many_arguments, reason = "what a layer is made of")]
+    pub(super) fn new<T: Scalar>(
+        parameters: &mut Parameters<T>,
+        name: &str,
+        networks: &[&str],
+        width: usize,
+        kind: Aggregation,
+        sizes: AggregationSizes,
+        (activation, norm): (Activation, NormKind),
+        init: &mut Init,
+    ) -> Self {
+        match kind {
+            Aggregation::Sum => Self::Sum { factor: 1.0 },
+            Aggregation::Mean => Self::Sum { factor: 1.0 / networks.len() as f64 },
+            Aggregation::CrossAttention => Self::Cross {
+                vectors: parameters
+                    .add(format!("{name}.network_vector"), &[networks.len(), width], || init.normal(0.02)),
+                linears: ["query", "key", "value", "output"]
+                    .map(|part| Linear::new(parameters, &format!("{name}.{part}"), width, width, init)),
+                heads: sizes.heads,
+            },
+            Aggregation::PairwiseInteraction => {
+                let hidden = sizes.pair_hidden;
+                let mut pairs = Vec::new();
+                for (i, first) in networks.iter().enumerate() {
+                    for second in &networks[i..] {
+                        let linears = (1..=sizes.pair_linears).map(|at| {
+                            let inputs = if at == 1 { 2 * width } else { hidden };
+                            let outputs = if at == sizes.pair_linears { width } else { hidden };
+                            let name = format!("{name}.pair.{first}+{second}.linear{at}");
+                            Linear::new(parameters, &name, inputs, outputs, init)
+                        });
+                        pairs.push(linears.collect());
+                    }
+                }
+                let score = [
+                    Linear::new(parameters, &format!("{name}.score.hidden"), width, hidden, init),
+                    Linear::new(parameters, &format!("{name}.score.out"), hidden, 1, init),
+                ];
+                let norm = Norm::new(parameters, &format!("{name}.norm"), width, norm);
+                Self::Pairs { pairs, score, activation, norm }
+            }
+        }
+    }
+
+    /// Records the aggregation of the networks' rows `g`.
+    pub(super) fn forward<T: Scalar>(
+        &self,
+        tape: &mut Tape<'_, T>,
+        g: &[Var],
+        plan: &Arc<LayerPlan>,
+        width: usize,
+        with_weights: bool,
+    ) -> Aggregated<T> {
+        match self {
+            Self::Sum { factor } => {
+                Aggregated { rows: sum(tape, g, plan, width, T::of(*factor)), weights: None }
+            }
+            Self::Cross { vectors, linears, heads } => {
+                cross(tape, g, plan, (*vectors, *linears, *heads), with_weights)
+            }
+            Self::Pairs { pairs, score, activation, norm } => {
+                let Aggregated { rows, weights } =
+                    pairwise(tape, g, plan, (pairs, *score, *activation), with_weights);
+                let rows = norm.forward(tape, "aggregate.norm", rows, plan.output.genes());
+                Aggregated { rows, weights }
+            }
+        }
+    }
+}
+
+fn picked<'p, T: Scalar>(values: Values<'p, T>, g: &[Var], plan: &'p LayerPlan) -> Vec<Picked<'p, T>> {
+    let both = g.iter().zip(&plan.readings);
+    both.map(|(&g, reading)| Picked { rows: values.of(g), index: &reading.index }).collect()
+}
+
+fn sum<T: Scalar>(tape: &mut Tape<'_, T>, g: &[Var], plan: &Arc<LayerPlan>, width: usize, factor: T) -> Var {
+    let (g, there, back) = (g.to_vec(), Arc::clone(plan), Arc::clone(plan));
+    let vars = g.clone();
+    tape.op(
+        "aggregate",
+        plan.output.rows() * width,
+        |values, out| {
+            let picked = picked(values, &vars, &there);
+            out.par_chunks_mut(CHUNK_ROWS * width).enumerate().for_each(|(chunk, out)| {
+                for (row, out) in (chunk * CHUNK_ROWS..).zip(out.chunks_exact_mut(width)) {
+                    out.fill(T::ZERO);
+                    for picked in &picked {
+                        let from = picked.index[row] as usize * width;
+                        add_to(out, &picked.rows[from..from + width]);
+                    }
+                    for out in out.iter_mut() {
+                        *out *= factor;
+                    }
+                }
+            });
+        },
+        move |step, (), gradients| {
+            step.gradient.iter_mut().for_each(|gradient| *gradient *= factor);
+            let rows = &*step.gradient;
+            pass_back(&g, &back.readings, width, gradients, |_, row| &rows[row * width..(row + 1) * width]);
+        },
+    )
+}
+
+/// Adds to each row of every network the gradients of the rows that read it, in order.
+fn pass_back<'r, T: Scalar>(
+    g: &[Var],
+    readings: &[Arc<Reading>],
+    width: usize,
+    gradients: &mut Gradients<T>,
+    of: impl Fn(usize, usize) -> &'r [T] + Sync,
+) {
+    for (network, (&g, reading)) in g.iter().zip(readings).enumerate() {
+        gradients.add(g, |sum| {
+            sum.par_chunks_mut(CHUNK_ROWS * width).enumerate().for_each(|(chunk, sum)| {
+                for (row, sum) in (chunk * CHUNK_ROWS..).zip(sum.chunks_exact_mut(width)) {
+                    for &reader in reading.readers(row) {
+                        add_to(sum, of(network, reader as usize));
+                    }
+                }
+            });
+        });
+    }
+}
+
+fn cross<T: Scalar>(
+    tape: &mut Tape<'_, T>,
+    g: &[Var],
+    plan: &Arc<LayerPlan>,
+    (vectors, linears, heads): (Var, [Linear; 4], usize),
+    with_weights: bool,
+) -> Aggregated<T> {
+    fn task<T: Scalar>(
+        values: Values<'_, T>,
+        (vectors, linears, heads): (Var, [Linear; 4], usize),
+    ) -> CrossAttention<'_, T> {
+        CrossAttention::new(values.of(vectors), linears.map(|linear| linear.affine(values)), heads)
+    }
+    let (g, there, back) = (g.to_vec(), Arc::clone(plan), Arc::clone(plan));
+    let (vars, width, networks) = (g.clone(), linears[0].inputs, g.len());
+    let mut weights = None;
+    let rows = tape.op(
+        "aggregate",
+        plan.output.rows() * width,
+        |values, out| {
+            weights = with_weights.then(|| vec![T::ZERO; there.output.rows() * networks * networks]);
+            let task = task(values, (vectors, linears, heads));
+            task.forward(&picked(values, &vars, &there), out, weights.as_deref_mut());
+        },
+        move |step, (), gradients| {
+            let task = task(step.values, (vectors, linears, heads));
+            let pool = step.values.pool();
+            let mut gradient = pool.zeros(task.number_count());
+            let mut d_rows = pool.scratch(back.output.rows() * networks * width);
+            task.backward(&picked(step.values, &g, &back), step.gradient, &mut d_rows, &mut gradient);
+            let linears = linears.iter().flat_map(|linear| [linear.weight, linear.bias]);
+            add_parts(&gradient, std::iter::once(vectors).chain(linears), gradients);
+            pass_back(&g, &back.readings, width, gradients, |network, row| {
+                &d_rows[(row * networks + network) * width..][..width]
+            });
+        },
+    );
+    Aggregated { rows, weights }
+}
+
+fn pairwise<T: Scalar>(
+    tape: &mut Tape<'_, T>,
+    g: &[Var],
+    plan: &Arc<LayerPlan>,
+    (pairs, score, activation): (&[Vec<Linear>], [Linear; 2], Activation),
+    with_weights: bool,
+) -> Aggregated<T> {
+    fn task<'t, T: Scalar>(
+        values: Values<'t, T>,
+        networks: usize,
+        (pairs, score, activation): (&[Vec<Linear>], [Linear; 2], Activation),
+    ) -> Pairwise<'t, T> {
+        let pairs = pairs.iter().map(|linears| linears.iter().map(|linear| linear.affine(values)).collect());
+        Pairwise::new(networks, pairs.collect(), score.map(|linear| linear.affine(values)), activation)
+    }
+    let (g, there, back) = (g.to_vec(), Arc::clone(plan), Arc::clone(plan));
+    let (vars, width, networks) = (g.clone(), score[0].inputs, g.len());
+    let back_pairs = pairs.to_vec();
+    let mut weights = None;
+    let rows = tape.op(
+        "aggregate",
+        plan.output.rows() * width,
+        |values, out| {
+            let task = task(values, networks, (pairs, score, activation));
+            weights = with_weights.then(|| vec![T::ZERO; there.output.rows() * task.options()]);
+            let mut log_sum = values.pool().scratch(there.output.rows());
+            let output =
+                PairwiseOutput { values: out, log_sum: &mut log_sum, weights: weights.as_deref_mut() };
+            task.forward(&picked(values, &vars, &there), output);
+            log_sum
+        },
+        move |step, log_sum, gradients| {
+            let task = task(step.values, networks, (&back_pairs, score, activation));
+            let pool = step.values.pool();
+            let mut gradient = pool.zeros(task.number_count());
+            let mut d_rows = pool.scratch(back.output.rows() * networks * width);
+            let forward = (step.output, &log_sum[..]);
+            let picked = picked(step.values, &g, &back);
+            task.backward(&picked, forward, step.gradient, &mut d_rows, &mut gradient);
+            let linears = back_pairs.iter().flatten().chain(&score);
+            add_parts(&gradient, linears.flat_map(|linear| [linear.weight, linear.bias]), gradients);
+            pass_back(&g, &back.readings, width, gradients, |network, row| {
+                &d_rows[(row * networks + network) * width..][..width]
+            });
+        },
+    );
+    Aggregated { rows, weights }
+}

@@ -1,0 +1,390 @@
+//! The hetero model: a graph network over all gene networks at once that sees the cell with the genes gone.
+//!
+//! ```text
+//! x    = activation(norm(pre.linear(gene_embedding)))                twice; the same for every sample, so computed once
+//! g_k  = activation(norm(MLP(Σ over kept edges j→i of x_j + (1 + eps) x_i)))    layer by layer, for each network k
+//! x'   = aggregate(g_1 … g_G)
+//! z    = attention pooling of the last x over the kept genes; z_wild over all
+//! ŷ    = combination of global(z_wild − z) and local(rows of the deleted genes in the wild type)
+//! ```
+//!
+//! The wild type and all samples of a batch go through the layers together; `plan` says which rows a sample has of its own.
+
+mod aggregate;
+mod gin;
+mod norm;
+mod plan;
+mod pool;
+mod readout;
+mod removed;
+
+pub use aggregate::{Aggregation, AggregationSizes};
+pub use norm::NormKind;
+pub use readout::{Combination, ReadoutVars};
+
+use crate::init::Init;
+use crate::layer::{Linear, Mlp, Sets, activate, interaction_loss};
+use crate::{Forward, Input, Loss, Model, SelfLoops};
+use aggregate::Aggregate;
+use gin::Gin;
+use knockout_batch::{Graphs, ProcessorKind};
+use knockout_cell::Network;
+use knockout_grad::{Parameters, Tape, Var};
+use knockout_kernel::{Activation, Graph, Scalar};
+use norm::Norm;
+use plan::{Extent, Plan, Stage};
+use pool::Pool;
+use readout::Readout;
+use removed::Removed;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// How a batch is evaluated. With norms of rows by themselves all routes give the same numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Route {
+    /// Only rows that differ from the wild type's, over one shared adjacency.
+    #[default]
+    ChangedRows,
+    /// All rows of every sample, over one shared adjacency.
+    NodeMask,
+    /// All rows, with a flag for every edge of every sample: what the notes did.
+    EdgeMask,
+    /// A graph without the genes, built for every sample.
+    Rebuilt,
+}
+
+/// The function after linear layers and norms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActivationName {
+    /// max(x, 0)
+    Relu,
+    /// x Φ(x), exact.
+    #[default]
+    Gelu,
+    /// 1 / (1 + e⁻ˣ)
+    Sigmoid,
+    /// x above 0, x/100 below.
+    LeakyRelu,
+    /// The hyperbolic tangent.
+    Tanh,
+}
+
+impl ActivationName {
+    fn function(self) -> Activation {
+        match self {
+            Self::Relu => Activation::Relu,
+            Self::Gelu => Activation::Gelu,
+            Self::Sigmoid => Activation::Sigmoid,
+            Self::LeakyRelu => Activation::LeakyRelu,
+            Self::Tanh => Activation::Tanh,
+        }
+    }
+}
+
+/// The sizes and switches of the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HeteroOptions {
+    /// Values in a row.
+    pub width: usize,
+    /// Layers of message passing.
+    pub layers: usize,
+    /// Linear layers after each sum.
+    pub gin_linears: usize,
+    /// The width between them.
+    pub gin_hidden: usize,
+    /// The function everywhere.
+    pub activation: ActivationName,
+    /// The norm everywhere.
+    pub norm: NormKind,
+    /// How networks are combined.
+    pub aggregation: Aggregation,
+    /// Its sizes.
+    pub sizes: AggregationSizes,
+    /// How the parts of the score are combined.
+    pub combination: Combination,
+    /// Attention layers of the local part.
+    pub local_layers: usize,
+    /// Their heads.
+    pub local_heads: usize,
+    /// How a batch is evaluated.
+    pub route: Route,
+}
+
+/// One network that the model reads.
+#[derive(Debug, Clone)]
+pub struct HeteroNetwork {
+    /// Its name; parameters are named after it.
+    pub name: String,
+    /// Its edges.
+    pub graph: Graph,
+    /// Its place among the cell's networks.
+    pub place: usize,
+    /// For each entry of `graph.incoming`, the edge's position in the network as stored: what masks are indexed by.
+    pub positions: Vec<u32>,
+}
+
+impl HeteroNetwork {
+    /// A network of a cell, at `place` among the cell's.
+    pub fn of(network: &Network, place: usize, self_loops: SelfLoops) -> Self {
+        let graph = crate::graph_of(network, self_loops);
+        let mut positions = vec![0; graph.incoming.entry_count()];
+        for row in 0..graph.row_count() {
+            // Both lists by source: repeated edges have the same ends, so any of them may stand for another.
+            let stored = network.incoming().range(row);
+            let mut stored: Vec<(u32, u32)> = network
+                .incoming()
+                .row(row)
+                .iter()
+                .copied()
+                .zip(network.incoming_positions()[stored].iter().copied())
+                .collect();
+            stored.sort_unstable();
+            let mut entries: Vec<(usize, usize)> =
+                graph.incoming.entries(row).map(|(entry, column)| (column, entry)).collect();
+            entries.sort_unstable();
+            for ((_, entry), (_, position)) in entries.into_iter().zip(stored) {
+                positions[entry] = position;
+            }
+        }
+        Self { name: network.name().to_owned(), graph, place, positions }
+    }
+}
+
+struct Layer {
+    networks: Vec<Gin>,
+    aggregate: Aggregate,
+}
+
+/// The model.
+pub struct Hetero<T: Scalar> {
+    parameters: Parameters<T>,
+    embedding: Var,
+    pre: [Mlp; 2],
+    pre_norm: Norm,
+    layers: Vec<Layer>,
+    pool: Pool,
+    readout: Readout,
+    networks: Vec<HeteroNetwork>,
+    options: HeteroOptions,
+    genes: usize,
+}
+
+/// What a forward pass computed.
+#[derive(Debug, Clone)]
+pub struct HeteroForward<T> {
+    /// The rows before the first layer, `[genes, width]`.
+    pub pre: Var,
+    /// The rows after each layer: the wild type's `[genes, width]`, then the samples' own.
+    pub layers: Vec<Var>,
+    /// The weights of each layer's aggregation, where they were asked for and it has any.
+    pub weights: Vec<Option<Vec<T>>>,
+    /// z of the wild type, then of each sample: `[1 + samples, width]`.
+    pub pooled: Var,
+    /// The score and its parts.
+    pub readout: ReadoutVars,
+    plan: Arc<Stage>,
+}
+
+impl<T: Scalar> HeteroForward<T> {
+    /// The row of a gene in a sample, among the rows after the last layer.
+    pub fn row(&self, sample: usize, gene: usize) -> usize {
+        (self.plan.place(sample)[gene] & !knockout_kernel::DROPPED) as usize
+    }
+}
+
+/// Rows that a layer computed for a batch, beside those of all genes: what changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangedRows {
+    /// By network, in order.
+    pub networks: Vec<usize>,
+    /// In any network.
+    pub any: usize,
+    /// All rows of all samples.
+    pub all: usize,
+}
+
+impl<T: Scalar> Hetero<T> {
+    /// A new model over `genes` genes. Networks are put in the order of their names.
+    ///
+    /// # Panics
+    ///
+    /// If there is no network or layer, one has another number of rows, or sizes do not divide: callers check.
+    pub fn new(genes: usize, mut networks: Vec<HeteroNetwork>, options: HeteroOptions, seed: u64) -> Self {
+        assert!(
+            !networks.is_empty() && options.layers > 0 && options.gin_linears > 0,
+            "a network and a layer"
+        );
+        networks.sort_by(|a, b| a.name.cmp(&b.name));
+        let width = options.width;
+        let activation = options.activation.function();
+        let (mut parameters, mut init) =
+            (Parameters::new(&knockout_kernel::Pool::new()), Init::kaiming(seed));
+        let embedding = parameters.add("gene_embedding", &[genes, width], || init.normal(0.02));
+        let linears = [1, 2]
+            .map(|at| Linear::new(&mut parameters, &format!("pre.linear{at}"), width, width, &mut init));
+        let pre_norm = Norm::new(&mut parameters, "pre.norm", width, options.norm);
+        let is_graph = matches!(pre_norm, Norm::Graph(_));
+        let pre = linears.map(|linear| Mlp {
+            linears: vec![linear],
+            between: Activation::None,
+            norm: pre_norm.of_rows(),
+            last: if is_graph { Activation::None } else { activation },
+        });
+        let names: Vec<&str> = networks.iter().map(|network| &network.name[..]).collect();
+        let mut widths = vec![options.gin_hidden; options.gin_linears + 1];
+        (widths[0], widths[options.gin_linears]) = (width, width);
+        let layers = (1..=options.layers).map(|layer| Layer {
+            networks: networks
+                .iter()
+                .map(|network| {
+                    assert_eq!(network.graph.row_count(), genes, "network {:?}", network.name);
+                    let name = format!("layer{layer}.network.{}", network.name);
+                    Gin::new(&mut parameters, &name, &widths, options.norm, activation, &mut init)
+                })
+                .collect(),
+            aggregate: Aggregate::new(
+                &mut parameters,
+                &format!("layer{layer}.aggregate"),
+                &names,
+                width,
+                options.aggregation,
+                options.sizes,
+                (activation, options.norm),
+                &mut init,
+            ),
+        });
+        let layers = layers.collect();
+        let pool = Pool::new(&mut parameters, width, activation, &mut init);
+        let local = (options.local_heads, options.local_layers);
+        let readout = Readout::new(&mut parameters, width, local, options.combination, activation, &mut init);
+        Self { parameters, embedding, pre, pre_norm, layers, pool, readout, networks, options, genes }
+    }
+
+    /// What is trained.
+    pub fn parameters(&self) -> &Parameters<T> {
+        &self.parameters
+    }
+
+    /// The same, to change it.
+    pub fn parameters_mut(&mut self) -> &mut Parameters<T> {
+        &mut self.parameters
+    }
+
+    /// The networks, in order.
+    pub fn networks(&self) -> &[HeteroNetwork] {
+        &self.networks
+    }
+
+    /// Evaluates batches in another way.
+    pub fn set_route(&mut self, route: Route) {
+        self.options.route = route;
+    }
+
+    /// The way in which batches are evaluated: a norm over all rows needs all of them.
+    pub fn route(&self) -> Route {
+        match (self.options.route, self.options.norm) {
+            (Route::ChangedRows, NormKind::Graph) => Route::NodeMask,
+            (route, _) => route,
+        }
+    }
+
+    /// Scores the sets. Masks and rebuilt graphs are those of the batch, where the route needs them and it has them.
+    pub fn forward<'a>(
+        &'a self,
+        tape: &mut Tape<'a, T>,
+        sets: Sets<'a>,
+        graphs: &Graphs<'_>,
+        with_weights: bool,
+    ) -> HeteroForward<T> {
+        let plan = self.plan(sets);
+        let removed = Arc::new(Removed::new(self.route(), &self.networks, self.genes, sets, graphs));
+        let activation = self.options.activation.function();
+        let mut x = self.embedding;
+        for layer in &self.pre {
+            x = layer.forward(tape, "pre", x);
+            if matches!(self.pre_norm, Norm::Graph(_)) {
+                x = self.pre_norm.forward(tape, "pre.norm", x, self.genes);
+                x = activate(tape, "pre.activation", x, activation);
+            }
+        }
+        let pre = x;
+        let (mut rows, mut weights) = (Vec::new(), Vec::new());
+        for (layer, plan) in self.layers.iter().zip(&plan.layers) {
+            let networks = layer.networks.iter().zip(&self.networks).enumerate();
+            let g: Vec<Var> = networks
+                .map(|(k, (gin, network))| gin.forward(tape, x, (&network.graph, k), plan, &removed))
+                .collect();
+            let combined = layer.aggregate.forward(tape, &g, plan, self.options.width, with_weights);
+            x = combined.rows;
+            rows.push(x);
+            weights.push(combined.weights);
+        }
+        let last = Arc::clone(&plan.layers[plan.layers.len() - 1].output);
+        let pooled = self.pool.forward(tape, x, &last);
+        let readout = self.readout.forward(tape, pooled, x, sets);
+        HeteroForward { pre, layers: rows, weights, pooled, readout, plan: last }
+    }
+
+    fn plan(&self, sets: Sets<'_>) -> Plan {
+        let extent = match self.route() {
+            Route::ChangedRows => Extent::Changed,
+            Route::NodeMask | Route::EdgeMask => Extent::All,
+            Route::Rebuilt => Extent::Kept,
+        };
+        let graphs: Vec<&Graph> = self.networks.iter().map(|network| &network.graph).collect();
+        Plan::new(&graphs, self.genes, sets, self.options.layers, extent)
+    }
+
+    /// How many rows each layer computes for a batch.
+    pub fn changed_rows(&self, sets: Sets<'_>) -> Vec<ChangedRows> {
+        let rows = |plan: &Arc<plan::LayerPlan>| ChangedRows {
+            networks: plan.networks.iter().map(|listed| listed.len()).collect(),
+            any: plan.output.listed.len(),
+            all: self.genes * sets.len(),
+        };
+        self.plan(sets).layers.iter().map(rows).collect()
+    }
+}
+
+impl Model for Hetero<f32> {
+    fn name(&self) -> &'static str {
+        "hetero"
+    }
+
+    fn parameters(&self) -> &Parameters<f32> {
+        &self.parameters
+    }
+
+    fn parameters_mut(&mut self) -> &mut Parameters<f32> {
+        &mut self.parameters
+    }
+
+    fn processor(&self) -> ProcessorKind {
+        match self.route() {
+            Route::ChangedRows | Route::NodeMask => ProcessorKind::Perturbation,
+            Route::EdgeMask => ProcessorKind::Mask,
+            Route::Rebuilt => ProcessorKind::Subgraph,
+        }
+    }
+
+    fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward {
+        let forward = self.forward(tape, input.sets, input.graphs, false);
+        Forward { predictions: forward.readout.predictions, hidden: vec![forward.readout.difference] }
+    }
+
+    fn loss<'a>(
+        &'a self,
+        tape: &mut Tape<'a, f32>,
+        forward: &Forward,
+        targets: &'a [f32],
+        _epoch: u32,
+    ) -> Loss {
+        let total = interaction_loss(tape, forward.predictions, targets);
+        Loss { total, parts: vec![("interaction", f64::from(tape.scalar(total)))] }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+//! From cells and genes to a score: a global part, a local part, and how they are combined.
+
+use crate::init::Init;
+use crate::layer::{Linear, Mlp, SetScorer, Sets, add_scaled, add_to, gather, softmax, softmax_backward};
+use knockout_grad::{Parameters, Tape, Var};
+use knockout_kernel::{Activation, Scalar};
+use serde::{Deserialize, Serialize};
+
+/// How the global and the local part become one score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Combination {
+    /// Half of each.
+    #[default]
+    Concat,
+    /// Weighted by a small network that sees both.
+    Gating,
+    /// There is no local part.
+    GlobalOnly,
+}
+
+/// `global = out(activation(hidden(z_wild − z_sample)))`; `local` = a set scorer on the wild type's rows of the deleted genes.
+#[derive(Debug, Clone)]
+pub(super) struct Readout {
+    global: Mlp,
+    local: Option<SetScorer>,
+    gate: Option<Mlp>,
+    width: usize,
+}
+
+/// What was read out.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadoutVars {
+    /// z of the wild type minus z of the sample, `[samples, width]`.
+    pub difference: Var,
+    /// `[samples]`.
+    pub global: Var,
+    /// `[samples]`; `None` without a local part.
+    pub local: Option<Var>,
+    /// The weights of both parts `[samples, 2]`, where a network gives them.
+    pub gate: Option<Var>,
+    /// `[samples]`.
+    pub predictions: Var,
+}
+
+impl Readout {
+    /// Adds `global.*` and, where there are any, `local.*` and `gate.*`.
+    pub(super) fn new<T: Scalar>(
+        parameters: &mut Parameters<T>,
+        width: usize,
+        (heads, layers): (usize, usize),
+        combination: Combination,
+        activation: Activation,
+        init: &mut Init,
+    ) -> Self {
+        let mut two = |parameters: &mut Parameters<T>, name: &str, inputs, outputs| Mlp {
+            linears: vec![
+                Linear::new(parameters, &format!("{name}.hidden"), inputs, width, init),
+                Linear::new(parameters, &format!("{name}.out"), width, outputs, init),
+            ],
+            between: activation,
+            norm: None,
+            last: Activation::None,
+        };
+        let global = two(parameters, "global", width, 1);
+        let gate = (combination == Combination::Gating).then(|| two(parameters, "gate", 2, 2));
+        let local = (combination != Combination::GlobalOnly)
+            .then(|| SetScorer::new(parameters, "local", width, heads, layers, activation, init));
+        Self { global, local, gate, width }
+    }
+
+    /// Records the score of every sample from the pooled cells `[1 + samples, width]` and the wild type's rows.
+    pub(super) fn forward<'a, T: Scalar>(
+        &self,
+        tape: &mut Tape<'a, T>,
+        pooled: Var,
+        rows: Var,
+        sets: Sets<'a>,
+    ) -> ReadoutVars {
+        let difference = difference(tape, pooled, self.width);
+        let global = self.global.forward(tape, "global", difference);
+        let Some(scorer) = &self.local else {
+            return ReadoutVars { difference, global, local: None, gate: None, predictions: global };
+        };
+        let members = gather(tape, rows, sets.genes, self.width);
+        let local = scorer.forward(tape, members, sets).scores;
+        let weights = self.gate.as_ref().map(|gate| {
+            let both = side_by_side(tape, global, local);
+            let scores = gate.forward(tape, "gate", both);
+            softmax_of_two(tape, scores)
+        });
+        let predictions = combine(tape, global, local, weights);
+        ReadoutVars { difference, global, local: Some(local), gate: weights, predictions }
+    }
+}
+
+/// The first row minus each of the others.
+fn difference<T: Scalar>(tape: &mut Tape<'_, T>, pooled: Var, width: usize) -> Var {
+    tape.op(
+        "difference",
+        tape.value(pooled).len() - width,
+        |values, out| {
+            let (wild, samples) = values.of(pooled).split_at(width);
+            for (out, sample) in out.chunks_exact_mut(width).zip(samples.chunks_exact(width)) {
+                for ((out, &wild), &sample) in out.iter_mut().zip(wild).zip(sample) {
+                    *out = wild - sample;
+                }
+            }
+        },
+        move |step, (), gradients| {
+            gradients.add(pooled, |sum| {
+                let (wild, samples) = sum.split_at_mut(width);
+                step.gradient.chunks_exact(width).for_each(|gradient| add_to(wild, gradient));
+                add_scaled(samples, -T::ONE, step.gradient);
+            });
+        },
+    )
+}
+
+/// `[n]` and `[n]` as `[n, 2]`.
+fn side_by_side<T: Scalar>(tape: &mut Tape<'_, T>, a: Var, b: Var) -> Var {
+    tape.op(
+        "gate",
+        2 * tape.value(a).len(),
+        |values, out| {
+            for (out, (&a, &b)) in out.chunks_exact_mut(2).zip(values.of(a).iter().zip(values.of(b))) {
+                out.copy_from_slice(&[a, b]);
+            }
+        },
+        move |step, (), gradients| {
+            for (at, var) in [a, b].into_iter().enumerate() {
+                gradients.add(var, |sum| {
+                    sum.iter_mut()
+                        .zip(step.gradient.chunks_exact(2))
+                        .for_each(|(sum, both)| *sum += both[at]);
+                });
+            }
+        },
+    )
+}
+
+/// The softmax of each row of `[n, 2]`.
+fn softmax_of_two<T: Scalar>(tape: &mut Tape<'_, T>, scores: Var) -> Var {
+    tape.op(
+        "gate",
+        tape.value(scores).len(),
+        |values, out| {
+            out.copy_from_slice(values.of(scores));
+            out.chunks_exact_mut(2).for_each(softmax);
+        },
+        move |step, (), gradients| {
+            for (weights, gradient) in step.output.chunks_exact(2).zip(step.gradient.chunks_exact_mut(2)) {
+                softmax_backward(weights, gradient);
+            }
+            gradients.add(scores, |sum| add_to(sum, step.gradient));
+        },
+    )
+}
+
+/// `Σ weight · part`; halves without weights.
+fn combine<T: Scalar>(tape: &mut Tape<'_, T>, global: Var, local: Var, weights: Option<Var>) -> Var {
+    let half = T::of(0.5);
+    tape.op(
+        "combine",
+        tape.value(global).len(),
+        |values, out| {
+            let (global, local) = (values.of(global), values.of(local));
+            for (at, out) in out.iter_mut().enumerate() {
+                let [a, b] = weights.map_or([half, half], |weights| {
+                    let weights = values.of(weights);
+                    [weights[2 * at], weights[2 * at + 1]]
+                });
+                *out = a * global[at] + b * local[at];
+            }
+        },
+        move |step, (), gradients| {
+            for (at, part) in [global, local].into_iter().enumerate() {
+                gradients.add(part, |sum| {
+                    for (row, (sum, &gradient)) in sum.iter_mut().zip(&*step.gradient).enumerate() {
+                        let weight = weights.map_or(half, |weights| step.values.of(weights)[2 * row + at]);
+                        *sum += weight * gradient;
+                    }
+                });
+                let values = step.values.of(part);
+                if let Some(weights) = weights {
+                    gradients.add(weights, |sum| {
+                        for (sum, (&value, &gradient)) in
+                            sum.chunks_exact_mut(2).zip(values.iter().zip(&*step.gradient))
+                        {
+                            sum[at] += value * gradient;
+                        }
+                    });
+                }
+            }
+        },
+    )
+}

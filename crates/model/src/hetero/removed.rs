@@ -1,0 +1,157 @@
+//! How the deleted genes leave the sums: by a mark on the gene, by a flag on every edge, or by a graph built without them.
+//!
+//! All three give the same sums. The first costs nothing and is what training uses; the other two are what the notes tried, and are
+//! here to be compared with it.
+
+use super::plan::Stage;
+use super::{HeteroNetwork, Route};
+use crate::layer::Sets;
+use knockout_batch::{Graphs, Section};
+use knockout_kernel::{Csr, Graph};
+use rayon::prelude::*;
+use std::borrow::Cow;
+
+/// What is removed in each sample of a batch.
+#[derive(Debug)]
+pub(super) struct Removed {
+    how: How,
+    /// 0, 1, 2, …: as many as there are rows.
+    identity: Vec<u32>,
+    genes: usize,
+}
+
+#[derive(Debug)]
+enum How {
+    /// Marks in the tables of places.
+    Genes,
+    /// By sample and network, a bit for each entry of the incoming matrix.
+    Edges(Vec<Vec<Vec<u64>>>),
+    /// By sample: the kept genes, and the incoming matrix of each network in their numbering.
+    Rebuilt(Vec<(Vec<u32>, Vec<Csr>)>),
+}
+
+impl Removed {
+    /// Takes masks or rebuilt graphs from the batch where it has them, and makes them from the genes where it has not.
+    pub(super) fn new(
+        route: Route,
+        networks: &[HeteroNetwork],
+        genes: usize,
+        sets: Sets<'_>,
+        graphs: &Graphs<'_>,
+    ) -> Self {
+        let how = match route {
+            Route::ChangedRows | Route::NodeMask => How::Genes,
+            Route::EdgeMask => How::Edges(edge_masks(networks, sets, graphs)),
+            Route::Rebuilt => How::Rebuilt(rebuilt(networks, genes, sets, graphs)),
+        };
+        Self { how, identity: (0..(genes * (sets.len() + 1)) as u32).collect(), genes }
+    }
+
+    /// The places of the wild type's rows.
+    pub(super) fn identity(&self) -> &[u32] {
+        &self.identity[..self.genes]
+    }
+
+    /// The matrix of a sample's sums and its flags.
+    pub(super) fn matrix<'m>(
+        &'m self,
+        network: usize,
+        sample: usize,
+        graph: &'m Graph,
+    ) -> (&'m Csr, Option<&'m [u64]>) {
+        match &self.how {
+            How::Genes => (&graph.incoming, None),
+            How::Edges(kept) => (&graph.incoming, Some(&kept[sample][network])),
+            How::Rebuilt(samples) => (&samples[sample].1[network], None),
+        }
+    }
+
+    /// Where the rows of the matrix's nodes are, in the stage that the sums read.
+    pub(super) fn place<'s>(&'s self, stage: &'s Stage, sample: usize) -> &'s [u32] {
+        match &self.how {
+            How::Genes => stage.place(sample),
+            How::Edges(_) | How::Rebuilt(_) if !stage.listed.is_empty() => {
+                let first = self.genes + stage.listed.offsets[sample];
+                &self.identity[first..first + stage.listed.sample(sample).len()]
+            }
+            How::Edges(_) => self.identity(),
+            How::Rebuilt(samples) => &samples[sample].0,
+        }
+    }
+
+    /// The nodes of the matrix that are some of a sample's genes.
+    pub(super) fn nodes<'g>(&self, sample: usize, genes: &'g [u32]) -> Cow<'g, [u32]> {
+        match &self.how {
+            How::Genes | How::Edges(_) => Cow::Borrowed(genes),
+            How::Rebuilt(samples) => {
+                let below = |gene: u32| samples[sample].0.partition_point(|&kept| kept < gene) as u32;
+                genes.iter().map(|&gene| below(gene)).collect()
+            }
+        }
+    }
+}
+
+fn is_deleted(set: &[u32], gene: usize) -> bool {
+    set.contains(&(gene as u32))
+}
+
+fn edge_masks(networks: &[HeteroNetwork], sets: Sets<'_>, graphs: &Graphs<'_>) -> Vec<Vec<Vec<u64>>> {
+    let samples: Vec<&[u32]> = sets.ranges().map(|range| &sets.genes[range]).collect();
+    let of_sample = |(sample, set): (usize, &&[u32])| {
+        let of_network = |network: &HeteroNetwork| {
+            let matrix = &network.graph.incoming;
+            let mut kept = vec![0u64; matrix.entry_count().div_ceil(64)];
+            for row in 0..matrix.row_count() {
+                for (entry, column) in matrix.entries(row) {
+                    let is_kept = match graphs {
+                        Graphs::Masks(layout, masks) => {
+                            let position = network.positions[entry] as usize;
+                            masks[sample].is_kept(layout, Section::Network(network.place), position)
+                        }
+                        _ => !is_deleted(set, row) && !is_deleted(set, column),
+                    };
+                    kept[entry / 64] |= u64::from(is_kept) << (entry % 64);
+                }
+            }
+            kept
+        };
+        networks.iter().map(of_network).collect()
+    };
+    samples.par_iter().enumerate().map(of_sample).collect()
+}
+
+fn rebuilt(
+    networks: &[HeteroNetwork],
+    genes: usize,
+    sets: Sets<'_>,
+    graphs: &Graphs<'_>,
+) -> Vec<(Vec<u32>, Vec<Csr>)> {
+    let samples: Vec<&[u32]> = sets.ranges().map(|range| &sets.genes[range]).collect();
+    let of_sample = |(sample, set): (usize, &&[u32])| {
+        let kept: Vec<u32> = (0..genes as u32).filter(|gene| !set.contains(gene)).collect();
+        let of_network = |network: &HeteroNetwork| {
+            let (offsets, columns) = match graphs {
+                Graphs::Subgraphs(subgraphs) => {
+                    let graph = &subgraphs[sample].networks[network.place];
+                    (graph.offsets.clone(), graph.targets.iter().map(|gene| gene.0).collect())
+                }
+                _ => without(&network.graph.outgoing, &kept),
+            };
+            Csr::new(&offsets, &columns, kept.len()).expect("a rebuilt graph is well formed").transposed()
+        };
+        let matrices = networks.iter().map(of_network).collect();
+        (kept, matrices)
+    };
+    samples.par_iter().enumerate().map(of_sample).collect()
+}
+
+/// Offsets and columns of a matrix over the kept rows and columns, in their numbering.
+fn without(matrix: &Csr, kept: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let (mut offsets, mut columns) = (vec![0], Vec::new());
+    for &row in kept {
+        let local = matrix.row(row as usize).filter_map(|column| kept.binary_search(&(column as u32)).ok());
+        columns.extend(local.map(|local| local as u32));
+        offsets.push(columns.len() as u32);
+    }
+    (offsets, columns)
+}

@@ -1,0 +1,392 @@
+//! The hetero model against PyTorch's numbers, its routes against one another, its gradients against their definition.
+
+use super::*;
+use knockout_golden::{Case, Precision, cases};
+use knockout_grad::{AdamW, AdamWConfig, Gradients, clip_factor, gradient_check};
+use knockout_kernel::Csr;
+use knockout_random::Rng;
+use proptest::prelude::*;
+
+fn network(name: &str, place: usize, genes: usize, edges: &[(u32, u32)]) -> HeteroNetwork {
+    let mut edges = edges.to_vec();
+    edges.sort_unstable();
+    let mut offsets = vec![0u32; genes + 1];
+    for edge in &edges {
+        offsets[edge.0 as usize + 1] += 1;
+    }
+    for gene in 0..genes {
+        offsets[gene + 1] += offsets[gene];
+    }
+    let columns: Vec<u32> = edges.iter().map(|edge| edge.1).collect();
+    let graph = Graph::from_outgoing(Csr::new(&offsets, &columns, genes).unwrap());
+    HeteroNetwork { name: name.to_owned(), graph, place, positions: Vec::new() }
+}
+
+fn named<T: serde::de::DeserializeOwned>(value: &str) -> T {
+    serde_json::from_value(serde_json::Value::String(value.to_owned())).unwrap()
+}
+
+fn options(case: &Case) -> HeteroOptions {
+    let options = &case.json["options"];
+    let number = |name: &str| options[name].as_u64().unwrap() as usize;
+    let text = |name: &str| options[name].as_str().unwrap();
+    HeteroOptions {
+        width: number("width"),
+        layers: number("layers"),
+        gin_linears: number("gin_linears"),
+        gin_hidden: number("gin_hidden"),
+        activation: named(text("activation")),
+        norm: named(text("norm")),
+        aggregation: named(text("aggregation")),
+        sizes: AggregationSizes {
+            heads: number("cross_heads"),
+            pair_hidden: number("pair_hidden"),
+            pair_linears: number("pair_linears"),
+        },
+        combination: if options["local"].as_bool().unwrap() {
+            named(text("combination"))
+        } else {
+            Combination::GlobalOnly
+        },
+        local_layers: number("local_layers"),
+        local_heads: number("local_heads"),
+        route: Route::NodeMask,
+    }
+}
+
+struct Loaded<T: Scalar> {
+    model: Hetero<T>,
+    offsets: Vec<u32>,
+    genes: Vec<u32>,
+    targets: Vec<T>,
+}
+
+fn load<T: Scalar>(case: &Case, route: Route) -> Loaded<T> {
+    let genes = case.json["sizes"]["genes"].as_u64().unwrap() as usize;
+    let names = case.json["options"]["networks"].as_array().unwrap();
+    let networks = names.iter().enumerate().map(|(place, name)| {
+        let name = name.as_str().unwrap();
+        let edges = case.indices(&format!("input.edges.{name}"));
+        let (sources, targets) = edges.split_at(edges.len() / 2);
+        let edges: Vec<(u32, u32)> = sources.iter().copied().zip(targets.iter().copied()).collect();
+        network(name, place, genes, &edges)
+    });
+    let mut model = Hetero::new(genes, networks.collect(), HeteroOptions { route, ..options(case) }, 0);
+    let names: Vec<String> = model.parameters().iter().map(|entry| entry.name().to_owned()).collect();
+    assert_eq!(names.len(), case.names("param.").count(), "{}: as many parameters as PyTorch has", case.name);
+    for name in names {
+        let values = case.f64(&format!("param.{name}"));
+        let slots = model.parameters_mut().named_mut(&name).unwrap();
+        assert_eq!(slots.len(), values.len(), "{name}");
+        slots.iter_mut().zip(values).for_each(|(slot, &value)| *slot = T::of(value));
+    }
+    Loaded {
+        model,
+        offsets: case.indices("input.perturbation.offsets"),
+        genes: case.indices("input.perturbation.genes"),
+        targets: case.f64("input.targets").iter().map(|&value| T::of(value)).collect(),
+    }
+}
+
+fn wide<T: Scalar>(values: &[T]) -> impl Iterator<Item = f64> {
+    values.iter().map(|value| value.to_f64())
+}
+
+fn forward_and_gradients<T: Scalar>(case: &Case, route: Route, precision: Precision) {
+    let Loaded { model, offsets, genes, targets } = &load::<T>(case, route);
+    let sets = Sets { offsets, genes };
+    let (rows, width) = (model.genes, model.options.width);
+    let mut tape = Tape::new(model.parameters());
+    let forward = model.forward(&mut tape, sets, &Graphs::None, true);
+    case.check("output.wild.pre", wide(tape.value(forward.pre)), precision);
+    for (layer, &x) in forward.layers.iter().enumerate() {
+        case.check(
+            &format!("output.wild.layer{}", layer + 1),
+            wide(&tape.value(x)[..rows * width]),
+            precision,
+        );
+        let name = format!("output.wild.layer{}_weights", layer + 1);
+        if let Some(weights) = &forward.weights[layer] {
+            case.check(&name, wide(&weights[..case.expected(&name).len()]), precision);
+        } else {
+            assert!(!case.has(&name), "{}: {name}", case.name);
+        }
+    }
+    let last = tape.value(forward.layers[forward.layers.len() - 1]);
+    if route != Route::Rebuilt {
+        let places = (0..sets.len()).flat_map(|sample| (0..rows).map(move |gene| (sample, gene)));
+        let z = places.flat_map(|(sample, gene)| {
+            let row = forward.row(sample, gene);
+            last[row * width..(row + 1) * width].iter().map(|value| value.to_f64())
+        });
+        case.check("output.z_i", z, precision);
+    }
+    let (wild, samples) = tape.value(forward.pooled).split_at(width);
+    case.check("output.pooled_w", wide(wild), precision);
+    case.check("output.pooled_i", wide(samples), precision);
+    case.check("output.global", wide(tape.value(forward.readout.global)), precision);
+    if let Some(local) = forward.readout.local {
+        case.check("output.local", wide(tape.value(local)), precision);
+    }
+    case.check("output.predictions", wide(tape.value(forward.readout.predictions)), precision);
+    let loss = interaction_loss(&mut tape, forward.readout.predictions, targets);
+    case.check("loss.log_cosh", wide(tape.value(loss)), precision);
+    let mut gradients = Gradients::zeros(model.parameters());
+    tape.backward(loss, &mut gradients);
+    for (place, entry) in model.parameters().iter().enumerate() {
+        case.check(&format!("grad.{}", entry.name()), wide(gradients.parameter(place)), precision);
+    }
+}
+
+fn routes_of(case: &Case) -> Vec<Route> {
+    if case.json["options"]["norm"] == "graph" {
+        return vec![Route::NodeMask, Route::EdgeMask];
+    }
+    vec![Route::ChangedRows, Route::NodeMask, Route::EdgeMask, Route::Rebuilt]
+}
+
+#[test]
+fn golden_forward_and_gradients() {
+    for case in cases("hetero/") {
+        for route in routes_of(&case) {
+            forward_and_gradients::<f64>(&case, route, Precision::F64);
+            forward_and_gradients::<f32>(&case, route, Precision::F32);
+        }
+    }
+}
+
+fn optimiser_steps<T: Scalar>(case: &Case, route: Route, precision: Precision) {
+    let Loaded { mut model, offsets, genes, targets } = load::<T>(case, route);
+    let sets = Sets { offsets: &offsets, genes: &genes };
+    let option = |name: &str| case.json["optimiser"][name].as_f64().unwrap();
+    let config = AdamWConfig { weight_decay: option("weight_decay"), ..AdamWConfig::default() };
+    let mut adamw = AdamW::new(config, model.parameters());
+    let (mut losses, mut norms) = (Vec::new(), Vec::new());
+    let steps = option("steps") as usize;
+    for step in 0..=steps {
+        let mut gradients = Gradients::zeros(model.parameters());
+        let mut tape = Tape::new(model.parameters());
+        let forward = model.forward(&mut tape, sets, &Graphs::None, false);
+        let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
+        losses.push(tape.scalar(loss).to_f64());
+        if step < steps {
+            tape.backward(loss, &mut gradients);
+            let norm = gradients.norm();
+            norms.push(norm);
+            let clip = clip_factor(norm, option("clip_norm"));
+            adamw.update(model.parameters_mut(), &gradients, option("lr"), clip);
+        }
+    }
+    case.check("train.losses", losses, precision);
+    case.check("train.gradient_norms", norms, precision);
+    let zero: Vec<&str> = case.json["zero_gradient_parameters"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|name| name.as_str().unwrap())
+        .collect();
+    for entry in model.parameters().iter() {
+        let name = format!("after.{}", entry.name());
+        if zero.contains(&entry.name()) {
+            // Its gradient is rounding noise, which AdamW turns into steps of any sign.
+            let far =
+                wide(entry.values()).zip(case.expected(&name)).map(|(mine, theirs)| (mine - theirs).abs());
+            assert!(far.fold(0.0, f64::max) <= 2.0 * option("lr") * steps as f64, "{}: {name}", case.name);
+        } else {
+            case.check(&name, wide(entry.values()), precision);
+        }
+    }
+}
+
+#[test]
+fn golden_optimiser_steps() {
+    for case in cases("hetero/") {
+        let route = routes_of(&case)[0];
+        optimiser_steps::<f64>(&case, route, Precision::F64);
+        optimiser_steps::<f32>(&case, route, Precision::F32);
+    }
+}
+
+const SMALL: HeteroOptions = HeteroOptions {
+    width: 8,
+    layers: 3,
+    gin_linears: 2,
+    gin_hidden: 6,
+    activation: ActivationName::Gelu,
+    norm: NormKind::Node,
+    aggregation: Aggregation::PairwiseInteraction,
+    sizes: AggregationSizes { heads: 2, pair_hidden: 4, pair_linears: 2 },
+    combination: Combination::Concat,
+    local_layers: 1,
+    local_heads: 2,
+    route: Route::ChangedRows,
+};
+
+/// Sparse enough that rows remain unchanged in every layer, with self-loops, repeats and genes without edges.
+fn random_networks(rng: &mut Rng, genes: usize, edges: usize) -> Vec<HeteroNetwork> {
+    let mut make = |place: usize, name: &str| {
+        let edges: Vec<(u32, u32)> = (0..edges)
+            .map(|_| (rng.below(genes - 2) as u32, rng.below(genes - 3) as u32))
+            .chain([(0, 0), (1, 2), (1, 2)])
+            .collect();
+        network(name, place, genes, &edges)
+    };
+    vec![make(0, "a"), make(1, "b"), make(2, "c")]
+}
+
+fn random_model<T: Scalar>(seed: u64, genes: usize, edges: usize, options: HeteroOptions) -> Hetero<T> {
+    let mut rng = Rng::new(seed, "hetero test");
+    let mut model = Hetero::new(genes, random_networks(&mut rng, genes, edges), options, seed);
+    for place in 0..model.parameters().len() {
+        for value in model.parameters_mut().values_mut(place) {
+            *value += T::of(0.2 * rng.normal());
+        }
+    }
+    model
+}
+
+const OFFSETS: [u32; 5] = [0, 1, 3, 6, 9];
+
+fn random_sets(seed: u64, genes: usize) -> Vec<u32> {
+    let mut rng = Rng::new(seed, "hetero sets");
+    let mut sets = Vec::new();
+    for pair in OFFSETS.windows(2) {
+        let mut all: Vec<u32> = (0..genes as u32).collect();
+        rng.shuffle(&mut all);
+        sets.extend(&all[..(pair[1] - pair[0]) as usize]);
+    }
+    sets
+}
+
+#[test]
+fn gradients_are_those_of_the_loss() {
+    use {Aggregation as A, Combination as C, NormKind as N};
+    let targets = [0.3, -0.2, 0.9, 0.1];
+    for (seed, (aggregation, norm, combination, route)) in [
+        (A::PairwiseInteraction, N::Node, C::Gating, Route::ChangedRows),
+        (A::CrossAttention, N::None, C::Concat, Route::ChangedRows),
+        (A::Mean, N::Node, C::GlobalOnly, Route::ChangedRows),
+        (A::Sum, N::Graph, C::Concat, Route::NodeMask),
+        (A::PairwiseInteraction, N::Node, C::Concat, Route::Rebuilt),
+        (A::CrossAttention, N::Node, C::Concat, Route::EdgeMask),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let options = HeteroOptions { aggregation, norm, combination, route, layers: 2, ..SMALL };
+        let mut model: Hetero<f64> = random_model(seed as u64, 12, 14, options);
+        let genes = random_sets(seed as u64, 12);
+        let sets = Sets { offsets: &OFFSETS, genes: &genes };
+        if route == Route::ChangedRows {
+            let rows = model.changed_rows(sets);
+            assert!(rows.iter().all(|rows| rows.any < rows.all), "some rows stay the wild type's: {rows:?}");
+        }
+        let mut parameters = model.parameters().clone();
+        let model = &mut model;
+        let worst = gradient_check(&mut parameters, 6, |parameters, gradients| {
+            let mut tape = Tape::new(parameters);
+            let forward = model.forward(&mut tape, sets, &Graphs::None, false);
+            let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
+            let value = tape.scalar(loss);
+            if let Some(gradients) = gradients {
+                tape.backward(loss, gradients);
+            }
+            value
+        });
+        assert!(worst.tolerances < 1.0, "{options:?}: {worst:?}");
+    }
+}
+
+/// Predictions and gradients.
+fn evaluate<T: Scalar>(model: &Hetero<T>, sets: Sets<'_>, graphs: &Graphs<'_>) -> Vec<Vec<f64>> {
+    let targets = vec![T::of(0.25); sets.len()];
+    let mut tape = Tape::new(model.parameters());
+    let forward = model.forward(&mut tape, sets, graphs, false);
+    let predictions = wide(tape.value(forward.readout.predictions)).collect();
+    let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
+    let mut gradients = Gradients::zeros(model.parameters());
+    tape.backward(loss, &mut gradients);
+    let gradients = (0..model.parameters().len()).map(|place| wide(gradients.parameter(place)).collect());
+    std::iter::once(predictions).chain(gradients).collect()
+}
+
+/// `max |a − b| ≤ share · max |b|`, or so near zero that both are rounding.
+fn assert_close(a: &[Vec<f64>], b: &[Vec<f64>], share: f64, what: &str) {
+    let largest = b.iter().flatten().fold(0.0, |size: f64, value| size.max(value.abs()));
+    for (at, (a, b)) in a.iter().zip(b).enumerate() {
+        let size = b.iter().fold(0.0, |size: f64, value| size.max(value.abs()));
+        let far = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(far <= share * size.max(largest * 0.01), "{what}: tensor {at} differs by {far} of {size}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn all_routes_give_the_same(seed: u64, genes in 9usize..40, edges in 0usize..60, pairwise: bool, normed: bool) {
+        let options = HeteroOptions {
+            aggregation: if pairwise { Aggregation::PairwiseInteraction } else { Aggregation::Sum },
+            norm: if normed { NormKind::Node } else { NormKind::None },
+            ..SMALL
+        };
+        let set_genes = random_sets(seed, genes);
+        let sets = Sets { offsets: &OFFSETS, genes: &set_genes };
+        let mut wide_model: Hetero<f64> = random_model(seed, genes, edges, options);
+        let mut model: Hetero<f32> = random_model(seed, genes, edges, options);
+        let (exact, expected) =
+            (evaluate(&wide_model, sets, &Graphs::None), evaluate(&model, sets, &Graphs::None));
+        for route in [Route::NodeMask, Route::EdgeMask, Route::Rebuilt] {
+            model.set_route(route);
+            wide_model.set_route(route);
+            assert_close(&evaluate(&wide_model, sets, &Graphs::None), &exact, 1e-9, &format!("{route:?}"));
+            assert_close(&evaluate(&model, sets, &Graphs::None), &expected, 1e-3, &format!("{route:?} in f32"));
+        }
+    }
+}
+
+#[test]
+fn threads_do_not_change_a_bit() {
+    let options = HeteroOptions { width: 16, ..SMALL };
+    let model: Hetero<f32> = random_model(3, 300, 900, options);
+    let genes = random_sets(3, 300);
+    let sets = Sets { offsets: &OFFSETS, genes: &genes };
+    let with = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| evaluate(&model, sets, &Graphs::None))
+    };
+    let one = with(1);
+    for threads in [2, 7] {
+        assert_eq!(with(threads), one, "{threads} threads");
+    }
+}
+
+#[test]
+fn parameter_counts_are_the_references() {
+    let genes = 6607;
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+    let networks = |count: usize| {
+        names[..count].iter().enumerate().map(|(at, name)| network(name, at, genes, &[])).collect()
+    };
+    let gh_085 = HeteroOptions {
+        width: 64,
+        layers: 3,
+        gin_linears: 4,
+        gin_hidden: 64,
+        sizes: AggregationSizes { heads: 4, pair_hidden: 32, pair_linears: 2 },
+        local_layers: 2,
+        local_heads: 8,
+        ..SMALL
+    };
+    let count =
+        |networks, options| Hetero::<f32>::new(genes, networks, options, 0).parameters().number_count();
+    assert_eq!(count(networks(9), gh_085), 1_781_187);
+    let profiling = HeteroOptions {
+        aggregation: Aggregation::Sum,
+        gin_linears: 2,
+        combination: Combination::GlobalOnly,
+        ..gh_085
+    };
+    assert_eq!(count(networks(9), profiling), 669_917);
+    assert_eq!(count(networks(1), gh_085), 555_051);
+}
