@@ -390,7 +390,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__config__subcmd__show)
-            opts="-q -v -h --preset --model --data --json --threads --quiet --verbose --help"
+            opts="-q -v -h --preset --model --experiment --data --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -402,6 +402,10 @@ _knockout() {
                     ;;
                 --model)
                     COMPREPLY=($(compgen -W "dango hetero" -- "${cur}"))
+                    return 0
+                    ;;
+                --experiment)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --data)
@@ -1272,7 +1276,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__profile)
-            opts="-q -v -h --model --mode --steps --batch --seed --split --wait --warmup --active --repeat --at-step --no-trace --out --json --threads --quiet --verbose --help"
+            opts="-q -v -h --model --experiment --mode --steps --batch --seed --split --wait --warmup --active --repeat --at-step --no-trace --out --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1280,6 +1284,10 @@ _knockout() {
             case "${prev}" in
                 --model)
                     COMPREPLY=($(compgen -W "dango hetero" -- "${cur}"))
+                    return 0
+                    ;;
+                --experiment)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --mode)
@@ -1528,7 +1536,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__train)
-            opts="-q -v -h --model --resume --out --batch --seed --split --epochs --max-steps --max-time --json --threads --quiet --verbose --help"
+            opts="-q -v -h --model --experiment --resume --out --batch --seed --split --epochs --max-steps --max-time --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1536,6 +1544,10 @@ _knockout() {
             case "${prev}" in
                 --model)
                     COMPREPLY=($(compgen -W "dango hetero" -- "${cur}"))
+                    return 0
+                    ;;
+                --experiment)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --resume)

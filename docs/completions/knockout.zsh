@@ -264,6 +264,7 @@ esac
 _arguments "${_arguments_options[@]}" : \
 '(--resume)--model=[The model]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"))' \
+'--experiment=[Start from a named experiment of the hetero model\: 073, 077, 082, 083, 084, 085 or 086]:NAME:_default' \
 '--resume=[Go on with the run in this folder]:RUN:_files' \
 '(--resume)--out=[The run'\''s folder; by default runs/MODEL-DATASET-SEED]:RUN:_files' \
 '(--resume)--batch=[Samples in a batch]:B:_default' \
@@ -337,6 +338,7 @@ test\:"What is reported"))' \
 _arguments "${_arguments_options[@]}" : \
 '--model=[The model]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"))' \
+'--experiment=[Start from a named experiment of the hetero model\: 073, 077, 082, 083, 084, 085 or 086]:NAME:_default' \
 '--mode=[How far a step goes]:MODE:((data\:"Fetching, processing and collating"
 forward\:"That, the model and its loss"
 backward\:"That, and gradients"
@@ -391,6 +393,7 @@ _arguments "${_arguments_options[@]}" : \
 '--preset=[The synthetic yeast to start from]:PRESET:(tiny small yeast)' \
 '(--preset)--model=[Show what \`train\` and \`profile\` take for this model instead]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"))' \
+'--experiment=[Start from a named experiment of the hetero model\: 073, 077, 082, 083, 084, 085 or 086]:NAME:_default' \
 '--data=[The dataset folder the model is for\: its networks are part of the configuration]:DIR:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \

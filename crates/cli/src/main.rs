@@ -6,10 +6,11 @@ mod args;
 mod command;
 mod exit;
 #[cfg(feature = "lab")]
+mod experiments;
+#[cfg(feature = "lab")]
 mod interrupt;
 #[cfg(feature = "lab")]
 mod memory;
-#[cfg(feature = "lab")]
 mod run_folder;
 #[cfg(feature = "lab")]
 mod text;

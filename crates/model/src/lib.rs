@@ -13,9 +13,9 @@ mod network;
 pub use dango::{Dango, DangoForward, DangoLoss, DangoNetwork};
 pub use hetero::{
     ActivationName, Aggregation, AggregationSizes, ChangedRows, Combination, Hetero, HeteroForward,
-    HeteroNetwork, HeteroOptions, NormKind, ReadoutVars, Route,
+    HeteroNetwork, HeteroOptions, NormKind, ObjectiveName, ReadoutVars, Route,
 };
 pub use init::Init;
-pub use model::{Forward, Input, Loss, Model};
+pub use model::{Forward, Input, Loss, LossAt, Model};
 pub use network::SelfLoops;
-pub(crate) use network::graph_of;
+pub(crate) use network::{graph_of, merged_graph};

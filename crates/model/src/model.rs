@@ -1,6 +1,7 @@
 //! What a training loop asks of a model.
 
 use crate::layer::Sets;
+use crate::loss::{BufferError, BufferState, CircularBuffer, Restored};
 use knockout_batch::{Graphs, ProcessorKind};
 use knockout_grad::{Parameters, Tape, Var};
 
@@ -29,8 +30,24 @@ pub trait Model: Send + Sync {
         tape: &mut Tape<'a, f32>,
         forward: &Forward,
         targets: &'a [f32],
-        epoch: u32,
+        at: LossAt,
     ) -> Loss;
+
+    /// What its loss remembers of earlier batches, by name: a checkpoint keeps it.
+    fn loss_buffers(&self) -> Vec<(&'static str, CircularBuffer<f32>)> {
+        Vec::new()
+    }
+
+    /// Takes over one of [`Model::loss_buffers`].
+    fn restore_loss_buffer(
+        &mut self,
+        _name: &str,
+        _state: BufferState,
+        _features: &[f32],
+        _labels: &[f32],
+    ) -> Result<Restored, BufferError> {
+        Ok(Restored::Unknown)
+    }
 }
 
 /// A batch as a model reads it.
@@ -51,11 +68,20 @@ pub struct Forward {
     pub hidden: Vec<Var>,
 }
 
+/// Where in a run a loss is taken: what schedules and random choices are keyed by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LossAt {
+    /// From 0.
+    pub epoch: u32,
+    /// Batches before this one, in the whole run.
+    pub step: u64,
+}
+
 /// A loss and its parts.
 #[derive(Debug, Clone)]
 pub struct Loss {
     /// What is minimised.
     pub total: Var,
     /// Its parts and weights by name, for the log.
-    pub parts: Vec<(&'static str, f64)>,
+    pub parts: Vec<(String, f64)>,
 }

@@ -17,11 +17,25 @@ pub enum SelfLoops {
 
 /// A network of a cell.
 pub(crate) fn graph_of(network: &Network, self_loops: SelfLoops) -> Graph {
-    let outgoing = network.outgoing();
-    let genes = network.gene_count();
-    let (mut offsets, mut columns) = (vec![0u32], Vec::with_capacity(outgoing.columns().len() + genes));
+    graph(network.gene_count(), self_loops, |gene| network.outgoing().row(gene).to_vec())
+}
+
+/// The union of several networks: each edge once, however often it occurs.
+pub(crate) fn merged_graph(networks: &[&Network], self_loops: SelfLoops) -> Graph {
+    let genes = networks.first().map_or(0, |network| network.gene_count());
+    graph(genes, self_loops, |gene| {
+        let mut targets: Vec<u32> =
+            networks.iter().flat_map(|network| network.outgoing().row(gene)).copied().collect();
+        targets.sort_unstable();
+        targets.dedup();
+        targets
+    })
+}
+
+fn graph(genes: usize, self_loops: SelfLoops, targets: impl Fn(usize) -> Vec<u32>) -> Graph {
+    let (mut offsets, mut columns) = (vec![0u32], Vec::new());
     for gene in 0..genes {
-        columns.extend_from_slice(outgoing.row(gene));
+        columns.extend(targets(gene));
         if self_loops == SelfLoops::Add {
             columns.push(gene as u32);
         }

@@ -7,11 +7,11 @@ use crate::schedule::{
     Accumulation, Cosine, CosineOptions, FirstEpoch, LearningRate, Mode as Better, Plateau, PlateauOptions,
     ScheduleError,
 };
-use knockout_cell::Cell;
-use knockout_model::loss::AlphaSchedule;
+use knockout_cell::{Cell, Network};
+use knockout_model::loss::{AlphaSchedule, LossError, MleWassSupCrOptions};
 use knockout_model::{
     ActivationName, Aggregation, AggregationSizes, Combination, Dango, DangoNetwork, Hetero, HeteroNetwork,
-    HeteroOptions, Model, NormKind, Route, SelfLoops,
+    HeteroOptions, Model, NormKind, ObjectiveName, Route, SelfLoops,
 };
 use knockout_screen::{Division, Scheme, SplitSpec};
 use serde::{Deserialize, Serialize};
@@ -138,6 +138,12 @@ pub struct HeteroConfig {
     pub route: Route,
     /// The networks it reads.
     pub networks: Vec<String>,
+    /// Whether the STRING channels among them become one network, `string`, with each edge once.
+    pub merge_string: bool,
+    /// What it minimises.
+    pub loss: ObjectiveName,
+    /// The settings of `loss=mle_wass_supcr`.
+    pub mle_wass_supcr: MleWassSupCrOptions,
 }
 
 /// A network and what a pair without an edge counts in its reconstruction.
@@ -275,6 +281,9 @@ pub enum ConfigError {
         /// What it has to be.
         rule: &'static str,
     },
+    /// A loss that cannot be.
+    #[error("model.mle_wass_supcr: {0}")]
+    Loss(#[from] LossError),
     /// A schedule that cannot be followed.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
@@ -328,6 +337,9 @@ impl Config {
                 self_loops: SelfLoops::AsStored,
                 route: Route::ChangedRows,
                 networks: cell.networks().iter().map(|network| network.name().to_owned()).collect(),
+                merge_string: false,
+                loss: ObjectiveName::LogCosh,
+                mle_wass_supcr: MleWassSupCrOptions::default(),
             }),
             optimiser: OptimiserConfig {
                 learning_rate: 5e-4,
@@ -518,17 +530,28 @@ impl HeteroConfig {
             (Route::Rebuilt, _, SelfLoops::Add) => {
                 Some(("rebuilt", "knows no added self-loops: use node-mask, or model.self_loops=as-stored"))
             }
+            (Route::EdgeMask | Route::Rebuilt, ..) if self.merge_string => Some((
+                if self.route == Route::EdgeMask { "edge-mask" } else { "rebuilt" },
+                "knows the networks as they are stored: use node-mask, or model.merge_string=false",
+            )),
             _ => None,
         };
         refused.map_or(Ok(()), |(route, why)| Err(ConfigError::Route { route, why }))
     }
 
-    fn build(&self, cell: &Cell, seed: u64) -> Hetero<f32> {
+    fn build(&self, cell: &Cell, seed: u64) -> Result<Hetero<f32>, LossError> {
         let networks = cell.networks().iter().enumerate();
-        let networks = networks
-            .filter(|(_, network)| self.networks.iter().any(|name| name == network.name()))
+        let chosen = networks.filter(|(_, network)| self.networks.iter().any(|name| name == network.name()));
+        let (merged, single): (Vec<_>, Vec<_>) =
+            chosen.partition(|(_, network)| self.merge_string && network.name().starts_with("string"));
+        let mut networks: Vec<HeteroNetwork> = single
+            .into_iter()
             .map(|(place, network)| HeteroNetwork::of(network, place, self.self_loops))
             .collect();
+        if !merged.is_empty() {
+            let merged: Vec<&Network> = merged.into_iter().map(|(_, network)| network).collect();
+            networks.push(HeteroNetwork::merged("string", &merged, self.self_loops));
+        }
         let options = HeteroOptions {
             width: self.width,
             layers: self.layers,
@@ -547,11 +570,29 @@ impl HeteroConfig {
             local_heads: self.local_heads,
             route: self.route,
         };
-        Hetero::new(cell.genes().len(), networks, options, seed)
+        Hetero::new(cell.genes().len(), networks, options, seed).with_objective(
+            self.loss,
+            &self.mle_wass_supcr,
+            seed,
+        )
     }
 }
 
 impl Config {
+    /// What a user should know before the run starts, though it stops nothing.
+    pub fn notice(&self) -> Option<&'static str> {
+        match &self.model {
+            ModelConfig::Hetero(hetero)
+                if hetero.norm == NormKind::Graph && hetero.route == Route::ChangedRows =>
+            {
+                Some(
+                    "model.norm=graph makes every row depend on all others: all rows are computed, as with model.route=node-mask",
+                )
+            }
+            _ => None,
+        }
+    }
+
     /// The recipe of the split.
     pub fn split_spec(&self) -> SplitSpec {
         SplitSpec {
@@ -611,7 +652,7 @@ impl Config {
         self.check(cell)?;
         Ok(match &self.model {
             ModelConfig::Dango(dango) => Box::new(dango.build(cell, self.seed)),
-            ModelConfig::Hetero(hetero) => Box::new(hetero.build(cell, self.seed)),
+            ModelConfig::Hetero(hetero) => Box::new(hetero.build(cell, self.seed)?),
         })
     }
 }

@@ -14,7 +14,8 @@ use crate::step::{Mode, NotFinite, StepOutcome, StepPlan, Trainer};
 use knockout_batch::{Batch, BatchError, Collation, Graphs, Loader, LoaderPlan};
 use knockout_grad::Tape;
 use knockout_model::layer::Sets;
-use knockout_model::{Input, Model};
+use knockout_model::loss::{CircularBuffer, Restored};
+use knockout_model::{Input, LossAt, Model};
 use knockout_screen::{Dataset, LabelStats, Part, Split};
 use knockout_trace::{Meter, StepPhase, StepTimes, TraceFileError};
 use std::collections::BTreeMap;
@@ -167,6 +168,14 @@ pub enum FitError {
         /// How many numbers it has.
         count: usize,
     },
+    /// A checkpoint's loss buffer is not one of this loss.
+    #[error("the checkpoint's loss buffer {name:?} does not fit: {why}")]
+    Buffer {
+        /// The buffer.
+        name: String,
+        /// Why not.
+        why: String,
+    },
 }
 
 impl<'a> Fit<'a> {
@@ -294,7 +303,7 @@ impl<'a> Fit<'a> {
             let group = self.accumulation.group(epoch, self.place.batch, batches as u32);
             let plan = StepPlan {
                 mode,
-                epoch,
+                at: LossAt { epoch, step: self.place.step },
                 group,
                 begins_group: self.place.batch.is_multiple_of(self.accumulation.batches_at(epoch)),
                 learning_rate: self.rate.rate(),
@@ -409,6 +418,7 @@ impl<'a> Fit<'a> {
     }
 
     fn keep(&self, occasion: Occasion, watch: &mut dyn Watch) -> Result<(), FitError> {
+        let buffers = self.model.loss_buffers();
         let state = State {
             identity: self.identity(),
             place: self.place,
@@ -419,7 +429,7 @@ impl<'a> Fit<'a> {
                 ("pearson".to_owned(), self.best_pearson),
                 ("mse".to_owned(), self.best_mse),
             ]),
-            loss_buffers: BTreeMap::new(),
+            loss_buffers: buffers.iter().map(|(name, buffer)| ((*name).to_owned(), buffer.state())).collect(),
             metrics: watch.position().map_err(FitError::Keep)?,
             numbers: BTreeMap::from([
                 ("epoch_loss".to_owned(), Number(self.epoch_loss)),
@@ -435,11 +445,12 @@ impl<'a> Fit<'a> {
                 .collect()
         };
         let (first, second) = (with(|moments| &moments.first), with(|moments| &moments.second));
+        let rows: Vec<BufferRows<'_>> = buffers.iter().flat_map(BufferRows::of).collect();
         let contents = Contents {
             weights: &weights,
             first_moments: &first,
             second_moments: &second,
-            buffers: &[],
+            buffers: &rows.iter().map(BufferRows::tensor).collect::<Vec<_>>(),
             state: &state,
         };
         watch.keep(occasion, &contents).map_err(FitError::Keep)
@@ -455,6 +466,21 @@ impl<'a> Fit<'a> {
             copy_tensor(&checkpoint.first_moments, &name, &mut moments.first)?;
             copy_tensor(&checkpoint.second_moments, &name, &mut moments.second)?;
         }
+        for (name, state) in &checkpoint.state.loss_buffers {
+            let rows = |part: &str| {
+                let (name, count) = (format!("{name}.{part}"), state.capacity);
+                let found = checkpoint.buffers.iter().find(|tensor| tensor.name == name);
+                found.map(|tensor| &tensor.values[..]).ok_or(FitError::Tensor { name, count })
+            };
+            let taken = self
+                .model
+                .restore_loss_buffer(name, *state, rows("features")?, rows("labels")?)
+                .map_err(|error| FitError::Buffer { name: name.clone(), why: error.to_string() })?;
+            if taken == Restored::Unknown {
+                let why = "this loss has no buffer of that name".to_owned();
+                return Err(FitError::Buffer { name: name.clone(), why });
+            }
+        }
         let state = &checkpoint.state;
         self.trainer.optimiser.step = state.place.optimiser_step;
         self.place = state.place;
@@ -466,6 +492,35 @@ impl<'a> Fit<'a> {
         let number = |name: &str| state.numbers.get(name).map_or(0.0, |number| number.0);
         (self.epoch_loss, self.epoch_samples) = (number("epoch_loss"), number("epoch_samples"));
         Ok(())
+    }
+}
+
+/// One side of a loss buffer as a tensor of a checkpoint.
+struct BufferRows<'b> {
+    name: String,
+    shape: [usize; 2],
+    values: &'b [f32],
+}
+
+impl<'b> BufferRows<'b> {
+    fn of((name, buffer): &'b (&'static str, CircularBuffer<f32>)) -> [Self; 2] {
+        let state = buffer.state();
+        [
+            Self {
+                name: format!("{name}.features"),
+                shape: [state.capacity, state.feature_width],
+                values: buffer.features(),
+            },
+            Self {
+                name: format!("{name}.labels"),
+                shape: [state.capacity, state.label_width],
+                values: buffer.labels(),
+            },
+        ]
+    }
+
+    fn tensor(&self) -> TensorRef<'_> {
+        TensorRef { name: &self.name, shape: &self.shape, values: self.values }
     }
 }
 

@@ -97,7 +97,7 @@ impl Watch for Keeper<'_> {
                 scalars.push(Scalar { tag: "train/gradient_norm", value: norm });
             }
             let tags: Vec<(String, f64)> =
-                report.outcome.parts.iter().map(|&(name, value)| (format!("train/{name}"), value)).collect();
+                report.outcome.parts.iter().map(|(name, value)| (format!("train/{name}"), *value)).collect();
             scalars.extend(tags.iter().map(|(tag, value)| Scalar { tag, value: *value }));
             self.events.scalars(unix_seconds(), report.place.step, &scalars)?;
         }

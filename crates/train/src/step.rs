@@ -4,7 +4,7 @@ use crate::schedule::{Group, GroupEnd};
 use knockout_batch::{Batch, Graphs};
 use knockout_grad::{AdamW, AdamWConfig, Gradients, Observer, Parameters, Pass, Tape, clip_factor};
 use knockout_model::layer::Sets;
-use knockout_model::{Input, Model};
+use knockout_model::{Input, LossAt, Model};
 use knockout_screen::LabelStats;
 use knockout_trace::{Meter, Recorder, SpanGuard, StepPhase};
 use serde::{Deserialize, Serialize};
@@ -63,7 +63,7 @@ pub struct StepOutcome {
     /// The loss; 0 where the mode does not reach it.
     pub loss: f64,
     /// Its parts.
-    pub parts: Vec<(&'static str, f64)>,
+    pub parts: Vec<(String, f64)>,
     /// The norm of the gradients before clipping, where the optimiser stepped.
     pub gradient_norm: Option<f64>,
 }
@@ -73,8 +73,8 @@ pub struct StepOutcome {
 pub struct StepPlan {
     /// How far to go.
     pub mode: Mode,
-    /// The epoch, for schedules of the loss.
-    pub epoch: u32,
+    /// Where in the run, for schedules and random choices of the loss.
+    pub at: LossAt,
     /// Its place in its group of accumulated batches.
     pub group: Group,
     /// Whether it is the first of its group.
@@ -118,7 +118,7 @@ impl Trainer {
         let mut tape =
             Tape::new(model.parameters()).observed(spans.as_ref().map(|spans| spans as &dyn Observer));
         let forward = meter.time(StepPhase::Forward, || model.forward(&mut tape, Input { sets, graphs }));
-        let loss = meter.time(StepPhase::Loss, || model.loss(&mut tape, &forward, &self.targets, plan.epoch));
+        let loss = meter.time(StepPhase::Loss, || model.loss(&mut tape, &forward, &self.targets, plan.at));
         outcome.loss = f64::from(tape.scalar(loss.total));
         outcome.parts = loss.parts;
         if !outcome.loss.is_finite() {

@@ -25,6 +25,27 @@ fn config(dataset: &Dataset, overrides: &[&str]) -> Config {
     knockout_config::resolve(&Config::dango(&dataset.cell), &keys).unwrap()
 }
 
+/// A small hetero model whose loss remembers earlier batches.
+fn hetero(dataset: &Dataset) -> Config {
+    let keys = [
+        "batch=200",
+        "epochs=2",
+        "model.width=8",
+        "model.gin_hidden=8",
+        "model.gin_linears=2",
+        "model.layers=1",
+        "model.pair_hidden=4",
+        "model.local_heads=2",
+        "model.loss=mle_wass_supcr",
+        "model.mle_wass_supcr.lambda_supcr=0.1",
+        "model.mle_wass_supcr.buffer.size=300",
+        "model.mle_wass_supcr.buffer.min_samples=300",
+        "run.checkpoint_every=0",
+        "run.predict_batch=200",
+    ];
+    knockout_config::resolve(&Config::hetero(&dataset.cell), &keys).unwrap()
+}
+
 /// Stops after a number of steps; keeps states in a folder and hashes in memory.
 struct Watcher<'a> {
     stop_after: Option<u64>,
@@ -129,6 +150,23 @@ fn interruptions_do_not_change_a_bit() {
             assert_eq!(second.hashes.last(), whole.hashes.last(), "stopped after {stop}, {overrides:?}");
         }
     }
+}
+
+#[test]
+fn neither_threads_nor_interruptions_change_the_hetero_model() {
+    let dataset = dataset();
+    let config = hetero(&dataset);
+    let whole = run(&dataset, &config, 2, None, None);
+    assert_eq!((whole.end, whole.losses.len()), (End::Epochs, 16));
+    assert_eq!(run(&dataset, &config, 7, None, None).hashes, whole.hashes);
+    // After five batches the buffers are full and have wrapped around.
+    let folder = tempfile::tempdir().unwrap();
+    let first = run(&dataset, &config, 1, Some(folder.path()), Some(5));
+    assert_eq!(first.end, End::Stopped);
+    let second = run(&dataset, &config, 2, Some(folder.path()), None);
+    let losses: Vec<f64> = first.losses.iter().chain(&second.losses).copied().collect();
+    assert_eq!(losses, whole.losses);
+    assert_eq!(second.hashes.last(), whole.hashes.last());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `knockout config`: the resolved configuration, and the overrides every configured command takes.
 
 use super::train::ModelArg;
+use crate::experiments::ExperimentArg;
 use crate::run_folder;
 use crate::ui::Ui;
 use anyhow::Context as _;
@@ -26,7 +27,8 @@ enum ConfigCommand {
 #[command(after_help = "EXAMPLES:
   knockout config show --preset yeast
   knockout config show --preset tiny synth.screen.samples=500
-  knockout config show --model dango --data yeast optimiser.learning_rate=0.003")]
+  knockout config show --model dango --data yeast optimiser.learning_rate=0.003
+  knockout config show --model hetero --experiment 082 --data yeast")]
 struct ShowArgs {
     /// The synthetic yeast to start from
     #[arg(long, default_value = "small", value_parser = clap::builder::PossibleValuesParser::new(synth::PRESETS))]
@@ -34,6 +36,8 @@ struct ShowArgs {
     /// Show what `train` and `profile` take for this model instead
     #[arg(long, value_enum, requires = "data", conflicts_with = "preset")]
     model: Option<ModelArg>,
+    #[command(flatten)]
+    experiment: ExperimentArg,
     /// The dataset folder the model is for: its networks are part of the configuration
     #[arg(long, value_name = "DIR", requires = "model")]
     data: Option<PathBuf>,
@@ -84,7 +88,9 @@ impl Overrides {
 pub(crate) fn run(args: &ConfigArgs, ui: &Ui) -> anyhow::Result<()> {
     let ConfigCommand::Show(args) = &args.command;
     if let (Some(model), Some(folder)) = (args.model, &args.data) {
-        let config = run_folder::configure(model.model(), &super::data::open(folder)?, &args.overrides.keys)?;
+        let mut keys = args.experiment.keys(model.model(), ui)?;
+        keys.extend(args.overrides.keys.iter().cloned());
+        let config = run_folder::configure(model.model(), &super::data::open(folder)?, &keys)?;
         let text = toml::to_string(&config).context("could not write the configuration as TOML")?;
         return ui.result(|| text, &ShownModel { schema: 1, config });
     }

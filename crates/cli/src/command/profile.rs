@@ -2,6 +2,7 @@
 
 use super::data::SchemeArg;
 use super::train::{ModelArg, choice_keys, class, on_workers};
+use crate::experiments::ExperimentArg;
 use crate::memory;
 use crate::run_folder;
 use crate::ui::{Ui, Unit, request_error};
@@ -36,6 +37,8 @@ pub(crate) struct ProfileArgs {
     /// The model
     #[arg(long, value_enum)]
     model: ModelArg,
+    #[command(flatten)]
+    experiment: ExperimentArg,
     /// How far a step goes
     #[arg(long, value_enum, default_value_t = ModeArg::Full)]
     mode: ModeArg,
@@ -142,9 +145,11 @@ fn schedule(args: &ProfileArgs) -> anyhow::Result<(Schedule, u64)> {
 
 fn measure(args: &ProfileArgs, schedule: Schedule, steps: u64, ui: &Ui) -> anyhow::Result<RunProfile> {
     let dataset = super::data::open(&args.dir)?;
-    let mut keys = choice_keys(args.batch, args.seed, args.split);
+    let mut keys = args.experiment.keys(args.model.model(), ui)?;
+    keys.extend(choice_keys(args.batch, args.seed, args.split));
     keys.extend(args.overrides.keys.iter().cloned());
     let config = run_folder::configure(args.model.model(), &dataset, &keys)?;
+    config.notice().inspect(|notice| ui.note(notice));
     let split = run_folder::split(&dataset, &config)?;
     let mut fit = Fit::new(&config, &dataset, &split).map_err(class)?;
     let conditions = Conditions {

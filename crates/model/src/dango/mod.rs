@@ -14,7 +14,7 @@ use crate::layer::{
     MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, Sets, gather, interaction_loss, weighted_sum,
 };
 use crate::loss::AlphaSchedule;
-use crate::{Forward, Input, Loss, Model, SelfLoops, graph_of};
+use crate::{Forward, Input, Loss, LossAt, Model, SelfLoops, graph_of};
 use knockout_cell::Network;
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{Activation, Graph, Pool, Scalar, Target};
@@ -227,14 +227,17 @@ impl Model for Dango<f32> {
         tape: &mut Tape<'a, f32>,
         forward: &Forward,
         targets: &'a [f32],
-        epoch: u32,
+        at: LossAt,
     ) -> Loss {
-        let alpha = self.alpha.at(epoch);
+        let alpha = self.alpha.at(at.epoch);
         let loss = self.loss_of(tape, forward.predictions, &forward.hidden, targets, alpha);
-        let mut parts = vec![("interaction", f64::from(tape.scalar(loss.interaction))), ("alpha", alpha)];
+        let mut parts = vec![
+            ("interaction".to_owned(), f64::from(tape.scalar(loss.interaction))),
+            ("alpha".to_owned(), alpha),
+        ];
         if !loss.reconstruction.is_empty() {
             let sum: f64 = loss.reconstruction.iter().map(|&part| f64::from(tape.scalar(part))).sum();
-            parts.push(("reconstruction", sum / loss.reconstruction.len() as f64));
+            parts.push(("reconstruction".to_owned(), sum / loss.reconstruction.len() as f64));
         }
         Loss { total: loss.total, parts }
     }

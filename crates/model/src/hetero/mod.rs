@@ -13,6 +13,7 @@
 mod aggregate;
 mod gin;
 mod norm;
+mod objective;
 mod plan;
 mod pool;
 mod readout;
@@ -20,11 +21,13 @@ mod removed;
 
 pub use aggregate::{Aggregation, AggregationSizes};
 pub use norm::NormKind;
+pub use objective::ObjectiveName;
 pub use readout::{Combination, ReadoutVars};
 
 use crate::init::Init;
-use crate::layer::{Linear, Mlp, Sets, activate, interaction_loss};
-use crate::{Forward, Input, Loss, Model, SelfLoops};
+use crate::layer::{Linear, Mlp, Sets, activate};
+use crate::loss::{BufferError, BufferState, CircularBuffer, LossError, MleWassSupCrOptions, Restored};
+use crate::{Forward, Input, Loss, LossAt, Model, SelfLoops};
 use aggregate::Aggregate;
 use gin::Gin;
 use knockout_batch::{Graphs, ProcessorKind};
@@ -32,6 +35,7 @@ use knockout_cell::Network;
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{Activation, Graph, Scalar};
 use norm::Norm;
+use objective::Objective;
 use plan::{Extent, Plan, Stage};
 use pool::Pool;
 use readout::Readout;
@@ -152,6 +156,18 @@ impl HeteroNetwork {
     }
 }
 
+impl HeteroNetwork {
+    /// Several networks of a cell as one, each edge once. It has no place among the cell's, so it takes no masks.
+    pub fn merged(name: &str, networks: &[&Network], self_loops: SelfLoops) -> Self {
+        Self {
+            name: name.to_owned(),
+            graph: crate::merged_graph(networks, self_loops),
+            place: 0,
+            positions: Vec::new(),
+        }
+    }
+}
+
 struct Layer {
     networks: Vec<Gin>,
     aggregate: Aggregate,
@@ -166,6 +182,7 @@ pub struct Hetero<T: Scalar> {
     layers: Vec<Layer>,
     pool: Pool,
     readout: Readout,
+    objective: Objective,
     networks: Vec<HeteroNetwork>,
     options: HeteroOptions,
     genes: usize,
@@ -259,7 +276,30 @@ impl<T: Scalar> Hetero<T> {
         let pool = Pool::new(&mut parameters, width, activation, &mut init);
         let local = (options.local_heads, options.local_layers);
         let readout = Readout::new(&mut parameters, width, local, options.combination, activation, &mut init);
-        Self { parameters, embedding, pre, pre_norm, layers, pool, readout, networks, options, genes }
+        Self {
+            parameters,
+            embedding,
+            pre,
+            pre_norm,
+            layers,
+            pool,
+            readout,
+            objective: Objective::LogCosh,
+            networks,
+            options,
+            genes,
+        }
+    }
+
+    /// Another loss than mean log cosh.
+    pub fn with_objective(
+        mut self,
+        name: ObjectiveName,
+        options: &MleWassSupCrOptions,
+        seed: u64,
+    ) -> Result<Self, LossError> {
+        self.objective = Objective::new(name, options, self.options.width, seed)?;
+        Ok(self)
     }
 
     /// What is trained.
@@ -379,10 +419,23 @@ impl Model for Hetero<f32> {
         tape: &mut Tape<'a, f32>,
         forward: &Forward,
         targets: &'a [f32],
-        _epoch: u32,
+        at: LossAt,
     ) -> Loss {
-        let total = interaction_loss(tape, forward.predictions, targets);
-        Loss { total, parts: vec![("interaction", f64::from(tape.scalar(total)))] }
+        self.objective.record(tape, (forward.predictions, forward.hidden[0]), targets, at)
+    }
+
+    fn loss_buffers(&self) -> Vec<(&'static str, CircularBuffer<f32>)> {
+        self.objective.buffers()
+    }
+
+    fn restore_loss_buffer(
+        &mut self,
+        name: &str,
+        state: BufferState,
+        features: &[f32],
+        labels: &[f32],
+    ) -> Result<Restored, BufferError> {
+        self.objective.restore(name, state, features, labels)
     }
 }
 

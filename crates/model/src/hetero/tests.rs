@@ -1,6 +1,7 @@
 //! The hetero model against PyTorch's numbers, its routes against one another, its gradients against their definition.
 
 use super::*;
+use crate::layer::interaction_loss;
 use knockout_golden::{Case, Precision, cases};
 use knockout_grad::{AdamW, AdamWConfig, Gradients, clip_factor, gradient_check};
 use knockout_kernel::Csr;

@@ -4,6 +4,7 @@ mod page;
 
 use crate::command::data::SchemeArg;
 use crate::exit::{self, Verdict};
+use crate::experiments::ExperimentArg;
 use crate::interrupt::Interrupt;
 use crate::run_folder;
 use crate::text::figure;
@@ -33,6 +34,7 @@ use std::time::{Duration, Instant};
   knockout train yeast --model dango
   knockout train yeast --model dango --batch 4096 optimiser.learning_rate=0.003 --seed 7
   knockout train yeast --model dango --split gene-disjoint --max-time 30m
+  knockout train yeast --model hetero --experiment 085 --epochs 10
   knockout train --resume runs/dango-yeast-0")]
 pub(crate) struct TrainArgs {
     /// The dataset folder; not with --resume
@@ -41,6 +43,8 @@ pub(crate) struct TrainArgs {
     /// The model
     #[arg(long, value_enum, required_unless_present = "resume", conflicts_with = "resume")]
     model: Option<ModelArg>,
+    #[command(flatten)]
+    experiment: ExperimentArg,
     /// Go on with the run in this folder
     #[arg(long, value_name = "RUN")]
     resume: Option<PathBuf>,
@@ -114,7 +118,7 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> anyhow::Result<()> {
     on_workers(|| {
         let job = match &args.resume {
             Some(folder) => resumed(args, folder)?,
-            None => new(args)?,
+            None => new(args, ui)?,
         };
         train(args, job, ui)
     })
@@ -144,16 +148,18 @@ enum Origin {
     Left { run: Run, checkpoint: Option<Box<Checkpoint>> },
 }
 
-fn new(args: &TrainArgs) -> anyhow::Result<Job> {
+fn new(args: &TrainArgs, ui: &Ui) -> anyhow::Result<Job> {
     let dir = args.dir.as_deref().ok_or_else(|| request_error("name the dataset folder"))?;
     let dataset = super::data::open(dir)?;
     let Some(model) = args.model else {
         return Err(request_error("name the model: --model dango or --model hetero"));
     };
-    let mut keys = choice_keys(args.batch, args.seed, args.split);
+    let mut keys = args.experiment.keys(model.model(), ui)?;
+    keys.extend(choice_keys(args.batch, args.seed, args.split));
     keys.extend(length_keys(args));
     keys.extend(args.overrides.keys.iter().cloned());
     let config = run_folder::configure(model.model(), &dataset, &keys)?;
+    config.notice().inspect(|notice| ui.note(notice));
     let split = run_folder::split(&dataset, &config)?;
     let folder = args.out.clone().unwrap_or_else(|| {
         let name = std::path::absolute(dir)

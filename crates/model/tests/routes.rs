@@ -1,0 +1,85 @@
+//! The hetero model over a synthetic cell: what the loader's processors make of a deletion gives what the genes alone give.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use knockout_batch::{Graphs, Processor, ProcessorKind};
+use knockout_cell::{Deletion, GeneId};
+use knockout_grad::{Gradients, Tape};
+use knockout_import::synth;
+use knockout_model::layer::{Sets, interaction_loss};
+use knockout_model::{
+    ActivationName, Aggregation, AggregationSizes, Combination, Hetero, HeteroNetwork, HeteroOptions,
+    NormKind, Route, SelfLoops,
+};
+
+const OPTIONS: HeteroOptions = HeteroOptions {
+    width: 16,
+    layers: 2,
+    gin_linears: 2,
+    gin_hidden: 16,
+    activation: ActivationName::Gelu,
+    norm: NormKind::Node,
+    aggregation: Aggregation::PairwiseInteraction,
+    sizes: AggregationSizes { heads: 4, pair_hidden: 8, pair_linears: 2 },
+    combination: Combination::Concat,
+    local_layers: 1,
+    local_heads: 4,
+    route: Route::ChangedRows,
+};
+
+const OFFSETS: [u32; 4] = [0, 1, 3, 6];
+const GENES: [u32; 6] = [0, 17, 90, 3, 150, 44];
+
+fn evaluate(model: &Hetero<f32>, graphs: &Graphs<'_>) -> Vec<Vec<f32>> {
+    let sets = Sets { offsets: &OFFSETS, genes: &GENES };
+    let targets = [0.3, -1.0, 0.7];
+    let mut tape = Tape::new(model.parameters());
+    let forward = model.forward(&mut tape, sets, graphs, false);
+    let predictions = tape.value(forward.readout.predictions).to_vec();
+    let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
+    let mut gradients = Gradients::zeros(model.parameters());
+    tape.backward(loss, &mut gradients);
+    let gradients = (0..model.parameters().len()).map(|place| gradients.parameter(place).to_vec());
+    std::iter::once(predictions).chain(gradients).collect()
+}
+
+fn assert_close(a: &[Vec<f32>], b: &[Vec<f32>], what: &str) {
+    let largest = b.iter().flatten().fold(0.0, |size: f32, value| size.max(value.abs()));
+    for (at, (a, b)) in a.iter().zip(b).enumerate() {
+        let size = b.iter().fold(0.0, |size: f32, value| size.max(value.abs()));
+        let far = a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        // Gradients that are zero but for rounding are judged by the others.
+        assert!(far <= 1e-5 * size.max(1e-2 * largest), "{what}: tensor {at} differs by {far} of {size}");
+    }
+}
+
+#[test]
+fn every_processor_gives_what_the_genes_give() {
+    let dataset =
+        synth::synthesise(&synth::Config::preset("tiny").unwrap(), 3, "tiny", "test", &|_| ()).unwrap();
+    let cell = &dataset.cell;
+    let networks = cell.networks().iter().enumerate();
+    let networks: Vec<HeteroNetwork> =
+        networks.map(|(place, network)| HeteroNetwork::of(network, place, SelfLoops::AsStored)).collect();
+    let mut model = Hetero::<f32>::new(cell.genes().len(), networks, OPTIONS, 1);
+    let expected = evaluate(&model, &Graphs::None);
+    model.set_route(Route::NodeMask);
+    assert_close(&evaluate(&model, &Graphs::None), &expected, "node-mask");
+    for (route, kind) in [
+        (Route::EdgeMask, ProcessorKind::Perturbation),
+        (Route::EdgeMask, ProcessorKind::Mask),
+        (Route::EdgeMask, ProcessorKind::ResidentMask),
+        (Route::Rebuilt, ProcessorKind::Perturbation),
+        (Route::Rebuilt, ProcessorKind::Subgraph),
+    ] {
+        model.set_route(route);
+        let mut processor = Processor::new(cell, kind, OFFSETS.len() - 1);
+        for (slot, pair) in OFFSETS.windows(2).enumerate() {
+            let genes = &GENES[pair[0] as usize..pair[1] as usize];
+            let genes: Vec<GeneId> = genes.iter().map(|&gene| GeneId(gene)).collect();
+            processor.process(slot, 0, &Deletion::new(&genes).unwrap()).unwrap();
+        }
+        let found = evaluate(&model, &processor.graphs(OFFSETS.len() - 1));
+        assert_close(&found, &expected, &format!("{route:?} from {}", kind.name()));
+    }
+}
