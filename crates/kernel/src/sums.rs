@@ -213,3 +213,62 @@ fn dot<const L: usize, const FUSED: bool>(a: &[f32], b: &[f32]) -> f32 {
     }
     sum(sums) + a_rest.iter().zip(b_rest).map(|(&a, &b)| a * b).sum::<f32>()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Isa, plain};
+    use knockout_random::Rng;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn the_fast_sums_equal_the_plain_ones(
+            seed: u64, nodes in 1usize..60, entries in 0usize..400, width in 1usize..150, masked: bool,
+        ) {
+            let mut rng = Rng::new(seed, "sums");
+            let mut rows: Vec<Vec<u32>> = vec![Vec::new(); nodes];
+            for _ in 0..entries {
+                rows[rng.below(nodes)].push(rng.below(nodes) as u32);
+            }
+            let mut offsets = vec![0u32];
+            for row in &rows {
+                offsets.push(offsets[offsets.len() - 1] + row.len() as u32);
+            }
+            let matrix = Csr::new(&offsets, &rows.concat(), nodes).unwrap();
+            // A sample with rows of its own for about half of the nodes, some of them dropped.
+            let (mut place, mut own_rows) = (Vec::new(), 0u32);
+            for node in 0..nodes as u32 {
+                let row = if rng.unit() < 0.5 { own_rows += 1; nodes as u32 + own_rows - 1 } else { node };
+                place.push(row | if rng.unit() < 0.2 { DROPPED } else { 0 });
+            }
+            let kept: Vec<u64> = (0..entries.div_ceil(64)).map(|_| rng.below(usize::MAX) as u64).collect();
+            let chosen: Vec<u32> = (0..nodes as u32).filter(|_| rng.unit() < 0.7).collect();
+            let normal = |rng: &mut Rng, count: usize| -> Vec<f32> { (0..count).map(|_| rng.normal() as f32).collect() };
+            let input = normal(&mut rng, (nodes + own_rows as usize) * width);
+            let upstream = normal(&mut rng, chosen.len() * width);
+            let wide = |values: &[f32]| -> Vec<f64> { values.iter().map(|&value| f64::from(value)).collect() };
+            let kept = masked.then_some(&kept[..]);
+            let task = Sums { matrix: &matrix, kept, place: &place, width, own: 1.25 };
+            let exact_task = Sums { matrix: &matrix, kept, place: &place, width, own: 1.25 };
+            let mut exact = vec![0.0; upstream.len()];
+            plain::sums(&exact_task, &wide(&input), &chosen, &mut exact);
+            let (mut shared, mut own) = (vec![0.0; nodes * width], vec![0.0; own_rows as usize * width]);
+            let mut gradients = SumGradients { shared: &mut shared, own: &mut own, first: nodes };
+            let factor = plain::sums_backward(&exact_task, &wide(&input), &chosen, &wide(&upstream), &mut gradients);
+            for isa in Isa::available() {
+                let mut fast = vec![0.0; upstream.len()];
+                sums(isa, &task, &input, &chosen, &mut fast);
+                let near = |a: &[f32], b: &[f64]| a.iter().zip(b).all(|(&a, b)| (f64::from(a) - b).abs() < 1e-3);
+                prop_assert!(near(&fast, &exact), "{isa:?}");
+                let (mut fast_shared, mut fast_own) = (vec![0.0; shared.len()], vec![0.0; own.len()]);
+                let mut gradients = SumGradients { shared: &mut fast_shared, own: &mut fast_own, first: nodes };
+                let fast_factor = sums_backward(isa, &task, &input, &chosen, &upstream, &mut gradients);
+                prop_assert!((fast_factor - factor).abs() < 1e-2, "{isa:?}");
+                prop_assert!(near(&fast_shared, &shared) && near(&fast_own, &own), "{isa:?}");
+            }
+        }
+    }
+}
