@@ -40,7 +40,9 @@ fn normalise<T: Real>(values: &[T], width: usize) -> (Vec<T>, Vec<T>) {
         let mean = row.iter().copied().sum::<T>() * one_over;
         let variance = row.iter().map(|&value| (value - mean) * (value - mean)).sum::<T>() * one_over;
         let factor = T::ONE / (variance + T::of(NORM_EPSILON)).sqrt();
-        row.iter_mut().for_each(|value| *value = (*value - mean) * factor);
+        for value in row.iter_mut() {
+            *value = (*value - mean) * factor;
+        }
         factor
     });
     let deviations = deviations.collect();

@@ -3,6 +3,8 @@
 
 mod block;
 mod pairwise;
+#[cfg(test)]
+mod tests;
 
 pub use block::{block_rows, block_rows_backward};
 pub use pairwise::{pair_rows, pair_rows_backward};
