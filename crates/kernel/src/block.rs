@@ -44,7 +44,7 @@ pub const NORM_EPSILON: f64 = 1e-5;
 
 /// `y = last(norm(linear_n(… between(linear_1(x)))))`, row by row.
 #[derive(Debug, Clone)]
-pub struct Block<'a, T> {
+pub struct Block<'a, T: Scalar> {
     linears: Vec<Affine<'a, T>>,
     /// After every linear layer but the last.
     pub between: Activation,
@@ -53,7 +53,7 @@ pub struct Block<'a, T> {
     /// At the end.
     pub last: Activation,
     /// The weights as the fast kernels want them.
-    pub(crate) packed: Vec<T>,
+    pub(crate) packed: T::PackedBlock,
 }
 
 /// Rows that a task takes from its source at once.
@@ -79,9 +79,8 @@ impl<'a, T: Scalar> Block<'a, T> {
             linears.windows(2).all(|pair| pair[0].outputs() == pair[1].inputs()),
             "widths of linear layers follow one another"
         );
-        let mut block = Self { linears, between, norm, last, packed: Vec::new() };
-        block.packed = T::pack_block(&block);
-        block
+        let packed = T::pack_block(&linears);
+        Self { linears, between, norm, last, packed }
     }
 
     /// The linear layers.

@@ -149,6 +149,6 @@ mod tests {
         for (i, value) in buffer.iter_mut().enumerate() {
             *value = i as f64;
         }
-        assert_eq!(buffer.clone().iter().sum::<f64>(), (0..35).map(f64::from).sum());
+        assert_eq!(buffer.clone().iter().sum::<f64>(), (0..35).map(f64::from).sum::<f64>());
     }
 }

@@ -16,14 +16,14 @@ use rayon::prelude::*;
 
 /// The numbers of the operation.
 #[derive(Debug, Clone)]
-pub struct Pairwise<'a, T> {
+pub struct Pairwise<'a, T: Scalar> {
     graphs: usize,
     pairs: Vec<Vec<Affine<'a, T>>>,
     score: [Affine<'a, T>; 2],
     /// Between the linear layers of a pair, and of the score.
     pub activation: Activation,
     /// The weights as the fast kernels want them.
-    pub(crate) packed: Vec<T>,
+    pub(crate) packed: T::PackedPairwise,
 }
 
 /// Rows of one graph, and which of them each row of the result reads.
@@ -69,9 +69,8 @@ impl<'a, T: Scalar> Pairwise<'a, T> {
                 "a pair's layers lead from 2 x {width} to {width}"
             );
         }
-        let mut task = Self { graphs, pairs, score, activation, packed: Vec::new() };
-        task.packed = T::pack_pairwise(&task);
-        task
+        let packed = T::pack_pairwise(graphs, &pairs, &score);
+        Self { graphs, pairs, score, activation, packed }
     }
 
     /// How many graphs.
@@ -144,7 +143,7 @@ impl<'a, T: Scalar> Pairwise<'a, T> {
         let groups = d_rows.par_chunks_mut(group_rows * row).enumerate();
         let partials: Vec<Vec<T>> = groups
             .map(|(group, d_rows)| {
-                let mut partial = vec![T::ZERO; self.number_count()];
+                let mut partial = vec![T::ZERO; T::pair_gradient_len(self)];
                 let mut scratch = [vec![T::ZERO; row * TILE_ROWS], vec![T::ZERO; row * TILE_ROWS]];
                 for (tile, d_rows) in d_rows.chunks_mut(TILE_ROWS * row).enumerate() {
                     let (first, count) = (group * group_rows + tile * TILE_ROWS, d_rows.len() / row);
@@ -170,7 +169,9 @@ impl<'a, T: Scalar> Pairwise<'a, T> {
                 partial
             })
             .collect();
-        add_in_order(&partials, gradient);
+        let mut sum = vec![T::ZERO; T::pair_gradient_len(self)];
+        add_in_order(&partials, &mut sum);
+        T::add_pair_gradient(self, &sum, gradient);
     }
 }
 

@@ -1,9 +1,10 @@
 //! One name for each operation: fast where the type is `f32`, plain where it is `f64`.
 
 use crate::{
-    Activation, Block, EdgeTask, Isa, Pairwise, PairwiseOutput, Real, SpmmTask, Store, SumGradients, Sums,
-    Term, dense, edges, plain, spmm, sums,
+    Activation, Affine, Block, EdgeTask, Isa, Pairwise, PairwiseOutput, Real, SpmmTask, Store, SumGradients,
+    Sums, Term, dense, edges, fast, plain, spmm, sums,
 };
+use std::fmt::Debug;
 
 /// A float type with kernels.
 pub trait Scalar: Real {
@@ -45,8 +46,14 @@ pub trait Scalar: Real {
         gradients: &mut SumGradients<'_, Self>,
     ) -> f64;
 
-    /// The weights of a block in the order that [`Scalar::block_rows`] wants them.
-    fn pack_block(block: &Block<'_, Self>) -> Vec<Self>;
+    /// The weights of a block as its kernels want them.
+    type PackedBlock: Clone + Debug + Send + Sync;
+
+    /// The weights of pairs as their kernels want them.
+    type PackedPairwise: Clone + Debug + Send + Sync;
+
+    /// For [`Scalar::block_rows`] and its way back.
+    fn pack_block(linears: &[Affine<'_, Self>]) -> Self::PackedBlock;
 
     /// [`Block::forward`] of one tile: `input: [n, inputs]`, `output: [n, outputs]`.
     fn block_rows(block: &Block<'_, Self>, input: &[Self], output: &mut [Self]);
@@ -60,11 +67,18 @@ pub trait Scalar: Real {
         gradient: &mut [Self],
     );
 
-    /// The weights of the pairs in the order that [`Scalar::pair_rows`] wants them.
-    fn pack_pairwise(task: &Pairwise<'_, Self>) -> Vec<Self>;
+    /// For [`Scalar::pair_rows`] and its way back.
+    fn pack_pairwise(
+        graphs: usize,
+        pairs: &[Vec<Affine<'_, Self>>],
+        score: &[Affine<'_, Self>; 2],
+    ) -> Self::PackedPairwise;
 
     /// [`Pairwise::forward`] of one tile: `input: [graphs, n, width]`.
     fn pair_rows(task: &Pairwise<'_, Self>, input: &[Self], output: PairwiseOutput<'_, Self>);
+
+    /// Values in a gradient as [`Scalar::pair_rows_backward`] adds to it.
+    fn pair_gradient_len(task: &Pairwise<'_, Self>) -> usize;
 
     /// [`Pairwise::backward`] of one tile: `d_input: [graphs, n, width]`, `forward`: values and logarithms of sums.
     fn pair_rows_backward(
@@ -75,6 +89,9 @@ pub trait Scalar: Real {
         d_input: &mut [Self],
         gradient: &mut [Self],
     );
+
+    /// Adds to the gradient of the parameters what [`Scalar::pair_rows_backward`] has added up.
+    fn add_pair_gradient(task: &Pairwise<'_, Self>, gradient: &[Self], sum: &mut [Self]);
 }
 
 impl Scalar for f32 {
@@ -121,12 +138,15 @@ impl Scalar for f32 {
         sums::sums_backward(Isa::current(), task, input, nodes, upstream, gradients)
     }
 
-    fn pack_block(_: &Block<'_, Self>) -> Vec<Self> {
-        Vec::new()
+    type PackedBlock = fast::PackedBlock;
+    type PackedPairwise = fast::PackedPairwise;
+
+    fn pack_block(linears: &[Affine<'_, Self>]) -> Self::PackedBlock {
+        fast::PackedBlock::new(Isa::current(), linears)
     }
 
     fn block_rows(block: &Block<'_, Self>, input: &[Self], output: &mut [Self]) {
-        plain::block_rows(block, input, output);
+        fast::block_rows(block, &block.packed, input, output);
     }
 
     fn block_rows_backward(
@@ -136,15 +156,23 @@ impl Scalar for f32 {
         d_input: &mut [Self],
         gradient: &mut [Self],
     ) {
-        plain::block_rows_backward(block, input, upstream, d_input, gradient);
+        fast::block_rows_backward(block, &block.packed, input, upstream, d_input, gradient);
     }
 
-    fn pack_pairwise(_: &Pairwise<'_, Self>) -> Vec<Self> {
-        Vec::new()
+    fn pack_pairwise(
+        graphs: usize,
+        pairs: &[Vec<Affine<'_, Self>>],
+        score: &[Affine<'_, Self>; 2],
+    ) -> Self::PackedPairwise {
+        fast::PackedPairwise::new(Isa::current(), graphs, pairs, score)
     }
 
     fn pair_rows(task: &Pairwise<'_, Self>, input: &[Self], output: PairwiseOutput<'_, Self>) {
-        plain::pair_rows(task, input, output);
+        fast::pair_rows(task, &task.packed, input, output);
+    }
+
+    fn pair_gradient_len(task: &Pairwise<'_, Self>) -> usize {
+        task.packed.gradient_len().unwrap_or_else(|| task.number_count())
     }
 
     fn pair_rows_backward(
@@ -155,7 +183,11 @@ impl Scalar for f32 {
         d_input: &mut [Self],
         gradient: &mut [Self],
     ) {
-        plain::pair_rows_backward(task, input, forward, upstream, d_input, gradient);
+        fast::pair_rows_backward(task, &task.packed, input, forward, upstream, d_input, gradient);
+    }
+
+    fn add_pair_gradient(task: &Pairwise<'_, Self>, gradient: &[Self], sum: &mut [Self]) {
+        fast::add_pair_gradient(task, &task.packed, gradient, sum);
     }
 }
 
@@ -203,9 +235,10 @@ impl Scalar for f64 {
         plain::sums_backward(task, input, nodes, upstream, gradients)
     }
 
-    fn pack_block(_: &Block<'_, Self>) -> Vec<Self> {
-        Vec::new()
-    }
+    type PackedBlock = ();
+    type PackedPairwise = ();
+
+    fn pack_block(_: &[Affine<'_, Self>]) {}
 
     fn block_rows(block: &Block<'_, Self>, input: &[Self], output: &mut [Self]) {
         plain::block_rows(block, input, output);
@@ -221,12 +254,14 @@ impl Scalar for f64 {
         plain::block_rows_backward(block, input, upstream, d_input, gradient);
     }
 
-    fn pack_pairwise(_: &Pairwise<'_, Self>) -> Vec<Self> {
-        Vec::new()
-    }
+    fn pack_pairwise(_: usize, _: &[Vec<Affine<'_, Self>>], _: &[Affine<'_, Self>; 2]) {}
 
     fn pair_rows(task: &Pairwise<'_, Self>, input: &[Self], output: PairwiseOutput<'_, Self>) {
         plain::pair_rows(task, input, output);
+    }
+
+    fn pair_gradient_len(task: &Pairwise<'_, Self>) -> usize {
+        task.number_count()
     }
 
     fn pair_rows_backward(
@@ -238,5 +273,9 @@ impl Scalar for f64 {
         gradient: &mut [Self],
     ) {
         plain::pair_rows_backward(task, input, forward, upstream, d_input, gradient);
+    }
+
+    fn add_pair_gradient(_: &Pairwise<'_, Self>, gradient: &[Self], sum: &mut [Self]) {
+        sum.iter_mut().zip(gradient).for_each(|(sum, &value)| *sum += value);
     }
 }

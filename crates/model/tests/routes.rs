@@ -1,7 +1,5 @@
 //! The hetero model over a synthetic cell: what the loader's processors make of a deletion gives what the genes alone give.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 use knockout_batch::{Graphs, Processor, ProcessorKind};
 use knockout_cell::{Deletion, GeneId};
 use knockout_grad::{Gradients, Tape};

@@ -4,6 +4,8 @@
 mod block;
 mod pairwise;
 mod sums;
+#[cfg(test)]
+mod tests;
 
 pub use block::{block_rows, block_rows_backward};
 pub use pairwise::{pair_rows, pair_rows_backward};

@@ -1,0 +1,134 @@
+//! How much of one core's multipliers blocks and pairs use: `cargo run --release -p knockout-kernel --example gflops`.
+//!
+//! Times are CPU time of the one thread that works, the least of several runs, so that other programs disturb little. Only the
+//! floating-point operations of the matrix products are counted, as few as the algebra leaves; activations, norms and softmax are overhead.
+
+#![allow(clippy::print_stdout, reason = "it prints its findings")]
+
+use knockout_kernel::{
+    Activation, Affine, Block, Isa, NormScale, Pairwise, PairwiseOutput, Picked, flush_to_zero,
+};
+use knockout_random::Rng;
+use rustix::time::{ClockId, clock_gettime};
+
+const ROWS: usize = 6_607;
+const WIDTH: usize = 64;
+const HIDDEN: usize = 32;
+const GRAPHS: usize = 9;
+const PAIRS: usize = GRAPHS * (GRAPHS + 1) / 2;
+
+fn cpu_seconds() -> f64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
+}
+
+/// The least of several runs.
+fn least(runs: usize, mut work: impl FnMut()) -> f64 {
+    let time = |_| {
+        let start = cpu_seconds();
+        work();
+        cpu_seconds() - start
+    };
+    (0..runs).map(time).fold(f64::INFINITY, f64::min)
+}
+
+/// Twelve sums of eight values that wait for nothing but the multipliers.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn multiply_add(rounds: usize) -> f32 {
+    let mut sums = [[0.0f32; 8]; 12];
+    let (a, b) = (std::hint::black_box([0.999f32; 8]), std::hint::black_box([0.5f32; 8]));
+    for _ in 0..rounds {
+        for sum in &mut sums {
+            for lane in 0..8 {
+                sum[lane] = sum[lane].mul_add(a[lane], b[lane]);
+            }
+        }
+    }
+    sums.as_flattened().iter().sum()
+}
+
+/// What the multipliers could do, where that can be told.
+#[expect(unsafe_code, reason = "calls a version compiled for instructions that were detected")]
+fn peak() -> Option<f64> {
+    #[cfg(target_arch = "x86_64")]
+    if Isa::current() == Isa::Avx2 {
+        const ROUNDS: usize = 2_000_000;
+        let time = least(20, || {
+            // SAFETY: an `Isa` other than `Portable` is only current where the processor has it.
+            std::hint::black_box(unsafe { multiply_add(ROUNDS) });
+        });
+        return Some((ROUNDS * 12 * 8 * 2) as f64 / time);
+    }
+    None
+}
+
+fn report(name: &str, flops_per_row: usize, time: f64, peak: Option<f64>) {
+    let rate = (ROWS * flops_per_row) as f64 / time;
+    let share =
+        peak.map_or(String::new(), |peak| format!(", {:4.1} % of the multipliers", 100.0 * rate / peak));
+    println!("{name:18} {flops_per_row:9} flop/row {:8.2} ms {:6.1} GFLOP/s{share}", time * 1e3, rate * 1e-9);
+}
+
+fn main() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).start_handler(|_| flush_to_zero()).build();
+    pool.expect("one thread").install(run);
+}
+
+fn run() {
+    let runs: usize = std::env::args().nth(1).and_then(|runs| runs.parse().ok()).unwrap_or(15);
+    let mut rng = Rng::new(1, "gflops");
+    let mut normal = |count: usize, scale: f64| -> Vec<f32> {
+        (0..count).map(|_| (rng.normal() * scale) as f32).collect()
+    };
+    let peak = peak();
+    if let Some(peak) = peak {
+        println!("{:18} {:6.1} GFLOP/s", "multipliers alone", peak * 1e-9);
+    }
+
+    let (weights, bias) = (normal(4 * WIDTH * WIDTH, 0.12), normal(WIDTH, 0.1));
+    let (scale, shift) = (normal(WIDTH, 1.0), normal(WIDTH, 0.1));
+    let linears = weights.chunks_exact(WIDTH * WIDTH).map(|weight| Affine { weight, bias: &bias }).collect();
+    let norm = NormScale { scale: &scale[..], shift: &shift[..] };
+    let block = Block::new(linears, Activation::Gelu, Some(norm), Activation::Gelu);
+    let (x, upstream) = (normal(ROWS * WIDTH, 1.0), normal(ROWS * WIDTH, 1.0));
+    let source = |range: std::ops::Range<usize>, out: &mut [f32]| {
+        out.copy_from_slice(&x[range.start * WIDTH..range.end * WIDTH]);
+    };
+    let (mut out, mut d_x) = (vec![0.0; ROWS * WIDTH], vec![0.0; ROWS * WIDTH]);
+    let mut gradient = vec![0.0; block.number_count()];
+    let layers = 4 * 2 * WIDTH * WIDTH;
+    report("block forward", layers, least(10 * runs, || block.forward(&source, &mut out)), peak);
+    let time = least(4 * runs, || block.backward(&source, &upstream, &mut d_x, &mut gradient));
+    report("block backward", 3 * layers, time, peak);
+
+    let numbers = normal(PAIRS * (2 * WIDTH * HIDDEN + HIDDEN + HIDDEN * WIDTH + WIDTH), 0.12);
+    let pairs = numbers.chunks_exact(numbers.len() / PAIRS).map(|numbers| {
+        let (first, rest) = numbers.split_at(2 * WIDTH * HIDDEN);
+        let (first_bias, rest) = rest.split_at(HIDDEN);
+        let (second, second_bias) = rest.split_at(HIDDEN * WIDTH);
+        vec![Affine { weight: first, bias: first_bias }, Affine { weight: second, bias: second_bias }]
+    });
+    let (first, second, zero) = (normal(HIDDEN * WIDTH, 0.12), normal(HIDDEN, 0.2), normal(HIDDEN, 0.1));
+    let score =
+        [Affine { weight: &first[..], bias: &zero[..] }, Affine { weight: &second[..], bias: &zero[..1] }];
+    let task = Pairwise::new(GRAPHS, pairs.collect(), score, Activation::Gelu);
+    let rows = normal(GRAPHS * ROWS * WIDTH, 1.0);
+    let index: Vec<u32> = (0..ROWS as u32).collect();
+    let picked: Vec<Picked<'_, f32>> =
+        rows.chunks_exact(ROWS * WIDTH).map(|rows| Picked { rows, index: &index }).collect();
+    let mut log_sum = vec![0.0; ROWS];
+    // Products of WIDTH x HIDDEN: halves of first layers, without the ones that are summed.
+    let (halves, small) = (PAIRS * 2 - GRAPHS, 2 * HIDDEN * HIDDEN);
+    let large = 2 * WIDTH * HIDDEN;
+    let forward = halves * large + PAIRS * (small + large) + large;
+    let time = least(runs, || {
+        task.forward(&picked, PairwiseOutput { values: &mut out, log_sum: &mut log_sum, weights: None });
+    });
+    report("pairwise forward", forward, time, peak);
+    let (mut d_rows, mut gradient) = (vec![0.0; GRAPHS * ROWS * WIDTH], vec![0.0; task.number_count()]);
+    let backward = 3 * halves * large + PAIRS * (3 * small + 2 * large) + 3 * large;
+    let time =
+        least(runs, || task.backward(&picked, (&out, &log_sum), &upstream, &mut d_rows, &mut gradient));
+    report("pairwise backward", backward, time, peak);
+}

@@ -1,0 +1,244 @@
+//! What happens within each row of a tile: norms, dot products, and the weighing of options.
+
+use crate::NORM_EPSILON;
+use crate::isa::for_isa;
+use crate::lanes::{add, multiply_add, sum};
+
+for_isa! {
+    /// x̂ of every row in place, and one over its deviation.
+    fn normalise(rows: &mut [f32], stride: usize, width: usize, factors: &mut [f32]) = normalise_body
+}
+
+#[inline(always)]
+fn normalise_body<const L: usize, const FUSED: bool>(
+    rows: &mut [f32],
+    stride: usize,
+    width: usize,
+    factors: &mut [f32],
+) {
+    let one_over = 1.0 / width as f32;
+    for (row, factor) in rows.chunks_exact_mut(stride).zip(factors) {
+        let (vectors, rest) = row[..width].as_chunks_mut::<L>();
+        let total = vectors.iter().fold([0.0; L], |total, &vector| add(total, vector));
+        let mean = (sum(total) + rest.iter().sum::<f32>()) * one_over;
+        let mut squares = [0.0; L];
+        for vector in vectors.iter_mut() {
+            *vector = vector.map(|value| value - mean);
+            squares = multiply_add::<L, FUSED>(*vector, *vector, squares);
+        }
+        let mut rest_squares = 0.0;
+        for value in rest.iter_mut() {
+            *value -= mean;
+            rest_squares += *value * *value;
+        }
+        let variance = (sum(squares) + rest_squares) * one_over;
+        *factor = 1.0 / (variance + NORM_EPSILON as f32).sqrt();
+        for value in &mut row[..width] {
+            *value *= *factor;
+        }
+    }
+}
+
+for_isa! {
+    /// `x̂ · scale + shift`, in place.
+    fn scale_and_shift(rows: &mut [f32], stride: usize, scale: &[f32], shift: &[f32]) = scale_and_shift_body
+}
+
+#[inline(always)]
+fn scale_and_shift_body<const L: usize, const FUSED: bool>(
+    rows: &mut [f32],
+    stride: usize,
+    scale: &[f32],
+    shift: &[f32],
+) {
+    for row in rows.chunks_exact_mut(stride) {
+        for (value, (&scale, &shift)) in row.iter_mut().zip(scale.iter().zip(shift)) {
+            *value = if FUSED { value.mul_add(scale, shift) } else { *value * scale + shift };
+        }
+    }
+}
+
+/// What the way back through a norm reads and adds to.
+pub(super) struct NormBack<'a> {
+    /// x̂, `[rows, stride]`.
+    pub(super) normal: &'a [f32],
+    /// Of what follows the norm, `[rows, stride]`.
+    pub(super) slopes: &'a [f32],
+    pub(super) stride: usize,
+    /// One over the deviation of each row.
+    pub(super) factors: &'a [f32],
+    pub(super) scale: &'a [f32],
+    pub(super) d_scale: &'a mut [f32],
+    pub(super) d_shift: &'a mut [f32],
+}
+
+for_isa! {
+    /// Turns the gradient of what follows a norm into that of what comes before it.
+    fn norm_backward(norm: &mut NormBack<'_>, gradient: &mut [f32]) = norm_backward_body
+}
+
+#[inline(always)]
+fn norm_backward_body<const L: usize, const FUSED: bool>(norm: &mut NormBack<'_>, gradient: &mut [f32]) {
+    let (width, stride) = (norm.scale.len(), norm.stride);
+    let whole = width - width % L;
+    let one_over = 1.0 / width as f32;
+    let places = norm.normal.chunks_exact(stride).zip(norm.slopes.chunks_exact(stride));
+    for ((gradient, (normal, slopes)), &factor) in
+        gradient.chunks_exact_mut(stride).zip(places).zip(norm.factors)
+    {
+        let (mut totals, mut products) = ([0.0; L], [0.0; L]);
+        for at in (0..whole).step_by(L) {
+            let gradient: &mut [f32; L] = lanes_mut(gradient, at);
+            let (normal, slopes, scale) =
+                (lanes::<L>(normal, at), lanes::<L>(slopes, at), lanes::<L>(norm.scale, at));
+            let slope = multiply(*gradient, *slopes);
+            let d_scale = lanes_mut::<L>(norm.d_scale, at);
+            *d_scale = multiply_add::<L, FUSED>(slope, *normal, *d_scale);
+            let d_shift = lanes_mut::<L>(norm.d_shift, at);
+            *d_shift = add(*d_shift, slope);
+            *gradient = multiply(slope, *scale);
+            totals = add(totals, *gradient);
+            products = multiply_add::<L, FUSED>(*gradient, *normal, products);
+        }
+        let (mut total, mut product) = (sum(totals), sum(products));
+        for at in whole..width {
+            let slope = gradient[at] * slopes[at];
+            norm.d_scale[at] += slope * normal[at];
+            norm.d_shift[at] += slope;
+            gradient[at] = slope * norm.scale[at];
+            total += gradient[at];
+            product += gradient[at] * normal[at];
+        }
+        let (mean, share) = (total * one_over, product * one_over);
+        for (gradient, &normal) in gradient[..width].iter_mut().zip(normal) {
+            *gradient = (*gradient - mean - normal * share) * factor;
+        }
+    }
+}
+
+#[inline(always)]
+fn lanes<const L: usize>(values: &[f32], at: usize) -> &[f32; L] {
+    &values[at..at + L].as_chunks::<L>().0[0]
+}
+
+#[inline(always)]
+fn lanes_mut<const L: usize>(values: &mut [f32], at: usize) -> &mut [f32; L] {
+    &mut values[at..at + L].as_chunks_mut::<L>().0[0]
+}
+
+#[inline(always)]
+fn multiply<const L: usize>(a: [f32; L], b: [f32; L]) -> [f32; L] {
+    let mut out = [0.0; L];
+    for i in 0..L {
+        out[i] = a[i] * b[i];
+    }
+    out
+}
+
+for_isa! {
+    /// `values *= others`.
+    fn scale_by(values: &mut [f32], others: &[f32]) = scale_by_body
+}
+
+#[inline(always)]
+fn scale_by_body<const L: usize, const FUSED: bool>(values: &mut [f32], others: &[f32]) {
+    values.iter_mut().zip(others).for_each(|(value, &other)| *value *= other);
+}
+
+for_isa! {
+    /// `out = rows · other + constant`; `other` has one row for all, or one for each.
+    fn dots(rows: &[f32], stride: usize, other: &[f32], constant: f32, out: &mut [f32]) = dots_body
+}
+
+#[inline(always)]
+fn dots_body<const L: usize, const FUSED: bool>(
+    rows: &[f32],
+    stride: usize,
+    other: &[f32],
+    constant: f32,
+    out: &mut [f32],
+) {
+    let step = if other.len() == stride { 0 } else { stride };
+    for (at, (row, out)) in rows.chunks_exact(stride).zip(out).enumerate() {
+        let other = &other[at * step..][..stride];
+        *out = dot::<L, FUSED>(row, other) + constant;
+    }
+}
+
+#[inline(always)]
+fn dot<const L: usize, const FUSED: bool>(a: &[f32], b: &[f32]) -> f32 {
+    let products = a.as_chunks::<L>().0.iter().zip(b.as_chunks::<L>().0);
+    sum(products.fold([0.0; L], |sum, (&a, &b)| multiply_add::<L, FUSED>(a, b, sum)))
+}
+
+/// One option of every row of a tile on its way back.
+pub(super) struct Weighed<'a> {
+    /// The softmax's weight of each row.
+    pub(super) weights: &'a [f32],
+    /// What its gradient has beside `back · hidden`, in each row.
+    pub(super) direct: &'a [f32],
+    /// The gradient of the hidden layer but for the weight, `[rows, stride]`.
+    pub(super) back: &'a [f32],
+    /// The hidden layer, `[rows, stride]`.
+    pub(super) hidden: &'a [f32],
+    pub(super) stride: usize,
+    /// The score's hidden layer, `[rows, score stride]`.
+    pub(super) score_hidden: &'a [f32],
+    /// The score's second weight, padded.
+    pub(super) score: &'a [f32],
+}
+
+for_isa! {
+    /// From the derivatives of the score's hidden layer to its gradient, in place; adds to the gradient of the score's second weight and,
+    /// as the value after it, of its bias; writes the hidden layer times the weight of its row.
+    fn weigh(option: &Weighed<'_>, slopes: &mut [f32], d_score: &mut [f32], scaled: &mut [f32]) = weigh_body
+}
+
+#[inline(always)]
+fn weigh_body<const L: usize, const FUSED: bool>(
+    option: &Weighed<'_>,
+    slopes: &mut [f32],
+    d_score: &mut [f32],
+    scaled: &mut [f32],
+) {
+    let score_stride = option.score.len();
+    let (d_score, d_bias) = d_score.split_at_mut(score_stride);
+    let (d_score, score) = (d_score.as_chunks_mut::<L>().0, option.score.as_chunks::<L>().0);
+    let hiddens = option.hidden.chunks_exact(option.stride).zip(option.back.chunks_exact(option.stride));
+    let scores = option.score_hidden.chunks_exact(score_stride).zip(slopes.chunks_exact_mut(score_stride));
+    let rows = hiddens.zip(scaled.chunks_exact_mut(option.stride)).zip(scores);
+    let numbers = option.weights.iter().zip(option.direct);
+    for ((((hidden, back), scaled), (score_hidden, slopes)), (&weight, &direct)) in rows.zip(numbers) {
+        let d_weight = dot::<L, FUSED>(back, hidden) + direct;
+        let slope = weight * d_weight;
+        d_bias[0] += slope;
+        let hidden_and_slopes = score_hidden.as_chunks::<L>().0.iter().zip(slopes.as_chunks_mut::<L>().0);
+        for ((hidden, slopes), (d_score, &score)) in hidden_and_slopes.zip(d_score.iter_mut().zip(score)) {
+            *d_score = multiply_add::<L, FUSED>([slope; L], *hidden, *d_score);
+            *slopes = multiply(multiply([slope; L], score), *slopes);
+        }
+        for (scaled, &hidden) in scaled.as_chunks_mut::<L>().0.iter_mut().zip(hidden.as_chunks::<L>().0) {
+            *scaled = multiply([weight; L], hidden);
+        }
+    }
+}
+
+for_isa! {
+    /// `out = (out + rows · factor of the row) · share`.
+    fn add_scaled_rows(out: &mut [f32], rows: &[f32], stride: usize, factors: &[f32], share: f32) = add_scaled_rows_body
+}
+
+#[inline(always)]
+fn add_scaled_rows_body<const L: usize, const FUSED: bool>(
+    out: &mut [f32],
+    rows: &[f32],
+    stride: usize,
+    factors: &[f32],
+    share: f32,
+) {
+    for ((out, row), &factor) in out.chunks_exact_mut(stride).zip(rows.chunks_exact(stride)).zip(factors) {
+        for (out, &value) in out.iter_mut().zip(row) {
+            *out = (*out + value * factor) * share;
+        }
+    }
+}

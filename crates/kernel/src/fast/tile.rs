@@ -1,0 +1,300 @@
+//! Products on tiles: rows times a packed weight, and the weight's gradient.
+//!
+//! Six rows by two vectors of sums, two vectors of weights and one value of input fill the sixteen registers of AVX2. Weights are
+//! packed in panels of two vectors, one line of a panel per value of input, so that they are read straight through.
+
+use crate::isa::{Isa, for_isa};
+use crate::lanes::{Panel, add, multiply_add};
+use std::ops::Range;
+
+/// Rows or columns that are worked on at once.
+const TILE: usize = 6;
+/// Values of input between two turns of the innermost loop: so few turns that the processor foresees the last one.
+const STEPS: usize = 8;
+
+/// `[panel][depth][panel width]` of a matrix of `depth` × `width` values, zeros where the last panel is not full.
+pub(super) fn pack(
+    isa: Isa,
+    depth: usize,
+    width: usize,
+    value: impl Fn(usize, usize) -> f32,
+    packed: &mut [f32],
+) {
+    let panel_width = isa.panel_width();
+    for (line, out) in packed.chunks_exact_mut(panel_width).enumerate() {
+        let (panel, k) = (line / depth, line % depth);
+        for (at, out) in out.iter_mut().enumerate() {
+            let column = panel * panel_width + at;
+            *out = if column < width { value(k, column) } else { 0.0 };
+        }
+    }
+}
+
+/// One summand: rows times a packed weight.
+#[derive(Clone, Copy)]
+pub(super) struct Factor<'a> {
+    /// `[rows, stride]`.
+    pub(super) rows: &'a [f32],
+    pub(super) stride: usize,
+    /// How many values of each row count.
+    pub(super) depth: usize,
+    /// As [`pack`] leaves it.
+    pub(super) weight: &'a [f32],
+}
+
+/// What becomes of a sum.
+#[derive(Clone, Copy)]
+pub(super) enum Finish<'a> {
+    /// `out = sum`
+    Set,
+    /// `out += sum`
+    Add,
+    /// `out += sum · factor of the row`
+    AddScaled(&'a [f32]),
+    /// `out = sum · slope`, of the same stride.
+    Slope(&'a [f32]),
+    /// `out = (out · factor of the row + sum) · slope`
+    Chain(&'a [f32], &'a [f32]),
+}
+
+for_isa! {
+    /// `out = finish(Σ terms + bias)`, `out: [rows, stride]`; the bias is padded to whole panels.
+    fn product(terms: &[Factor<'_>], bias: Option<&[f32]>, finish: Finish<'_>, out: &mut [f32], stride: usize) = product_body
+}
+
+#[inline(always)]
+fn product_body<const L: usize, const FUSED: bool>(
+    terms: &[Factor<'_>],
+    bias: Option<&[f32]>,
+    finish: Finish<'_>,
+    out: &mut [f32],
+    stride: usize,
+) {
+    let panels = terms[0].weight.len() / (terms[0].depth * 2 * L);
+    let count = out.len() / stride;
+    let whole = count - count % TILE;
+    for panel in 0..panels {
+        let start = match bias {
+            Some(bias) => Panel::<L>::read(&bias[panel * 2 * L..]).0,
+            None => [[0.0; L]; 2],
+        };
+        for row in (0..whole).step_by(TILE) {
+            let sums = sums::<L, FUSED, TILE>(terms, start, panel, row);
+            finish_tile::<L, FUSED, TILE>(sums, finish, out, stride, panel, row);
+        }
+        for row in whole..count {
+            let sums = sums::<L, FUSED, 1>(terms, start, panel, row);
+            finish_tile::<L, FUSED, 1>(sums, finish, out, stride, panel, row);
+        }
+    }
+}
+
+#[inline(always)]
+fn sums<const L: usize, const FUSED: bool, const ROWS: usize>(
+    terms: &[Factor<'_>],
+    start: [[f32; L]; 2],
+    panel: usize,
+    first: usize,
+) -> [[[f32; L]; 2]; ROWS] {
+    let mut sums = [start; ROWS];
+    for term in terms {
+        let size = term.depth * 2 * L;
+        let weights = term.weight[panel * size..][..size].as_chunks::<L>().0.as_chunks::<2>().0;
+        let depth = weights.len();
+        let rows: [&[f32]; ROWS] = std::array::from_fn(|i| &term.rows[(first + i) * term.stride..][..depth]);
+        let (steps, rest) = weights.as_chunks::<STEPS>();
+        for (step, weights) in steps.iter().enumerate() {
+            // Of rows this long the processor foresees the end.
+            let rows: [&[f32; STEPS]; ROWS] = rows.map(|row| &row.as_chunks::<STEPS>().0[step]);
+            for k in 0..STEPS {
+                sums = add_products::<L, FUSED, ROWS>(sums, rows.map(|row| row[k]), &weights[k]);
+            }
+        }
+        for (k, weights) in rest.iter().enumerate() {
+            let k = steps.len() * STEPS + k;
+            sums = add_products::<L, FUSED, ROWS>(sums, rows.map(|row| row[k]), weights);
+        }
+    }
+    sums
+}
+
+/// `sums[i] += values[i] · weights`.
+#[inline(always)]
+fn add_products<const L: usize, const FUSED: bool, const ROWS: usize>(
+    mut sums: [[[f32; L]; 2]; ROWS],
+    values: [f32; ROWS],
+    weights: &[[f32; L]; 2],
+) -> [[[f32; L]; 2]; ROWS] {
+    for i in 0..ROWS {
+        for half in 0..2 {
+            sums[i][half] = multiply_add::<L, FUSED>([values[i]; L], weights[half], sums[i][half]);
+        }
+    }
+    sums
+}
+
+#[inline(always)]
+fn finish_tile<const L: usize, const FUSED: bool, const ROWS: usize>(
+    sums: [[[f32; L]; 2]; ROWS],
+    finish: Finish<'_>,
+    out: &mut [f32],
+    stride: usize,
+    panel: usize,
+    first: usize,
+) {
+    let place = |row: usize| (first + row) * stride + panel * 2 * L;
+    match finish {
+        Finish::Set => {
+            for row in 0..ROWS {
+                *two::<L>(out, place(row)) = sums[row];
+            }
+        }
+        Finish::Add => {
+            for row in 0..ROWS {
+                let out = two::<L>(out, place(row));
+                *out = [add(out[0], sums[row][0]), add(out[1], sums[row][1])];
+            }
+        }
+        Finish::AddScaled(factors) => {
+            for row in 0..ROWS {
+                let (out, factor) = (two::<L>(out, place(row)), [factors[first + row]; L]);
+                *out = [0, 1].map(|half| multiply_add::<L, FUSED>(factor, sums[row][half], out[half]));
+            }
+        }
+        Finish::Slope(slopes) => {
+            for row in 0..ROWS {
+                let slope = vectors::<L>(slopes, place(row));
+                *two::<L>(out, place(row)) = [0, 1].map(|half| multiply(sums[row][half], slope[half]));
+            }
+        }
+        Finish::Chain(factors, slopes) => {
+            for row in 0..ROWS {
+                let (slope, factor) = (vectors::<L>(slopes, place(row)), [factors[first + row]; L]);
+                let out = two::<L>(out, place(row));
+                *out = [0, 1].map(|half| {
+                    multiply(multiply_add::<L, FUSED>(factor, out[half], sums[row][half]), slope[half])
+                });
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn multiply<const L: usize>(a: [f32; L], b: [f32; L]) -> [f32; L] {
+    let mut out = [0.0; L];
+    for i in 0..L {
+        out[i] = a[i] * b[i];
+    }
+    out
+}
+
+#[inline(always)]
+fn two<const L: usize>(rows: &mut [f32], at: usize) -> &mut [[f32; L]; 2] {
+    &mut rows[at..at + 2 * L].as_chunks_mut::<L>().0.as_chunks_mut::<2>().0[0]
+}
+
+#[inline(always)]
+fn vectors<const L: usize>(rows: &[f32], at: usize) -> &[[f32; L]; 2] {
+    &rows[at..at + 2 * L].as_chunks::<L>().0.as_chunks::<2>().0[0]
+}
+
+/// Rows of a tile that are read.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'a> {
+    /// `[rows, stride]`.
+    pub(super) values: &'a [f32],
+    pub(super) stride: usize,
+    /// How many values of each row count.
+    pub(super) width: usize,
+}
+
+for_isa! {
+    /// `sum[left width, stride] += leftᵀ right`: the gradient of a weight.
+    fn outer(left: Rows<'_>, right: Rows<'_>, sum: &mut [f32], stride: usize) = outer_body
+}
+
+#[inline(always)]
+fn outer_body<const L: usize, const FUSED: bool>(
+    left: Rows<'_>,
+    right: Rows<'_>,
+    sum: &mut [f32],
+    stride: usize,
+) {
+    for start in (0..right.width).step_by(2 * L) {
+        let span = start..right.width.min(start + 2 * L);
+        let mut first = 0;
+        while first < left.width {
+            let span = span.clone();
+            // Eight columns are two fours and not a six and a two, which would wait for their own sums.
+            match left.width - first {
+                1..=3 => {
+                    outer_tile::<L, FUSED, 1>(left, right, first, span, sum, stride);
+                    first += 1;
+                }
+                4 | 5 | 7 | 8 => {
+                    outer_tile::<L, FUSED, 4>(left, right, first, span, sum, stride);
+                    first += 4;
+                }
+                _ => {
+                    outer_tile::<L, FUSED, TILE>(left, right, first, span, sum, stride);
+                    first += TILE;
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn outer_tile<const L: usize, const FUSED: bool, const COLUMNS: usize>(
+    left: Rows<'_>,
+    right: Rows<'_>,
+    first: usize,
+    span: Range<usize>,
+    sum: &mut [f32],
+    stride: usize,
+) {
+    let mut sums = [[[0.0f32; L]; 2]; COLUMNS];
+    for (left, right) in left.values.chunks_exact(left.stride).zip(right.values.chunks_exact(right.stride)) {
+        let left = &left[first..first + COLUMNS];
+        let right = vectors::<L>(right, span.start);
+        for i in 0..COLUMNS {
+            for half in 0..2 {
+                sums[i][half] = multiply_add::<L, FUSED>([left[i]; L], right[half], sums[i][half]);
+            }
+        }
+    }
+    for (i, sums) in sums.iter().enumerate() {
+        let sum = &mut sum[(first + i) * stride..][span.clone()];
+        if sum.len() == 2 * L {
+            let sum = two::<L>(sum, 0);
+            *sum = [add(sum[0], sums[0]), add(sum[1], sums[1])];
+        } else {
+            for (sum, &value) in sum.iter_mut().zip(sums.as_flattened()) {
+                *sum += value;
+            }
+        }
+    }
+}
+
+for_isa! {
+    /// `sum += Σ rows`: the gradient of a bias.
+    fn column_sums(rows: Rows<'_>, sum: &mut [f32]) = column_sums_body
+}
+
+#[inline(always)]
+fn column_sums_body<const L: usize, const FUSED: bool>(rows: Rows<'_>, sum: &mut [f32]) {
+    for start in (0..rows.width).step_by(2 * L) {
+        // Two sums for each column: one would wait for itself.
+        let mut sums = [[[0.0f32; L]; 2]; 2];
+        for pair in rows.values.chunks(2 * rows.stride) {
+            for (sums, row) in sums.iter_mut().zip(pair.chunks_exact(rows.stride)) {
+                let row = vectors::<L>(row, start);
+                *sums = [add(sums[0], row[0]), add(sums[1], row[1])];
+            }
+        }
+        let total = [add(sums[0][0], sums[1][0]), add(sums[0][1], sums[1][1])];
+        for (sum, &value) in sum[start..rows.width].iter_mut().zip(total.as_flattened()) {
+            *sum += value;
+        }
+    }
+}
