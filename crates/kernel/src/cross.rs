@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 /// The numbers of the operation.
 #[derive(Debug, Clone)]
-pub struct CrossAttention<'a, T> {
+pub struct CrossAttention<'a, T: Scalar> {
     /// `[graphs, width]`.
     vectors: &'a [T],
     /// Query, key, value, output.
