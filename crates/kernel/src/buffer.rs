@@ -4,7 +4,7 @@ use crate::Real;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, RangeInclusive};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -43,14 +43,30 @@ impl<T: Real> Pool<T> {
     /// A buffer whose contents are whatever was there before: for results that overwrite every element.
     pub fn scratch(&self, len: usize) -> Buffer<T> {
         const { assert!(size_of::<Line<T>>() == LINE * size_of::<T>(), "a line is its values and nothing else") }
-        let lines = len.div_ceil(LINE);
-        let shelved =
-            self.shelf.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&lines).and_then(Vec::pop);
-        let lines = shelved.unwrap_or_else(|| {
-            self.allocated.fetch_add(lines * size_of::<Line<T>>(), Ordering::Relaxed);
-            vec![Line([T::ZERO; LINE]); lines]
-        });
+        let lines = self.take(len.div_ceil(LINE));
         Buffer { lines, len, pool: self.clone() }
+    }
+
+    /// The smallest buffer on the shelf that is large enough and not wastefully so. Where batches differ in size none may be: then
+    /// a new one takes the place of one that has become too small, so that the pool grows with the largest batch and not with
+    /// their number.
+    fn take(&self, lines: usize) -> Vec<Line<T>> {
+        let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut from = |range: RangeInclusive<usize>, last: bool| {
+            let mut fitting = shelf.range_mut(range).filter(|(_, buffers)| !buffers.is_empty());
+            let found = if last { fitting.next_back() } else { fitting.next() };
+            found.and_then(|(_, buffers)| buffers.pop())
+        };
+        if let Some(buffer) = from(lines..=lines + lines / 2, false) {
+            return buffer;
+        }
+        let outgrown = from(lines / 2..=lines, true).map_or(0, |buffer| buffer.len());
+        drop(shelf);
+        // A little room, so that a slightly larger batch finds this one large enough.
+        let lines = if outgrown > 0 { lines + lines / 16 } else { lines };
+        self.allocated.fetch_add(lines * size_of::<Line<T>>(), Ordering::Relaxed);
+        self.allocated.fetch_sub(outgrown * size_of::<Line<T>>(), Ordering::Relaxed);
+        vec![Line([T::ZERO; LINE]); lines]
     }
 
     /// A copy of a slice.
@@ -60,7 +76,7 @@ impl<T: Real> Pool<T> {
         buffer
     }
 
-    /// Bytes allocated so far, in use or waiting.
+    /// Bytes allocated, in use or waiting.
     pub fn allocated_bytes(&self) -> usize {
         self.allocated.load(Ordering::Relaxed)
     }
@@ -140,6 +156,17 @@ mod tests {
         drop(second);
         assert!(pool.zeros(100).iter().all(|&value| value == 0.0));
         assert_eq!(pool.allocated_bytes(), 7 * 64);
+    }
+
+    #[test]
+    fn batches_of_many_sizes_do_not_pile_up() {
+        let pool = Pool::<f32>::new();
+        for batch in 0..200 {
+            let len = 16 * (1000 + batch * 7919 % 300);
+            let buffers = [pool.scratch(len), pool.scratch(len + 160)];
+            assert!(buffers.iter().all(|buffer| buffer.len() >= len));
+        }
+        assert!(pool.allocated_bytes() < 2 * 1500 * 64, "{}", pool.allocated_bytes());
     }
 
     #[test]

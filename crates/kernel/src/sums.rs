@@ -107,9 +107,18 @@ fn one_sum<const L: usize, const FUSED: bool, const PANELS: usize, C: Copy + Int
     output: &mut [f32],
 ) {
     let end = task.width.min(start + PANELS * 2 * L);
-    let panel = |row: usize, at: usize| {
-        let first = row * task.width + start + at * 2 * L;
-        Panel::<L>::read(&input[first..(row * task.width + end).min(first + 2 * L)]).0
+    let row_panels = |row: usize| -> [[[f32; L]; 2]; PANELS] {
+        let from = &input[row * task.width + start..row * task.width + end];
+        let mut panels = [Panel::<L>::ZERO.0; PANELS];
+        // Panels that are full have a length the compiler knows; a call that copies would cost more than the sum.
+        if from.len() == PANELS * 2 * L {
+            for (panel, from) in panels.iter_mut().zip(from.as_chunks::<L>().0.as_chunks::<2>().0) {
+                *panel = *from;
+            }
+        } else {
+            panels.as_flattened_mut().as_flattened_mut()[..from.len()].copy_from_slice(from);
+        }
+        panels
     };
     let place = task.place[node];
     let mut sums = [Panel::<L>::ZERO.0; PANELS];
@@ -119,20 +128,20 @@ fn one_sum<const L: usize, const FUSED: bool, const PANELS: usize, C: Copy + Int
             for (&column, entry) in columns[entries.clone()].iter().zip(entries) {
                 let from = task.place[column.into() as usize];
                 if from & DROPPED == 0 && task.is_kept(entry) {
+                    let values = row_panels(from as usize);
                     for at in 0..PANELS {
-                        let values = panel(from as usize, at);
                         for half in 0..2 {
-                            sums[at][half] = add(sums[at][half], values[half]);
+                            sums[at][half] = add(sums[at][half], values[at][half]);
                         }
                     }
                 }
             }
         }
     }
+    let own = row_panels((place & !DROPPED) as usize);
     for at in 0..PANELS {
-        let own = panel((place & !DROPPED) as usize, at);
         for half in 0..2 {
-            sums[at][half] = multiply_add::<L, FUSED>([task.own; L], own[half], sums[at][half]);
+            sums[at][half] = multiply_add::<L, FUSED>([task.own; L], own[at][half], sums[at][half]);
         }
     }
     for (out, &value) in output[start..end].iter_mut().zip(sums.as_flattened().as_flattened()) {
