@@ -6,6 +6,7 @@
 use crate::csr::{Columns, Csr};
 use crate::isa::for_isa;
 use crate::lanes::{Panel, add, multiply_add, sum};
+use std::ops::Range;
 
 /// Set in a place: the node is there, but neither sends nor receives.
 pub const DROPPED: u32 = 1 << 31;
@@ -37,6 +38,13 @@ pub struct SumGradients<'a, T> {
 }
 
 impl<T> Sums<'_, T> {
+    /// The row that an entry's column sends, if it sends any.
+    #[inline(always)]
+    fn sender(&self, entry: usize, column: u32) -> Option<usize> {
+        let place = self.place[column as usize];
+        (place & DROPPED == 0 && self.is_kept(entry)).then_some(place as usize)
+    }
+
     #[inline(always)]
     pub(crate) fn is_kept(&self, entry: usize) -> bool {
         self.kept.is_none_or(|bits| bits[entry / 64] >> (entry % 64) & 1 == 1)
@@ -74,6 +82,9 @@ fn sums_body<const L: usize, const FUSED: bool>(
     }
 }
 
+/// Nodes that are summed together, band by band: their sums stay in the second-level cache beside a band of rows.
+const CHUNK_NODES: usize = 512;
+
 #[inline(always)]
 fn sums_of<const L: usize, const FUSED: bool, C: Copy + Into<u32>>(
     task: &Sums<'_, f32>,
@@ -82,71 +93,85 @@ fn sums_of<const L: usize, const FUSED: bool, C: Copy + Into<u32>>(
     nodes: &[u32],
     output: &mut [f32],
 ) {
-    // Four panels of a row at once are as many sums as stay in registers.
-    let (wide, narrow) = (4 * Panel::<L>::WIDTH, Panel::<L>::WIDTH);
-    for (&node, output) in nodes.iter().zip(output.chunks_exact_mut(task.width)) {
-        let mut start = 0;
-        while start + wide <= task.width {
-            one_sum::<L, FUSED, 4, C>(task, columns, input, node as usize, start, output);
-            start += wide;
-        }
-        while start < task.width {
-            one_sum::<L, FUSED, 1, C>(task, columns, input, node as usize, start, output);
-            start += narrow;
-        }
-    }
-}
-
-#[inline(always)]
-fn one_sum<const L: usize, const FUSED: bool, const PANELS: usize, C: Copy + Into<u32>>(
-    task: &Sums<'_, f32>,
-    columns: &[C],
-    input: &[f32],
-    node: usize,
-    start: usize,
-    output: &mut [f32],
-) {
-    let end = task.width.min(start + PANELS * 2 * L);
-    let row_panels = |row: usize| -> [[[f32; L]; 2]; PANELS] {
-        let from = &input[row * task.width + start..row * task.width + end];
-        let mut panels = [Panel::<L>::ZERO.0; PANELS];
-        // Panels that are full have a length the compiler knows; a call that copies would cost more than the sum.
-        if from.len() == PANELS * 2 * L {
-            for (panel, from) in panels.iter_mut().zip(from.as_chunks::<L>().0.as_chunks::<2>().0) {
-                *panel = *from;
+    let width = task.width;
+    for (nodes, output) in nodes.chunks(CHUNK_NODES).zip(output.chunks_mut(CHUNK_NODES * width)) {
+        for (&node, output) in nodes.iter().zip(output.chunks_exact_mut(width)) {
+            let own = (task.place[node as usize] & !DROPPED) as usize;
+            for (out, &value) in output.iter_mut().zip(&input[own * width..(own + 1) * width]) {
+                *out = task.own * value;
             }
-        } else {
-            panels.as_flattened_mut().as_flattened_mut()[..from.len()].copy_from_slice(from);
         }
-        panels
-    };
-    let place = task.place[node];
-    let mut sums = [Panel::<L>::ZERO.0; PANELS];
-    if place & DROPPED == 0 {
         for band in task.matrix.bands() {
-            let entries = band[node] as usize..band[node + 1] as usize;
-            for (&column, entry) in columns[entries.clone()].iter().zip(entries) {
-                let from = task.place[column.into() as usize];
-                if from & DROPPED == 0 && task.is_kept(entry) {
-                    let values = row_panels(from as usize);
-                    for at in 0..PANELS {
-                        for half in 0..2 {
-                            sums[at][half] = add(sums[at][half], values[at][half]);
-                        }
-                    }
+            for (&node, output) in nodes.iter().zip(output.chunks_exact_mut(width)) {
+                let node = node as usize;
+                let entries = band[node] as usize..band[node + 1] as usize;
+                if task.place[node] & DROPPED == 0 && !entries.is_empty() {
+                    add_entries::<L, C>(task, columns, input, entries, output);
                 }
             }
         }
     }
-    let own = row_panels((place & !DROPPED) as usize);
-    for at in 0..PANELS {
-        for half in 0..2 {
-            sums[at][half] = multiply_add::<L, FUSED>([task.own; L], own[at][half], sums[at][half]);
+}
+
+/// Adds the rows of some entries to one row.
+#[inline(always)]
+fn add_entries<const L: usize, C: Copy + Into<u32>>(
+    task: &Sums<'_, f32>,
+    columns: &[C],
+    input: &[f32],
+    entries: Range<usize>,
+    output: &mut [f32],
+) {
+    // Four panels of a row at once are as many sums as stay in registers.
+    let (wide, narrow) = (4 * Panel::<L>::WIDTH, Panel::<L>::WIDTH);
+    let mut start = 0;
+    while start + wide <= task.width {
+        add_panels::<L, 4, C>(task, columns, input, entries.clone(), start, output);
+        start += wide;
+    }
+    while start + narrow <= task.width {
+        add_panels::<L, 1, C>(task, columns, input, entries.clone(), start, output);
+        start += narrow;
+    }
+    if start < task.width {
+        for entry in entries {
+            if let Some(from) = task.sender(entry, columns[entry].into()) {
+                add_scaled(
+                    &mut output[start..],
+                    1.0,
+                    &input[from * task.width + start..(from + 1) * task.width],
+                );
+            }
         }
     }
-    for (out, &value) in output[start..end].iter_mut().zip(sums.as_flattened().as_flattened()) {
-        *out = value;
+}
+
+/// The same for panels that are full: their length is known to the compiler.
+#[inline(always)]
+fn add_panels<const L: usize, const PANELS: usize, C: Copy + Into<u32>>(
+    task: &Sums<'_, f32>,
+    columns: &[C],
+    input: &[f32],
+    entries: Range<usize>,
+    start: usize,
+    output: &mut [f32],
+) {
+    let end = start + PANELS * 2 * L;
+    let output = output[start..end].as_chunks_mut::<L>().0.as_chunks_mut::<2>().0;
+    let mut sums = [Panel::<L>::ZERO.0; PANELS];
+    sums.copy_from_slice(output);
+    for (&column, entry) in columns[entries.clone()].iter().zip(entries) {
+        if let Some(from) = task.sender(entry, column.into()) {
+            let values = &input[from * task.width + start..from * task.width + end];
+            let values = values.as_chunks::<L>().0.as_chunks::<2>().0;
+            for at in 0..PANELS {
+                for half in 0..2 {
+                    sums[at][half] = add(sums[at][half], values[at][half]);
+                }
+            }
+        }
     }
+    output.copy_from_slice(&sums);
 }
 
 for_isa! {
@@ -185,20 +210,22 @@ fn backward_of<const L: usize, const FUSED: bool, C: Copy + Into<u32>>(
 ) -> f64 {
     let width = task.width;
     let mut own = 0.0;
-    for (&node, upstream) in nodes.iter().zip(upstream.chunks_exact(width)) {
-        let (node, place) = (node as usize, task.place[node as usize]);
-        let row = (place & !DROPPED) as usize;
-        own += f64::from(dot::<L, FUSED>(upstream, &input[row * width..(row + 1) * width]));
-        add_scaled(gradients.row(row, width), task.own, upstream);
-        if place & DROPPED != 0 {
-            continue;
+    for (nodes, upstream) in nodes.chunks(CHUNK_NODES).zip(upstream.chunks(CHUNK_NODES * width)) {
+        for (&node, upstream) in nodes.iter().zip(upstream.chunks_exact(width)) {
+            let row = (task.place[node as usize] & !DROPPED) as usize;
+            own += f64::from(dot::<L, FUSED>(upstream, &input[row * width..(row + 1) * width]));
+            add_scaled(gradients.row(row, width), task.own, upstream);
         }
         for band in task.matrix.bands() {
-            let entries = band[node] as usize..band[node + 1] as usize;
-            for (&column, entry) in columns[entries.clone()].iter().zip(entries) {
-                let from = task.place[column.into() as usize];
-                if from & DROPPED == 0 && task.is_kept(entry) {
-                    add_scaled(gradients.row(from as usize, width), 1.0, upstream);
+            for (&node, upstream) in nodes.iter().zip(upstream.chunks_exact(width)) {
+                let node = node as usize;
+                if task.place[node] & DROPPED != 0 {
+                    continue;
+                }
+                for entry in band[node] as usize..band[node + 1] as usize {
+                    if let Some(from) = task.sender(entry, columns[entry].into()) {
+                        add_scaled(gradients.row(from, width), 1.0, upstream);
+                    }
                 }
             }
         }

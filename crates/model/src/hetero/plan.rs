@@ -157,6 +157,8 @@ pub(super) struct LayerPlan {
     pub(super) networks: Vec<Arc<Listed>>,
     pub(super) readings: Vec<Arc<Reading>>,
     pub(super) output: Arc<Stage>,
+    /// Whether what arrives at the rows is kept for the way back: few rows take little memory, all rows would take too much.
+    pub(super) keeps_sums: bool,
 }
 
 /// All layers of a batch.
@@ -207,7 +209,9 @@ impl Plan {
             };
             let output = Arc::new(Stage::new(union, &deleted, genes));
             let readings = readings(&networks, &output.listed, genes);
-            let layer = LayerPlan { input: stage, networks, readings, output: Arc::clone(&output) };
+            let keeps_sums = extent == Extent::Changed;
+            let layer =
+                LayerPlan { input: stage, networks, readings, output: Arc::clone(&output), keeps_sums };
             plan.push(Arc::new(layer));
             stage = output;
         }
