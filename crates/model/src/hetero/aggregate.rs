@@ -5,7 +5,7 @@ use super::plan::{LayerPlan, Reading};
 use crate::init::Init;
 use crate::layer::{Linear, add_parts, add_to};
 use knockout_grad::{Gradients, Parameters, Tape, Values, Var};
-use knockout_kernel::{Activation, CrossAttention, Pairwise, PairwiseOutput, Picked, Scalar};
+use knockout_kernel::{Activation, CrossAttention, Pairwise, PairwiseOutput, Picked, Scalar, Store};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -172,10 +172,22 @@ fn pass_back<'r, T: Scalar>(
     of: impl Fn(usize, usize) -> &'r [T] + Sync,
 ) {
     for (network, (&g, reading)) in g.iter().zip(readings).enumerate() {
-        gradients.add(g, |sum| {
+        gradients.put(g, |sum, store| {
             sum.par_chunks_mut(CHUNK_ROWS * width).enumerate().for_each(|(chunk, sum)| {
                 for (row, sum) in (chunk * CHUNK_ROWS..).zip(sum.chunks_exact_mut(width)) {
-                    for &reader in reading.readers(row) {
+                    let readers = reading.readers(row);
+                    let others = match (store, readers) {
+                        (Store::Set, [first, others @ ..]) => {
+                            sum.copy_from_slice(of(network, *first as usize));
+                            others
+                        }
+                        (Store::Set, []) => {
+                            sum.fill(T::ZERO);
+                            readers
+                        }
+                        (Store::Add, _) => readers,
+                    };
+                    for &reader in others {
                         add_to(sum, of(network, reader as usize));
                     }
                 }

@@ -2,7 +2,7 @@
 
 use crate::layer::NormVars;
 use knockout_grad::{Parameters, Tape, Var};
-use knockout_kernel::{NORM_EPSILON, Scalar};
+use knockout_kernel::{NORM_EPSILON, Scalar, Store};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -129,7 +129,7 @@ pub(super) fn node_norm<T: Scalar>(
                 gradients.add(vars.scale, |sum| crate::layer::add_to(sum, d_scale));
                 gradients.add(vars.shift, |sum| crate::layer::add_to(sum, d_shift));
             }
-            gradients.add(x, |sum| add_rows(sum, step.gradient));
+            gradients.put(x, |sum, store| put_rows(sum, step.gradient, store));
         },
     )
 }
@@ -142,12 +142,13 @@ fn statistics<T: Scalar>(row: &[T]) -> (T, T) {
     (mean, T::ONE / (variance + T::of(NORM_EPSILON)).sqrt())
 }
 
-/// `sum += values`, in parallel.
-pub(super) fn add_rows<T: Scalar>(sum: &mut [T], values: &[T]) {
+/// `sum (+)= values`, in parallel.
+pub(super) fn put_rows<T: Scalar>(sum: &mut [T], values: &[T], store: Store) {
     const CHUNK: usize = 1 << 14;
-    sum.par_chunks_mut(CHUNK)
-        .zip(values.par_chunks(CHUNK))
-        .for_each(|(sum, values)| crate::layer::add_to(sum, values));
+    sum.par_chunks_mut(CHUNK).zip(values.par_chunks(CHUNK)).for_each(|(sum, values)| match store {
+        Store::Set => sum.copy_from_slice(values),
+        Store::Add => crate::layer::add_to(sum, values),
+    });
 }
 
 /// `y = (x − μ) / (σ + ε) · scale + shift`, one μ and one σ over all rows and channels of a group: the first `wild` rows are one,
@@ -212,7 +213,7 @@ pub(super) fn graph_norm<T: Scalar>(
                     });
                 }
             }
-            gradients.add(x, |sum| add_rows(sum, step.gradient));
+            gradients.put(x, |sum, store| put_rows(sum, step.gradient, store));
         },
     )
 }
