@@ -2,13 +2,17 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use knockout_kernel::{
-    Activation, Csr, EdgeTask, Graph, Layout, Pool, Scalar, SpmmTask, Store, Target, Term,
+    Activation, Affine, Block, Csr, EdgeTask, Graph, Layout, NormScale, Pairwise, PairwiseOutput, Picked,
+    Pool, Scalar, SpmmTask, Store, Target, Term,
 };
 use knockout_random::Rng;
 
 const ROWS: usize = 6_607;
 const WIDTH: usize = 64;
 const EDGES: usize = 1_000_000;
+/// Of the networks that combine pairs of graphs.
+const HIDDEN: usize = 32;
+const GRAPHS: usize = 9;
 
 fn graph() -> Graph {
     let mut rng = Rng::new(1, "bench graph");
@@ -72,5 +76,60 @@ fn kernels(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, kernels);
+fn blocks(criterion: &mut Criterion) {
+    let mut rng = Rng::new(1, "bench blocks");
+    let mut normal =
+        |count: usize| -> Vec<f32> { (0..count).map(|_| (rng.normal() * 0.12) as f32).collect() };
+    let (weights, bias, scale) = (normal(4 * WIDTH * WIDTH), normal(WIDTH), normal(WIDTH));
+    let linears = weights.chunks_exact(WIDTH * WIDTH).map(|weight| Affine { weight, bias: &bias }).collect();
+    let norm = NormScale { scale: &scale[..], shift: &bias[..] };
+    let block = Block::new(linears, Activation::Gelu, Some(norm), Activation::Gelu);
+    let (x, upstream) = (normal(ROWS * WIDTH), normal(ROWS * WIDTH));
+    let source = |range: std::ops::Range<usize>, out: &mut [f32]| {
+        out.copy_from_slice(&x[range.start * WIDTH..range.end * WIDTH]);
+    };
+    let (mut out, mut d_x) = (vec![0.0; ROWS * WIDTH], vec![0.0; ROWS * WIDTH]);
+    let mut gradient = vec![0.0; block.number_count()];
+    let mut group = criterion.benchmark_group("block");
+    group.throughput(Throughput::Elements(ROWS as u64));
+    group.bench_function("forward", |bencher| bencher.iter(|| block.forward(&source, &mut out)));
+    group.bench_function("backward", |bencher| {
+        bencher.iter(|| block.backward(&source, &upstream, &mut d_x, &mut gradient));
+    });
+    group.finish();
+
+    let pair = 2 * WIDTH * HIDDEN + HIDDEN + HIDDEN * WIDTH + WIDTH;
+    let (numbers, score) =
+        (normal(GRAPHS * (GRAPHS + 1) / 2 * pair), normal(HIDDEN * WIDTH + 2 * HIDDEN + 1));
+    let cut = |numbers: &mut &'static [f32], inputs: usize, outputs: usize| {
+        let (weight, rest) = numbers.split_at(inputs * outputs);
+        let (bias, rest) = rest.split_at(outputs);
+        *numbers = rest;
+        Affine { weight, bias }
+    };
+    let (numbers, mut score): (&'static [f32], &'static [f32]) = (numbers.leak(), score.leak());
+    let pairs = numbers
+        .chunks_exact(pair)
+        .map(|mut numbers| vec![cut(&mut numbers, 2 * WIDTH, HIDDEN), cut(&mut numbers, HIDDEN, WIDTH)]);
+    let score = [cut(&mut score, WIDTH, HIDDEN), cut(&mut score, HIDDEN, 1)];
+    let task = Pairwise::new(GRAPHS, pairs.collect(), score, Activation::Gelu);
+    let (rows, index) = (normal(GRAPHS * ROWS * WIDTH), (0..ROWS as u32).collect::<Vec<u32>>());
+    let picked: Vec<Picked<'_, f32>> =
+        rows.chunks_exact(ROWS * WIDTH).map(|rows| Picked { rows, index: &index }).collect();
+    let (mut log_sum, mut d_rows) = (vec![0.0; ROWS], vec![0.0; GRAPHS * ROWS * WIDTH]);
+    let mut gradient = vec![0.0; task.number_count()];
+    let mut group = criterion.benchmark_group("pairwise");
+    group.throughput(Throughput::Elements(ROWS as u64)).sample_size(10);
+    group.bench_function("forward", |bencher| {
+        bencher.iter(|| {
+            task.forward(&picked, PairwiseOutput { values: &mut out, log_sum: &mut log_sum, weights: None });
+        });
+    });
+    group.bench_function("backward", |bencher| {
+        bencher.iter(|| task.backward(&picked, (&out, &log_sum), &upstream, &mut d_rows, &mut gradient));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, kernels, blocks);
 criterion_main!(benches);

@@ -1,4 +1,4 @@
-//! How much of one core's multipliers blocks and pairs use: `cargo run --release -p knockout-kernel --example gflops`.
+//! How much of one core's multipliers blocks and pairs use: `cargo run --release -p knockout-kernel --example gflops -- [runs] [rows]`.
 //!
 //! Times are CPU time of the one thread that works, the least of several runs, so that other programs disturb little. Only the
 //! floating-point operations of the matrix products are counted, as few as the algebra leaves; activations, norms and softmax are overhead.
@@ -11,7 +11,6 @@ use knockout_kernel::{
 use knockout_random::Rng;
 use rustix::time::{ClockId, clock_gettime};
 
-const ROWS: usize = 6_607;
 const WIDTH: usize = 64;
 const HIDDEN: usize = 32;
 const GRAPHS: usize = 9;
@@ -63,8 +62,8 @@ fn peak() -> Option<f64> {
     None
 }
 
-fn report(name: &str, flops_per_row: usize, time: f64, peak: Option<f64>) {
-    let rate = (ROWS * flops_per_row) as f64 / time;
+fn report(name: &str, rows: usize, flops_per_row: usize, time: f64, peak: Option<f64>) {
+    let rate = (rows * flops_per_row) as f64 / time;
     let share =
         peak.map_or(String::new(), |peak| format!(", {:4.1} % of the multipliers", 100.0 * rate / peak));
     println!("{name:18} {flops_per_row:9} flop/row {:8.2} ms {:6.1} GFLOP/s{share}", time * 1e3, rate * 1e-9);
@@ -76,7 +75,10 @@ fn main() {
 }
 
 fn run() {
-    let runs: usize = std::env::args().nth(1).and_then(|runs| runs.parse().ok()).unwrap_or(15);
+    let argument = |at: usize, usual: usize| {
+        std::env::args().nth(at).and_then(|argument| argument.parse().ok()).unwrap_or(usual)
+    };
+    let (runs, rows) = (argument(1, 15), argument(2, 6_607));
     let mut rng = Rng::new(1, "gflops");
     let mut normal = |count: usize, scale: f64| -> Vec<f32> {
         (0..count).map(|_| (rng.normal() * scale) as f32).collect()
@@ -91,16 +93,16 @@ fn run() {
     let linears = weights.chunks_exact(WIDTH * WIDTH).map(|weight| Affine { weight, bias: &bias }).collect();
     let norm = NormScale { scale: &scale[..], shift: &shift[..] };
     let block = Block::new(linears, Activation::Gelu, Some(norm), Activation::Gelu);
-    let (x, upstream) = (normal(ROWS * WIDTH, 1.0), normal(ROWS * WIDTH, 1.0));
+    let (x, upstream) = (normal(rows * WIDTH, 1.0), normal(rows * WIDTH, 1.0));
     let source = |range: std::ops::Range<usize>, out: &mut [f32]| {
         out.copy_from_slice(&x[range.start * WIDTH..range.end * WIDTH]);
     };
-    let (mut out, mut d_x) = (vec![0.0; ROWS * WIDTH], vec![0.0; ROWS * WIDTH]);
+    let (mut out, mut d_x) = (vec![0.0; rows * WIDTH], vec![0.0; rows * WIDTH]);
     let mut gradient = vec![0.0; block.number_count()];
     let layers = 4 * 2 * WIDTH * WIDTH;
-    report("block forward", layers, least(10 * runs, || block.forward(&source, &mut out)), peak);
+    report("block forward", rows, layers, least(10 * runs, || block.forward(&source, &mut out)), peak);
     let time = least(4 * runs, || block.backward(&source, &upstream, &mut d_x, &mut gradient));
-    report("block backward", 3 * layers, time, peak);
+    report("block backward", rows, 3 * layers, time, peak);
 
     let numbers = normal(PAIRS * (2 * WIDTH * HIDDEN + HIDDEN + HIDDEN * WIDTH + WIDTH), 0.12);
     let pairs = numbers.chunks_exact(numbers.len() / PAIRS).map(|numbers| {
@@ -113,11 +115,11 @@ fn run() {
     let score =
         [Affine { weight: &first[..], bias: &zero[..] }, Affine { weight: &second[..], bias: &zero[..1] }];
     let task = Pairwise::new(GRAPHS, pairs.collect(), score, Activation::Gelu);
-    let rows = normal(GRAPHS * ROWS * WIDTH, 1.0);
-    let index: Vec<u32> = (0..ROWS as u32).collect();
+    let values = normal(GRAPHS * rows * WIDTH, 1.0);
+    let index: Vec<u32> = (0..rows as u32).collect();
     let picked: Vec<Picked<'_, f32>> =
-        rows.chunks_exact(ROWS * WIDTH).map(|rows| Picked { rows, index: &index }).collect();
-    let mut log_sum = vec![0.0; ROWS];
+        values.chunks_exact(rows * WIDTH).map(|rows| Picked { rows, index: &index }).collect();
+    let mut log_sum = vec![0.0; rows];
     // Products of WIDTH x HIDDEN: halves of first layers, without the ones that are summed.
     let (halves, small) = (PAIRS * 2 - GRAPHS, 2 * HIDDEN * HIDDEN);
     let large = 2 * WIDTH * HIDDEN;
@@ -125,10 +127,10 @@ fn run() {
     let time = least(runs, || {
         task.forward(&picked, PairwiseOutput { values: &mut out, log_sum: &mut log_sum, weights: None });
     });
-    report("pairwise forward", forward, time, peak);
-    let (mut d_rows, mut gradient) = (vec![0.0; GRAPHS * ROWS * WIDTH], vec![0.0; task.number_count()]);
+    report("pairwise forward", rows, forward, time, peak);
+    let (mut d_rows, mut gradient) = (vec![0.0; GRAPHS * rows * WIDTH], vec![0.0; task.number_count()]);
     let backward = 3 * halves * large + PAIRS * (3 * small + 2 * large) + 3 * large;
     let time =
         least(runs, || task.backward(&picked, (&out, &log_sum), &upstream, &mut d_rows, &mut gradient));
-    report("pairwise backward", backward, time, peak);
+    report("pairwise backward", rows, backward, time, peak);
 }

@@ -1,7 +1,7 @@
 //! Linear layers, a norm and activations on rows, as one operation: a tile of rows goes through all of them in the cache, and the
 //! way back computes the tile again instead of having stored it.
 
-use crate::{Activation, Scalar};
+use crate::{Activation, Buffer, Scalar};
 use rayon::prelude::*;
 
 /// A linear layer's numbers: `y = x Wᵀ + b`.
@@ -107,7 +107,7 @@ impl<'a, T: Scalar> Block<'a, T> {
     /// `output: [n, outputs]` of the rows that `source` gives.
     pub fn forward(&self, source: Source<'_, T>, output: &mut [T]) {
         output.par_chunks_mut(TILE_ROWS * self.outputs()).enumerate().for_each_init(
-            || vec![T::ZERO; TILE_ROWS * self.inputs()],
+            || T::pool().scratch(TILE_ROWS * self.inputs()),
             |input, (tile, output)| {
                 let count = output.len() / self.outputs();
                 let input = &mut input[..count * self.inputs()];
@@ -121,14 +121,14 @@ impl<'a, T: Scalar> Block<'a, T> {
     /// `gradient`; see [`Block::number_count`].
     pub fn backward(&self, source: Source<'_, T>, upstream: &[T], d_input: &mut [T], gradient: &mut [T]) {
         let rows = upstream.len() / self.outputs();
-        let group_rows = rows_per_group(rows);
-        let partials: Vec<Vec<T>> = d_input
+        let group_rows = rows_per_group(rows, 1);
+        let partials: Vec<Buffer<T>> = d_input
             .par_chunks_mut(group_rows * self.inputs())
             .zip(upstream.par_chunks(group_rows * self.outputs()))
             .enumerate()
             .map(|(group, (d_input, upstream))| {
-                let mut partial = vec![T::ZERO; self.number_count()];
-                let mut input = vec![T::ZERO; TILE_ROWS * self.inputs()];
+                let mut partial = zeros(self.number_count());
+                let mut input = T::pool().scratch(TILE_ROWS * self.inputs());
                 let tiles = d_input.chunks_mut(TILE_ROWS * self.inputs());
                 for (tile, (d_input, upstream)) in
                     tiles.zip(upstream.chunks(TILE_ROWS * self.outputs())).enumerate()
@@ -145,13 +145,20 @@ impl<'a, T: Scalar> Block<'a, T> {
     }
 }
 
-/// Rows of a group: whole tiles.
-pub(crate) fn rows_per_group(rows: usize) -> usize {
-    rows.div_ceil(GROUPS).next_multiple_of(TILE_ROWS).max(TILE_ROWS)
+/// Rows of a group: whole tiles, at least so many.
+pub(crate) fn rows_per_group(rows: usize, least_tiles: usize) -> usize {
+    rows.div_ceil(GROUPS).next_multiple_of(TILE_ROWS).max(least_tiles * TILE_ROWS)
+}
+
+/// Zeros of the pool, written by this thread alone: it may already be one of many.
+pub(crate) fn zeros<T: Scalar>(len: usize) -> Buffer<T> {
+    let mut buffer = T::pool().scratch(len);
+    buffer.fill(T::ZERO);
+    buffer
 }
 
 /// `sum += Σ partials`, one after the other.
-pub(crate) fn add_in_order<T: Scalar>(partials: &[Vec<T>], sum: &mut [T]) {
+pub(crate) fn add_in_order<T: Scalar>(partials: &[Buffer<T>], sum: &mut [T]) {
     const CHUNK: usize = 1 << 12;
     sum.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, sum)| {
         for partial in partials {

@@ -10,9 +10,12 @@
 //! Nothing of the size rows × options × width is stored: the way back computes a tile of rows again from `y` and the logarithm of
 //! the softmax's sum.
 
-use crate::block::{TILE_ROWS, add_in_order, rows_per_group};
-use crate::{Activation, Affine, Scalar};
+use crate::block::{TILE_ROWS, add_in_order, rows_per_group, zeros};
+use crate::{Activation, Affine, Buffer, Scalar};
 use rayon::prelude::*;
+
+/// Tiles of a group at least: its partial sums are larger than a tile.
+const GROUP_TILES: usize = 4;
 
 /// The numbers of the operation.
 #[derive(Debug, Clone)]
@@ -119,7 +122,7 @@ impl<'a, T: Scalar> Pairwise<'a, T> {
             .zip(output.log_sum.par_chunks_mut(TILE_ROWS))
             .zip(weights);
         tiles.enumerate().for_each_init(
-            || vec![T::ZERO; self.graphs * TILE_ROWS * width],
+            || T::pool().scratch(self.graphs * TILE_ROWS * width),
             |input, (tile, ((values, log_sum), weights))| {
                 let input = gather(picked, tile * TILE_ROWS, log_sum.len(), width, input);
                 let weights = (!weights.is_empty()).then_some(weights);
@@ -139,12 +142,12 @@ impl<'a, T: Scalar> Pairwise<'a, T> {
         gradient: &mut [T],
     ) {
         let (width, row) = (self.width(), self.graphs * self.width());
-        let group_rows = rows_per_group(log_sum.len());
+        let group_rows = rows_per_group(log_sum.len(), GROUP_TILES);
         let groups = d_rows.par_chunks_mut(group_rows * row).enumerate();
-        let partials: Vec<Vec<T>> = groups
+        let partials: Vec<Buffer<T>> = groups
             .map(|(group, d_rows)| {
-                let mut partial = vec![T::ZERO; T::pair_gradient_len(self)];
-                let mut scratch = [vec![T::ZERO; row * TILE_ROWS], vec![T::ZERO; row * TILE_ROWS]];
+                let mut partial = zeros(T::pair_gradient_len(self));
+                let mut scratch = [(); 2].map(|()| T::pool().scratch(row * TILE_ROWS));
                 for (tile, d_rows) in d_rows.chunks_mut(TILE_ROWS * row).enumerate() {
                     let (first, count) = (group * group_rows + tile * TILE_ROWS, d_rows.len() / row);
                     let [input, d_input] = &mut scratch;
@@ -169,7 +172,7 @@ impl<'a, T: Scalar> Pairwise<'a, T> {
                 partial
             })
             .collect();
-        let mut sum = vec![T::ZERO; T::pair_gradient_len(self)];
+        let mut sum = zeros(T::pair_gradient_len(self));
         add_in_order(&partials, &mut sum);
         T::add_pair_gradient(self, &sum, gradient);
     }

@@ -17,15 +17,11 @@ pub(crate) use block::{block_rows, block_rows_backward};
 pub use pairwise::PackedPairwise;
 pub(crate) use pairwise::{add_pair_gradient, pair_rows, pair_rows_backward};
 
-use crate::{Buffer, Isa, Pool};
-use std::sync::LazyLock;
-
-/// Where tiles are kept between calls: taking fresh memory for each costs more than the work on a small one.
-static SCRATCH: LazyLock<Pool<f32>> = LazyLock::new(Pool::new);
+use crate::{Buffer, Isa, Scalar};
 
 /// A tile with whatever was there before.
 fn scratch(len: usize) -> Buffer<f32> {
-    SCRATCH.scratch(len)
+    f32::pool().scratch(len)
 }
 
 /// Values in a row of a tile that is `width` wide: whole panels.

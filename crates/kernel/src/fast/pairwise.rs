@@ -295,8 +295,7 @@ pub(crate) fn pair_rows(
         rows::dots(isa, &score_hidden, score_wide, second, constant, &mut scores);
         for row in 0..count {
             if scores[row] - shift[row] > RISE {
-                let [fall] =
-                    elementary::exp2::<1, false>([(shift[row] - scores[row]) * std::f32::consts::LOG2_E]);
+                let fall = elementary::exp2::<false>(shift[row] - scores[row], std::f32::consts::LOG2_E);
                 shift[row] = scores[row];
                 total[row] *= fall;
                 y[row * wide..(row + 1) * wide].iter_mut().for_each(|value| *value *= fall);

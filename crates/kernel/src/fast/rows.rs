@@ -19,11 +19,14 @@ fn normalise_body<const L: usize, const FUSED: bool>(
     let one_over = 1.0 / width as f32;
     for (row, factor) in rows.chunks_exact_mut(stride).zip(factors) {
         let (vectors, rest) = row[..width].as_chunks_mut::<L>();
-        let total = vectors.iter().fold([0.0; L], |total, &vector| add(total, vector));
+        let mut total = [0.0; L];
+        for vector in vectors.iter() {
+            total = add(total, *vector);
+        }
         let mean = (sum(total) + rest.iter().sum::<f32>()) * one_over;
         let mut squares = [0.0; L];
         for vector in vectors.iter_mut() {
-            *vector = vector.map(|value| value - mean);
+            *vector = add(*vector, [-mean; L]);
             squares = multiply_add::<L, FUSED>(*vector, *vector, squares);
         }
         let mut rest_squares = 0.0;
@@ -167,8 +170,11 @@ fn dots_body<const L: usize, const FUSED: bool>(
 
 #[inline(always)]
 fn dot<const L: usize, const FUSED: bool>(a: &[f32], b: &[f32]) -> f32 {
-    let products = a.as_chunks::<L>().0.iter().zip(b.as_chunks::<L>().0);
-    sum(products.fold([0.0; L], |sum, (&a, &b)| multiply_add::<L, FUSED>(a, b, sum)))
+    let mut products = [0.0; L];
+    for (a, b) in a.as_chunks::<L>().0.iter().zip(b.as_chunks::<L>().0) {
+        products = multiply_add::<L, FUSED>(*a, *b, products);
+    }
+    sum(products)
 }
 
 /// One option of every row of a tile on its way back.

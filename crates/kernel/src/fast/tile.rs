@@ -101,36 +101,42 @@ fn sums<const L: usize, const FUSED: bool, const ROWS: usize>(
         let size = term.depth * 2 * L;
         let weights = term.weight[panel * size..][..size].as_chunks::<L>().0.as_chunks::<2>().0;
         let depth = weights.len();
-        let rows: [&[f32]; ROWS] = std::array::from_fn(|i| &term.rows[(first + i) * term.stride..][..depth]);
-        let (steps, rest) = weights.as_chunks::<STEPS>();
-        for (step, weights) in steps.iter().enumerate() {
-            // Of rows this long the processor foresees the end.
-            let rows: [&[f32; STEPS]; ROWS] = rows.map(|row| &row.as_chunks::<STEPS>().0[step]);
+        let mut rows: [&[f32]; ROWS] = [&[]; ROWS];
+        for i in 0..ROWS {
+            rows[i] = &term.rows[(first + i) * term.stride..][..depth];
+        }
+        let whole = depth - depth % STEPS;
+        for step in (0..whole).step_by(STEPS) {
+            let weights = &weights[step..step + STEPS];
+            let mut values: [&[f32]; ROWS] = rows;
+            for i in 0..ROWS {
+                values[i] = &rows[i][step..step + STEPS];
+            }
             for k in 0..STEPS {
-                sums = add_products::<L, FUSED, ROWS>(sums, rows.map(|row| row[k]), &weights[k]);
+                add_products::<L, FUSED, ROWS>(&mut sums, &values, k, &weights[k]);
             }
         }
-        for (k, weights) in rest.iter().enumerate() {
-            let k = steps.len() * STEPS + k;
-            sums = add_products::<L, FUSED, ROWS>(sums, rows.map(|row| row[k]), weights);
+        for k in whole..depth {
+            add_products::<L, FUSED, ROWS>(&mut sums, &rows, k, &weights[k]);
         }
     }
     sums
 }
 
-/// `sums[i] += values[i] · weights`.
+/// `sums[i] += rows[i][k] · weights`. Here and below loops over registers are written out: a closure over an array is not always inlined,
+/// and the registers then go through memory.
 #[inline(always)]
 fn add_products<const L: usize, const FUSED: bool, const ROWS: usize>(
-    mut sums: [[[f32; L]; 2]; ROWS],
-    values: [f32; ROWS],
+    sums: &mut [[[f32; L]; 2]; ROWS],
+    rows: &[&[f32]; ROWS],
+    k: usize,
     weights: &[[f32; L]; 2],
-) -> [[[f32; L]; 2]; ROWS] {
+) {
     for i in 0..ROWS {
         for half in 0..2 {
-            sums[i][half] = multiply_add::<L, FUSED>([values[i]; L], weights[half], sums[i][half]);
+            sums[i][half] = multiply_add::<L, FUSED>([rows[i][k]; L], weights[half], sums[i][half]);
         }
     }
-    sums
 }
 
 #[inline(always)]
@@ -158,22 +164,27 @@ fn finish_tile<const L: usize, const FUSED: bool, const ROWS: usize>(
         Finish::AddScaled(factors) => {
             for row in 0..ROWS {
                 let (out, factor) = (two::<L>(out, place(row)), [factors[first + row]; L]);
-                *out = [0, 1].map(|half| multiply_add::<L, FUSED>(factor, sums[row][half], out[half]));
+                for half in 0..2 {
+                    out[half] = multiply_add::<L, FUSED>(factor, sums[row][half], out[half]);
+                }
             }
         }
         Finish::Slope(slopes) => {
             for row in 0..ROWS {
-                let slope = vectors::<L>(slopes, place(row));
-                *two::<L>(out, place(row)) = [0, 1].map(|half| multiply(sums[row][half], slope[half]));
+                let (out, slope) = (two::<L>(out, place(row)), vectors::<L>(slopes, place(row)));
+                for half in 0..2 {
+                    out[half] = multiply(sums[row][half], slope[half]);
+                }
             }
         }
         Finish::Chain(factors, slopes) => {
             for row in 0..ROWS {
                 let (slope, factor) = (vectors::<L>(slopes, place(row)), [factors[first + row]; L]);
                 let out = two::<L>(out, place(row));
-                *out = [0, 1].map(|half| {
-                    multiply(multiply_add::<L, FUSED>(factor, out[half], sums[row][half]), slope[half])
-                });
+                for half in 0..2 {
+                    let sum = multiply_add::<L, FUSED>(factor, out[half], sums[row][half]);
+                    out[half] = multiply(sum, slope[half]);
+                }
             }
         }
     }
