@@ -8,9 +8,9 @@
 //!
 //! The mean and the output layer change places: both are linear, so the tokens are averaged first and one row goes through.
 
-use crate::block::{TILE_ROWS, add_in_order, rows_per_group};
+use crate::block::{TILE_ROWS, add_in_order, rows_per_group, zeros};
 use crate::pairwise::gather;
-use crate::{Activation, Affine, Block, Picked, Scalar};
+use crate::{Activation, Affine, Block, Buffer, Picked, Scalar};
 use rayon::prelude::*;
 
 /// The numbers of the operation.
@@ -98,12 +98,12 @@ impl<'a, T: Scalar> CrossAttention<'a, T> {
     /// [`CrossAttention::number_count`].
     pub fn backward(&self, picked: &[Picked<'_, T>], upstream: &[T], d_rows: &mut [T], gradient: &mut [T]) {
         let (width, row) = (self.width(), self.vectors.len());
-        let group_rows = rows_per_group(upstream.len() / width);
-        let partials: Vec<Vec<T>> = d_rows
+        let group_rows = rows_per_group(upstream.len() / width, 1);
+        let partials: Vec<Buffer<T>> = d_rows
             .par_chunks_mut(group_rows * row)
             .enumerate()
             .map(|(group, d_rows)| {
-                let mut partial = vec![T::ZERO; self.number_count()];
+                let mut partial = zeros(self.number_count());
                 for (tile, d_rows) in d_rows.chunks_mut(TILE_ROWS * row).enumerate() {
                     let (first, count) = (group * group_rows + tile * TILE_ROWS, d_rows.len() / row);
                     let upstream = &upstream[first * width..(first + count) * width];

@@ -93,8 +93,8 @@ pub(crate) fn feed_together<R: Read + Send>(
             turn: 0,
             ready: Vec::new(),
             free: Vec::new(),
-            // One to scan and one laid down for each thread, and as many again as two threads can be ahead of one
-            // that the system has stopped for a moment.
+            // One to scan and one laid down for each thread, and two more for when the system stops one of them for a
+            // moment and the others go on.
             unmade: 2 * threads.get() + 2,
             under_way: 0,
             is_dry: false,
