@@ -297,12 +297,16 @@ mod tests {
             for isa in Isa::available() {
                 let mut fast = vec![0.0; upstream.len()];
                 sums(isa, &task, &input, &chosen, &mut fast);
-                let near = |a: &[f32], b: &[f64]| a.iter().zip(b).all(|(&a, b)| (f64::from(a) - b).abs() < 1e-3);
+                // Sums of hundreds of numbers: judged by the largest of them.
+                let near = |a: &[f32], b: &[f64]| {
+                    let size = b.iter().fold(10.0, |size: f64, value| size.max(value.abs()));
+                    a.iter().zip(b).all(|(&a, b)| (f64::from(a) - b).abs() < 1e-5 * size)
+                };
                 prop_assert!(near(&fast, &exact), "{isa:?}");
                 let (mut fast_shared, mut fast_own) = (vec![0.0; shared.len()], vec![0.0; own.len()]);
                 let mut gradients = SumGradients { shared: &mut fast_shared, own: &mut fast_own, first: nodes };
                 let fast_factor = sums_backward(isa, &task, &input, &chosen, &upstream, &mut gradients);
-                prop_assert!((fast_factor - factor).abs() < 1e-2, "{isa:?}");
+                prop_assert!((fast_factor - factor).abs() < 1e-4 * factor.abs().max(100.0), "{isa:?}");
                 prop_assert!(near(&fast_shared, &shared) && near(&fast_own, &own), "{isa:?}");
             }
         }

@@ -71,15 +71,21 @@ pub fn transposed_product<T: Real>(
     sum: &mut [T],
     mut left_sum: Option<&mut [T]>,
 ) {
+    // In `f64`, so that thousands of rows cost one rounding each sum, as few as the fast kernels' partial sums do.
+    let (mut product, mut total) = (vec![0.0; m * k], vec![0.0; m]);
     for (left, right) in left.chunks_exact(m).zip(right.chunks_exact(k)) {
-        for (sum, &left) in sum.chunks_exact_mut(k).zip(left) {
-            for (sum, &right) in sum.iter_mut().zip(right) {
-                *sum += left * right;
+        for ((product, total), &left) in product.chunks_exact_mut(k).zip(&mut total).zip(left) {
+            *total += left.to_f64();
+            for (product, &right) in product.iter_mut().zip(right) {
+                *product += left.to_f64() * right.to_f64();
             }
         }
-        for (sum, &left) in left_sum.iter_mut().flat_map(|sum| sum.iter_mut()).zip(left) {
-            *sum += left;
-        }
+    }
+    for (sum, value) in sum.iter_mut().zip(product) {
+        *sum += T::of(value);
+    }
+    for (sum, value) in left_sum.iter_mut().flat_map(|sum| sum.iter_mut()).zip(total) {
+        *sum += T::of(value);
     }
 }
 
