@@ -169,6 +169,14 @@ const SUM_ROWS: usize = 512;
 /// Rows that are read from the first-level cache while all tiles of the result pass over them.
 const BLOCK_ROWS: usize = 64;
 
+/// Which part of a product has to be computed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    Whole,
+    /// The product is symmetric: what lies below the diagonal is mirrored.
+    Upper,
+}
+
 /// `sum[m, k] += leftᵀ right`: the gradient of a weight, or a Gram matrix. `left: [n, m]`, `right: [n, k]`. Where `left_sum` is
 /// given, `left_sum[m] += Σ over rows of left`: the gradient of a bias, for one reading of the rows.
 pub(crate) fn transposed_product(
@@ -184,12 +192,13 @@ pub(crate) fn transposed_product(
     if sum.is_empty() {
         return;
     }
+    let part = if m == k && std::ptr::eq(left, right) { Part::Upper } else { Part::Whole };
     let partials: Vec<Vec<f32>> = left
         .par_chunks(SUM_ROWS * m)
         .zip(right.par_chunks(SUM_ROWS * k))
         .map(|(left, right)| {
             let mut partial = vec![0.0; m * k + m];
-            transposed_chunk(isa, left, right, m, k, &mut partial);
+            transposed_chunk(isa, left, right, m, k, part, &mut partial);
             partial
         })
         .collect();
@@ -206,7 +215,7 @@ pub(crate) fn transposed_product(
 
 for_isa! {
     /// The partial sum of one chunk of rows, and the sum of `left`'s rows after it.
-    fn transposed_chunk(left: &[f32], right: &[f32], m: usize, k: usize, sum: &mut [f32]) = transposed_body
+    fn transposed_chunk(left: &[f32], right: &[f32], m: usize, k: usize, part: Part, sum: &mut [f32]) = transposed_body
 }
 
 #[inline(always)]
@@ -215,6 +224,7 @@ fn transposed_body<const L: usize, const FUSED: bool>(
     right: &[f32],
     m: usize,
     k: usize,
+    part: Part,
     sum: &mut [f32],
 ) {
     let mut panels = [Panel::<L>::ZERO; BLOCK_ROWS];
@@ -231,12 +241,25 @@ fn transposed_body<const L: usize, const FUSED: bool>(
             for (panel, right) in panels.iter_mut().zip(right.chunks_exact(k)) {
                 *panel = Panel::read(&right[span.clone()]);
             }
-            let whole = m - m % TILE;
-            for i in (0..whole).step_by(TILE) {
-                transposed_tile::<L, FUSED, TILE>(left, &panels[..count], i, m, k, span.clone(), sum);
+            let end = if part == Part::Upper { span.end } else { m };
+            let panels = &panels[..count];
+            for i in (0..end).step_by(TILE) {
+                // What is left over goes at once too: sums of one row alone would wait for each other.
+                match end - i {
+                    1 => transposed_tile::<L, FUSED, 1>(left, panels, i, m, k, span.clone(), sum),
+                    2 => transposed_tile::<L, FUSED, 2>(left, panels, i, m, k, span.clone(), sum),
+                    3 => transposed_tile::<L, FUSED, 3>(left, panels, i, m, k, span.clone(), sum),
+                    4 => transposed_tile::<L, FUSED, 4>(left, panels, i, m, k, span.clone(), sum),
+                    5 => transposed_tile::<L, FUSED, 5>(left, panels, i, m, k, span.clone(), sum),
+                    _ => transposed_tile::<L, FUSED, TILE>(left, panels, i, m, k, span.clone(), sum),
+                }
             }
-            for i in whole..m {
-                transposed_tile::<L, FUSED, 1>(left, &panels[..count], i, m, k, span.clone(), sum);
+        }
+    }
+    if part == Part::Upper {
+        for i in 0..m {
+            for j in 0..i {
+                sum[i * k + j] = sum[j * k + i];
             }
         }
     }

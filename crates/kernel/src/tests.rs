@@ -103,6 +103,19 @@ proptest! {
     }
 
     #[test]
+    fn a_gram_matrix_is_the_product_of_equals(seed: u64, rows in 0usize..200, m in 1usize..70) {
+        let mut rng = Rng::new(seed, "gram");
+        let left = normal(&mut rng, rows * m);
+        let right = left.clone();
+        for isa in Isa::available() {
+            let (mut gram, mut product) = (vec![0.0; m * m], vec![0.0; m * m]);
+            dense::transposed_product(isa, &left, &left, [m, m], &mut gram, None);
+            dense::transposed_product(isa, &left, &right, [m, m], &mut product, None);
+            prop_assert!(gram == product, "half of it and the mirror give every bit of the whole: {isa:?}");
+        }
+    }
+
+    #[test]
     fn edges_equal_the_plain_ones(seed: u64, rows in 1usize..60, entries in 0usize..500, usual: bool) {
         let (mut rng, width) = (Rng::new(seed, "edges"), if usual { 64 } else { 7 });
         let target = Target::of(&graph(&mut rng, rows, entries));
