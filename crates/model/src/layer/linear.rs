@@ -68,9 +68,9 @@ impl Linear {
         gradients.add_pair([self.weight, self.bias], |weight, bias| {
             T::transposed_product(gradient, rows, [self.outputs, self.inputs], weight, Some(bias));
         });
-        gradients.add(x, |sum| {
+        gradients.put(x, |sum, store| {
             let term = backward_term(gradient, self.outputs, weight);
-            T::linear(&[term], None, Activation::None, Store::Add, sum, self.inputs);
+            T::linear(&[term], None, Activation::None, store, sum, self.inputs);
         });
     }
 }

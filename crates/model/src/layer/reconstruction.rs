@@ -100,12 +100,12 @@ impl Reconstruction {
                 let scaled = |gram: &[T]| -> Vec<T> { gram.iter().map(|&value| factor * value).collect() };
                 let (gram_h, gram_v) = (scaled(&saved.gram_h), scaled(&saved.gram_v));
                 let (sum_h, v_c) = (scaled(&saved.sum_h), scaled(&saved.v_c));
-                gradients.add(h, |sum| {
+                gradients.put(h, |sum, store| {
+                    let back = backward_term(h_values, self.width, &gram_v);
+                    T::linear(&[back], Some(&v_c), Activation::None, store, sum, self.width);
                     sum.par_chunks_mut(CHUNK)
                         .zip(saved.edges_h.par_chunks(CHUNK))
                         .for_each(|(sum, edges)| add_scaled(sum, T::of(upstream), edges));
-                    let back = backward_term(h_values, self.width, &gram_v);
-                    T::linear(&[back], Some(&v_c), Activation::None, Store::Add, sum, self.width);
                 });
                 let mut d_bias = step.values.pool().zeros(rows);
                 gradients.add(self.weight, |sum| {
@@ -128,11 +128,10 @@ impl Reconstruction {
                     T::edges(&task, sum, &mut d_bias);
                 });
                 gradients.add(self.bias, |sum| {
-                    for ((slot, &edges), (row, &c)) in
-                        sum.iter_mut().zip(d_bias.iter()).zip(v.chunks_exact(self.width).zip(c))
-                    {
+                    let by_row = d_bias.par_iter().zip(v.par_chunks_exact(self.width).zip(c));
+                    sum.par_iter_mut().zip(by_row).for_each(|(slot, (&edges, (row, &c)))| {
                         *slot += edges + dot(row, &sum_h) + factor * T::of(rows as f64) * c;
-                    }
+                    });
                 });
             },
         )

@@ -4,6 +4,10 @@ use super::{backward_term, forward_term};
 use crate::init::Init;
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{Activation, Graph, Scalar, SpmmTask, Store};
+use rayon::prelude::*;
+
+/// Rows in a task.
+const CHUNK_ROWS: usize = 256;
 
 /// `y_i = activation(W_neighbour · mean over edges j → i of x_j + b + W_self · x_i)`, `x: [rows, inputs]`, `y: [rows, outputs]`.
 ///
@@ -82,14 +86,24 @@ impl Sage {
                 let mut d_mean = mean;
                 let back = backward_term(dy, outputs, step.values.of(self.neighbour));
                 T::linear(&[back], None, Activation::None, Store::Set, &mut d_mean, inputs);
-                gradients.add(x, |sum| {
+                // Weighing every row once is cheaper than at every edge.
+                d_mean.par_chunks_mut(CHUNK_ROWS * inputs).zip(mean_weight.par_chunks(CHUNK_ROWS)).for_each(
+                    |(rows, weights)| {
+                        for (row, &weight) in rows.chunks_exact_mut(inputs).zip(weights) {
+                            for value in row {
+                                *value *= weight;
+                            }
+                        }
+                    },
+                );
+                gradients.put(x, |sum, store| {
                     let back = backward_term(dy, outputs, step.values.of(self.own));
-                    T::linear(&[back], None, Activation::None, Store::Add, sum, inputs);
+                    T::linear(&[back], None, Activation::None, store, sum, inputs);
                     let task = SpmmTask {
                         matrix: &graph.outgoing,
                         width: inputs,
                         input: &d_mean,
-                        column_weight: Some(mean_weight),
+                        column_weight: None,
                         row_weight: None,
                     };
                     T::spmm(&task, Store::Add, sum);
