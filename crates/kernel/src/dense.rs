@@ -277,7 +277,7 @@ fn transposed_tile<const L: usize, const FUSED: bool, const ROWS: usize>(
 ) {
     let mut sums = [[[0.0f32; L]; 2]; ROWS];
     for (left, panel) in left.chunks_exact(m).zip(panels) {
-        let left: [f32; ROWS] = std::array::from_fn(|i| left[first + i]);
+        let left = &left[first..first + ROWS];
         for i in 0..ROWS {
             for half in 0..2 {
                 sums[i][half] = multiply_add::<L, FUSED>([left[i]; L], panel.0[half], sums[i][half]);
