@@ -244,7 +244,7 @@ fn product<const L: usize, const FUSED: bool>(a: &[f32; WIDTH], b: &[f32; WIDTH]
 }
 
 /// Left to itself, the compiler turns the four products into one over four lanes, and spends more on shuffling values into
-/// place than the products cost: with these instructions a walk takes two thirds of the time.
+/// place than the products cost: with these instructions a walk takes half the time.
 #[cfg(target_arch = "x86_64")]
 mod avx2 {
     use super::WIDTH;
