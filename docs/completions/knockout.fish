@@ -220,7 +220,9 @@ complete -c knockout -n "__fish_knockout_using_subcommand profile" -l warmup -d 
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l active -d 'Steps of each window that are measured' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l repeat -d 'Windows' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l at-step -d 'Measure this step alone, from 0' -r
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -l out -d 'Write profile.json and trace.json.gz into this new folder' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l out -d 'Write profile.json, trace.json.gz and report.html into this new folder' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l html -d 'Write the findings as one self-contained HTML file; - is standard output' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l against -d 'Set an earlier run beside this one: its folder, or what `knockout profile --json` printed' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l no-trace -d 'Record no spans: phases only, no layers, no trace'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l json -d 'Print one JSON document on standard output and nothing else there'

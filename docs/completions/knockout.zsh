@@ -350,7 +350,9 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '--active=[Steps of each window that are measured]:A:_default' \
 '--repeat=[Windows]:R:_default' \
 '(--active)--at-step=[Measure this step alone, from 0]:N:_default' \
-'--out=[Write profile.json and trace.json.gz into this new folder]:RUN:_files' \
+'--out=[Write profile.json, trace.json.gz and report.html into this new folder]:RUN:_files' \
+'--html=[Write the findings as one self-contained HTML file; - is standard output]:FILE:_files' \
+'--against=[Set an earlier run beside this one\: its folder, or what \`knockout profile --json\` printed]:RUN_A:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--no-trace[Record no spans\: phases only, no layers, no trace]' \
 '--json[Print one JSON document on standard output and nothing else there]' \

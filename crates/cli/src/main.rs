@@ -8,6 +8,8 @@ mod exit;
 #[cfg(feature = "lab")]
 mod interrupt;
 #[cfg(feature = "lab")]
+mod measuring;
+#[cfg(feature = "lab")]
 mod memory;
 #[cfg(feature = "lab")]
 mod run_folder;

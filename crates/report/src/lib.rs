@@ -13,7 +13,7 @@ pub mod units;
 
 pub use collapsed::collapsed;
 pub use compare::compare_text;
-pub use html::{compare_html, html, run_compare_html};
+pub use html::{compare_html, html, run_compare_html, run_html};
 pub use logs::logs_text;
 pub use reference::{ReferenceDocument, reference_json, reference_text};
 pub use run::{run_compare_text, run_text};

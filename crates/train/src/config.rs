@@ -2,11 +2,12 @@
 //!
 //! The defaults are those of the published DANGO, except that schedules are really stepped and λ is looked up by channel.
 
+use crate::loading::LoaderConfig;
 use crate::schedule::{
     Accumulation, Cosine, CosineOptions, FirstEpoch, LearningRate, Mode as Better, Plateau, PlateauOptions,
     ScheduleError,
 };
-use knockout_cell::Cell;
+use knockout_cell::{Cell, Network};
 use knockout_model::loss::AlphaSchedule;
 use knockout_model::{Dango, DangoNetwork, SelfLoops};
 use knockout_screen::{Division, Scheme, SplitSpec};
@@ -27,6 +28,9 @@ pub struct Config {
     pub max_steps: u64,
     /// What is held out, and how.
     pub split: SplitConfig,
+    /// How batches are made.
+    #[serde(default)]
+    pub loader: LoaderConfig,
     /// The model.
     pub model: ModelConfig,
     /// The optimiser.
@@ -82,8 +86,22 @@ pub struct DangoConfig {
     pub alpha: AlphaName,
     /// The epoch in which α has arrived.
     pub transition_epoch: u32,
+    /// Whether STRING's channels are networks of their own.
+    #[serde(default)]
+    pub string_channels: StringChannels,
     /// The networks it reads, each with its λ.
     pub networks: Vec<NetworkChoice>,
+}
+
+/// What becomes of STRING's channels among the networks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StringChannels {
+    /// Each is a network.
+    #[default]
+    Apart,
+    /// One network has the edges of all, each once; its λ is the least of theirs.
+    Merged,
 }
 
 /// A network and what a pair without an edge counts in its reconstruction.
@@ -248,12 +266,14 @@ impl Config {
             epochs: 100,
             max_steps: 0,
             split: SplitConfig { scheme: Scheme::Random, val: 0.1, test: 0.1, subset: 0, seed: 0 },
+            loader: LoaderConfig::default(),
             model: ModelConfig::Dango(DangoConfig {
                 width: 64,
                 heads: 4,
                 self_loops: SelfLoops::AsStored,
                 alpha: AlphaName::LinearUntilUniform,
                 transition_epoch: 10,
+                string_channels: StringChannels::Apart,
                 networks: networks.collect(),
             }),
             optimiser: OptimiserConfig {
@@ -374,12 +394,7 @@ impl Config {
     pub fn build(&self, cell: &Cell) -> Result<Dango<f32>, ConfigError> {
         self.check(cell)?;
         let ModelConfig::Dango(dango) = &self.model;
-        let networks = dango
-            .networks
-            .iter()
-            .filter_map(|choice| Some((cell.network(&choice.name)?, choice.lambda)))
-            .map(|(network, lambda)| DangoNetwork::of(network, dango.self_loops, lambda))
-            .collect();
+        let networks = dango.networks(cell);
         let transition_epoch = dango.transition_epoch;
         let alpha = match dango.alpha {
             AlphaName::PreThenPost => AlphaSchedule::PreThenPost { transition_epoch },
@@ -387,6 +402,30 @@ impl Config {
             AlphaName::LinearUntilFlipped => AlphaSchedule::LinearUntilFlipped { transition_epoch },
         };
         Ok(Dango::new(cell.genes().len(), networks, dango.width, dango.heads, self.seed).with_alpha(alpha))
+    }
+}
+
+impl DangoConfig {
+    /// The networks as the model reads them.
+    fn networks(&self, cell: &Cell) -> Vec<DangoNetwork> {
+        let chosen: Vec<(&Network, f64)> = self
+            .networks
+            .iter()
+            .filter_map(|choice| Some((cell.network(&choice.name)?, choice.lambda)))
+            .collect();
+        let is_merged = |network: &Network| {
+            self.string_channels == StringChannels::Merged && string_lambda(network.name()).is_some()
+        };
+        let (channels, others): (Vec<_>, Vec<_>) =
+            chosen.into_iter().partition(|(network, _)| is_merged(network));
+        let merged = (!channels.is_empty()).then(|| {
+            let lambda = channels.iter().map(|(_, lambda)| *lambda).fold(f64::INFINITY, f64::min);
+            let networks: Vec<&Network> = channels.iter().map(|(network, _)| *network).collect();
+            DangoNetwork::merged("string", &networks, self.self_loops, lambda)
+        });
+        let others =
+            others.into_iter().map(|(network, lambda)| DangoNetwork::of(network, self.self_loops, lambda));
+        merged.into_iter().chain(others).collect()
     }
 }
 

@@ -10,6 +10,7 @@ pub mod evaluation;
 mod exact;
 pub mod fit;
 pub mod keeper;
+pub mod loading;
 pub mod metrics;
 pub mod predictions;
 mod ranks;

@@ -89,18 +89,42 @@ pub struct DangoLoss {
 impl DangoNetwork {
     /// A network of a cell.
     pub fn of(network: &Network, self_loops: SelfLoops, lambda: f64) -> Self {
-        let outgoing = network.outgoing();
-        let genes = network.gene_count();
-        let (mut offsets, mut columns) = (vec![0u32], Vec::with_capacity(outgoing.columns().len() + genes));
+        let row =
+            |gene: usize, columns: &mut Vec<u32>| columns.extend_from_slice(network.outgoing().row(gene));
+        Self::from_rows(network.name(), network.gene_count(), row, self_loops, lambda)
+    }
+
+    /// The edges of several networks of a cell, each edge once.
+    pub fn merged(name: &str, networks: &[&Network], self_loops: SelfLoops, lambda: f64) -> Self {
+        let genes = networks.first().map_or(0, |network| network.gene_count());
+        let row = |gene: usize, columns: &mut Vec<u32>| {
+            let mut all: Vec<u32> =
+                networks.iter().flat_map(|network| network.outgoing().row(gene)).copied().collect();
+            all.sort_unstable();
+            all.dedup();
+            columns.extend(all);
+        };
+        Self::from_rows(name, genes, row, self_loops, lambda)
+    }
+
+    /// A network by its outgoing rows: `row` appends the columns of one.
+    fn from_rows(
+        name: &str,
+        genes: usize,
+        row: impl Fn(usize, &mut Vec<u32>),
+        self_loops: SelfLoops,
+        lambda: f64,
+    ) -> Self {
+        let (mut offsets, mut columns) = (vec![0u32], Vec::new());
         for gene in 0..genes {
-            columns.extend_from_slice(outgoing.row(gene));
+            row(gene, &mut columns);
             if self_loops == SelfLoops::Add {
                 columns.push(gene as u32);
             }
             offsets.push(columns.len() as u32);
         }
         let outgoing = Csr::new(&offsets, &columns, genes).expect("the networks of a cell are well formed");
-        Self { name: network.name().to_owned(), graph: Graph::from_outgoing(outgoing), lambda }
+        Self { name: name.to_owned(), graph: Graph::from_outgoing(outgoing), lambda }
     }
 }
 
