@@ -37,6 +37,9 @@ _knockout() {
             knockout,evaluate)
                 cmd="knockout__subcmd__evaluate"
                 ;;
+            knockout,experiment)
+                cmd="knockout__subcmd__experiment"
+                ;;
             knockout,help)
                 cmd="knockout__subcmd__help"
                 ;;
@@ -136,6 +139,9 @@ _knockout() {
             knockout__subcmd__help,evaluate)
                 cmd="knockout__subcmd__help__subcmd__evaluate"
                 ;;
+            knockout__subcmd__help,experiment)
+                cmd="knockout__subcmd__help__subcmd__experiment"
+                ;;
             knockout__subcmd__help,help)
                 cmd="knockout__subcmd__help__subcmd__help"
                 ;;
@@ -218,7 +224,7 @@ _knockout() {
 
     case "${cmd}" in
         knockout)
-            opts="-q -v -h -V --json --threads --quiet --verbose --help --version demo data train baseline evaluate profile config compare trace logs completions man help"
+            opts="-q -v -h -V --json --threads --quiet --verbose --help --version demo data train baseline evaluate profile experiment config compare trace logs completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -818,7 +824,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__demo)
-            opts="-q -v -h --out --json --threads --quiet --verbose --help"
+            opts="-q -v -h --out --preset --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -826,6 +832,10 @@ _knockout() {
             case "${prev}" in
                 --out)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --preset)
+                    COMPREPLY=($(compgen -W "tiny small yeast" -- "${cur}"))
                     return 0
                     ;;
                 --threads)
@@ -881,8 +891,62 @@ _knockout() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        knockout__subcmd__experiment)
+            opts="-q -v -h --models --processors --ablate --rounds --steps --warmup --batch --seed --split --out --json --threads --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --models)
+                    COMPREPLY=($(compgen -W "dango" -- "${cur}"))
+                    return 0
+                    ;;
+                --processors)
+                    COMPREPLY=($(compgen -W "perturbation mask resident-mask subgraph neighborhood" -- "${cur}"))
+                    return 0
+                    ;;
+                --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --steps)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --warmup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --batch)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --split)
+                    COMPREPLY=($(compgen -W "random pair-disjoint gene-disjoint" -- "${cur}"))
+                    return 0
+                    ;;
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         knockout__subcmd__help)
-            opts="demo data train baseline evaluate profile config compare trace logs completions man help"
+            opts="demo data train baseline evaluate profile experiment config compare trace logs completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1092,6 +1156,20 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__help__subcmd__evaluate)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__help__subcmd__experiment)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -26,6 +26,7 @@ mod compare;
 pub mod counts;
 mod critical;
 mod error;
+pub mod experiment;
 mod findings;
 mod finish;
 mod gpu;

@@ -7,6 +7,8 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test stops where something is missing")]
 
+#[path = "browser/experiment_page.rs"]
+mod experiment_page;
 #[path = "browser/run_page.rs"]
 mod run_page;
 

@@ -17,6 +17,7 @@ mod ranks;
 pub mod run;
 pub mod schedule;
 pub mod step;
+pub mod switches;
 mod workers;
 
 pub use workers::workers;

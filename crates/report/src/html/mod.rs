@@ -5,9 +5,11 @@
 
 mod compare;
 mod data;
+mod experiment;
 mod run;
 
 pub use compare::{compare_html, run_compare_html};
+pub use experiment::experiment_html;
 pub use run::run_html;
 
 use knockout_profile::Analysis;
@@ -15,12 +17,13 @@ use knockout_profile::Analysis;
 const PAGE: &str = include_str!("page.html");
 pub(crate) const STYLE: &str = include_str!("page.css");
 /// The script's parts; the first defines what the others use, the last begins.
-const SCRIPT: [&str; 6] = [
+const SCRIPT: [&str; 7] = [
     include_str!("script/base.js"),
     include_str!("script/charts.js"),
     include_str!("script/analysis.js"),
     include_str!("script/comparison.js"),
     include_str!("script/run.js"),
+    include_str!("script/experiment.js"),
     include_str!("script/start.js"),
 ];
 
@@ -28,6 +31,7 @@ const SCRIPT: [&str; 6] = [
 enum Foot {
     Trace,
     Profile,
+    Experiment,
 }
 
 impl Foot {
@@ -35,12 +39,16 @@ impl Foot {
         match self {
             Self::Trace => "knockout trace",
             Self::Profile => "knockout profile",
+            Self::Experiment => "knockout experiment",
         }
     }
 
     fn note(&self) -> &'static str {
         match self {
             Self::Trace => "Own time counts every instant of a thread or stream once.",
+            Self::Experiment => {
+                "All cells took the same batches in turns; intervals are judged by the rounds."
+            }
             Self::Profile => "Phases of a step sum to its wall time; what is in none is called untracked.",
         }
     }

@@ -1,5 +1,5 @@
 // Draws the page that the data are for, and again when the window or the colours change.
-const pages = { analysis, comparison: comparisonPage, run: runPage };
+const pages = { analysis, comparison: comparisonPage, run: runPage, experiment: experimentPage };
 pages[data.kind]();
 let waiting = 0;
 const again = () => { cancelAnimationFrame(waiting); waiting = requestAnimationFrame(() => redraws.forEach((f) => f())); };
