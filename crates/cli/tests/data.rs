@@ -225,7 +225,7 @@ fn quiet_is_quiet_and_json_is_alone_on_standard_output() {
     let shown = demo.json();
     // It ends in the report of an experiment.
     let report = folder.path().join(shown["report"].as_str().unwrap());
-    assert!(fs::read_to_string(report).unwrap().contains("Experiment on tiny"));
+    assert!(fs::read_to_string(report).unwrap().contains("Experiment on synthetic tiny"));
     assert!(!shown["insights"].as_array().unwrap().is_empty());
     assert_eq!(shown["deletion"]["genes"].as_array().unwrap().len(), 3);
     let quiet = run_in(folder.path(), &["demo", "--preset", "tiny", "--out", "again", "-q"]).ok();

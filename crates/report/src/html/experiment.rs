@@ -28,7 +28,6 @@ pub fn experiment_html(experiment: &Experiment, recorded: &[(String, Analysis)])
             micros(&cell.s_per_batch),
             micros(&cell.s_per_sample),
             micros(&cell.cpu_s_per_sample),
-            cell.ran.join(", "),
         ])).collect::<Vec<_>>(),
         "ratios": experiment.ratios.iter().map(|ratio| json!([
             format!("{} / {}", ratio.b, ratio.a), ratio.mode, figure(&ratio.per_batch), figure(&ratio.per_sample), figure(&ratio.cpu_per_sample),

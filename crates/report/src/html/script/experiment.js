@@ -28,7 +28,7 @@ function twoWays() {
 function cells() {
   const s = section('Every cell', 'cells', 'A mode runs exactly the phases it names. Medians over rounds and where they would lie had other rounds been measured.');
   table(s, 'cell-table', [['cell', 'text', (r) => r[0], null, 'name'], ['it/s', 'num', (r) => r[2][0], (r) => counted(r[2], 2)], ['per batch', 'num', (r) => r[3][0], (r) => timed(r[3])],
-    ['per sample', 'num', (r) => r[4][0], (r) => timed(r[4])], ['processor time per sample', 'num', (r) => r[5][0], (r) => timed(r[5]), 'roomy'], ['runs', 'text', (r) => r[6], null, 'roomy']], data.cells, { limit: 60 });
+    ['per sample', 'num', (r) => r[4][0], (r) => timed(r[4])], ['processor time per sample', 'num', (r) => r[5][0], (r) => timed(r[5]), 'roomy']], data.cells, { limit: 60 });
   if (data.ratios.length) {
     s.append(make('div', { class: 'side', text: 'beside each other' }));
     table(s, 'ratio-table', [['ratio', 'text', (r) => r[0], null, 'name'], ['per batch', 'num', (r) => r[2][0], (r) => ratio(...r[2])], ['per sample', 'num', (r) => r[3][0], (r) => ratio(...r[3])], ['processor time', 'num', (r) => r[4][0], (r) => ratio(...r[4]), 'roomy']], data.ratios, { limit: 60 });
