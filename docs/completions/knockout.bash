@@ -37,6 +37,9 @@ _knockout() {
             knockout,evaluate)
                 cmd="knockout__subcmd__evaluate"
                 ;;
+            knockout,experiment)
+                cmd="knockout__subcmd__experiment"
+                ;;
             knockout,help)
                 cmd="knockout__subcmd__help"
                 ;;
@@ -136,6 +139,9 @@ _knockout() {
             knockout__subcmd__help,evaluate)
                 cmd="knockout__subcmd__help__subcmd__evaluate"
                 ;;
+            knockout__subcmd__help,experiment)
+                cmd="knockout__subcmd__help__subcmd__experiment"
+                ;;
             knockout__subcmd__help,help)
                 cmd="knockout__subcmd__help__subcmd__help"
                 ;;
@@ -218,7 +224,7 @@ _knockout() {
 
     case "${cmd}" in
         knockout)
-            opts="-q -v -h -V --json --threads --quiet --verbose --help --version demo data train baseline evaluate profile config compare trace logs completions man help"
+            opts="-q -v -h -V --json --threads --quiet --verbose --help --version demo data train baseline evaluate profile experiment config compare trace logs completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -390,7 +396,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__config__subcmd__show)
-            opts="-q -v -h --preset --model --experiment --data --json --threads --quiet --verbose --help"
+            opts="-q -v -h --preset --model --data --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -401,11 +407,7 @@ _knockout() {
                     return 0
                     ;;
                 --model)
-                    COMPREPLY=($(compgen -W "dango hetero" -- "${cur}"))
-                    return 0
-                    ;;
-                --experiment)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "dango" -- "${cur}"))
                     return 0
                     ;;
                 --data)
@@ -822,7 +824,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__demo)
-            opts="-q -v -h --out --json --threads --quiet --verbose --help"
+            opts="-q -v -h --out --preset --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -830,6 +832,10 @@ _knockout() {
             case "${prev}" in
                 --out)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --preset)
+                    COMPREPLY=($(compgen -W "tiny small yeast" -- "${cur}"))
                     return 0
                     ;;
                 --threads)
@@ -885,8 +891,62 @@ _knockout() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        knockout__subcmd__experiment)
+            opts="-q -v -h --models --processors --ablate --rounds --steps --warmup --batch --seed --split --out --json --threads --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --models)
+                    COMPREPLY=($(compgen -W "dango" -- "${cur}"))
+                    return 0
+                    ;;
+                --processors)
+                    COMPREPLY=($(compgen -W "perturbation mask resident-mask subgraph neighborhood" -- "${cur}"))
+                    return 0
+                    ;;
+                --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --steps)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --warmup)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --batch)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --split)
+                    COMPREPLY=($(compgen -W "random pair-disjoint gene-disjoint" -- "${cur}"))
+                    return 0
+                    ;;
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         knockout__subcmd__help)
-            opts="demo data train baseline evaluate profile config compare trace logs completions man help"
+            opts="demo data train baseline evaluate profile experiment config compare trace logs completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1109,6 +1169,20 @@ _knockout() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        knockout__subcmd__help__subcmd__experiment)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         knockout__subcmd__help__subcmd__help)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1276,18 +1350,14 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__profile)
-            opts="-q -v -h --model --experiment --mode --steps --batch --seed --split --wait --warmup --active --repeat --at-step --no-trace --out --json --threads --quiet --verbose --help"
+            opts="-q -v -h --model --mode --steps --batch --seed --split --wait --warmup --active --repeat --at-step --no-trace --out --html --against --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --model)
-                    COMPREPLY=($(compgen -W "dango hetero" -- "${cur}"))
-                    return 0
-                    ;;
-                --experiment)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "dango" -- "${cur}"))
                     return 0
                     ;;
                 --mode)
@@ -1331,6 +1401,14 @@ _knockout() {
                     return 0
                     ;;
                 --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --against)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1536,18 +1614,14 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__train)
-            opts="-q -v -h --model --experiment --resume --out --batch --seed --split --epochs --max-steps --max-time --json --threads --quiet --verbose --help"
+            opts="-q -v -h --model --resume --out --batch --seed --split --epochs --max-steps --max-time --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --model)
-                    COMPREPLY=($(compgen -W "dango hetero" -- "${cur}"))
-                    return 0
-                    ;;
-                --experiment)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                    COMPREPLY=($(compgen -W "dango" -- "${cur}"))
                     return 0
                     ;;
                 --resume)

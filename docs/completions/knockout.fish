@@ -30,12 +30,13 @@ complete -c knockout -n "__fish_knockout_needs_command" -s q -l quiet -d 'Say on
 complete -c knockout -n "__fish_knockout_needs_command" -s v -l verbose -d 'Say more; twice for details'
 complete -c knockout -n "__fish_knockout_needs_command" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_needs_command" -s V -l version -d 'Print version'
-complete -c knockout -n "__fish_knockout_needs_command" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes, measure training and open the report'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "data" -d 'Make, look at, check and divide datasets'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "train" -d 'Train a model, or go on with a run that was interrupted'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "baseline" -d 'Fit the baselines that know genes by identity alone: what every model must beat'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "evaluate" -d 'Say how good predictions are, beside the additive ridge on the same split'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "profile" -d 'Measure where the time of a step goes, phase by phase and layer by layer'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "experiment" -d 'Measure models in every mode, in turns and on the same batches, and report what can be compared'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "config" -d 'Show configuration'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "trace" -d 'Analyse, compare and convert traces of the PyTorch profiler'
@@ -44,6 +45,9 @@ complete -c knockout -n "__fish_knockout_needs_command" -f -a "completions" -d '
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "man" -d 'Print the manual page, or write a page for every command'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -l out -d 'The folder to make; it must not exist' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand demo" -l preset -d 'The synthetic yeast' -r -f -a "tiny\t''
+small\t''
+yeast\t''"
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -s q -l quiet -d 'Say only what went wrong'
@@ -224,13 +228,36 @@ complete -c knockout -n "__fish_knockout_using_subcommand profile" -l warmup -d 
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l active -d 'Steps of each window that are measured' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l repeat -d 'Windows' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l at-step -d 'Measure this step alone, from 0' -r
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -l out -d 'Write profile.json and trace.json.gz into this new folder' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l out -d 'Write profile.json, trace.json.gz and report.html into this new folder' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l html -d 'Write the findings as one self-contained HTML file; - is standard output' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l against -d 'Set an earlier run beside this one: its folder, or what `knockout profile --json` printed' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l no-trace -d 'Record no spans: phases only, no layers, no trace'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -s q -l quiet -d 'Say only what went wrong'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -s v -l verbose -d 'Say more; twice for details'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l models -d 'The models; by default all there are' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'"
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l processors -d 'Ways to represent a deletion; the first is what the others are compared with' -r -f -a "perturbation\t''
+mask\t''
+resident-mask\t''
+subgraph\t''
+neighborhood\t''"
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l rounds -d 'Rounds: in each, every cell has its turn' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l steps -d 'Steps of a turn that count; a multiple of 4 is fair to accumulated gradients' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l warmup -d 'Steps of a turn before them that do not' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l batch -d 'Samples in a batch, for all models; by default the least of theirs' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l seed -d 'The seed of everything random' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l split -d 'What is held out' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
+pair-disjoint\t'Query pairs: none occurs in two parts'
+gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l out -d 'The folder to make; by default runs/experiment-DATASET' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l ablate -d 'Also measure the switches that could make training faster, and rank them'
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -s q -l quiet -d 'Say only what went wrong'
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s q -l quiet -d 'Say only what went wrong'
@@ -321,19 +348,20 @@ complete -c knockout -n "__fish_knockout_using_subcommand man" -l json -d 'Print
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s q -l quiet -d 'Say only what went wrong'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s v -l verbose -d 'Say more; twice for details'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "data" -d 'Make, look at, check and divide datasets'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "train" -d 'Train a model, or go on with a run that was interrupted'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "baseline" -d 'Fit the baselines that know genes by identity alone: what every model must beat'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "evaluate" -d 'Say how good predictions are, beside the additive ridge on the same split'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "profile" -d 'Measure where the time of a step goes, phase by phase and layer by layer'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "config" -d 'Show configuration'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "trace" -d 'Analyse, compare and convert traces of the PyTorch profiler'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "logs" -d 'Read iterations per second out of Lightning and tqdm logs, bars told apart'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "completions" -d 'Print completions for your shell'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "man" -d 'Print the manual page, or write a page for every command'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile config compare trace logs completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes, measure training and open the report'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "data" -d 'Make, look at, check and divide datasets'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "train" -d 'Train a model, or go on with a run that was interrupted'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "baseline" -d 'Fit the baselines that know genes by identity alone: what every model must beat'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "evaluate" -d 'Say how good predictions are, beside the additive ridge on the same split'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "profile" -d 'Measure where the time of a step goes, phase by phase and layer by layer'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "experiment" -d 'Measure models in every mode, in turns and on the same batches, and report what can be compared'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "config" -d 'Show configuration'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "trace" -d 'Analyse, compare and convert traces of the PyTorch profiler'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "logs" -d 'Read iterations per second out of Lightning and tqdm logs, bars told apart'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "completions" -d 'Print completions for your shell'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "man" -d 'Print the manual page, or write a page for every command'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "import" -d 'Make a dataset from the public yeast files'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'

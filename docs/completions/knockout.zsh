@@ -37,6 +37,7 @@ _knockout() {
             (demo)
 _arguments "${_arguments_options[@]}" : \
 '--out=[The folder to make; it must not exist]:DIR:_files' \
+'--preset=[The synthetic yeast]:PRESET:(tiny small yeast)' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
 '(-v --verbose)-q[Say only what went wrong]' \
@@ -354,9 +355,37 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '--active=[Steps of each window that are measured]:A:_default' \
 '--repeat=[Windows]:R:_default' \
 '(--active)--at-step=[Measure this step alone, from 0]:N:_default' \
-'--out=[Write profile.json and trace.json.gz into this new folder]:RUN:_files' \
+'--out=[Write profile.json, trace.json.gz and report.html into this new folder]:RUN:_files' \
+'--html=[Write the findings as one self-contained HTML file; - is standard output]:FILE:_files' \
+'--against=[Set an earlier run beside this one\: its folder, or what \`knockout profile --json\` printed]:RUN_A:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--no-trace[Record no spans\: phases only, no layers, no trace]' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Say only what went wrong]' \
+'(-v --verbose)--quiet[Say only what went wrong]' \
+'*-v[Say more; twice for details]' \
+'*--verbose[Say more; twice for details]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':dir -- The dataset folder:_files' \
+'*::keys -- Changes as key=value; `knockout config show` lists the keys:_default' \
+&& ret=0
+;;
+(experiment)
+_arguments "${_arguments_options[@]}" : \
+'*--models=[The models; by default all there are]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"))' \
+'*--processors=[Ways to represent a deletion; the first is what the others are compared with]:PROCESSOR:(perturbation mask resident-mask subgraph neighborhood)' \
+'--rounds=[Rounds\: in each, every cell has its turn]:N:_default' \
+'--steps=[Steps of a turn that count; a multiple of 4 is fair to accumulated gradients]:N:_default' \
+'--warmup=[Steps of a turn before them that do not]:N:_default' \
+'--batch=[Samples in a batch, for all models; by default the least of theirs]:B:_default' \
+'--seed=[The seed of everything random]:S:_default' \
+'--split=[What is held out]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
+pair-disjoint\:"Query pairs\: none occurs in two parts"
+gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
+'--out=[The folder to make; by default runs/experiment-DATASET]:DIR:_files' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--ablate[Also measure the switches that could make training faster, and rank them]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
 '(-v --verbose)-q[Say only what went wrong]' \
 '(-v --verbose)--quiet[Say only what went wrong]' \
@@ -679,6 +708,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(experiment)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (config)
 _arguments "${_arguments_options[@]}" : \
 ":: :_knockout__subcmd__help__subcmd__config_commands" \
@@ -759,12 +792,13 @@ esac
 (( $+functions[_knockout_commands] )) ||
 _knockout_commands() {
     local commands; commands=(
-'demo:See it all on a small synthetic yeast\: make it, look at it, delete three genes' \
+'demo:See it all on a small synthetic yeast\: make it, look at it, delete three genes, measure training and open the report' \
 'data:Make, look at, check and divide datasets' \
 'train:Train a model, or go on with a run that was interrupted' \
 'baseline:Fit the baselines that know genes by identity alone\: what every model must beat' \
 'evaluate:Say how good predictions are, beside the additive ridge on the same split' \
 'profile:Measure where the time of a step goes, phase by phase and layer by layer' \
+'experiment:Measure models in every mode, in turns and on the same batches, and report what can be compared' \
 'config:Show configuration' \
 'compare:Compare two measured runs per sample and per iteration, if their conditions allow it' \
 'trace:Analyse, compare and convert traces of the PyTorch profiler' \
@@ -934,15 +968,21 @@ _knockout__subcmd__evaluate_commands() {
     local commands; commands=()
     _describe -t commands 'knockout evaluate commands' commands "$@"
 }
+(( $+functions[_knockout__subcmd__experiment_commands] )) ||
+_knockout__subcmd__experiment_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout experiment commands' commands "$@"
+}
 (( $+functions[_knockout__subcmd__help_commands] )) ||
 _knockout__subcmd__help_commands() {
     local commands; commands=(
-'demo:See it all on a small synthetic yeast\: make it, look at it, delete three genes' \
+'demo:See it all on a small synthetic yeast\: make it, look at it, delete three genes, measure training and open the report' \
 'data:Make, look at, check and divide datasets' \
 'train:Train a model, or go on with a run that was interrupted' \
 'baseline:Fit the baselines that know genes by identity alone\: what every model must beat' \
 'evaluate:Say how good predictions are, beside the additive ridge on the same split' \
 'profile:Measure where the time of a step goes, phase by phase and layer by layer' \
+'experiment:Measure models in every mode, in turns and on the same batches, and report what can be compared' \
 'config:Show configuration' \
 'compare:Compare two measured runs per sample and per iteration, if their conditions allow it' \
 'trace:Analyse, compare and convert traces of the PyTorch profiler' \
@@ -1037,6 +1077,11 @@ _knockout__subcmd__help__subcmd__demo_commands() {
 _knockout__subcmd__help__subcmd__evaluate_commands() {
     local commands; commands=()
     _describe -t commands 'knockout help evaluate commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__experiment_commands] )) ||
+_knockout__subcmd__help__subcmd__experiment_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help experiment commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__help__subcmd__help_commands] )) ||
 _knockout__subcmd__help__subcmd__help_commands() {

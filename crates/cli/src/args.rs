@@ -49,6 +49,8 @@ pub(crate) enum Command {
     #[cfg(feature = "lab")]
     Profile(command::profile::ProfileArgs),
     #[cfg(feature = "lab")]
+    Experiment(command::experiment::ExperimentArgs),
+    #[cfg(feature = "lab")]
     Config(command::config::ConfigArgs),
     Compare(command::compare::CompareArgs),
     Trace(command::trace::TraceArgs),

@@ -10,6 +10,8 @@ mod experiments;
 #[cfg(feature = "lab")]
 mod interrupt;
 #[cfg(feature = "lab")]
+mod measuring;
+#[cfg(feature = "lab")]
 mod memory;
 mod run_folder;
 #[cfg(feature = "lab")]

@@ -9,8 +9,18 @@ pub(crate) fn reset_peak() {
 
 /// The largest resident size since the last [`reset_peak`].
 pub(crate) fn peak_rss_bytes() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    kibibytes("/proc/self/status", "VmHWM:")
+}
+
+/// Memory that programs could still take.
+pub(crate) fn free_bytes() -> Option<u64> {
+    kibibytes("/proc/meminfo", "MemAvailable:")
+}
+
+/// A line of a file of the system, such as `VmHWM:  1234 kB`, in bytes.
+fn kibibytes(file: &str, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(file).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
 }

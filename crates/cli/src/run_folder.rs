@@ -15,6 +15,17 @@ pub(crate) fn configure(model: ModelName, dataset: &Dataset, keys: &[String]) ->
     Ok(config)
 }
 
+/// Makes a folder that must not exist yet; what it is in may have to be made too.
+pub(crate) fn create(folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder.parent().unwrap_or(Path::new("."))).ok();
+    std::fs::create_dir(folder).map_err(|error| {
+        request_error(format!(
+            "could not make {}: {error}; choose a folder that does not exist",
+            folder.display()
+        ))
+    })
+}
+
 /// What a run was made of.
 pub(crate) struct Opened {
     pub(crate) config: Config,

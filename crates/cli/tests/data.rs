@@ -220,14 +220,21 @@ fn damage_is_found_named_and_classed() {
 #[test]
 fn quiet_is_quiet_and_json_is_alone_on_standard_output() {
     let folder = tempfile::tempdir().unwrap();
-    let demo = run_in(folder.path(), &["demo", "--json"]);
-    assert!(demo.stderr.contains("making a small synthetic yeast"));
+    let demo = run_in(folder.path(), &["demo", "--preset", "tiny", "--json"]);
+    assert!(demo.stderr.contains("making a tiny synthetic yeast"));
     let shown = demo.json();
+    // It ends in the report of an experiment.
+    let report = folder.path().join(shown["report"].as_str().unwrap());
+    assert!(fs::read_to_string(report).unwrap().contains("Experiment on synthetic tiny"));
+    assert!(!shown["insights"].as_array().unwrap().is_empty());
     assert_eq!(shown["deletion"]["genes"].as_array().unwrap().len(), 3);
-    let quiet = run_in(folder.path(), &["demo", "--out", "again", "-q"]).ok();
+    let quiet = run_in(folder.path(), &["demo", "--preset", "tiny", "--out", "again", "-q"]).ok();
     assert_eq!(quiet.stderr, "");
-    assert!(quiet.stdout.contains("deleting "), "{}", quiet.stdout);
-    run_in(folder.path(), &["demo", "--out", "again"]).fails(2, &["again", "exists already"]);
+    for part in ["deleting ", "what the experiment found", "again/experiment/report.html"] {
+        assert!(quiet.stdout.contains(part), "{part} in\n{}", quiet.stdout);
+    }
+    run_in(folder.path(), &["demo", "--out", "again"])
+        .fails(2, &["again", "choose a folder that does not exist"]);
 }
 
 #[test]

@@ -95,6 +95,12 @@ impl<T: Real> Parameters<T> {
         self.entries.iter_mut().find(|entry| entry.name == name).map(|entry| &mut entry.values[..])
     }
 
+    /// Bytes of all buffers of the model so far, in use or waiting to be used again: parameters, moments, gradients and
+    /// what tapes computed.
+    pub fn allocated_bytes(&self) -> usize {
+        self.pool.allocated_bytes()
+    }
+
     pub(crate) fn pool(&self) -> &Pool<T> {
         &self.pool
     }

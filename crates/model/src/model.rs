@@ -2,7 +2,7 @@
 
 use crate::layer::Sets;
 use crate::loss::{BufferError, BufferState, CircularBuffer, Restored};
-use knockout_batch::{Graphs, ProcessorKind};
+use knockout_batch::Graphs;
 use knockout_grad::{Parameters, Tape, Var};
 
 /// A model that scores sets of deleted genes.
@@ -15,11 +15,6 @@ pub trait Model: Send + Sync {
 
     /// The same, to change it.
     fn parameters_mut(&mut self) -> &mut Parameters<f32>;
-
-    /// What it wants the loader to make of each sample.
-    fn processor(&self) -> ProcessorKind {
-        ProcessorKind::Perturbation
-    }
 
     /// Records the prediction for every set.
     fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward;

@@ -6,7 +6,7 @@ mod operations;
 mod picture;
 mod steps;
 
-pub(crate) use steps::summary as step_summary;
+pub(crate) use steps::{SLOW, summary as step_summary};
 
 use crate::collect::{Stream, Totals};
 use crate::findings::{CategoryShare, EventCat, FileFindings, FirstStepRow, FirstStepRows, Share};

@@ -26,6 +26,7 @@ mod compare;
 pub mod counts;
 mod critical;
 mod error;
+pub mod experiment;
 mod findings;
 mod finish;
 mod gpu;
@@ -64,8 +65,8 @@ pub use gpu::{DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, Q
 pub use memory::{MemoryDevice, MemoryPoint};
 pub use rules::{DEFAULT_TOML, Rules, RulesError};
 pub use run::{
-    Conditions, LargestBatch, NoSteps, PerStep, PhaseRow, RUN_SCHEMA, RunComparison, RunDocumentError,
-    RunDocumentErrorKind, RunProfile, RunVerdict, Spread, VaryError,
+    Conditions, LargestBatch, MemoryAfter, NoSteps, PerStep, PhaseRow, RUN_SCHEMA, RunComparison,
+    RunDocumentError, RunDocumentErrorKind, RunProfile, RunVerdict, Spread, StepBar, VaryError,
 };
 pub use stragglers::{RankRow, StepRow, Stragglers};
 

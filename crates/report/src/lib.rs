@@ -2,6 +2,7 @@
 
 mod collapsed;
 mod compare;
+mod experiment;
 mod html;
 mod logs;
 mod reference;
@@ -13,7 +14,8 @@ pub mod units;
 
 pub use collapsed::collapsed;
 pub use compare::compare_text;
-pub use html::{compare_html, html, run_compare_html};
+pub use experiment::{experiment_markdown, experiment_text};
+pub use html::{compare_html, experiment_html, html, run_compare_html, run_html};
 pub use logs::logs_text;
 pub use reference::{ReferenceDocument, reference_json, reference_text};
 pub use run::{run_compare_text, run_text};

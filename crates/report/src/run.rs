@@ -8,7 +8,7 @@ use knockout_profile::{PhaseRow, RunComparison, RunProfile};
 use std::fmt::Write as _;
 
 /// Seconds with a fitting unit.
-fn seconds(value: f64) -> String {
+pub(crate) fn seconds(value: f64) -> String {
     time(value * 1e6)
 }
 

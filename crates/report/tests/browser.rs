@@ -1,9 +1,16 @@
 //! The HTML page in a real browser: it draws, searches, sorts, zooms, and loads nothing.
 //!
+//! Here is what every page's test shares, and the page of a trace; the others are in `browser/`.
+//!
 //! Needs Chromium (`CHROMIUM`, or `chromium` on the path) and says so when there is none. `KNOCKOUT_HTML=folder` keeps
 //! the page and its screenshots, for looking at them.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test stops where something is missing")]
+
+#[path = "browser/experiment_page.rs"]
+mod experiment_page;
+#[path = "browser/run_page.rs"]
+mod run_page;
 
 use knockout_profile::{Analysis, Collector, Options, Rules};
 use knockout_trace::{ReadOptions, read};
@@ -92,19 +99,53 @@ fn seen(dom: &str) -> Value {
     serde_json::from_str(&plain).unwrap()
 }
 
+/// A page on disk beside a copy that a script has been put into, and a browser for both.
+struct Tried {
+    browser: PathBuf,
+    folder: tempfile::TempDir,
+    page: String,
+}
+
+impl Tried {
+    /// `None` where there is no browser.
+    fn new(page: String, script: &str) -> Option<Self> {
+        let browser = chromium()?;
+        let folder = tempfile::tempdir().unwrap();
+        let script = format!("<script>{script}</script></body>");
+        std::fs::write(folder.path().join("tried.html"), page.replace("</body>", &script)).unwrap();
+        Some(Self { browser, folder, page })
+    }
+
+    /// What the script saw in a window of this size.
+    fn seen(&self, size: &str, more: &[&str]) -> Value {
+        let size = format!("--window-size={size}");
+        let arguments = [&[size.as_str(), "--dump-dom"], more].concat();
+        seen(&run(&self.browser, self.folder.path(), &self.folder.path().join("tried.html"), &arguments))
+    }
+
+    /// Keeps the page and its pictures where `KNOCKOUT_HTML` says.
+    fn keep(&self, name: &str) {
+        let Some(folder) = std::env::var_os("KNOCKOUT_HTML").map(PathBuf::from) else { return };
+        let file = folder.join(format!("{name}.html"));
+        std::fs::write(&file, &self.page).unwrap();
+        for (kind, size, more) in
+            [("wide", "1200,2600", None), ("dark", "1200,2600", Some(DARK)), ("phone", "500,2600", None)]
+        {
+            let size = format!("--window-size={size}");
+            let shot = format!("--screenshot={}", folder.join(format!("{name}-{kind}.png")).display());
+            let arguments: Vec<&str> = [size.as_str(), &shot].into_iter().chain(more).collect();
+            run(&self.browser, &folder.join("chromium"), &file, &arguments);
+        }
+    }
+}
+
+/// A reader who prefers dark pages.
+const DARK: &str = "--blink-settings=preferredColorScheme=0";
+
 #[test]
 fn the_page_works_in_a_browser() {
-    let Some(browser) = chromium() else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let keep = std::env::var_os("KNOCKOUT_HTML").map(PathBuf::from);
-    let place = keep.clone().unwrap_or_else(|| folder.path().to_owned());
-    let file = place.join("page.html");
-    let tried = folder.path().join("tried.html");
-    let page = page();
-    std::fs::write(&file, &page).unwrap();
-    let script = concat!("<script>", include_str!("browser/interact.js"), "</script></body>");
-    std::fs::write(&tried, page.replace("</body>", script)).unwrap();
-    let seen = seen(&run(&browser, folder.path(), &tried, &["--window-size=1200,1400", "--dump-dom"]));
+    let Some(tried) = Tried::new(page(), include_str!("browser/interact.js")) else { return };
+    let seen = tried.seen("1200,1400", &[]);
     assert_eq!(seen["error"], Value::Null, "{seen:#}");
     assert_eq!(seen["ready"], "yes");
     for section in
@@ -132,12 +173,7 @@ fn the_page_works_in_a_browser() {
     assert!(seen["step"].as_str().unwrap().starts_with("ProfilerStep#0: 900.000 µs"), "{seen:#}");
     assert_eq!(seen["tip"], true);
     assert_eq!(seen["overflow"], false, "nothing is wider than the window");
-    let phone = self::seen(&run(&browser, folder.path(), &tried, &["--window-size=500,900", "--dump-dom"]));
+    let phone = tried.seen("500,900", &[]);
     assert_eq!((&phone["error"], &phone["overflow"]), (&Value::Null, &json!(false)), "also on a phone");
-    if let Some(folder) = keep {
-        for (name, size) in [("wide.png", "1200,2600"), ("phone.png", "500,2600")] {
-            let shot = format!("--screenshot={}", folder.join(name).display());
-            run(&browser, &folder.join("chromium"), &file, &[&format!("--window-size={size}"), &shot]);
-        }
-    }
+    tried.keep("trace");
 }

@@ -3,10 +3,12 @@
 //! The defaults of DANGO are those of the published one, except that schedules are really stepped and λ is looked up by channel. Those of
 //! the hetero model are experiment 085's, with a norm of each row by itself.
 
+use crate::loading::LoaderConfig;
 use crate::schedule::{
     Accumulation, Cosine, CosineOptions, FirstEpoch, LearningRate, Mode as Better, Plateau, PlateauOptions,
     ScheduleError,
 };
+use knockout_batch::ProcessorKind;
 use knockout_cell::{Cell, Network};
 use knockout_model::loss::{AlphaSchedule, LossError, MleWassSupCrOptions};
 use knockout_model::{
@@ -31,6 +33,9 @@ pub struct Config {
     pub max_steps: u64,
     /// What is held out, and how.
     pub split: SplitConfig,
+    /// How batches are made.
+    #[serde(default)]
+    pub loader: LoaderConfig,
     /// The model.
     pub model: ModelConfig,
     /// The optimiser.
@@ -98,6 +103,9 @@ pub struct DangoConfig {
     pub alpha: AlphaName,
     /// The epoch in which α has arrived.
     pub transition_epoch: u32,
+    /// Whether STRING's channels are networks of their own.
+    #[serde(default)]
+    pub string_channels: StringChannels,
     /// The networks it reads, each with its λ.
     pub networks: Vec<NetworkChoice>,
 }
@@ -138,12 +146,23 @@ pub struct HeteroConfig {
     pub route: Route,
     /// The networks it reads.
     pub networks: Vec<String>,
-    /// Whether the STRING channels among them become one network, `string`, with each edge once.
-    pub merge_string: bool,
+    /// Whether the STRING channels among them are networks or become one, `string`.
+    pub string_channels: StringChannels,
     /// What it minimises.
     pub loss: ObjectiveName,
     /// The settings of `loss=mle_wass_supcr`.
     pub mle_wass_supcr: MleWassSupCrOptions,
+}
+
+/// What becomes of STRING's channels among the networks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StringChannels {
+    /// Each is a network.
+    #[default]
+    Apart,
+    /// One network has the edges of all, each once; its λ is the least of theirs.
+    Merged,
 }
 
 /// A network and what a pair without an edge counts in its reconstruction.
@@ -337,7 +356,7 @@ impl Config {
                 self_loops: SelfLoops::AsStored,
                 route: Route::ChangedRows,
                 networks: cell.networks().iter().map(|network| network.name().to_owned()).collect(),
-                merge_string: false,
+                string_channels: StringChannels::Apart,
                 loss: ObjectiveName::LogCosh,
                 mle_wass_supcr: MleWassSupCrOptions::default(),
             }),
@@ -372,12 +391,14 @@ impl Config {
             epochs: 100,
             max_steps: 0,
             split: SplitConfig { scheme: Scheme::Random, val: 0.1, test: 0.1, subset: 0, seed: 0 },
+            loader: LoaderConfig::default(),
             model: ModelConfig::Dango(DangoConfig {
                 width: 64,
                 heads: 4,
                 self_loops: SelfLoops::AsStored,
                 alpha: AlphaName::LinearUntilUniform,
                 transition_epoch: 10,
+                string_channels: StringChannels::Apart,
                 networks: networks.collect(),
             }),
             optimiser: OptimiserConfig {
@@ -450,12 +471,7 @@ impl DangoConfig {
     }
 
     fn build(&self, cell: &Cell, seed: u64) -> Dango<f32> {
-        let networks = self
-            .networks
-            .iter()
-            .filter_map(|choice| Some((cell.network(&choice.name)?, choice.lambda)))
-            .map(|(network, lambda)| DangoNetwork::of(network, self.self_loops, lambda))
-            .collect();
+        let networks = self.networks(cell);
         let transition_epoch = self.transition_epoch;
         let alpha = match self.alpha {
             AlphaName::PreThenPost => AlphaSchedule::PreThenPost { transition_epoch },
@@ -530,10 +546,12 @@ impl HeteroConfig {
             (Route::Rebuilt, _, SelfLoops::Add) => {
                 Some(("rebuilt", "knows no added self-loops: use node-mask, or model.self_loops=as-stored"))
             }
-            (Route::EdgeMask | Route::Rebuilt, ..) if self.merge_string => Some((
-                if self.route == Route::EdgeMask { "edge-mask" } else { "rebuilt" },
-                "knows the networks as they are stored: use node-mask, or model.merge_string=false",
-            )),
+            (Route::EdgeMask | Route::Rebuilt, ..) if self.string_channels == StringChannels::Merged => {
+                Some((
+                    if self.route == Route::EdgeMask { "edge-mask" } else { "rebuilt" },
+                    "knows the networks as they are stored: use node-mask, or model.string_channels=apart",
+                ))
+            }
             _ => None,
         };
         refused.map_or(Ok(()), |(route, why)| Err(ConfigError::Route { route, why }))
@@ -542,8 +560,10 @@ impl HeteroConfig {
     fn build(&self, cell: &Cell, seed: u64) -> Result<Hetero<f32>, LossError> {
         let networks = cell.networks().iter().enumerate();
         let chosen = networks.filter(|(_, network)| self.networks.iter().any(|name| name == network.name()));
-        let (merged, single): (Vec<_>, Vec<_>) =
-            chosen.partition(|(_, network)| self.merge_string && network.name().starts_with("string"));
+        let is_merged = |network: &Network| {
+            self.string_channels == StringChannels::Merged && string_lambda(network.name()).is_some()
+        };
+        let (merged, single): (Vec<_>, Vec<_>) = chosen.partition(|(_, network)| is_merged(network));
         let mut networks: Vec<HeteroNetwork> = single
             .into_iter()
             .map(|(place, network)| HeteroNetwork::of(network, place, self.self_loops))
@@ -579,6 +599,19 @@ impl HeteroConfig {
 }
 
 impl Config {
+    /// How the loader represents a deletion: as it is told, or as the model's route needs it where it is told nothing.
+    pub fn processor(&self) -> ProcessorKind {
+        let route = match &self.model {
+            ModelConfig::Hetero(hetero) => hetero.route,
+            ModelConfig::Dango(_) => Route::default(),
+        };
+        match (self.loader.processor.kind(), route) {
+            (ProcessorKind::Perturbation, Route::EdgeMask) => ProcessorKind::Mask,
+            (ProcessorKind::Perturbation, Route::Rebuilt) => ProcessorKind::Subgraph,
+            (kind, _) => kind,
+        }
+    }
+
     /// What a user should know before the run starts, though it stops nothing.
     pub fn notice(&self) -> Option<&'static str> {
         match &self.model {
@@ -654,6 +687,30 @@ impl Config {
             ModelConfig::Dango(dango) => Box::new(dango.build(cell, self.seed)),
             ModelConfig::Hetero(hetero) => Box::new(hetero.build(cell, self.seed)?),
         })
+    }
+}
+
+impl DangoConfig {
+    /// The networks as the model reads them.
+    fn networks(&self, cell: &Cell) -> Vec<DangoNetwork> {
+        let chosen: Vec<(&Network, f64)> = self
+            .networks
+            .iter()
+            .filter_map(|choice| Some((cell.network(&choice.name)?, choice.lambda)))
+            .collect();
+        let is_merged = |network: &Network| {
+            self.string_channels == StringChannels::Merged && string_lambda(network.name()).is_some()
+        };
+        let (channels, others): (Vec<_>, Vec<_>) =
+            chosen.into_iter().partition(|(network, _)| is_merged(network));
+        let merged = (!channels.is_empty()).then(|| {
+            let lambda = channels.iter().map(|(_, lambda)| *lambda).fold(f64::INFINITY, f64::min);
+            let networks: Vec<&Network> = channels.iter().map(|(network, _)| *network).collect();
+            DangoNetwork::merged("string", &networks, self.self_loops, lambda)
+        });
+        let others =
+            others.into_iter().map(|(network, lambda)| DangoNetwork::of(network, self.self_loops, lambda));
+        merged.into_iter().chain(others).collect()
     }
 }
 

@@ -7,17 +7,18 @@ use crate::checkpoint::{
     Checkpoint, Contents, Identity, IdentityError, Number, Place, State, Tensor, TensorRef, weights_hash,
 };
 use crate::config::{Config, ConfigError};
+use crate::loading::LoaderConfig;
 use crate::metrics::Metrics;
 use crate::run::Position;
 use crate::schedule::{Accumulation, Best, EarlyStopping, LearningRate, Mode as Better, Progress};
 use crate::step::{Mode, NotFinite, StepOutcome, StepPlan, Trainer};
-use knockout_batch::{Batch, BatchError, Collation, Graphs, Loader, LoaderPlan};
+use knockout_batch::{Batch, BatchError, Graphs, Loader, LoaderPlan};
 use knockout_grad::Tape;
 use knockout_model::layer::Sets;
 use knockout_model::loss::{CircularBuffer, Restored};
 use knockout_model::{Input, LossAt, Model};
 use knockout_screen::{Dataset, LabelStats, Part, Split};
-use knockout_trace::{Meter, StepPhase, StepTimes, TraceFileError};
+use knockout_trace::{Gauge, Meter, StepPhase, StepTimes, TraceFileError};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -269,6 +270,15 @@ impl<'a> Fit<'a> {
         Ok(End::Epochs)
     }
 
+    /// Goes to where a run of single batches is before this step, so that several measurements take the same batches. The
+    /// weights stay as they are.
+    pub fn seek(&mut self, step: u64) {
+        let loader = Loader::new(self.dataset, self.split.rows(Part::Train), self.loader_plan());
+        let batches = loader.batch_count().max(1) as u64;
+        self.place.step = step;
+        (self.place.epoch, self.place.batch) = ((step / batches) as u32, (step % batches) as u32);
+    }
+
     /// Takes `steps` batches in a mode, over as many epochs as that needs: what a profile measures. Nothing is validated.
     pub fn measure_steps(
         &mut self,
@@ -346,6 +356,7 @@ impl<'a> Fit<'a> {
         meter: &mut Meter,
         watch: &mut dyn Watch,
     ) -> Result<Wish, FitError> {
+        meter.gauge(Gauge::Pool, self.model.parameters().allocated_bytes() as u64);
         let times = meter.end_step(samples)?;
         let report =
             StepReport { place: self.place, batches, outcome, learning_rate: self.rate.rate(), times };
@@ -386,17 +397,16 @@ impl<'a> Fit<'a> {
 
     fn loader_plan(&self) -> LoaderPlan {
         LoaderPlan {
-            kind: self.model.processor(),
-            collation: Collation::Shared,
+            kind: self.config.processor(),
+            collation: self.config.loader.collate.collation(),
             batch_size: self.config.batch,
             drop_last: false,
             shuffle: true,
             seed: self.config.seed,
             rank: 0,
             world: 1,
-            // A batch of gene indices costs microseconds: handing it between threads would cost more.
-            threads: 0,
-            depth: 1,
+            threads: self.config.loader.threads,
+            depth: self.config.loader.depth,
         }
     }
 
@@ -413,6 +423,7 @@ impl<'a> Fit<'a> {
         let mut lasting = self.config.clone();
         (lasting.epochs, lasting.max_steps) = (0, 0);
         (lasting.run.checkpoint_every, lasting.run.predict_batch) = (0.0, 0);
+        lasting.loader = LoaderConfig::default();
         Identity::new(self.config.model.name(), &self.dataset.cell.genes().hash().to_hex(), &lasting)
             .expect("a configuration is plain tables and numbers")
     }

@@ -10,12 +10,14 @@ pub mod evaluation;
 mod exact;
 pub mod fit;
 pub mod keeper;
+pub mod loading;
 pub mod metrics;
 pub mod predictions;
 mod ranks;
 pub mod run;
 pub mod schedule;
 pub mod step;
+pub mod switches;
 mod workers;
 
 pub use workers::workers;

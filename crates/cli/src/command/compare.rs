@@ -12,7 +12,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// The findings in a run's folder.
-const FINDINGS: &str = "profile.json";
+pub(crate) const FINDINGS: &str = "profile.json";
 /// A document of findings is some megabytes at most; more is something else.
 const MOST_BYTES: u64 = 256 << 20;
 
@@ -81,7 +81,7 @@ fn gate(comparison: &RunComparison, allowed: f64) -> anyhow::Result<()> {
 }
 
 /// The findings of a run's folder, of a file, or of standard input (`-`).
-fn read(path: &Path) -> anyhow::Result<RunProfile> {
+pub(crate) fn read(path: &Path) -> anyhow::Result<RunProfile> {
     let file = if path.is_dir() { path.join(FINDINGS) } else { path.to_owned() };
     let name = file.display().to_string();
     let source: Box<dyn io::Read> = if path == Path::new("-") {

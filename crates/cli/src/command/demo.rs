@@ -1,15 +1,18 @@
-//! `knockout demo`: what exists so far, on a small synthetic yeast.
+//! `knockout demo`: the whole story on a small synthetic yeast, from its making to the report of an experiment.
 
+use crate::command::experiment::{self, ExperimentArgs};
 use crate::command::{config::Overrides, data};
+use crate::run_folder;
 use crate::text::{Align, Table, grouped};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_cell::Reach;
+use knockout_import::synth;
 use knockout_screen::{Dataset, Summary};
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// See it all on a small synthetic yeast: make it, look at it, delete three genes
+/// See it all on a small synthetic yeast: make it, look at it, delete three genes, measure training and open the report
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout demo
@@ -18,6 +21,9 @@ pub(crate) struct DemoArgs {
     /// The folder to make; it must not exist
     #[arg(long, value_name = "DIR", default_value = "demo")]
     out: PathBuf,
+    /// The synthetic yeast
+    #[arg(long, default_value = "small", value_parser = clap::builder::PossibleValuesParser::new(synth::PRESETS))]
+    preset: String,
 }
 
 #[derive(Serialize)]
@@ -26,6 +32,10 @@ struct Shown {
     dataset: PathBuf,
     summary: Summary,
     deletion: Deleted,
+    /// The experiment's page.
+    report: PathBuf,
+    insights: Vec<String>,
+    next_steps: Vec<String>,
 }
 
 /// What deleting one sample's genes does.
@@ -40,28 +50,44 @@ struct Deleted {
 
 pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> anyhow::Result<()> {
     let overrides = Overrides { keys: Vec::new() };
-    let config = overrides.resolve("small")?.synth;
-    ui.note(&format!("1. making a small synthetic yeast in {}", args.out.display()));
-    data::make_synthetic(&args.out, "small", &config, 0, &overrides.keys, ui)?;
+    let config = overrides.resolve(&args.preset)?.synth;
+    run_folder::create(&args.out)?;
+    let (yeast, measured) = (args.out.join("yeast"), args.out.join("experiment"));
+    ui.note(&format!("1. making a {} synthetic yeast in {}", args.preset, yeast.display()));
+    data::make_synthetic(&yeast, &args.preset, &config, 0, &overrides.keys, ui)?;
     ui.note("2. opening it again, every checksum verified");
-    let dataset = data::open(&args.out)?;
+    let dataset = data::open(&yeast)?;
+    ui.note("3. measuring every model in every mode, and the switches that could make it faster, in turns");
+    let finished = experiment::measure(&ExperimentArgs::of_demo(&yeast, &measured), ui)?;
+    let texts = |list: &[knockout_profile::RunVerdict]| list.iter().map(|found| found.text.clone()).collect();
     let shown = Shown {
         schema: 1,
-        dataset: args.out.clone(),
+        dataset: yeast,
         summary: Summary::of(&dataset, 42),
         deletion: delete(&dataset, dataset.samples.len() / 2),
+        report: finished.folder.join("report.html"),
+        insights: texts(&finished.experiment.insights),
+        next_steps: texts(&finished.experiment.next_steps),
     };
-    ui.note("3. what is in it, and what one deletion does\n");
-    ui.result(
-        || {
-            format!(
-                "{}\n{}\nthe dataset is in {out}; next: `knockout data show {out}`, `knockout data split {out}`\n",
-                data::show_text(&shown.summary),
-                deletion_text(&shown.deletion),
-                out = args.out.display()
-            )
-        },
-        &shown,
+    ui.note("4. what is in it, what one deletion does, and where the time of training goes\n");
+    ui.result(|| text(&shown), &shown)
+}
+
+fn text(shown: &Shown) -> String {
+    let list = |texts: &[String]| {
+        let lines: Vec<String> = texts.iter().map(|text| format!("- {text}\n")).collect();
+        lines.concat()
+    };
+    format!(
+        "{}\n{}\nwhat the experiment found:\n{}\nwhat to do next:\n{}\n\
+         the dataset is in {yeast}; next: `knockout train {yeast} --model dango`, `knockout data show {yeast}`\n\
+         the report is in {report}; open it in a browser\n",
+        data::show_text(&shown.summary),
+        deletion_text(&shown.deletion),
+        list(&shown.insights),
+        list(&shown.next_steps),
+        yeast = shown.dataset.display(),
+        report = shown.report.display()
     )
 }
 

@@ -12,6 +12,8 @@ pub(crate) mod data;
 pub(crate) mod demo;
 #[cfg(feature = "lab")]
 pub(crate) mod evaluate;
+#[cfg(feature = "lab")]
+pub(crate) mod experiment;
 pub(crate) mod logs;
 pub(crate) mod man;
 #[cfg(feature = "lab")]
@@ -38,6 +40,8 @@ pub(crate) fn run(command: Command, ui: &Ui) -> anyhow::Result<()> {
         Command::Evaluate(args) => evaluate::run(&args, ui),
         #[cfg(feature = "lab")]
         Command::Profile(args) => profile::run(&args, ui),
+        #[cfg(feature = "lab")]
+        Command::Experiment(args) => experiment::run(&args, ui),
         #[cfg(feature = "lab")]
         Command::Config(args) => config::run(&args, ui),
         Command::Compare(args) => compare::run(&args, ui),

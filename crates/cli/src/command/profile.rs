@@ -1,24 +1,21 @@
 //! `knockout profile`: where the time of a step goes, in one of four modes.
 
+use super::compare;
 use super::data::SchemeArg;
+use super::trace::write_text;
 use super::train::{ModelArg, choice_keys, class, on_workers};
 use crate::experiments::ExperimentArg;
+use crate::measuring::{self, Passing, Recording};
 use crate::memory;
 use crate::run_folder;
 use crate::ui::{Ui, Unit, request_error};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use indicatif::ProgressBar;
 use knockout_durable::replace;
-use knockout_kernel::Isa;
-use knockout_profile::{Conditions, RunProfile};
-use knockout_screen::Part;
+use knockout_profile::{Analysis, RunComparison, RunProfile};
 use knockout_trace::{Meter, Recorder, RecorderOptions, Schedule, TraceFile};
-use knockout_train::checkpoint::Contents;
-use knockout_train::fit::{EpochReport, Fit, Kept, Occasion, StepReport, Watch, Wish};
-use knockout_train::run::Position;
+use knockout_train::fit::Fit;
 use knockout_train::step::Mode;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Measure where the time of a step goes, phase by phase and layer by layer
@@ -30,6 +27,7 @@ use std::path::{Path, PathBuf};
   knockout profile yeast --model dango --mode full --steps 10
   knockout profile yeast --model dango --mode forward --steps 20 --batch 64 --json > forward.json
   knockout profile yeast --model dango --steps 50 --wait 10 --warmup 5 --active 20 --out runs/window
+  knockout profile yeast --model dango --steps 30 --html report.html --against runs/before
   knockout trace analyze runs/window/trace.json.gz")]
 pub(crate) struct ProfileArgs {
     /// The dataset folder
@@ -72,9 +70,15 @@ pub(crate) struct ProfileArgs {
     /// Record no spans: phases only, no layers, no trace
     #[arg(long)]
     no_trace: bool,
-    /// Write profile.json and trace.json.gz into this new folder
+    /// Write profile.json, trace.json.gz and report.html into this new folder
     #[arg(long, value_name = "RUN")]
     out: Option<PathBuf>,
+    /// Write the findings as one self-contained HTML file; - is standard output
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Set an earlier run beside this one: its folder, or what `knockout profile --json` printed
+    #[arg(long, value_name = "RUN_A")]
+    against: Option<PathBuf>,
     #[command(flatten)]
     overrides: super::config::Overrides,
 }
@@ -105,24 +109,51 @@ impl ModeArg {
 /// Steps that are thrown away when nothing else is said.
 const WARM_UP: u64 = 2;
 
+/// What a measurement left behind.
+struct Measured {
+    profile: RunProfile,
+    /// The trace, analysed, where a page will show it.
+    recorded: Option<Analysis>,
+}
+
 pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> anyhow::Result<()> {
     let (schedule, steps) = schedule(args)?;
+    let against =
+        args.against.as_deref().map(|path| compare::read(path).map(|run| (path, run))).transpose()?;
     if let Some(out) = args.out.as_deref() {
-        std::fs::create_dir_all(out.parent().unwrap_or(Path::new("."))).ok();
-        std::fs::create_dir(out).map_err(|error| {
-            request_error(format!(
-                "could not make {}: {error}; choose a folder that does not exist",
-                out.display()
-            ))
-        })?;
+        run_folder::create(out)?;
     }
-    let profile = on_workers(|| measure(args, schedule, steps, ui))?;
+    // A page without a run's folder still needs the spans: they pass through a file that nobody keeps.
+    let passing = match (&args.out, &args.html) {
+        (None, Some(_)) if !args.no_trace => Some(Scratch::create()?),
+        _ => None,
+    };
+    let folder = args.out.as_deref().or(passing.as_ref().map(|scratch| scratch.path.as_path()));
+    let measured = on_workers(|| measure(args, schedule, steps, folder, ui))?;
+    let profile = &measured.profile;
+    let comparison = against.as_ref().map(|(path, other)| {
+        let (a, b) = (path.display().to_string(), "this run");
+        RunComparison::of((&a, other), (b, profile), &[])
+    });
+    let comparison = comparison.transpose().map_err(|error| request_error(error.to_string()))?;
+    let page = || knockout_report::run_html(profile, measured.recorded.as_ref(), comparison.as_ref());
     if let Some(out) = &args.out {
-        let text = serde_json::to_vec_pretty(&profile).context("could not write the findings as JSON")?;
-        replace(&out.join("profile.json"), |file| file.write_all(&text))?;
+        let text = serde_json::to_vec_pretty(profile).context("could not write the findings as JSON")?;
+        replace(&out.join(compare::FINDINGS), |file| file.write_all(&text))?;
+        replace(&out.join("report.html"), |file| file.write_all(page().as_bytes()))?;
         ui.note(&format!("wrote {}", out.display()));
     }
-    ui.result(|| knockout_report::run_text(&profile), &profile)
+    if let Some(path) = &args.html {
+        write_text(path, &page(), ui)?;
+    }
+    if args.html.as_ref().is_some_and(|path| path.as_os_str() == "-") {
+        return Ok(());
+    }
+    let text = || {
+        let comparison = comparison.as_ref().map(knockout_report::run_compare_text);
+        knockout_report::run_text(profile) + &comparison.map(|text| format!("\n{text}")).unwrap_or_default()
+    };
+    ui.result(text, profile)
 }
 
 fn schedule(args: &ProfileArgs) -> anyhow::Result<(Schedule, u64)> {
@@ -143,74 +174,61 @@ fn schedule(args: &ProfileArgs) -> anyhow::Result<(Schedule, u64)> {
     Ok((schedule, args.steps))
 }
 
-fn measure(args: &ProfileArgs, schedule: Schedule, steps: u64, ui: &Ui) -> anyhow::Result<RunProfile> {
+fn measure(
+    args: &ProfileArgs,
+    schedule: Schedule,
+    steps: u64,
+    folder: Option<&Path>,
+    ui: &Ui,
+) -> anyhow::Result<Measured> {
     let dataset = super::data::open(&args.dir)?;
     let mut keys = args.experiment.keys(args.model.model(), ui)?;
     keys.extend(choice_keys(args.batch, args.seed, args.split));
     keys.extend(args.overrides.keys.iter().cloned());
-    let config = run_folder::configure(args.model.model(), &dataset, &keys)?;
+    let config = measuring::configure(&dataset, args.model, &keys)?;
     config.notice().inspect(|notice| ui.note(notice));
     let split = run_folder::split(&dataset, &config)?;
     let mut fit = Fit::new(&config, &dataset, &split).map_err(class)?;
-    let conditions = Conditions {
-        data: dataset.manifest.data_hash(),
-        records: split.rows(Part::Train).len() as u64,
-        batch: config.batch as u64,
-        threads: rayon::current_num_threads() as u64,
-        world: 1,
-        precision: "f32".to_owned(),
-        model: fit.model().name().to_owned(),
-        mode: args.mode.mode().name().to_owned(),
-        processor: fit.model().processor().name().to_owned(),
-        profiler: !args.no_trace,
-        commit: env!("KNOCKOUT_COMMIT").to_owned(),
-        machine: format!("{} ({})", run_folder::processor(), Isa::current().name()),
-        settings: settings(&args.overrides.keys),
+    let recording = if args.no_trace { Recording::Off } else { Recording::On };
+    let mode = args.mode.mode();
+    let conditions = measuring::conditions(&dataset, &split, &config, mode, recording, &args.overrides.keys);
+    let recorder = match recording {
+        Recording::Off => Recorder::off(),
+        Recording::On => Recorder::new(RecorderOptions::default()),
     };
-    let recorder = if args.no_trace { Recorder::off() } else { Recorder::new(RecorderOptions::default()) };
     memory::reset_peak();
-    let mut meter = Meter::new(&recorder, schedule).with_memory();
-    if let Some(out) = args.out.as_deref().filter(|_| !args.no_trace) {
-        let file = TraceFile::create(out, &recorder, conditions.to_map())?;
-        meter = meter.with_trace(file);
+    let mut meter = measuring::delayed(Meter::new(&recorder, schedule).with_memory());
+    if let Some(folder) = folder.filter(|_| recording == Recording::On) {
+        meter = meter.with_trace(TraceFile::create(folder, &recorder, conditions.to_map())?);
     }
-    let mut watch = Progress { bar: ui.progress("measuring", steps, Unit::Items) };
+    let bar = ui.progress("measuring", steps, Unit::Items);
     meter.restart();
-    let ended = fit.measure_steps(args.mode.mode(), steps, &mut meter, &mut watch);
-    watch.bar.finish_and_clear();
+    let ended = fit.measure_steps(mode, steps, &mut meter, &mut Passing { bar: &bar });
+    bar.finish_and_clear();
+    let peak = memory::peak_rss_bytes();
     // A run that ends early still writes what it has.
-    let (log, _) = meter.finish()?;
+    let (log, written) = meter.finish()?;
     ended.map_err(class)?;
     let profile = RunProfile::of(&log, conditions).map_err(|error| request_error(error.to_string()))?;
-    Ok(profile.with_peak_rss(memory::peak_rss_bytes()))
+    let recorded = written.map(|trace| measuring::recorded(&trace.path, ui)).transpose()?;
+    Ok(Measured { profile: profile.with_peak_rss(peak), recorded })
 }
 
-fn settings(keys: &[String]) -> BTreeMap<String, String> {
-    keys.iter()
-        .filter_map(|key| key.split_once('='))
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .collect()
+/// A folder that goes away with this value.
+struct Scratch {
+    path: PathBuf,
 }
 
-struct Progress {
-    bar: ProgressBar,
+impl Scratch {
+    fn create() -> anyhow::Result<Self> {
+        let path = std::env::temp_dir().join(format!("knockout-profile-{}", std::process::id()));
+        std::fs::create_dir_all(&path).with_context(|| format!("could not make {}", path.display()))?;
+        Ok(Self { path })
+    }
 }
 
-impl Watch for Progress {
-    fn step(&mut self, _: &StepReport<'_>) -> Kept<Wish> {
-        self.bar.inc(1);
-        Ok(Wish::GoOn)
-    }
-
-    fn epoch(&mut self, _: &EpochReport<'_>) -> Kept<()> {
-        Ok(())
-    }
-
-    fn position(&mut self) -> Kept<Position> {
-        Ok(Position::START)
-    }
-
-    fn keep(&mut self, _: Occasion, _: &Contents<'_>) -> Kept<()> {
-        Ok(())
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.path).ok();
     }
 }

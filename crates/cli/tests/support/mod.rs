@@ -11,7 +11,13 @@ pub(crate) struct Ran {
 }
 
 pub(crate) fn run_in(folder: &Path, args: &[&str]) -> Ran {
-    let output = cargo_bin_cmd!("knockout").current_dir(folder).args(args).output().unwrap();
+    run_with(folder, args, &[])
+}
+
+/// The same with variables in the environment.
+pub(crate) fn run_with(folder: &Path, args: &[&str], environment: &[(&str, String)]) -> Ran {
+    let variables = environment.iter().map(|(name, value)| (name, value));
+    let output = cargo_bin_cmd!("knockout").current_dir(folder).args(args).envs(variables).output().unwrap();
     Ran {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8(output.stdout).unwrap(),

@@ -14,7 +14,7 @@ use crate::layer::{
     MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, Sets, gather, interaction_loss, weighted_sum,
 };
 use crate::loss::AlphaSchedule;
-use crate::{Forward, Input, Loss, LossAt, Model, SelfLoops, graph_of};
+use crate::{Forward, Input, Loss, LossAt, Model, SelfLoops, graph_of, merged_graph};
 use knockout_cell::Network;
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{Activation, Graph, Pool, Scalar, Target};
@@ -78,6 +78,11 @@ impl DangoNetwork {
     /// A network of a cell.
     pub fn of(network: &Network, self_loops: SelfLoops, lambda: f64) -> Self {
         Self { name: network.name().to_owned(), graph: graph_of(network, self_loops), lambda }
+    }
+
+    /// The edges of several networks of a cell, each edge once.
+    pub fn merged(name: &str, networks: &[&Network], self_loops: SelfLoops, lambda: f64) -> Self {
+        Self { name: name.to_owned(), graph: merged_graph(networks, self_loops), lambda }
     }
 }
 

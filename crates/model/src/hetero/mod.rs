@@ -30,7 +30,7 @@ use crate::loss::{BufferError, BufferState, CircularBuffer, LossError, MleWassSu
 use crate::{Forward, Input, Loss, LossAt, Model, SelfLoops};
 use aggregate::Aggregate;
 use gin::Gin;
-use knockout_batch::{Graphs, ProcessorKind};
+use knockout_batch::Graphs;
 use knockout_cell::Network;
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{Activation, Graph, Scalar};
@@ -399,14 +399,6 @@ impl Model for Hetero<f32> {
 
     fn parameters_mut(&mut self) -> &mut Parameters<f32> {
         &mut self.parameters
-    }
-
-    fn processor(&self) -> ProcessorKind {
-        match self.route() {
-            Route::ChangedRows | Route::NodeMask => ProcessorKind::Perturbation,
-            Route::EdgeMask => ProcessorKind::Mask,
-            Route::Rebuilt => ProcessorKind::Subgraph,
-        }
     }
 
     fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward {

@@ -7,7 +7,7 @@ use crate::units::{median, quantile, share, us};
 use std::collections::BTreeMap;
 
 /// A step is called slow when it is longer than the median by this factor.
-const SLOW: f64 = 1.2;
+pub(crate) const SLOW: f64 = 1.2;
 
 pub(crate) fn spans(parts: &Parts<'_>, steps: &[Step]) -> Vec<StepSpan> {
     steps

@@ -37,7 +37,7 @@ fn bounds(a: &[f64], b: &[f64], middle: Middle, ratio: f64) -> (Option<f64>, Opt
     if a.len() < 2 && b.len() < 2 {
         return (Some(ratio), Some(ratio));
     }
-    let mut random = Random(0x5EED);
+    let mut random = Random::new();
     let mut ratios = Vec::with_capacity(RESAMPLES);
     let (mut x, mut y) = (Vec::with_capacity(a.len()), Vec::with_capacity(b.len()));
     for _ in 0..RESAMPLES {
@@ -56,9 +56,14 @@ fn bounds(a: &[f64], b: &[f64], middle: Middle, ratio: f64) -> (Option<f64>, Opt
 }
 
 /// `SplitMix64`: small, good enough to choose steps, and the same everywhere.
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
+    /// The same numbers every time.
+    pub(crate) fn new() -> Self {
+        Self(0x5EED)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -67,7 +72,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn resample(&mut self, from: &[f64], to: &mut Vec<f64>) {
+    pub(crate) fn resample(&mut self, from: &[f64], to: &mut Vec<f64>) {
         to.clear();
         for _ in 0..from.len() {
             let at = ((u128::from(self.next()) * from.len() as u128) >> 64) as usize;

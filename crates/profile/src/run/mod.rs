@@ -7,6 +7,8 @@ mod batch_memory;
 mod compare;
 mod conditions;
 mod document;
+mod flame;
+mod picture;
 mod profile;
 mod verdict;
 
@@ -14,6 +16,7 @@ pub use batch_memory::LargestBatch;
 pub use compare::{RunComparison, VaryError};
 pub use conditions::Conditions;
 pub use document::{RunDocumentError, RunDocumentErrorKind};
+pub use picture::{MemoryAfter, StepBar};
 pub use profile::{NoSteps, PerStep, PhaseRow, RunProfile, RunVerdict, Spread};
 
 /// Version of the documents of `profile` and `compare`; grows when a key changes its meaning.

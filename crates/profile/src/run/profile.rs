@@ -60,6 +60,9 @@ pub struct RunProfile {
     pub background: Vec<PhaseRow>,
     /// Most memory of the process, where it is known.
     pub peak_rss_bytes: Option<u64>,
+    /// Most memory of the engine's buffers, where it was looked at.
+    #[serde(default)]
+    pub pool_bytes: Option<u64>,
     /// How large a batch would fit, where two batch sizes were measured.
     pub largest_batch: Option<LargestBatch>,
     /// What stands out, computed from the figures above.
@@ -126,6 +129,12 @@ pub struct PerStep {
     pub cpu_nanos: Vec<u64>,
     /// Time of each by phase, `untracked` included.
     pub phases: BTreeMap<String, Vec<u64>>,
+    /// Resident bytes at the end of each phase, where they were looked at.
+    #[serde(default)]
+    pub rss_bytes: BTreeMap<String, Vec<u64>>,
+    /// Bytes of the engine's buffers, where they were looked at.
+    #[serde(default)]
+    pub pool_bytes: Vec<u64>,
 }
 
 const NANOS: f64 = 1e9;
@@ -181,6 +190,7 @@ impl RunProfile {
             parts: parts.map(row).collect(),
             background: columns(&log.steps, |step| &step.background).into_iter().map(row).collect(),
             peak_rss_bytes: log.steps.iter().flat_map(|step| step.rss_bytes).max().filter(|bytes| *bytes > 0),
+            pool_bytes: log.steps.iter().map(|step| step.pool_bytes).max().filter(|bytes| *bytes > 0),
             largest_batch: None,
             verdict: Vec::new(),
             warnings: Vec::new(),
@@ -225,6 +235,16 @@ impl PerStep {
             wall_nanos: all(|step| step.wall_nanos),
             cpu_nanos: all(|step| step.cpu_nanos),
             phases: phase_columns(steps).into_iter().map(|column| (column.name, column.nanos)).collect(),
+            rss_bytes: StepPhase::ALL
+                .into_iter()
+                .map(|phase| (phase.name().to_owned(), phase_bytes(steps, phase)))
+                .filter(|(_, bytes)| bytes.iter().any(|bytes| *bytes > 0))
+                .collect(),
+            pool_bytes: if steps.iter().any(|step| step.pool_bytes > 0) {
+                all(|step| step.pool_bytes)
+            } else {
+                Vec::new()
+            },
         }
     }
 }
@@ -241,6 +261,10 @@ impl Spread {
             max_s: at(1.0),
         }
     }
+}
+
+fn phase_bytes(steps: &[StepTimes], phase: StepPhase) -> Vec<u64> {
+    steps.iter().map(|step| step.rss_bytes.get(phase as usize).copied().unwrap_or(0)).collect()
 }
 
 fn sum(nanos: &[u64]) -> f64 {

@@ -1,6 +1,6 @@
 //! A comparison as HTML.
 
-use super::{file_name, page};
+use super::{Foot, file_name, page};
 use knockout_profile::{Comparison, Row, RunComparison};
 use serde_json::{Value, json};
 
@@ -18,12 +18,18 @@ pub fn compare_html(comparison: &Comparison) -> String {
         "removed": rows(&comparison.removed),
         "warnings": comparison.warnings,
     });
-    page(&title(&comparison.a, &comparison.b), &data, &crate::compare_text(comparison))
+    page(&title(&comparison.a, &comparison.b), &data, &crate::compare_text(comparison), &Foot::Trace)
 }
 
 /// A comparison of runs as one HTML file.
 pub fn run_compare_html(comparison: &RunComparison) -> String {
-    let data = json!({
+    let data = comparison_data(comparison);
+    page(&title(&comparison.a, &comparison.b), &data, &crate::run_compare_text(comparison), &Foot::Profile)
+}
+
+/// What the script draws of a comparison of runs.
+pub(super) fn comparison_data(comparison: &RunComparison) -> Value {
+    json!({
         "kind": "comparison",
         "headings": [
             ["Per sample", "step", "step"],
@@ -39,8 +45,7 @@ pub fn run_compare_html(comparison: &RunComparison) -> String {
         "added": [],
         "removed": [],
         "warnings": comparison.warnings,
-    });
-    page(&title(&comparison.a, &comparison.b), &data, &crate::run_compare_text(comparison))
+    })
 }
 
 fn rows(list: &[Row]) -> Vec<Value> {

@@ -176,6 +176,16 @@ fn timeline(analysis: &Analysis, names: &CategoryNames) -> Value {
     json!(files)
 }
 
+/// The flame graph by itself, with its own list of categories.
+pub(super) fn flame_graph(analysis: &Analysis) -> Value {
+    let names = CategoryNames::of(analysis);
+    let mut graph = flame(analysis, &names);
+    if let Some(graph) = graph.as_object_mut() {
+        graph.insert("categories".to_owned(), json!(names.list));
+    }
+    graph
+}
+
 /// Call trees cut to their largest places; a place is never larger than the one it is in, so paths stay whole.
 fn flame(analysis: &Analysis, names: &CategoryNames) -> Value {
     let all =

@@ -33,6 +33,8 @@ pub struct StepTimes {
     pub background: [u64; StepPhase::COUNT],
     /// Resident bytes at the end of each phase; 0 where it was not looked at.
     pub rss_bytes: [u64; StepPhase::COUNT],
+    /// Most bytes of the engine's buffers; 0 where it was not looked at.
+    pub pool_bytes: u64,
 }
 
 impl StepTimes {
@@ -116,6 +118,7 @@ pub struct Meter {
     memory: Option<ResidentMemory>,
     file: Option<TraceFile>,
     log: StepLog,
+    delay: Option<(StepPhase, Duration)>,
     /// The step under way.
     step: StepTimes,
     state: StepState,
@@ -138,6 +141,7 @@ impl Meter {
             memory: None,
             file: None,
             log: StepLog::default(),
+            delay: None,
             step: StepTimes::default(),
             state: StepState::Skip,
             cpu_from: 0,
@@ -167,6 +171,19 @@ impl Meter {
         self
     }
 
+    /// Makes a phase longer by sleeping in it, to try whether what reads the figures finds it.
+    #[must_use]
+    pub fn delayed(mut self, phase: StepPhase, time: Duration) -> Self {
+        self.delay = Some((phase, time));
+        self
+    }
+
+    fn delay(&self, phase: StepPhase) {
+        if let Some((_, time)) = self.delay.filter(|(delayed, _)| *delayed == phase) {
+            std::thread::sleep(time);
+        }
+    }
+
     fn begin(&mut self, number: u64) {
         self.state = self.schedule.state_at(number);
         self.recorder.set_state(self.state);
@@ -194,6 +211,7 @@ impl Meter {
     pub fn time<T>(&mut self, phase: StepPhase, work: impl FnOnce() -> T) -> T {
         let from = self.clock.now_nanos();
         let outcome = work();
+        self.delay(phase);
         let to = self.clock.now_nanos();
         self.recorder.past_span(FOREGROUND, phase, from, to);
         add(&mut self.step.phases, phase, to.saturating_sub(from));
@@ -204,6 +222,14 @@ impl Meter {
             self.recorder.counter(Gauge::Rss, bytes);
         }
         outcome
+    }
+
+    /// Notes how much of something there is now: in the trace and, for the engine's buffers, in the step under way.
+    pub fn gauge(&mut self, gauge: Gauge, value: u64) {
+        self.recorder.counter(gauge, value);
+        if gauge == Gauge::Pool {
+            self.step.pool_bytes = value.max(self.step.pool_bytes);
+        }
     }
 
     /// Adds the making of the batch to the step under way.
@@ -226,6 +252,10 @@ impl Meter {
             }
         }
         add(&mut self.step.phases, StepPhase::Wait, waited);
+        // The loader has its own clock: a delay in one of its phases comes after it.
+        if let Some((phase, _)) = self.delay.filter(|(phase, _)| phase.is_data()) {
+            self.time(phase, || ());
+        }
     }
 
     /// Ends the step under way; the next one begins at the same instant. Gives the step, recorded or not.

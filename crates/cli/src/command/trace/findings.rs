@@ -60,3 +60,10 @@ pub(crate) fn analyze(
     }
     Ok(analysis)
 }
+
+/// Analyses a trace that this program has just written.
+#[cfg(feature = "lab")]
+pub(crate) fn analyze_recorded(file: &Path, ui: &Ui) -> anyhow::Result<Analysis> {
+    let strict = DamageArgs { strict: true };
+    analyze(&[file.to_owned()], &rules("default")?, &strict, &mut Rescued::default(), ui)
+}

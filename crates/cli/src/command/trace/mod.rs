@@ -7,6 +7,8 @@ mod findings;
 mod input;
 mod output;
 
+#[cfg(feature = "lab")]
+pub(crate) use findings::analyze_recorded;
 pub(crate) use output::write_text;
 
 use crate::ui::Ui;

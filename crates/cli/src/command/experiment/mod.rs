@@ -1,0 +1,206 @@
+//! `knockout experiment`: models, modes and switches measured in turns on the same batches, and one comparable report.
+
+mod cells;
+mod options;
+
+use super::data::SchemeArg;
+use super::train::{ModelArg, choice_keys, on_workers};
+use crate::command::compare::FINDINGS;
+use crate::measuring;
+use crate::run_folder;
+use crate::ui::{Ui, Unit, request_error};
+use anyhow::Context as _;
+use cells::{Cells, Turn};
+use clap::{Args, ValueEnum as _};
+use indicatif::ProgressBar;
+use knockout_durable::replace;
+use knockout_profile::Analysis;
+use knockout_profile::experiment::{Experiment, ExperimentPlan};
+use knockout_report::{experiment_html, experiment_markdown, experiment_text};
+use knockout_train::config::Config;
+use knockout_train::loading::ProcessorName;
+use options::Options;
+use std::path::{Path, PathBuf};
+
+/// Measure models in every mode, in turns and on the same batches, and report what can be compared
+///
+/// Every round gives each cell (a model in a mode) its turn, so that what disturbs the machine disturbs all alike. The report
+/// takes a step apart in two ways, by phases and by differences of modes, and shows where they disagree.
+#[derive(Debug, Args)]
+#[command(after_help = "EXAMPLES:
+  knockout experiment yeast
+  knockout experiment yeast --models dango --ablate --out runs/switches
+  knockout experiment yeast --processors perturbation,mask --rounds 9 --json > report.json
+  knockout compare runs/switches/dango-forward runs/switches/dango-full --vary mode
+
+The folder gets report.html, report.txt, summary.md, report.json, and a run's folder for each cell.")]
+pub(crate) struct ExperimentArgs {
+    /// The dataset folder
+    dir: PathBuf,
+    /// The models; by default all there are
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "MODEL")]
+    models: Vec<ModelArg>,
+    /// Ways to represent a deletion; the first is what the others are compared with
+    #[arg(long, value_delimiter = ',', value_name = "PROCESSOR", default_value = "perturbation",
+          value_parser = clap::builder::PossibleValuesParser::new(ProcessorName::ALL.map(|name| name.kind().name())))]
+    processors: Vec<String>,
+    /// Also measure the switches that could make training faster, and rank them
+    #[arg(long)]
+    ablate: bool,
+    /// Rounds: in each, every cell has its turn
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
+    rounds: u64,
+    /// Steps of a turn that count; a multiple of 4 is fair to accumulated gradients
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
+    steps: u64,
+    /// Steps of a turn before them that do not
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    warmup: u64,
+    /// Samples in a batch, for all models; by default the least of theirs
+    #[arg(long, value_name = "B")]
+    batch: Option<usize>,
+    /// The seed of everything random
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+    /// What is held out
+    #[arg(long, value_enum)]
+    split: Option<SchemeArg>,
+    /// The folder to make; by default runs/experiment-DATASET
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    overrides: super::config::Overrides,
+}
+
+/// A finished experiment.
+pub(crate) struct Finished {
+    pub(crate) experiment: Experiment,
+    pub(crate) folder: PathBuf,
+}
+
+pub(crate) fn run(args: &ExperimentArgs, ui: &Ui) -> anyhow::Result<()> {
+    let finished = measure(args, ui)?;
+    let files = files(&finished.folder);
+    ui.result(|| experiment_text(&finished.experiment, &files), &finished.experiment)
+}
+
+impl ExperimentArgs {
+    /// The experiment that ends a demonstration.
+    pub(crate) fn of_demo(dir: &Path, out: &Path) -> Self {
+        Self {
+            dir: dir.to_owned(),
+            models: Vec::new(),
+            processors: vec![ProcessorName::Perturbation.kind().name().to_owned()],
+            ablate: true,
+            rounds: 5,
+            steps: 4,
+            warmup: 2,
+            batch: None,
+            seed: None,
+            split: None,
+            out: Some(out.to_owned()),
+            overrides: super::config::Overrides { keys: Vec::new() },
+        }
+    }
+}
+
+/// Measures everything and writes the folder.
+pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> anyhow::Result<Finished> {
+    let dataset = super::data::open(&args.dir)?;
+    let folder = args
+        .out
+        .clone()
+        .unwrap_or_else(|| Path::new("runs").join(format!("experiment-{}", dataset.manifest.name)));
+    let models = if args.models.is_empty() { ModelArg::value_variants() } else { &args.models };
+    let mut keys = choice_keys(args.batch, args.seed, args.split);
+    keys.extend(args.overrides.keys.iter().cloned());
+    let configs = models
+        .iter()
+        .map(|model| measuring::configure(&dataset, *model, &keys))
+        .collect::<anyhow::Result<Vec<Config>>>()?;
+    // One batch size for all, so that all take the same records.
+    let batch = configs.iter().map(|config| config.batch).min().unwrap_or(1);
+    let configs: Vec<Config> = configs.into_iter().map(|config| Config { batch, ..config }).collect();
+    let Some(first) = configs.first() else { return Err(request_error("name a model")) };
+    let split = run_folder::split(&dataset, first)?;
+    run_folder::create(&folder)?;
+    let plan = ExperimentPlan {
+        dataset: dataset.manifest.name.clone(),
+        rounds: args.rounds,
+        steps: args.steps,
+        warmup: args.warmup,
+    };
+    let experiment = on_workers(|| {
+        let subjects = cells::subjects(&configs, &args.processors)?;
+        let mut cells = Cells::new(&subjects, &dataset, &split, &plan, &args.overrides.keys, &folder)?;
+        let mut options = Vec::new();
+        if args.ablate {
+            for (config, room) in configs.iter().zip(cells.rooms()?) {
+                options.push(Options::new(config, &dataset, &split, &plan, room)?);
+            }
+        }
+        let turns = cells.len() + options.iter().map(Options::len).sum::<usize>();
+        let total = plan.rounds * (plan.warmup + plan.steps) * turns as u64;
+        let bar = ui.progress("measuring", total, Unit::Items);
+        let ended = rounds(&plan, &mut cells, &mut options, &bar);
+        bar.finish_and_clear();
+        ended?;
+        let (profiles, traces) = cells.finish()?;
+        for (name, profile) in &profiles {
+            let text = serde_json::to_vec_pretty(profile).context("could not write the findings as JSON")?;
+            replace(&folder.join(name).join(FINDINGS), |file| file.write_all(&text))?;
+        }
+        let switches = options.into_iter().map(Options::finish).collect::<anyhow::Result<Vec<_>>>()?;
+        let profiles = profiles.into_iter().map(|(_, profile)| profile).collect();
+        let experiment = Experiment::of(plan, profiles, switches)
+            .map_err(|error| anyhow::anyhow!("the measurements contradict each other: {error}"))?;
+        let recorded = traces
+            .iter()
+            .map(|(model, trace)| Ok((model.clone(), measuring::recorded(trace, ui)?)))
+            .collect::<anyhow::Result<Vec<(String, Analysis)>>>()?;
+        write(&folder, &experiment, &recorded)?;
+        Ok(experiment)
+    })?;
+    ui.note(&format!("wrote {}; open report.html in a browser", folder.display()));
+    Ok(Finished { experiment, folder })
+}
+
+/// Gives everybody a turn in every round.
+fn rounds(
+    plan: &ExperimentPlan,
+    cells: &mut Cells<'_>,
+    options: &mut [Options<'_>],
+    bar: &ProgressBar,
+) -> anyhow::Result<()> {
+    for round in 0..plan.rounds {
+        let turn = Turn::of(plan, round);
+        cells.take_turns(turn, bar)?;
+        for model in options.iter_mut() {
+            model.take_turns(turn, bar)?;
+        }
+    }
+    Ok(())
+}
+
+/// The documents of an experiment, and what they are called; report.json comes last: with it the experiment is whole.
+fn files(folder: &Path) -> Vec<(String, String)> {
+    [("page", "report.html"), ("text", "report.txt"), ("summary", "summary.md"), ("figures", "report.json")]
+        .map(|(what, name)| (what.to_owned(), folder.join(name).display().to_string()))
+        .to_vec()
+}
+
+fn write(folder: &Path, experiment: &Experiment, recorded: &[(String, Analysis)]) -> anyhow::Result<()> {
+    let json = serde_json::to_string_pretty(experiment).context("could not write the report as JSON")?;
+    let documents = [
+        ("report.html", experiment_html(experiment, recorded)),
+        ("report.txt", experiment_text(experiment, &files(folder))),
+        ("summary.md", experiment_markdown(experiment)),
+        ("report.json", json),
+    ];
+    for (name, text) in documents {
+        let path = folder.join(name);
+        replace(&path, |file| file.write_all(text.as_bytes()))
+            .with_context(|| format!("could not write {}", path.display()))?;
+    }
+    Ok(())
+}

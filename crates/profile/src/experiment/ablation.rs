@@ -1,0 +1,117 @@
+//! Switches that were tried: each beside the baseline in every round, ranked by what it gained.
+
+use super::cell::Rounds;
+use super::figure::Figure;
+use crate::run::RunProfile;
+use serde::Serialize;
+
+/// What was measured of one model's switches.
+#[derive(Debug, Clone)]
+pub struct SwitchRuns {
+    /// The model without any, measured in the same way as with them.
+    pub baseline: RunProfile,
+    /// The switches.
+    pub switches: Vec<Switch>,
+}
+
+/// A change that could make training faster.
+#[derive(Debug, Clone)]
+pub struct Switch {
+    /// Its name in tables.
+    pub name: String,
+    /// Overrides that turn it on.
+    pub keys: Vec<String>,
+    /// What else it changes than time; empty if nothing.
+    pub note: String,
+    /// What came of it.
+    pub outcome: SwitchOutcome,
+}
+
+/// What came of a switch.
+#[derive(Debug, Clone)]
+pub enum SwitchOutcome {
+    /// It was measured.
+    Measured(Box<RunProfile>),
+    /// It makes no sense here, and why.
+    NotApplicable(String),
+}
+
+/// All switches of one model.
+#[derive(Debug, Clone, Serialize)]
+pub struct Ablation {
+    /// Which model.
+    pub model: String,
+    /// Wall time of a sample without any switch, in a full step.
+    pub baseline_s_per_sample: Figure,
+    /// Those that were measured, the largest gain first.
+    pub tried: Vec<Tried>,
+    /// Those that make no sense here: name and reason.
+    pub not_applicable: Vec<(String, String)>,
+}
+
+/// A switch that was measured.
+#[derive(Debug, Clone, Serialize)]
+pub struct Tried {
+    /// Its name.
+    pub name: String,
+    /// Overrides that turn it on.
+    pub keys: Vec<String>,
+    /// What else it changes.
+    pub note: String,
+    /// Wall time of a sample with it.
+    pub s_per_sample: Figure,
+    /// How many times as fast: time per sample without it by time with it, paired by round.
+    pub gain: Figure,
+    /// The same of processor time.
+    pub cpu_gain: Figure,
+    /// Most memory of the engine's buffers, where it was looked at.
+    pub pool_bytes: Option<u64>,
+    /// `faster`, `slower`, or `no difference` where the interval includes 1.
+    pub verdict: &'static str,
+}
+
+impl Ablation {
+    pub(super) fn of(runs: SwitchRuns, rounds: u64) -> Self {
+        let SwitchRuns { baseline, switches } = runs;
+        let without = Rounds::of(&baseline, rounds).sample();
+        let cpu_without = Rounds::of(&baseline, rounds).cpu_sample();
+        let (mut tried, mut not_applicable) = (Vec::new(), Vec::new());
+        for Switch { name, keys, note, outcome } in switches {
+            match outcome {
+                SwitchOutcome::NotApplicable(reason) => not_applicable.push((name, reason)),
+                SwitchOutcome::Measured(profile) => {
+                    let by_round = Rounds::of(&profile, rounds);
+                    let (with, cpu_with) = (by_round.sample(), by_round.cpu_sample());
+                    let times = |without: f64, with: f64| without / with;
+                    let gain = Figure::paired(&without, &with, times);
+                    tried.push(Tried {
+                        name,
+                        keys,
+                        note,
+                        s_per_sample: Figure::of(&with),
+                        verdict: verdict(&gain),
+                        gain,
+                        cpu_gain: Figure::paired(&cpu_without, &cpu_with, times),
+                        pool_bytes: profile.pool_bytes,
+                    });
+                }
+            }
+        }
+        tried.sort_by(|a, b| b.gain.median.total_cmp(&a.gain.median));
+        Self {
+            model: baseline.model.clone(),
+            baseline_s_per_sample: Figure::of(&without),
+            tried,
+            not_applicable,
+        }
+    }
+}
+
+fn verdict(gain: &Figure) -> &'static str {
+    match (gain.low, gain.high) {
+        (Some(low), _) if low > 1.0 => "faster",
+        (_, Some(high)) if high < 1.0 => "slower",
+        (Some(_), Some(_)) => "no difference",
+        _ => "too few rounds",
+    }
+}

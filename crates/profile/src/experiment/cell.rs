@@ -1,0 +1,127 @@
+//! One cell of an experiment: a model in a mode, with its steps seen round by round.
+
+use super::figure::Figure;
+use crate::run::RunProfile;
+use crate::units::share;
+use knockout_trace::StepPhase;
+use serde::Serialize;
+
+/// One cell.
+#[derive(Debug, Clone, Serialize)]
+pub struct CellFindings {
+    /// `dango data`, `dango full, recorded`, …
+    pub name: String,
+    /// As in the conditions.
+    pub model: String,
+    /// As in the conditions.
+    pub mode: String,
+    /// As in the conditions.
+    pub processor: String,
+    /// Phases that took time: what the figures measure.
+    pub ran: Vec<String>,
+    /// Phases of a step that did not run.
+    pub not_run: Vec<String>,
+    /// Whether spans were recorded meanwhile.
+    pub recorded: bool,
+    /// Batches per second.
+    pub iterations_per_s: Figure,
+    /// Wall time of a batch.
+    pub s_per_batch: Figure,
+    /// Wall time of a sample.
+    pub s_per_sample: Figure,
+    /// Processor time of a sample, of all threads.
+    pub cpu_s_per_sample: Figure,
+    /// Batches per second, round by round.
+    pub rounds: Vec<f64>,
+    /// Everything else about it: phases, layers, memory, the steps themselves.
+    pub profile: RunProfile,
+}
+
+/// Means over each round's steps.
+#[derive(Debug, Clone)]
+pub(super) struct Rounds<'a> {
+    profile: &'a RunProfile,
+    size: usize,
+}
+
+impl<'a> Rounds<'a> {
+    pub(super) fn of(profile: &'a RunProfile, rounds: u64) -> Self {
+        let steps = profile.per_step.wall_nanos.len();
+        Self { profile, size: steps.div_ceil(rounds.max(1) as usize).max(1) }
+    }
+
+    /// Seconds per step of a column of nanoseconds.
+    fn seconds(&self, nanos: &[u64]) -> Vec<f64> {
+        let mean = |round: &[u64]| round.iter().sum::<u64>() as f64 / 1e9 / round.len() as f64;
+        nanos.chunks(self.size).map(mean).collect()
+    }
+
+    /// Seconds per step.
+    pub(super) fn step(&self) -> Vec<f64> {
+        self.seconds(&self.profile.per_step.wall_nanos)
+    }
+
+    /// Wall seconds per sample.
+    pub(super) fn sample(&self) -> Vec<f64> {
+        self.by_sample(&self.profile.per_step.wall_nanos)
+    }
+
+    /// Processor seconds per sample, of all threads: what other programs on the machine hardly change.
+    pub(super) fn cpu_sample(&self) -> Vec<f64> {
+        self.by_sample(&self.profile.per_step.cpu_nanos)
+    }
+
+    fn by_sample(&self, nanos: &[u64]) -> Vec<f64> {
+        let samples = self.profile.per_step.samples.chunks(self.size);
+        let seconds = nanos.chunks(self.size).map(|round| round.iter().sum::<u64>() as f64 / 1e9);
+        seconds
+            .zip(samples)
+            .map(|(seconds, samples)| share(seconds, samples.iter().sum::<u64>() as f64))
+            .collect()
+    }
+
+    /// Seconds per step of the phases of these names together.
+    pub(super) fn phases(&self, is_in: impl Fn(&str) -> bool) -> Vec<f64> {
+        let chosen = self.profile.per_step.phases.iter().filter(|(name, _)| is_in(name));
+        let mut sum = vec![0.0; self.step().len()];
+        for (_, nanos) in chosen {
+            sum.iter_mut().zip(self.seconds(nanos)).for_each(|(sum, seconds)| *sum += seconds);
+        }
+        sum
+    }
+}
+
+impl CellFindings {
+    pub(super) fn of(profile: RunProfile, rounds: u64, processors: usize) -> Self {
+        let conditions = &profile.conditions;
+        let mut name = format!("{} {}", conditions.model, conditions.mode);
+        if processors > 1 {
+            name = format!("{name}, {}", conditions.processor);
+        }
+        if conditions.profiler {
+            name.push_str(", recorded");
+        }
+        // Saving and validating are between steps, not in them.
+        let step = StepPhase::ALL.into_iter().filter(|phase| *phase < StepPhase::Checkpoint);
+        let (ran, not_run): (Vec<&str>, Vec<&str>) =
+            step.map(StepPhase::name).partition(|name| profile.per_step.phases.contains_key(*name));
+        let by_round = Rounds::of(&profile, rounds);
+        let (steps, samples) = (by_round.step(), by_round.sample());
+        let rates: Vec<f64> = steps.iter().map(|seconds| share(1.0, *seconds)).collect();
+        Self {
+            name,
+            model: conditions.model.clone(),
+            mode: conditions.mode.clone(),
+            processor: conditions.processor.clone(),
+            ran: ran.into_iter().map(str::to_owned).collect(),
+            not_run: not_run.into_iter().map(str::to_owned).collect(),
+            recorded: conditions.profiler,
+            iterations_per_s: Figure::of(&rates),
+            s_per_batch: Figure::of(&steps),
+            s_per_sample: Figure::of(&samples),
+            cpu_s_per_sample: Figure::of(&by_round.cpu_sample()),
+            rounds: rates,
+            profile,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Where a full step's time goes, found out in two independent ways: by the phases inside the full run, and by what each mode
+//! takes longer than the one before it. Where they disagree by more than their spread, one of them is wrong.
+
+use super::cell::{CellFindings, Rounds};
+use super::figure::Figure;
+use crate::units::share;
+use knockout_trace::StepPhase;
+use serde::Serialize;
+
+/// A disagreement below this share of a step is nobody's business.
+const NEGLIGIBLE: f64 = 0.01;
+
+/// The parts of one model's step.
+#[derive(Debug, Clone, Serialize)]
+pub struct Decomposition {
+    /// Which model.
+    pub model: String,
+    /// Which processor.
+    pub processor: String,
+    /// Wall time of a full step.
+    pub step_s: Figure,
+    /// Its parts, in their order; both ways sum to the step.
+    pub components: Vec<Component>,
+}
+
+/// One part of a step.
+#[derive(Debug, Clone, Serialize)]
+pub struct Component {
+    /// What it is.
+    pub name: &'static str,
+    /// The difference it is measured by: `backward - forward`, or the mode alone.
+    pub modes: &'static str,
+    /// Its phases inside the full run.
+    pub phases: Vec<String>,
+    /// Seconds per step by its phases in the full run.
+    pub by_phases_s: Figure,
+    /// Seconds per step by the difference of modes.
+    pub by_difference_s: Figure,
+    /// The second minus the first, round by round.
+    pub disagreement_s: Figure,
+    /// Of the step, by its phases.
+    pub share: f64,
+    /// The disagreement's interval includes zero, or it is below one per cent of the step.
+    pub agrees: bool,
+}
+
+/// The mode, the one before it, what the difference is called and which phases it holds.
+type Recipe = (&'static str, &'static str, Option<&'static str>, &'static str, fn(StepPhase) -> bool);
+
+const RECIPES: [Recipe; 4] = [
+    // Whatever is in no other part is in the loop around them, which the data mode runs too.
+    ("data pipeline and loop", "data", None, "data", |phase| {
+        !MODEL.contains(&phase) && !UPDATE.contains(&phase)
+    }),
+    ("forward and loss", "forward", Some("data"), "forward - data", |phase| {
+        matches!(phase, StepPhase::Forward | StepPhase::Loss)
+    }),
+    ("backward", "backward", Some("forward"), "backward - forward", |phase| phase == StepPhase::Backward),
+    ("clip and optimiser", "full", Some("backward"), "full - backward", |phase| UPDATE.contains(&phase)),
+];
+const MODEL: [StepPhase; 3] = [StepPhase::Forward, StepPhase::Loss, StepPhase::Backward];
+const UPDATE: [StepPhase; 2] = [StepPhase::Clip, StepPhase::Optimiser];
+
+impl Decomposition {
+    /// `None` unless all four modes were measured.
+    pub(super) fn of(cells: &[&CellFindings], rounds: u64) -> Option<Self> {
+        let cell = |mode: &str| cells.iter().find(|cell| cell.mode == mode).copied();
+        let by_round = |mode: &str| cell(mode).map(|cell| Rounds::of(&cell.profile, rounds));
+        let full = by_round("full")?;
+        let step = full.step();
+        let step_s = Figure::of(&step);
+        let mut components = Vec::new();
+        for (name, mode, before, modes, belongs) in RECIPES {
+            let is_in = |name: &str| match StepPhase::from_name(name) {
+                Some(phase) => belongs(phase),
+                None => mode == "data",
+            };
+            let phases = full.phases(is_in);
+            let longer = by_round(mode)?.step();
+            let shorter = match before {
+                Some(before) => by_round(before)?.step(),
+                None => vec![0.0; longer.len()],
+            };
+            let difference: Vec<f64> = longer.iter().zip(&shorter).map(|(b, a)| b - a).collect();
+            let disagreement_s =
+                Figure::paired(&phases, &difference, |phases, difference| difference - phases);
+            let by_phases_s = Figure::of(&phases);
+            let is_small = disagreement_s.median.abs() <= NEGLIGIBLE * step_s.median;
+            components.push(Component {
+                name,
+                modes,
+                phases: cell("full")?
+                    .profile
+                    .per_step
+                    .phases
+                    .keys()
+                    .filter(|name| is_in(name))
+                    .cloned()
+                    .collect(),
+                by_difference_s: Figure::of(&difference),
+                agrees: is_small || disagreement_s.includes(0.0),
+                share: share(by_phases_s.median, step_s.median),
+                by_phases_s,
+                disagreement_s,
+            });
+        }
+        let of = cell("full")?;
+        Some(Self { model: of.model.clone(), processor: of.processor.clone(), step_s, components })
+    }
+
+    /// A part by its name.
+    pub fn component(&self, name: &str) -> Option<&Component> {
+        self.components.iter().find(|component| component.name == name)
+    }
+}
+
+/// The name of the part that makes batches.
+pub(super) const DATA: &str = RECIPES[0].0;
+/// The name of the part that changes parameters.
+pub(super) const UPDATING: &str = RECIPES[3].0;

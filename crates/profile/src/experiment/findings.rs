@@ -1,0 +1,251 @@
+//! The experiment as a whole: the document every report is a rendering of.
+
+use super::ablation::{Ablation, SwitchRuns};
+use super::breakdown::Breakdown;
+use super::cell::CellFindings;
+use super::decision::{self, Decision};
+use super::decompose::Decomposition;
+use super::ratio::{CellRatio, RecordingCost};
+use super::{EXPERIMENT_SCHEMA, insight};
+use crate::run::{RunProfile, RunVerdict};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// How the cells were measured.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct ExperimentPlan {
+    /// What the dataset is called.
+    pub dataset: String,
+    /// Rounds: in each, every cell has its turn.
+    pub rounds: u64,
+    /// Steps of a turn that count.
+    pub steps: u64,
+    /// Steps of a turn before them that do not.
+    pub warmup: u64,
+}
+
+/// Measurements that do not make an experiment.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExperimentError {
+    /// Nothing was measured.
+    #[error("no cell was measured")]
+    Empty,
+    /// A cell has other steps than its rounds should have given.
+    #[error("{cell} has {found} steps, but {rounds} rounds of {steps} were asked for")]
+    Steps {
+        /// The cell.
+        cell: String,
+        /// Steps it has.
+        found: u64,
+        /// Rounds.
+        rounds: u64,
+        /// Steps in each.
+        steps: u64,
+    },
+    /// Two cells did not take the same batches.
+    #[error("{a} and {b} took batches of other sizes, so they did not see the same records")]
+    Records {
+        /// A cell.
+        a: String,
+        /// Another.
+        b: String,
+    },
+    /// Two cells are of different data or machines.
+    #[error("{a} and {b} differ in {what}: cells of one experiment share their data, threads and machine")]
+    Unlike {
+        /// A cell.
+        a: String,
+        /// Another.
+        b: String,
+        /// The condition.
+        what: String,
+    },
+}
+
+/// The `--json` document of `experiment`. Times are seconds.
+#[derive(Debug, Clone, Serialize)]
+pub struct Experiment {
+    /// See [`EXPERIMENT_SCHEMA`].
+    pub schema: u32,
+    /// `experiment`
+    pub kind: &'static str,
+    /// How it was measured.
+    pub plan: ExperimentPlan,
+    /// Conditions all cells share: name and value.
+    pub conditions: Vec<(String, String)>,
+    /// The models, in the order asked for.
+    pub models: Vec<String>,
+    /// Every cell.
+    pub cells: Vec<CellFindings>,
+    /// Cells that differ in one thing, beside each other.
+    pub ratios: Vec<CellRatio>,
+    /// Where a full step goes, by model.
+    pub decomposition: Vec<Decomposition>,
+    /// The same as a tree with its largest layers, by model.
+    pub breakdown: Vec<Breakdown>,
+    /// What recording costs, by model.
+    pub recording: Vec<RecordingCost>,
+    /// Switches that were tried, by model.
+    pub ablation: Vec<Ablation>,
+    /// Questions the figures answer.
+    pub decisions: Vec<Decision>,
+    /// What stands out.
+    pub insights: Vec<RunVerdict>,
+    /// What to do next.
+    pub next_steps: Vec<RunVerdict>,
+    /// What to know before trusting the figures.
+    pub warnings: Vec<String>,
+}
+
+/// Conditions that may differ between cells of one experiment.
+const VARIED: [&str; 4] = ["model", "mode", "processor", "profiler"];
+
+impl Experiment {
+    /// The findings of cells that were measured in turns, and of switches that had theirs beside a baseline.
+    pub fn of(
+        plan: ExperimentPlan,
+        profiles: Vec<RunProfile>,
+        switches: Vec<SwitchRuns>,
+    ) -> Result<Self, ExperimentError> {
+        let names = |part: fn(&RunProfile) -> &String| {
+            let mut seen = BTreeSet::new();
+            profiles.iter().map(part).filter(|name| seen.insert((*name).clone())).cloned().collect::<Vec<_>>()
+        };
+        let (models, processors) =
+            (names(|run| &run.conditions.model), names(|run| &run.conditions.processor));
+        let rounds = plan.rounds;
+        let cells: Vec<CellFindings> =
+            profiles.into_iter().map(|profile| CellFindings::of(profile, rounds, processors.len())).collect();
+        check(&plan, &cells)?;
+        let mut experiment = Self {
+            schema: EXPERIMENT_SCHEMA,
+            kind: "experiment",
+            conditions: shared_conditions(&cells),
+            ratios: ratios(&cells, &models, &processors, rounds),
+            decomposition: Vec::new(),
+            breakdown: Vec::new(),
+            recording: Vec::new(),
+            ablation: switches.into_iter().map(|runs| Ablation::of(runs, rounds)).collect(),
+            decisions: Vec::new(),
+            insights: Vec::new(),
+            next_steps: Vec::new(),
+            warnings: warnings(&plan),
+            plan,
+            models,
+            cells,
+        };
+        for model in &experiment.models {
+            for processor in &processors {
+                let of: Vec<&CellFindings> = experiment
+                    .cells
+                    .iter()
+                    .filter(|cell| !cell.recorded && cell.model == *model && cell.processor == *processor)
+                    .collect();
+                experiment.decomposition.extend(Decomposition::of(&of, rounds));
+            }
+            let full = experiment
+                .cells
+                .iter()
+                .find(|cell| cell.model == *model && cell.mode == "full" && !cell.recorded);
+            experiment.breakdown.extend(experiment.recorded(model).or(full).map(Breakdown::of));
+            let pair = full.zip(experiment.recorded(model));
+            experiment.recording.extend(pair.map(|(off, on)| RecordingCost::of(off, on, rounds)));
+        }
+        experiment.decisions = decision::all(&experiment);
+        experiment.insights = insight::insights(&experiment);
+        experiment.next_steps = insight::next_steps(&experiment);
+        Ok(experiment)
+    }
+
+    /// The cell of a model in a mode, not recorded.
+    pub fn cell(&self, model: &str, processor: &str, mode: &str) -> Option<&CellFindings> {
+        self.cells.iter().find(|cell| {
+            !cell.recorded && cell.model == model && cell.processor == processor && cell.mode == mode
+        })
+    }
+
+    /// The recorded cell of a model: the one that knows layers.
+    pub fn recorded(&self, model: &str) -> Option<&CellFindings> {
+        self.cells.iter().find(|cell| cell.recorded && cell.model == model)
+    }
+}
+
+fn check(plan: &ExperimentPlan, cells: &[CellFindings]) -> Result<(), ExperimentError> {
+    let Some(first) = cells.first() else { return Err(ExperimentError::Empty) };
+    for cell in cells {
+        if cell.profile.steps != plan.rounds * plan.steps {
+            return Err(ExperimentError::Steps {
+                cell: cell.name.clone(),
+                found: cell.profile.steps,
+                rounds: plan.rounds,
+                steps: plan.steps,
+            });
+        }
+        let pair = || (first.name.clone(), cell.name.clone());
+        let unlike = first.profile.conditions.differences(&cell.profile.conditions);
+        let unlike = unlike.into_iter().find(|row| !VARIED.contains(&row.what.as_str()));
+        if let Some(row) = unlike {
+            let (a, b) = pair();
+            return Err(ExperimentError::Unlike { a, b, what: row.what });
+        }
+        if cell.profile.per_step.samples != first.profile.per_step.samples {
+            let (a, b) = pair();
+            return Err(ExperimentError::Records { a, b });
+        }
+    }
+    Ok(())
+}
+
+fn shared_conditions(cells: &[CellFindings]) -> Vec<(String, String)> {
+    let of = |cell: &CellFindings| {
+        let entries = cell.profile.conditions.entries().into_iter();
+        entries
+            .filter(|(name, value)| !VARIED.contains(name) && !value.is_empty())
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
+    };
+    cells.first().map(of).unwrap_or_default()
+}
+
+fn ratios(cells: &[CellFindings], models: &[String], processors: &[String], rounds: u64) -> Vec<CellRatio> {
+    let find = |model: &String, processor: &String, mode: &str| {
+        cells.iter().find(|cell| {
+            !cell.recorded && cell.model == *model && cell.processor == *processor && cell.mode == mode
+        })
+    };
+    let modes: Vec<&str> = {
+        let mut seen = BTreeSet::new();
+        cells.iter().map(|cell| cell.mode.as_str()).filter(|mode| seen.insert(*mode)).collect()
+    };
+    let mut out = Vec::new();
+    for mode in modes {
+        for processor in processors {
+            for model in models.iter().skip(1) {
+                let pair = models
+                    .first()
+                    .and_then(|first| find(first, processor, mode))
+                    .zip(find(model, processor, mode));
+                out.extend(pair.map(|(a, b)| CellRatio::of("model", a, b, rounds)));
+            }
+        }
+        for model in models {
+            for processor in processors.iter().skip(1) {
+                let pair = processors
+                    .first()
+                    .and_then(|first| find(model, first, mode))
+                    .zip(find(model, processor, mode));
+                out.extend(pair.map(|(a, b)| CellRatio::of("processor", a, b, rounds)));
+            }
+        }
+    }
+    out
+}
+
+fn warnings(plan: &ExperimentPlan) -> Vec<String> {
+    let mut out = Vec::new();
+    if plan.rounds < 3 {
+        out.push(format!("few_rounds: {} rounds have no interval; measure at least 3", plan.rounds));
+    }
+    out
+}

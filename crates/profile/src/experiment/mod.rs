@@ -1,0 +1,28 @@
+//! Many runs measured in turns become one experiment: modes, models and switches that can be compared because they took the
+//! same batches on the same machine at the same time.
+//!
+//! Every figure is taken per round: the mean over a round's steps, so that nothing is left out. Rounds of different cells
+//! are paired, so that what disturbs the machine for a while disturbs all alike; the median over rounds stands for them, and
+//! the interval is where it would lie had other rounds been measured. Knows neither models nor files.
+
+mod ablation;
+mod breakdown;
+mod cell;
+mod decision;
+mod decompose;
+mod figure;
+mod findings;
+mod insight;
+mod ratio;
+
+pub use ablation::{Ablation, Switch, SwitchOutcome, SwitchRuns, Tried};
+pub use breakdown::{Breakdown, BreakdownRow};
+pub use cell::CellFindings;
+pub use decision::Decision;
+pub use decompose::{Component, Decomposition};
+pub use figure::Figure;
+pub use findings::{Experiment, ExperimentError, ExperimentPlan};
+pub use ratio::{CellRatio, RecordingCost};
+
+/// Version of the document of `experiment`; grows when a key changes its meaning.
+pub const EXPERIMENT_SCHEMA: u32 = 1;

@@ -1,0 +1,173 @@
+//! The comparison report as text: configuration, one section per mode, decomposition, insights, next steps.
+
+use super::{modes, seconds, three, two};
+use crate::table::Table;
+use crate::text::warnings;
+use crate::units::{bytes, count, percent, shortened, time};
+use knockout_profile::experiment::{Ablation, CellFindings, Decomposition, Experiment};
+use std::fmt::Write as _;
+
+const RULE: &str = "=============================================================================";
+
+/// The experiment as text. `files` are the documents beside it, by what they hold.
+pub fn experiment_text(experiment: &Experiment, files: &[(String, String)]) -> String {
+    let mut out = format!("{RULE}\nEXPERIMENT: PROFILING COMPARISON\n{RULE}\n\n");
+    configuration(&mut out, experiment);
+    for (mode, title) in modes(experiment) {
+        heading(&mut out, &format!("{}: {}", mode.to_uppercase(), title));
+        section(&mut out, experiment, mode);
+    }
+    heading(&mut out, "DECOMPOSITION ANALYSIS");
+    out.push_str(
+        "A full step's parts found out twice: by the phases inside it, and by what each mode takes longer than the\n\
+         one before. Medians over rounds, with their intervals; the disagreement is the second minus the first.\n",
+    );
+    for parts in &experiment.decomposition {
+        decomposition(&mut out, parts);
+    }
+    heading(&mut out, "INSIGHTS");
+    sentences(&mut out, experiment.insights.iter().map(|found| found.text.as_str()));
+    if !experiment.ablation.is_empty() {
+        heading(&mut out, "OPTIONS TRIED");
+        experiment.ablation.iter().for_each(|ablation| options(&mut out, ablation));
+    }
+    heading(&mut out, "NEXT STEPS BASED ON RESULTS");
+    sentences(&mut out, experiment.next_steps.iter().map(|step| step.text.as_str()));
+    warnings(&mut out, &experiment.warnings);
+    if !files.is_empty() {
+        heading(&mut out, "FILES");
+        let mut table = Table::new(&["<", "<"]);
+        for (what, file) in files {
+            table.row(vec![what.clone(), file.clone()]);
+        }
+        table.print(&mut out);
+    }
+    out
+}
+
+fn heading(out: &mut String, title: &str) {
+    write!(out, "\n{RULE}\n{title}\n{RULE}\n\n").unwrap_or_default();
+}
+
+fn sentences<'a>(out: &mut String, texts: impl Iterator<Item = &'a str>) {
+    for text in texts {
+        writeln!(out, "- {text}").unwrap_or_default();
+    }
+}
+
+fn configuration(out: &mut String, experiment: &Experiment) {
+    let plan = &experiment.plan;
+    out.push_str("CONFIGURATION:\n");
+    let mut table = Table::new(&["<", "<"]);
+    table.row(vec!["dataset".to_owned(), plan.dataset.clone()]);
+    for (name, value) in &experiment.conditions {
+        table.row(vec![name.clone(), shortened(value, 70)]);
+    }
+    table.row(vec!["models".to_owned(), experiment.models.join(", ")]);
+    table.row(vec![
+        "steps".to_owned(),
+        format!(
+            "{} rounds of {} steps, {} before them in each turn to warm up; all cells in turns, on the same batches",
+            plan.rounds, plan.steps, plan.warmup
+        ),
+    ]);
+    table.print(out);
+}
+
+fn section(out: &mut String, experiment: &Experiment, mode: &str) {
+    let cells: Vec<&CellFindings> = experiment.cells.iter().filter(|cell| cell.mode == mode).collect();
+    let mut table =
+        Table::new(&["<", "it/s", "per batch", "per sample", "processor time per sample", "samples/s"]);
+    for cell in &cells {
+        table.row(vec![
+            cell.name.clone(),
+            cell.iterations_per_s.spelt(three),
+            seconds(&cell.s_per_batch),
+            seconds(&cell.s_per_sample),
+            seconds(&cell.cpu_s_per_sample),
+            format!("{:.1}", cell.profile.samples_per_s),
+        ]);
+    }
+    table.print(out);
+    for ratio in experiment.ratios.iter().filter(|ratio| ratio.mode == mode) {
+        writeln!(
+            out,
+            "\nRatio ({} / {}): {} per sample, {} per iteration, {} of processor time",
+            ratio.b,
+            ratio.a,
+            ratio.per_sample.spelt(two),
+            ratio.per_batch.spelt(two),
+            ratio.cpu_per_sample.spelt(two)
+        )
+        .unwrap_or_default();
+    }
+    if let Some(cell) = cells.first() {
+        writeln!(out, "\nWHAT THIS MEASURES: {}", cell.ran.join(", ")).unwrap_or_default();
+        if !cell.not_run.is_empty() {
+            writeln!(out, "NOT RUN: {}", cell.not_run.join(", ")).unwrap_or_default();
+        }
+    }
+    out.push_str("\nit/s, round by round:\n");
+    let mut table = Table::new(&["<", "<"]);
+    for cell in cells {
+        let rates: Vec<String> = cell.rounds.iter().map(|rate| three(*rate)).collect();
+        table.row(vec![cell.name.clone(), rates.join("  ")]);
+    }
+    table.print(out);
+}
+
+fn decomposition(out: &mut String, parts: &Decomposition) {
+    writeln!(out, "\n{} ({}): {} per step", parts.model, parts.processor, seconds(&parts.step_s))
+        .unwrap_or_default();
+    let mut table =
+        Table::new(&["<", "share", "by phases", "by difference", "<of modes", "disagreement", "<"]);
+    for part in &parts.components {
+        table.row(vec![
+            part.name.to_owned(),
+            percent(part.share),
+            seconds(&part.by_phases_s),
+            seconds(&part.by_difference_s),
+            part.modes.to_owned(),
+            seconds(&part.disagreement_s),
+            if part.agrees { "agrees" } else { "BEYOND ITS SPREAD" }.to_owned(),
+        ]);
+    }
+    table.print(out);
+}
+
+fn options(out: &mut String, ablation: &Ablation) {
+    writeln!(
+        out,
+        "{}: each switch beside the baseline ({} per sample) in every round, full steps; gain = how many times as fast\n",
+        ablation.model,
+        seconds(&ablation.baseline_s_per_sample)
+    )
+    .unwrap_or_default();
+    let mut table =
+        Table::new(&["<switch", "gain", "by processor time", "per sample", "buffers", "<", "<keys"]);
+    for tried in &ablation.tried {
+        table.row(vec![
+            tried.name.clone(),
+            tried.gain.spelt(two),
+            tried.cpu_gain.spelt(two),
+            time(tried.s_per_sample.median * 1e6),
+            tried.pool_bytes.map(|pool| bytes(pool as i64)).unwrap_or_default(),
+            tried.verdict.to_owned(),
+            shortened(&tried.keys.join(" "), 90),
+        ]);
+    }
+    table.print(out);
+    let notes = ablation.tried.iter().filter(|tried| !tried.note.is_empty());
+    for tried in notes {
+        writeln!(out, "  {}: {}", tried.name, tried.note).unwrap_or_default();
+    }
+    if !ablation.not_applicable.is_empty() {
+        writeln!(out, "\n{} not applicable:", count(ablation.not_applicable.len() as u64))
+            .unwrap_or_default();
+        let mut table = Table::new(&["<", "<"]);
+        for (name, reason) in &ablation.not_applicable {
+            table.row(vec![name.clone(), reason.clone()]);
+        }
+        table.print(out);
+    }
+}

@@ -1,0 +1,113 @@
+//! An experiment as HTML: what stands out, every cell, the parts of a step found out in two ways, switches that were tried,
+//! and the recorded run of each model.
+
+use super::{Foot, page, run};
+use crate::experiment::{experiment_text, subtitle};
+use crate::units::{bytes, count};
+use knockout_profile::Analysis;
+use knockout_profile::experiment::{Ablation, Decomposition, Experiment, Figure};
+use serde_json::{Value, json};
+
+/// An experiment as one HTML file. `recorded` are the analyses of the models' traces, by model.
+pub fn experiment_html(experiment: &Experiment, recorded: &[(String, Analysis)]) -> String {
+    let runs = experiment.models.iter().filter_map(|model| {
+        let cell = experiment.recorded(model)?;
+        let trace = recorded.iter().find(|(name, _)| name == model).map(|(_, trace)| trace);
+        Some(json!({ "model": model, "run": run::sections(&cell.profile, trace) }))
+    });
+    let data = json!({
+        "kind": "experiment",
+        "subtitle": subtitle(experiment),
+        "verdicts": experiment.insights.iter().map(|found| &found.text).collect::<Vec<_>>(),
+        "facts": facts(experiment),
+        "warnings": experiment.warnings,
+        "cells": experiment.cells.iter().map(|cell| json!([
+            cell.name,
+            cell.mode,
+            figure(&cell.iterations_per_s),
+            micros(&cell.s_per_batch),
+            micros(&cell.s_per_sample),
+            micros(&cell.cpu_s_per_sample),
+        ])).collect::<Vec<_>>(),
+        "ratios": experiment.ratios.iter().map(|ratio| json!([
+            format!("{} / {}", ratio.b, ratio.a), ratio.mode, figure(&ratio.per_batch), figure(&ratio.per_sample), figure(&ratio.cpu_per_sample),
+        ])).collect::<Vec<_>>(),
+        "decomposition": experiment.decomposition.iter().map(decomposition).collect::<Vec<_>>(),
+        "breakdown": experiment.breakdown.iter().map(|breakdown| json!({
+            "model": breakdown.model,
+            "rows": breakdown.rows.iter().map(|row| {
+                json!([row.depth, row.name, row.s * 1e6, row.s_per_sample * 1e6, row.share])
+            }).collect::<Vec<_>>(),
+        })).collect::<Vec<_>>(),
+        "ablation": experiment.ablation.iter().map(ablation).collect::<Vec<_>>(),
+        "decisions": experiment.decisions.iter().map(|row| {
+            json!([row.question, row.measured, row.rule, row.answer])
+        }).collect::<Vec<_>>(),
+        "next_steps": experiment.next_steps.iter().map(|step| &step.text).collect::<Vec<_>>(),
+        "conditions": experiment.conditions,
+        "runs": runs.collect::<Vec<_>>(),
+    });
+    let title = format!("Experiment on {}", experiment.plan.dataset);
+    page(&title, &data, &experiment_text(experiment, &[]), &Foot::Experiment)
+}
+
+fn facts(experiment: &Experiment) -> Vec<Value> {
+    let mut facts = vec![
+        json!(["models", experiment.models.join(", ")]),
+        json!(["cells", count(experiment.cells.len() as u64)]),
+        json!(["rounds", count(experiment.plan.rounds)]),
+    ];
+    let full = experiment.cells.iter().filter(|cell| cell.mode == "full" && !cell.recorded);
+    facts.extend(full.map(|cell| {
+        json!([format!("samples per second, {}", cell.model), format!("{:.1}", cell.profile.samples_per_s)])
+    }));
+    facts.extend(experiment.recording.iter().map(|cost| {
+        let text = cost.ratio.spelt(|ratio| format!("{ratio:.3}"));
+        json!([format!("times a step with recording, {}", cost.model), text])
+    }));
+    facts
+}
+
+fn decomposition(parts: &Decomposition) -> Value {
+    json!({
+        "model": parts.model,
+        "processor": parts.processor,
+        "step": micros(&parts.step_s),
+        "components": parts.components.iter().map(|part| json!([
+            part.name,
+            part.share,
+            micros(&part.by_phases_s),
+            micros(&part.by_difference_s),
+            part.modes,
+            micros(&part.disagreement_s),
+            part.agrees,
+        ])).collect::<Vec<_>>(),
+    })
+}
+
+fn ablation(ablation: &Ablation) -> Value {
+    json!({
+        "model": ablation.model,
+        "baseline": micros(&ablation.baseline_s_per_sample),
+        "tried": ablation.tried.iter().map(|tried| json!([
+            tried.name,
+            tried.keys.join(" "),
+            figure(&tried.gain),
+            micros(&tried.s_per_sample),
+            tried.verdict,
+            tried.pool_bytes.map(|pool| bytes(pool as i64)),
+            tried.note,
+            figure(&tried.cpu_gain),
+        ])).collect::<Vec<_>>(),
+        "not_applicable": ablation.not_applicable,
+    })
+}
+
+fn figure(of: &Figure) -> [Option<f64>; 3] {
+    [Some(of.median), of.low, of.high]
+}
+
+/// Seconds in the unit the script speaks.
+fn micros(of: &Figure) -> [Option<f64>; 3] {
+    figure(of).map(|value| value.map(|seconds| seconds * 1e6))
+}

@@ -1,0 +1,200 @@
+//! Changes that could make training faster: those the founding notes wanted to try, as overrides of a run's configuration.
+//!
+//! A switch that needs what a model does not have says so instead. Whether it helps is measured elsewhere.
+
+use crate::config::{Config, string_lambda};
+use knockout_cell::Cell;
+use toml::{Table, Value};
+
+/// A switch, as it applies to one configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Switch {
+    /// Its name in tables.
+    pub name: &'static str,
+    /// Overrides that turn it on, or why there are none.
+    pub keys: Result<Vec<String>, String>,
+    /// What else it changes than time; empty if nothing.
+    pub note: &'static str,
+}
+
+/// What a batch may take before a switch is not tried.
+#[derive(Debug, Clone, Copy)]
+pub struct Room {
+    /// Bytes of the model's buffers as it is configured.
+    pub buffer_bytes: u64,
+    /// Bytes there are.
+    pub free_bytes: u64,
+}
+
+/// How many times as large the larger batch is.
+const LARGER: u64 = 8;
+
+/// Every switch.
+pub fn switches(config: &Config, cell: &Cell, room: Room) -> Vec<Switch> {
+    let table = Table::try_from(config).unwrap_or_default();
+    let model = Model { config, cell, section: table.get("model").and_then(Value::as_table) };
+    let switch = |name, keys, note| Switch { name, keys, note };
+    let never = |name, reason: &str| Switch { name, keys: Err(reason.to_owned()), note: "" };
+    vec![
+        switch("one network", model.one_network(), "the model sees less of the cell"),
+        switch("STRING channels merged", model.merged_string(), "channels can no longer be told apart"),
+        switch("no metabolism", model.without("metabolism"), "the model sees less of the cell"),
+        switch("no local part", model.global_only(), "the deleted genes' own embeddings say nothing"),
+        switch("all rows computed", model.all_rows(), ""),
+        switch(
+            "no reconstruction loss",
+            model.no_reconstruction(),
+            "embeddings are held by the scores alone",
+        ),
+        switch(
+            "gradients of 4 batches accumulated",
+            model.accumulated(),
+            "a step of the optimiser is of 4 batches",
+        ),
+        switch("larger batch", model.larger_batch(room), "fewer steps of the optimiser per epoch"),
+        switch("gradients not clipped", model.unclipped(), "a bad batch moves the parameters further"),
+        switch("batches made ahead by a thread", model.ahead(), ""),
+        switch("masks made per sample", model.processor("mask"), ""),
+        switch("masks kept and restored", model.processor("resident-mask"), ""),
+        switch("networks rebuilt per sample", model.processor("subgraph"), ""),
+        switch("masks, and edges copied per sample", model.copied(room), "what the Python system did"),
+        never("one step traced by itself", "a way of looking, not a switch: `knockout profile --at-step N`"),
+        never("no gather across ranks", "one process: there are no ranks to gather from"),
+        never("masks on the device", "there is no accelerator; models take gene indices and need no masks"),
+        never(
+            "masks of genes cached",
+            "part of `loader.processor=mask`, which looks up each gene's edges in one table",
+        ),
+        never("less logging", "nothing is logged inside a measured step; see the phase `logging`"),
+    ]
+}
+
+struct Model<'a> {
+    config: &'a Config,
+    cell: &'a Cell,
+    section: Option<&'a Table>,
+}
+
+type Keys = Result<Vec<String>, String>;
+
+impl Model<'_> {
+    fn key(&self, key: &str) -> Result<&Value, String> {
+        self.section
+            .and_then(|section| section.get(key))
+            .ok_or_else(|| format!("{} has no key model.{key}", self.config.model.name()))
+    }
+
+    /// The networks of the configuration: each as it is written, with its name.
+    fn networks(&self) -> Result<Vec<(&Value, &str)>, String> {
+        let list = self.key("networks")?.as_array().ok_or("model.networks is no list")?;
+        let name = |entry: &Value| -> Option<String> {
+            entry.as_str().or_else(|| entry.as_table()?.get("name")?.as_str()).map(str::to_owned)
+        };
+        let known = |entry| {
+            let name = name(entry)?;
+            let network = self.cell.networks().iter().find(|network| network.name() == name)?;
+            Some((entry, network.name()))
+        };
+        Ok(list.iter().filter_map(known).collect())
+    }
+
+    /// The network with most edges alone.
+    fn one_network(&self) -> Keys {
+        let networks = self.networks()?;
+        if networks.len() < 2 {
+            return Err("the configuration has one network already".to_owned());
+        }
+        let edges = |name: &str| self.cell.network(name).map_or(0, knockout_cell::Network::edge_count);
+        let largest = networks.iter().max_by_key(|(_, name)| edges(name)).ok_or("there is no network")?;
+        Ok(vec![format!("model.networks=[{}]", largest.0)])
+    }
+
+    fn merged_string(&self) -> Keys {
+        self.key("string_channels")?;
+        let channels = self.networks()?.iter().filter(|(_, name)| string_lambda(name).is_some()).count();
+        if channels < 2 {
+            return Err(format!("the configuration has {channels} STRING channels"));
+        }
+        Ok(vec!["model.string_channels=merged".to_owned()])
+    }
+
+    fn without(&self, key: &str) -> Keys {
+        match self.key(key)? {
+            Value::Boolean(true) => Ok(vec![format!("model.{key}=false")]),
+            _ => Err(format!("model.{key} is off already")),
+        }
+    }
+
+    fn global_only(&self) -> Keys {
+        match self.key("combination")?.as_str() {
+            Some("global-only") => Err("the configuration has no local part".to_owned()),
+            _ => Ok(vec!["model.combination=global-only".to_owned()]),
+        }
+    }
+
+    fn all_rows(&self) -> Keys {
+        match self.key("route")?.as_str() {
+            Some("changed-rows") => Ok(vec!["model.route=node-mask".to_owned()]),
+            _ => Err("the configuration computes all rows already".to_owned()),
+        }
+    }
+
+    fn no_reconstruction(&self) -> Keys {
+        self.key("alpha")?;
+        Ok(vec!["model.alpha=pre-then-post".to_owned(), "model.transition_epoch=0".to_owned()])
+    }
+
+    fn accumulated(&self) -> Keys {
+        if self.config.optimiser.accumulate.is_empty() {
+            Ok(vec!["optimiser.accumulate=[\"0:4\"]".to_owned()])
+        } else {
+            Err("the configuration accumulates already".to_owned())
+        }
+    }
+
+    fn larger_batch(&self, room: Room) -> Keys {
+        // Buffers grow at most with the batch.
+        let wanted = room.buffer_bytes.saturating_mul(LARGER);
+        if wanted > room.free_bytes / 2 {
+            return Err(too_much(wanted, room));
+        }
+        Ok(vec![format!("batch={}", self.config.batch as u64 * LARGER)])
+    }
+
+    fn unclipped(&self) -> Keys {
+        if self.config.optimiser.clip_norm > 0.0 {
+            Ok(vec!["optimiser.clip_norm=0".to_owned()])
+        } else {
+            Err("optimiser.clip_norm is 0 already".to_owned())
+        }
+    }
+
+    fn ahead(&self) -> Keys {
+        if self.config.loader.threads > 0 {
+            return Err("loader.threads makes batches ahead already".to_owned());
+        }
+        Ok(vec!["loader.threads=1".to_owned(), "loader.depth=2".to_owned()])
+    }
+
+    fn processor(&self, name: &str) -> Keys {
+        if self.config.loader.processor.kind().name() == name {
+            return Err(format!("loader.processor is {name} already"));
+        }
+        Ok(vec![format!("loader.processor={name}")])
+    }
+
+    fn copied(&self, room: Room) -> Keys {
+        // Two ends of four bytes and a flag.
+        let edges: usize = self.cell.networks().iter().map(knockout_cell::Network::edge_count).sum();
+        let wanted = edges as u64 * 9 * self.config.batch as u64;
+        if wanted > room.free_bytes / 4 {
+            return Err(too_much(wanted, room));
+        }
+        Ok(vec!["loader.processor=mask".to_owned(), "loader.collate=replicated".to_owned()])
+    }
+}
+
+fn too_much(wanted: u64, room: Room) -> String {
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    format!("a batch could take {:.1} GiB, and {:.1} are free", gib(wanted), gib(room.free_bytes))
+}

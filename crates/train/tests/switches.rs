@@ -1,0 +1,63 @@
+//! Switches of a configuration, and what two of them do to a model.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use knockout_import::synth;
+use knockout_model::{DangoNetwork, SelfLoops};
+use knockout_screen::Dataset;
+use knockout_train::config::Config;
+use knockout_train::switches::{Room, Switch, switches};
+use std::collections::BTreeSet;
+
+fn dataset() -> Dataset {
+    synth::synthesise(&synth::Config::preset("tiny").unwrap(), 3, "tiny", "test", &|_| ()).unwrap()
+}
+
+const ROOM: Room = Room { buffer_bytes: 1 << 20, free_bytes: 1 << 30 };
+
+fn named(all: &[Switch], name: &str) -> Switch {
+    all.iter().find(|switch| switch.name == name).unwrap().clone()
+}
+
+#[test]
+fn every_switch_is_a_configuration_or_says_why_not() {
+    let data = dataset();
+    let networks =
+        "model.networks=[{name=\"physical\",lambda=1.0},{name=\"string12_0_coexpression\",lambda=0.1}]";
+    let config = knockout_config::resolve(&Config::dango(&data.cell), &[networks]).unwrap();
+    let all = switches(&config, &data.cell, ROOM);
+    for switch in &all {
+        match &switch.keys {
+            Ok(keys) => {
+                let changed = knockout_config::resolve(&config, keys).unwrap();
+                assert_ne!(changed, config, "{} changes nothing", switch.name);
+                changed.check(&data.cell).unwrap();
+            }
+            Err(reason) => assert!(!reason.is_empty(), "{}", switch.name),
+        }
+    }
+    assert!(named(&all, "no metabolism").keys.unwrap_err().contains("dango has no key model.metabolism"));
+    let tight = switches(&config, &data.cell, Room { free_bytes: 1 << 20, ..ROOM });
+    assert!(named(&tight, "larger batch").keys.unwrap_err().contains("are free"));
+    let applied = knockout_config::resolve(&config, &named(&all, "one network").keys.unwrap()).unwrap();
+    let again = switches(&applied, &data.cell, ROOM);
+    assert!(named(&again, "one network").keys.unwrap_err().contains("one network already"));
+}
+
+#[test]
+fn merged_channels_have_each_edge_of_all_once() {
+    let data = dataset();
+    let networks: Vec<_> = data.cell.networks().iter().collect();
+    let merged = DangoNetwork::merged("string", &networks, SelfLoops::AsStored, 0.1);
+    let genes = data.cell.genes().len();
+    let edges: BTreeSet<(usize, u32)> = networks
+        .iter()
+        .flat_map(|network| {
+            (0..genes).flat_map(|gene| network.outgoing().row(gene).iter().map(move |to| (gene, *to)))
+        })
+        .collect();
+    assert_eq!((merged.graph.row_count(), merged.name.as_str()), (genes, "string"));
+    assert_eq!(merged.graph.outgoing.entry_count(), edges.len());
+    let with_loops = DangoNetwork::merged("string", &networks, SelfLoops::Add, 0.1);
+    assert_eq!(with_loops.graph.outgoing.entry_count(), edges.len() + genes);
+}
