@@ -396,7 +396,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__config__subcmd__show)
-            opts="-q -v -h --preset --model --data --json --threads --quiet --verbose --help"
+            opts="-q -v -h --preset --model --experiment --data --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -407,7 +407,11 @@ _knockout() {
                     return 0
                     ;;
                 --model)
-                    COMPREPLY=($(compgen -W "dango" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "dango hetero" -- "${cur}"))
+                    return 0
+                    ;;
+                --experiment)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --data)
@@ -899,7 +903,7 @@ _knockout() {
             fi
             case "${prev}" in
                 --models)
-                    COMPREPLY=($(compgen -W "dango" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "dango hetero" -- "${cur}"))
                     return 0
                     ;;
                 --processors)
@@ -1350,14 +1354,18 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__profile)
-            opts="-q -v -h --model --mode --steps --batch --seed --split --wait --warmup --active --repeat --at-step --no-trace --out --html --against --json --threads --quiet --verbose --help"
+            opts="-q -v -h --model --experiment --mode --steps --batch --seed --split --wait --warmup --active --repeat --at-step --no-trace --out --html --against --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --model)
-                    COMPREPLY=($(compgen -W "dango" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "dango hetero" -- "${cur}"))
+                    return 0
+                    ;;
+                --experiment)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --mode)
@@ -1614,14 +1622,18 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__train)
-            opts="-q -v -h --model --resume --out --batch --seed --split --epochs --max-steps --max-time --json --threads --quiet --verbose --help"
+            opts="-q -v -h --model --experiment --resume --out --batch --seed --split --epochs --max-steps --max-time --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --model)
-                    COMPREPLY=($(compgen -W "dango" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "dango hetero" -- "${cur}"))
+                    return 0
+                    ;;
+                --experiment)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --resume)

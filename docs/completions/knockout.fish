@@ -237,7 +237,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand profile" -l json -d 'P
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -s q -l quiet -d 'Say only what went wrong'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -s v -l verbose -d 'Say more; twice for details'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l models -d 'The models; by default all there are' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'"
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l models -d 'The models; by default all there are' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
+hetero\t'A graph network over all networks that sees the cell with the genes gone'"
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l processors -d 'Ways to represent a deletion; the first is what the others are compared with' -r -f -a "perturbation\t''
 mask\t''
 resident-mask\t''

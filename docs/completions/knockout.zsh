@@ -373,7 +373,8 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 ;;
 (experiment)
 _arguments "${_arguments_options[@]}" : \
-'*--models=[The models; by default all there are]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"))' \
+'*--models=[The models; by default all there are]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
+hetero\:"A graph network over all networks that sees the cell with the genes gone"))' \
 '*--processors=[Ways to represent a deletion; the first is what the others are compared with]:PROCESSOR:(perturbation mask resident-mask subgraph neighborhood)' \
 '--rounds=[Rounds\: in each, every cell has its turn]:N:_default' \
 '--steps=[Steps of a turn that count; a multiple of 4 is fair to accumulated gradients]:N:_default' \

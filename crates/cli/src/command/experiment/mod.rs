@@ -47,6 +47,9 @@ pub(crate) struct ExperimentArgs {
     /// Also measure the switches that could make training faster, and rank them
     #[arg(long)]
     ablate: bool,
+    /// Measure the switches of the first model only: a demonstration has two minutes.
+    #[arg(skip)]
+    ablates_first_only: bool,
     /// Rounds: in each, every cell has its turn
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: u64,
@@ -92,9 +95,10 @@ impl ExperimentArgs {
             models: Vec::new(),
             processors: vec![ProcessorName::Perturbation.kind().name().to_owned()],
             ablate: true,
-            rounds: 5,
-            steps: 4,
-            warmup: 2,
+            ablates_first_only: true,
+            rounds: 3,
+            steps: 2,
+            warmup: 1,
             batch: None,
             seed: None,
             split: None,
@@ -135,7 +139,8 @@ pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> anyhow::Result<Finished
         let mut cells = Cells::new(&subjects, &dataset, &split, &plan, &args.overrides.keys, &folder)?;
         let mut options = Vec::new();
         if args.ablate {
-            for (config, room) in configs.iter().zip(cells.rooms()?) {
+            let ablated = if args.ablates_first_only { 1 } else { configs.len() };
+            for (config, room) in configs.iter().zip(cells.rooms()?).take(ablated) {
                 options.push(Options::new(config, &dataset, &split, &plan, room)?);
             }
         }
