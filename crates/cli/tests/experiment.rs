@@ -10,7 +10,8 @@ use std::fs;
 use std::path::Path;
 use support::{run_in as run, run_with};
 
-const SMALL: [&str; 8] = ["experiment", "tiny", "--rounds", "3", "--batch", "100", "model.width=16", "-q"];
+const SMALL: [&str; 9] =
+    ["experiment", "tiny", "--models=dango", "--rounds", "3", "--batch", "100", "model.width=16", "-q"];
 
 fn tiny(folder: &Path) {
     run(folder, &["-q", "data", "synth", "tiny", "--preset", "tiny"]).ok();
@@ -64,7 +65,7 @@ fn an_experiment_is_whole_and_its_cells_are_runs() {
     }
     let others = ablation["not_applicable"].as_array().unwrap();
     assert!(others.iter().any(|row| row[0] == "STRING channels merged" && row[1] != ""), "{others:?}");
-    assert_eq!(tried.len() + others.len(), 17);
+    assert_eq!(tried.len() + others.len(), 19);
     assert!(fs::read_to_string(out.join("report.txt")).unwrap().contains("OPTIONS TRIED"));
 
     // A cell's folder is a run's.

@@ -9,6 +9,8 @@ pub mod layer;
 pub mod loss;
 mod model;
 mod network;
+#[cfg(test)]
+mod testing;
 
 pub use dango::{Dango, DangoForward, DangoLoss, DangoNetwork};
 pub use hetero::{

@@ -1,6 +1,7 @@
 //! DANGO against PyTorch's numbers, and its gradients against their definition.
 
 use super::*;
+use crate::testing::{fill_all, wide};
 use knockout_golden::{Case, Precision, cases};
 use knockout_grad::{AdamW, AdamWConfig, Gradients, clip_factor, gradient_check};
 use knockout_kernel::Csr;
@@ -45,24 +46,13 @@ fn load<T: Scalar>(case: &Case) -> Loaded<T> {
         })
         .collect();
     let mut model = Dango::new(size("genes"), networks, size("width"), size("heads"), 0);
-    let names: Vec<String> = model.parameters().iter().map(|entry| entry.name().to_owned()).collect();
-    assert_eq!(names.len(), case.names("param.").count(), "{}: as many parameters as PyTorch has", case.name);
-    for name in names {
-        let values = case.f64(&format!("param.{name}"));
-        let slots = model.parameters_mut().named_mut(&name).unwrap();
-        assert_eq!(slots.len(), values.len(), "{name}");
-        slots.iter_mut().zip(values).for_each(|(slot, &value)| *slot = T::of(value));
-    }
+    fill_all(case, model.parameters_mut());
     Loaded {
         model,
         offsets: case.indices("input.perturbation.offsets"),
         genes: case.indices("input.perturbation.genes"),
         targets: case.f64("input.targets").iter().map(|&value| T::of(value)).collect(),
     }
-}
-
-fn wide<T: Scalar>(values: &[T]) -> impl Iterator<Item = f64> {
-    values.iter().map(|value| value.to_f64())
 }
 
 fn forward_and_gradients<T: Scalar>(case: &Case, precision: Precision) {

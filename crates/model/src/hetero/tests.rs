@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::layer::interaction_loss;
+use crate::testing::{fill, fill_all, wide};
 use knockout_golden::{Case, Precision, cases};
 use knockout_grad::{AdamW, AdamWConfig, Gradients, clip_factor, gradient_check};
 use knockout_kernel::Csr;
@@ -73,24 +74,13 @@ fn load<T: Scalar>(case: &Case, route: Route) -> Loaded<T> {
         network(name, place, genes, &edges)
     });
     let mut model = Hetero::new(genes, networks.collect(), HeteroOptions { route, ..options(case) }, 0);
-    let names: Vec<String> = model.parameters().iter().map(|entry| entry.name().to_owned()).collect();
-    assert_eq!(names.len(), case.names("param.").count(), "{}: as many parameters as PyTorch has", case.name);
-    for name in names {
-        let values = case.f64(&format!("param.{name}"));
-        let slots = model.parameters_mut().named_mut(&name).unwrap();
-        assert_eq!(slots.len(), values.len(), "{name}");
-        slots.iter_mut().zip(values).for_each(|(slot, &value)| *slot = T::of(value));
-    }
+    fill_all(case, model.parameters_mut());
     Loaded {
         model,
         offsets: case.indices("input.perturbation.offsets"),
         genes: case.indices("input.perturbation.genes"),
         targets: case.f64("input.targets").iter().map(|&value| T::of(value)).collect(),
     }
-}
-
-fn wide<T: Scalar>(values: &[T]) -> impl Iterator<Item = f64> {
-    values.iter().map(|value| value.to_f64())
 }
 
 fn forward_and_gradients<T: Scalar>(case: &Case, route: Route, precision: Precision) {
@@ -413,15 +403,6 @@ fn check_operation<T: Scalar>(
     tape.backward(loss, &mut gradients);
     for (place, entry) in parameters.iter().enumerate() {
         case.check(&format!("grad.{}", entry.name()), wide(gradients.parameter(place)), precision);
-    }
-}
-
-fn fill<T: Scalar>(case: &Case, parameters: &mut Parameters<T>) {
-    let names: Vec<String> = parameters.iter().map(|entry| entry.name().to_owned()).collect();
-    for name in names {
-        let values = case.f64(&format!("param.{name}"));
-        let slots = parameters.named_mut(&name).unwrap();
-        slots.iter_mut().zip(values).for_each(|(slot, &value)| *slot = T::of(value));
     }
 }
 

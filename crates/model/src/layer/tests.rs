@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::init::Init;
+use crate::testing::{fill, wide};
 use knockout_golden::{Case, Precision, cases};
 use knockout_grad::{Gradients, Parameters, Tape, Var};
 use knockout_kernel::{Activation, Csr, Graph, Pool, Scalar, Target};
@@ -16,20 +17,6 @@ fn graph(case: &Case, rows: usize) -> Graph {
         offsets.push(offsets[offsets.len() - 1] + row.len() as u32);
     }
     Graph::from_outgoing(Csr::new(&offsets, &columns.concat(), rows).unwrap())
-}
-
-fn load<T: Scalar>(case: &Case, parameters: &mut Parameters<T>) {
-    let names: Vec<String> = parameters.iter().map(|entry| entry.name().to_owned()).collect();
-    for name in names {
-        let values = case.f64(&format!("param.{name}"));
-        let slots = parameters.named_mut(&name).unwrap();
-        assert_eq!(slots.len(), values.len(), "{name}");
-        slots.iter_mut().zip(values).for_each(|(slot, &value)| *slot = T::of(value));
-    }
-}
-
-fn wide<T: Scalar>(values: &[T]) -> impl Iterator<Item = f64> {
-    values.iter().map(|value| value.to_f64())
 }
 
 /// Σ upstream · output as an operation of its own.
@@ -70,7 +57,7 @@ fn sage_mean<T: Scalar>(case: &Case, precision: Precision) {
     let bias = parameters.add("neighbour.bias", &[outputs], || 0.0);
     let own = parameters.add("self.weight", &[outputs, inputs], || 0.0);
     let sage = Sage { neighbour, bias, own, inputs, outputs, activation: Activation::None };
-    load(case, &mut parameters);
+    fill(case, &mut parameters);
     let (weight, upstream) = (narrow::<T>(&graph.mean_weight), narrow::<T>(case.f64("upstream.y")));
     let mut tape = Tape::new(&parameters);
     let y = sage.forward(&mut tape, "sage", x, &graph, &weight);
@@ -107,7 +94,7 @@ fn set_attention<T: Scalar>(case: &Case, precision: Precision) {
         Activation::Relu,
         &mut Init::new(0),
     );
-    load(case, &mut parameters);
+    fill(case, &mut parameters);
     let upstream = narrow::<T>(case.f64("upstream.score"));
     let mut tape = Tape::new(&parameters);
     let scores = scorer.forward(&mut tape, x, Sets { offsets: &offsets, genes: &genes });
@@ -132,7 +119,7 @@ fn weighted_reconstruction<T: Scalar>(case: &Case, precision: Precision) {
     let h = parameters.add("h", &[rows, width], || 0.0);
     let reconstruction =
         Reconstruction::new(&mut parameters, "reconstruction", rows, width, &mut Init::new(0));
-    load(case, &mut parameters);
+    fill(case, &mut parameters);
     let lambdas =
         case.json["options"]["lambda"].as_array().unwrap().iter().map(|lambda| lambda.as_f64().unwrap());
     let mut tape = Tape::new(&parameters);
