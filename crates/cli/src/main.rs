@@ -13,6 +13,7 @@ mod interrupt;
 mod measuring;
 #[cfg(feature = "lab")]
 mod memory;
+#[cfg(feature = "lab")]
 mod run_folder;
 #[cfg(feature = "lab")]
 mod text;
