@@ -2,7 +2,6 @@
 //! figures mean is computed in `knockout_profile`.
 
 use crate::command::trace;
-use crate::command::train::ModelArg;
 use crate::run_folder;
 use crate::ui::Ui;
 use indicatif::ProgressBar;
@@ -17,11 +16,6 @@ use knockout_train::run::Position;
 use knockout_train::step::Mode;
 use std::collections::BTreeMap;
 use std::path::Path;
-
-/// The configuration of a model on a dataset, with changes.
-pub(crate) fn configure(dataset: &Dataset, model: ModelArg, keys: &[String]) -> anyhow::Result<Config> {
-    run_folder::configure(model.model(), dataset, keys)
-}
 
 /// Under what conditions steps are measured.
 pub(crate) fn conditions(

@@ -27,6 +27,10 @@ pub enum Activation {
 }
 
 impl Activation {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::None, Self::Relu, Self::Gelu, Self::Sigmoid, Self::LeakyRelu, Self::Tanh];
+
     /// The function's value.
     #[inline(always)]
     pub fn apply<T: Real>(self, x: T) -> T {
@@ -126,18 +130,9 @@ fn normal_below<T: Real>(x: T) -> T {
 mod tests {
     use super::*;
 
-    const ALL: [Activation; 6] = [
-        Activation::None,
-        Activation::Relu,
-        Activation::Gelu,
-        Activation::Sigmoid,
-        Activation::LeakyRelu,
-        Activation::Tanh,
-    ];
-
     #[test]
     fn derivatives_are_those_of_the_functions() {
-        for activation in ALL {
+        for activation in Activation::ALL {
             for x in [-3.7, -0.4, 0.3, 2.9] {
                 let step = 1e-6;
                 let slope = (activation.apply(x + step) - activation.apply(x - step)) / (2.0 * step);
@@ -148,6 +143,6 @@ mod tests {
 
     #[test]
     fn nan_stays_nan() {
-        assert!(ALL.iter().all(|activation| activation.apply(f64::NAN).is_nan()));
+        assert!(Activation::ALL.iter().all(|activation| activation.apply(f64::NAN).is_nan()));
     }
 }

@@ -158,7 +158,7 @@ pub(crate) fn zeros<T: Scalar>(len: usize) -> Buffer<T> {
 }
 
 /// `sum += Σ partials`, one after the other.
-pub(crate) fn add_in_order<T: Scalar>(partials: &[Buffer<T>], sum: &mut [T]) {
+pub fn add_in_order<T: Scalar>(partials: &[Buffer<T>], sum: &mut [T]) {
     const CHUNK: usize = 1 << 12;
     sum.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, sum)| {
         for partial in partials {

@@ -10,6 +10,7 @@
 
 use crate::block::{TILE_ROWS, add_in_order, rows_per_group, zeros};
 use crate::pairwise::gather;
+use crate::slices::{add_scaled, dot, softmax};
 use crate::{Activation, Affine, Block, Buffer, Picked, Scalar};
 use rayon::prelude::*;
 
@@ -217,27 +218,5 @@ impl<'a, T: Scalar> CrossAttention<'a, T> {
         let start = (node * self.graphs() + graph) * self.width() + head * self.head_width();
         debug_assert!(start < len, "a head of a node that is there");
         start..start + self.head_width()
-    }
-}
-
-fn dot<T: Scalar>(a: &[T], b: &[T]) -> T {
-    a.iter().zip(b).map(|(&a, &b)| a * b).sum()
-}
-
-fn add_scaled<T: Scalar>(sum: &mut [T], factor: T, values: &[T]) {
-    for (sum, &value) in sum.iter_mut().zip(values) {
-        *sum += factor * value;
-    }
-}
-
-fn softmax<T: Scalar>(scores: &mut [T]) {
-    let top = scores.iter().copied().fold(T::NEG_INFINITY, T::max);
-    let mut sum = T::ZERO;
-    for score in scores.iter_mut() {
-        *score = (*score - top).exp();
-        sum += *score;
-    }
-    for score in scores.iter_mut() {
-        *score /= sum;
     }
 }

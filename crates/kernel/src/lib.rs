@@ -30,13 +30,14 @@ mod pairwise;
 pub mod plain;
 mod real;
 mod scalar;
+pub mod slices;
 mod spmm;
 mod sums;
 #[cfg(test)]
 mod tests;
 
 pub use activation::Activation;
-pub use block::{Affine, Block, NORM_EPSILON, NormScale, Source};
+pub use block::{Affine, Block, NORM_EPSILON, NormScale, Source, add_in_order};
 pub use buffer::{Buffer, Pool};
 pub use cross::CrossAttention;
 pub use csr::{Csr, CsrError, Graph, Target};

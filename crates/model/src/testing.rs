@@ -2,7 +2,22 @@
 
 use knockout_golden::Case;
 use knockout_grad::Parameters;
-use knockout_kernel::Scalar;
+use knockout_kernel::{Csr, Graph, Scalar};
+
+/// A graph of (source, target) pairs, in any order.
+pub(crate) fn graph(rows: usize, edges: &[(u32, u32)]) -> Graph {
+    let mut edges = edges.to_vec();
+    edges.sort_unstable();
+    let mut offsets = vec![0u32; rows + 1];
+    for edge in &edges {
+        offsets[edge.0 as usize + 1] += 1;
+    }
+    for row in 0..rows {
+        offsets[row + 1] += offsets[row];
+    }
+    let columns: Vec<u32> = edges.iter().map(|edge| edge.1).collect();
+    Graph::from_outgoing(Csr::new(&offsets, &columns, rows).expect("edges between rows"))
+}
 
 /// Gives every parameter the values of its name in a case.
 pub(crate) fn fill<T: Scalar>(case: &Case, parameters: &mut Parameters<T>) {

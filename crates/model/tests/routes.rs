@@ -57,8 +57,9 @@ fn every_processor_gives_what_the_genes_give() {
         synth::synthesise(&synth::Config::preset("tiny").unwrap(), 3, "tiny", "test", &|_| ()).unwrap();
     let cell = &dataset.cell;
     let networks = cell.networks().iter().enumerate();
-    let networks: Vec<HeteroNetwork> =
-        networks.map(|(place, network)| HeteroNetwork::of(network, place, SelfLoops::AsStored)).collect();
+    let networks: Vec<HeteroNetwork> = networks
+        .map(|(place, network)| HeteroNetwork::of(network, place, SelfLoops::AsStored).indexed(network))
+        .collect();
     let mut model = Hetero::<f32>::new(cell.genes().len(), networks, OPTIONS, 1);
     let expected = evaluate(&model, &Graphs::None);
     model.set_route(Route::NodeMask);

@@ -566,7 +566,10 @@ impl HeteroConfig {
         let (merged, single): (Vec<_>, Vec<_>) = chosen.partition(|(_, network)| is_merged(network));
         let mut networks: Vec<HeteroNetwork> = single
             .into_iter()
-            .map(|(place, network)| HeteroNetwork::of(network, place, self.self_loops))
+            .map(|(place, network)| {
+                let chosen = HeteroNetwork::of(network, place, self.self_loops);
+                if self.route == Route::EdgeMask { chosen.indexed(network) } else { chosen }
+            })
             .collect();
         if !merged.is_empty() {
             let merged: Vec<&Network> = merged.into_iter().map(|(_, network)| network).collect();

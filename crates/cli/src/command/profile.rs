@@ -185,7 +185,7 @@ fn measure(
     let mut keys = args.experiment.keys(args.model.model(), ui)?;
     keys.extend(choice_keys(args.batch, args.seed, args.split));
     keys.extend(args.overrides.keys.iter().cloned());
-    let config = measuring::configure(&dataset, args.model, &keys)?;
+    let config = run_folder::configure(args.model.model(), &dataset, &keys)?;
     config.notice().inspect(|notice| ui.note(notice));
     let split = run_folder::split(&dataset, &config)?;
     let mut fit = Fit::new(&config, &dataset, &split).map_err(class)?;

@@ -6,15 +6,6 @@ use crate::{Activation, Affine, Block, Isa, NormScale, Pairwise, PairwiseOutput,
 use knockout_random::Rng;
 use proptest::prelude::*;
 
-const ALL: [Activation; 6] = [
-    Activation::None,
-    Activation::Relu,
-    Activation::Gelu,
-    Activation::Sigmoid,
-    Activation::LeakyRelu,
-    Activation::Tanh,
-];
-
 /// Functions whose derivative jumps: their inputs must be the same to the last bit in both float types.
 fn jumps(activation: Activation) -> bool {
     matches!(activation, Activation::Relu | Activation::LeakyRelu)
@@ -190,7 +181,7 @@ proptest! {
         normed: bool,
     ) {
         // Where functions jump, a norm's rounding must not decide; and a norm of one or two channels only magnifies rounding.
-        let (between, last) = (ALL[between], ALL[last]);
+        let (between, last) = (Activation::ALL[between], Activation::ALL[last]);
         let normed = normed && !jumps(last) && widths[widths.len() - 1] > 3;
         check_block(seed, &BlockCase { rows, widths, between, last, normed, input_scale: 1.0 });
     }
@@ -205,7 +196,7 @@ proptest! {
         scored in 1usize..20,
         activation in 0usize..6,
     ) {
-        let activation = ALL[activation];
+        let activation = Activation::ALL[activation];
         // A mean of three is not exact.
         let graphs = if jumps(activation) { graphs.next_power_of_two() } else { graphs };
         let (input_scale, score_scale) = (1.0, 1.0);
@@ -243,7 +234,7 @@ fn usual_sizes_are_right() {
 
 #[test]
 fn large_inputs_are_right() {
-    for activation in ALL {
+    for activation in Activation::ALL {
         let case = BlockCase {
             rows: 13,
             widths: vec![20, 33, 16],
@@ -291,7 +282,7 @@ fn activations_are_exact_enough() {
     inputs
         .extend([1e-40, -1e-40, 1e-30, -1e-30, 50.0, -50.0, 1e3, -1e3, 1e10, -1e10, 1e30, -1e30, 0.0, -0.0]);
     for isa in Isa::available() {
-        for activation in ALL {
+        for activation in Activation::ALL {
             let (mut values, mut both, mut slopes) =
                 (inputs.clone(), inputs.clone(), vec![7.0; inputs.len()]);
             elementary::activate(isa, activation, &mut values);

@@ -1,25 +1,10 @@
 //! DANGO against PyTorch's numbers, and its gradients against their definition.
 
 use super::*;
-use crate::testing::{fill_all, wide};
+use crate::testing::{fill_all, graph, wide};
 use knockout_golden::{Case, Precision, cases};
 use knockout_grad::{AdamW, AdamWConfig, Gradients, clip_factor, gradient_check};
-use knockout_kernel::Csr;
 use knockout_random::Rng;
-
-fn graph(rows: usize, edges: &[(u32, u32)]) -> Graph {
-    let mut edges = edges.to_vec();
-    edges.sort_unstable();
-    let mut offsets = vec![0u32; rows + 1];
-    for edge in &edges {
-        offsets[edge.0 as usize + 1] += 1;
-    }
-    for row in 0..rows {
-        offsets[row + 1] += offsets[row];
-    }
-    let columns: Vec<u32> = edges.iter().map(|edge| edge.1).collect();
-    Graph::from_outgoing(Csr::new(&offsets, &columns, rows).unwrap())
-}
 
 struct Loaded<T: Scalar> {
     model: Dango<T>,

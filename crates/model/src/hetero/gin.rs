@@ -4,9 +4,11 @@ use super::norm::{Norm, NormKind, graph_norm};
 use super::plan::{LayerPlan, Listed, Stage};
 use super::removed::Removed;
 use crate::init::Init;
-use crate::layer::{Linear, Mlp, activate};
+use crate::layer::{Linear, Mlp, activate, rows_of};
 use knockout_grad::{Parameters, Tape, Var};
-use knockout_kernel::{Activation, Buffer, Graph, Pool, Scalar, SpmmTask, Store, SumGradients, Sums};
+use knockout_kernel::{
+    Activation, Buffer, Graph, Pool, Scalar, SpmmTask, Store, SumGradients, Sums, add_in_order,
+};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -70,7 +72,7 @@ impl Gin {
             |values, out| {
                 let own = T::ONE + values.of(self.eps)[0];
                 let sums = arrivals.sums(values.of(x), own, width, values.pool());
-                self.mlp.block(values).forward(&from_rows(&sums, width), out);
+                self.mlp.block(values).forward(&rows_of(&sums, width), out);
                 plan.keeps_sums.then_some(sums)
             },
             move |step, sums, gradients| {
@@ -80,7 +82,7 @@ impl Gin {
                 let block = layer.mlp.block(step.values);
                 let mut gradient = pool.zeros(block.number_count());
                 let mut arrived = pool.scratch((genes + rows) * width);
-                block.backward(&from_rows(&sums, width), step.gradient, &mut arrived, &mut gradient);
+                block.backward(&rows_of(&sums, width), step.gradient, &mut arrived, &mut gradient);
                 layer.mlp.add(&gradient, gradients);
                 let mut d_own = 0.0;
                 gradients.add(x, |sum| d_own = back.backward(x_values, own, width, &arrived, sum, pool));
@@ -99,11 +101,6 @@ impl Gin {
 
 /// Rows whose sums are computed together: the rows they read are read often enough to stay in a cache.
 const CHUNK_ROWS: usize = 1024;
-
-/// A block's rows out of a buffer.
-fn from_rows<T: Scalar>(rows: &[T], width: usize) -> impl Fn(Range<usize>, &mut [T]) + Sync + '_ {
-    move |range, to| to.copy_from_slice(&rows[range.start * width..range.end * width])
-}
 
 /// What arrives at the rows of one network.
 #[derive(Clone)]
@@ -185,7 +182,7 @@ impl Arrivals<'_> {
         let mut d_own = wild_own(&x[..genes * width], of_wild, own, shared);
         let groups = sample_groups(self.input(), owned, width);
         let listed = self.listed();
-        let partials: Vec<(Buffer<T>, f64)> = groups
+        let (partials, own_parts): (Vec<Buffer<T>>, Vec<f64>) = groups
             .into_par_iter()
             .map(|(samples, first, owned)| {
                 let mut shared = pool.zeros(genes * width);
@@ -201,9 +198,9 @@ impl Arrivals<'_> {
                 }
                 (shared, d_own)
             })
-            .collect();
-        add_partials(partials.iter().map(|(partial, _)| &partial[..]), shared);
-        d_own += partials.iter().map(|(_, d_own)| d_own).sum::<f64>();
+            .unzip();
+        add_in_order(&partials, shared);
+        d_own += own_parts.iter().sum::<f64>();
         d_own
     }
 }
@@ -224,19 +221,6 @@ fn wild_own<T: Scalar>(x: &[T], upstream: &[T], own: T, sum: &mut [T]) -> f64 {
         })
         .collect();
     partials.iter().sum()
-}
-
-/// `sum += Σ partials`, one after the other.
-pub(super) fn add_partials<'p, T: Scalar>(partials: impl Iterator<Item = &'p [T]>, sum: &mut [T]) {
-    const CHUNK: usize = 1 << 13;
-    let partials: Vec<&[T]> = partials.collect();
-    sum.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, sum)| {
-        for partial in &partials {
-            for (sum, &value) in sum.iter_mut().zip(&partial[chunk * CHUNK..]) {
-                *sum += value;
-            }
-        }
-    });
 }
 
 /// The samples in groups, each with the first of its own rows and with these rows' part of `owned`.

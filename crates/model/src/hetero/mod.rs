@@ -125,7 +125,8 @@ pub struct HeteroNetwork {
     pub graph: Graph,
     /// Its place among the cell's networks.
     pub place: usize,
-    /// For each entry of `graph.incoming`, the edge's position in the network as stored: what masks are indexed by.
+    /// For each entry of `graph.incoming`, the edge's position in the network as stored: what masks are indexed
+    /// by. Empty until [`HeteroNetwork::indexed`].
     pub positions: Vec<u32>,
 }
 
@@ -133,8 +134,14 @@ impl HeteroNetwork {
     /// A network of a cell, at `place` among the cell's.
     pub fn of(network: &Network, place: usize, self_loops: SelfLoops) -> Self {
         let graph = crate::graph_of(network, self_loops);
-        let mut positions = vec![0; graph.incoming.entry_count()];
-        for row in 0..graph.row_count() {
+        Self { name: network.name().to_owned(), graph, place, positions: Vec::new() }
+    }
+
+    /// The same, ready for a batch's masks: only they need to know where edges are stored, and looking it up walks all of them.
+    #[must_use]
+    pub fn indexed(mut self, network: &Network) -> Self {
+        self.positions = vec![0; self.graph.incoming.entry_count()];
+        for row in 0..self.graph.row_count() {
             // Both lists by source: repeated edges have the same ends, so any of them may stand for another.
             let stored = network.incoming().range(row);
             let mut stored: Vec<(u32, u32)> = network
@@ -146,17 +153,15 @@ impl HeteroNetwork {
                 .collect();
             stored.sort_unstable();
             let mut entries: Vec<(usize, usize)> =
-                graph.incoming.entries(row).map(|(entry, column)| (column, entry)).collect();
+                self.graph.incoming.entries(row).map(|(entry, column)| (column, entry)).collect();
             entries.sort_unstable();
             for ((_, entry), (_, position)) in entries.into_iter().zip(stored) {
-                positions[entry] = position;
+                self.positions[entry] = position;
             }
         }
-        Self { name: network.name().to_owned(), graph, place, positions }
+        self
     }
-}
 
-impl HeteroNetwork {
     /// Several networks of a cell as one, each edge once. It has no place among the cell's, so it takes no masks.
     pub fn merged(name: &str, networks: &[&Network], self_loops: SelfLoops) -> Self {
         Self {

@@ -1,11 +1,11 @@
 //! One vector for a cell: an average of its genes' rows, weighted by attention.
 
-use super::gin::{add_partials, sample_groups};
+use super::gin::sample_groups;
 use super::plan::Stage;
 use crate::init::Init;
 use crate::layer::{Linear, Mlp, add_scaled, dot};
 use knockout_grad::{Parameters, Tape, Var};
-use knockout_kernel::{Activation, DROPPED, Scalar, SumGradients};
+use knockout_kernel::{Activation, DROPPED, Scalar, SumGradients, add_in_order};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ impl Pool {
                     })
                     .collect();
                 add_cell(0, &mut SumGradients { shared, own: &mut [], first: genes });
-                add_partials(partials.iter().map(|partial| &partial[..]), shared);
+                add_in_order(&partials, shared);
                 gradients.add(value, |sum| {
                     sum.par_chunks_mut(width).zip(both.par_chunks(size)).for_each(|(sum, both)| {
                         add_scaled(sum, T::ONE, &both[..width]);

@@ -2,26 +2,14 @@
 
 use super::*;
 use crate::layer::interaction_loss;
-use crate::testing::{fill, fill_all, wide};
+use crate::testing::{fill, fill_all, graph, wide};
 use knockout_golden::{Case, Precision, cases};
 use knockout_grad::{AdamW, AdamWConfig, Gradients, clip_factor, gradient_check};
-use knockout_kernel::Csr;
 use knockout_random::Rng;
 use proptest::prelude::*;
 
 fn network(name: &str, place: usize, genes: usize, edges: &[(u32, u32)]) -> HeteroNetwork {
-    let mut edges = edges.to_vec();
-    edges.sort_unstable();
-    let mut offsets = vec![0u32; genes + 1];
-    for edge in &edges {
-        offsets[edge.0 as usize + 1] += 1;
-    }
-    for gene in 0..genes {
-        offsets[gene + 1] += offsets[gene];
-    }
-    let columns: Vec<u32> = edges.iter().map(|edge| edge.1).collect();
-    let graph = Graph::from_outgoing(Csr::new(&offsets, &columns, genes).unwrap());
-    HeteroNetwork { name: name.to_owned(), graph, place, positions: Vec::new() }
+    HeteroNetwork { name: name.to_owned(), graph: graph(genes, edges), place, positions: Vec::new() }
 }
 
 fn named<T: serde::de::DeserializeOwned>(value: &str) -> T {

@@ -3,6 +3,7 @@
 use super::{Linear, add_to};
 use knockout_grad::{Gradients, Tape, Values, Var};
 use knockout_kernel::{Activation, Affine, Block, NormScale, Scalar};
+use std::ops::Range;
 
 /// A norm's parameters.
 #[derive(Debug, Clone, Copy)]
@@ -67,26 +68,24 @@ impl Mlp {
             name,
             rows * self.outputs(),
             |values, out| {
-                let x = values.of(x);
-                let source = |rows: std::ops::Range<usize>, to: &mut [T]| {
-                    to.copy_from_slice(&x[rows.start * inputs..rows.end * inputs]);
-                };
-                self.block(values).forward(&source, out);
+                self.block(values).forward(&rows_of(values.of(x), inputs), out);
             },
             move |step, (), gradients| {
                 let (x_values, pool) = (step.values.of(x), step.values.pool());
-                let source = |rows: std::ops::Range<usize>, to: &mut [T]| {
-                    to.copy_from_slice(&x_values[rows.start * inputs..rows.end * inputs]);
-                };
                 let block = layer.block(step.values);
                 let mut gradient = pool.zeros(block.number_count());
                 let mut d_x = pool.scratch(x_values.len());
-                block.backward(&source, step.gradient, &mut d_x, &mut gradient);
+                block.backward(&rows_of(x_values, inputs), step.gradient, &mut d_x, &mut gradient);
                 layer.add(&gradient, gradients);
                 gradients.add(x, |sum| add_to(sum, &d_x));
             },
         )
     }
+}
+
+/// A block's rows out of `[n, width]` values.
+pub(crate) fn rows_of<T: Scalar>(rows: &[T], width: usize) -> impl Fn(Range<usize>, &mut [T]) + Sync + '_ {
+    move |range, to| to.copy_from_slice(&rows[range.start * width..range.end * width])
 }
 
 /// Adds the parts of a flat gradient, one after the other, to those of `vars`.

@@ -5,18 +5,13 @@ use crate::init::Init;
 use crate::testing::{fill, wide};
 use knockout_golden::{Case, Precision, cases};
 use knockout_grad::{Gradients, Parameters, Tape, Var};
-use knockout_kernel::{Activation, Csr, Graph, Pool, Scalar, Target};
+use knockout_kernel::{Activation, Graph, Pool, Scalar, Target};
 
 fn graph(case: &Case, rows: usize) -> Graph {
     let edges = case.indices("input.edges");
     let (sources, targets) = edges.split_at(edges.len() / 2);
-    let mut columns: Vec<Vec<u32>> = vec![Vec::new(); rows];
-    sources.iter().zip(targets).for_each(|(&source, &target)| columns[source as usize].push(target));
-    let mut offsets = vec![0u32];
-    for row in &columns {
-        offsets.push(offsets[offsets.len() - 1] + row.len() as u32);
-    }
-    Graph::from_outgoing(Csr::new(&offsets, &columns.concat(), rows).unwrap())
+    let edges: Vec<(u32, u32)> = sources.iter().copied().zip(targets.iter().copied()).collect();
+    crate::testing::graph(rows, &edges)
 }
 
 /// Σ upstream · output as an operation of its own.

@@ -120,7 +120,7 @@ pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> anyhow::Result<Finished
     keys.extend(args.overrides.keys.iter().cloned());
     let configs = models
         .iter()
-        .map(|model| measuring::configure(&dataset, *model, &keys))
+        .map(|model| run_folder::configure(model.model(), &dataset, &keys))
         .collect::<anyhow::Result<Vec<Config>>>()?;
     // One batch size for all, so that all take the same records.
     let batch = configs.iter().map(|config| config.batch).min().unwrap_or(1);
