@@ -2,7 +2,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use knockout_kernel::{
-    Activation, Affine, Block, Csr, EdgeTask, Graph, Layout, NormScale, Pairwise, PairwiseOutput, Picked,
+    Activation, Affine, Block, Csr, EdgeTask, Graph, Layout, Meeting, NormScale, Pairwise, PairwiseOutput,
     Pool, Scalar, SpmmTask, Store, Target, Term,
 };
 use knockout_random::Rng;
@@ -114,19 +114,22 @@ fn blocks(criterion: &mut Criterion) {
     let score = [cut(&mut score, WIDTH, HIDDEN), cut(&mut score, HIDDEN, 1)];
     let task = Pairwise::new(GRAPHS, pairs.collect(), score, Activation::Gelu);
     let (rows, index) = (normal(GRAPHS * ROWS * WIDTH), (0..ROWS as u32).collect::<Vec<u32>>());
-    let picked: Vec<Picked<'_, f32>> =
-        rows.chunks_exact(ROWS * WIDTH).map(|rows| Picked { rows, index: &index }).collect();
+    let (graphs, meeting) =
+        (rows.chunks_exact(ROWS * WIDTH).collect::<Vec<_>>(), Meeting::new(&[&index[..]; GRAPHS], None));
     let (mut log_sum, mut d_rows) = (vec![0.0; ROWS], vec![0.0; GRAPHS * ROWS * WIDTH]);
     let mut gradient = vec![0.0; task.number_count()];
     let mut group = criterion.benchmark_group("pairwise");
     group.throughput(Throughput::Elements(ROWS as u64)).sample_size(10);
     group.bench_function("forward", |bencher| {
         bencher.iter(|| {
-            task.forward(&picked, PairwiseOutput { values: &mut out, log_sum: &mut log_sum, weights: None });
+            let output = PairwiseOutput { values: &mut out, log_sum: &mut log_sum, weights: None };
+            task.forward(&graphs, &meeting, output);
         });
     });
     group.bench_function("backward", |bencher| {
-        bencher.iter(|| task.backward(&picked, (&out, &log_sum), &upstream, &mut d_rows, &mut gradient));
+        bencher.iter(|| {
+            task.backward(&graphs, &meeting, (&out, &log_sum), &upstream, &mut d_rows, &mut gradient);
+        });
     });
     group.finish();
 }

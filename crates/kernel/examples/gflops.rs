@@ -6,7 +6,7 @@
 #![allow(clippy::print_stdout, reason = "it prints its findings")]
 
 use knockout_kernel::{
-    Activation, Affine, Block, Isa, NormScale, Pairwise, PairwiseOutput, Picked, flush_to_zero,
+    Activation, Affine, Block, Isa, Meeting, NormScale, Pairwise, PairwiseOutput, flush_to_zero,
 };
 use knockout_random::Rng;
 use rustix::time::{ClockId, clock_gettime};
@@ -117,20 +117,22 @@ fn run() {
     let task = Pairwise::new(GRAPHS, pairs.collect(), score, Activation::Gelu);
     let values = normal(GRAPHS * rows * WIDTH, 1.0);
     let index: Vec<u32> = (0..rows as u32).collect();
-    let picked: Vec<Picked<'_, f32>> =
-        values.chunks_exact(rows * WIDTH).map(|rows| Picked { rows, index: &index }).collect();
+    let (graphs, meeting) =
+        (values.chunks_exact(rows * WIDTH).collect::<Vec<_>>(), Meeting::new(&[&index[..]; GRAPHS], None));
     let mut log_sum = vec![0.0; rows];
     // Products of WIDTH x HIDDEN: halves of first layers, without the ones that are summed.
     let (halves, small) = (PAIRS * 2 - GRAPHS, 2 * HIDDEN * HIDDEN);
     let large = 2 * WIDTH * HIDDEN;
     let forward = halves * large + PAIRS * (small + large) + large;
     let time = least(runs, || {
-        task.forward(&picked, PairwiseOutput { values: &mut out, log_sum: &mut log_sum, weights: None });
+        let output = PairwiseOutput { values: &mut out, log_sum: &mut log_sum, weights: None };
+        task.forward(&graphs, &meeting, output);
     });
     report("pairwise forward", rows, forward, time, peak);
     let (mut d_rows, mut gradient) = (vec![0.0; GRAPHS * rows * WIDTH], vec![0.0; task.number_count()]);
     let backward = 3 * halves * large + PAIRS * (3 * small + 2 * large) + 3 * large;
-    let time =
-        least(runs, || task.backward(&picked, (&out, &log_sum), &upstream, &mut d_rows, &mut gradient));
+    let time = least(runs, || {
+        task.backward(&graphs, &meeting, (&out, &log_sum), &upstream, &mut d_rows, &mut gradient);
+    });
     report("pairwise backward", rows, backward, time, peak);
 }

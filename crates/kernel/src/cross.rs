@@ -9,9 +9,8 @@
 //! The mean and the output layer change places: both are linear, so the tokens are averaged first and one row goes through.
 
 use crate::block::{TILE_ROWS, add_in_order, rows_per_group, zeros};
-use crate::pairwise::gather;
 use crate::slices::{add_scaled, dot, softmax};
-use crate::{Activation, Affine, Block, Buffer, Picked, Scalar};
+use crate::{Activation, Affine, Block, Buffer, Scalar};
 use rayon::prelude::*;
 
 /// The numbers of the operation.
@@ -22,6 +21,15 @@ pub struct CrossAttention<'a, T: Scalar> {
     /// Query, key, value, output.
     linears: [Block<'a, T>; 4],
     heads: usize,
+}
+
+/// Rows of one graph, and which of them each row of the result reads.
+#[derive(Debug, Clone, Copy)]
+pub struct Picked<'a, T> {
+    /// `[any, width]`.
+    pub rows: &'a [T],
+    /// One per row of the result.
+    pub index: &'a [u32],
 }
 
 /// What a tile computes on its way there, node by node: `[n, graphs, width]`, weights `[n, heads, graphs, graphs]`.
@@ -118,14 +126,13 @@ impl<'a, T: Scalar> CrossAttention<'a, T> {
 
     fn tile(&self, picked: &[Picked<'_, T>], first: usize, count: usize) -> Tile<T> {
         let (width, graphs, row) = (self.width(), self.graphs(), self.vectors.len());
-        let mut gathered = vec![T::ZERO; count * row];
-        gather(picked, first, count, width, &mut gathered);
         let mut tokens = vec![T::ZERO; count * row];
-        for (graph, gathered) in gathered.chunks_exact(count * width).enumerate() {
+        for (graph, picked) in picked.iter().enumerate() {
             let vector = &self.vectors[graph * width..(graph + 1) * width];
-            for (tokens, gathered) in tokens.chunks_exact_mut(row).zip(gathered.chunks_exact(width)) {
+            for (tokens, &from) in tokens.chunks_exact_mut(row).zip(&picked.index[first..first + count]) {
                 let token = &mut tokens[graph * width..(graph + 1) * width];
-                for ((token, &value), &vector) in token.iter_mut().zip(gathered).zip(vector) {
+                let values = &picked.rows[from as usize * width..][..width];
+                for ((token, &value), &vector) in token.iter_mut().zip(values).zip(vector) {
                     *token = value + vector;
                 }
             }

@@ -8,10 +8,10 @@
 //! ```
 //!
 //! Nothing of the size rows × options × width is stored: the way back computes a tile of rows again from `y` and the logarithm of
-//! the softmax's sum.
+//! the softmax's sum. A row of a graph that several rows of a tile read is worked on once, and so is a pair of them; see [`Meeting`].
 
 use crate::block::{TILE_ROWS, add_in_order, rows_per_group, zeros};
-use crate::{Activation, Affine, Buffer, Scalar};
+use crate::{Activation, Affine, Buffer, Meeting, Scalar};
 use rayon::prelude::*;
 
 /// Tiles of a group at least: its partial sums are larger than a tile.
@@ -29,21 +29,12 @@ pub struct Pairwise<'a, T: Scalar> {
     pub(crate) packed: T::PackedPairwise,
 }
 
-/// Rows of one graph, and which of them each row of the result reads.
-#[derive(Debug, Clone, Copy)]
-pub struct Picked<'a, T> {
-    /// `[any, width]`.
-    pub rows: &'a [T],
-    /// One per row of the result.
-    pub index: &'a [u32],
-}
-
 /// What the way back needs of the way there, row by row.
 #[derive(Debug)]
 pub struct PairwiseOutput<'a, T> {
     /// y, `[n, width]`.
     pub values: &'a mut [T],
-    /// The logarithm of the softmax's sum, `[n]`.
+    /// The logarithm of the softmax's sum, `[n]`, in the order of the meeting.
     pub log_sum: &'a mut [T],
     /// The softmax's weights, `[n, options]`, where they are wanted.
     pub weights: Option<&'a mut [T]>,
@@ -107,67 +98,74 @@ impl<'a, T: Scalar> Pairwise<'a, T> {
         self.pairs.iter().flatten().chain(&self.score).map(Affine::number_count).sum()
     }
 
-    /// Combines the rows that `picked` names, one entry per graph.
-    pub fn forward(&self, picked: &[Picked<'_, T>], output: PairwiseOutput<'_, T>) {
+    /// Combines the rows of the graphs that meet, each `[any, width]`; logarithms come as tiles take their rows.
+    pub fn forward(&self, graphs: &[&[T]], meeting: &Meeting, output: PairwiseOutput<'_, T>) {
         let (width, options) = (self.width(), self.options());
-        let rows = output.log_sum.len();
-        let mut no_weights = vec![[T::ZERO; 0]; rows.div_ceil(TILE_ROWS)];
-        let weights: Vec<&mut [T]> = match output.weights {
-            Some(weights) => weights.chunks_mut(TILE_ROWS * options).collect(),
-            None => no_weights.iter_mut().map(|none| &mut none[..]).collect(),
+        let PairwiseOutput { values, log_sum, weights } = output;
+        let mut run = |values: &mut [T], weights: Option<&mut [T]>| {
+            let mut no_weights = vec![[T::ZERO; 0]; meeting.tile_count()];
+            let weights: Vec<&mut [T]> = match weights {
+                Some(weights) => weights.chunks_mut(TILE_ROWS * options).collect(),
+                None => no_weights.iter_mut().map(|none| &mut none[..]).collect(),
+            };
+            let tiles =
+                values.par_chunks_mut(TILE_ROWS * width).zip(log_sum.par_chunks_mut(TILE_ROWS)).zip(weights);
+            tiles.enumerate().for_each_init(
+                || T::pool().scratch(self.graphs * TILE_ROWS * width),
+                |scratch, (tile, ((values, log_sum), weights))| {
+                    let met = meeting.tile(tile, graphs, width, scratch);
+                    let weights = (!weights.is_empty()).then_some(weights);
+                    T::pair_rows(self, met, PairwiseOutput { values, log_sum, weights });
+                },
+            );
         };
-        let tiles = output
-            .values
-            .par_chunks_mut(TILE_ROWS * width)
-            .zip(output.log_sum.par_chunks_mut(TILE_ROWS))
-            .zip(weights);
-        tiles.enumerate().for_each_init(
-            || T::pool().scratch(self.graphs * TILE_ROWS * width),
-            |input, (tile, ((values, log_sum), weights))| {
-                let input = gather(picked, tile * TILE_ROWS, log_sum.len(), width, input);
-                let weights = (!weights.is_empty()).then_some(weights);
-                T::pair_rows(self, input, PairwiseOutput { values, log_sum, weights });
-            },
-        );
+        meeting.in_order(values, width, |values| match weights {
+            Some(weights) => meeting.in_order(weights, options, |weights| run(values, Some(weights))),
+            None => run(values, None),
+        });
     }
 
-    /// Writes the gradients of what each row read to `d_rows: [n, graphs, width]` and adds those of the parameters to `gradient`; see
+    /// Writes the gradient of every source to `d_sources: [sources of the meeting, width]` and adds those of the parameters to `gradient`; see
     /// [`Pairwise::number_count`].
     pub fn backward(
         &self,
-        picked: &[Picked<'_, T>],
+        graphs: &[&[T]],
+        meeting: &Meeting,
         (values, log_sum): (&[T], &[T]),
         upstream: &[T],
-        d_rows: &mut [T],
+        mut d_sources: &mut [T],
         gradient: &mut [T],
     ) {
-        let (width, row) = (self.width(), self.graphs * self.width());
-        let group_rows = rows_per_group(log_sum.len(), GROUP_TILES);
-        let groups = d_rows.par_chunks_mut(group_rows * row).enumerate();
+        let width = self.width();
+        let group_tiles = rows_per_group(meeting.row_count(), GROUP_TILES) / TILE_ROWS;
+        let mut groups = Vec::new();
+        for first in (0..meeting.tile_count()).step_by(group_tiles) {
+            let tiles = first..meeting.tile_count().min(first + group_tiles);
+            let part = d_sources.split_off_mut(..meeting.span(tiles.clone()).len() * width);
+            groups.push((tiles, part.unwrap_or_default()));
+        }
         let partials: Vec<Buffer<T>> = groups
-            .map(|(group, d_rows)| {
+            .into_par_iter()
+            .map(|(tiles, mut d_sources)| {
                 let mut partial = zeros(T::pair_gradient_len(self));
-                let mut scratch = [(); 2].map(|()| T::pool().scratch(row * TILE_ROWS));
-                for (tile, d_rows) in d_rows.chunks_mut(TILE_ROWS * row).enumerate() {
-                    let (first, count) = (group * group_rows + tile * TILE_ROWS, d_rows.len() / row);
-                    let [input, d_input] = &mut scratch;
-                    let input = gather(picked, first, count, width, input);
-                    let d_input = &mut d_input[..count * row];
-                    let span = first * width..(first + count) * width;
+                let mut scratch = T::pool().scratch(self.graphs * TILE_ROWS * width);
+                for tile in tiles {
+                    let met = meeting.tile(tile, graphs, width, &mut scratch);
+                    let places = meeting.places(tile);
+                    let span = places.start * width..places.end * width;
+                    let [own_values, own_upstream] =
+                        [values, upstream].map(|rows| meeting.picked(tile, rows, width));
+                    let values = own_values.as_deref().unwrap_or_else(|| &values[span.clone()]);
+                    let upstream = own_upstream.as_deref().unwrap_or_else(|| &upstream[span]);
+                    let d_rows = d_sources.split_off_mut(..met.rows.len()).unwrap_or_default();
                     T::pair_rows_backward(
                         self,
-                        input,
-                        (&values[span.clone()], &log_sum[first..first + count]),
-                        &upstream[span],
-                        d_input,
+                        met,
+                        (values, &log_sum[places]),
+                        upstream,
+                        d_rows,
                         &mut partial,
                     );
-                    for (graph, d_input) in d_input.chunks_exact(count * width).enumerate() {
-                        for (d_row, d_input) in d_rows.chunks_exact_mut(row).zip(d_input.chunks_exact(width))
-                        {
-                            d_row[graph * width..(graph + 1) * width].copy_from_slice(d_input);
-                        }
-                    }
                 }
                 partial
             })
@@ -176,21 +174,4 @@ impl<'a, T: Scalar> Pairwise<'a, T> {
         add_in_order(&partials, &mut sum);
         T::add_pair_gradient(self, &sum, gradient);
     }
-}
-
-/// A tile's input `[graphs, count, width]`, from row `first` on.
-pub(crate) fn gather<'t, T: Scalar>(
-    picked: &[Picked<'_, T>],
-    first: usize,
-    count: usize,
-    width: usize,
-    tile: &'t mut [T],
-) -> &'t mut [T] {
-    let tile = &mut tile[..picked.len() * count * width];
-    for (tile, picked) in tile.chunks_exact_mut(count * width).zip(picked) {
-        for (row, &index) in tile.chunks_exact_mut(width).zip(&picked.index[first..first + count]) {
-            row.copy_from_slice(&picked.rows[index as usize * width..][..width]);
-        }
-    }
-    tile
 }

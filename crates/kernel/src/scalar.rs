@@ -1,7 +1,7 @@
 //! One name for each operation: fast where the type is `f32`, plain where it is `f64`.
 
 use crate::{
-    Activation, Affine, Block, EdgeTask, Isa, Pairwise, PairwiseOutput, Pool, Real, SpmmTask, Store,
+    Activation, Affine, Block, EdgeTask, Isa, Met, Pairwise, PairwiseOutput, Pool, Real, SpmmTask, Store,
     SumGradients, Sums, Term, dense, edges, fast, plain, spmm, sums,
 };
 use std::fmt::Debug;
@@ -79,19 +79,19 @@ pub trait Scalar: Real {
         score: &[Affine<'_, Self>; 2],
     ) -> Self::PackedPairwise;
 
-    /// [`Pairwise::forward`] of one tile: `input: [graphs, n, width]`.
-    fn pair_rows(task: &Pairwise<'_, Self>, input: &[Self], output: PairwiseOutput<'_, Self>);
+    /// [`Pairwise::forward`] of one tile.
+    fn pair_rows(task: &Pairwise<'_, Self>, met: Met<'_, Self>, output: PairwiseOutput<'_, Self>);
 
     /// Values in a gradient as [`Scalar::pair_rows_backward`] adds to it.
     fn pair_gradient_len(task: &Pairwise<'_, Self>) -> usize;
 
-    /// [`Pairwise::backward`] of one tile: `d_input: [graphs, n, width]`, `forward`: values and logarithms of sums.
+    /// [`Pairwise::backward`] of one tile: `d_rows` of its rows of graphs, `forward`: values and logarithms of sums.
     fn pair_rows_backward(
         task: &Pairwise<'_, Self>,
-        input: &[Self],
+        met: Met<'_, Self>,
         forward: (&[Self], &[Self]),
         upstream: &[Self],
-        d_input: &mut [Self],
+        d_rows: &mut [Self],
         gradient: &mut [Self],
     );
 
@@ -177,8 +177,8 @@ impl Scalar for f32 {
         fast::PackedPairwise::new(Isa::current(), graphs, pairs, score)
     }
 
-    fn pair_rows(task: &Pairwise<'_, Self>, input: &[Self], output: PairwiseOutput<'_, Self>) {
-        fast::pair_rows(task, &task.packed, input, output);
+    fn pair_rows(task: &Pairwise<'_, Self>, met: Met<'_, Self>, output: PairwiseOutput<'_, Self>) {
+        fast::pair_rows(task, &task.packed, met, output);
     }
 
     fn pair_gradient_len(task: &Pairwise<'_, Self>) -> usize {
@@ -187,13 +187,13 @@ impl Scalar for f32 {
 
     fn pair_rows_backward(
         task: &Pairwise<'_, Self>,
-        input: &[Self],
+        met: Met<'_, Self>,
         forward: (&[Self], &[Self]),
         upstream: &[Self],
-        d_input: &mut [Self],
+        d_rows: &mut [Self],
         gradient: &mut [Self],
     ) {
-        fast::pair_rows_backward(task, &task.packed, input, forward, upstream, d_input, gradient);
+        fast::pair_rows_backward(task, &task.packed, met, forward, upstream, d_rows, gradient);
     }
 
     fn add_pair_gradient(task: &Pairwise<'_, Self>, gradient: &[Self], sum: &mut [Self]) {
@@ -271,8 +271,8 @@ impl Scalar for f64 {
 
     fn pack_pairwise(_: usize, _: &[Vec<Affine<'_, Self>>], _: &[Affine<'_, Self>; 2]) {}
 
-    fn pair_rows(task: &Pairwise<'_, Self>, input: &[Self], output: PairwiseOutput<'_, Self>) {
-        plain::pair_rows(task, input, output);
+    fn pair_rows(task: &Pairwise<'_, Self>, met: Met<'_, Self>, output: PairwiseOutput<'_, Self>) {
+        plain::pair_rows(task, met, output);
     }
 
     fn pair_gradient_len(task: &Pairwise<'_, Self>) -> usize {
@@ -281,13 +281,13 @@ impl Scalar for f64 {
 
     fn pair_rows_backward(
         task: &Pairwise<'_, Self>,
-        input: &[Self],
+        met: Met<'_, Self>,
         forward: (&[Self], &[Self]),
         upstream: &[Self],
-        d_input: &mut [Self],
+        d_rows: &mut [Self],
         gradient: &mut [Self],
     ) {
-        plain::pair_rows_backward(task, input, forward, upstream, d_input, gradient);
+        plain::pair_rows_backward(task, met, forward, upstream, d_rows, gradient);
     }
 
     fn add_pair_gradient(_: &Pairwise<'_, Self>, gradient: &[Self], sum: &mut [Self]) {

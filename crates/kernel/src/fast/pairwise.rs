@@ -1,6 +1,8 @@
 //! Pairs of graphs on tiles.
 //!
 //! What is saved by algebra, with width d, hidden layers of b and scores of c values:
+//! - a row of a graph that several rows of the tile read goes through its half of a first layer once, and two that meet more than once
+//!   through the rest of their pair once; on the way back what comes from several rows is added up first, for all of it is linear;
 //! - the first layer of a pair (i, i) is one product with the sum of its halves;
 //! - the score's first layer is linear in the pair's hidden layer, `S (W h + b) + c = (S W) h + (S b + c)`: with `S W` composed once, options are
 //!   not formed to be scored;
@@ -12,7 +14,9 @@
 use super::block::Places;
 use super::tile::{Factor, Finish, Rows, column_sums, outer, pack, product};
 use super::{elementary, gather, rows, scratch, spread, stride};
-use crate::{Affine, Buffer, Isa, Pairwise, PairwiseOutput, Pool, plain};
+use crate::block::TILE_ROWS;
+use crate::slices::add_to;
+use crate::{Affine, Buffer, Isa, Met, Pairwise, PairwiseOutput, Pool, plain};
 use std::ops::Range;
 
 /// The weights of pairs and score in panels, for both directions; `None` where a pair has not two linear layers.
@@ -193,19 +197,22 @@ impl Packed {
         Factor { rows, stride, depth: width, weight: &self.numbers[weight.clone()] }
     }
 
-    /// A pair's hidden layer before its activation.
-    fn hidden(&self, pair: &Pair, tile: &Tile<'_>, (i, j): (usize, usize), out: &mut [f32]) {
-        let terms = [(i, 0), (j, 1)]
-            .map(|(graph, half)| self.term(tile.graph(graph), tile.width, &pair.halves[half]));
-        let terms = if i == j { &terms[..1] } else { &terms };
-        product(
-            self.isa,
-            terms,
-            Some(&self.numbers[pair.first_bias.clone()]),
-            Finish::Set,
-            out,
-            stride(self.isa, pair.hidden),
-        );
+    /// A pair's hidden layer before its activation, by meeting.
+    fn hidden(&self, pair: &Pair, tile: &Tile<'_>, (i, j): (usize, usize), meets: &Meets, out: &mut [f32]) {
+        let (isa, wide) = (self.isa, stride(self.isa, pair.hidden));
+        let bias = Some(&self.numbers[pair.first_bias.clone()]);
+        let [left, right] = [(i, 0), (j, 1)]
+            .map(|(graph, half)| self.term(tile.met.graph(graph), tile.width, &pair.halves[half]));
+        if i == j {
+            product(isa, &[left], bias, Finish::Set, out, wide);
+        } else if tile.is_apart(i) && tile.is_apart(j) {
+            product(isa, &[left, right], bias, Finish::Set, out, wide);
+        } else {
+            let [mut lefts, mut rights] = [i, j].map(|graph| scratch(tile.sources(graph) * wide));
+            product(isa, &[left], bias, Finish::Set, &mut lefts, wide);
+            product(isa, &[right], None, Finish::Set, &mut rights, wide);
+            rows::add_pairs(isa, (&lefts, meets.left()), (&rights, meets.right()), wide, out);
+        }
     }
 
     /// The score's hidden layer before its activation, given a pair's.
@@ -224,54 +231,116 @@ impl Packed {
 
 /// The rows of all graphs, padded.
 struct Tile<'a> {
-    rows: &'a [f32],
-    graphs: usize,
+    met: Met<'a, f32>,
     width: usize,
 }
 
 impl Tile<'_> {
-    fn graph(&self, graph: usize) -> &[f32] {
-        let size = self.rows.len() / self.graphs;
-        &self.rows[graph * size..(graph + 1) * size]
+    /// Rows of a graph.
+    fn sources(&self, graph: usize) -> usize {
+        self.met.span(graph).len() / self.met.stride
+    }
+
+    /// Whether every row of the result reads a row of its own, which then has its number.
+    fn is_apart(&self, graph: usize) -> bool {
+        self.sources(graph) == self.met.count()
     }
 
     fn mean(&self, out: &mut [f32]) {
-        out.copy_from_slice(self.graph(0));
-        for graph in 1..self.graphs {
-            out.iter_mut().zip(self.graph(graph)).for_each(|(sum, &value)| *sum += value);
+        out.fill(0.0);
+        for graph in 0..self.met.graphs() {
+            let (rows, stride) = (self.met.graph(graph), self.met.stride);
+            for (out, &at) in out.chunks_exact_mut(stride).zip(self.met.local(graph)) {
+                add_to(out, &rows[usize::from(at) * stride..][..stride]);
+            }
         }
-        let share = 1.0 / self.graphs as f32;
+        let share = 1.0 / self.met.graphs() as f32;
         for value in out {
             *value *= share;
         }
+    }
+
+    fn meets(&self, i: usize, j: usize) -> Meets {
+        Meets::new(self.met.local(i), self.met.local(j))
+    }
+}
+
+/// Which rows of two graphs meet, each meeting once.
+struct Meets {
+    count: usize,
+    /// The meeting that each row of the result reads.
+    of_row: [u8; TILE_ROWS],
+    rows: usize,
+    left: [u8; TILE_ROWS],
+    right: [u8; TILE_ROWS],
+    /// How many rows of the result read it.
+    readers: [u8; TILE_ROWS],
+}
+
+impl Meets {
+    fn new(left: &[u8], right: &[u8]) -> Self {
+        let none = [0; TILE_ROWS];
+        let mut meets =
+            Self { count: 0, of_row: none, rows: left.len(), left: none, right: none, readers: none };
+        // By the row on the left: whom it met last, and where. It may meet the same one again after another; then that is one more.
+        let mut last = [(u8::MAX, 0u8); TILE_ROWS];
+        for (row, (&left, &right)) in left.iter().zip(right).enumerate() {
+            let last = &mut last[usize::from(left)];
+            if last.0 != right {
+                *last = (right, meets.count as u8);
+                meets.left[meets.count] = left;
+                meets.right[meets.count] = right;
+                meets.count += 1;
+            }
+            meets.of_row[row] = last.1;
+            meets.readers[usize::from(last.1)] += 1;
+        }
+        meets
+    }
+
+    fn left(&self) -> &[u8] {
+        &self.left[..self.count]
+    }
+
+    fn right(&self) -> &[u8] {
+        &self.right[..self.count]
+    }
+
+    fn of_row(&self) -> &[u8] {
+        &self.of_row[..self.rows]
+    }
+
+    /// Whether every row of the result has one of its own, which then has its number.
+    fn is_apart(&self) -> bool {
+        self.count == self.rows
     }
 }
 
 /// How far a score may rise above what its row is compared with before that is raised.
 const RISE: f32 = 30.0;
 
-/// See [`Pairwise::forward`]; `input: [graphs, n, width]`.
+/// See [`Pairwise::forward`].
 ///
 /// The softmax runs along: what is added up is e^(score − shift) with the shift of a row being the score of its mean, until a score is far
 /// above it.
 pub(crate) fn pair_rows(
     task: &Pairwise<'_, f32>,
     packed: &PackedPairwise,
-    input: &[f32],
+    met: Met<'_, f32>,
     output: PairwiseOutput<'_, f32>,
 ) {
     let Some(packed) = &packed.0 else {
-        return plain::pair_rows(task, input, output);
+        return plain::pair_rows(task, met, output);
     };
     let (isa, width, scored) = (packed.isa, task.width(), task.score()[0].outputs());
     let (wide, score_wide) = (stride(isa, width), stride(isa, scored));
     let (count, options) = (output.log_sum.len(), task.options());
-    let padded = padded(isa, width, input);
-    let tile = Tile { rows: padded.as_deref().unwrap_or(input), graphs: task.graphs(), width };
+    let padded = padded(isa, width, met.rows);
+    let tile = Tile { met: wider(met, padded.as_deref(), wide), width };
     let hidden_wide = packed.pairs.iter().map(|pair| stride(isa, pair.hidden)).max().unwrap_or(0);
     let (mut hidden, mut score_hidden) = (scratch(count * hidden_wide), scratch(count * score_wide));
-    let (mut y, mut scores, mut shift, mut total) =
-        (scratch(count * wide), scratch(count), scratch(count), scratch(count));
+    let [mut y, mut proposed] = [(); 2].map(|()| scratch(count * wide));
+    let [mut scores, mut met_scores, mut shift, mut total] = [(); 4].map(|()| scratch(count));
     // By option, then by row.
     let mut weights = scratch(options * count);
     let numbers = &packed.numbers;
@@ -287,12 +356,17 @@ pub(crate) fn pair_rows(
     total.fill(1.0);
 
     for (at, ((i, j, _), pair)) in task.pairs().zip(&packed.pairs).enumerate() {
-        let hidden = &mut hidden[..count * stride(isa, pair.hidden)];
-        packed.hidden(pair, &tile, (i, j), hidden);
+        let meets = tile.meets(i, j);
+        let hidden = &mut hidden[..meets.count * stride(isa, pair.hidden)];
+        let score_hidden = &mut score_hidden[..meets.count * score_wide];
+        packed.hidden(pair, &tile, (i, j), &meets, hidden);
         elementary::activate(isa, task.activation, hidden);
-        packed.composed(pair, scored, hidden, &mut score_hidden);
-        elementary::activate(isa, task.activation, &mut score_hidden);
-        rows::dots(isa, &score_hidden, score_wide, second, constant, &mut scores);
+        packed.composed(pair, scored, hidden, score_hidden);
+        elementary::activate(isa, task.activation, score_hidden);
+        rows::dots(isa, score_hidden, score_wide, second, constant, &mut met_scores);
+        for (score, &meeting) in scores.iter_mut().zip(meets.of_row()) {
+            *score = met_scores[usize::from(meeting)];
+        }
         for row in 0..count {
             if scores[row] - shift[row] > RISE {
                 let fall = elementary::exp2::<false>(shift[row] - scores[row], std::f32::consts::LOG2_E);
@@ -307,14 +381,14 @@ pub(crate) fn pair_rows(
         elementary::exp_above(isa, &scores, &shift, weights);
         total.iter_mut().zip(&*weights).for_each(|(total, &weight)| *total += weight);
         let term = packed.term(hidden, pair.hidden, &pair.second);
-        product(
-            isa,
-            &[term],
-            Some(&numbers[pair.second_bias.clone()]),
-            Finish::AddScaled(weights),
-            &mut y,
-            wide,
-        );
+        let bias = Some(&numbers[pair.second_bias.clone()]);
+        if meets.is_apart() {
+            product(isa, &[term], bias, Finish::AddScaled(weights), &mut y, wide);
+        } else {
+            let proposed = &mut proposed[..meets.count * wide];
+            product(isa, &[term], bias, Finish::Set, proposed, wide);
+            rows::add_from(isa, &mut y, (proposed, meets.of_row()), wide, weights);
+        }
     }
 
     for row in 0..count {
@@ -332,7 +406,12 @@ pub(crate) fn pair_rows(
     }
 }
 
-/// The input in rows of whole panels, where it is not.
+/// The same with rows of whole panels.
+fn wider<'a>(met: Met<'a, f32>, padded: Option<&'a [f32]>, stride: usize) -> Met<'a, f32> {
+    Met { rows: padded.unwrap_or(met.rows), stride, ..met }
+}
+
+/// Rows of whole panels, where they are not.
 fn padded(isa: Isa, width: usize, input: &[f32]) -> Option<Buffer<f32>> {
     let wide = stride(isa, width);
     (wide != width).then(|| {
@@ -342,33 +421,34 @@ fn padded(isa: Isa, width: usize, input: &[f32]) -> Option<Buffer<f32>> {
     })
 }
 
-/// See [`Pairwise::backward`]; `input` and `d_input: [graphs, n, width]`, and a gradient of which [`add_pair_gradient`] makes the task's.
+/// See [`Pairwise::backward`]: a gradient of which [`add_pair_gradient`] makes the task's.
 pub(crate) fn pair_rows_backward(
     task: &Pairwise<'_, f32>,
     packed: &PackedPairwise,
-    input: &[f32],
+    met: Met<'_, f32>,
     (values, log_sum): (&[f32], &[f32]),
     upstream: &[f32],
-    d_input: &mut [f32],
+    d_rows: &mut [f32],
     gradient: &mut [f32],
 ) {
     let Some(packed) = &packed.0 else {
-        return plain::pair_rows_backward(task, input, (values, log_sum), upstream, d_input, gradient);
+        return plain::pair_rows_backward(task, met, (values, log_sum), upstream, d_rows, gradient);
     };
-    let (isa, width, graphs) = (packed.isa, task.width(), task.graphs());
+    let (isa, width) = (packed.isa, task.width());
     let wide = stride(isa, width);
-    let [rows, values_wide, upstream_wide] = [input, values, upstream].map(|rows| padded(isa, width, rows));
+    let [rows, values_wide, upstream_wide] =
+        [met.rows, values, upstream].map(|rows| padded(isa, width, rows));
     let upstream = upstream_wide.as_deref().unwrap_or(upstream);
     let mut all = scratch(log_sum.len());
     rows::dots(isa, upstream, wide, values_wide.as_deref().unwrap_or(values), 0.0, &mut all);
-    let tile = Tile { rows: rows.as_deref().unwrap_or(input), graphs, width };
+    let tile = Tile { met: wider(met, rows.as_deref(), wide), width };
     let given = Back { task, packed, tile, log_sum, upstream, all };
     if wide == width {
-        backward(&given, d_input, gradient);
+        backward(&given, d_rows, gradient);
     } else {
-        let mut d_rows = scratch(graphs * log_sum.len() * wide);
-        backward(&given, &mut d_rows, gradient);
-        gather(&d_rows, wide, width, d_input);
+        let mut d_wide = scratch(d_rows.len() / width * wide);
+        backward(&given, &mut d_wide, gradient);
+        gather(&d_wide, wide, width, d_rows);
     }
 }
 
@@ -421,7 +501,57 @@ impl Back<'_> {
         let term = packed.term(&slopes, scored, &score.first_back);
         product(isa, &[term], None, Finish::Set, &mut back, wide);
         rows::add_scaled_rows(isa, &mut back, upstream, wide, &weights, 1.0 / task.graphs() as f32);
-        d_rows.chunks_exact_mut(count * wide).for_each(|d_graph| d_graph.copy_from_slice(&back));
+        d_rows.fill(0.0);
+        for graph in 0..task.graphs() {
+            let (met, d_graph) = (&self.tile.met, &mut d_rows[self.tile.met.span(graph)]);
+            rows::add_to_each(isa, (d_graph, met.local(graph)), &back, wide, None);
+        }
+    }
+}
+
+/// What a pair's meetings get from the rows that read them: their gradient is `weights · upstream`, that of their score begins with
+/// `weights · direct`.
+struct Received<'a> {
+    upstream: &'a [f32],
+    weights: &'a [f32],
+    direct: &'a [f32],
+}
+
+/// Room for what meetings receive.
+struct Collected {
+    upstream: Buffer<f32>,
+    weights: Buffer<f32>,
+    direct: Buffer<f32>,
+    factors: Buffer<f32>,
+}
+
+impl Collected {
+    fn new(count: usize, stride: usize) -> Self {
+        let [weights, direct, factors] = [(); 3].map(|()| scratch(count));
+        Self { upstream: scratch(count * stride), weights, direct, factors }
+    }
+
+    /// A meeting that one row reads gets what the row has; one that several read gets their weighted sums, with weight 1.
+    fn of<'c>(&'c mut self, isa: Isa, stride: usize, meets: &Meets, rows: Received<'c>) -> Received<'c> {
+        if meets.is_apart() {
+            return rows;
+        }
+        let upstream = &mut self.upstream[..meets.count * stride];
+        upstream.fill(0.0);
+        self.direct[..meets.count].fill(0.0);
+        for (row, &meeting) in meets.of_row().iter().enumerate() {
+            let meeting = usize::from(meeting);
+            let is_shared = meets.readers[meeting] > 1;
+            let (factor, weight) =
+                if is_shared { (rows.weights[row], 1.0) } else { (1.0, rows.weights[row]) };
+            self.factors[row] = factor;
+            self.weights[meeting] = weight;
+            self.direct[meeting] += factor * rows.direct[row];
+        }
+        let factors = Some(&self.factors[..meets.rows]);
+        rows::add_to_each(isa, (upstream, meets.of_row()), rows.upstream, stride, factors);
+        let (weights, direct) = (&self.weights[..meets.count], &self.direct[..meets.count]);
+        Received { upstream, weights, direct }
     }
 }
 
@@ -433,9 +563,11 @@ fn backward(given: &Back<'_>, d_rows: &mut [f32], gradient: &mut [f32]) {
     let (count, pair_count) = (log_sum.len(), packed.pairs.len());
     let (numbers, activation) = (&packed.numbers, task.activation);
     let hidden_wide = packed.pairs.iter().map(|pair| stride(isa, pair.hidden)).max().unwrap_or(0);
-    let [mut hidden, mut slopes, mut back, mut scaled] = [(); 4].map(|()| scratch(count * hidden_wide));
+    let [mut hidden, mut slopes, mut back, mut scaled, mut halves] =
+        [(); 5].map(|()| scratch(count * hidden_wide));
     let [mut score_hidden, mut score_slopes] = [(); 2].map(|()| scratch(count * score_wide));
-    let [mut scores, mut weights, mut direct] = [(); 3].map(|()| scratch(count));
+    let [mut scores, mut met_scores, mut weights, mut direct] = [(); 4].map(|()| scratch(count));
+    let mut collected = Collected::new(count, wide);
     let (second, constant) = (&numbers[packed.score.second.clone()], task.score()[1].bias[0]);
 
     // upstream · bias of all pairs, and the weights of all pairs: one product each for what is the same for all.
@@ -448,66 +580,75 @@ fn backward(given: &Back<'_>, d_rows: &mut [f32], gradient: &mut [f32]) {
     given.mean(d_rows, gradient);
 
     for (at, ((i, j, _), pair)) in task.pairs().zip(&packed.pairs).enumerate() {
+        let meets = tile.meets(i, j);
         let hidden_wide = stride(isa, pair.hidden);
-        let size = count * hidden_wide;
-        let (hidden, slopes, back, scaled) =
-            (&mut hidden[..size], &mut slopes[..size], &mut back[..size], &mut scaled[..size]);
-        packed.hidden(pair, tile, (i, j), hidden);
+        let [hidden, slopes, back, scaled] = [&mut hidden, &mut slopes, &mut back, &mut scaled]
+            .map(|buffer| &mut buffer[..meets.count * hidden_wide]);
+        let [score_hidden, score_slopes] =
+            [&mut score_hidden, &mut score_slopes].map(|buffer| &mut buffer[..meets.count * score_wide]);
+        packed.hidden(pair, tile, (i, j), &meets, hidden);
         elementary::activate_both(isa, activation, hidden, slopes);
-        packed.composed(pair, scored, hidden, &mut score_hidden);
-        elementary::activate_both(isa, activation, &mut score_hidden, &mut score_slopes);
-        rows::dots(isa, &score_hidden, score_wide, second, constant, &mut scores);
+        packed.composed(pair, scored, hidden, score_hidden);
+        elementary::activate_both(isa, activation, score_hidden, score_slopes);
+        rows::dots(isa, score_hidden, score_wide, second, constant, &mut met_scores);
+        for (score, &meeting) in scores.iter_mut().zip(meets.of_row()) {
+            *score = met_scores[usize::from(meeting)];
+        }
         elementary::exp_above(isa, &scores, log_sum, &mut weights);
         for row in 0..count {
             all_weights[row * pairs_wide + at] = weights[row];
             direct[row] = by_bias[row * pairs_wide + at] - all[row];
         }
-        let term = packed.term(upstream, width, &pair.second_back);
+        let rows = Received { upstream, weights: &weights, direct: &direct };
+        let received = collected.of(isa, wide, &meets, rows);
+        let term = packed.term(received.upstream, width, &pair.second_back);
         product(isa, &[term], None, Finish::Set, back, hidden_wide);
         let option = rows::Weighed {
-            weights: &weights,
-            direct: &direct,
+            weights: received.weights,
+            direct: received.direct,
             back,
             hidden,
             stride: hidden_wide,
-            score_hidden: &score_hidden,
+            score_hidden,
             score: second,
         };
         let d_second = &mut gradient[packed.score.second_gradient.clone()];
-        rows::weigh(isa, &option, &mut score_slopes, d_second, scaled);
+        rows::weigh(isa, &option, score_slopes, d_second, scaled);
 
-        let d_score = Rows { values: &score_slopes, stride: score_wide, width: scored };
+        let d_score = Rows { values: score_slopes, stride: score_wide, width: scored };
         let (d_composed, d_bias) =
             gradient[pair.composed_gradient.clone()].split_at_mut(scored * pair.hidden);
         column_sums(isa, d_score, d_bias);
         let right = Rows { values: hidden, stride: hidden_wide, width: pair.hidden };
         outer(isa, d_score, right, d_composed, pair.hidden);
-        let term = packed.term(&score_slopes, scored, &pair.composed_back);
-        product(isa, &[term], None, Finish::Chain(&weights, slopes), back, hidden_wide);
+        let term = packed.term(score_slopes, scored, &pair.composed_back);
+        product(isa, &[term], None, Finish::Chain(received.weights, slopes), back, hidden_wide);
 
         let own = &mut gradient[pair.gradient..];
         let (d_first, own) = own.split_at_mut(pair.hidden * 2 * width);
         let (d_bias, own) = own.split_at_mut(pair.hidden);
-        let d_hidden = Rows { values: back, stride: hidden_wide, width: pair.hidden };
-        column_sums(isa, d_hidden, d_bias);
+        column_sums(isa, Rows { values: back, stride: hidden_wide, width: pair.hidden }, d_bias);
         let right = Rows { values: scaled, stride: hidden_wide, width: pair.hidden };
-        let left = Rows { values: upstream, stride: wide, width };
+        let left = Rows { values: received.upstream, stride: wide, width };
         outer(isa, left, right, &mut own[..width * pair.hidden], pair.hidden);
-        for (graph, half) in [(i, 0), (j, 1)] {
+        for (graph, half, index) in [(i, 0, meets.left()), (j, 1, meets.right())] {
             if half == 1 && i == j {
                 continue;
             }
-            let right = Rows { values: tile.graph(graph), stride: wide, width };
-            outer(isa, d_hidden, right, &mut d_first[half * width..], 2 * width);
-            let term = packed.term(back, pair.hidden, &pair.halves_back[half]);
-            product(
-                isa,
-                &[term],
-                None,
-                Finish::Add,
-                &mut d_rows[graph * count * wide..(graph + 1) * count * wide],
-                wide,
-            );
+            let sources = tile.sources(graph);
+            let d_half = if sources == meets.count {
+                &*back
+            } else {
+                let sums = &mut halves[..sources * hidden_wide];
+                sums.fill(0.0);
+                rows::add_to_each(isa, (sums, index), back, hidden_wide, None);
+                sums
+            };
+            let left = Rows { values: d_half, stride: hidden_wide, width: pair.hidden };
+            let right = Rows { values: tile.met.graph(graph), stride: wide, width };
+            outer(isa, left, right, &mut d_first[half * width..], 2 * width);
+            let term = packed.term(d_half, pair.hidden, &pair.halves_back[half]);
+            product(isa, &[term], None, Finish::Add, &mut d_rows[tile.met.span(graph)], wide);
         }
     }
     let left = Rows { values: &all_weights, stride: pairs_wide, width: pair_count };

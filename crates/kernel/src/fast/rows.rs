@@ -248,3 +248,61 @@ fn add_scaled_rows_body<const L: usize, const FUSED: bool>(
         }
     }
 }
+
+for_isa! {
+    /// `out[n] = left[its index] + right[its index]`.
+    fn add_pairs(left: (&[f32], &[u8]), right: (&[f32], &[u8]), stride: usize, out: &mut [f32]) = add_pairs_body
+}
+
+#[inline(always)]
+fn add_pairs_body<const L: usize, const FUSED: bool>(
+    left: (&[f32], &[u8]),
+    right: (&[f32], &[u8]),
+    stride: usize,
+    out: &mut [f32],
+) {
+    for ((out, &at), &other) in out.chunks_exact_mut(stride).zip(left.1).zip(right.1) {
+        let left = &left.0[usize::from(at) * stride..][..stride];
+        let right = &right.0[usize::from(other) * stride..][..stride];
+        for ((out, &left), &right) in out.iter_mut().zip(left).zip(right) {
+            *out = left + right;
+        }
+    }
+}
+
+for_isa! {
+    /// `out[n] += rows[its index] · factor`.
+    fn add_from(out: &mut [f32], rows: (&[f32], &[u8]), stride: usize, factors: &[f32]) = add_from_body
+}
+
+#[inline(always)]
+fn add_from_body<const L: usize, const FUSED: bool>(
+    out: &mut [f32],
+    (rows, index): (&[f32], &[u8]),
+    stride: usize,
+    factors: &[f32],
+) {
+    for ((out, &at), &factor) in out.chunks_exact_mut(stride).zip(index).zip(factors) {
+        let row = &rows[usize::from(at) * stride..][..stride];
+        out.iter_mut().zip(row).for_each(|(out, &value)| *out += value * factor);
+    }
+}
+
+for_isa! {
+    /// `out[index of n] += rows[n] · factor`, or without a factor.
+    fn add_to_each(out: (&mut [f32], &[u8]), rows: &[f32], stride: usize, factors: Option<&[f32]>) = add_to_each_body
+}
+
+#[inline(always)]
+fn add_to_each_body<const L: usize, const FUSED: bool>(
+    (out, index): (&mut [f32], &[u8]),
+    rows: &[f32],
+    stride: usize,
+    factors: Option<&[f32]>,
+) {
+    for (n, (row, &at)) in rows.chunks_exact(stride).zip(index).enumerate() {
+        let out = &mut out[usize::from(at) * stride..][..stride];
+        let factor = factors.map_or(1.0, |factors| factors[n]);
+        out.iter_mut().zip(row).for_each(|(out, &value)| *out += value * factor);
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::{PackedBlock, PackedPairwise, elementary};
 use super::{add_pair_gradient, block_rows, block_rows_backward, pair_rows, pair_rows_backward};
-use crate::{Activation, Affine, Block, Isa, NormScale, Pairwise, PairwiseOutput, Scalar, plain};
+use crate::{Activation, Affine, Block, Isa, Meeting, NormScale, Pairwise, PairwiseOutput, Scalar, plain};
 use knockout_random::Rng;
 use proptest::prelude::*;
 
@@ -105,6 +105,8 @@ struct PairCase {
     activation: Activation,
     input_scale: f64,
     score_scale: f32,
+    /// Rows of each graph: as many as the result has, or fewer that are read again and again.
+    sources: usize,
 }
 
 fn check_pairs(seed: u64, case: &PairCase) {
@@ -131,17 +133,30 @@ fn check_pairs(seed: u64, case: &PairCase) {
         [score[0].wide(), score[1].wide()],
         case.activation,
     );
-    let input = numbers(&mut rng, case.graphs * rows * width, case.input_scale, exact);
+    let indexes: Vec<Vec<u32>> = (0..case.graphs)
+        .map(|_| {
+            (0..rows)
+                .map(|row| if case.sources < rows { rng.below(case.sources) } else { row } as u32)
+                .collect()
+        })
+        .collect();
+    let meeting = Meeting::new(&indexes.iter().map(|index| &index[..]).collect::<Vec<_>>(), None);
+    let input = numbers(&mut rng, case.graphs * case.sources * width, case.input_scale, exact);
     let upstream = numbers(&mut rng, rows * width, 1.0, false);
     let wide_input = widen(&input);
+    let size = case.sources * width;
+    let (mut room, mut wide_room) =
+        (vec![0.0; case.graphs * rows * width], vec![0.0; case.graphs * rows * width]);
+    let met = meeting.tile(0, &input.chunks_exact(size).collect::<Vec<_>>(), width, &mut room);
+    let wide_met = meeting.tile(0, &wide_input.chunks_exact(size).collect::<Vec<_>>(), width, &mut wide_room);
 
     let (mut values, mut log_sum, mut weights) =
         (vec![0.0; rows * width], vec![0.0; rows], vec![0.0; rows * task.options()]);
     let output = PairwiseOutput { values: &mut values, log_sum: &mut log_sum, weights: Some(&mut weights) };
-    plain::pair_rows(&wide, &wide_input, output);
-    let (mut d_input, mut gradient) = (vec![0.0; input.len()], vec![1.0; task.number_count()]);
+    plain::pair_rows(&wide, wide_met, output);
+    let (mut d_input, mut gradient) = (vec![0.0; met.rows.len()], vec![1.0; task.number_count()]);
     let forward = (&values[..], &log_sum[..]);
-    plain::pair_rows_backward(&wide, &wide_input, forward, &widen(&upstream), &mut d_input, &mut gradient);
+    plain::pair_rows_backward(&wide, wide_met, forward, &widen(&upstream), &mut d_input, &mut gradient);
     // A score is known to its own rounding only, and that is what its exponential is wrong by.
     let top = log_sum.iter().fold(1.0, |top: f64, value| top.max(value.abs()));
     let tolerance = 4e-5 * top.max(1.0);
@@ -153,14 +168,14 @@ fn check_pairs(seed: u64, case: &PairCase) {
             (vec![7.0; values.len()], vec![7.0; rows], vec![7.0; weights.len()]);
         let output =
             PairwiseOutput { values: &mut fast, log_sum: &mut fast_sum, weights: Some(&mut fast_weights) };
-        pair_rows(&task, &packed, &input, output);
+        pair_rows(&task, &packed, met, output);
         assert_near("values", isa, &fast, &values, tolerance);
         assert_near("log_sum", isa, &fast_sum, &log_sum, 2e-5);
         assert_near("weights", isa, &fast_weights, &weights, tolerance);
         let len = packed.gradient_len().unwrap_or_else(|| task.number_count());
-        let (mut fast_d, mut partial) = (vec![7.0; input.len()], vec![0.0; len]);
+        let (mut fast_d, mut partial) = (vec![7.0; met.rows.len()], vec![0.0; len]);
         let forward = (&fast[..], &fast_sum[..]);
-        pair_rows_backward(&task, &packed, &input, forward, &upstream, &mut fast_d, &mut partial);
+        pair_rows_backward(&task, &packed, met, forward, &upstream, &mut fast_d, &mut partial);
         let mut fast_gradient = vec![1.0; gradient.len()];
         add_pair_gradient(&task, &packed, &partial, &mut fast_gradient);
         assert_near("d_input", isa, &fast_d, &d_input, 2.0 * tolerance);
@@ -190,6 +205,7 @@ proptest! {
     fn pairs_equal_the_plain_ones(
         seed: u64,
         rows in 1usize..30,
+        sources in 1usize..60,
         graphs in 1usize..5,
         width in 1usize..24,
         hiddens in prop::collection::vec(1usize..20, 1..3),
@@ -200,7 +216,9 @@ proptest! {
         // A mean of three is not exact.
         let graphs = if jumps(activation) { graphs.next_power_of_two() } else { graphs };
         let (input_scale, score_scale) = (1.0, 1.0);
-        let case = PairCase { rows, graphs, width, hiddens, scored, activation, input_scale, score_scale };
+        let sources = sources.min(rows);
+        let case =
+            PairCase { rows, graphs, width, hiddens, scored, activation, input_scale, score_scale, sources };
         check_pairs(seed, &case);
     }
 }
@@ -217,7 +235,7 @@ fn usual_sizes_are_right() {
         input_scale: 1.0,
     };
     check_block(1, &case);
-    let usual = |rows: usize, input_scale: f64, score_scale: f32| PairCase {
+    let usual = |rows: usize, sources: usize, input_scale: f64, score_scale: f32| PairCase {
         rows,
         graphs: 9,
         width: 64,
@@ -226,10 +244,13 @@ fn usual_sizes_are_right() {
         activation: Activation::Gelu,
         input_scale,
         score_scale,
+        sources,
     };
-    check_pairs(2, &usual(20, 1.0, 1.0));
+    check_pairs(2, &usual(20, 20, 1.0, 1.0));
+    check_pairs(2, &usual(96, 30, 1.0, 1.0));
     // Scores far apart: the softmax is compared with another score again and again.
-    check_pairs(3, &usual(10, 3.0, 100.0));
+    check_pairs(3, &usual(10, 10, 3.0, 100.0));
+    check_pairs(3, &usual(10, 4, 3.0, 100.0));
 }
 
 #[test]
@@ -254,6 +275,7 @@ fn large_inputs_are_right() {
         activation: Activation::Gelu,
         input_scale: 1e3,
         score_scale: 0.1,
+        sources: 13,
     };
     check_pairs(5, &case);
 }
@@ -334,9 +356,14 @@ fn threads_do_not_change_a_bit_of_blocks_and_pairs() {
     );
     let (x, upstream) =
         (numbers(&mut rng, rows * width, 1.0, false), numbers(&mut rng, rows * width, 1.0, false));
+    // The first graph's rows are read three times each, once in every part of the rows; the order brings them together.
     let index: Vec<u32> = (0..rows as u32).rev().collect();
-    let picked =
-        [crate::Picked { rows: &x, index: &index }, crate::Picked { rows: &upstream, index: &index }];
+    let shared: Vec<u32> = (0..rows as u32).map(|row| row % 167).collect();
+    let mut order: Vec<u32> = (0..rows as u32).collect();
+    order.sort_by_key(|&row| shared[row as usize]);
+    let meeting = Meeting::new(&[&shared, &index], Some(order));
+    assert!(meeting.source_count() < 3 * rows / 2);
+    let graphs = [&x[..], &upstream[..]];
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
@@ -349,10 +376,12 @@ fn threads_do_not_change_a_bit_of_blocks_and_pairs() {
             block.backward(&source, &upstream, &mut d_x, &mut gradient);
             let (mut values, mut log_sum) = (vec![0.0; x.len()], vec![0.0; rows]);
             let output = PairwiseOutput { values: &mut values, log_sum: &mut log_sum, weights: None };
-            task.forward(&picked, output);
-            let (mut d_rows, mut pair_gradient) = (vec![0.0; 2 * x.len()], vec![0.0; task.number_count()]);
-            task.backward(&picked, (&values, &log_sum), &upstream, &mut d_rows, &mut pair_gradient);
-            [out, d_x, gradient, values, log_sum, d_rows, pair_gradient]
+            task.forward(&graphs, &meeting, output);
+            let mut d_sources = vec![0.0; meeting.source_count() * width];
+            let mut pair_gradient = vec![0.0; task.number_count()];
+            let forward = (&values[..], &log_sum[..]);
+            task.backward(&graphs, &meeting, forward, &upstream, &mut d_sources, &mut pair_gradient);
+            [out, d_x, gradient, values, log_sum, d_sources, pair_gradient]
         })
     };
     let one = run(1);

@@ -79,14 +79,31 @@ fn product_body<const L: usize, const FUSED: bool>(
             None => [[0.0; L]; 2],
         };
         for row in (0..whole).step_by(TILE) {
-            let sums = sums::<L, FUSED, TILE>(terms, start, panel, row);
-            finish_tile::<L, FUSED, TILE>(sums, finish, out, stride, panel, row);
+            rows_at::<L, FUSED, TILE>(terms, start, finish, out, stride, (panel, row));
         }
-        for row in whole..count {
-            let sums = sums::<L, FUSED, 1>(terms, start, panel, row);
-            finish_tile::<L, FUSED, 1>(sums, finish, out, stride, panel, row);
+        // What is left goes at once: fewer than four rows take as long as four.
+        match count - whole {
+            1 => rows_at::<L, FUSED, 1>(terms, start, finish, out, stride, (panel, whole)),
+            2 => rows_at::<L, FUSED, 2>(terms, start, finish, out, stride, (panel, whole)),
+            3 => rows_at::<L, FUSED, 3>(terms, start, finish, out, stride, (panel, whole)),
+            4 => rows_at::<L, FUSED, 4>(terms, start, finish, out, stride, (panel, whole)),
+            5 => rows_at::<L, FUSED, 5>(terms, start, finish, out, stride, (panel, whole)),
+            _ => {}
         }
     }
+}
+
+#[inline(always)]
+fn rows_at<const L: usize, const FUSED: bool, const ROWS: usize>(
+    terms: &[Factor<'_>],
+    start: [[f32; L]; 2],
+    finish: Finish<'_>,
+    out: &mut [f32],
+    stride: usize,
+    (panel, row): (usize, usize),
+) {
+    let sums = sums::<L, FUSED, ROWS>(terms, start, panel, row);
+    finish_tile::<L, FUSED, ROWS>(sums, finish, out, stride, panel, row);
 }
 
 #[inline(always)]

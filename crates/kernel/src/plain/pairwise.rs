@@ -2,7 +2,7 @@
 
 use super::block::{activate, affine, affine_backward};
 use crate::pairwise::{Pairwise, PairwiseOutput};
-use crate::{Affine, Real, Scalar};
+use crate::{Affine, Met, Real, Scalar};
 
 /// One option of every row of a tile, with what its way back needs.
 struct Choice<T> {
@@ -53,9 +53,18 @@ fn choices<T: Scalar>(task: &Pairwise<'_, T>, input: &[T]) -> Vec<Choice<T>> {
     choices
 }
 
-/// See [`Pairwise::forward`]; `input: [graphs, n, width]`.
-pub fn pair_rows<T: Scalar>(task: &Pairwise<'_, T>, input: &[T], output: PairwiseOutput<'_, T>) {
-    let (choices, width) = (choices(task, input), task.width());
+/// What every row of the result reads, `[graphs, n, width]`.
+fn apart<T: Scalar>(met: Met<'_, T>) -> Vec<T> {
+    let rows = (0..met.graphs()).flat_map(|graph| {
+        let rows = met.graph(graph);
+        met.local(graph).iter().flat_map(move |&at| &rows[usize::from(at) * met.stride..][..met.stride])
+    });
+    rows.copied().collect()
+}
+
+/// See [`Pairwise::forward`].
+pub fn pair_rows<T: Scalar>(task: &Pairwise<'_, T>, met: Met<'_, T>, output: PairwiseOutput<'_, T>) {
+    let (choices, width) = (choices(task, &apart(met)), task.width());
     let mut weights = output.weights;
     for (row, (y, log_sum)) in
         output.values.chunks_exact_mut(width).zip(output.log_sum.iter_mut()).enumerate()
@@ -76,22 +85,23 @@ pub fn pair_rows<T: Scalar>(task: &Pairwise<'_, T>, input: &[T], output: Pairwis
     }
 }
 
-/// See [`Pairwise::backward`]; `input` and `d_input: [graphs, n, width]`.
+/// See [`Pairwise::backward`].
 pub fn pair_rows_backward<T: Scalar>(
     task: &Pairwise<'_, T>,
-    input: &[T],
+    met: Met<'_, T>,
     (values, log_sum): (&[T], &[T]),
     upstream: &[T],
-    d_input: &mut [T],
+    d_rows: &mut [T],
     gradient: &mut [T],
 ) {
+    let input = apart(met);
     let (width, size) = (task.width(), input.len() / task.graphs());
-    d_input.fill(T::ZERO);
+    let mut d_input = vec![T::ZERO; input.len()];
     let pairs: Vec<(usize, usize, &[Affine<'_, T>])> = task.pairs().collect();
     let score_start = task.number_count() - task.score().iter().map(Affine::number_count).sum::<usize>();
     let score_middle = score_start + task.score()[0].number_count();
     let mut start = 0;
-    for (option, choice) in choices(task, input).into_iter().enumerate() {
+    for (option, choice) in choices(task, &input).into_iter().enumerate() {
         let weights: Vec<T> =
             choice.scores.iter().zip(log_sum).map(|(&score, &log_sum)| (score - log_sum).exp()).collect();
         let mut d_option = vec![T::ZERO; size];
@@ -140,6 +150,14 @@ pub fn pair_rows_backward<T: Scalar>(
                 let sum = &mut d_input[graph * size + row * width..][..width];
                 sum.iter_mut().zip(half).for_each(|(sum, &value)| *sum += value);
             }
+        }
+    }
+    d_rows.fill(T::ZERO);
+    for (graph, d_input) in d_input.chunks_exact(size).enumerate() {
+        let d_rows = &mut d_rows[met.span(graph)];
+        for (d_input, &at) in d_input.chunks_exact(width).zip(met.local(graph)) {
+            let sum = &mut d_rows[usize::from(at) * width..][..width];
+            sum.iter_mut().zip(d_input).for_each(|(sum, &value)| *sum += value);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Gradients of the plain operations against differences of their values.
 
 use super::{block_rows, block_rows_backward, pair_rows, pair_rows_backward};
-use crate::{Activation, Affine, Block, NormScale, Pairwise, PairwiseOutput};
+use crate::{Activation, Affine, Block, Meeting, NormScale, Pairwise, PairwiseOutput};
 use knockout_random::Rng;
 
 const SMOOTH: [Activation; 4] = [Activation::None, Activation::Gelu, Activation::Sigmoid, Activation::Tanh];
@@ -83,8 +83,14 @@ fn gradients_of_pairs_are_slopes() {
             let parameters = pairs * count(&widths) + count(&score);
             let numbers = normal(&mut rng, parameters + graphs * rows * width);
             let upstream = normal(&mut rng, rows * width);
+            // Both rows read the first row of the last graph.
+            let indexes: Vec<[u32; 2]> = (1..=graphs).map(|graph| [0, u32::from(graph < graphs)]).collect();
+            let meeting = Meeting::new(&indexes.iter().map(|index| &index[..]).collect::<Vec<_>>(), None);
             let run = |numbers: &[f64], gradient: Option<&mut [f64]>| {
                 let (numbers, input) = numbers.split_at(parameters);
+                let mut room = vec![0.0; input.len()];
+                let sources: Vec<&[f64]> = input.chunks_exact(rows * width).collect();
+                let met = meeting.tile(0, &sources, width, &mut room);
                 let (mut rest, mut networks) = (numbers, Vec::new());
                 for _ in 0..pairs {
                     let (linears, after) = cut(rest, &widths);
@@ -100,7 +106,7 @@ fn gradients_of_pairs_are_slopes() {
                     log_sum: &mut log_sum,
                     weights: Some(&mut weights),
                 };
-                pair_rows(&task, input, output);
+                pair_rows(&task, met, output);
                 for weights in weights.chunks_exact(task.options()) {
                     assert!((weights.iter().sum::<f64>() - 1.0).abs() < 1e-12);
                 }
@@ -108,7 +114,8 @@ fn gradients_of_pairs_are_slopes() {
                     let (gradient, d_input) = gradient.split_at_mut(parameters);
                     assert_eq!(gradient.len(), task.number_count());
                     let forward = (&values[..], &log_sum[..]);
-                    pair_rows_backward(&task, input, forward, &upstream, d_input, gradient);
+                    let d_rows = &mut d_input[..met.rows.len()];
+                    pair_rows_backward(&task, met, forward, &upstream, d_rows, gradient);
                 }
                 values.iter().zip(&upstream).map(|(a, b)| a * b).sum::<f64>()
             };

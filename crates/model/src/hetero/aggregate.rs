@@ -1,11 +1,11 @@
 //! One row out of the rows that several networks give.
 
 use super::norm::{Norm, NormKind};
-use super::plan::{LayerPlan, Reading};
+use super::plan::{LayerPlan, Readers};
 use crate::init::Init;
 use crate::layer::{Linear, add_parts, add_to};
 use knockout_grad::{Gradients, Parameters, Tape, Values, Var};
-use knockout_kernel::{Activation, CrossAttention, Pairwise, PairwiseOutput, Picked, Scalar, Store};
+use knockout_kernel::{Activation, CrossAttention, Meeting, Pairwise, PairwiseOutput, Picked, Scalar, Store};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -131,7 +131,7 @@ impl Aggregate {
 
 fn picked<'p, T: Scalar>(values: Values<'p, T>, g: &[Var], plan: &'p LayerPlan) -> Vec<Picked<'p, T>> {
     let both = g.iter().zip(&plan.readings);
-    both.map(|(&g, reading)| Picked { rows: values.of(g), index: &reading.index }).collect()
+    both.map(|(&g, reading)| Picked { rows: values.of(g), index: reading }).collect()
 }
 
 fn sum<T: Scalar>(tape: &mut Tape<'_, T>, g: &[Var], plan: &Arc<LayerPlan>, width: usize, factor: T) -> Var {
@@ -158,24 +158,32 @@ fn sum<T: Scalar>(tape: &mut Tape<'_, T>, g: &[Var], plan: &Arc<LayerPlan>, widt
         move |step, (), gradients| {
             step.gradient.iter_mut().for_each(|gradient| *gradient *= factor);
             let rows = &*step.gradient;
-            pass_back(&g, &back.readings, width, gradients, |_, row| &rows[row * width..(row + 1) * width]);
+            let readers = row_readers(step.values, &g, &back, width);
+            pass_back(&g, &readers, width, gradients, |_, row| &rows[row * width..(row + 1) * width]);
         },
     )
 }
 
-/// Adds to each row of every network the gradients of the rows that read it, in order.
+/// By network, the rows of the layer's output that read each row of its output.
+fn row_readers<T: Scalar>(values: Values<'_, T>, g: &[Var], plan: &LayerPlan, width: usize) -> Vec<Readers> {
+    let both = g.par_iter().zip(&plan.readings);
+    both.map(|(&g, reading)| Readers::new(values.of(g).len() / width, (0..).zip(reading.iter().copied())))
+        .collect()
+}
+
+/// Adds to each row of every network the gradients of those that read it, in order.
 fn pass_back<'r, T: Scalar>(
     g: &[Var],
-    readings: &[Arc<Reading>],
+    readers: &[Readers],
     width: usize,
     gradients: &mut Gradients<T>,
     of: impl Fn(usize, usize) -> &'r [T] + Sync,
 ) {
-    for (network, (&g, reading)) in g.iter().zip(readings).enumerate() {
+    for (network, (&g, readers)) in g.iter().zip(readers).enumerate() {
         gradients.put(g, |sum, store| {
             sum.par_chunks_mut(CHUNK_ROWS * width).enumerate().for_each(|(chunk, sum)| {
                 for (row, sum) in (chunk * CHUNK_ROWS..).zip(sum.chunks_exact_mut(width)) {
-                    let readers = reading.readers(row);
+                    let readers = readers.of(row);
                     let others = match (store, readers) {
                         (Store::Set, [first, others @ ..]) => {
                             sum.copy_from_slice(of(network, *first as usize));
@@ -228,7 +236,8 @@ fn cross<T: Scalar>(
             task.backward(&picked(step.values, &g, &back), step.gradient, &mut d_rows, &mut gradient);
             let linears = linears.iter().flat_map(|linear| [linear.weight, linear.bias]);
             add_parts(&gradient, std::iter::once(vectors).chain(linears), gradients);
-            pass_back(&g, &back.readings, width, gradients, |network, row| {
+            let readers = row_readers(step.values, &g, &back, width);
+            pass_back(&g, &readers, width, gradients, |network, row| {
                 &d_rows[(row * networks + network) * width..][..width]
             });
         },
@@ -251,7 +260,10 @@ fn pairwise<T: Scalar>(
         let pairs = pairs.iter().map(|linears| linears.iter().map(|linear| linear.affine(values)).collect());
         Pairwise::new(networks, pairs.collect(), score.map(|linear| linear.affine(values)), activation)
     }
-    let (g, there, back) = (g.to_vec(), Arc::clone(plan), Arc::clone(plan));
+    fn rows_of<'v, T: Scalar>(values: Values<'v, T>, g: &[Var]) -> Vec<&'v [T]> {
+        g.iter().map(|&g| values.of(g)).collect()
+    }
+    let (g, there) = (g.to_vec(), Arc::clone(plan));
     let (vars, width, networks) = (g.clone(), score[0].inputs, g.len());
     let back_pairs = pairs.to_vec();
     let mut weights = None;
@@ -261,25 +273,29 @@ fn pairwise<T: Scalar>(
         |values, out| {
             let task = task(values, networks, (pairs, score, activation));
             weights = with_weights.then(|| vec![T::ZERO; there.output.rows() * task.options()]);
+            let indexes: Vec<&[u32]> = there.readings.iter().map(|reading| &reading[..]).collect();
+            let meeting = Meeting::new(&indexes, there.by_gene());
             let mut log_sum = values.pool().scratch(there.output.rows());
             let output =
                 PairwiseOutput { values: out, log_sum: &mut log_sum, weights: weights.as_deref_mut() };
-            task.forward(&picked(values, &vars, &there), output);
-            log_sum
+            task.forward(&rows_of(values, &vars), &meeting, output);
+            (meeting, log_sum)
         },
-        move |step, log_sum, gradients| {
+        move |step, (meeting, log_sum), gradients| {
             let task = task(step.values, networks, (&back_pairs, score, activation));
             let pool = step.values.pool();
             let mut gradient = pool.zeros(task.number_count());
-            let mut d_rows = pool.scratch(back.output.rows() * networks * width);
+            let mut d_sources = pool.scratch(meeting.source_count() * width);
             let forward = (step.output, &log_sum[..]);
-            let picked = picked(step.values, &g, &back);
-            task.backward(&picked, forward, step.gradient, &mut d_rows, &mut gradient);
+            let rows = rows_of(step.values, &g);
+            task.backward(&rows, &meeting, forward, step.gradient, &mut d_sources, &mut gradient);
             let linears = back_pairs.iter().flatten().chain(&score);
             add_parts(&gradient, linears.flat_map(|linear| [linear.weight, linear.bias]), gradients);
-            pass_back(&g, &back.readings, width, gradients, |network, row| {
-                &d_rows[(row * networks + network) * width..][..width]
-            });
+            let readers = (0..networks).into_par_iter().zip(&rows);
+            let readers: Vec<Readers> = readers
+                .map(|(network, rows)| Readers::new(rows.len() / width, meeting.sources(network)))
+                .collect();
+            pass_back(&g, &readers, width, gradients, |_, source| &d_sources[source * width..][..width]);
         },
     );
     Aggregated { rows, weights }

@@ -103,49 +103,53 @@ impl Stage {
     }
 }
 
-/// Which rows of a network's output a layer reads, and who reads each.
+/// For each row of a layer's output, the row of a network's output it reads.
+fn reading(network: &Listed, layer: &Listed, genes: usize) -> Vec<u32> {
+    let mut index: Vec<u32> = (0..genes as u32).collect();
+    index.reserve(layer.len());
+    for sample in 0..layer.offsets.len() - 1 {
+        let own = network.sample(sample);
+        let first = genes + network.offsets[sample];
+        let mut at = 0;
+        for &gene in layer.sample(sample) {
+            while at < own.len() && own[at] < gene {
+                at += 1;
+            }
+            index.push(if own.get(at) == Some(&gene) { (first + at) as u32 } else { gene });
+        }
+    }
+    index
+}
+
+/// Who reads each row.
 #[derive(Debug)]
-pub(super) struct Reading {
-    /// For each row of the layer's output, the row of the network's output it reads.
-    pub(super) index: Vec<u32>,
-    /// For each row of the network's output, where its readers begin, and the end.
+pub(super) struct Readers {
+    /// Where the readers of each row begin, and the end.
     offsets: Vec<u32>,
     readers: Vec<u32>,
 }
 
-impl Reading {
-    fn new(network: &Listed, layer: &Listed, genes: usize) -> Self {
-        let mut index: Vec<u32> = (0..genes as u32).collect();
-        index.reserve(layer.len());
-        for sample in 0..layer.offsets.len() - 1 {
-            let own = network.sample(sample);
-            let first = genes + network.offsets[sample];
-            let mut at = 0;
-            for &gene in layer.sample(sample) {
-                while at < own.len() && own[at] < gene {
-                    at += 1;
-                }
-                index.push(if own.get(at) == Some(&gene) { (first + at) as u32 } else { gene });
-            }
-        }
-        let mut offsets = vec![0u32; genes + network.len() + 1];
-        for &row in &index {
+impl Readers {
+    /// Of so many rows, given readers with the row that each reads.
+    pub(super) fn new(rows: usize, reads: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        let mut offsets = vec![0u32; rows + 1];
+        for (_, row) in reads.clone() {
             offsets[row as usize + 1] += 1;
         }
         for row in 1..offsets.len() {
             offsets[row] += offsets[row - 1];
         }
         let mut next = offsets.clone();
-        let mut readers = vec![0; index.len()];
-        for (reader, &row) in index.iter().enumerate() {
-            readers[next[row as usize] as usize] = reader as u32;
+        let mut readers = vec![0; offsets[rows] as usize];
+        for (reader, row) in reads {
+            readers[next[row as usize] as usize] = reader;
             next[row as usize] += 1;
         }
-        Self { index, offsets, readers }
+        Self { offsets, readers }
     }
 
-    /// The rows of the layer's output that read a row, in order: the wild type, then sample by sample.
-    pub(super) fn readers(&self, row: usize) -> &[u32] {
+    /// Those of a row, as they came.
+    pub(super) fn of(&self, row: usize) -> &[u32] {
         &self.readers[self.offsets[row] as usize..self.offsets[row + 1] as usize]
     }
 }
@@ -155,10 +159,24 @@ impl Reading {
 pub(super) struct LayerPlan {
     pub(super) input: Arc<Stage>,
     pub(super) networks: Vec<Arc<Listed>>,
-    pub(super) readings: Vec<Arc<Reading>>,
+    /// For each network, the row of its output that each row of the layer's output reads.
+    pub(super) readings: Vec<Arc<Vec<u32>>>,
     pub(super) output: Arc<Stage>,
     /// Whether what arrives at the rows is kept for the way back: few rows take little memory, all rows would take too much.
     pub(super) keeps_sums: bool,
+}
+
+impl LayerPlan {
+    /// Rows of the output gene by gene, the wild type's before those of samples, if any reads of a network what another does.
+    pub(super) fn by_gene(&self) -> Option<Vec<u32>> {
+        let listed = &self.output.listed;
+        if self.networks.iter().all(|network| Arc::ptr_eq(network, listed)) {
+            return None;
+        }
+        let genes = self.output.genes();
+        let reads = (0..genes as u32).chain(listed.genes.iter().copied());
+        Some(Readers::new(genes, (0..).zip(reads)).readers)
+    }
 }
 
 /// All layers of a batch.
@@ -220,12 +238,12 @@ impl Plan {
 }
 
 /// Networks that compute the same rows share one reading.
-fn readings(networks: &[Arc<Listed>], layer: &Arc<Listed>, genes: usize) -> Vec<Arc<Reading>> {
+fn readings(networks: &[Arc<Listed>], layer: &Arc<Listed>, genes: usize) -> Vec<Arc<Vec<u32>>> {
     if networks.iter().all(|network| Arc::ptr_eq(network, layer)) {
-        let one = Arc::new(Reading::new(layer, layer, genes));
+        let one = Arc::new(reading(layer, layer, genes));
         return networks.iter().map(|_| Arc::clone(&one)).collect();
     }
-    networks.par_iter().map(|network| Arc::new(Reading::new(network, layer, genes))).collect()
+    networks.par_iter().map(|network| Arc::new(reading(network, layer, genes))).collect()
 }
 
 /// The rows that differ after a layer, by network and in all: those that differed or are deleted, and what they send to.
