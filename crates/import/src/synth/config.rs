@@ -1,5 +1,6 @@
 //! What a synthetic yeast is made of: three presets, every number of which can be overridden.
 
+use crate::networks::Entries;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -11,6 +12,8 @@ pub struct Config {
     pub genes: usize,
     /// Groups of genes that work together; networks are denser inside them.
     pub communities: usize,
+    /// Entries that an edge without a direction becomes; of networks with regulators every edge has one.
+    pub entries: Entries,
     /// The networks by name.
     pub networks: BTreeMap<String, NetworkConfig>,
     /// Metabolism.
@@ -25,7 +28,7 @@ pub struct Config {
 pub struct NetworkConfig {
     /// Genes with at least one edge, exactly.
     pub nodes: usize,
-    /// Entries, exactly.
+    /// Edges, exactly.
     pub edges: usize,
     /// How many genes edges may leave; 0 means any. Regulation has few regulators.
     pub regulators: usize,
@@ -112,6 +115,7 @@ fn tiny() -> Config {
     Config {
         genes: 200,
         communities: 8,
+        entries: Entries::One,
         networks: networks(&[
             ("physical", 170, 900, 0, 0.4, 0.6),
             ("regulatory", 120, 300, 12, 0.4, 0.3),
@@ -126,6 +130,7 @@ fn small() -> Config {
     Config {
         genes: 1_500,
         communities: 30,
+        entries: Entries::One,
         networks: networks(&[
             ("physical", 1_300, 6_000, 0, 0.4, 0.6),
             ("regulatory", 820, 1_100, 60, 0.4, 0.3),
@@ -147,6 +152,7 @@ fn yeast() -> Config {
     Config {
         genes: 6_607,
         communities: 120,
+        entries: Entries::One,
         networks: networks(&[
             ("physical", 5_721, 139_463, 0, 0.4, 0.6),
             ("regulatory", 3_632, 9_753, 180, 0.4, 0.3),

@@ -226,6 +226,7 @@ fn check(config: &Config) -> Result<(), SynthError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::networks::Entries;
     use knockout_cell::Reach;
 
     fn make(preset: &str, seed: u64) -> Dataset {
@@ -292,6 +293,23 @@ mod tests {
                 "regulatory" => assert!(leaving <= 60, "{leaving}"),
                 "tflink" => assert!(leaving <= 75, "{leaving}"),
                 _ => assert!(leaving > 300, "{leaving}"),
+            }
+        }
+    }
+
+    #[test]
+    fn two_entries_are_both_directions_of_what_has_none() {
+        let one = make("tiny", 3);
+        let config = Config { entries: Entries::Two, ..Config::preset("tiny").unwrap() };
+        let two = synthesise(&config, 3, "tiny", "test", &|_| {}).unwrap();
+        for (one, two) in one.cell.networks().iter().zip(two.cell.networks()) {
+            if one.name() == "regulatory" {
+                assert_eq!(two.edge_count(), one.edge_count());
+                continue;
+            }
+            assert_eq!(two.edge_count(), 2 * one.edge_count());
+            for gene in 0..two.gene_count() {
+                assert_eq!(two.outgoing().row(gene), two.incoming().row(gene), "{}", two.name());
             }
         }
     }

@@ -1,10 +1,12 @@
 //! Networks with exact node and edge counts, unequal degrees and communities.
 //!
-//! Every entry runs from the earlier gene of the table to the later one: the Python system stored each undirected
-//! edge once, in insertion order, which made its cell graph nearly acyclic. How far a deletion reaches depends on it.
+//! Every edge runs from the earlier gene of the table to the later one: the Python system stored each undirected
+//! edge once, in insertion order, which made its cell graph nearly acyclic. How far a deletion reaches depends on it; two
+//! entries for each edge without a direction show how much.
 
 use super::config::{Config, NetworkConfig};
 use super::weighted::Weighted;
+use crate::networks::Entries;
 use knockout_cell::{CellError, Edge, Network, SelfLoops};
 use knockout_random::Rng;
 use rayon::prelude::*;
@@ -50,7 +52,12 @@ pub(super) fn networks(
     rows.par_iter()
         .map(|(name, recipe)| {
             let mut rng = Rng::new(seed, &format!("network {name}"));
-            let edges = Builder::new(config.genes, recipe, society, &mut rng).edges(&mut rng, on_rows);
+            let mut edges = Builder::new(config.genes, recipe, society, &mut rng).edges(&mut rng, on_rows);
+            if config.entries == Entries::Two && recipe.regulators == 0 {
+                let back =
+                    edges.iter().map(|edge| Edge { source: edge.target, target: edge.source, ..*edge });
+                edges.extend(back.collect::<Vec<Edge>>());
+            }
             Ok(Network::from_edges(name.as_str(), config.genes, edges, SelfLoops::Refuse)?.0)
         })
         .collect()
