@@ -91,6 +91,7 @@ fn what_it_cannot_do_is_refused() {
         (&["model.route=edge-mask", "model.self_loops=add"], "as-stored"),
         (&["model.networks=[\"physical\", \"nothing\"]"], "no network \"nothing\""),
         (&["model.local_heads=7"], "heads must divide"),
+        (&["model.dropout=1.0"], "less than 1"),
         (&["model.rute=rebuilt"], "did you mean \"model.route\""),
     ] {
         let mut args = vec!["train", "tiny", "--model", "hetero", "-q"];

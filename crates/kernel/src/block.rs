@@ -1,7 +1,7 @@
 //! Linear layers, a norm and activations on rows, as one operation: a tile of rows goes through all of them in the cache, and the
 //! way back computes the tile again instead of having stored it.
 
-use crate::{Activation, Buffer, Scalar};
+use crate::{Activation, Buffer, Noise, Scalar};
 use rayon::prelude::*;
 
 /// A linear layer's numbers: `y = x Wᵀ + b`.
@@ -52,6 +52,8 @@ pub struct Block<'a, T: Scalar> {
     pub norm: Option<NormScale<'a, T>>,
     /// At the end.
     pub last: Activation,
+    /// What is dropped after every activation; `None`: nothing.
+    pub noise: Option<Noise<'a>>,
     /// The weights as the fast kernels want them.
     pub(crate) packed: T::PackedBlock,
 }
@@ -80,7 +82,7 @@ impl<'a, T: Scalar> Block<'a, T> {
             "widths of linear layers follow one another"
         );
         let packed = T::pack_block(&linears);
-        Self { linears, between, norm, last, packed }
+        Self { linears, between, norm, last, noise: None, packed }
     }
 
     /// The linear layers.
@@ -111,8 +113,9 @@ impl<'a, T: Scalar> Block<'a, T> {
             |input, (tile, output)| {
                 let count = output.len() / self.outputs();
                 let input = &mut input[..count * self.inputs()];
-                source(tile * TILE_ROWS..tile * TILE_ROWS + count, input);
-                T::block_rows(self, input, output);
+                let rows = tile * TILE_ROWS..tile * TILE_ROWS + count;
+                source(rows.clone(), input);
+                T::block_rows(self, self.noise.map(|noise| noise.part(rows)), input, output);
             },
         );
     }
@@ -135,8 +138,10 @@ impl<'a, T: Scalar> Block<'a, T> {
                 {
                     let first = group * group_rows + tile * TILE_ROWS;
                     let input = &mut input[..d_input.len()];
-                    source(first..first + d_input.len() / self.inputs(), input);
-                    T::block_rows_backward(self, input, upstream, d_input, &mut partial);
+                    let rows = first..first + d_input.len() / self.inputs();
+                    source(rows.clone(), input);
+                    let noise = self.noise.map(|noise| noise.part(rows));
+                    T::block_rows_backward(self, noise, input, upstream, d_input, &mut partial);
                 }
                 partial
             })

@@ -82,7 +82,7 @@ impl<'a, T: Scalar> CrossAttention<'a, T> {
         let tile = |tile: usize, output: &mut [T], weights: Option<&mut [T]>| {
             let count = output.len() / width;
             let there = self.tile(picked, tile * TILE_ROWS, count);
-            T::block_rows(&self.linears[3], &there.mixed, output);
+            T::block_rows(&self.linears[3], None, &there.mixed, output);
             let Some(weights) = weights else { return };
             let share = T::of(1.0 / self.heads as f64);
             weights.fill(T::ZERO);
@@ -139,7 +139,7 @@ impl<'a, T: Scalar> CrossAttention<'a, T> {
         }
         let linear = |at: usize| {
             let mut out = vec![T::ZERO; count * row];
-            T::block_rows(&self.linears[at], &tokens, &mut out);
+            T::block_rows(&self.linears[at], None, &tokens, &mut out);
             out
         };
         let (query, key, value) = (linear(0), linear(1), linear(2));
@@ -177,7 +177,14 @@ impl<'a, T: Scalar> CrossAttention<'a, T> {
         let (d_vectors, rest) = gradient.split_at_mut(self.vectors.len());
         let size = self.linears[0].number_count();
         let mut d_mixed = vec![T::ZERO; there.mixed.len()];
-        T::block_rows_backward(&self.linears[3], &there.mixed, upstream, &mut d_mixed, &mut rest[3 * size..]);
+        T::block_rows_backward(
+            &self.linears[3],
+            None,
+            &there.mixed,
+            upstream,
+            &mut d_mixed,
+            &mut rest[3 * size..],
+        );
         let [mut d_query, mut d_key, mut d_value] = [(); 3].map(|()| vec![T::ZERO; there.tokens.len()]);
         let (scale, share) = (self.scale(), T::of(1.0 / graphs as f64));
         let mut d_weights = vec![T::ZERO; graphs];
@@ -204,7 +211,7 @@ impl<'a, T: Scalar> CrossAttention<'a, T> {
         d_rows.fill(T::ZERO);
         for (at, upstream) in [d_query, d_key, d_value].iter().enumerate() {
             let gradient = &mut rest[at * size..(at + 1) * size];
-            T::block_rows_backward(&self.linears[at], &there.tokens, upstream, &mut back, gradient);
+            T::block_rows_backward(&self.linears[at], None, &there.tokens, upstream, &mut back, gradient);
             add_scaled(d_rows, T::ONE, &back);
         }
         for row in d_rows.chunks_exact(d_vectors.len()) {

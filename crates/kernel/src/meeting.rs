@@ -5,7 +5,7 @@
 //! the order in which tiles take them.
 
 use crate::block::TILE_ROWS;
-use crate::{Buffer, Scalar};
+use crate::{Buffer, Noise, Scalar};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -41,6 +41,8 @@ pub struct Met<'a, T> {
     pub(crate) starts: &'a [u32],
     /// `[graphs, n]`: which row of its graph each row of the result reads.
     pub(crate) local: &'a [u8],
+    /// What is dropped in each row of the result.
+    pub(crate) noise: Option<Noise<'a>>,
 }
 
 impl<'a, T> Met<'a, T> {
@@ -143,6 +145,11 @@ impl Meeting {
         self.rows.div_ceil(TILE_ROWS)
     }
 
+    /// The row of the result at a place.
+    pub(crate) fn row_at(&self, place: usize) -> usize {
+        self.order.as_ref().map_or(place, |order| order.rows[place] as usize)
+    }
+
     /// The places in the order that a tile takes.
     pub(crate) fn places(&self, tile: usize) -> Range<usize> {
         tile * TILE_ROWS..self.rows.min((tile + 1) * TILE_ROWS)
@@ -174,7 +181,7 @@ impl Meeting {
         }
         let places = self.places(tile);
         let local = &self.local[places.start * self.graphs..places.end * self.graphs];
-        Met { rows, stride: width, starts, local }
+        Met { rows, stride: width, starts, local, noise: None }
     }
 
     /// The rows at a tile's places; `None` where they lie there as they are.

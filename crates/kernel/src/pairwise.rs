@@ -11,7 +11,7 @@
 //! the softmax's sum. A row of a graph that several rows of a tile read is worked on once, and so is a pair of them; see [`Meeting`].
 
 use crate::block::{TILE_ROWS, add_in_order, rows_per_group, zeros};
-use crate::{Activation, Affine, Buffer, Meeting, Scalar};
+use crate::{Activation, Affine, Buffer, Meeting, Met, Noise, Scalar};
 use rayon::prelude::*;
 
 /// Tiles of a group at least: its partial sums are larger than a tile.
@@ -25,6 +25,8 @@ pub struct Pairwise<'a, T: Scalar> {
     score: [Affine<'a, T>; 2],
     /// Between the linear layers of a pair, and of the score.
     pub activation: Activation,
+    /// What is dropped between the linear layers of a pair, by row of the result; rows that share what they read have the same key.
+    pub noise: Option<Noise<'a>>,
     /// The weights as the fast kernels want them.
     pub(crate) packed: T::PackedPairwise,
 }
@@ -64,7 +66,7 @@ impl<'a, T: Scalar> Pairwise<'a, T> {
             );
         }
         let packed = T::pack_pairwise(graphs, &pairs, &score);
-        Self { graphs, pairs, score, activation, packed }
+        Self { graphs, pairs, score, activation, noise: None, packed }
     }
 
     /// How many graphs.
@@ -98,6 +100,21 @@ impl<'a, T: Scalar> Pairwise<'a, T> {
         self.pairs.iter().flatten().chain(&self.score).map(Affine::number_count).sum()
     }
 
+    /// Where noise is after a linear layer of a pair.
+    pub(crate) fn site(&self, pair: usize, linear: usize) -> usize {
+        linear * self.pairs.len() + pair
+    }
+
+    /// The keys of a tile's rows, where there is noise.
+    fn keys(&self, meeting: &Meeting, tile: usize) -> Vec<u32> {
+        let Some(noise) = self.noise else { return Vec::new() };
+        meeting.places(tile).map(|place| noise.row(meeting.row_at(place))).collect()
+    }
+
+    fn noise_of<'k>(&self, keys: &'k [u32]) -> Option<Noise<'k>> {
+        self.noise.map(|noise| noise.of(keys))
+    }
+
     /// Combines the rows of the graphs that meet, each `[any, width]`; logarithms come as tiles take their rows.
     pub fn forward(&self, graphs: &[&[T]], meeting: &Meeting, output: PairwiseOutput<'_, T>) {
         let (width, options) = (self.width(), self.options());
@@ -113,7 +130,9 @@ impl<'a, T: Scalar> Pairwise<'a, T> {
             tiles.enumerate().for_each_init(
                 || T::pool().scratch(self.graphs * TILE_ROWS * width),
                 |scratch, (tile, ((values, log_sum), weights))| {
-                    let met = meeting.tile(tile, graphs, width, scratch);
+                    let keys = self.keys(meeting, tile);
+                    let met =
+                        Met { noise: self.noise_of(&keys), ..meeting.tile(tile, graphs, width, scratch) };
                     let weights = (!weights.is_empty()).then_some(weights);
                     T::pair_rows(self, met, PairwiseOutput { values, log_sum, weights });
                 },
@@ -150,7 +169,9 @@ impl<'a, T: Scalar> Pairwise<'a, T> {
                 let mut partial = zeros(T::pair_gradient_len(self));
                 let mut scratch = T::pool().scratch(self.graphs * TILE_ROWS * width);
                 for tile in tiles {
+                    let keys = self.keys(meeting, tile);
                     let met = meeting.tile(tile, graphs, width, &mut scratch);
+                    let met = Met { noise: self.noise_of(&keys), ..met };
                     let places = meeting.places(tile);
                     let span = places.start * width..places.end * width;
                     let [own_values, own_upstream] =

@@ -1,8 +1,8 @@
 //! One name for each operation: fast where the type is `f32`, plain where it is `f64`.
 
 use crate::{
-    Activation, Affine, Block, EdgeTask, Isa, Met, Pairwise, PairwiseOutput, Pool, Real, SpmmTask, Store,
-    SumGradients, Sums, Term, dense, edges, fast, plain, spmm, sums,
+    Activation, Affine, Block, EdgeTask, Isa, Met, Noise, Pairwise, PairwiseOutput, Pool, Real, SpmmTask,
+    Store, SumGradients, Sums, Term, dense, edges, fast, plain, spmm, sums,
 };
 use std::fmt::Debug;
 use std::sync::LazyLock;
@@ -60,12 +60,13 @@ pub trait Scalar: Real {
     /// For [`Scalar::block_rows`] and its way back.
     fn pack_block(linears: &[Affine<'_, Self>]) -> Self::PackedBlock;
 
-    /// [`Block::forward`] of one tile: `input: [n, inputs]`, `output: [n, outputs]`.
-    fn block_rows(block: &Block<'_, Self>, input: &[Self], output: &mut [Self]);
+    /// [`Block::forward`] of one tile, with the noise of its rows: `input: [n, inputs]`, `output: [n, outputs]`.
+    fn block_rows(block: &Block<'_, Self>, noise: Option<Noise<'_>>, input: &[Self], output: &mut [Self]);
 
     /// [`Block::backward`] of one tile.
     fn block_rows_backward(
         block: &Block<'_, Self>,
+        noise: Option<Noise<'_>>,
         input: &[Self],
         upstream: &[Self],
         d_input: &mut [Self],
@@ -155,18 +156,19 @@ impl Scalar for f32 {
         fast::PackedBlock::new(Isa::current(), linears)
     }
 
-    fn block_rows(block: &Block<'_, Self>, input: &[Self], output: &mut [Self]) {
-        fast::block_rows(block, &block.packed, input, output);
+    fn block_rows(block: &Block<'_, Self>, noise: Option<Noise<'_>>, input: &[Self], output: &mut [Self]) {
+        fast::block_rows(block, &block.packed, noise, input, output);
     }
 
     fn block_rows_backward(
         block: &Block<'_, Self>,
+        noise: Option<Noise<'_>>,
         input: &[Self],
         upstream: &[Self],
         d_input: &mut [Self],
         gradient: &mut [Self],
     ) {
-        fast::block_rows_backward(block, &block.packed, input, upstream, d_input, gradient);
+        fast::block_rows_backward(block, &block.packed, noise, input, upstream, d_input, gradient);
     }
 
     fn pack_pairwise(
@@ -255,18 +257,19 @@ impl Scalar for f64 {
 
     fn pack_block(_: &[Affine<'_, Self>]) {}
 
-    fn block_rows(block: &Block<'_, Self>, input: &[Self], output: &mut [Self]) {
-        plain::block_rows(block, input, output);
+    fn block_rows(block: &Block<'_, Self>, noise: Option<Noise<'_>>, input: &[Self], output: &mut [Self]) {
+        plain::block_rows(block, noise, input, output);
     }
 
     fn block_rows_backward(
         block: &Block<'_, Self>,
+        noise: Option<Noise<'_>>,
         input: &[Self],
         upstream: &[Self],
         d_input: &mut [Self],
         gradient: &mut [Self],
     ) {
-        plain::block_rows_backward(block, input, upstream, d_input, gradient);
+        plain::block_rows_backward(block, noise, input, upstream, d_input, gradient);
     }
 
     fn pack_pairwise(_: usize, _: &[Vec<Affine<'_, Self>>], _: &[Affine<'_, Self>; 2]) {}

@@ -8,7 +8,7 @@ use knockout_import::synth::{Config, synthesise};
 use knockout_model::layer::Sets;
 use knockout_model::{
     ActivationName, Aggregation, AggregationSizes, Combination, Hetero, HeteroNetwork, HeteroOptions,
-    NormKind, Route, SelfLoops,
+    NoiseKind, NormKind, Route, SelfLoops,
 };
 
 const SAMPLES: usize = 280;
@@ -32,6 +32,8 @@ fn main() {
         combination: Combination::GlobalOnly,
         local_layers: 1,
         local_heads: 1,
+        dropout: 0.0,
+        noise: NoiseKind::Shared,
         route: Route::ChangedRows,
     };
     for (title, both) in [("as stored", false), ("both directions of every edge", true)] {

@@ -15,7 +15,7 @@ mod testing;
 pub use dango::{Dango, DangoForward, DangoLoss, DangoNetwork};
 pub use hetero::{
     ActivationName, Aggregation, AggregationSizes, ChangedRows, Combination, Hetero, HeteroForward,
-    HeteroNetwork, HeteroOptions, NormKind, ObjectiveName, ReadoutVars, Route,
+    HeteroNetwork, HeteroOptions, NoiseKind, NormKind, ObjectiveName, ReadoutVars, Route,
 };
 pub use init::Init;
 pub use model::{Forward, Input, Loss, LossAt, Model};

@@ -52,6 +52,15 @@ pub struct Input<'a, 'g> {
     pub sets: Sets<'a>,
     /// What the loader made of them.
     pub graphs: &'g Graphs<'g>,
+    /// Where in a run the model is trained on the batch; `None`: it is evaluated, and nothing is left to chance.
+    pub training: Option<LossAt>,
+}
+
+impl<'a, 'g> Input<'a, 'g> {
+    /// A batch to be evaluated.
+    pub fn evaluated(sets: Sets<'a>, graphs: &'g Graphs<'g>) -> Self {
+        Self { sets, graphs, training: None }
+    }
 }
 
 /// What a forward pass computed.

@@ -6,8 +6,8 @@ use knockout_grad::{Gradients, Tape};
 use knockout_import::synth;
 use knockout_model::layer::{Sets, interaction_loss};
 use knockout_model::{
-    ActivationName, Aggregation, AggregationSizes, Combination, Hetero, HeteroNetwork, HeteroOptions,
-    NormKind, Route, SelfLoops,
+    ActivationName, Aggregation, AggregationSizes, Combination, Hetero, HeteroNetwork, HeteroOptions, Input,
+    NoiseKind, NormKind, Route, SelfLoops,
 };
 
 const OPTIONS: HeteroOptions = HeteroOptions {
@@ -22,6 +22,8 @@ const OPTIONS: HeteroOptions = HeteroOptions {
     combination: Combination::Concat,
     local_layers: 1,
     local_heads: 4,
+    dropout: 0.0,
+    noise: NoiseKind::Shared,
     route: Route::ChangedRows,
 };
 
@@ -32,7 +34,7 @@ fn evaluate(model: &Hetero<f32>, graphs: &Graphs<'_>) -> Vec<Vec<f32>> {
     let sets = Sets { offsets: &OFFSETS, genes: &GENES };
     let targets = [0.3, -1.0, 0.7];
     let mut tape = Tape::new(model.parameters());
-    let forward = model.forward(&mut tape, sets, graphs, false);
+    let forward = model.forward(&mut tape, Input::evaluated(sets, graphs), false);
     let predictions = tape.value(forward.readout.predictions).to_vec();
     let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
     let mut gradients = Gradients::zeros(model.parameters());

@@ -13,7 +13,7 @@ use knockout_cell::{Cell, Network};
 use knockout_model::loss::{AlphaSchedule, LossError, MleWassSupCrOptions};
 use knockout_model::{
     ActivationName, Aggregation, AggregationSizes, Combination, Dango, DangoNetwork, Hetero, HeteroNetwork,
-    HeteroOptions, Model, NormKind, ObjectiveName, Route, SelfLoops,
+    HeteroOptions, Model, NoiseKind, NormKind, ObjectiveName, Route, SelfLoops,
 };
 use knockout_screen::{Division, Scheme, SplitSpec};
 use serde::{Deserialize, Serialize};
@@ -142,6 +142,10 @@ pub struct HeteroConfig {
     pub local_heads: usize,
     /// Whether every gene counts among its own neighbours.
     pub self_loops: SelfLoops,
+    /// The share of values that training drops after every activation.
+    pub dropout: f64,
+    /// Whether a gene loses the same values in every cell of a batch.
+    pub noise: NoiseKind,
     /// How a batch is evaluated; the numbers are the same.
     pub route: Route,
     /// The networks it reads.
@@ -354,6 +358,8 @@ impl Config {
                 local_layers: 2,
                 local_heads: 8,
                 self_loops: SelfLoops::AsStored,
+                dropout: 0.0,
+                noise: NoiseKind::Shared,
                 route: Route::ChangedRows,
                 networks: cell.networks().iter().map(|network| network.name().to_owned()).collect(),
                 string_channels: StringChannels::Apart,
@@ -508,6 +514,14 @@ impl HeteroConfig {
             let value = self.width.to_string();
             return Err(ConfigError::Number { key: "model.width", value, rule: "it must be even" });
         }
+        if !(0.0..1.0).contains(&self.dropout) {
+            let value = self.dropout.to_string();
+            return Err(ConfigError::Number {
+                key: "model.dropout",
+                value,
+                rule: "it must be at least 0 and less than 1",
+            });
+        }
         if self.pair_linears < 2 {
             let value = self.pair_linears.to_string();
             return Err(ConfigError::Number {
@@ -591,6 +605,8 @@ impl HeteroConfig {
             combination: self.combination,
             local_layers: self.local_layers,
             local_heads: self.local_heads,
+            dropout: self.dropout,
+            noise: self.noise,
             route: self.route,
         };
         Hetero::new(cell.genes().len(), networks, options, seed).with_objective(
@@ -623,6 +639,15 @@ impl Config {
             {
                 Some(
                     "model.norm=graph makes every row depend on all others: all rows are computed, as with model.route=node-mask",
+                )
+            }
+            ModelConfig::Hetero(hetero)
+                if hetero.dropout > 0.0
+                    && hetero.noise == NoiseKind::Independent
+                    && hetero.route == Route::ChangedRows =>
+            {
+                Some(
+                    "model.noise=independent makes every row differ from the wild type's: training computes all rows, as with model.route=node-mask",
                 )
             }
             _ => None,

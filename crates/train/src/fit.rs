@@ -382,7 +382,7 @@ impl<'a> Fit<'a> {
             batch.fetch(&self.dataset.samples, rows);
             let sets = Sets { offsets: &batch.offsets, genes: &batch.genes };
             let mut tape = Tape::new(self.model.parameters());
-            let forward = self.model.forward(&mut tape, Input { sets, graphs: &Graphs::None });
+            let forward = self.model.forward(&mut tape, Input::evaluated(sets, &Graphs::None));
             let values = tape.value(forward.predictions).iter();
             predictions.extend(values.map(|&value| self.labels.restore(f64::from(value))));
         }

@@ -114,10 +114,11 @@ impl Trainer {
         self.targets.clear();
         self.targets.extend(batch.scores.iter().map(|&score| plan.labels.standardise(score) as f32));
         let sets = Sets { offsets: &batch.offsets, genes: &batch.genes };
+        let input = Input { sets, graphs, training: Some(plan.at) };
 
         let mut tape =
             Tape::new(model.parameters()).observed(spans.as_ref().map(|spans| spans as &dyn Observer));
-        let forward = meter.time(StepPhase::Forward, || model.forward(&mut tape, Input { sets, graphs }));
+        let forward = meter.time(StepPhase::Forward, || model.forward(&mut tape, input));
         let loss = meter.time(StepPhase::Loss, || model.loss(&mut tape, &forward, &self.targets, plan.at));
         outcome.loss = f64::from(tape.scalar(loss.total));
         outcome.parts = loss.parts;

@@ -25,7 +25,7 @@ fn config(dataset: &Dataset, overrides: &[&str]) -> Config {
     knockout_config::resolve(&Config::dango(&dataset.cell), &keys).unwrap()
 }
 
-/// A small hetero model whose loss remembers earlier batches.
+/// A small hetero model with dropout, whose loss remembers earlier batches.
 fn hetero(dataset: &Dataset) -> Config {
     let keys = [
         "batch=200",
@@ -36,6 +36,7 @@ fn hetero(dataset: &Dataset) -> Config {
         "model.layers=1",
         "model.pair_hidden=4",
         "model.local_heads=2",
+        "model.dropout=0.1",
         "model.loss=mle_wass_supcr",
         "model.mle_wass_supcr.lambda_supcr=0.1",
         "model.mle_wass_supcr.buffer.size=300",

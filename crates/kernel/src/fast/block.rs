@@ -2,7 +2,7 @@
 
 use super::tile::{Factor, Finish, Rows, column_sums, outer, pack, product};
 use super::{elementary, gather, rows, scratch, spread, stride};
-use crate::{Activation, Affine, Block, Buffer, Isa, Pool};
+use crate::{Activation, Affine, Block, Buffer, Isa, Noise, Pool};
 use std::ops::Range;
 
 /// The weights of a block in panels, for both directions.
@@ -78,7 +78,13 @@ impl PackedBlock {
 }
 
 /// See [`Block::forward`].
-pub(crate) fn block_rows(block: &Block<'_, f32>, packed: &PackedBlock, input: &[f32], output: &mut [f32]) {
+pub(crate) fn block_rows(
+    block: &Block<'_, f32>,
+    packed: &PackedBlock,
+    noise: Option<Noise<'_>>,
+    input: &[f32],
+    output: &mut [f32],
+) {
     let isa = packed.isa;
     let (inputs, outputs) = (block.inputs(), block.outputs());
     let count = input.len() / inputs;
@@ -99,22 +105,23 @@ pub(crate) fn block_rows(block: &Block<'_, f32>, packed: &PackedBlock, input: &[
         };
         if at == last && stride(isa, outputs) == outputs {
             packed.affine(linear, at, rows, output);
-            finish(block, isa, output);
+            finish(block, noise, isa, output);
             return;
         }
         packed.affine(linear, at, rows, &mut to[..size]);
         if at < last {
             elementary::activate(isa, block.between, &mut to[..size]);
+            drop_from(noise, isa, block.between, at, &mut to[..size], stride(isa, linear.outputs()));
         }
         std::mem::swap(&mut from, &mut to);
     }
     let size = count * stride(isa, outputs);
-    finish(block, isa, &mut from[..size]);
+    finish(block, noise, isa, &mut from[..size]);
     gather(&from[..size], stride(isa, outputs), outputs, output);
 }
 
 /// The norm and the last activation.
-fn finish(block: &Block<'_, f32>, isa: Isa, tile: &mut [f32]) {
+fn finish(block: &Block<'_, f32>, noise: Option<Noise<'_>>, isa: Isa, tile: &mut [f32]) {
     let stride = stride(isa, block.outputs());
     if let Some(norm) = block.norm {
         let mut factors = scratch(tile.len() / stride);
@@ -122,12 +129,28 @@ fn finish(block: &Block<'_, f32>, isa: Isa, tile: &mut [f32]) {
         rows::scale_and_shift(isa, tile, stride, norm.scale, norm.shift);
     }
     elementary::activate(isa, block.last, tile);
+    drop_from(noise, isa, block.last, block.linears().len() - 1, tile, stride);
+}
+
+/// What noise does after an activation.
+fn drop_from(
+    noise: Option<Noise<'_>>,
+    isa: Isa,
+    activation: Activation,
+    layer: usize,
+    tile: &mut [f32],
+    stride: usize,
+) {
+    if let Some(noise) = noise.filter(|_| activation != Activation::None) {
+        elementary::drop_from(isa, &noise, layer, tile, stride);
+    }
 }
 
 /// See [`Block::backward`].
 pub(crate) fn block_rows_backward(
     block: &Block<'_, f32>,
     packed: &PackedBlock,
+    noise: Option<Noise<'_>>,
     input: &[f32],
     upstream: &[f32],
     d_input: &mut [f32],
@@ -158,6 +181,9 @@ pub(crate) fn block_rows_backward(
         let mut slope = scratch(count * strides[at]);
         if at < last {
             elementary::activate_both(isa, block.between, &mut out, &mut slope);
+            for tile in [&mut out, &mut slope] {
+                drop_from(noise, isa, block.between, at, tile, strides[at]);
+            }
         }
         values.push(out);
         slopes.push(slope);
@@ -166,6 +192,7 @@ pub(crate) fn block_rows_backward(
     let width = strides[last];
     let mut back = scratch(count * width);
     spread(upstream, outputs, width, &mut back);
+    drop_from(noise, isa, block.last, last, &mut back, width);
     let (tile, slope) = (&mut values[last], &mut slopes[last]);
     if let Some(norm) = block.norm {
         let mut factors = scratch(count);

@@ -7,8 +7,8 @@
 //! GELU goes over a stretch of values twice, first for the exponentials: each pass has few enough constants for the registers and few
 //! enough steps that the processor works on several vectors at once, which makes the two faster than one.
 
-use crate::Activation;
 use crate::isa::for_isa;
+use crate::{Activation, Noise};
 
 /// `a * b + c`, in one rounding where the instruction set has it.
 #[inline(always)]
@@ -183,4 +183,19 @@ fn exp_above_body<const L: usize, const FUSED: bool>(scores: &[f32], shift: &[f3
     for ((weight, &score), &shift) in weights.iter_mut().zip(scores).zip(shift) {
         *weight = exp2::<FUSED>(score - shift, std::f32::consts::LOG2_E);
     }
+}
+
+for_isa! {
+    /// See [`Noise::drop_from`].
+    fn drop_from(noise: &Noise<'_>, layer: usize, values: &mut [f32], stride: usize) = drop_from_body
+}
+
+#[inline(always)]
+fn drop_from_body<const L: usize, const FUSED: bool>(
+    noise: &Noise<'_>,
+    layer: usize,
+    values: &mut [f32],
+    stride: usize,
+) {
+    noise.drop_from(layer, values, stride);
 }

@@ -16,7 +16,7 @@ use super::tile::{Factor, Finish, Rows, column_sums, outer, pack, product};
 use super::{elementary, gather, rows, scratch, spread, stride};
 use crate::block::TILE_ROWS;
 use crate::slices::add_to;
-use crate::{Affine, Buffer, Isa, Met, Pairwise, PairwiseOutput, Pool, plain};
+use crate::{Activation, Affine, Buffer, Isa, Met, Noise, Pairwise, PairwiseOutput, Pool, plain};
 use std::ops::Range;
 
 /// The weights of pairs and score in panels, for both directions; `None` where a pair has not two linear layers.
@@ -298,6 +298,15 @@ impl Meets {
         meets
     }
 
+    /// The key of every meeting: that of the rows that read it.
+    fn keys(&self, noise: &Noise<'_>) -> [u32; TILE_ROWS] {
+        let mut keys = [0; TILE_ROWS];
+        for (row, &meeting) in self.of_row().iter().enumerate() {
+            keys[usize::from(meeting)] = noise.row(row);
+        }
+        keys
+    }
+
     fn left(&self) -> &[u8] {
         &self.left[..self.count]
     }
@@ -335,6 +344,7 @@ pub(crate) fn pair_rows(
     let (isa, width, scored) = (packed.isa, task.width(), task.score()[0].outputs());
     let (wide, score_wide) = (stride(isa, width), stride(isa, scored));
     let (count, options) = (output.log_sum.len(), task.options());
+    let noise = met.noise.filter(|_| task.activation != Activation::None);
     let padded = padded(isa, width, met.rows);
     let tile = Tile { met: wider(met, padded.as_deref(), wide), width };
     let hidden_wide = packed.pairs.iter().map(|pair| stride(isa, pair.hidden)).max().unwrap_or(0);
@@ -361,6 +371,11 @@ pub(crate) fn pair_rows(
         let score_hidden = &mut score_hidden[..meets.count * score_wide];
         packed.hidden(pair, &tile, (i, j), &meets, hidden);
         elementary::activate(isa, task.activation, hidden);
+        if let Some(noise) = noise {
+            let keys = meets.keys(&noise);
+            let noise = noise.of(&keys[..meets.count]);
+            elementary::drop_from(isa, &noise, task.site(at, 0), hidden, stride(isa, pair.hidden));
+        }
         packed.composed(pair, scored, hidden, score_hidden);
         elementary::activate(isa, task.activation, score_hidden);
         rows::dots(isa, score_hidden, score_wide, second, constant, &mut met_scores);
@@ -439,10 +454,11 @@ pub(crate) fn pair_rows_backward(
     let [rows, values_wide, upstream_wide] =
         [met.rows, values, upstream].map(|rows| padded(isa, width, rows));
     let upstream = upstream_wide.as_deref().unwrap_or(upstream);
+    let noise = met.noise.filter(|_| task.activation != Activation::None);
     let mut all = scratch(log_sum.len());
     rows::dots(isa, upstream, wide, values_wide.as_deref().unwrap_or(values), 0.0, &mut all);
     let tile = Tile { met: wider(met, rows.as_deref(), wide), width };
-    let given = Back { task, packed, tile, log_sum, upstream, all };
+    let given = Back { task, packed, noise, tile, log_sum, upstream, all };
     if wide == width {
         backward(&given, d_rows, gradient);
     } else {
@@ -456,6 +472,7 @@ pub(crate) fn pair_rows_backward(
 struct Back<'a> {
     task: &'a Pairwise<'a, f32>,
     packed: &'a Packed,
+    noise: Option<Noise<'a>>,
     tile: Tile<'a>,
     log_sum: &'a [f32],
     upstream: &'a [f32],
@@ -557,7 +574,7 @@ impl Collected {
 
 /// The same with all rows padded.
 fn backward(given: &Back<'_>, d_rows: &mut [f32], gradient: &mut [f32]) {
-    let Back { task, packed, tile, log_sum, upstream, all } = given;
+    let Back { task, packed, noise, tile, log_sum, upstream, all } = given;
     let (isa, width, scored) = (packed.isa, task.width(), task.score()[0].outputs());
     let (wide, score_wide) = (stride(isa, width), stride(isa, scored));
     let (count, pair_count) = (log_sum.len(), packed.pairs.len());
@@ -588,6 +605,13 @@ fn backward(given: &Back<'_>, d_rows: &mut [f32], gradient: &mut [f32]) {
             [&mut score_hidden, &mut score_slopes].map(|buffer| &mut buffer[..meets.count * score_wide]);
         packed.hidden(pair, tile, (i, j), &meets, hidden);
         elementary::activate_both(isa, activation, hidden, slopes);
+        if let Some(noise) = noise {
+            let keys = meets.keys(noise);
+            let noise = noise.of(&keys[..meets.count]);
+            for tile in [&mut *hidden, &mut *slopes] {
+                elementary::drop_from(isa, &noise, task.site(at, 0), tile, hidden_wide);
+            }
+        }
         packed.composed(pair, scored, hidden, score_hidden);
         elementary::activate_both(isa, activation, score_hidden, score_slopes);
         rows::dots(isa, score_hidden, score_wide, second, constant, &mut met_scores);

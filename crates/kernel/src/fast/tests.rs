@@ -2,7 +2,9 @@
 
 use super::{PackedBlock, PackedPairwise, elementary};
 use super::{add_pair_gradient, block_rows, block_rows_backward, pair_rows, pair_rows_backward};
-use crate::{Activation, Affine, Block, Isa, Meeting, NormScale, Pairwise, PairwiseOutput, Scalar, plain};
+use crate::{
+    Activation, Affine, Block, Isa, Meeting, Met, Noise, NormScale, Pairwise, PairwiseOutput, Scalar, plain,
+};
 use knockout_random::Rng;
 use proptest::prelude::*;
 
@@ -63,6 +65,7 @@ struct BlockCase {
     last: Activation,
     normed: bool,
     input_scale: f64,
+    dropout: f64,
 }
 
 fn check_block(seed: u64, case: &BlockCase) {
@@ -81,16 +84,18 @@ fn check_block(seed: u64, case: &BlockCase) {
     let upstream = numbers(&mut rng, case.rows * outputs, 1.0, false);
 
     let mut output = vec![0.0; case.rows * outputs];
-    plain::block_rows(&wide, &widen(&input), &mut output);
+    let keys: Vec<u32> = (0..case.rows as u32).map(|row| row / 2).collect();
+    let noise = (case.dropout > 0.0).then(|| Noise::new(seed, 1, case.dropout, &keys));
+    plain::block_rows(&wide, noise, &widen(&input), &mut output);
     let (mut d_input, mut gradient) = (vec![0.0; input.len()], vec![1.0; block.number_count()]);
-    plain::block_rows_backward(&wide, &widen(&input), &widen(&upstream), &mut d_input, &mut gradient);
+    plain::block_rows_backward(&wide, noise, &widen(&input), &widen(&upstream), &mut d_input, &mut gradient);
     for isa in Isa::available() {
         let packed = PackedBlock::new(isa, block.linears());
         let mut fast = vec![7.0; output.len()];
-        block_rows(&block, &packed, &input, &mut fast);
+        block_rows(&block, &packed, noise, &input, &mut fast);
         assert_near("output", isa, &fast, &output, 2e-5);
         let (mut fast_d, mut fast_gradient) = (vec![7.0; input.len()], vec![1.0; gradient.len()]);
-        block_rows_backward(&block, &packed, &input, &upstream, &mut fast_d, &mut fast_gradient);
+        block_rows_backward(&block, &packed, noise, &input, &upstream, &mut fast_d, &mut fast_gradient);
         assert_near("d_input", isa, &fast_d, &d_input, 4e-5);
         assert_near("gradient", isa, &fast_gradient, &gradient, 4e-5);
     }
@@ -104,6 +109,7 @@ struct PairCase {
     scored: usize,
     activation: Activation,
     input_scale: f64,
+    dropout: f64,
     score_scale: f32,
     /// Rows of each graph: as many as the result has, or fewer that are read again and again.
     sources: usize,
@@ -150,6 +156,10 @@ fn check_pairs(seed: u64, case: &PairCase) {
     let met = meeting.tile(0, &input.chunks_exact(size).collect::<Vec<_>>(), width, &mut room);
     let wide_met = meeting.tile(0, &wide_input.chunks_exact(size).collect::<Vec<_>>(), width, &mut wide_room);
 
+    // Rows may share a pair of rows: all have one key.
+    let keys = vec![3; rows];
+    let noise = (case.dropout > 0.0).then(|| Noise::new(seed, 1, case.dropout, &keys));
+    let (met, wide_met) = (Met { noise, ..met }, Met { noise, ..wide_met });
     let (mut values, mut log_sum, mut weights) =
         (vec![0.0; rows * width], vec![0.0; rows], vec![0.0; rows * task.options()]);
     let output = PairwiseOutput { values: &mut values, log_sum: &mut log_sum, weights: Some(&mut weights) };
@@ -194,11 +204,12 @@ proptest! {
         between in 0usize..6,
         last in 0usize..6,
         normed: bool,
+        dropout in prop::sample::select(vec![0.0, 0.4]),
     ) {
         // Where functions jump, a norm's rounding must not decide; and a norm of one or two channels only magnifies rounding.
         let (between, last) = (Activation::ALL[between], Activation::ALL[last]);
         let normed = normed && !jumps(last) && widths[widths.len() - 1] > 3;
-        check_block(seed, &BlockCase { rows, widths, between, last, normed, input_scale: 1.0 });
+        check_block(seed, &BlockCase { rows, widths, between, last, normed, input_scale: 1.0, dropout });
     }
 
     #[test]
@@ -211,6 +222,7 @@ proptest! {
         hiddens in prop::collection::vec(1usize..20, 1..3),
         scored in 1usize..20,
         activation in 0usize..6,
+        dropout in prop::sample::select(vec![0.0, 0.4]),
     ) {
         let activation = Activation::ALL[activation];
         // A mean of three is not exact.
@@ -218,7 +230,7 @@ proptest! {
         let (input_scale, score_scale) = (1.0, 1.0);
         let sources = sources.min(rows);
         let case =
-            PairCase { rows, graphs, width, hiddens, scored, activation, input_scale, score_scale, sources };
+            PairCase { rows, graphs, width, hiddens, scored, activation, input_scale, dropout, score_scale, sources };
         check_pairs(seed, &case);
     }
 }
@@ -233,6 +245,7 @@ fn usual_sizes_are_right() {
         last: Activation::Gelu,
         normed: true,
         input_scale: 1.0,
+        dropout: 0.0,
     };
     check_block(1, &case);
     let usual = |rows: usize, sources: usize, input_scale: f64, score_scale: f32| PairCase {
@@ -244,6 +257,7 @@ fn usual_sizes_are_right() {
         activation: Activation::Gelu,
         input_scale,
         score_scale,
+        dropout: 0.0,
         sources,
     };
     check_pairs(2, &usual(20, 20, 1.0, 1.0));
@@ -263,6 +277,7 @@ fn large_inputs_are_right() {
             last: Activation::None,
             normed: true,
             input_scale: 1e3,
+            dropout: 0.0,
         };
         check_block(4, &case);
     }
@@ -275,6 +290,7 @@ fn large_inputs_are_right() {
         activation: Activation::Gelu,
         input_scale: 1e3,
         score_scale: 0.1,
+        dropout: 0.0,
         sources: 13,
     };
     check_pairs(5, &case);
@@ -289,11 +305,11 @@ fn constant_rows_have_a_norm() {
     for isa in Isa::available() {
         let packed = PackedBlock::new(isa, block.linears());
         let mut output = vec![7.0; 7 * 64];
-        block_rows(&block, &packed, &[1.0; 7 * 64], &mut output);
+        block_rows(&block, &packed, None, &[1.0; 7 * 64], &mut output);
         assert!(output.iter().all(|&value| value == 0.5), "{isa:?}");
         let (mut d_input, mut gradient) = (vec![7.0; 7 * 64], vec![0.0; block.number_count()]);
         let upstream: Vec<f32> = (0..7 * 64).map(|at| (at % 5) as f32).collect();
-        block_rows_backward(&block, &packed, &[1.0; 7 * 64], &upstream, &mut d_input, &mut gradient);
+        block_rows_backward(&block, &packed, None, &[1.0; 7 * 64], &upstream, &mut d_input, &mut gradient);
         assert!(gradient.iter().chain(&d_input).all(|value| value.is_finite()), "{isa:?}");
     }
 }
@@ -389,7 +405,7 @@ fn threads_do_not_change_a_bit_of_blocks_and_pairs() {
         assert!(run(threads) == one, "{threads} threads");
     }
     let mut exact = vec![0.0f32; x.len()];
-    plain::block_rows(&block, &x, &mut exact);
+    plain::block_rows(&block, None, &x, &mut exact);
     assert!(exact.iter().zip(&one[0]).all(|(a, b)| (a - b).abs() < 1e-5));
     assert!(f32::pair_gradient_len(&task) > task.number_count());
 }

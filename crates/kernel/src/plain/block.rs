@@ -2,7 +2,7 @@
 
 use crate::block::{Block, NORM_EPSILON};
 use crate::plain::{linear, transposed_product};
-use crate::{Activation, Affine, Layout, Real, Scalar, Store, Term};
+use crate::{Activation, Affine, Layout, Noise, Real, Scalar, Store, Term};
 
 /// `x Wᵀ + b`.
 pub(super) fn affine<T: Real>(affine: &Affine<'_, T>, input: &[T]) -> Vec<T> {
@@ -32,6 +32,19 @@ pub(super) fn activate<T: Real>(activation: Activation, values: &[T]) -> Vec<T> 
     values.iter().map(|&value| activation.apply(value)).collect()
 }
 
+/// What noise does after an activation.
+pub(super) fn drop_from<T: Real>(
+    noise: Option<Noise<'_>>,
+    activation: Activation,
+    layer: usize,
+    values: &mut [T],
+    width: usize,
+) {
+    if let Some(noise) = noise.filter(|_| activation != Activation::None) {
+        noise.drop_from(layer, values, width);
+    }
+}
+
 /// x̂ of every row, and one over its deviation.
 fn normalise<T: Real>(values: &[T], width: usize) -> (Vec<T>, Vec<T>) {
     let mut normal = values.to_vec();
@@ -50,12 +63,13 @@ fn normalise<T: Real>(values: &[T], width: usize) -> (Vec<T>, Vec<T>) {
 }
 
 /// See [`Block::forward`].
-pub fn block_rows<T: Scalar>(block: &Block<'_, T>, input: &[T], output: &mut [T]) {
+pub fn block_rows<T: Scalar>(block: &Block<'_, T>, noise: Option<Noise<'_>>, input: &[T], output: &mut [T]) {
     let mut rows = input.to_vec();
     for (at, layer) in block.linears().iter().enumerate() {
         rows = affine(layer, &rows);
         if at + 1 < block.linears().len() {
             rows = activate(block.between, &rows);
+            drop_from(noise, block.between, at, &mut rows, layer.outputs());
         }
     }
     if let Some(norm) = block.norm {
@@ -67,11 +81,13 @@ pub fn block_rows<T: Scalar>(block: &Block<'_, T>, input: &[T], output: &mut [T]
         }
     }
     output.copy_from_slice(&activate(block.last, &rows));
+    drop_from(noise, block.last, block.linears().len() - 1, output, block.outputs());
 }
 
 /// See [`Block::backward`].
 pub fn block_rows_backward<T: Scalar>(
     block: &Block<'_, T>,
+    noise: Option<Noise<'_>>,
     input: &[T],
     upstream: &[T],
     d_input: &mut [T],
@@ -79,14 +95,17 @@ pub fn block_rows_backward<T: Scalar>(
 ) {
     // before[i]: what comes out of layer i; inputs[i]: what goes in.
     let (mut before, mut inputs) = (Vec::new(), vec![input.to_vec()]);
-    for layer in block.linears() {
-        let out = affine(layer, &inputs[inputs.len() - 1]);
-        inputs.push(activate(block.between, &out));
+    for (at, layer) in block.linears().iter().enumerate() {
+        let out = affine(layer, &inputs[at]);
+        let mut values = activate(block.between, &out);
+        drop_from(noise, block.between, at, &mut values, layer.outputs());
+        inputs.push(values);
         before.push(out);
     }
     let (width, count) = (block.outputs(), block.linears().len());
     let mut end = block.number_count();
     let mut upstream = upstream.to_vec();
+    drop_from(noise, block.last, count - 1, &mut upstream, width);
     if let Some(norm) = block.norm {
         let (normal, factors) = normalise(&before[count - 1], width);
         let (d_scale, d_shift) = gradient[end - 2 * width..end].split_at_mut(width);
@@ -121,6 +140,7 @@ pub fn block_rows_backward<T: Scalar>(
         let mut back = affine_backward(layer, &inputs[at], &upstream, &mut gradient[start..end]);
         end = start;
         if at > 0 {
+            drop_from(noise, block.between, at - 1, &mut back, layer.inputs());
             for (back, &value) in back.iter_mut().zip(&before[at - 1]) {
                 *back *= block.between.derivative(value);
             }

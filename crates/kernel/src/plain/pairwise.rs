@@ -1,8 +1,8 @@
 //! Pairs of graphs, by their definition.
 
-use super::block::{activate, affine, affine_backward};
+use super::block::{activate, affine, affine_backward, drop_from};
 use crate::pairwise::{Pairwise, PairwiseOutput};
-use crate::{Affine, Met, Real, Scalar};
+use crate::{Affine, Met, Noise, Real, Scalar};
 
 /// One option of every row of a tile, with what its way back needs.
 struct Choice<T> {
@@ -20,7 +20,7 @@ impl<T: Real> Choice<T> {
     }
 }
 
-fn choices<T: Scalar>(task: &Pairwise<'_, T>, input: &[T]) -> Vec<Choice<T>> {
+fn choices<T: Scalar>(task: &Pairwise<'_, T>, noise: Option<Noise<'_>>, input: &[T]) -> Vec<Choice<T>> {
     let width = task.width();
     let size = input.len() / task.graphs();
     let of = |graph: usize| &input[graph * size..(graph + 1) * size];
@@ -31,14 +31,17 @@ fn choices<T: Scalar>(task: &Pairwise<'_, T>, input: &[T]) -> Vec<Choice<T>> {
     };
     let mut choices: Vec<Choice<T>> = task
         .pairs()
-        .map(|(i, j, linears)| {
+        .enumerate()
+        .map(|(pair, (i, j, linears))| {
             let both = of(i).chunks_exact(width).zip(of(j).chunks_exact(width));
             let (mut inputs, mut before) =
                 (vec![both.flat_map(|(a, b)| [a, b].concat()).collect::<Vec<T>>()], Vec::new());
             for (at, layer) in linears.iter().enumerate() {
                 let out = affine(layer, &inputs[at]);
                 inputs.push(if at + 1 < linears.len() {
-                    activate(task.activation, &out)
+                    let mut values = activate(task.activation, &out);
+                    drop_from(noise, task.activation, task.site(pair, at), &mut values, layer.outputs());
+                    values
                 } else {
                     out.clone()
                 });
@@ -64,7 +67,7 @@ fn apart<T: Scalar>(met: Met<'_, T>) -> Vec<T> {
 
 /// See [`Pairwise::forward`].
 pub fn pair_rows<T: Scalar>(task: &Pairwise<'_, T>, met: Met<'_, T>, output: PairwiseOutput<'_, T>) {
-    let (choices, width) = (choices(task, &apart(met)), task.width());
+    let (choices, width) = (choices(task, met.noise, &apart(met)), task.width());
     let mut weights = output.weights;
     for (row, (y, log_sum)) in
         output.values.chunks_exact_mut(width).zip(output.log_sum.iter_mut()).enumerate()
@@ -101,7 +104,7 @@ pub fn pair_rows_backward<T: Scalar>(
     let score_start = task.number_count() - task.score().iter().map(Affine::number_count).sum::<usize>();
     let score_middle = score_start + task.score()[0].number_count();
     let mut start = 0;
-    for (option, choice) in choices(task, &input).into_iter().enumerate() {
+    for (option, choice) in choices(task, met.noise, &input).into_iter().enumerate() {
         let weights: Vec<T> =
             choice.scores.iter().zip(log_sum).map(|(&score, &log_sum)| (score - log_sum).exp()).collect();
         let mut d_option = vec![T::ZERO; size];
@@ -139,6 +142,8 @@ pub fn pair_rows_backward<T: Scalar>(
             back = affine_backward(&linears[at], &choice.inputs[at], &back, &mut gradient[begin..end]);
             end = begin;
             if at > 0 {
+                let site = task.site(option, at - 1);
+                drop_from(met.noise, task.activation, site, &mut back, linears[at].inputs());
                 for (back, &value) in back.iter_mut().zip(&choice.before[at - 1]) {
                     *back *= task.activation.derivative(value);
                 }

@@ -1,7 +1,7 @@
 //! Gradients of the plain operations against differences of their values.
 
 use super::{block_rows, block_rows_backward, pair_rows, pair_rows_backward};
-use crate::{Activation, Affine, Block, Meeting, NormScale, Pairwise, PairwiseOutput};
+use crate::{Activation, Affine, Block, Meeting, Met, Noise, NormScale, Pairwise, PairwiseOutput};
 use knockout_random::Rng;
 
 const SMOOTH: [Activation; 4] = [Activation::None, Activation::Gelu, Activation::Sigmoid, Activation::Tanh];
@@ -50,17 +50,18 @@ fn gradients_of_blocks_are_slopes() {
             let parameters = count(&widths) + if normed { 2 * outputs } else { 0 };
             let numbers = normal(&mut rng, parameters + rows * inputs);
             let upstream = normal(&mut rng, rows * outputs);
+            let noise = Some(Noise::new(case as u64, 0, 0.3, &[0, 1, 0]));
             let run = |numbers: &[f64], gradient: Option<&mut [f64]>| {
                 let (numbers, input) = numbers.split_at(parameters);
                 let (linears, norm) = cut(numbers, &widths);
                 let norm = normed.then(|| NormScale { scale: &norm[..outputs], shift: &norm[outputs..] });
                 let block = Block::new(linears, activation, norm, last);
                 let mut output = vec![0.0; rows * outputs];
-                block_rows(&block, input, &mut output);
+                block_rows(&block, noise, input, &mut output);
                 if let Some(gradient) = gradient {
                     let (gradient, d_input) = gradient.split_at_mut(parameters);
                     assert_eq!(gradient.len(), block.number_count());
-                    block_rows_backward(&block, input, &upstream, d_input, gradient);
+                    block_rows_backward(&block, noise, input, &upstream, d_input, gradient);
                 }
                 output.iter().zip(&upstream).map(|(a, b)| a * b).sum::<f64>()
             };
@@ -83,6 +84,7 @@ fn gradients_of_pairs_are_slopes() {
             let parameters = pairs * count(&widths) + count(&score);
             let numbers = normal(&mut rng, parameters + graphs * rows * width);
             let upstream = normal(&mut rng, rows * width);
+            let noise = Some(Noise::new(graphs as u64, 0, 0.3, &[4, 4]));
             // Both rows read the first row of the last graph.
             let indexes: Vec<[u32; 2]> = (1..=graphs).map(|graph| [0, u32::from(graph < graphs)]).collect();
             let meeting = Meeting::new(&indexes.iter().map(|index| &index[..]).collect::<Vec<_>>(), None);
@@ -90,7 +92,7 @@ fn gradients_of_pairs_are_slopes() {
                 let (numbers, input) = numbers.split_at(parameters);
                 let mut room = vec![0.0; input.len()];
                 let sources: Vec<&[f64]> = input.chunks_exact(rows * width).collect();
-                let met = meeting.tile(0, &sources, width, &mut room);
+                let met = Met { noise, ..meeting.tile(0, &sources, width, &mut room) };
                 let (mut rest, mut networks) = (numbers, Vec::new());
                 for _ in 0..pairs {
                     let (linears, after) = cut(rest, &widths);

@@ -172,7 +172,7 @@ impl<T: Scalar> Dango<T> {
         }
         let meta = self.meta.forward(tape, &second);
         let members = gather(tape, meta, sets.genes, self.width);
-        let set = self.set.forward(tape, members, sets);
+        let set = self.set.forward(tape, members, sets, None);
         DangoForward { first, second, meta, set }
     }
 

@@ -3,7 +3,7 @@
 use super::norm::{Norm, NormKind};
 use super::plan::{LayerPlan, Readers};
 use crate::init::Init;
-use crate::layer::{Linear, add_parts, add_to};
+use crate::layer::{Dropped, Linear, add_parts, add_to};
 use knockout_grad::{Gradients, Parameters, Tape, Values, Var};
 use knockout_kernel::{Activation, CrossAttention, Meeting, Pairwise, PairwiseOutput, Picked, Scalar, Store};
 use rayon::prelude::*;
@@ -111,6 +111,7 @@ impl Aggregate {
         plan: &Arc<LayerPlan>,
         width: usize,
         with_weights: bool,
+        dropped: Option<&Dropped>,
     ) -> Aggregated<T> {
         match self {
             Self::Sum { factor } => {
@@ -121,7 +122,7 @@ impl Aggregate {
             }
             Self::Pairs { pairs, score, activation, norm } => {
                 let Aggregated { rows, weights } =
-                    pairwise(tape, g, plan, (pairs, *score, *activation), with_weights);
+                    pairwise(tape, g, plan, (pairs, *score, *activation), with_weights, dropped);
                 let rows = norm.forward(tape, "aggregate.norm", rows, plan.output.genes());
                 Aggregated { rows, weights }
             }
@@ -251,27 +252,32 @@ fn pairwise<T: Scalar>(
     plan: &Arc<LayerPlan>,
     (pairs, score, activation): (&[Vec<Linear>], [Linear; 2], Activation),
     with_weights: bool,
+    dropped: Option<&Dropped>,
 ) -> Aggregated<T> {
     fn task<'t, T: Scalar>(
         values: Values<'t, T>,
         networks: usize,
         (pairs, score, activation): (&[Vec<Linear>], [Linear; 2], Activation),
+        dropped: Option<&'t Dropped>,
     ) -> Pairwise<'t, T> {
         let pairs = pairs.iter().map(|linears| linears.iter().map(|linear| linear.affine(values)).collect());
-        Pairwise::new(networks, pairs.collect(), score.map(|linear| linear.affine(values)), activation)
+        let score = score.map(|linear| linear.affine(values));
+        let mut task = Pairwise::new(networks, pairs.collect(), score, activation);
+        task.noise = dropped.map(Dropped::noise);
+        task
     }
     fn rows_of<'v, T: Scalar>(values: Values<'v, T>, g: &[Var]) -> Vec<&'v [T]> {
         g.iter().map(|&g| values.of(g)).collect()
     }
     let (g, there) = (g.to_vec(), Arc::clone(plan));
     let (vars, width, networks) = (g.clone(), score[0].inputs, g.len());
-    let back_pairs = pairs.to_vec();
+    let (back_pairs, back_dropped) = (pairs.to_vec(), dropped.cloned());
     let mut weights = None;
     let rows = tape.op(
         "aggregate",
         plan.output.rows() * width,
         |values, out| {
-            let task = task(values, networks, (pairs, score, activation));
+            let task = task(values, networks, (pairs, score, activation), dropped);
             weights = with_weights.then(|| vec![T::ZERO; there.output.rows() * task.options()]);
             let indexes: Vec<&[u32]> = there.readings.iter().map(|reading| &reading[..]).collect();
             let meeting = Meeting::new(&indexes, there.by_gene());
@@ -282,7 +288,7 @@ fn pairwise<T: Scalar>(
             (meeting, log_sum)
         },
         move |step, (meeting, log_sum), gradients| {
-            let task = task(step.values, networks, (&back_pairs, score, activation));
+            let task = task(step.values, networks, (&back_pairs, score, activation), back_dropped.as_ref());
             let pool = step.values.pool();
             let mut gradient = pool.zeros(task.number_count());
             let mut d_sources = pool.scratch(meeting.source_count() * width);

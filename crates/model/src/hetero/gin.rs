@@ -4,7 +4,7 @@ use super::norm::{Norm, NormKind, graph_norm};
 use super::plan::{LayerPlan, Listed, Stage};
 use super::removed::Removed;
 use crate::init::Init;
-use crate::layer::{Linear, Mlp, activate, rows_of};
+use crate::layer::{Dropped, Linear, Mlp, activate, drop_from, rows_of};
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{
     Activation, Buffer, Graph, Pool, Scalar, SpmmTask, Store, SumGradients, Sums, add_in_order,
@@ -61,10 +61,12 @@ impl Gin {
         (graph, k): (&'a Graph, usize),
         plan: &Arc<LayerPlan>,
         removed: &Arc<Removed>,
+        dropped: Option<&Dropped>,
     ) -> Var {
         let (layer, rows, genes) = (self.clone(), plan.networks[k].len(), graph.row_count());
         let arrivals = Arrivals { graph, k, plan: Arc::clone(plan), removed: Arc::clone(removed) };
         let back = arrivals.clone();
+        let back_dropped = dropped.cloned();
         let width = self.mlp.inputs();
         let g = tape.op(
             "gin",
@@ -72,14 +74,14 @@ impl Gin {
             |values, out| {
                 let own = T::ONE + values.of(self.eps)[0];
                 let sums = arrivals.sums(values.of(x), own, width, values.pool());
-                self.mlp.block(values).forward(&rows_of(&sums, width), out);
+                self.mlp.block(values, dropped).forward(&rows_of(&sums, width), out);
                 plan.keeps_sums.then_some(sums)
             },
             move |step, sums, gradients| {
                 let own = T::ONE + step.values.of(layer.eps)[0];
                 let (x_values, pool) = (step.values.of(x), step.values.pool());
                 let sums = sums.unwrap_or_else(|| back.sums(x_values, own, width, pool));
-                let block = layer.mlp.block(step.values);
+                let block = layer.mlp.block(step.values, back_dropped.as_ref());
                 let mut gradient = pool.zeros(block.number_count());
                 let mut arrived = pool.scratch((genes + rows) * width);
                 block.backward(&rows_of(&sums, width), step.gradient, &mut arrived, &mut gradient);
@@ -93,7 +95,11 @@ impl Gin {
             Norm::None | Norm::Node(_) => g,
             Norm::Graph(vars) => {
                 let normal = graph_norm(tape, "gin.norm", g, vars, genes);
-                activate(tape, "gin.activation", normal, self.activation)
+                let values = activate(tape, "gin.activation", normal, self.activation);
+                // The block has dropped its own after each of its layers: this is one more.
+                let dropped =
+                    dropped.map(|dropped| Dropped { site: dropped.site | 1 << 63, ..dropped.clone() });
+                drop_from(tape, "gin.dropout", values, self.mlp.outputs(), dropped)
             }
         }
     }

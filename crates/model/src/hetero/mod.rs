@@ -11,6 +11,7 @@
 //! The wild type and all samples of a batch go through the layers together; `plan` says which rows a sample has of its own.
 
 mod aggregate;
+mod dropout;
 mod gin;
 mod norm;
 mod objective;
@@ -20,17 +21,18 @@ mod readout;
 mod removed;
 
 pub use aggregate::{Aggregation, AggregationSizes};
+pub use dropout::NoiseKind;
 pub use norm::NormKind;
 pub use objective::ObjectiveName;
 pub use readout::{Combination, ReadoutVars};
 
 use crate::init::Init;
-use crate::layer::{Linear, Mlp, Sets, activate};
+use crate::layer::{Linear, Mlp, Sets, activate, drop_from};
 use crate::loss::{BufferError, BufferState, CircularBuffer, LossError, MleWassSupCrOptions, Restored};
 use crate::{Forward, Input, Loss, LossAt, Model, SelfLoops};
 use aggregate::Aggregate;
+use dropout::{Pass, Site};
 use gin::Gin;
-use knockout_batch::Graphs;
 use knockout_cell::Network;
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{Activation, Graph, Scalar};
@@ -88,7 +90,7 @@ impl ActivationName {
 }
 
 /// The sizes and switches of the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HeteroOptions {
     /// Values in a row.
     pub width: usize,
@@ -112,6 +114,10 @@ pub struct HeteroOptions {
     pub local_layers: usize,
     /// Their heads.
     pub local_heads: usize,
+    /// The share of values that training drops after every activation.
+    pub dropout: f64,
+    /// Which rows lose the same.
+    pub noise: NoiseKind,
     /// How a batch is evaluated.
     pub route: Route,
 }
@@ -191,6 +197,8 @@ pub struct Hetero<T: Scalar> {
     networks: Vec<HeteroNetwork>,
     options: HeteroOptions,
     genes: usize,
+    /// What is dropped follows from it.
+    seed: u64,
 }
 
 /// What a forward pass computed.
@@ -293,6 +301,7 @@ impl<T: Scalar> Hetero<T> {
             networks,
             options,
             genes,
+            seed,
         }
     }
 
@@ -335,45 +344,71 @@ impl<T: Scalar> Hetero<T> {
         }
     }
 
+    /// What a pass drops: nothing unless it is one of training.
+    fn pass(&self, training: Option<LossAt>) -> Option<Pass> {
+        let at = training.filter(|_| self.options.dropout > 0.0)?;
+        Some(Pass {
+            rate: self.options.dropout,
+            kind: self.options.noise,
+            seed: self.seed ^ at.step.rotate_left(32),
+            genes: self.genes,
+        })
+    }
+
     /// Scores the sets. Masks and rebuilt graphs are those of the batch, where the route needs them and it has them.
     pub fn forward<'a>(
         &'a self,
         tape: &mut Tape<'a, T>,
-        sets: Sets<'a>,
-        graphs: &Graphs<'_>,
+        input: Input<'a, '_>,
         with_weights: bool,
     ) -> HeteroForward<T> {
-        let plan = self.plan(sets);
-        let removed = Arc::new(Removed::new(self.route(), &self.networks, self.genes, sets, graphs));
+        let (sets, pass) = (input.sets, self.pass(input.training));
+        let route = match self.route() {
+            Route::ChangedRows if pass.is_some_and(|pass| pass.kind == NoiseKind::Independent) => {
+                Route::NodeMask
+            }
+            route => route,
+        };
+        let plan = self.plan(sets, route);
+        let removed = Arc::new(Removed::new(route, &self.networks, self.genes, sets, input.graphs));
         let activation = self.options.activation.function();
         let mut x = self.embedding;
-        for layer in &self.pre {
-            x = layer.forward(tape, "pre", x);
+        for (at, layer) in self.pre.iter().enumerate() {
+            let dropped = pass.map(|pass| pass.of_rows(Site::Pre(at), None));
+            x = layer.forward(tape, "pre", x, dropped.as_ref());
             if matches!(self.pre_norm, Norm::Graph(_)) {
                 x = self.pre_norm.forward(tape, "pre.norm", x, self.genes);
                 x = activate(tape, "pre.activation", x, activation);
+                x = drop_from(tape, "pre.dropout", x, self.options.width, dropped);
             }
         }
         let pre = x;
         let (mut rows, mut weights) = (Vec::new(), Vec::new());
-        for (layer, plan) in self.layers.iter().zip(&plan.layers) {
+        for (at, (layer, plan)) in self.layers.iter().zip(&plan.layers).enumerate() {
             let networks = layer.networks.iter().zip(&self.networks).enumerate();
             let g: Vec<Var> = networks
-                .map(|(k, (gin, network))| gin.forward(tape, x, (&network.graph, k), plan, &removed))
+                .map(|(k, (gin, network))| {
+                    let site = Site::Network { layer: at, network: k };
+                    let dropped = pass.map(|pass| pass.of_rows(site, Some(&*plan.networks[k])));
+                    gin.forward(tape, x, (&network.graph, k), plan, &removed, dropped.as_ref())
+                })
                 .collect();
-            let combined = layer.aggregate.forward(tape, &g, plan, self.options.width, with_weights);
+            let site = Site::Aggregate { layer: at };
+            let dropped = pass.map(|pass| pass.of_rows(site, Some(&*plan.output.listed)));
+            let combined =
+                layer.aggregate.forward(tape, &g, plan, self.options.width, with_weights, dropped.as_ref());
             x = combined.rows;
             rows.push(x);
             weights.push(combined.weights);
         }
         let last = Arc::clone(&plan.layers[plan.layers.len() - 1].output);
-        let pooled = self.pool.forward(tape, x, &last);
-        let readout = self.readout.forward(tape, pooled, x, sets);
+        let pooled = self.pool.forward(tape, x, &last, pass);
+        let readout = self.readout.forward(tape, pooled, x, sets, pass);
         HeteroForward { pre, layers: rows, weights, pooled, readout, plan: last }
     }
 
-    fn plan(&self, sets: Sets<'_>) -> Plan {
-        let extent = match self.route() {
+    fn plan(&self, sets: Sets<'_>, route: Route) -> Plan {
+        let extent = match route {
             Route::ChangedRows => Extent::Changed,
             Route::NodeMask | Route::EdgeMask => Extent::All,
             Route::Rebuilt => Extent::Kept,
@@ -389,7 +424,7 @@ impl<T: Scalar> Hetero<T> {
             any: plan.output.listed.len(),
             all: self.genes * sets.len(),
         };
-        self.plan(sets).layers.iter().map(rows).collect()
+        self.plan(sets, self.route()).layers.iter().map(rows).collect()
     }
 }
 
@@ -407,7 +442,7 @@ impl Model for Hetero<f32> {
     }
 
     fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward {
-        let forward = self.forward(tape, input.sets, input.graphs, false);
+        let forward = self.forward(tape, input, false);
         Forward { predictions: forward.readout.predictions, hidden: vec![forward.readout.difference] }
     }
 

@@ -1,5 +1,6 @@
 //! One vector for a cell: an average of its genes' rows, weighted by attention.
 
+use super::dropout::{Pass, Site};
 use super::gin::sample_groups;
 use super::plan::Stage;
 use crate::init::Init;
@@ -38,9 +39,16 @@ impl Pool {
     }
 
     /// Records the pooling of a stage's rows.
-    pub(super) fn forward<T: Scalar>(&self, tape: &mut Tape<'_, T>, x: Var, stage: &Arc<Stage>) -> Var {
-        let gate = self.gate.forward(tape, "pool.gate", x);
-        let value = self.value.forward(tape, "pool.value", x);
+    pub(super) fn forward<T: Scalar>(
+        &self,
+        tape: &mut Tape<'_, T>,
+        x: Var,
+        stage: &Arc<Stage>,
+        pass: Option<Pass>,
+    ) -> Var {
+        let dropped = |site| pass.map(|pass| pass.of_rows(site, Some(&*stage.listed)));
+        let gate = self.gate.forward(tape, "pool.gate", x, dropped(Site::PoolGate).as_ref());
+        let value = self.value.forward(tape, "pool.value", x, dropped(Site::PoolValue).as_ref());
         let (width, genes) = (self.value.outputs(), stage.genes());
         let (there, back) = (Arc::clone(stage), Arc::clone(stage));
         let cells = 1 + stage.samples();

@@ -1,5 +1,6 @@
 //! From cells and genes to a score: a global part, a local part, and how they are combined.
 
+use super::dropout::{Pass, Site};
 use crate::init::Init;
 use crate::layer::{Linear, Mlp, SetScorer, Sets, add_scaled, add_to, gather, softmax, softmax_backward};
 use knockout_grad::{Parameters, Tape, Var};
@@ -76,17 +77,20 @@ impl Readout {
         pooled: Var,
         rows: Var,
         sets: Sets<'a>,
+        pass: Option<Pass>,
     ) -> ReadoutVars {
         let difference = difference(tape, pooled, self.width);
-        let global = self.global.forward(tape, "global", difference);
+        let dropped = pass.map(|pass| pass.of_each(Site::Global, sets.len()));
+        let global = self.global.forward(tape, "global", difference, dropped.as_ref());
         let Some(scorer) = &self.local else {
             return ReadoutVars { difference, global, local: None, gate: None, predictions: global };
         };
         let members = gather(tape, rows, sets.genes, self.width);
-        let local = scorer.forward(tape, members, sets).scores;
+        let dropped = pass.map(|pass| pass.of_each(Site::Local, sets.genes.len()));
+        let local = scorer.forward(tape, members, sets, dropped.as_ref()).scores;
         let weights = self.gate.as_ref().map(|gate| {
             let both = side_by_side(tape, global, local);
-            let scores = gate.forward(tape, "gate", both);
+            let scores = gate.forward(tape, "gate", both, None);
             softmax_of_two(tape, scores)
         });
         let predictions = combine(tape, global, local, weights);

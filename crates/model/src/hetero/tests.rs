@@ -3,6 +3,7 @@
 use super::*;
 use crate::layer::interaction_loss;
 use crate::testing::{fill, fill_all, graph, wide};
+use knockout_batch::Graphs;
 use knockout_golden::{Case, Precision, cases};
 use knockout_grad::{AdamW, AdamWConfig, Gradients, clip_factor, gradient_check};
 use knockout_random::Rng;
@@ -40,6 +41,8 @@ fn options(case: &Case) -> HeteroOptions {
         },
         local_layers: number("local_layers"),
         local_heads: number("local_heads"),
+        dropout: 0.0,
+        noise: NoiseKind::Shared,
         route: Route::NodeMask,
     }
 }
@@ -76,7 +79,7 @@ fn forward_and_gradients<T: Scalar>(case: &Case, route: Route, precision: Precis
     let sets = Sets { offsets, genes };
     let (rows, width) = (model.genes, model.options.width);
     let mut tape = Tape::new(model.parameters());
-    let forward = model.forward(&mut tape, sets, &Graphs::None, true);
+    let forward = model.forward(&mut tape, Input::evaluated(sets, &Graphs::None), true);
     case.check("output.wild.pre", wide(tape.value(forward.pre)), precision);
     for (layer, &x) in forward.layers.iter().enumerate() {
         case.check(
@@ -145,7 +148,7 @@ fn optimiser_steps<T: Scalar>(case: &Case, route: Route, precision: Precision) {
     for step in 0..=steps {
         let mut gradients = Gradients::zeros(model.parameters());
         let mut tape = Tape::new(model.parameters());
-        let forward = model.forward(&mut tape, sets, &Graphs::None, false);
+        let forward = model.forward(&mut tape, Input::evaluated(sets, &Graphs::None), false);
         let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
         losses.push(tape.scalar(loss).to_f64());
         if step < steps {
@@ -198,6 +201,8 @@ const SMALL: HeteroOptions = HeteroOptions {
     combination: Combination::Concat,
     local_layers: 1,
     local_heads: 2,
+    dropout: 0.0,
+    noise: NoiseKind::Shared,
     route: Route::ChangedRows,
 };
 
@@ -224,6 +229,8 @@ fn random_model<T: Scalar>(seed: u64, genes: usize, edges: usize, options: Heter
     model
 }
 
+/// Of all passes of training here.
+const AT: LossAt = LossAt { epoch: 0, step: 7 };
 const OFFSETS: [u32; 5] = [0, 1, 3, 6, 9];
 
 fn random_sets(seed: u64, genes: usize) -> Vec<u32> {
@@ -241,18 +248,25 @@ fn random_sets(seed: u64, genes: usize) -> Vec<u32> {
 fn gradients_are_those_of_the_loss() {
     use {Aggregation as A, Combination as C, NormKind as N};
     let targets = [0.3, -0.2, 0.9, 0.1];
-    for (seed, (aggregation, norm, combination, route)) in [
-        (A::PairwiseInteraction, N::Node, C::Gating, Route::ChangedRows),
-        (A::CrossAttention, N::None, C::Concat, Route::ChangedRows),
-        (A::Mean, N::Node, C::GlobalOnly, Route::ChangedRows),
-        (A::Sum, N::Graph, C::Concat, Route::NodeMask),
-        (A::PairwiseInteraction, N::Node, C::Concat, Route::Rebuilt),
-        (A::CrossAttention, N::Node, C::Concat, Route::EdgeMask),
+    let (shared, independent) = ((0.3, NoiseKind::Shared), (0.3, NoiseKind::Independent));
+    let none = (0.0, NoiseKind::Shared);
+    for (seed, (aggregation, norm, combination, route, (dropout, noise))) in [
+        (A::PairwiseInteraction, N::Node, C::Gating, Route::ChangedRows, none),
+        (A::CrossAttention, N::None, C::Concat, Route::ChangedRows, none),
+        (A::Mean, N::Node, C::GlobalOnly, Route::ChangedRows, none),
+        (A::Sum, N::Graph, C::Concat, Route::NodeMask, none),
+        (A::PairwiseInteraction, N::Node, C::Concat, Route::Rebuilt, none),
+        (A::CrossAttention, N::Node, C::Concat, Route::EdgeMask, none),
+        (A::PairwiseInteraction, N::Node, C::Concat, Route::ChangedRows, shared),
+        (A::PairwiseInteraction, N::None, C::Gating, Route::ChangedRows, independent),
+        (A::CrossAttention, N::Graph, C::Concat, Route::NodeMask, shared),
+        (A::Mean, N::Node, C::GlobalOnly, Route::Rebuilt, shared),
     ]
     .into_iter()
     .enumerate()
     {
-        let options = HeteroOptions { aggregation, norm, combination, route, layers: 2, ..SMALL };
+        let options =
+            HeteroOptions { aggregation, norm, combination, route, dropout, noise, layers: 2, ..SMALL };
         let mut model: Hetero<f64> = random_model(seed as u64, 12, 14, options);
         let genes = random_sets(seed as u64, 12);
         let sets = Sets { offsets: &OFFSETS, genes: &genes };
@@ -264,7 +278,8 @@ fn gradients_are_those_of_the_loss() {
         let model = &mut model;
         let worst = gradient_check(&mut parameters, 6, |parameters, gradients| {
             let mut tape = Tape::new(parameters);
-            let forward = model.forward(&mut tape, sets, &Graphs::None, false);
+            let input = Input { training: Some(AT), ..Input::evaluated(sets, &Graphs::None) };
+            let forward = model.forward(&mut tape, input, false);
             let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
             let value = tape.scalar(loss);
             if let Some(gradients) = gradients {
@@ -276,11 +291,12 @@ fn gradients_are_those_of_the_loss() {
     }
 }
 
-/// Predictions and gradients.
+/// Predictions and gradients of a pass of training.
 fn evaluate<T: Scalar>(model: &Hetero<T>, sets: Sets<'_>, graphs: &Graphs<'_>) -> Vec<Vec<f64>> {
     let targets = vec![T::of(0.25); sets.len()];
     let mut tape = Tape::new(model.parameters());
-    let forward = model.forward(&mut tape, sets, graphs, false);
+    let input = Input { training: Some(AT), ..Input::evaluated(sets, graphs) };
+    let forward = model.forward(&mut tape, input, false);
     let predictions = wide(tape.value(forward.readout.predictions)).collect();
     let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
     let mut gradients = Gradients::zeros(model.parameters());
@@ -303,8 +319,18 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn all_routes_give_the_same(seed: u64, genes in 9usize..40, edges in 0usize..60, pairwise: bool, normed: bool) {
+    fn all_routes_give_the_same(
+        seed: u64,
+        genes in 9usize..40,
+        edges in 0usize..60,
+        pairwise: bool,
+        normed: bool,
+        dropout in prop::sample::select(vec![0.0, 0.3]),
+        independent: bool,
+    ) {
         let options = HeteroOptions {
+            dropout,
+            noise: if independent { NoiseKind::Independent } else { NoiseKind::Shared },
             aggregation: if pairwise { Aggregation::PairwiseInteraction } else { Aggregation::Sum },
             norm: if normed { NormKind::Node } else { NormKind::None },
             ..SMALL
@@ -321,8 +347,29 @@ proptest! {
 }
 
 #[test]
+fn dropout_is_for_training_and_another_in_every_step() {
+    let options = HeteroOptions { dropout: 0.3, ..SMALL };
+    let model: Hetero<f64> = random_model(5, 30, 40, options);
+    let genes = random_sets(5, 30);
+    let sets = Sets { offsets: &OFFSETS, genes: &genes };
+    let predictions = |training: Option<LossAt>| {
+        let mut tape = Tape::new(model.parameters());
+        let input = Input { training, ..Input::evaluated(sets, &Graphs::None) };
+        let forward = model.forward(&mut tape, input, false);
+        tape.value(forward.readout.predictions).to_vec()
+    };
+    assert_eq!(predictions(Some(AT)), predictions(Some(AT)));
+    assert_ne!(predictions(Some(AT)), predictions(Some(LossAt { step: 8, ..AT })));
+    let evaluated = predictions(None);
+    assert_ne!(evaluated, predictions(Some(AT)));
+    let options = HeteroOptions { dropout: 0.0, ..options };
+    let without: Hetero<f64> = random_model(5, 30, 40, options);
+    assert_eq!(evaluate(&without, sets, &Graphs::None)[0], evaluated);
+}
+
+#[test]
 fn threads_do_not_change_a_bit() {
-    let options = HeteroOptions { width: 16, ..SMALL };
+    let options = HeteroOptions { width: 16, dropout: 0.1, ..SMALL };
     let model: Hetero<f32> = random_model(3, 300, 900, options);
     let genes = random_sets(3, 300);
     let sets = Sets { offsets: &OFFSETS, genes: &genes };
@@ -472,7 +519,7 @@ fn aggregations<T: Scalar>(case: &Case, precision: Precision) {
             )
         })
         .collect();
-    let combined = aggregate.forward(&mut tape, &each, &plan.layers[0], width, true);
+    let combined = aggregate.forward(&mut tape, &each, &plan.layers[0], width, true, None);
     case.check("output.y", wide(tape.value(combined.rows)), precision);
     case.check("output.y.weights", wide(&combined.weights.unwrap()), precision);
     check_operation(case, &parameters, tape, combined.rows, "upstream.y", precision);
@@ -512,7 +559,7 @@ fn pooling<T: Scalar>(case: &Case, precision: Precision) {
             gradients.add(x, |sum| crate::layer::add_to(sum, &step.gradient[genes * width..]));
         },
     );
-    let pooled = pool.forward(&mut tape, rows, &plan.layers[0].output);
+    let pooled = pool.forward(&mut tape, rows, &plan.layers[0].output, None);
     let z = tape.op(
         "samples",
         samples * width,

@@ -1,6 +1,6 @@
 //! Linear layers in a row, with a norm at their end: one operation; see [`knockout_kernel::Block`].
 
-use super::{Linear, add_to};
+use super::{Dropped, Linear, add_to};
 use knockout_grad::{Gradients, Tape, Values, Var};
 use knockout_kernel::{Activation, Affine, Block, NormScale, Scalar};
 use std::ops::Range;
@@ -39,15 +39,17 @@ impl Mlp {
     }
 
     /// What the kernels are given.
-    pub(crate) fn block<'t, T: Scalar>(&self, values: Values<'t, T>) -> Block<'t, T> {
+    pub(crate) fn block<'t, T: Scalar>(
+        &self,
+        values: Values<'t, T>,
+        dropped: Option<&'t Dropped>,
+    ) -> Block<'t, T> {
         let norm =
             self.norm.map(|norm| NormScale { scale: values.of(norm.scale), shift: values.of(norm.shift) });
-        Block::new(
-            self.linears.iter().map(|linear| linear.affine(values)).collect(),
-            self.between,
-            norm,
-            self.last,
-        )
+        let linears = self.linears.iter().map(|linear| linear.affine(values)).collect();
+        let mut block = Block::new(linears, self.between, norm, self.last);
+        block.noise = dropped.map(Dropped::noise);
+        block
     }
 
     /// Adds a block's gradient to those of its parameters.
@@ -60,19 +62,26 @@ impl Mlp {
         );
     }
 
-    /// Records the layers.
-    pub fn forward<T: Scalar>(&self, tape: &mut Tape<'_, T>, name: &'static str, x: Var) -> Var {
+    /// Records the layers; something may be dropped after every activation.
+    pub fn forward<T: Scalar>(
+        &self,
+        tape: &mut Tape<'_, T>,
+        name: &'static str,
+        x: Var,
+        dropped: Option<&Dropped>,
+    ) -> Var {
         let (layer, inputs) = (self.clone(), self.inputs());
+        let back = dropped.cloned();
         let rows = tape.value(x).len() / inputs;
         tape.op(
             name,
             rows * self.outputs(),
             |values, out| {
-                self.block(values).forward(&rows_of(values.of(x), inputs), out);
+                self.block(values, dropped).forward(&rows_of(values.of(x), inputs), out);
             },
             move |step, (), gradients| {
                 let (x_values, pool) = (step.values.of(x), step.values.pool());
-                let block = layer.block(step.values);
+                let block = layer.block(step.values, back.as_ref());
                 let mut gradient = pool.zeros(block.number_count());
                 let mut d_x = pool.scratch(x_values.len());
                 block.backward(&rows_of(x_values, inputs), step.gradient, &mut d_x, &mut gradient);

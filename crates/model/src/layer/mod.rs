@@ -2,6 +2,7 @@
 
 mod activate;
 mod combine;
+mod dropout;
 mod gather;
 mod interaction;
 mod linear;
@@ -14,6 +15,8 @@ mod set_score;
 
 pub use activate::activate;
 pub use combine::weighted_sum;
+pub use dropout::Dropped;
+pub(crate) use dropout::drop_from;
 pub use gather::gather;
 pub use interaction::interaction_loss;
 pub use linear::Linear;

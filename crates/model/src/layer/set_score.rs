@@ -1,6 +1,6 @@
 //! A score for a set of rows: `HyperSAGNN`.
 
-use super::{Linear, SetAttention};
+use super::{Dropped, Linear, SetAttention, drop_from};
 use crate::init::Init;
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{Activation, Scalar};
@@ -72,11 +72,21 @@ impl SetScorer {
         Self { fixed, layers, score, activation }
     }
 
-    /// Records the scores of rows `x`, which belong to `sets`.
-    pub fn forward<'a, T: Scalar>(&self, tape: &mut Tape<'a, T>, x: Var, sets: Sets<'a>) -> SetScores {
+    /// Records the scores of rows `x`, which belong to `sets`; something may be dropped from what each attention layer gives.
+    pub fn forward<'a, T: Scalar>(
+        &self,
+        tape: &mut Tape<'a, T>,
+        x: Var,
+        sets: Sets<'a>,
+        dropped: Option<&Dropped>,
+    ) -> SetScores {
         let fixed = self.fixed.forward(tape, "set.linear", x, self.activation);
-        let dynamic = self.layers.iter().fold(x, |x, layer| layer.forward(tape, x, sets));
         let (score, width) = (self.score, self.score.inputs);
+        let dynamic = self.layers.iter().zip(0..).fold(x, |x, (layer, at)| {
+            let given = layer.forward(tape, x, sets);
+            let dropped = dropped.map(|dropped| Dropped { site: dropped.site + at, ..dropped.clone() });
+            drop_from(tape, "set.dropout", given, width, dropped)
+        });
         let scores = tape.op(
             "set.score",
             sets.len(),

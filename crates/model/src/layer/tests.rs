@@ -92,7 +92,7 @@ fn set_attention<T: Scalar>(case: &Case, precision: Precision) {
     fill(case, &mut parameters);
     let upstream = narrow::<T>(case.f64("upstream.score"));
     let mut tape = Tape::new(&parameters);
-    let scores = scorer.forward(&mut tape, x, Sets { offsets: &offsets, genes: &genes });
+    let scores = scorer.forward(&mut tape, x, Sets { offsets: &offsets, genes: &genes }, None);
     case.check("output.score.dynamic", wide(tape.value(scores.dynamic)), precision);
     case.check("output.score", wide(tape.value(scores.scores)), precision);
     let loss = differentiate(&mut tape, scores.scores, &upstream);
