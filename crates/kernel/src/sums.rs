@@ -222,15 +222,68 @@ fn backward_of<const L: usize, const FUSED: bool, C: Copy + Into<u32>>(
                 if task.place[node] & DROPPED != 0 {
                     continue;
                 }
-                for entry in band[node] as usize..band[node + 1] as usize {
-                    if let Some(from) = task.sender(entry, columns[entry].into()) {
-                        add_scaled(gradients.row(from, width), 1.0, upstream);
-                    }
+                let entries = band[node] as usize..band[node + 1] as usize;
+                if !entries.is_empty() {
+                    pass_entries::<L, C>(task, columns, entries, upstream, gradients);
                 }
             }
         }
     }
     own
+}
+
+/// Adds one row to the gradients of the rows of some entries.
+#[inline(always)]
+fn pass_entries<const L: usize, C: Copy + Into<u32>>(
+    task: &Sums<'_, f32>,
+    columns: &[C],
+    entries: Range<usize>,
+    upstream: &[f32],
+    gradients: &mut SumGradients<'_, f32>,
+) {
+    let (wide, narrow) = (4 * Panel::<L>::WIDTH, Panel::<L>::WIDTH);
+    let mut start = 0;
+    while start + wide <= task.width {
+        pass_panels::<L, 4, C>(task, columns, entries.clone(), start, upstream, gradients);
+        start += wide;
+    }
+    while start + narrow <= task.width {
+        pass_panels::<L, 1, C>(task, columns, entries.clone(), start, upstream, gradients);
+        start += narrow;
+    }
+    if start < task.width {
+        for entry in entries {
+            if let Some(from) = task.sender(entry, columns[entry].into()) {
+                add_scaled(&mut gradients.row(from, task.width)[start..], 1.0, &upstream[start..]);
+            }
+        }
+    }
+}
+
+/// The same for panels that are full: what is added stays in registers.
+#[inline(always)]
+fn pass_panels<const L: usize, const PANELS: usize, C: Copy + Into<u32>>(
+    task: &Sums<'_, f32>,
+    columns: &[C],
+    entries: Range<usize>,
+    start: usize,
+    upstream: &[f32],
+    gradients: &mut SumGradients<'_, f32>,
+) {
+    let end = start + PANELS * 2 * L;
+    let mut values = [Panel::<L>::ZERO.0; PANELS];
+    values.copy_from_slice(upstream[start..end].as_chunks::<L>().0.as_chunks::<2>().0);
+    for (&column, entry) in columns[entries.clone()].iter().zip(entries) {
+        if let Some(from) = task.sender(entry, column.into()) {
+            let row = &mut gradients.row(from, task.width)[start..end];
+            let row = row.as_chunks_mut::<L>().0.as_chunks_mut::<2>().0;
+            for at in 0..PANELS {
+                for half in 0..2 {
+                    row[at][half] = add(row[at][half], values[at][half]);
+                }
+            }
+        }
+    }
 }
 
 #[inline(always)]
