@@ -167,7 +167,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand train" -l experiment -
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l resume -d 'Go on with the run in this folder' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l out -d 'The run\'s folder; by default runs/MODEL-DATASET-SEED' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l batch -d 'Samples in a batch' -r
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l seed -d 'The seed of everything random' -r
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l seed -d 'The seed of starting values and of the order of samples; the split has its own, split.seed' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l split -d 'What is held out: records, query pairs or genes' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"

@@ -269,7 +269,7 @@ hetero\:"A graph network over all networks that sees the cell with the genes gon
 '--resume=[Go on with the run in this folder]:RUN:_files' \
 '(--resume)--out=[The run'\''s folder; by default runs/MODEL-DATASET-SEED]:RUN:_files' \
 '(--resume)--batch=[Samples in a batch]:B:_default' \
-'(--resume)--seed=[The seed of everything random]:S:_default' \
+'(--resume)--seed=[The seed of starting values and of the order of samples; the split has its own, split.seed]:S:_default' \
 '(--resume)--split=[What is held out\: records, query pairs or genes]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
@@ -332,7 +332,7 @@ test\:"What is reported"))' \
 '*--verbose[Say more; twice for details]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-'*::runs -- Folders of runs over the same split\: several seeds show their spread:_files' \
+'*::runs -- Folders of runs\: one, or several seeds of one configuration, which shows their spread and ensemble:_files' \
 && ret=0
 ;;
 (profile)

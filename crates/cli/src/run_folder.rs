@@ -5,8 +5,8 @@ use anyhow::Context as _;
 use knockout_screen::{Dataset, Split};
 use knockout_train::config::{Config, ModelName};
 use knockout_train::keeper::MetricsLine;
-use knockout_train::run::Run;
-use std::path::Path;
+use knockout_train::run::{Manifest, Run};
+use std::path::{Path, PathBuf};
 
 /// The model's configuration on a dataset, with changes.
 pub(crate) fn configure(model: ModelName, dataset: &Dataset, keys: &[String]) -> anyhow::Result<Config> {
@@ -26,15 +26,15 @@ pub(crate) fn create(folder: &Path) -> anyhow::Result<()> {
     })
 }
 
-/// What a run was made of.
-pub(crate) struct Opened {
+/// What a run says of itself, without its dataset.
+pub(crate) struct Described {
+    folder: PathBuf,
+    pub(crate) manifest: Manifest,
     pub(crate) config: Config,
-    pub(crate) dataset: Dataset,
-    pub(crate) split: Split,
 }
 
-/// Opens what a run was made of, with changes that do not touch its numbers.
-pub(crate) fn open(folder: &Path, keys: &[String]) -> anyhow::Result<Opened> {
+/// Reads what a run says of itself, with changes that do not touch its numbers.
+pub(crate) fn describe(folder: &Path, keys: &[String]) -> anyhow::Result<Described> {
     let manifest = Run::read_manifest(folder)?;
     let path = folder.join("config.toml");
     let text =
@@ -43,9 +43,23 @@ pub(crate) fn open(folder: &Path, keys: &[String]) -> anyhow::Result<Opened> {
         request_error(format!("{} is no configuration of this version: {}", path.display(), error.message()))
     })?;
     let config = knockout_config::resolve(&config, keys)?;
-    let dir = manifest.conditions.get("dataset_folder").map(Path::new).ok_or_else(|| {
-        request_error(format!("{} does not say where its dataset is", folder.join("manifest.json").display()))
-    })?;
+    Ok(Described { folder: folder.to_owned(), manifest, config })
+}
+
+impl Described {
+    /// Where the dataset was when the run began.
+    pub(crate) fn dataset_folder(&self) -> anyhow::Result<&Path> {
+        self.manifest.conditions.get("dataset_folder").map(Path::new).ok_or_else(|| {
+            let path = self.folder.join("manifest.json");
+            request_error(format!("{} does not say where its dataset is", path.display()))
+        })
+    }
+}
+
+/// Opens the dataset and makes the split of a run.
+pub(crate) fn open(run: &Described) -> anyhow::Result<(Dataset, Split)> {
+    let dir = run.dataset_folder()?;
+    let Described { folder, manifest, config } = run;
     let dataset = super::command::data::open(dir)?;
     if dataset.manifest.data_hash() != manifest.inputs.dataset {
         return Err(request_error(format!(
@@ -55,8 +69,8 @@ pub(crate) fn open(folder: &Path, keys: &[String]) -> anyhow::Result<Opened> {
         )));
     }
     config.check(&dataset.cell).map_err(|error| request_error(error.to_string()))?;
-    let split = split(&dataset, &config)?;
-    Ok(Opened { config, dataset, split })
+    let split = split(&dataset, config)?;
+    Ok((dataset, split))
 }
 
 /// The split of a configuration.

@@ -63,6 +63,93 @@ fn a_run_is_whole_and_can_be_evaluated() {
 }
 
 #[test]
+fn several_seeds_have_a_spread_and_an_ensemble() {
+    let folder = tempfile::tempdir().unwrap();
+    tiny(folder.path());
+    for seed in ["1", "2", "3"] {
+        train(folder.path(), &format!("seed-{seed}"), &["--epochs", "2", "--seed", seed]);
+    }
+    let runs = ["evaluate", "seed-1", "seed-2", "seed-3", "--resamples", "100"];
+    let shown = run(folder.path(), &[&runs[..], &["--json", "-q"]].concat()).json();
+    let rows = shown["rows"].as_array().unwrap();
+    let names: Vec<&str> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["seed-1", "seed-2", "seed-3", "ensemble", "additive-ridge"]);
+
+    let spread = shown["spread"].as_array().unwrap();
+    let metrics: Vec<&str> = spread.iter().map(|row| row["metric"].as_str().unwrap()).collect();
+    assert_eq!(metrics, ["pearson", "spearman", "mse", "rmse", "mae"]);
+    for of in spread {
+        assert_eq!((&of["name"], &of["over"]), (&"dango".into(), &"weights".into()));
+        assert_eq!(of["seeds"], serde_json::json!([1, 2, 3]));
+        let values: Vec<f64> =
+            rows[..3].iter().map(|row| row[of["metric"].as_str().unwrap()].as_f64().unwrap()).collect();
+        assert_eq!(of["values"], serde_json::json!(values));
+        let mean = values.iter().sum::<f64>() / 3.0;
+        let sd = (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 2.0).sqrt();
+        let [low, high] = [f64::min, f64::max].map(|pick| values.iter().copied().reduce(pick).unwrap());
+        for (key, expected) in [("mean", mean), ("sd", sd), ("low", low), ("high", high)] {
+            let found = of[key].as_f64().unwrap();
+            assert!((found - expected).abs() <= 1e-12 * expected.abs(), "{key}: {found} {expected}");
+        }
+        assert!(sd > 0.0, "another seed gives another model: {of}");
+    }
+    // The error of a mean is below the mean of the errors.
+    assert!(rows[3]["mse"].as_f64().unwrap() < spread[2]["mean"].as_f64().unwrap());
+    let pairs: Vec<(&str, &str)> = (shown["comparisons"].as_array().unwrap().iter())
+        .map(|pair| (pair["name"].as_str().unwrap(), pair["against"].as_str().unwrap()))
+        .collect();
+    assert_eq!(pairs, ["seed-1", "seed-2", "seed-3", "ensemble"].map(|name| (name, "additive-ridge")));
+
+    let text = run(folder.path(), &runs).ok().stdout;
+    let line = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap();
+    assert!(line("spread of").contains("mean") && line("ensemble ").contains('['), "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("dango ")).count(), 5, "{text}");
+
+    // Alone, a run has neither.
+    let alone = run(folder.path(), &["evaluate", "seed-1", "--json", "-q", "--resamples", "100"]).json();
+    assert!(alone.get("spread").is_none());
+    assert_eq!(alone["rows"], serde_json::json!([rows[0], rows[4]]));
+}
+
+#[test]
+fn runs_that_differ_in_more_than_the_seed_are_not_averaged() {
+    let folder = tempfile::tempdir().unwrap();
+    tiny(folder.path());
+    run(folder.path(), &["-q", "data", "synth", "other", "--preset", "tiny", "--seed", "9"]).ok();
+    let one = ["--max-steps", "1", "--epochs", "1"];
+    let make = |out: &str, more: &[&str]| {
+        train(folder.path(), out, &[&one[..], more].concat());
+    };
+    make("first", &["--seed", "1"]);
+    make("wide", &["--seed", "2", "model.width=32", "model.heads=2"]);
+    make("split", &["--seed", "2", "split.seed=7", "--split", "gene-disjoint"]);
+    make("again", &["--seed", "1", "run.checkpoint_every=3.0"]);
+    train(folder.path(), "longer", &["--seed", "2", "--epochs", "2", "loader.depth=2"]);
+    let hetero =
+        ["train", "tiny", "--model", "hetero", "--out", "hetero", "--seed", "2", "-q", "model.layers=1"];
+    run(folder.path(), &[&hetero[..], &["model.width=8"], &one].concat()).ok();
+    let elsewhere = ["train", "other", "--model", "dango", "--out", "elsewhere", "--seed", "2"];
+    run(folder.path(), &[&elsewhere[..], &SMALL, &one].concat()).ok();
+
+    for (other, words) in [
+        ("wide", &["model.heads (4 against 2), model.width (16 against 32)"][..]),
+        ("split", &["split.scheme (\"random\" against \"gene-disjoint\"), split.seed (0 against 7)"]),
+        ("hetero", &["model (dango against hetero)", "optimiser."]),
+        ("elsewhere", &["dataset ("]),
+    ] {
+        let refused = run(folder.path(), &["evaluate", "first", other]);
+        let said = format!("first and {other} are not seeds of one configuration: they differ in ");
+        let refused = refused.fails(7, &[&[said.as_str(), "--against"], words].concat());
+        assert!(!refused.stderr.contains("model.layers"), "{}", refused.stderr);
+        assert!(!folder.path().join("first/predictions-test.parquet").exists(), "refused before any work");
+    }
+    run(folder.path(), &["evaluate", "first", "again"]).fails(7, &["the same seed, 1"]);
+    // Length, saving and loading do not make another configuration; unlike lengths are mentioned.
+    let ran = run(folder.path(), &["evaluate", "first", "longer", "--state", "last"]).ok();
+    assert!(ran.stderr.contains("unlike numbers of epochs: first 1, longer 2"), "{}", ran.stderr);
+}
+
+#[test]
 fn a_killed_run_goes_on_to_the_same_bits() {
     let folder = tempfile::tempdir().unwrap();
     tiny(folder.path());

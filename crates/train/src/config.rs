@@ -3,6 +3,7 @@
 //! The defaults of DANGO are those of the published one, except that schedules are really stepped and λ is looked up by channel. Those of
 //! the hetero model are experiment 085's, with a norm of each row by itself.
 
+use crate::checkpoint::{Difference, Identity};
 use crate::loading::LoaderConfig;
 use crate::schedule::{
     Accumulation, Cosine, CosineOptions, FirstEpoch, LearningRate, Mode as Better, Plateau, PlateauOptions,
@@ -652,6 +653,29 @@ impl Config {
             }
             _ => None,
         }
+    }
+
+    /// What identifies a run of this configuration over a gene table, given by its hash.
+    pub fn identity(&self, gene_table: &str) -> Identity {
+        // How long a run lasts and how often it saves may change from one sitting to the next.
+        let mut lasting = self.clone();
+        (lasting.epochs, lasting.max_steps) = (0, 0);
+        (lasting.run.checkpoint_every, lasting.run.predict_batch) = (0.0, 0);
+        lasting.loader = LoaderConfig::default();
+        Identity::new(self.model.name(), gene_table, &lasting)
+            .expect("a configuration is plain tables and numbers")
+    }
+
+    /// In what a run differs from another one by more than its seed; nothing for two seeds of one configuration.
+    pub fn differences_beside_seed(&self, gene_table: &str, other: (&Self, &str)) -> Vec<Difference> {
+        let (other, other_genes) = other;
+        let same_seed = Self { seed: other.seed, ..self.clone() };
+        let mut differences = same_seed.identity(gene_table).differences(&other.identity(other_genes));
+        if self.model.name() != other.model.name() {
+            // Settings of another model follow from its name.
+            differences.retain(|difference| !difference.key.starts_with("model."));
+        }
+        differences
     }
 
     /// The recipe of the split.

@@ -61,12 +61,21 @@ pub struct Comparison {
 pub struct Evaluation {
     /// One line per model, the ridge last.
     pub rows: Vec<Row>,
-    /// Every model against the one after it, and against the ridge.
+    /// Paired differences, as [`Pairs`] says.
     pub comparisons: Vec<Comparison>,
     /// What of the part training has never seen.
     pub unseen: Unseen,
     /// The correlation no model can expect to exceed; synthetic data only.
     pub attainable_pearson: Option<f64>,
+}
+
+/// Which models are compared with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pairs {
+    /// Each with the one after it, and with the ridge.
+    Neighbours,
+    /// Each with the ridge alone: seeds of one model have a spread, not a winner.
+    RidgeOnly,
 }
 
 /// Evaluates models on a part of a split, beside the additive ridge fitted to the same split.
@@ -79,6 +88,7 @@ pub fn evaluate(
     split: &Split,
     part: Part,
     models: &[Model<'_>],
+    pairs: Pairs,
     bootstrap: &Bootstrap,
 ) -> Result<Evaluation, BaselineError> {
     let rows = split.rows(part);
@@ -89,7 +99,7 @@ pub fn evaluate(
     let beside: Vec<Model<'_>> = models.iter().copied().chain([ridge]).collect();
     Ok(Evaluation {
         rows: rows_of(&beside, &targets, split.spec().scheme.name(), part, bootstrap),
-        comparisons: compare(models, Some(ridge), &targets, bootstrap),
+        comparisons: compare(models, pairs, Some(ridge), &targets, bootstrap),
         unseen: Unseen::of(dataset, split, part),
         attainable_pearson: dataset.manifest.synthetic.as_ref().map(|known| known.attainable_pearson),
     })
@@ -120,18 +130,23 @@ pub fn rows_of(
     models.iter().zip(intervals).map(row).collect()
 }
 
-/// Each model against the one after it, then each against the ridge, where there is one.
+/// Each model against the one after it, where that is wanted, then each against the ridge, where there is one.
 ///
 /// # Panics
 ///
 /// If a model has not one prediction for every target.
 pub fn compare(
     models: &[Model<'_>],
+    pairs: Pairs,
     ridge: Option<Model<'_>>,
     targets: &[f64],
     bootstrap: &Bootstrap,
 ) -> Vec<Comparison> {
-    let neighbours = models.windows(2).map(|pair| (pair[0], pair[1]));
+    let beside = match pairs {
+        Pairs::Neighbours => models,
+        Pairs::RidgeOnly => &[],
+    };
+    let neighbours = beside.windows(2).map(|pair| (pair[0], pair[1]));
     let with_ridge = models.iter().filter_map(|&model| Some((model, ridge?)));
     neighbours
         .chain(with_ridge)
@@ -164,17 +179,65 @@ impl Unseen {
     }
 }
 
-/// How much a correlation varies with a seed.
+/// The mean of several models' predictions, row by row: what they say together.
+///
+/// # Panics
+///
+/// If they have not equally many.
+pub fn ensemble(models: &[Model<'_>]) -> Vec<f64> {
+    let mut sums = vec![0.0; models.first().map_or(0, |model| model.predictions.len())];
+    for model in models {
+        assert_eq!(model.predictions.len(), sums.len(), "every model predicts every row");
+        sums.iter_mut().zip(model.predictions).for_each(|(sum, prediction)| *sum += prediction);
+    }
+    sums.iter().map(|sum| sum / models.len() as f64).collect()
+}
+
+/// A figure of [`Metrics`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Figure {
+    /// Pearson's correlation.
+    Pearson,
+    /// Spearman's.
+    Spearman,
+    /// Mean squared error.
+    Mse,
+    /// Its root.
+    Rmse,
+    /// Mean absolute error.
+    Mae,
+}
+
+impl Figure {
+    /// All of them, in the order of tables.
+    pub const ALL: [Self; 5] = [Self::Pearson, Self::Spearman, Self::Mse, Self::Rmse, Self::Mae];
+
+    /// The figure among others.
+    pub fn of(self, metrics: &Metrics) -> Option<f64> {
+        match self {
+            Self::Pearson => metrics.pearson,
+            Self::Spearman => metrics.spearman,
+            Self::Mse => metrics.mse,
+            Self::Rmse => metrics.rmse,
+            Self::Mae => metrics.mae,
+        }
+    }
+}
+
+/// How much a figure varies with a seed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spread {
     /// The model.
     pub name: String,
+    /// The figure.
+    pub metric: Figure,
     /// What the seeds are of: `weights` or `splits`.
     pub over: &'static str,
     /// The seeds.
     pub seeds: Vec<u64>,
-    /// Pearson of each; `None` where undefined.
-    pub pearson: Vec<Option<f64>>,
+    /// The figure of each; `None` where undefined.
+    pub values: Vec<Option<f64>>,
     /// Mean of those that are defined; `None` when none is.
     pub mean: Option<f64>,
     /// Their sample standard deviation; `None` with fewer than two.
@@ -186,21 +249,81 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Sums up the correlations of a model, one for each seed.
-    pub fn of(name: &str, over: &'static str, seeds: Vec<u64>, pearson: Vec<Option<f64>>) -> Self {
-        let known: Vec<f64> = pearson.iter().flatten().copied().collect();
+    /// Sums up a figure of a model, one for each seed.
+    pub fn of(
+        name: &str,
+        metric: Figure,
+        over: &'static str,
+        seeds: Vec<u64>,
+        values: Vec<Option<f64>>,
+    ) -> Self {
+        let known: Vec<f64> = values.iter().flatten().copied().collect();
         let count = known.len() as f64;
         let mean = (!known.is_empty()).then(|| known.iter().sum::<f64>() / count);
-        let squares = |mean: f64| known.iter().map(|r| (r - mean).powi(2)).sum::<f64>();
+        let squares = |mean: f64| known.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
         Self {
             name: name.to_owned(),
+            metric,
             over,
             seeds,
             mean,
             sd: mean.filter(|_| known.len() > 1).map(|mean| (squares(mean) / (count - 1.0)).sqrt()),
             low: known.iter().copied().reduce(f64::min),
             high: known.iter().copied().reduce(f64::max),
-            pearson,
+            values,
         }
+    }
+
+    /// Every figure of a model over the seeds of its weights, from the line of each.
+    pub fn over_weights(name: &str, seeds: &[u64], rows: &[Row]) -> Vec<Self> {
+        let spread = |metric: Figure| {
+            let values = rows.iter().map(|row| metric.of(&row.metrics)).collect();
+            Self::of(name, metric, "weights", seeds.to_vec(), values)
+        };
+        Figure::ALL.map(spread).to_vec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_is_of_the_figures_that_are_defined() {
+        let spread =
+            Spread::of("m", Figure::Pearson, "weights", vec![0, 1, 2], vec![Some(0.5), None, Some(0.7)]);
+        assert!((spread.mean.unwrap() - 0.6).abs() < 1e-15);
+        // Sample deviation of two figures: their distance over the root of 2.
+        assert!((spread.sd.unwrap() - 0.2 / 2f64.sqrt()).abs() < 1e-15);
+        assert_eq!((spread.low, spread.high), (Some(0.5), Some(0.7)));
+        let one = Spread::of("m", Figure::Pearson, "weights", vec![0], vec![Some(0.5)]);
+        assert_eq!((one.mean, one.sd), (Some(0.5), None));
+        let none = Spread::of("m", Figure::Pearson, "weights", vec![0], vec![None]);
+        assert_eq!((none.mean, none.sd, none.low, none.high), (None, None, None, None));
+    }
+
+    #[test]
+    fn an_ensemble_is_the_mean_row_by_row() {
+        let model = |predictions| Model { name: "m", predictions };
+        assert_eq!(ensemble(&[model(&[1.0, -2.0]), model(&[3.0, 4.0])]), [2.0, 1.0]);
+        assert_eq!(ensemble(&[model(&[1.0, -2.0])]), [1.0, -2.0]);
+        assert!(ensemble(&[]).is_empty());
+    }
+
+    #[test]
+    fn seeds_are_compared_with_the_ridge_alone() {
+        let targets: Vec<f64> = (0..20).map(f64::from).collect();
+        let other: Vec<f64> = targets.iter().map(|x| (x * 7.0) % 5.0).collect();
+        let model = |name, predictions| Model { name, predictions };
+        let models = [model("a", &targets[..]), model("b", &other)];
+        let bootstrap = Bootstrap { resamples: 10, ..Bootstrap::default() };
+        let pairs_of = |pairs| -> Vec<(String, String)> {
+            let found = compare(&models, pairs, Some(model("ridge", &other)), &targets, &bootstrap);
+            found.into_iter().map(|found| (found.name, found.against)).collect()
+        };
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        let with_ridge = [pair("a", "ridge"), pair("b", "ridge")];
+        assert_eq!(pairs_of(Pairs::RidgeOnly), with_ridge);
+        assert_eq!(pairs_of(Pairs::Neighbours), [&[pair("a", "b")], &with_ridge[..]].concat());
     }
 }

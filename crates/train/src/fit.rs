@@ -7,7 +7,6 @@ use crate::checkpoint::{
     Checkpoint, Contents, Identity, IdentityError, Number, Place, State, Tensor, TensorRef, weights_hash,
 };
 use crate::config::{Config, ConfigError};
-use crate::loading::LoaderConfig;
 use crate::metrics::Metrics;
 use crate::run::Position;
 use crate::schedule::{Accumulation, Best, EarlyStopping, LearningRate, Mode as Better, Progress};
@@ -419,13 +418,7 @@ impl<'a> Fit<'a> {
 
     /// What identifies the run: a checkpoint of another one is refused.
     pub fn identity(&self) -> Identity {
-        // How long a run lasts and how often it saves may change from one sitting to the next.
-        let mut lasting = self.config.clone();
-        (lasting.epochs, lasting.max_steps) = (0, 0);
-        (lasting.run.checkpoint_every, lasting.run.predict_batch) = (0.0, 0);
-        lasting.loader = LoaderConfig::default();
-        Identity::new(self.config.model.name(), &self.dataset.cell.genes().hash().to_hex(), &lasting)
-            .expect("a configuration is plain tables and numbers")
+        self.config.identity(&self.dataset.cell.genes().hash().to_hex())
     }
 
     fn keep(&self, occasion: Occasion, watch: &mut dyn Watch) -> Result<(), FitError> {

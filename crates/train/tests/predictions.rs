@@ -6,7 +6,7 @@ use arrow_schema::{DataType, Field, Schema};
 use knockout_import::synth::{Config, synthesise};
 use knockout_screen::{Dataset, Division, Part, Scheme, Split, SplitSpec, columns};
 use knockout_train::bootstrap::Bootstrap;
-use knockout_train::evaluation::{Model, Unseen, evaluate};
+use knockout_train::evaluation::{Model, Pairs, Unseen, evaluate};
 use knockout_train::predictions::Predictions;
 use std::collections::HashMap;
 use std::error::Error;
@@ -151,7 +151,7 @@ fn a_model_stands_beside_the_ridge() {
     let file = predictions(&set, &split, Part::Test);
     let bootstrap = Bootstrap { resamples: 100, ..Bootstrap::default() };
     let model = Model { name: "half", predictions: &file.predictions };
-    let evaluation = evaluate(&set, &split, Part::Test, &[model], &bootstrap).unwrap();
+    let evaluation = evaluate(&set, &split, Part::Test, &[model], Pairs::Neighbours, &bootstrap).unwrap();
     let names: Vec<&str> = evaluation.rows.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["half", "additive-ridge"]);
     assert!((evaluation.rows[0].metrics.pearson.unwrap() - 1.0).abs() < 1e-12);

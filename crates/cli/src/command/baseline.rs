@@ -2,7 +2,6 @@
 
 use crate::command::data::{self, SchemeArg};
 use crate::command::evaluate::{BootstrapArgs, PartArg, table};
-use crate::text::{Align, Table};
 use crate::ui::{Ui, Unit, request_error};
 use anyhow::Context as _;
 use clap::Args;
@@ -10,7 +9,7 @@ use indicatif::ProgressBar;
 use knockout_durable::StagedDir;
 use knockout_screen::{Dataset, Division, Part, Split, SplitSpec};
 use knockout_train::baseline::{Baseline, Fitted, Ladder};
-use knockout_train::evaluation::{Model, Row, Spread, Unseen, rows_of};
+use knockout_train::evaluation::{Figure, Model, Row, Spread, Unseen, rows_of};
 use knockout_train::metrics::pearson;
 use knockout_train::predictions::Predictions;
 use serde::Serialize;
@@ -231,7 +230,7 @@ fn spreads(dataset: &Dataset, args: &BaselineArgs, part: Part, climbed: &[Climbe
         let seeded = climbed[0].fitted.iter().filter_map(|(fitted, seed)| Some((fitted, (*seed)?)));
         let (seeds, values) =
             seeded.map(|(fitted, seed)| (seed, pearson(&fitted.predictions, &targets))).unzip();
-        spreads.push(Spread::of(Baseline::GeneMlp.name(), "weights", seeds, values));
+        spreads.push(Spread::of(Baseline::GeneMlp.name(), Figure::Pearson, "weights", seeds, values));
     }
     if args.splits > 1 {
         for baseline in Baseline::ALL {
@@ -242,7 +241,7 @@ fn spreads(dataset: &Dataset, args: &BaselineArgs, part: Part, climbed: &[Climbe
             };
             let (seeds, values): (Vec<u64>, Vec<_>) = climbed.iter().filter_map(of_split).unzip();
             if !seeds.is_empty() {
-                spreads.push(Spread::of(baseline.name(), "splits", seeds, values));
+                spreads.push(Spread::of(baseline.name(), Figure::Pearson, "splits", seeds, values));
             }
         }
     }
@@ -275,29 +274,10 @@ fn text(shown: &Shown, unseen: Unseen) -> String {
     }
     if !shown.spread.is_empty() {
         page.push('\n');
-        page.push_str(&spread_table(&shown.spread));
+        page.push_str(&table::spreads(&shown.spread));
     }
     if let Some(out) = &shown.out {
         writeln!(page, "\nprediction files are in {}", out.display()).ok();
     }
     page
-}
-
-fn spread_table(spreads: &[Spread]) -> String {
-    let mut table = Table::new(&[
-        ("spread of Pearson", Align::Left),
-        ("over seeds of", Align::Left),
-        ("mean", Align::Right),
-        ("sd", Align::Right),
-        ("lowest", Align::Right),
-        ("highest", Align::Right),
-        ("seeds", Align::Right),
-    ]);
-    for spread in spreads {
-        let mut row = vec![spread.name.clone(), spread.over.to_owned()];
-        row.extend([spread.mean, spread.sd, spread.low, spread.high].map(table::correlation));
-        row.push(spread.seeds.len().to_string());
-        table.row(row);
-    }
-    table.to_text()
 }

@@ -77,11 +77,17 @@ impl Identity {
 
     /// Refuses a checkpoint (`self`) of another run than `here`, with every difference.
     pub fn check(&self, here: &Self) -> Result<(), IdentityError> {
+        let differences = self.differences(here);
+        if differences.is_empty() { Ok(()) } else { Err(IdentityError { differences }) }
+    }
+
+    /// Everything in which a checkpoint (`self`) is not of the run `here`: model, gene table, then settings by key.
+    pub fn differences(&self, here: &Self) -> Vec<Difference> {
         let named = [("model", &self.model, &here.model), ("gene table", &self.gene_table, &here.gene_table)]
             .map(|(key, checkpoint, here)| (key, Some(checkpoint), Some(here)));
         let keys: BTreeSet<&String> = self.config.keys().chain(here.config.keys()).collect();
         let settings = keys.into_iter().map(|key| (key.as_str(), self.config.get(key), here.config.get(key)));
-        let differences: Vec<Difference> = named
+        named
             .into_iter()
             .chain(settings)
             .filter(|(_, checkpoint, here)| checkpoint != here)
@@ -90,8 +96,7 @@ impl Identity {
                 checkpoint: checkpoint.cloned(),
                 here: here.cloned(),
             })
-            .collect();
-        if differences.is_empty() { Ok(()) } else { Err(IdentityError { differences }) }
+            .collect()
     }
 }
 

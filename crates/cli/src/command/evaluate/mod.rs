@@ -1,27 +1,32 @@
 //! `knockout evaluate`: models side by side on one part of one split, with the additive ridge beside them.
 
+mod runs;
 pub(crate) mod table;
 
 use crate::command::data;
-use crate::command::train::{class, on_workers};
+use crate::command::train::on_workers;
 use crate::exit::{INCOMPARABLE, Verdict};
-use crate::run_folder::{self, Opened};
 use crate::ui::{Ui, request_error};
 use clap::{Args, ValueEnum};
 use knockout_screen::{Dataset, Part, Split};
 use knockout_train::bootstrap::Bootstrap;
-use knockout_train::checkpoint::{Checkpoints, Slot};
-use knockout_train::evaluation::{Comparison, Evaluation, Model, Row, compare, evaluate, rows_of};
-use knockout_train::fit::Fit;
+use knockout_train::checkpoint::Slot;
+use knockout_train::evaluation::{
+    Comparison, Evaluation, Model, Pairs, Row, Spread, compare, ensemble, evaluate, rows_of,
+};
 use knockout_train::predictions::Predictions;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
+/// What the mean of several runs' predictions is called.
+const ENSEMBLE: &str = "ensemble";
+
 /// Say how good predictions are, beside the additive ridge on the same split
 ///
 /// Pearson with its bootstrap interval over records, Spearman and errors over the whole part. The additive ridge knows
-/// genes by identity alone: a model that does not beat it has learnt nothing from its networks. With --against, the
-/// paired bootstrap of the difference between two prediction files. docs/evaluate.md explains the table.
+/// genes by identity alone: a model that does not beat it has learnt nothing from its networks. Several runs must differ
+/// in their seed alone: mean and spread over them, and their ensemble. With --against, the paired bootstrap of the
+/// difference between two prediction files. docs/evaluate.md explains the table.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout evaluate runs/dango-yeast-0
@@ -29,7 +34,7 @@ use std::path::{Path, PathBuf};
   knockout evaluate --predictions dango.parquet --against ladder/gene-mlp.parquet
   knockout evaluate --predictions dango.parquet --data yeast --json | jq .rows")]
 pub(crate) struct EvaluateArgs {
-    /// Folders of runs over the same split: several seeds show their spread
+    /// Folders of runs: one, or several seeds of one configuration, which shows their spread and ensemble
     #[arg(value_name = "RUN", conflicts_with_all = ["predictions", "against", "data"])]
     runs: Vec<PathBuf>,
     /// Which state of the runs
@@ -110,8 +115,17 @@ impl BootstrapArgs {
 /// What is evaluated: the predictions of some models for one part.
 struct Subject {
     models: Vec<(String, Predictions)>,
+    /// Of what the models are seeds, where they are.
+    seeds: Option<Seeds>,
     /// Where the predictions belong to; without it there is no ridge.
     home: Option<(Dataset, Split)>,
+}
+
+/// One configuration trained several times.
+struct Seeds {
+    model: &'static str,
+    /// One for each model.
+    seeds: Vec<u64>,
 }
 
 #[derive(Serialize)]
@@ -124,6 +138,8 @@ struct Shown {
     resamples: usize,
     rows: Vec<Row>,
     comparisons: Vec<Comparison>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    spread: Vec<Spread>,
     unseen_genes: Option<usize>,
     unseen_records: Option<usize>,
     attainable_pearson: Option<f64>,
@@ -136,42 +152,9 @@ pub(crate) fn run(args: &EvaluateArgs, ui: &Ui) -> anyhow::Result<()> {
     let subject = if let Some(predictions) = &args.predictions {
         from_files(args, predictions, ui)?
     } else {
-        on_workers(|| from_runs(args, ui))?
+        on_workers(|| runs::subject(args, ui))?
     };
     report(&subject, &args.bootstrap.bootstrap(), ui)
-}
-
-/// Predicts a part with each run's weights; the predictions stay in the run's folder.
-fn from_runs(args: &EvaluateArgs, ui: &Ui) -> anyhow::Result<Subject> {
-    let part = args.part.map_or(Part::Test, PartArg::part);
-    let mut subject = Subject { models: Vec::new(), home: None };
-    for folder in &args.runs {
-        let Opened { config, dataset, split } = run_folder::open(folder, &[])?;
-        let checkpoints = Checkpoints::at(&folder.join("checkpoints"));
-        let Some((path, checkpoint)) = checkpoints.newest(args.state.slot())? else {
-            return Err(request_error(format!(
-                "{} has no state {:?} yet; let it train for an epoch, or take --state last",
-                folder.display(),
-                args.state.slot().name()
-            )));
-        };
-        let mut fit = Fit::new(&config, &dataset, &split).map_err(class)?;
-        fit.restore(&checkpoint).map_err(class)?;
-        let name = folder
-            .file_name()
-            .map_or_else(|| fit.model().name().to_owned(), |name| name.to_string_lossy().into_owned());
-        let predictions = Predictions::new(&dataset, &split, part, &name, fit.predict(part));
-        let file = folder.join(format!("predictions-{}.parquet", part.name()));
-        predictions.save(&file)?;
-        ui.note(&format!("{}: step {} of {}", file.display(), checkpoint.state.place.step, path.display()));
-        if let Some((_, first)) = subject.models.first() {
-            refuse_unlike(first, &predictions, &args.runs[0], folder)?;
-        }
-        subject.models.push((name, predictions));
-        drop(fit);
-        subject.home = Some((dataset, split));
-    }
-    Ok(subject)
 }
 
 fn from_files(args: &EvaluateArgs, predictions: &PathBuf, ui: &Ui) -> anyhow::Result<Subject> {
@@ -190,7 +173,8 @@ fn from_files(args: &EvaluateArgs, predictions: &PathBuf, ui: &Ui) -> anyhow::Re
         refuse_unlike(first, second, paths[0], paths[1])?;
     }
     let home = home_of(&files, &paths, args.data.as_deref(), ui)?;
-    Ok(Subject { models: names(&files, &paths).into_iter().zip(files).collect(), home })
+    let own: Vec<String> = files.iter().map(|file| file.description.model.clone()).collect();
+    Ok(Subject { models: names(&own, &paths).into_iter().zip(files).collect(), seeds: None, home })
 }
 
 fn refuse_unlike(first: &Predictions, second: &Predictions, a: &Path, b: &Path) -> anyhow::Result<()> {
@@ -198,15 +182,23 @@ fn refuse_unlike(first: &Predictions, second: &Predictions, a: &Path, b: &Path) 
     if unlike.is_empty() {
         return Ok(());
     }
+    let differences: Vec<_> =
+        unlike.into_iter().map(|unlike| (unlike.what.to_owned(), unlike.a, unlike.b)).collect();
+    Err(incomparable((a, b), "cannot be compared record by record", &differences, ""))
+}
+
+/// Two things that cannot be put side by side: what differs (of each the value here and there), and what to do instead.
+fn incomparable(
+    (a, b): (&Path, &Path),
+    what: &str,
+    differences: &[(String, String, String)],
+    next: &str,
+) -> anyhow::Error {
     let differences: Vec<String> =
-        unlike.iter().map(|unlike| format!("{} ({} against {})", unlike.what, unlike.a, unlike.b)).collect();
-    let message = format!(
-        "{} and {} cannot be compared record by record: they differ in {}",
-        a.display(),
-        b.display(),
-        differences.join(", ")
-    );
-    Err(Verdict { code: INCOMPARABLE, message }.into())
+        differences.iter().map(|(key, a, b)| format!("{key} ({a} against {b})")).collect();
+    let (a, b, differences) = (a.display(), b.display(), differences.join(", "));
+    let message = format!("{a} and {b} {what}: they differ in {differences}{next}");
+    Verdict { code: INCOMPARABLE, message }.into()
 }
 
 /// The dataset and the split of the predictions. One that was asked for must fit; one that the file merely remembers
@@ -247,38 +239,47 @@ fn home_of(
 }
 
 /// What to call the models: as they call themselves, by their file where that would be ambiguous.
-fn names(files: &[Predictions], paths: &[&PathBuf]) -> Vec<String> {
-    let own: Vec<&str> = files.iter().map(|file| file.description.model.as_str()).collect();
+fn names<P: AsRef<Path>>(own: &[String], paths: &[P]) -> Vec<String> {
+    let ours = [knockout_train::baseline::Baseline::AdditiveRidge.name(), ENSEMBLE];
     let is_taken = |place: usize| {
-        own[place] == knockout_train::baseline::Baseline::AdditiveRidge.name()
+        ours.contains(&own[place].as_str())
             || own.iter().enumerate().any(|(other, name)| other != place && *name == own[place])
     };
-    (0..own.len())
-        .map(|place| if is_taken(place) { paths[place].display().to_string() } else { own[place].to_owned() })
-        .collect()
+    let by_path = |place: usize| paths[place].as_ref().display().to_string();
+    (0..own.len()).map(|place| if is_taken(place) { by_path(place) } else { own[place].clone() }).collect()
 }
 
 /// Evaluates and prints.
 fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> anyhow::Result<()> {
-    let models: Vec<Model<'_>> =
+    let mut models: Vec<Model<'_>> =
         subject.models.iter().map(|(name, file)| Model { name, predictions: &file.predictions }).collect();
+    let together = ensemble(&models);
+    let pairs = if subject.seeds.is_some() {
+        models.push(Model { name: ENSEMBLE, predictions: &together });
+        Pairs::RidgeOnly
+    } else {
+        Pairs::Neighbours
+    };
     let first = &subject.models[0].1;
     let description = &first.description;
     let (scheme, part) = (description.split.scheme.name(), description.part);
     let evaluation = match &subject.home {
         Some((dataset, split)) => {
             let Evaluation { rows, comparisons, unseen, attainable_pearson } =
-                evaluate(dataset, split, part, &models, bootstrap)?;
+                evaluate(dataset, split, part, &models, pairs, bootstrap)?;
             (rows, comparisons, Some(unseen), attainable_pearson)
         }
         None => (
             rows_of(&models, &first.scores, scheme, part, bootstrap),
-            compare(&models, None, &first.scores, bootstrap),
+            compare(&models, pairs, None, &first.scores, bootstrap),
             None,
             None,
         ),
     };
     let (rows, comparisons, unseen, attainable_pearson) = evaluation;
+    let spread = subject.seeds.as_ref().map_or_else(Vec::new, |Seeds { model, seeds }| {
+        Spread::over_weights(model, seeds, &rows[..subject.models.len()])
+    });
     let shown = Shown {
         schema: 1,
         split: scheme,
@@ -288,6 +289,7 @@ fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> anyhow::Result<(
         resamples: bootstrap.resamples,
         rows,
         comparisons,
+        spread,
         unseen_genes: unseen.map(|unseen| unseen.genes),
         unseen_records: unseen.map(|unseen| unseen.records),
         attainable_pearson,
@@ -295,6 +297,10 @@ fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> anyhow::Result<(
     let text = || {
         let mut page = table::heading(&shown.rows, shown.split, shown.split_seed, shown.part, unseen);
         page.push_str(&table::rows(&shown.rows));
+        if !shown.spread.is_empty() {
+            page.push('\n');
+            page.push_str(&table::spreads(&shown.spread));
+        }
         page.push_str(&table::attainable(shown.attainable_pearson));
         page.push_str(&table::comparisons(&shown.comparisons, shown.resamples));
         page

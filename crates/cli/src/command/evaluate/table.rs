@@ -1,7 +1,7 @@
 //! Evaluations as text. A figure that is not defined is a dash.
 
 use crate::text::{Align, Table, grouped};
-use knockout_train::evaluation::{Comparison, Row, Unseen};
+use knockout_train::evaluation::{Comparison, Figure, Row, Spread, Unseen};
 use std::fmt::Write as _;
 
 /// What was evaluated.
@@ -83,6 +83,34 @@ pub(crate) fn comparisons(comparisons: &[Comparison], resamples: usize) -> Strin
         return text;
     }
     format!("\npaired bootstrap over samples, {} resamples\n{text}", grouped(resamples))
+}
+
+/// What varies with a seed, one line per model and figure.
+pub(crate) fn spreads(spreads: &[Spread]) -> String {
+    let mut table = Table::new(&[
+        ("spread of", Align::Left),
+        ("figure", Align::Left),
+        ("over seeds of", Align::Left),
+        ("mean", Align::Right),
+        ("sd", Align::Right),
+        ("lowest", Align::Right),
+        ("highest", Align::Right),
+        ("seeds", Align::Right),
+    ]);
+    for spread in spreads {
+        let (figure, shown): (&str, fn(Option<f64>) -> String) = match spread.metric {
+            Figure::Pearson => ("Pearson", correlation),
+            Figure::Spearman => ("Spearman", correlation),
+            Figure::Mse => ("MSE", error),
+            Figure::Rmse => ("RMSE", error),
+            Figure::Mae => ("MAE", error),
+        };
+        let mut row = vec![spread.name.clone(), figure.to_owned(), spread.over.to_owned()];
+        row.extend([spread.mean, spread.sd, spread.low, spread.high].map(shown));
+        row.push(spread.seeds.len().to_string());
+        table.row(row);
+    }
+    table.to_text()
 }
 
 /// A correlation to four places, or a dash.

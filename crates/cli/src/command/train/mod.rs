@@ -54,7 +54,7 @@ pub(crate) struct TrainArgs {
     /// Samples in a batch
     #[arg(long, value_name = "B", conflicts_with = "resume")]
     batch: Option<usize>,
-    /// The seed of everything random
+    /// The seed of starting values and of the order of samples; the split has its own, split.seed
     #[arg(long, value_name = "S", conflicts_with = "resume")]
     seed: Option<u64>,
     /// What is held out: records, query pairs or genes
@@ -218,12 +218,12 @@ fn resumed(args: &TrainArgs, folder: &Path) -> anyhow::Result<Job> {
     let mut keys: Vec<String> = length_keys(args).collect();
     keys.extend(args.dir.iter().map(|key| key.display().to_string()));
     keys.extend(args.overrides.keys.iter().cloned());
-    let opened = run_folder::open(folder, &keys)?;
+    let described = run_folder::describe(folder, &keys)?;
+    let (dataset, split) = run_folder::open(&described)?;
     let checkpoints = Checkpoints::at(&run.checkpoints());
     checkpoints.clean()?;
     let checkpoint = checkpoints.newest(Slot::Last)?.map(|(_, checkpoint)| Box::new(checkpoint));
-    let run_folder::Opened { config, dataset, split } = opened;
-    Ok(Job { config, dataset, split, origin: Origin::Left { run, checkpoint } })
+    Ok(Job { config: described.config, dataset, split, origin: Origin::Left { run, checkpoint } })
 }
 
 fn train(args: &TrainArgs, job: Job, ui: &Ui) -> anyhow::Result<()> {

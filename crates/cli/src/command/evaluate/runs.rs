@@ -1,0 +1,103 @@
+//! Predictions of runs: of one, or of several that are seeds of one configuration.
+
+use super::{EvaluateArgs, PartArg, Seeds, Subject, incomparable, names};
+use crate::command::train::class;
+use crate::exit::{INCOMPARABLE, Verdict};
+use crate::run_folder::{self, Described};
+use crate::ui::{Ui, request_error};
+use knockout_screen::Part;
+use knockout_train::checkpoint::Checkpoints;
+use knockout_train::fit::Fit;
+use knockout_train::predictions::Predictions;
+use std::path::PathBuf;
+
+/// Predicts a part with each run's weights; the predictions stay in the run's folder.
+pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> anyhow::Result<Subject> {
+    let (folders, part) = (&args.runs, args.part.map_or(Part::Test, PartArg::part));
+    let runs = folders.iter().map(|folder| run_folder::describe(folder, &[]));
+    let runs = runs.collect::<anyhow::Result<Vec<Described>>>()?;
+    refuse_unlike(&runs, folders)?;
+    note_lengths(folders, ui);
+    // All are of one dataset and one split.
+    let (dataset, split) = run_folder::open(&runs[0])?;
+    let home = std::path::absolute(runs[0].dataset_folder()?).ok();
+    let mut models = Vec::new();
+    for ((folder, run), name) in folders.iter().zip(&runs).zip(run_names(&runs, folders)) {
+        let checkpoints = Checkpoints::at(&folder.join("checkpoints"));
+        let Some((path, checkpoint)) = checkpoints.newest(args.state.slot())? else {
+            return Err(request_error(format!(
+                "{} has no state {:?} yet; let it train for an epoch, or take --state last",
+                folder.display(),
+                args.state.slot().name()
+            )));
+        };
+        let mut fit = Fit::new(&run.config, &dataset, &split).map_err(class)?;
+        fit.restore(&checkpoint).map_err(class)?;
+        let mut predictions = Predictions::new(&dataset, &split, part, &name, fit.predict(part));
+        predictions.description.seed = Some(run.config.seed);
+        predictions.description.folder.clone_from(&home);
+        let file = folder.join(format!("predictions-{}.parquet", part.name()));
+        predictions.save(&file)?;
+        ui.note(&format!("{}: step {} of {}", file.display(), checkpoint.state.place.step, path.display()));
+        models.push((name, predictions));
+    }
+    let seeds = (runs.len() > 1).then(|| Seeds {
+        model: runs[0].config.model.name(),
+        seeds: runs.iter().map(|run| run.config.seed).collect(),
+    });
+    Ok(Subject { models, seeds, home: Some((dataset, split)) })
+}
+
+fn run_names(runs: &[Described], folders: &[PathBuf]) -> Vec<String> {
+    let own = folders.iter().zip(runs).map(|(folder, run)| {
+        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
+        name.unwrap_or_else(|| run.config.model.name().to_owned())
+    });
+    names(&own.collect::<Vec<_>>(), folders)
+}
+
+/// A mean over runs says something only where nothing but the seed differs, and that does.
+fn refuse_unlike(runs: &[Described], folders: &[PathBuf]) -> anyhow::Result<()> {
+    let first = &runs[0];
+    for (place, run) in runs.iter().enumerate().skip(1) {
+        let (a, b) = (&first.manifest.inputs, &run.manifest.inputs);
+        let mut differences = Vec::new();
+        if a.dataset != b.dataset {
+            let short = |hash: &str| hash.chars().take(16).collect::<String>();
+            differences.push(("dataset".to_owned(), short(&a.dataset), short(&b.dataset)));
+        }
+        let side = |value: Option<String>| value.unwrap_or_else(|| "nothing".to_owned());
+        let settings = first.config.differences_beside_seed(&a.gene_table, (&run.config, &b.gene_table));
+        differences
+            .extend(settings.into_iter().map(|found| (found.key, side(found.checkpoint), side(found.here))));
+        if !differences.is_empty() {
+            let what = "are not seeds of one configuration";
+            let next = "; evaluate each alone and compare their files with --predictions and --against";
+            return Err(incomparable((&folders[0], &folders[place]), what, &differences, next));
+        }
+        if let Some(same) = runs[..place].iter().position(|other| other.config.seed == run.config.seed) {
+            let message = format!(
+                "{} and {} are of the same seed, {}: the same run twice has no spread; train with another --seed",
+                folders[same].display(),
+                folders[place].display(),
+                run.config.seed
+            );
+            return Err(Verdict { code: INCOMPARABLE, message }.into());
+        }
+    }
+    Ok(())
+}
+
+/// How long a run lasts is no part of what it is, but a mean over runs of unlike length should not pass unnoticed.
+fn note_lengths(folders: &[PathBuf], ui: &Ui) {
+    let epochs = |folder: &PathBuf| run_folder::lines(folder).last().map_or(0, |line| line.epoch + 1);
+    let lengths: Vec<u32> = folders.iter().map(epochs).collect();
+    if lengths.iter().any(|&length| length != lengths[0]) {
+        let each =
+            folders.iter().zip(&lengths).map(|(folder, length)| format!("{} {length}", folder.display()));
+        ui.note(&format!(
+            "these runs lasted unlike numbers of epochs: {}",
+            each.collect::<Vec<_>>().join(", ")
+        ));
+    }
+}
