@@ -170,11 +170,38 @@ pub fn load(folder: &Path) -> Result<Checkpoint, CheckpointError> {
 
 fn read(folder: &Path) -> Result<Checkpoint, CheckpointErrorKind> {
     let manifest = read_manifest(folder)?;
-    let document: Document = serde_json::from_slice(&verified(folder, &manifest, STATE)?)
-        .map_err(|error| damaged(STATE, error.to_string()))?;
-    let weights = unpack(WEIGHTS, &verified(folder, &manifest, WEIGHTS)?)?;
-    let moments = unpack(OPTIMISER, &verified(folder, &manifest, OPTIMISER)?)?;
-    let buffers = unpack(BUFFERS, &verified(folder, &manifest, BUFFERS)?)?;
+    decode(&Files {
+        weights: &verified(folder, &manifest, WEIGHTS)?,
+        optimiser: &verified(folder, &manifest, OPTIMISER)?,
+        buffers: &verified(folder, &manifest, BUFFERS)?,
+        state: &verified(folder, &manifest, STATE)?,
+    })
+}
+
+/// The bytes of a checkpoint's files, checksums aside.
+#[derive(Debug, Clone, Copy)]
+pub struct Files<'a> {
+    /// `weights.safetensors`.
+    pub weights: &'a [u8],
+    /// `optimiser.safetensors`.
+    pub optimiser: &'a [u8],
+    /// `buffers.safetensors`.
+    pub buffers: &'a [u8],
+    /// `state.json`.
+    pub state: &'a [u8],
+}
+
+/// Makes a checkpoint of the bytes of its files.
+///
+/// Any bytes give an error that names the file, or a checkpoint whose parts belong together and whose schedules can be gone
+/// on with; memory is at most a few times the bytes.
+pub fn decode(files: &Files<'_>) -> Result<Checkpoint, CheckpointErrorKind> {
+    let document: Document =
+        serde_json::from_slice(files.state).map_err(|error| damaged(STATE, error.to_string()))?;
+    document.state.check().map_err(|error| damaged(STATE, error.to_string()))?;
+    let weights = unpack(WEIGHTS, files.weights)?;
+    let moments = unpack(OPTIMISER, files.optimiser)?;
+    let buffers = unpack(BUFFERS, files.buffers)?;
     let references: Vec<TensorRef<'_>> = weights.iter().map(Tensor::as_ref).collect();
     if weights_hash(&references) != document.weights_hash {
         return Err(damaged(WEIGHTS, "it belongs to another checkpoint"));

@@ -18,7 +18,7 @@ mod identity;
 mod state;
 mod store;
 
-pub use files::{load, save, weights_hash};
+pub use files::{Files, decode, load, save, weights_hash};
 pub use identity::{Difference, Identity, IdentityError};
 pub use state::{Number, Place, State};
 pub use store::{Checkpoints, Saved, Slot};

@@ -2,7 +2,7 @@
 
 use super::identity::Identity;
 use crate::run::Position;
-use crate::schedule::{Best, EarlyStopping, LearningRate};
+use crate::schedule::{Best, EarlyStopping, LearningRate, ScheduleError};
 use knockout_model::loss::BufferState;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -49,4 +49,22 @@ pub struct State {
     pub metrics: Position,
     /// Other numbers by name: the labels' mean and deviation, the running loss of an unfinished epoch, …
     pub numbers: BTreeMap<String, Number>,
+}
+
+/// More steps than any run takes, and few enough that one more is another number as a float too.
+const MOST_STEPS: u64 = 1 << 53;
+
+impl State {
+    /// Refuses a state that no run can be in: going on from it would fail in the middle of an epoch.
+    pub(super) fn check(&self) -> Result<(), ScheduleError> {
+        for (key, value) in
+            [("place.step", self.place.step), ("place.optimiser_step", self.place.optimiser_step)]
+        {
+            if value > MOST_STEPS {
+                let rule = "no run takes that many steps";
+                return Err(ScheduleError { key, value: value.to_string(), rule });
+            }
+        }
+        self.learning_rate.check()
+    }
 }

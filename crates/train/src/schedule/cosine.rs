@@ -60,6 +60,13 @@ pub struct Cosine {
 impl Cosine {
     /// At epoch 0.
     pub fn new(options: CosineOptions) -> Result<Self, ScheduleError> {
+        let start = Self { options, epoch: 0, cycle: 0, in_cycle: 0, length: options.first_cycle };
+        start.check()?;
+        Ok(start)
+    }
+
+    pub(super) fn check(&self) -> Result<(), ScheduleError> {
+        let options = &self.options;
         positive("highest", options.highest)?;
         not_negative("lowest", options.lowest)?;
         positive("gamma", options.gamma)?;
@@ -70,7 +77,14 @@ impl Cosine {
         if options.warmup >= options.first_cycle {
             refuse("warmup", options.warmup, "it must be shorter than the first cycle")?;
         }
-        Ok(Self { options, epoch: 0, cycle: 0, in_cycle: 0, length: options.first_cycle })
+        if options.warmup >= self.length {
+            refuse("length", self.length, "a cycle must be longer than its warm-up")?;
+        }
+        if self.in_cycle >= self.length {
+            refuse("in_cycle", self.in_cycle, "it must be within the cycle")?;
+        }
+        // A gamma above 1 leaves the floats after many cycles.
+        not_negative("rate", self.rate())
     }
 
     /// The rate in force.
@@ -89,7 +103,7 @@ impl Cosine {
 
     /// Goes on to the next epoch.
     pub fn end_epoch(&mut self) {
-        self.epoch += 1;
+        self.epoch = self.epoch.saturating_add(1);
         self.in_cycle += 1;
         if self.in_cycle >= self.length {
             let CosineOptions { warmup, cycle_factor, .. } = self.options;

@@ -51,6 +51,15 @@ impl LearningRate {
         Ok(Self::Constant { rate })
     }
 
+    /// Refuses a schedule that cannot be gone on with: one that was read, rather than made here.
+    pub(crate) fn check(&self) -> Result<(), ScheduleError> {
+        match self {
+            Self::Constant { rate } => positive("learning_rate", *rate),
+            Self::Cosine(cosine) => cosine.check(),
+            Self::Plateau(plateau) => plateau.check(),
+        }
+    }
+
     /// The rate in force.
     pub fn rate(&self) -> f64 {
         match self {

@@ -61,6 +61,14 @@ pub struct Plateau {
 impl Plateau {
     /// At epoch 0.
     pub fn new(options: PlateauOptions) -> Result<Self, ScheduleError> {
+        let start =
+            Self { options, rate: options.rate, best: options.mode.worst(), bad_epochs: 0, cooling: 0 };
+        start.check()?;
+        Ok(start)
+    }
+
+    pub(super) fn check(&self) -> Result<(), ScheduleError> {
+        let options = &self.options;
         positive("rate", options.rate)?;
         positive("factor", options.factor)?;
         not_negative("threshold", options.threshold)?;
@@ -69,7 +77,8 @@ impl Plateau {
         if options.factor >= 1.0 {
             refuse("factor", options.factor, "it must be below 1")?;
         }
-        Ok(Self { options, rate: options.rate, best: options.mode.worst(), bad_epochs: 0, cooling: 0 })
+        // It may have fallen to 0, where that is the lowest.
+        not_negative("rate", self.rate)
     }
 
     /// The rate in force.
@@ -89,7 +98,7 @@ impl Plateau {
             self.best = value;
             self.bad_epochs = 0;
         } else {
-            self.bad_epochs += 1;
+            self.bad_epochs = self.bad_epochs.saturating_add(1);
         }
         if self.cooling > 0 {
             self.cooling -= 1;

@@ -100,7 +100,7 @@ impl EarlyStopping {
             self.waited = 0;
             return Progress::Improved;
         }
-        self.waited += 1;
+        self.waited = self.waited.saturating_add(1);
         if self.waited >= self.patience { Progress::Exhausted } else { Progress::Waiting }
     }
 }
