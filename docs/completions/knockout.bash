@@ -907,7 +907,7 @@ _knockout() {
                     return 0
                     ;;
                 --processors)
-                    COMPREPLY=($(compgen -W "perturbation mask resident-mask subgraph neighborhood" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "perturbation mask resident-mask saved-indices saved-masks subgraph neighborhood" -- "${cur}"))
                     return 0
                     ;;
                 --rounds)

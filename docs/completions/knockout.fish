@@ -239,9 +239,11 @@ complete -c knockout -n "__fish_knockout_using_subcommand profile" -s v -l verbo
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l models -d 'The models; by default all there are' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'"
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l processors -d 'Ways to represent a deletion; the first is what the others are compared with' -r -f -a "perturbation\t''
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l processors -d 'Ways to represent a deletion, by default what loader.processor says; the first is what the others are compared with' -r -f -a "perturbation\t''
 mask\t''
 resident-mask\t''
+saved-indices\t''
+saved-masks\t''
 subgraph\t''
 neighborhood\t''"
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l rounds -d 'Rounds: in each, every cell has its turn' -r

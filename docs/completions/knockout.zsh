@@ -375,7 +375,7 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 _arguments "${_arguments_options[@]}" : \
 '*--models=[The models; by default all there are]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"))' \
-'*--processors=[Ways to represent a deletion; the first is what the others are compared with]:PROCESSOR:(perturbation mask resident-mask subgraph neighborhood)' \
+'*--processors=[Ways to represent a deletion, by default what loader.processor says; the first is what the others are compared with]:PROCESSOR:(perturbation mask resident-mask saved-indices saved-masks subgraph neighborhood)' \
 '--rounds=[Rounds\: in each, every cell has its turn]:N:_default' \
 '--steps=[Steps of a turn that count; a multiple of 4 is fair to accumulated gradients]:N:_default' \
 '--warmup=[Steps of a turn before them that do not]:N:_default' \

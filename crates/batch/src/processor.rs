@@ -53,13 +53,21 @@ impl ProcessorKind {
     }
 
     fn no_store(self) -> BatchError {
-        let flag = if self == Self::SavedIndices { "--indices" } else { "--masks" };
-        BatchError::NoStore { kind: self.name(), flag }
+        BatchError::NoStore { kind: self.name(), flag: self.store_flag().unwrap_or_default() }
+    }
+
+    /// The option of `knockout data precompute` that makes what it reads; `None` where it reads nothing.
+    pub fn store_flag(self) -> Option<&'static str> {
+        match self {
+            Self::SavedIndices => Some("--indices"),
+            Self::SavedMasks => Some("--masks"),
+            _ => None,
+        }
     }
 
     /// Whether it reads a [`Store`].
     pub fn is_stored(self) -> bool {
-        matches!(self, Self::SavedIndices | Self::SavedMasks)
+        self.store_flag().is_some()
     }
 }
 

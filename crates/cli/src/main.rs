@@ -16,6 +16,8 @@ mod memory;
 #[cfg(feature = "lab")]
 mod run_folder;
 #[cfg(feature = "lab")]
+mod stores;
+#[cfg(feature = "lab")]
 mod text;
 mod ui;
 

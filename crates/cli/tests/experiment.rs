@@ -125,7 +125,9 @@ fn bad_requests_say_what_to_do_and_leave_nothing_behind() {
     run(folder.path(), &with(&["--models", "dnago"])).fails(2, &["dnago", "dango"]);
     run(folder.path(), &with(&["--processors", "masks"])).fails(2, &["masks", "resident-mask"]);
     run(folder.path(), &with(&["model.widht=8"])).fails(2, &["model.widht", "model.width"]);
-    run(folder.path(), &with(&["loader.processor=saved-masks"])).fails(2, &["saved-masks", "resident-mask"]);
+    run(folder.path(), &with(&["loader.processor=masks"])).fails(2, &["masks", "resident-mask"]);
+    run(folder.path(), &with(&["loader.processor=saved-masks"]))
+        .fails(2, &["data precompute tiny --masks", "tiny/saved-masks", "there is no store"]);
     run(folder.path(), &with(&["--rounds", "0"])).fails(2, &["--rounds"]);
     run(folder.path(), &["experiment", "nowhere"]).fails(2, &["nowhere"]);
     assert!(!folder.path().join("runs").exists());

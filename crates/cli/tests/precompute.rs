@@ -163,6 +163,79 @@ fn ctrl_c_saves_and_says_how_to_go_on() {
     assert_eq!(resumed["complete"], true);
 }
 
+/// The hash of the weights after the last epoch of a run.
+fn weights_of(run: &Path) -> String {
+    let lines = fs::read_to_string(run.join("metrics.jsonl")).unwrap();
+    let last: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+    last["weights_hash"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn runs_read_stores_and_become_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    tiny(folder.path(), "set", "300", "0");
+    let run = |args: &[&str]| run_in(folder.path(), args);
+    run(&["-q", "data", "precompute", "set", "--indices"]).ok();
+    run(&["-q", "data", "precompute", "set", "--masks", "--out", "elsewhere"]).ok();
+    let train = |out: &str, keys: &[&str]| {
+        let args = ["train", "set", "--model=dango", "--max-steps", "4", "--batch", "50", "-q", "--out", out];
+        run(&[&args, keys].concat()).ok();
+        weights_of(&folder.path().join(out))
+    };
+    let plain = train("plain", &[]);
+    assert_eq!(train("indices", &["loader.processor=saved-indices", "loader.threads=2"]), plain);
+    assert_eq!(train("masks", &["loader.processor=saved-masks", "loader.store=elsewhere"]), plain);
+    // Gone on with by another processor, and by the same one.
+    run(&["-q", "train", "--resume", "indices", "--max-steps", "8"]).ok();
+    run(&["-q", "train", "--resume", "plain", "--max-steps", "8", "loader.processor=saved-indices"]).ok();
+    assert_eq!(weights_of(&folder.path().join("indices")), weights_of(&folder.path().join("plain")));
+
+    let masks = ["loader.processor=saved-masks", "loader.store=elsewhere"];
+    let profile =
+        ["profile", "set", "--model=hetero", "--steps=2", "--batch=4", "--json", "model.route=edge-mask"];
+    assert_eq!(run(&[&profile[..], &masks].concat()).json()["conditions"]["processor"], "saved-masks");
+    let experiment =
+        ["experiment", "set", "--models=dango", "--rounds=1", "--batch=50", "--json", "--ablate", "-q"];
+    let found = run(&[&experiment[..], &masks, &["--out", "own"]].concat()).json();
+    assert_eq!(found["cells"][0]["profile"]["conditions"]["processor"], "saved-masks");
+    let both =
+        run(&[&experiment[..], &["--processors", "perturbation,saved-indices", "--out", "both"]].concat());
+    assert_eq!(both.json()["cells"].as_array().unwrap().len(), 9);
+}
+
+#[test]
+fn a_store_that_a_run_cannot_read_is_refused_before_its_first_step() {
+    let folder = tempfile::tempdir().unwrap();
+    tiny(folder.path(), "set", "300", "0");
+    tiny(folder.path(), "other", "300", "1");
+    let refused = |keys: &[&str], code: i32, words: &[&str]| {
+        let train = ["train", "set", "--model=dango", "--out", "run"];
+        let profile = ["profile", "set", "--model=dango", "--steps=1"];
+        let experiment = ["experiment", "set", "--models=dango", "--rounds=1", "--out", "run"];
+        for command in [&train[..], &profile, &experiment] {
+            run_in(folder.path(), &[command, keys].concat()).fails(code, words);
+            assert!(!folder.path().join("run").exists());
+        }
+    };
+    let masks = "loader.processor=saved-masks";
+    refused(&[masks], 2, &["data precompute set --masks`", "set/saved-masks", "there is no store"]);
+    refused(&[masks, "loader.store=far"], 2, &["data precompute set --masks --out far", "there is no store"]);
+    let store = |args: &[&str]| run_in(folder.path(), &[&["-q", "data", "precompute"], args].concat()).ok();
+    store(&["set", "--masks", "--samples", "20", "--out", "few"]);
+    refused(
+        &[masks, "loader.store=few"],
+        2,
+        &["it has 20 samples", "not among them", "data precompute set --masks"],
+    );
+    store(&["other", "--masks", "--out", "of-other"]);
+    refused(&[masks, "loader.store=of-other"], 3, &["of-other", "another graph", "hash"]);
+    store(&["set", "--indices", "--out", "indices"]);
+    refused(&[masks, "loader.store=indices"], 2, &["it holds indices", "saved-masks does not read"]);
+    let processors = "saved-indices,saved-masks";
+    run_in(folder.path(), &["experiment", "set", "--processors", processors, "loader.store=indices"])
+        .fails(2, &["it holds indices", "saved-masks does not read"]);
+}
+
 #[test]
 fn everything_wrong_is_named_and_classed() {
     let folder = tempfile::tempdir().unwrap();

@@ -11,7 +11,7 @@ use crate::metrics::Metrics;
 use crate::run::Position;
 use crate::schedule::{Accumulation, Best, EarlyStopping, LearningRate, Mode as Better, Progress};
 use crate::step::{Mode, NotFinite, StepOutcome, StepPlan, Trainer};
-use knockout_batch::{Batch, BatchError, Graphs, Loader, LoaderPlan};
+use knockout_batch::{Batch, BatchError, Graphs, Loader, LoaderPlan, Store};
 use knockout_grad::Tape;
 use knockout_model::layer::Sets;
 use knockout_model::loss::{CircularBuffer, Restored};
@@ -26,6 +26,7 @@ pub struct Fit<'a> {
     config: &'a Config,
     dataset: &'a Dataset,
     split: &'a Split,
+    store: Option<&'a Store>,
     model: Box<dyn Model>,
     trainer: Trainer,
     labels: LabelStats,
@@ -208,7 +209,15 @@ impl<'a> Fit<'a> {
             config,
             dataset,
             split,
+            store: None,
         })
+    }
+
+    /// Gives it the store that a saved representation is read from.
+    #[must_use]
+    pub fn with_store(mut self, store: Option<&'a Store>) -> Self {
+        self.store = store;
+        self
     }
 
     /// The model.
@@ -272,8 +281,7 @@ impl<'a> Fit<'a> {
     /// Goes to where a run of single batches is before this step, so that several measurements take the same batches. The
     /// weights stay as they are.
     pub fn seek(&mut self, step: u64) {
-        let loader = Loader::new(self.dataset, self.split.rows(Part::Train), self.loader_plan());
-        let batches = loader.batch_count().max(1) as u64;
+        let batches = self.loader().batch_count().max(1) as u64;
         self.place.step = step;
         (self.place.epoch, self.place.batch) = ((step / batches) as u32, (step % batches) as u32);
     }
@@ -300,8 +308,7 @@ impl<'a> Fit<'a> {
         meter: &mut Meter,
         watch: &mut dyn Watch,
     ) -> Result<Option<End>, FitError> {
-        let loader = Loader::new(self.dataset, self.split.rows(Part::Train), self.loader_plan())
-            .with_recorder(meter.recorder());
+        let loader = self.loader().with_recorder(meter.recorder());
         let (batches, epoch, start) = (loader.batch_count(), self.place.epoch, self.place.batch as usize);
         let mut end: Result<Option<End>, FitError> = Ok(None);
         if max_steps > 0 && self.place.step >= max_steps {
@@ -394,8 +401,8 @@ impl<'a> Fit<'a> {
         Metrics::of(&self.predict(part), &targets)
     }
 
-    fn loader_plan(&self) -> LoaderPlan {
-        LoaderPlan {
+    fn loader(&self) -> Loader<'a> {
+        let plan = LoaderPlan {
             kind: self.config.processor(),
             collation: self.config.loader.collate.collation(),
             batch_size: self.config.batch,
@@ -406,6 +413,11 @@ impl<'a> Fit<'a> {
             world: 1,
             threads: self.config.loader.threads,
             depth: self.config.loader.depth,
+        };
+        let loader = Loader::new(self.dataset, self.split.rows(Part::Train), plan);
+        match self.store {
+            Some(store) => loader.with_store(store),
+            None => loader,
         }
     }
 

@@ -7,11 +7,14 @@ use knockout_batch::{Collation, ProcessorKind};
 use serde::{Deserialize, Serialize};
 
 /// The loader's settings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoaderConfig {
     /// How a deletion is represented.
     pub processor: ProcessorName,
+    /// The folder that a saved representation is read from; empty where it is in the dataset's own.
+    #[serde(default)]
+    pub store: String,
     /// How the representations of a batch are put together.
     pub collate: CollateName,
     /// Threads that make batches ahead of time; 0 makes them on the training thread.
@@ -23,11 +26,17 @@ pub struct LoaderConfig {
 impl Default for LoaderConfig {
     /// A batch of gene indices costs microseconds: handing it between threads would cost more.
     fn default() -> Self {
-        Self { processor: ProcessorName::Perturbation, collate: CollateName::Shared, threads: 0, depth: 1 }
+        Self {
+            processor: ProcessorName::Perturbation,
+            store: String::new(),
+            collate: CollateName::Shared,
+            threads: 0,
+            depth: 1,
+        }
     }
 }
 
-/// The representations that need no store; see [`ProcessorKind`].
+/// The representations; see [`ProcessorKind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProcessorName {
@@ -37,6 +46,10 @@ pub enum ProcessorName {
     Mask,
     /// Bit masks kept allocated.
     ResidentMask,
+    /// Positions read from a store.
+    SavedIndices,
+    /// Masks read from a store.
+    SavedMasks,
     /// Every network rebuilt.
     Subgraph,
     /// The genes within two hops.
@@ -45,8 +58,15 @@ pub enum ProcessorName {
 
 impl ProcessorName {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Perturbation, Self::Mask, Self::ResidentMask, Self::Subgraph, Self::Neighborhood];
+    pub const ALL: [Self; 7] = [
+        Self::Perturbation,
+        Self::Mask,
+        Self::ResidentMask,
+        Self::SavedIndices,
+        Self::SavedMasks,
+        Self::Subgraph,
+        Self::Neighborhood,
+    ];
 
     /// What the loader calls it.
     pub fn kind(self) -> ProcessorKind {
@@ -54,6 +74,8 @@ impl ProcessorName {
             Self::Perturbation => ProcessorKind::Perturbation,
             Self::Mask => ProcessorKind::Mask,
             Self::ResidentMask => ProcessorKind::ResidentMask,
+            Self::SavedIndices => ProcessorKind::SavedIndices,
+            Self::SavedMasks => ProcessorKind::SavedMasks,
             Self::Subgraph => ProcessorKind::Subgraph,
             Self::Neighborhood => ProcessorKind::Neighborhood { hops: 2 },
         }

@@ -93,6 +93,14 @@ pub enum StoreErrorKind {
         /// What was asked for.
         wanted: StoredForm,
     },
+    /// It holds what another processor reads.
+    #[error("it holds {}, which {wanted} does not read; name the store of {wanted}", found.name())]
+    OtherProcessor {
+        /// What it holds.
+        found: StoredForm,
+        /// Who was to read it.
+        wanted: &'static str,
+    },
     /// It was begun with another choice of samples.
     #[error(
         "it was begun with another choice of samples ({found} of them, not these {wanted}); give the same --samples and \
@@ -215,6 +223,7 @@ impl StoreError {
             | K::NotEmpty
             | K::Unfinished { .. }
             | K::OtherForm { .. }
+            | K::OtherProcessor { .. }
             | K::OtherChoice { .. }
             | K::MissingSample { .. }
             | K::NetworkFileSystem { .. }

@@ -5,6 +5,7 @@
 use super::about::{About, Origin, StoredForm};
 use super::error::{StoreError, StoreErrorKind};
 use super::{ABOUT_KEY, DATA_FILE, head, key_of, place, value};
+use crate::ProcessorKind;
 use crate::mask::{MaskLayout, MaskSet};
 use heed::types::Bytes;
 use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, WithoutTls};
@@ -88,6 +89,14 @@ impl Store {
     /// How masks are kept in it.
     pub fn form(&self) -> StoredForm {
         self.about.form
+    }
+
+    /// Refuses a processor that does not read what is stored.
+    pub fn check_kind(&self, kind: ProcessorKind) -> Result<(), StoreError> {
+        if self.form().kind() == kind {
+            return Ok(());
+        }
+        Err(StoreErrorKind::OtherProcessor { found: self.form(), wanted: kind.name() }.at(&self.path))
     }
 
     /// Refuses rows of which one is not stored.

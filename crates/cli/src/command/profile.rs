@@ -8,6 +8,7 @@ use crate::experiments::ExperimentArg;
 use crate::measuring::{self, Passing, Recording};
 use crate::memory;
 use crate::run_folder;
+use crate::stores::Stores;
 use crate::ui::{Ui, Unit, request_error};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
@@ -188,7 +189,9 @@ fn measure(
     let config = run_folder::configure(args.model.model(), &dataset, &keys)?;
     config.notice().inspect(|notice| ui.note(notice));
     let split = run_folder::split(&dataset, &config)?;
-    let mut fit = Fit::new(&config, &dataset, &split).map_err(class)?;
+    let stores = Stores::of_runs([&config], &args.dir, &dataset, &split)?;
+    let fit = Fit::new(&config, &dataset, &split).map_err(class)?;
+    let mut fit = fit.with_store(stores.of(config.processor()));
     let recording = if args.no_trace { Recording::Off } else { Recording::On };
     let mode = args.mode.mode();
     let conditions = measuring::conditions(&dataset, &split, &config, mode, recording, &args.overrides.keys);

@@ -1,15 +1,14 @@
 //! `knockout data bench`: what each way of representing a deletion costs.
 
 use crate::memory;
+use crate::stores::{Stores, usual_folder};
 use crate::text::{Align, Table, grouped, size};
 use crate::ui::{Ui, Unit, request_error};
 use clap::{Args, ValueEnum};
-use knockout_batch::{
-    BatchError, BenchPlan, BenchRow, Collation, Origin, ProcessorKind, Store, StoreError, bench,
-};
+use knockout_batch::{BatchError, BenchPlan, BenchRow, Collation, ProcessorKind, Store, bench};
 use knockout_screen::{Dataset, subset};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Measure what each way of representing a deletion costs, per sample and phase
@@ -110,9 +109,8 @@ pub(crate) fn run(args: &BenchArgs, ui: &Ui) -> anyhow::Result<()> {
     };
     let kinds = kinds_of(args);
     let stores = stores_of(args, &dataset, &kinds, &rows, ui)?;
-    let store_of = |kind: ProcessorKind| stores.iter().find(|store| store.form().kind() == kind);
     let kinds: Vec<ProcessorKind> =
-        kinds.into_iter().filter(|&kind| !kind.is_stored() || store_of(kind).is_some()).collect();
+        kinds.into_iter().filter(|&kind| !kind.is_stored() || stores.of(kind).is_some()).collect();
     let threads = rayon::current_num_threads().min(count);
     let bar = ui.progress("measuring", kinds.len() as u64, Unit::Items);
     let mut measured = Measured { schema: 1, data_hash: dataset.manifest.data_hash(), rows: Vec::new() };
@@ -126,7 +124,7 @@ pub(crate) fn run(args: &BenchArgs, ui: &Ui) -> anyhow::Result<()> {
     for kind in kinds {
         bar.set_message(kind.name());
         memory::reset_peak();
-        let row = measure(&dataset, store_of(kind), &plan_of(kind), threads)?;
+        let row = measure(&dataset, stores.of(kind), &plan_of(kind), threads)?;
         let us = |time| row.cpu_us_per_sample(time);
         measured.rows.push(Row {
             processor: kind.name(),
@@ -177,21 +175,16 @@ fn stores_of(
     kinds: &[ProcessorKind],
     rows: &[u32],
     ui: &Ui,
-) -> anyhow::Result<Vec<Store>> {
-    let open = |folder: &Path| -> Result<Store, StoreError> {
-        let store = Store::open(folder, Origin::of(dataset))?;
-        store.check_rows(rows)?;
-        Ok(store)
-    };
-    let mut stores = args.store.iter().map(|folder| open(folder)).collect::<Result<Vec<_>, _>>()?;
-    for &kind in kinds.iter().filter(|kind| kind.is_stored()) {
-        if stores.iter().any(|store| store.form().kind() == kind) {
-            continue;
-        }
-        match open(&args.dir.join(kind.name())) {
-            Ok(store) => stores.push(store),
+) -> anyhow::Result<Stores> {
+    let mut stores = Stores::default();
+    for folder in &args.store {
+        stores.open(folder, dataset, rows)?;
+    }
+    for &kind in kinds {
+        let Some(flag) = kind.store_flag().filter(|_| stores.of(kind).is_none()) else { continue };
+        match stores.open(&usual_folder(&args.dir, kind), dataset, rows) {
+            Ok(_) => {}
             Err(error) if args.processor == ProcessorArg::All => {
-                let flag = if kind == ProcessorKind::SavedIndices { "--indices" } else { "--masks" };
                 ui.note(&format!(
                     "{} is left out: {:#}; `knockout data precompute {} {flag} --samples {} --seed {}` stores what it takes",
                     kind.name(),

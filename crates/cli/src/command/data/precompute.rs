@@ -2,6 +2,7 @@
 
 use crate::exit::{INTERRUPTED, Verdict};
 use crate::interrupt::Interrupt;
+use crate::stores::usual_folder;
 use crate::text::{grouped, size};
 use crate::ui::{Ui, Unit, request_error};
 use clap::{ArgGroup, Args};
@@ -88,7 +89,7 @@ pub(crate) fn run(args: &PrecomputeArgs, ui: &Ui) -> anyhow::Result<()> {
         (false, false) => StoredForm::Bits,
         (false, true) => StoredForm::Bytes,
     };
-    let folder = args.out.clone().unwrap_or_else(|| args.dir.join(form.kind().name()));
+    let folder = args.out.clone().unwrap_or_else(|| usual_folder(&args.dir, form.kind()));
     let origin = Origin::of(&dataset);
     let before = StoreWriter::look(&folder, origin, form, &rows)?;
     let done = before.as_ref().map_or(0, |about| about.done);

@@ -4,6 +4,7 @@ use crate::command::train::class;
 use crate::measuring::{self, Passing, Recording};
 use crate::memory;
 use crate::run_folder;
+use crate::stores::Stores;
 use crate::ui::request_error;
 use indicatif::ProgressBar;
 use knockout_profile::RunProfile;
@@ -48,17 +49,36 @@ pub(super) fn schedule(plan: &ExperimentPlan) -> Schedule {
     Schedule::Window { wait: 0, warmup: plan.warmup, active: plan.steps, repeat: plan.rounds }
 }
 
+/// What every cell is measured on.
+#[derive(Clone, Copy)]
+pub(super) struct Ground<'a> {
+    pub(super) dataset: &'a Dataset,
+    pub(super) split: &'a Split,
+    pub(super) stores: &'a Stores,
+}
+
+impl<'a> Ground<'a> {
+    /// A run on it before its first step.
+    pub(super) fn fit(self, config: &'a Config) -> anyhow::Result<Fit<'a>> {
+        let fit = Fit::new(config, self.dataset, self.split).map_err(class)?;
+        Ok(fit.with_store(self.stores.of(config.processor())))
+    }
+}
+
 /// A model with a processor.
 pub(super) struct Subject {
-    config: Config,
+    pub(super) config: Config,
     /// Among several processors this is the first: the one that is recorded.
     is_first: bool,
 }
 
-/// Models times processors.
+/// Models times processors; each model with its own where none is named.
 pub(super) fn subjects(configs: &[Config], processors: &[String]) -> anyhow::Result<Vec<Subject>> {
     let mut out = Vec::new();
     for config in configs {
+        if processors.is_empty() {
+            out.push(Subject { config: config.clone(), is_first: true });
+        }
         for (place, processor) in processors.iter().enumerate() {
             let config = knockout_config::resolve(config, &[format!("loader.processor={processor}")])?;
             out.push(Subject { config, is_first: place == 0 });
@@ -90,8 +110,7 @@ type Measured = (Vec<(String, RunProfile)>, Vec<(String, PathBuf)>);
 impl<'a> Cells<'a> {
     pub(super) fn new(
         subjects: &'a [Subject],
-        dataset: &'a Dataset,
-        split: &'a Split,
+        ground: Ground<'a>,
         plan: &ExperimentPlan,
         keys: &[String],
         out: &Path,
@@ -100,13 +119,14 @@ impl<'a> Cells<'a> {
         let several = subjects.iter().any(|subject| !subject.is_first);
         for (fit, subject) in subjects.iter().enumerate() {
             let config = &subject.config;
-            fits.push(Fit::new(config, dataset, split).map_err(class)?);
+            fits.push(ground.fit(config)?);
             if subject.is_first {
                 firsts.push(fit);
             }
             let recorded = subject.is_first.then_some((Mode::Full, Recording::On));
             for (mode, recording) in Mode::ALL.map(|mode| (mode, Recording::Off)).into_iter().chain(recorded)
             {
+                let Ground { dataset, split, .. } = ground;
                 let conditions = measuring::conditions(dataset, split, config, mode, recording, keys);
                 let mut folder = format!("{}-{}", conditions.model, conditions.mode);
                 if several {

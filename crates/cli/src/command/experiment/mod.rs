@@ -8,9 +8,10 @@ use super::train::{ModelArg, choice_keys, on_workers};
 use crate::command::compare::FINDINGS;
 use crate::measuring;
 use crate::run_folder;
+use crate::stores::Stores;
 use crate::ui::{Ui, Unit, request_error};
 use anyhow::Context as _;
-use cells::{Cells, Turn};
+use cells::{Cells, Ground, Turn};
 use clap::{Args, ValueEnum as _};
 use indicatif::ProgressBar;
 use knockout_durable::replace;
@@ -40,8 +41,8 @@ pub(crate) struct ExperimentArgs {
     /// The models; by default all there are
     #[arg(long, value_enum, value_delimiter = ',', value_name = "MODEL")]
     models: Vec<ModelArg>,
-    /// Ways to represent a deletion; the first is what the others are compared with
-    #[arg(long, value_delimiter = ',', value_name = "PROCESSOR", default_value = "perturbation",
+    /// Ways to represent a deletion, by default what loader.processor says; the first is what the others are compared with
+    #[arg(long, value_delimiter = ',', value_name = "PROCESSOR",
           value_parser = clap::builder::PossibleValuesParser::new(ProcessorName::ALL.map(|name| name.kind().name())))]
     processors: Vec<String>,
     /// Also measure the switches that could make training faster, and rank them
@@ -93,7 +94,7 @@ impl ExperimentArgs {
         Self {
             dir: dir.to_owned(),
             models: Vec::new(),
-            processors: vec![ProcessorName::Perturbation.kind().name().to_owned()],
+            processors: Vec::new(),
             ablate: true,
             ablates_first_only: true,
             rounds: 3,
@@ -127,6 +128,9 @@ pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> anyhow::Result<Finished
     let configs: Vec<Config> = configs.into_iter().map(|config| Config { batch, ..config }).collect();
     let Some(first) = configs.first() else { return Err(request_error("name a model")) };
     let split = run_folder::split(&dataset, first)?;
+    let subjects = cells::subjects(&configs, &args.processors)?;
+    let measured = subjects.iter().map(|subject| &subject.config);
+    let stores = Stores::of_runs(measured.chain(&configs), &args.dir, &dataset, &split)?;
     run_folder::create(&folder)?;
     let plan = ExperimentPlan {
         dataset: dataset.manifest.name.clone(),
@@ -135,13 +139,13 @@ pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> anyhow::Result<Finished
         warmup: args.warmup,
     };
     let experiment = on_workers(|| {
-        let subjects = cells::subjects(&configs, &args.processors)?;
-        let mut cells = Cells::new(&subjects, &dataset, &split, &plan, &args.overrides.keys, &folder)?;
+        let ground = Ground { dataset: &dataset, split: &split, stores: &stores };
+        let mut cells = Cells::new(&subjects, ground, &plan, &args.overrides.keys, &folder)?;
         let mut options = Vec::new();
         if args.ablate {
             let ablated = if args.ablates_first_only { 1 } else { configs.len() };
             for (config, room) in configs.iter().zip(cells.rooms()?).take(ablated) {
-                options.push(Options::new(config, &dataset, &split, &plan, room)?);
+                options.push(Options::new(config, ground, &plan, room)?);
             }
         }
         let turns = cells.len() + options.iter().map(Options::len).sum::<usize>();

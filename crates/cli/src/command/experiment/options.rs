@@ -3,23 +3,19 @@
 //! A model is built anew for every turn, with a switch and without: a dozen of them at once would not fit into memory, and
 //! what is measured after the warm-up does not depend on it.
 
-use super::cells::{Turn, schedule};
-use crate::command::train::class;
+use super::cells::{Ground, Turn, schedule};
 use crate::measuring::{self, Recording};
 use crate::ui::request_error;
 use indicatif::ProgressBar;
 use knockout_profile::experiment::{ExperimentPlan, Switch, SwitchOutcome, SwitchRuns};
 use knockout_profile::{Conditions, RunProfile};
-use knockout_screen::{Dataset, Split};
 use knockout_trace::{Meter, Recorder};
 use knockout_train::config::Config;
-use knockout_train::fit::Fit;
 use knockout_train::step::Mode;
 use knockout_train::switches::{self, Room, switches};
 
 pub(super) struct Options<'a> {
-    dataset: &'a Dataset,
-    split: &'a Split,
+    ground: Ground<'a>,
     baseline: Variant,
     tried: Vec<(switches::Switch, Result<Variant, String>)>,
 }
@@ -34,11 +30,11 @@ struct Variant {
 impl<'a> Options<'a> {
     pub(super) fn new(
         config: &Config,
-        dataset: &'a Dataset,
-        split: &'a Split,
+        ground: Ground<'a>,
         plan: &ExperimentPlan,
         room: Room,
     ) -> anyhow::Result<Self> {
+        let Ground { dataset, split, .. } = ground;
         let variant = |config: Config, keys: &[String]| {
             let conditions = measuring::conditions(dataset, split, &config, Mode::Full, Recording::Off, keys);
             let meter = measuring::delayed(Meter::new(&Recorder::off(), schedule(plan)).with_memory());
@@ -56,7 +52,7 @@ impl<'a> Options<'a> {
             };
             options.push((switch, outcome));
         }
-        Ok(Self { dataset, split, baseline: variant(config.clone(), &[]), tried: options })
+        Ok(Self { ground, baseline: variant(config.clone(), &[]), tried: options })
     }
 
     /// Turns of a round.
@@ -67,7 +63,7 @@ impl<'a> Options<'a> {
     pub(super) fn take_turns(&mut self, turn: Turn, bar: &ProgressBar) -> anyhow::Result<()> {
         let options = self.tried.iter_mut().filter_map(|(_, outcome)| outcome.as_mut().ok());
         for variant in std::iter::once(&mut self.baseline).chain(options) {
-            let mut fit = Fit::new(&variant.config, self.dataset, self.split).map_err(class)?;
+            let mut fit = self.ground.fit(&variant.config)?;
             turn.take(&mut fit, Mode::Full, &mut variant.meter, bar)?;
         }
         Ok(())

@@ -7,6 +7,7 @@ use crate::exit::{self, Verdict};
 use crate::experiments::ExperimentArg;
 use crate::interrupt::Interrupt;
 use crate::run_folder;
+use crate::stores::Stores;
 use crate::text::figure;
 use crate::ui::{Ui, request_error};
 use anyhow::Context as _;
@@ -137,6 +138,7 @@ struct Job {
     config: Config,
     dataset: Dataset,
     split: Split,
+    stores: Stores,
     origin: Origin,
 }
 
@@ -161,6 +163,7 @@ fn new(args: &TrainArgs, ui: &Ui) -> anyhow::Result<Job> {
     let config = run_folder::configure(model.model(), &dataset, &keys)?;
     config.notice().inspect(|notice| ui.note(notice));
     let split = run_folder::split(&dataset, &config)?;
+    let stores = Stores::of_runs([&config], dir, &dataset, &split)?;
     let folder = args.out.clone().unwrap_or_else(|| {
         let name = std::path::absolute(dir)
             .ok()
@@ -187,7 +190,7 @@ fn new(args: &TrainArgs, ui: &Ui) -> anyhow::Result<Job> {
         ]),
     };
     let origin = Origin::New { folder, overrides: keys, manifest: Box::new(manifest) };
-    Ok(Job { config, dataset, split, origin })
+    Ok(Job { config, dataset, split, stores, origin })
 }
 
 /// The options that are keys of the configuration under a shorter name.
@@ -223,12 +226,14 @@ fn resumed(args: &TrainArgs, folder: &Path) -> anyhow::Result<Job> {
     let checkpoints = Checkpoints::at(&run.checkpoints());
     checkpoints.clean()?;
     let checkpoint = checkpoints.newest(Slot::Last)?.map(|(_, checkpoint)| Box::new(checkpoint));
-    Ok(Job { config: described.config, dataset, split, origin: Origin::Left { run, checkpoint } })
+    let stores = Stores::of_runs([&described.config], described.dataset_folder()?, &dataset, &split)?;
+    Ok(Job { config: described.config, dataset, split, stores, origin: Origin::Left { run, checkpoint } })
 }
 
 fn train(args: &TrainArgs, job: Job, ui: &Ui) -> anyhow::Result<()> {
-    let Job { config, dataset, split, origin } = job;
-    let mut fit = Fit::new(&config, &dataset, &split).map_err(class)?;
+    let Job { config, dataset, split, stores, origin } = job;
+    let fit = Fit::new(&config, &dataset, &split).map_err(class)?;
+    let mut fit = fit.with_store(stores.of(config.processor()));
     let (mut from, mut after_step) = (Position::START, None);
     let run = match origin {
         Origin::New { folder, overrides, manifest } => {
