@@ -22,12 +22,23 @@ use std::path::{Path, PathBuf};
 pub(super) struct Turn {
     from: u64,
     to: u64,
+    round: u64,
 }
 
 impl Turn {
     pub(super) fn of(plan: &ExperimentPlan, round: u64) -> Self {
         let length = plan.warmup + plan.steps;
-        Self { from: round * length, to: (round + 1) * length }
+        Self { from: round * length, to: (round + 1) * length, round }
+    }
+
+    /// Who has this turn before whom. Every second round goes the other way: what a turn leaves behind (threads that fell asleep, another
+    /// model in the cache) must not meet the same one in every round.
+    pub(super) fn order<T>(self, takers: impl IntoIterator<Item = T>) -> Vec<T> {
+        let mut takers: Vec<T> = takers.into_iter().collect();
+        if self.round % 2 == 1 {
+            takers.reverse();
+        }
+        takers
     }
 
     /// Takes the turn's batches in a mode.
@@ -162,7 +173,7 @@ impl<'a> Cells<'a> {
             let Some(fit) = self.fits.get_mut(at) else { continue };
             let mut meter = Meter::new(&Recorder::off(), Schedule::WholeRun);
             let bar = ProgressBar::hidden();
-            Turn { from: 0, to: 1 }.take(fit, Mode::Full, &mut meter, &bar)?;
+            Turn { from: 0, to: 1, round: 0 }.take(fit, Mode::Full, &mut meter, &bar)?;
             let buffer_bytes = fit.model().parameters().allocated_bytes() as u64;
             out.push(Room { buffer_bytes, free_bytes: memory::free_bytes().unwrap_or(0) });
         }
@@ -170,7 +181,7 @@ impl<'a> Cells<'a> {
     }
 
     pub(super) fn take_turns(&mut self, turn: Turn, bar: &ProgressBar) -> anyhow::Result<()> {
-        for cell in &mut self.all {
+        for cell in turn.order(&mut self.all) {
             if let Some(fit) = self.fits.get_mut(cell.fit) {
                 turn.take(fit, cell.mode, &mut cell.meter, bar)?;
             }

@@ -62,7 +62,7 @@ impl<'a> Options<'a> {
 
     pub(super) fn take_turns(&mut self, turn: Turn, bar: &ProgressBar) -> anyhow::Result<()> {
         let options = self.tried.iter_mut().filter_map(|(_, outcome)| outcome.as_mut().ok());
-        for variant in std::iter::once(&mut self.baseline).chain(options) {
+        for variant in turn.order(std::iter::once(&mut self.baseline).chain(options)) {
             let mut fit = self.ground.fit(&variant.config)?;
             turn.take(&mut fit, Mode::Full, &mut variant.meter, bar)?;
         }
