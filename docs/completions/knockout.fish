@@ -219,8 +219,8 @@ backward\t'That, and gradients'
 full\t'That, clipping and the optimiser'"
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l steps -d 'Steps to measure, after two to warm up; with a window or --at-step: steps in all' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l batch -d 'Samples in a batch' -r
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -l seed -d 'The seed of everything random' -r
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -l split -d 'What is held out' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l seed -d 'The seed of starting values and of the order of samples; the split has its own, split.seed' -r
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l split -d 'What is held out: records, query pairs or genes' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l wait -d 'Steps before each window' -r
@@ -249,9 +249,9 @@ neighborhood\t''"
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l rounds -d 'Rounds: in each, every cell has its turn' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l steps -d 'Steps of a turn that count; a multiple of 4 is fair to accumulated gradients' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l warmup -d 'Steps of a turn before them that do not' -r
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l batch -d 'Samples in a batch, for all models; by default the least of theirs' -r
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l seed -d 'The seed of everything random' -r
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l split -d 'What is held out' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l batch -d 'Samples in a batch' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l seed -d 'The seed of starting values and of the order of samples; the split has its own, split.seed' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l split -d 'What is held out: records, query pairs or genes' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l out -d 'The folder to make; by default runs/experiment-DATASET' -r -F

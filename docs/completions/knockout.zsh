@@ -263,14 +263,14 @@ esac
 ;;
 (train)
 _arguments "${_arguments_options[@]}" : \
-'(--resume)--model=[The model]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
+'--model=[The model]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"))' \
 '--experiment=[Start from a named experiment of the hetero model\: 073, 077, 082, 083, 084, 085 or 086]:NAME:_default' \
-'--resume=[Go on with the run in this folder]:RUN:_files' \
-'(--resume)--out=[The run'\''s folder; by default runs/MODEL-DATASET-SEED]:RUN:_files' \
-'(--resume)--batch=[Samples in a batch]:B:_default' \
-'(--resume)--seed=[The seed of starting values and of the order of samples; the split has its own, split.seed]:S:_default' \
-'(--resume)--split=[What is held out\: records, query pairs or genes]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
+'(--model --out --batch --seed --split)--resume=[Go on with the run in this folder]:RUN:_files' \
+'--out=[The run'\''s folder; by default runs/MODEL-DATASET-SEED]:RUN:_files' \
+'--batch=[Samples in a batch]:B:_default' \
+'--seed=[The seed of starting values and of the order of samples; the split has its own, split.seed]:S:_default' \
+'--split=[What is held out\: records, query pairs or genes]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
 '--epochs=[Epochs at most]:N:_default' \
@@ -346,8 +346,8 @@ backward\:"That, and gradients"
 full\:"That, clipping and the optimiser"))' \
 '--steps=[Steps to measure, after two to warm up; with a window or --at-step\: steps in all]:N:_default' \
 '--batch=[Samples in a batch]:B:_default' \
-'--seed=[The seed of everything random]:S:_default' \
-'--split=[What is held out]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
+'--seed=[The seed of starting values and of the order of samples; the split has its own, split.seed]:S:_default' \
+'--split=[What is held out\: records, query pairs or genes]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
 '--wait=[Steps before each window]:W:_default' \
@@ -379,9 +379,9 @@ hetero\:"A graph network over all networks that sees the cell with the genes gon
 '--rounds=[Rounds\: in each, every cell has its turn]:N:_default' \
 '--steps=[Steps of a turn that count; a multiple of 4 is fair to accumulated gradients]:N:_default' \
 '--warmup=[Steps of a turn before them that do not]:N:_default' \
-'--batch=[Samples in a batch, for all models; by default the least of theirs]:B:_default' \
-'--seed=[The seed of everything random]:S:_default' \
-'--split=[What is held out]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
+'--batch=[Samples in a batch]:B:_default' \
+'--seed=[The seed of starting values and of the order of samples; the split has its own, split.seed]:S:_default' \
+'--split=[What is held out\: records, query pairs or genes]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
 '--out=[The folder to make; by default runs/experiment-DATASET]:DIR:_files' \

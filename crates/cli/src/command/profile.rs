@@ -1,9 +1,8 @@
 //! `knockout profile`: where the time of a step goes, in one of four modes.
 
 use super::compare;
-use super::data::SchemeArg;
 use super::trace::write_text;
-use super::train::{ModelArg, choice_keys, class, on_workers};
+use super::train::{Choices, ModelArg, class, on_workers};
 use crate::experiments::ExperimentArg;
 use crate::measuring::{self, Passing, Recording};
 use crate::memory;
@@ -44,15 +43,8 @@ pub(crate) struct ProfileArgs {
     /// Steps to measure, after two to warm up; with a window or --at-step: steps in all
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     steps: u64,
-    /// Samples in a batch
-    #[arg(long, value_name = "B")]
-    batch: Option<usize>,
-    /// The seed of everything random
-    #[arg(long, value_name = "S")]
-    seed: Option<u64>,
-    /// What is held out
-    #[arg(long, value_enum)]
-    split: Option<SchemeArg>,
+    #[command(flatten)]
+    choices: Choices,
     /// Steps before each window
     #[arg(long, value_name = "W", requires = "active")]
     wait: Option<u64>,
@@ -184,7 +176,7 @@ fn measure(
 ) -> anyhow::Result<Measured> {
     let dataset = super::data::open(&args.dir)?;
     let mut keys = args.experiment.keys(args.model.model(), ui)?;
-    keys.extend(choice_keys(args.batch, args.seed, args.split));
+    keys.extend(args.choices.keys());
     keys.extend(args.overrides.keys.iter().cloned());
     let config = run_folder::configure(args.model.model(), &dataset, &keys)?;
     config.notice().inspect(|notice| ui.note(notice));

@@ -3,8 +3,7 @@
 mod cells;
 mod options;
 
-use super::data::SchemeArg;
-use super::train::{ModelArg, choice_keys, on_workers};
+use super::train::{Choices, ModelArg, on_workers};
 use crate::command::compare::FINDINGS;
 use crate::measuring;
 use crate::run_folder;
@@ -25,7 +24,8 @@ use std::path::{Path, PathBuf};
 
 /// Measure models in every mode, in turns and on the same batches, and report what can be compared
 ///
-/// Every round gives each cell (a model in a mode) its turn, so that what disturbs the machine disturbs all alike. The report
+/// Every round gives each cell (a model in a mode) its turn, so that what disturbs the machine disturbs all alike. All take
+/// batches of one size, the least of the models' own unless --batch says another. The report
 /// takes a step apart in two ways, by phases and by differences of modes, and shows where they disagree.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
@@ -60,15 +60,8 @@ pub(crate) struct ExperimentArgs {
     /// Steps of a turn before them that do not
     #[arg(long, value_name = "N", default_value_t = 2)]
     warmup: u64,
-    /// Samples in a batch, for all models; by default the least of theirs
-    #[arg(long, value_name = "B")]
-    batch: Option<usize>,
-    /// The seed of everything random
-    #[arg(long, value_name = "S")]
-    seed: Option<u64>,
-    /// What is held out
-    #[arg(long, value_enum)]
-    split: Option<SchemeArg>,
+    #[command(flatten)]
+    choices: Choices,
     /// The folder to make; by default runs/experiment-DATASET
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -100,9 +93,7 @@ impl ExperimentArgs {
             rounds: 3,
             steps: 2,
             warmup: 1,
-            batch: None,
-            seed: None,
-            split: None,
+            choices: Choices::default(),
             out: Some(out.to_owned()),
             overrides: super::config::Overrides { keys: Vec::new() },
         }
@@ -117,7 +108,7 @@ pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> anyhow::Result<Finished
         .clone()
         .unwrap_or_else(|| Path::new("runs").join(format!("experiment-{}", dataset.manifest.name)));
     let models = if args.models.is_empty() { ModelArg::value_variants() } else { &args.models };
-    let mut keys = choice_keys(args.batch, args.seed, args.split);
+    let mut keys = args.choices.keys();
     keys.extend(args.overrides.keys.iter().cloned());
     let configs = models
         .iter()

@@ -42,25 +42,18 @@ pub(crate) struct TrainArgs {
     #[arg(value_name = "DIR", required_unless_present = "resume")]
     dir: Option<PathBuf>,
     /// The model
-    #[arg(long, value_enum, required_unless_present = "resume", conflicts_with = "resume")]
+    #[arg(long, value_enum, required_unless_present = "resume")]
     model: Option<ModelArg>,
     #[command(flatten)]
     experiment: ExperimentArg,
     /// Go on with the run in this folder
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["model", "out", "batch", "seed", "split"])]
     resume: Option<PathBuf>,
     /// The run's folder; by default runs/MODEL-DATASET-SEED
-    #[arg(long, value_name = "RUN", conflicts_with = "resume")]
+    #[arg(long, value_name = "RUN")]
     out: Option<PathBuf>,
-    /// Samples in a batch
-    #[arg(long, value_name = "B", conflicts_with = "resume")]
-    batch: Option<usize>,
-    /// The seed of starting values and of the order of samples; the split has its own, split.seed
-    #[arg(long, value_name = "S", conflicts_with = "resume")]
-    seed: Option<u64>,
-    /// What is held out: records, query pairs or genes
-    #[arg(long, value_enum, conflicts_with = "resume")]
-    split: Option<SchemeArg>,
+    #[command(flatten)]
+    choices: Choices,
     /// Epochs at most
     #[arg(long, value_name = "N")]
     epochs: Option<u32>,
@@ -72,6 +65,32 @@ pub(crate) struct TrainArgs {
     max_time: Option<Duration>,
     #[command(flatten)]
     overrides: super::config::Overrides,
+}
+
+/// The keys of a run's configuration that have an option of their own.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Choices {
+    /// Samples in a batch
+    #[arg(long, value_name = "B")]
+    batch: Option<usize>,
+    /// The seed of starting values and of the order of samples; the split has its own, split.seed
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+    /// What is held out: records, query pairs or genes
+    #[arg(long, value_enum)]
+    split: Option<SchemeArg>,
+}
+
+impl Choices {
+    /// What was chosen, as `key=value`.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        let keys = [
+            self.batch.map(|batch| format!("batch={batch}")),
+            self.seed.map(|seed| format!("seed={seed}")),
+            self.split.map(|split| format!("split.scheme={}", split.scheme().name())),
+        ];
+        keys.into_iter().flatten().collect()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -157,7 +176,7 @@ fn new(args: &TrainArgs, ui: &Ui) -> anyhow::Result<Job> {
         return Err(request_error("name the model: --model dango or --model hetero"));
     };
     let mut keys = args.experiment.keys(model.model(), ui)?;
-    keys.extend(choice_keys(args.batch, args.seed, args.split));
+    keys.extend(args.choices.keys());
     keys.extend(length_keys(args));
     keys.extend(args.overrides.keys.iter().cloned());
     let config = run_folder::configure(model.model(), &dataset, &keys)?;
@@ -191,16 +210,6 @@ fn new(args: &TrainArgs, ui: &Ui) -> anyhow::Result<Job> {
     };
     let origin = Origin::New { folder, overrides: keys, manifest: Box::new(manifest) };
     Ok(Job { config, dataset, split, stores, origin })
-}
-
-/// The options that are keys of the configuration under a shorter name.
-pub(crate) fn choice_keys(batch: Option<usize>, seed: Option<u64>, split: Option<SchemeArg>) -> Vec<String> {
-    let keys = [
-        batch.map(|batch| format!("batch={batch}")),
-        seed.map(|seed| format!("seed={seed}")),
-        split.map(|split| format!("split.scheme={}", split.scheme().name())),
-    ];
-    keys.into_iter().flatten().collect()
 }
 
 fn inputs(dataset: &Dataset) -> Inputs {
