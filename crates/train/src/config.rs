@@ -143,9 +143,11 @@ pub struct HeteroConfig {
     pub local_heads: usize,
     /// Whether every gene counts among its own neighbours.
     pub self_loops: SelfLoops,
-    /// The share of values that training drops after every activation.
+    /// The share of values that training drops after every activation. Runs from before it was a key had none.
+    #[serde(default)]
     pub dropout: f64,
     /// Whether a gene loses the same values in every cell of a batch.
+    #[serde(default)]
     pub noise: NoiseKind,
     /// How a batch is evaluated; the numbers are the same.
     pub route: Route,
