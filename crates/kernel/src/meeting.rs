@@ -91,20 +91,6 @@ impl Meeting {
             }
             Order { rows: order, places }
         });
-        let row_at = |place: usize| order.as_ref().map_or(place, |order| order.rows[place] as usize);
-        let tiles: Vec<(Vec<u8>, Vec<Vec<u32>>)> = (0..rows.div_ceil(TILE_ROWS))
-            .into_par_iter()
-            .map(|tile| {
-                let places = tile * TILE_ROWS..rows.min((tile + 1) * TILE_ROWS);
-                let mut local = Vec::with_capacity(graphs * places.len());
-                let sources = indexes.iter().map(|index| {
-                    let read: Vec<u32> = places.clone().map(|place| index[row_at(place)]).collect();
-                    each_once(read, &mut local)
-                });
-                let sources = sources.collect();
-                (local, sources)
-            })
-            .collect();
         let mut meeting = Self {
             graphs,
             rows,
@@ -113,6 +99,19 @@ impl Meeting {
             starts: vec![0],
             sources: Vec::new(),
         };
+        let tiles: Vec<(Vec<u8>, Vec<Vec<u32>>)> = (0..meeting.tile_count())
+            .into_par_iter()
+            .map(|tile| {
+                let places = meeting.places(tile);
+                let mut local = Vec::with_capacity(graphs * places.len());
+                let sources = indexes.iter().map(|index| {
+                    let read: Vec<u32> = places.clone().map(|place| index[meeting.row_at(place)]).collect();
+                    each_once(read, &mut local)
+                });
+                let sources = sources.collect();
+                (local, sources)
+            })
+            .collect();
         for (local, sources) in tiles {
             meeting.local.extend(local);
             for sources in sources {

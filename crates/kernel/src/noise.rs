@@ -3,7 +3,7 @@
 //! The way back computes a tile again and needs the same factors; rows that share a key share what is dropped, however many of them are
 //! computed, in whatever order and by however many threads.
 
-use crate::Real;
+use crate::{Activation, Real};
 use std::ops::Range;
 
 /// What is dropped after the activations of some rows.
@@ -32,6 +32,11 @@ impl<'a> Noise<'a> {
             scale: 1.0 / (1.0 - rate),
             rows,
         }
+    }
+
+    /// The noise after an activation: there is none after nothing.
+    pub(crate) fn after(self, activation: Activation) -> Option<Self> {
+        (activation != Activation::None).then_some(self)
     }
 
     /// The noise of some of the rows.

@@ -141,7 +141,7 @@ fn drop_from(
     tile: &mut [f32],
     stride: usize,
 ) {
-    if let Some(noise) = noise.filter(|_| activation != Activation::None) {
+    if let Some(noise) = noise.and_then(|noise| noise.after(activation)) {
         elementary::drop_from(isa, &noise, layer, tile, stride);
     }
 }

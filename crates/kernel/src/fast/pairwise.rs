@@ -16,7 +16,7 @@ use super::tile::{Factor, Finish, Rows, column_sums, outer, pack, product};
 use super::{elementary, gather, rows, scratch, spread, stride};
 use crate::block::TILE_ROWS;
 use crate::slices::add_to;
-use crate::{Activation, Affine, Buffer, Isa, Met, Noise, Pairwise, PairwiseOutput, Pool, plain};
+use crate::{Affine, Buffer, Isa, Met, Noise, Pairwise, PairwiseOutput, Pool, plain};
 use std::ops::Range;
 
 /// The weights of pairs and score in panels, for both directions; `None` where a pair has not two linear layers.
@@ -298,13 +298,30 @@ impl Meets {
         meets
     }
 
-    /// The key of every meeting: that of the rows that read it.
-    fn keys(&self, noise: &Noise<'_>) -> [u32; TILE_ROWS] {
+    /// What noise does to rows by meeting; the key of a meeting is that of the rows that read it.
+    fn drop_from<const N: usize>(
+        &self,
+        isa: Isa,
+        noise: &Noise<'_>,
+        site: usize,
+        tiles: [&mut [f32]; N],
+        stride: usize,
+    ) {
         let mut keys = [0; TILE_ROWS];
         for (row, &meeting) in self.of_row().iter().enumerate() {
             keys[usize::from(meeting)] = noise.row(row);
         }
-        keys
+        let noise = noise.of(&keys[..self.count]);
+        for tile in tiles {
+            elementary::drop_from(isa, &noise, site, tile, stride);
+        }
+    }
+
+    /// The scores of rows, given those of meetings.
+    fn spread(&self, scores: &[f32], out: &mut [f32]) {
+        for (out, &meeting) in out.iter_mut().zip(self.of_row()) {
+            *out = scores[usize::from(meeting)];
+        }
     }
 
     fn left(&self) -> &[u8] {
@@ -344,7 +361,7 @@ pub(crate) fn pair_rows(
     let (isa, width, scored) = (packed.isa, task.width(), task.score()[0].outputs());
     let (wide, score_wide) = (stride(isa, width), stride(isa, scored));
     let (count, options) = (output.log_sum.len(), task.options());
-    let noise = met.noise.filter(|_| task.activation != Activation::None);
+    let noise = met.noise.and_then(|noise| noise.after(task.activation));
     let padded = padded(isa, width, met.rows);
     let tile = Tile { met: wider(met, padded.as_deref(), wide), width };
     let hidden_wide = packed.pairs.iter().map(|pair| stride(isa, pair.hidden)).max().unwrap_or(0);
@@ -371,17 +388,13 @@ pub(crate) fn pair_rows(
         let score_hidden = &mut score_hidden[..meets.count * score_wide];
         packed.hidden(pair, &tile, (i, j), &meets, hidden);
         elementary::activate(isa, task.activation, hidden);
-        if let Some(noise) = noise {
-            let keys = meets.keys(&noise);
-            let noise = noise.of(&keys[..meets.count]);
-            elementary::drop_from(isa, &noise, task.site(at, 0), hidden, stride(isa, pair.hidden));
+        if let Some(noise) = &noise {
+            meets.drop_from(isa, noise, task.site(at, 0), [hidden], stride(isa, pair.hidden));
         }
         packed.composed(pair, scored, hidden, score_hidden);
         elementary::activate(isa, task.activation, score_hidden);
         rows::dots(isa, score_hidden, score_wide, second, constant, &mut met_scores);
-        for (score, &meeting) in scores.iter_mut().zip(meets.of_row()) {
-            *score = met_scores[usize::from(meeting)];
-        }
+        meets.spread(&met_scores, &mut scores);
         for row in 0..count {
             if scores[row] - shift[row] > RISE {
                 let fall = elementary::exp2::<false>(shift[row] - scores[row], std::f32::consts::LOG2_E);
@@ -454,7 +467,7 @@ pub(crate) fn pair_rows_backward(
     let [rows, values_wide, upstream_wide] =
         [met.rows, values, upstream].map(|rows| padded(isa, width, rows));
     let upstream = upstream_wide.as_deref().unwrap_or(upstream);
-    let noise = met.noise.filter(|_| task.activation != Activation::None);
+    let noise = met.noise.and_then(|noise| noise.after(task.activation));
     let mut all = scratch(log_sum.len());
     rows::dots(isa, upstream, wide, values_wide.as_deref().unwrap_or(values), 0.0, &mut all);
     let tile = Tile { met: wider(met, rows.as_deref(), wide), width };
@@ -606,18 +619,12 @@ fn backward(given: &Back<'_>, d_rows: &mut [f32], gradient: &mut [f32]) {
         packed.hidden(pair, tile, (i, j), &meets, hidden);
         elementary::activate_both(isa, activation, hidden, slopes);
         if let Some(noise) = noise {
-            let keys = meets.keys(noise);
-            let noise = noise.of(&keys[..meets.count]);
-            for tile in [&mut *hidden, &mut *slopes] {
-                elementary::drop_from(isa, &noise, task.site(at, 0), tile, hidden_wide);
-            }
+            meets.drop_from(isa, noise, task.site(at, 0), [hidden, slopes], hidden_wide);
         }
         packed.composed(pair, scored, hidden, score_hidden);
         elementary::activate_both(isa, activation, score_hidden, score_slopes);
         rows::dots(isa, score_hidden, score_wide, second, constant, &mut met_scores);
-        for (score, &meeting) in scores.iter_mut().zip(meets.of_row()) {
-            *score = met_scores[usize::from(meeting)];
-        }
+        meets.spread(&met_scores, &mut scores);
         elementary::exp_above(isa, &scores, log_sum, &mut weights);
         for row in 0..count {
             all_weights[row * pairs_wide + at] = weights[row];

@@ -40,7 +40,7 @@ pub(super) fn drop_from<T: Real>(
     values: &mut [T],
     width: usize,
 ) {
-    if let Some(noise) = noise.filter(|_| activation != Activation::None) {
+    if let Some(noise) = noise.and_then(|noise| noise.after(activation)) {
         noise.drop_from(layer, values, width);
     }
 }

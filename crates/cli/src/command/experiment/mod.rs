@@ -13,12 +13,12 @@ use anyhow::Context as _;
 use cells::{Cells, Ground, Turn};
 use clap::{Args, ValueEnum as _};
 use indicatif::ProgressBar;
+use knockout_batch::ProcessorKind;
 use knockout_durable::replace;
 use knockout_profile::Analysis;
 use knockout_profile::experiment::{Experiment, ExperimentPlan};
 use knockout_report::{experiment_html, experiment_markdown, experiment_text};
 use knockout_train::config::Config;
-use knockout_train::loading::ProcessorName;
 use options::Options;
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ pub(crate) struct ExperimentArgs {
     models: Vec<ModelArg>,
     /// Ways to represent a deletion, by default what loader.processor says; the first is what the others are compared with
     #[arg(long, value_delimiter = ',', value_name = "PROCESSOR",
-          value_parser = clap::builder::PossibleValuesParser::new(ProcessorName::ALL.map(|name| name.kind().name())))]
+          value_parser = clap::builder::PossibleValuesParser::new(ProcessorKind::ALL.map(ProcessorKind::name)))]
     processors: Vec<String>,
     /// Also measure the switches that could make training faster, and rank them
     #[arg(long)]
