@@ -63,9 +63,6 @@ pub(crate) const TILE_ROWS: usize = 96;
 /// Partial sums of gradients: as many for any number of threads, added in order.
 pub(crate) const GROUPS: usize = 32;
 
-/// Writes the rows of a range to a slice.
-pub type Source<'a, T> = &'a (dyn Fn(std::ops::Range<usize>, &mut [T]) + Sync);
-
 impl<'a, T: Scalar> Block<'a, T> {
     /// # Panics
     ///
@@ -106,40 +103,37 @@ impl<'a, T: Scalar> Block<'a, T> {
         linears + self.norm.map_or(0, |norm| norm.scale.len() + norm.shift.len())
     }
 
-    /// `output: [n, outputs]` of the rows that `source` gives.
-    pub fn forward(&self, source: Source<'_, T>, output: &mut [T]) {
-        output.par_chunks_mut(TILE_ROWS * self.outputs()).enumerate().for_each_init(
-            || T::pool().scratch(TILE_ROWS * self.inputs()),
-            |input, (tile, output)| {
-                let count = output.len() / self.outputs();
-                let input = &mut input[..count * self.inputs()];
-                let rows = tile * TILE_ROWS..tile * TILE_ROWS + count;
-                source(rows.clone(), input);
-                T::block_rows(self, self.noise.map(|noise| noise.part(rows)), input, output);
+    /// `output: [n, outputs]` of `input: [n, inputs]`.
+    pub fn forward(&self, input: &[T], output: &mut [T]) {
+        let tiles = input.par_chunks(TILE_ROWS * self.inputs());
+        tiles.zip(output.par_chunks_mut(TILE_ROWS * self.outputs())).enumerate().for_each(
+            |(tile, (input, output))| {
+                let first = tile * TILE_ROWS;
+                let noise = self.noise.map(|noise| noise.part(first..first + input.len() / self.inputs()));
+                T::block_rows(self, noise, input, output);
             },
         );
     }
 
     /// Writes the gradient of the rows to `d_input: [n, inputs]`, given that of the output, and adds those of the parameters to
     /// `gradient`; see [`Block::number_count`].
-    pub fn backward(&self, source: Source<'_, T>, upstream: &[T], d_input: &mut [T], gradient: &mut [T]) {
+    pub fn backward(&self, input: &[T], upstream: &[T], d_input: &mut [T], gradient: &mut [T]) {
         let rows = upstream.len() / self.outputs();
         let group_rows = rows_per_group(rows, 1);
         let partials: Vec<Buffer<T>> = d_input
             .par_chunks_mut(group_rows * self.inputs())
+            .zip(input.par_chunks(group_rows * self.inputs()))
             .zip(upstream.par_chunks(group_rows * self.outputs()))
             .enumerate()
-            .map(|(group, (d_input, upstream))| {
+            .map(|(group, ((d_input, input), upstream))| {
                 let mut partial = zeros(self.number_count());
-                let mut input = T::pool().scratch(TILE_ROWS * self.inputs());
-                let tiles = d_input.chunks_mut(TILE_ROWS * self.inputs());
-                for (tile, (d_input, upstream)) in
+                let size = TILE_ROWS * self.inputs();
+                let tiles = d_input.chunks_mut(size).zip(input.chunks(size));
+                for (tile, ((d_input, input), upstream)) in
                     tiles.zip(upstream.chunks(TILE_ROWS * self.outputs())).enumerate()
                 {
                     let first = group * group_rows + tile * TILE_ROWS;
-                    let input = &mut input[..d_input.len()];
                     let rows = first..first + d_input.len() / self.inputs();
-                    source(rows.clone(), input);
                     let noise = self.noise.map(|noise| noise.part(rows));
                     T::block_rows_backward(self, noise, input, upstream, d_input, &mut partial);
                 }

@@ -39,7 +39,7 @@ mod sums;
 mod tests;
 
 pub use activation::Activation;
-pub use block::{Affine, Block, NORM_EPSILON, NormScale, Source, add_in_order};
+pub use block::{Affine, Block, NORM_EPSILON, NormScale, add_in_order};
 pub use buffer::{Buffer, Pool};
 pub use cross::{CrossAttention, Picked};
 pub use csr::{Csr, CsrError, Graph, Target};

@@ -197,8 +197,16 @@ impl Packed {
         Factor { rows, stride, depth: width, weight: &self.numbers[weight.clone()] }
     }
 
-    /// A pair's hidden layer before its activation, by meeting.
-    fn hidden(&self, pair: &Pair, tile: &Tile<'_>, (i, j): (usize, usize), meets: &Meets, out: &mut [f32]) {
+    /// A pair's hidden layer before its activation, by meeting; `parts` is room for what each of its graphs adds.
+    fn hidden(
+        &self,
+        pair: &Pair,
+        tile: &Tile<'_>,
+        (i, j): (usize, usize),
+        meets: &Meets,
+        parts: &mut [Buffer<f32>; 2],
+        out: &mut [f32],
+    ) {
         let (isa, wide) = (self.isa, stride(self.isa, pair.hidden));
         let bias = Some(&self.numbers[pair.first_bias.clone()]);
         let [left, right] = [(i, 0), (j, 1)]
@@ -208,10 +216,12 @@ impl Packed {
         } else if tile.is_apart(i) && tile.is_apart(j) {
             product(isa, &[left, right], bias, Finish::Set, out, wide);
         } else {
-            let [mut lefts, mut rights] = [i, j].map(|graph| scratch(tile.sources(graph) * wide));
-            product(isa, &[left], bias, Finish::Set, &mut lefts, wide);
-            product(isa, &[right], None, Finish::Set, &mut rights, wide);
-            rows::add_pairs(isa, (&lefts, meets.left()), (&rights, meets.right()), wide, out);
+            let [lefts, rights] = parts;
+            let (lefts, rights) =
+                (&mut lefts[..tile.sources(i) * wide], &mut rights[..tile.sources(j) * wide]);
+            product(isa, &[left], bias, Finish::Set, lefts, wide);
+            product(isa, &[right], None, Finish::Set, rights, wide);
+            rows::add_pairs(isa, (lefts, meets.left()), (rights, meets.right()), wide, out);
         }
     }
 
@@ -366,6 +376,7 @@ pub(crate) fn pair_rows(
     let tile = Tile { met: wider(met, padded.as_deref(), wide), width };
     let hidden_wide = packed.pairs.iter().map(|pair| stride(isa, pair.hidden)).max().unwrap_or(0);
     let (mut hidden, mut score_hidden) = (scratch(count * hidden_wide), scratch(count * score_wide));
+    let mut parts = [(); 2].map(|()| scratch(count * hidden_wide));
     let [mut y, mut proposed] = [(); 2].map(|()| scratch(count * wide));
     let [mut scores, mut met_scores, mut shift, mut total] = [(); 4].map(|()| scratch(count));
     // By option, then by row.
@@ -386,7 +397,7 @@ pub(crate) fn pair_rows(
         let meets = tile.meets(i, j);
         let hidden = &mut hidden[..meets.count * stride(isa, pair.hidden)];
         let score_hidden = &mut score_hidden[..meets.count * score_wide];
-        packed.hidden(pair, &tile, (i, j), &meets, hidden);
+        packed.hidden(pair, &tile, (i, j), &meets, &mut parts, hidden);
         elementary::activate(isa, task.activation, hidden);
         if let Some(noise) = &noise {
             meets.drop_from(isa, noise, task.site(at, 0), [hidden], stride(isa, pair.hidden));
@@ -595,6 +606,7 @@ fn backward(given: &Back<'_>, d_rows: &mut [f32], gradient: &mut [f32]) {
     let hidden_wide = packed.pairs.iter().map(|pair| stride(isa, pair.hidden)).max().unwrap_or(0);
     let [mut hidden, mut slopes, mut back, mut scaled, mut halves] =
         [(); 5].map(|()| scratch(count * hidden_wide));
+    let mut parts = [(); 2].map(|()| scratch(count * hidden_wide));
     let [mut score_hidden, mut score_slopes] = [(); 2].map(|()| scratch(count * score_wide));
     let [mut scores, mut met_scores, mut weights, mut direct] = [(); 4].map(|()| scratch(count));
     let mut collected = Collected::new(count, wide);
@@ -616,7 +628,7 @@ fn backward(given: &Back<'_>, d_rows: &mut [f32], gradient: &mut [f32]) {
             .map(|buffer| &mut buffer[..meets.count * hidden_wide]);
         let [score_hidden, score_slopes] =
             [&mut score_hidden, &mut score_slopes].map(|buffer| &mut buffer[..meets.count * score_wide]);
-        packed.hidden(pair, tile, (i, j), &meets, hidden);
+        packed.hidden(pair, tile, (i, j), &meets, &mut parts, hidden);
         elementary::activate_both(isa, activation, hidden, slopes);
         if let Some(noise) = noise {
             meets.drop_from(isa, noise, task.site(at, 0), [hidden, slopes], hidden_wide);

@@ -325,12 +325,13 @@ fn activations_are_exact_enough() {
                 (inputs.clone(), inputs.clone(), vec![7.0; inputs.len()]);
             elementary::activate(isa, activation, &mut values);
             elementary::activate_both(isa, activation, &mut both, &mut slopes);
-            assert_eq!(values, both, "{activation:?} on {isa:?}");
-            for ((&x, &value), &slope) in inputs.iter().zip(&values).zip(&slopes) {
+            for (((&x, &value), &same), &slope) in inputs.iter().zip(&values).zip(&both).zip(&slopes) {
                 let (exact, exact_slope) =
                     (activation.apply(f64::from(x)), activation.derivative(f64::from(x)));
-                let error = (f64::from(value) - exact).abs() / exact.abs().max(1.0);
-                assert!(error < 5e-7, "{activation:?} of {x} on {isa:?}: {value}, not {exact}");
+                for value in [value, same] {
+                    let error = (f64::from(value) - exact).abs() / f64::from(x.abs().max(1.0));
+                    assert!(error < 3e-7, "{activation:?} of {x} on {isa:?}: {value}, not {exact}");
+                }
                 let error = (f64::from(slope) - exact_slope).abs();
                 assert!(
                     error < 1e-6,
@@ -383,13 +384,10 @@ fn threads_do_not_change_a_bit_of_blocks_and_pairs() {
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let source = |range: std::ops::Range<usize>, out: &mut [f32]| {
-                out.copy_from_slice(&x[range.start * width..range.end * width]);
-            };
             let (mut out, mut d_x, mut gradient) =
                 (vec![0.0; x.len()], vec![0.0; x.len()], vec![0.0; block.number_count()]);
-            block.forward(&source, &mut out);
-            block.backward(&source, &upstream, &mut d_x, &mut gradient);
+            block.forward(&x, &mut out);
+            block.backward(&x, &upstream, &mut d_x, &mut gradient);
             let (mut values, mut log_sum) = (vec![0.0; x.len()], vec![0.0; rows]);
             let output = PairwiseOutput { values: &mut values, log_sum: &mut log_sum, weights: None };
             task.forward(&graphs, &meeting, output);

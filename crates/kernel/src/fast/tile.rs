@@ -11,6 +11,8 @@ use std::ops::Range;
 const TILE: usize = 6;
 /// Values of input between two turns of the innermost loop: so few turns that the processor foresees the last one.
 const STEPS: usize = 8;
+/// Rows between two turns of the loop of [`outer`]: with more the compiler no longer keeps the sums in registers.
+const OUTER_STEPS: usize = 2;
 
 /// `[panel][depth][panel width]` of a matrix of `depth` × `width` values, zeros where the last panel is not full.
 pub(super) fn pack(
@@ -282,24 +284,53 @@ fn outer_tile<const L: usize, const FUSED: bool, const COLUMNS: usize>(
     stride: usize,
 ) {
     let mut sums = [[[0.0f32; L]; 2]; COLUMNS];
-    for (left, right) in left.values.chunks_exact(left.stride).zip(right.values.chunks_exact(right.stride)) {
-        let left = &left[first..first + COLUMNS];
-        let right = vectors::<L>(right, span.start);
-        for i in 0..COLUMNS {
-            for half in 0..2 {
-                sums[i][half] = multiply_add::<L, FUSED>([left[i]; L], right[half], sums[i][half]);
-            }
+    let (lefts, rights) = (
+        left.values.chunks_exact(OUTER_STEPS * left.stride),
+        right.values.chunks_exact(OUTER_STEPS * right.stride),
+    );
+    let rest = (lefts.remainder(), rights.remainder());
+    for (lefts, rights) in lefts.zip(rights) {
+        let mut values: [&[f32]; OUTER_STEPS] = [&[]; OUTER_STEPS];
+        let mut others = [&[[0.0; L]; 2]; OUTER_STEPS];
+        for k in 0..OUTER_STEPS {
+            values[k] = &lefts[k * left.stride + first..][..COLUMNS];
+            others[k] = vectors::<L>(rights, k * right.stride + span.start);
+        }
+        for k in 0..OUTER_STEPS {
+            add_outer::<L, FUSED, COLUMNS>(&mut sums, values[k], others[k]);
         }
     }
-    for (i, sums) in sums.iter().enumerate() {
-        let sum = &mut sum[(first + i) * stride..][span.clone()];
-        if sum.len() == 2 * L {
-            let sum = two::<L>(sum, 0);
-            *sum = [add(sum[0], sums[0]), add(sum[1], sums[1])];
-        } else {
+    for (values, row) in rest.0.chunks_exact(left.stride).zip(rest.1.chunks_exact(right.stride)) {
+        let values = &values[first..first + COLUMNS];
+        add_outer::<L, FUSED, COLUMNS>(&mut sums, values, vectors::<L>(row, span.start));
+    }
+    if span.len() == 2 * L {
+        for i in 0..COLUMNS {
+            let sum = two::<L>(sum, (first + i) * stride + span.start);
+            *sum = [add(sum[0], sums[i][0]), add(sum[1], sums[i][1])];
+        }
+    } else {
+        // A copy: were these sums themselves counted through, they would be in memory from the start.
+        let sums = sums;
+        for (i, sums) in sums.iter().enumerate() {
+            let sum = &mut sum[(first + i) * stride..][span.clone()];
             for (sum, &value) in sum.iter_mut().zip(sums.as_flattened()) {
                 *sum += value;
             }
+        }
+    }
+}
+
+/// `sums[i] += left[i] · right`.
+#[inline(always)]
+fn add_outer<const L: usize, const FUSED: bool, const COLUMNS: usize>(
+    sums: &mut [[[f32; L]; 2]; COLUMNS],
+    left: &[f32],
+    right: &[[f32; L]; 2],
+) {
+    for i in 0..COLUMNS {
+        for half in 0..2 {
+            sums[i][half] = multiply_add::<L, FUSED>([left[i]; L], right[half], sums[i][half]);
         }
     }
 }

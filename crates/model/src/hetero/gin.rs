@@ -4,7 +4,7 @@ use super::norm::{Norm, NormKind, graph_norm};
 use super::plan::{LayerPlan, Listed, Stage};
 use super::removed::Removed;
 use crate::init::Init;
-use crate::layer::{Dropped, Linear, Mlp, activate, drop_from, rows_of};
+use crate::layer::{Dropped, Linear, Mlp, activate, drop_from};
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{
     Activation, Buffer, Graph, Pool, Scalar, SpmmTask, Store, SumGradients, Sums, add_in_order,
@@ -74,7 +74,7 @@ impl Gin {
             |values, out| {
                 let own = T::ONE + values.of(self.eps)[0];
                 let sums = arrivals.sums(values.of(x), own, width, values.pool());
-                self.mlp.block(values, dropped).forward(&rows_of(&sums, width), out);
+                self.mlp.block(values, dropped).forward(&sums, out);
                 plan.keeps_sums.then_some(sums)
             },
             move |step, sums, gradients| {
@@ -84,7 +84,7 @@ impl Gin {
                 let block = layer.mlp.block(step.values, back_dropped.as_ref());
                 let mut gradient = pool.zeros(block.number_count());
                 let mut arrived = pool.scratch((genes + rows) * width);
-                block.backward(&rows_of(&sums, width), step.gradient, &mut arrived, &mut gradient);
+                block.backward(&sums, step.gradient, &mut arrived, &mut gradient);
                 layer.mlp.add(&gradient, gradients);
                 let mut d_own = 0.0;
                 gradients.add(x, |sum| d_own = back.backward(x_values, own, width, &arrived, sum, pool));

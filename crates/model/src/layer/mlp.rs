@@ -3,7 +3,6 @@
 use super::{Dropped, Linear, add_to};
 use knockout_grad::{Gradients, Tape, Values, Var};
 use knockout_kernel::{Activation, Affine, Block, NormScale, Scalar};
-use std::ops::Range;
 
 /// A norm's parameters.
 #[derive(Debug, Clone, Copy)]
@@ -77,24 +76,19 @@ impl Mlp {
             name,
             rows * self.outputs(),
             |values, out| {
-                self.block(values, dropped).forward(&rows_of(values.of(x), inputs), out);
+                self.block(values, dropped).forward(values.of(x), out);
             },
             move |step, (), gradients| {
                 let (x_values, pool) = (step.values.of(x), step.values.pool());
                 let block = layer.block(step.values, back.as_ref());
                 let mut gradient = pool.zeros(block.number_count());
                 let mut d_x = pool.scratch(x_values.len());
-                block.backward(&rows_of(x_values, inputs), step.gradient, &mut d_x, &mut gradient);
+                block.backward(x_values, step.gradient, &mut d_x, &mut gradient);
                 layer.add(&gradient, gradients);
                 gradients.add(x, |sum| add_to(sum, &d_x));
             },
         )
     }
-}
-
-/// A block's rows out of `[n, width]` values.
-pub(crate) fn rows_of<T: Scalar>(rows: &[T], width: usize) -> impl Fn(Range<usize>, &mut [T]) + Sync + '_ {
-    move |range, to| to.copy_from_slice(&rows[range.start * width..range.end * width])
 }
 
 /// Adds the parts of a flat gradient, one after the other, to those of `vars`.
