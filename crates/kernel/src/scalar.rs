@@ -51,6 +51,15 @@ pub trait Scalar: Real {
         gradients: &mut SumGradients<'_, Self>,
     ) -> f64;
 
+    /// The part of it that concerns the own rows.
+    fn own_backward(
+        task: &Sums<'_, Self>,
+        input: &[Self],
+        nodes: &[u32],
+        upstream: &[Self],
+        gradients: &mut SumGradients<'_, Self>,
+    ) -> f64;
+
     /// The weights of a block as its kernels want them.
     type PackedBlock: Clone + Debug + Send + Sync;
 
@@ -147,6 +156,16 @@ impl Scalar for f32 {
         gradients: &mut SumGradients<'_, Self>,
     ) -> f64 {
         sums::sums_backward(Isa::current(), task, input, nodes, upstream, gradients)
+    }
+
+    fn own_backward(
+        task: &Sums<'_, Self>,
+        input: &[Self],
+        nodes: &[u32],
+        upstream: &[Self],
+        gradients: &mut SumGradients<'_, Self>,
+    ) -> f64 {
+        sums::own_backward(Isa::current(), task, input, nodes, upstream, gradients)
     }
 
     type PackedBlock = fast::PackedBlock;
@@ -250,6 +269,16 @@ impl Scalar for f64 {
         gradients: &mut SumGradients<'_, Self>,
     ) -> f64 {
         plain::sums_backward(task, input, nodes, upstream, gradients)
+    }
+
+    fn own_backward(
+        task: &Sums<'_, Self>,
+        input: &[Self],
+        nodes: &[u32],
+        upstream: &[Self],
+        gradients: &mut SumGradients<'_, Self>,
+    ) -> f64 {
+        plain::own_backward(task, input, nodes, upstream, gradients)
     }
 
     type PackedBlock = ();

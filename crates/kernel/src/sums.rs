@@ -11,7 +11,8 @@ use std::ops::Range;
 /// Set in a place: the node is there, but neither sends nor receives.
 pub const DROPPED: u32 = 1 << 31;
 
-/// `output_n = own · x[place_n] + Σ over entries j of row n, both kept, of x[place_j]`, for one sample.
+/// `output_n = own · x[place_n] + Σ over entries j of row n, both kept, of x[place_j]`, for one sample; or the last sum alone, over the
+/// kept entries of any row n.
 #[derive(Debug, Clone, Copy)]
 pub struct Sums<'a, T> {
     /// Row = the node that receives.
@@ -22,8 +23,8 @@ pub struct Sums<'a, T> {
     pub place: &'a [u32],
     /// Values in a row.
     pub width: usize,
-    /// The factor of a node's own row.
-    pub own: T,
+    /// The factor of a node's own row; `None`: it is not added, and dropped nodes receive like others, though they send nothing.
+    pub own: Option<T>,
 }
 
 /// Where gradients of rows are added: those that all samples share, and those of a sample's own.
@@ -43,6 +44,12 @@ impl<T> Sums<'_, T> {
     fn sender(&self, entry: usize, column: u32) -> Option<usize> {
         let place = self.place[column as usize];
         (place & DROPPED == 0 && self.is_kept(entry)).then_some(place as usize)
+    }
+
+    /// Whether anything arrives at a node.
+    #[inline(always)]
+    pub(crate) fn receives(&self, node: usize) -> bool {
+        self.own.is_none() || self.place[node] & DROPPED == 0
     }
 
     #[inline(always)]
@@ -95,17 +102,22 @@ fn sums_of<const L: usize, const FUSED: bool, C: Copy + Into<u32>>(
 ) {
     let width = task.width;
     for (nodes, output) in nodes.chunks(CHUNK_NODES).zip(output.chunks_mut(CHUNK_NODES * width)) {
-        for (&node, output) in nodes.iter().zip(output.chunks_exact_mut(width)) {
-            let own = (task.place[node as usize] & !DROPPED) as usize;
-            for (out, &value) in output.iter_mut().zip(&input[own * width..(own + 1) * width]) {
-                *out = task.own * value;
+        match task.own {
+            None => output.fill(0.0),
+            Some(factor) => {
+                for (&node, output) in nodes.iter().zip(output.chunks_exact_mut(width)) {
+                    let own = (task.place[node as usize] & !DROPPED) as usize;
+                    for (out, &value) in output.iter_mut().zip(&input[own * width..(own + 1) * width]) {
+                        *out = factor * value;
+                    }
+                }
             }
         }
         for band in task.matrix.bands() {
             for (&node, output) in nodes.iter().zip(output.chunks_exact_mut(width)) {
                 let node = node as usize;
                 let entries = band[node] as usize..band[node + 1] as usize;
-                if task.place[node] & DROPPED == 0 && !entries.is_empty() {
+                if task.receives(node) && !entries.is_empty() {
                     add_entries::<L, C>(task, columns, input, entries, output);
                 }
             }
@@ -211,23 +223,41 @@ fn backward_of<const L: usize, const FUSED: bool, C: Copy + Into<u32>>(
     let width = task.width;
     let mut own = 0.0;
     for (nodes, upstream) in nodes.chunks(CHUNK_NODES).zip(upstream.chunks(CHUNK_NODES * width)) {
-        for (&node, upstream) in nodes.iter().zip(upstream.chunks_exact(width)) {
-            let row = (task.place[node as usize] & !DROPPED) as usize;
-            own += f64::from(dot::<L, FUSED>(upstream, &input[row * width..(row + 1) * width]));
-            add_scaled(gradients.row(row, width), task.own, upstream);
-        }
+        own += own_of::<L, FUSED>(task, input, nodes, upstream, gradients);
         for band in task.matrix.bands() {
             for (&node, upstream) in nodes.iter().zip(upstream.chunks_exact(width)) {
                 let node = node as usize;
-                if task.place[node] & DROPPED != 0 {
-                    continue;
-                }
                 let entries = band[node] as usize..band[node + 1] as usize;
-                if !entries.is_empty() {
+                if task.receives(node) && !entries.is_empty() {
                     pass_entries::<L, C>(task, columns, entries, upstream, gradients);
                 }
             }
         }
+    }
+    own
+}
+
+for_isa! {
+    /// The part of [`sums_backward`] that concerns the own rows.
+    fn own_backward(
+        task: &Sums<'_, f32>, input: &[f32], nodes: &[u32], upstream: &[f32], gradients: &mut SumGradients<'_, f32>,
+    ) -> f64 = own_of
+}
+
+#[inline(always)]
+fn own_of<const L: usize, const FUSED: bool>(
+    task: &Sums<'_, f32>,
+    input: &[f32],
+    nodes: &[u32],
+    upstream: &[f32],
+    gradients: &mut SumGradients<'_, f32>,
+) -> f64 {
+    let Some(factor) = task.own else { return 0.0 };
+    let (width, mut own) = (task.width, 0.0);
+    for (&node, upstream) in nodes.iter().zip(upstream.chunks_exact(width)) {
+        let row = (task.place[node as usize] & !DROPPED) as usize;
+        own += f64::from(dot::<L, FUSED>(upstream, &input[row * width..(row + 1) * width]));
+        add_scaled(gradients.row(row, width), factor, upstream);
     }
     own
 }
@@ -316,6 +346,7 @@ mod tests {
         #[test]
         fn the_fast_sums_equal_the_plain_ones(
             seed: u64, nodes in 1usize..60, entries in 0usize..400, width in 1usize..150, masked: bool,
+            own in prop::option::of(Just(1.25)),
         ) {
             let mut rng = Rng::new(seed, "sums");
             let mut rows: Vec<Vec<u32>> = vec![Vec::new(); nodes];
@@ -340,8 +371,8 @@ mod tests {
             let upstream = normal(&mut rng, chosen.len() * width);
             let wide = |values: &[f32]| -> Vec<f64> { values.iter().map(|&value| f64::from(value)).collect() };
             let kept = masked.then_some(&kept[..]);
-            let task = Sums { matrix: &matrix, kept, place: &place, width, own: 1.25 };
-            let exact_task = Sums { matrix: &matrix, kept, place: &place, width, own: 1.25 };
+            let task = Sums { matrix: &matrix, kept, place: &place, width, own: own.map(|own: f64| own as f32) };
+            let exact_task = Sums { matrix: &matrix, kept, place: &place, width, own };
             let mut exact = vec![0.0; upstream.len()];
             plain::sums(&exact_task, &wide(&input), &chosen, &mut exact);
             let (mut shared, mut own) = (vec![0.0; nodes * width], vec![0.0; own_rows as usize * width]);

@@ -9,7 +9,7 @@ mod tests;
 
 pub use block::{block_rows, block_rows_backward};
 pub use pairwise::{pair_rows, pair_rows_backward};
-pub use sums::{sums, sums_backward};
+pub use sums::{own_backward, sums, sums_backward};
 
 use crate::edges::EdgeChunk;
 use crate::{Activation, EdgeTask, Layout, Real, SpmmTask, Store, Term};

@@ -11,6 +11,7 @@
 //! The wild type and all samples of a batch go through the layers together; `plan` says which rows a sample has of its own.
 
 mod aggregate;
+mod arrivals;
 mod dropout;
 mod gin;
 mod norm;

@@ -1,7 +1,7 @@
 //! One vector for a cell: an average of its genes' rows, weighted by attention.
 
+use super::arrivals::sample_groups;
 use super::dropout::{Pass, Site};
-use super::gin::sample_groups;
 use super::plan::Stage;
 use crate::init::Init;
 use crate::layer::{Linear, Mlp, add_scaled, dot};

@@ -47,6 +47,11 @@ impl Removed {
         Self { how, identity: (0..(genes * (sets.len() + 1)) as u32).collect(), genes }
     }
 
+    /// Whether marks on genes say all there is to say: then every matrix is the graph's.
+    pub(super) fn is_by_gene(&self) -> bool {
+        matches!(self.how, How::Genes)
+    }
+
     /// The places of the wild type's rows.
     pub(super) fn identity(&self) -> &[u32] {
         &self.identity[..self.genes]
