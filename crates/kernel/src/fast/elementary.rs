@@ -1,13 +1,11 @@
 //! Exponentials and activations, to within a few units of the last place of 1, or of their argument where that is larger.
 //!
-//! They are written value by value, without a branch, as the compiler makes vectors of them. Polynomials are added up in pairs, not one
-//! term after the other: the processor then waits less for itself.
+//! They are written value by value, without a branch, as the compiler makes vectors of them.
 //!
-//! GELU is the exact one. Alone it is x Φ(x), with a quotient of polynomials for Φ(x) − ½ that errs by less than 3e-8. With its derivative
-//! it is built on the exponential that the derivative needs anyway: Φ(−t) = e^(−t²/2) R(t) below 0, with a polynomial for R (half the scaled
-//! complementary error function) that errs by less than 1e-7 where the exponential counts; above 0 one minus that. It then goes over
-//! a stretch of values twice, first for the exponentials: each pass has few enough constants for the registers and few enough steps that
-//! the processor works on several vectors at once, which makes the two faster than one.
+//! GELU is the exact one: x Φ(x), with a quotient of polynomials for Φ(x) − ½ that errs by less than 3e-8. Its derivative needs an
+//! exponential besides, and goes over a stretch of values twice, first for the exponentials: each pass has few enough constants for the
+//! registers and few enough steps that the processor works on several vectors at once. With or without its derivative a value is the
+//! same to the bit: the ways back that compute scores again compare them with what the way there kept.
 
 use crate::isa::for_isa;
 use crate::{Activation, Noise};
@@ -45,40 +43,9 @@ fn bell<const FUSED: bool>(x: f32) -> f32 {
     exp2::<FUSED>(x * x, -0.5 * std::f32::consts::LOG2_E)
 }
 
-/// The value and the derivative of GELU, given e^(−x²/2).
+/// Φ(x) = ½ + x P(x²) / Q(x²).
 #[inline(always)]
-fn gelu<const FUSED: bool>(x: f32, bell: f32) -> [f32; 2] {
-    /// R on [0, ∞), weighted by t e^(−t²/2).
-    const R: [f32; 11] = [
-        4.999_997_3e-1,
-        -3.989_236_7e-1,
-        2.497_869_7e-1,
-        -1.320_13e-1,
-        6.017_988_4e-2,
-        -2.323_101_4e-2,
-        7.213_805e-3,
-        -1.677_087e-3,
-        2.669_418e-4,
-        -2.548_300_4e-5,
-        1.087_560_7e-6,
-    ];
-    const DENSITY: f32 = 0.398_942_3;
-    // R must not become infinite where the exponential is 0.
-    let t = if x.abs() > 10.0 { 10.0 } else { x.abs() };
-    let square = t * t;
-    // Odd and even powers run beside each other.
-    let pair = |at: usize| multiply_add::<FUSED>(R[at + 1], t, R[at]);
-    let fourth = square * square;
-    let four = |at: usize| multiply_add::<FUSED>(pair(at + 2), square, pair(at));
-    let upper = multiply_add::<FUSED>(multiply_add::<FUSED>(R[10], square, pair(8)), fourth, four(4));
-    let tail = bell * multiply_add::<FUSED>(upper, fourth, four(0));
-    let below = if x < 0.0 { tail } else { 1.0 - tail };
-    [x * below, multiply_add::<FUSED>(x * DENSITY, bell, below)]
-}
-
-/// GELU alone: Φ(x) − ½ = x P(x²) / Q(x²).
-#[inline(always)]
-fn gelu_alone<const FUSED: bool>(x: f32) -> f32 {
+fn normal_below<const FUSED: bool>(x: f32) -> f32 {
     const P: [f32; 6] =
         [3.989_419e-1, 3.584_718_3e-2, 4.805_418e-3, 1.901_550_4e-4, 6.590_554_7e-6, 2.171_046_5e-8];
     const Q: [f32; 6] = [1.0, 2.565_183e-1, 2.980_395_6e-2, 2.003_353_6e-3, 8.101_079e-5, 1.185_148e-6];
@@ -91,8 +58,15 @@ fn gelu_alone<const FUSED: bool>(x: f32) -> f32 {
         q = multiply_add::<FUSED>(q, square, Q[i]);
     }
     // Written so that NaN stays NaN.
-    let beyond_half = if x.abs() > END { 0.5f32.copysign(x) } else { x * p / q };
-    x * (0.5 + beyond_half)
+    0.5 + if x.abs() > END { 0.5f32.copysign(x) } else { x * p / q }
+}
+
+/// The value and the derivative of GELU, given e^(−x²/2).
+#[inline(always)]
+fn gelu<const FUSED: bool>(x: f32, bell: f32) -> [f32; 2] {
+    const DENSITY: f32 = 0.398_942_3;
+    let below = normal_below::<FUSED>(x);
+    [x * below, multiply_add::<FUSED>(x * DENSITY, bell, below)]
 }
 
 /// The value and the derivative; what is not used is not computed.
@@ -132,7 +106,7 @@ fn activate_body<const L: usize, const FUSED: bool>(activation: Activation, valu
         Activation::Relu => each::<FUSED>(Activation::Relu, values),
         Activation::Gelu => {
             for value in values {
-                *value = gelu_alone::<FUSED>(*value);
+                *value *= normal_below::<FUSED>(*value);
             }
         }
         Activation::Sigmoid => each::<FUSED>(Activation::Sigmoid, values),
