@@ -2,7 +2,7 @@
 
 use crate::{
     Activation, Affine, Block, EdgeTask, Isa, Met, Noise, Pairwise, PairwiseOutput, Pool, Real, SpmmTask,
-    Store, SumGradients, Sums, Term, dense, edges, fast, plain, spmm, sums,
+    Store, SumGradients, Sums, Term, edges, fast, plain, spmm, sums,
 };
 use std::fmt::Debug;
 use std::sync::LazyLock;
@@ -127,7 +127,7 @@ impl Scalar for f32 {
         output: &mut [Self],
         width: usize,
     ) {
-        dense::linear(Isa::current(), terms, bias, activation, store, output, width);
+        fast::linear(Isa::current(), terms, bias, activation, store, output, width);
     }
 
     fn transposed_product(
@@ -137,7 +137,7 @@ impl Scalar for f32 {
         sum: &mut [Self],
         left_sum: Option<&mut [Self]>,
     ) {
-        dense::transposed_product(Isa::current(), left, right, size, sum, left_sum);
+        fast::transposed_product(Isa::current(), left, right, size, sum, left_sum);
     }
 
     fn edges(task: &EdgeTask<'_, Self>, row_gradient: &mut [Self], bias_gradient: &mut [Self]) -> f64 {

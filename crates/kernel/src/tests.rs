@@ -1,7 +1,7 @@
 //! Every fast kernel on every instruction set of this machine, against the plain one.
 
 use crate::{
-    Activation, Csr, EdgeTask, Graph, Isa, Layout, SpmmTask, Store, Target, Term, dense, edges, plain, spmm,
+    Activation, Csr, EdgeTask, Graph, Isa, Layout, SpmmTask, Store, Target, Term, edges, fast, plain, spmm,
 };
 use knockout_random::Rng;
 use proptest::prelude::*;
@@ -82,7 +82,7 @@ proptest! {
                     Term { rows: &first, depth: depths.0, weight: &weights.0, layout: Layout::OutIn },
                     Term { rows: &second, depth: depths.1, weight: &weights.1, layout: Layout::InOut },
                 ];
-                dense::linear(isa, &terms, biased.then_some(&bias), activation, store, &mut fast, width);
+                fast::linear(isa, &terms, biased.then_some(&bias), activation, store, &mut fast, width);
                 prop_assert!(distance(&fast, &exact) < 1e-5, "{isa:?}: {}", distance(&fast, &exact));
             }
         }
@@ -96,7 +96,7 @@ proptest! {
         plain::transposed_product(&widen(&left), &widen(&right), [m, k], &mut exact, Some(&mut exact_sum));
         for isa in Isa::available() {
             let (mut fast, mut fast_sum) = (before.clone(), vec![0.0; m]);
-            dense::transposed_product(isa, &left, &right, [m, k], &mut fast, Some(&mut fast_sum));
+            fast::transposed_product(isa, &left, &right, [m, k], &mut fast, Some(&mut fast_sum));
             prop_assert!(distance(&fast, &exact) < 1e-5, "{isa:?}: {}", distance(&fast, &exact));
             prop_assert!(distance(&fast_sum, &exact_sum) < 1e-5, "{isa:?}");
         }
@@ -109,8 +109,8 @@ proptest! {
         let right = left.clone();
         for isa in Isa::available() {
             let (mut gram, mut product) = (vec![0.0; m * m], vec![0.0; m * m]);
-            dense::transposed_product(isa, &left, &left, [m, m], &mut gram, None);
-            dense::transposed_product(isa, &left, &right, [m, m], &mut product, None);
+            fast::transposed_product(isa, &left, &left, [m, m], &mut gram, None);
+            fast::transposed_product(isa, &left, &right, [m, m], &mut product, None);
             prop_assert!(gram == product, "half of it and the mirror give every bit of the whole: {isa:?}");
         }
     }
@@ -167,8 +167,8 @@ fn threads_do_not_change_a_bit() {
             };
             spmm::spmm(isa, &task, Store::Set, &mut sums);
             let term = Term { rows: &x, depth: width, weight: &weight, layout: Layout::OutIn };
-            dense::linear(isa, &[term], None, Activation::Relu, Store::Set, &mut out, width);
-            dense::transposed_product(isa, &x, &y, [width, width], &mut product, None);
+            fast::linear(isa, &[term], None, Activation::Relu, Store::Set, &mut out, width);
+            fast::transposed_product(isa, &x, &y, [width, width], &mut product, None);
             let mut bias_gradient = vec![0.0; rows];
             let task = EdgeTask {
                 matrix: &target.incoming,

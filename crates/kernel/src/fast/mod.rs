@@ -5,6 +5,7 @@
 //! activations, [`rows`] what happens within a row.
 
 mod block;
+mod dense;
 mod elementary;
 mod pairwise;
 mod rows;
@@ -14,6 +15,7 @@ mod tile;
 
 pub use block::PackedBlock;
 pub(crate) use block::{block_rows, block_rows_backward};
+pub(crate) use dense::{linear, transposed_product};
 pub use pairwise::PackedPairwise;
 pub(crate) use pairwise::{add_pair_gradient, pair_rows, pair_rows_backward};
 
@@ -42,4 +44,14 @@ fn gather(from: &[f32], stride: usize, width: usize, to: &mut [f32]) {
     for (from, to) in from.chunks_exact(stride).zip(to.chunks_exact_mut(width)) {
         to.copy_from_slice(&from[..width]);
     }
+}
+
+/// Rows of whole panels, where they are not.
+fn padded(isa: Isa, width: usize, input: &[f32]) -> Option<Buffer<f32>> {
+    let wide = stride(isa, width);
+    (wide != width).then(|| {
+        let mut padded = scratch(input.len() / width * wide);
+        spread(input, width, wide, &mut padded);
+        padded
+    })
 }

@@ -13,7 +13,7 @@
 
 use super::block::Places;
 use super::tile::{Factor, Finish, Rows, column_sums, outer, pack, product};
-use super::{elementary, gather, rows, scratch, spread, stride};
+use super::{elementary, gather, padded, rows, scratch, stride};
 use crate::block::TILE_ROWS;
 use crate::slices::add_to;
 use crate::{Affine, Buffer, Isa, Met, Noise, Pairwise, PairwiseOutput, Pool, plain};
@@ -448,16 +448,6 @@ pub(crate) fn pair_rows(
 /// The same with rows of whole panels.
 fn wider<'a>(met: Met<'a, f32>, padded: Option<&'a [f32]>, stride: usize) -> Met<'a, f32> {
     Met { rows: padded.unwrap_or(met.rows), stride, ..met }
-}
-
-/// Rows of whole panels, where they are not.
-fn padded(isa: Isa, width: usize, input: &[f32]) -> Option<Buffer<f32>> {
-    let wide = stride(isa, width);
-    (wide != width).then(|| {
-        let mut padded = scratch(input.len() / width * wide);
-        spread(input, width, wide, &mut padded);
-        padded
-    })
 }
 
 /// See [`Pairwise::backward`]: a gradient of which [`add_pair_gradient`] makes the task's.

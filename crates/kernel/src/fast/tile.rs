@@ -4,7 +4,7 @@
 //! packed in panels of two vectors, one line of a panel per value of input, so that they are read straight through.
 
 use crate::isa::{Isa, for_isa};
-use crate::lanes::{Panel, add, multiply_add};
+use crate::lanes::{add, multiply_add};
 use std::ops::Range;
 
 /// Rows or columns that are worked on at once.
@@ -77,7 +77,7 @@ fn product_body<const L: usize, const FUSED: bool>(
     let whole = count - count % TILE;
     for panel in 0..panels {
         let start = match bias {
-            Some(bias) => Panel::<L>::read(&bias[panel * 2 * L..]).0,
+            Some(bias) => *vectors::<L>(bias, panel * 2 * L),
             None => [[0.0; L]; 2],
         };
         for row in (0..whole).step_by(TILE) {
@@ -252,23 +252,54 @@ fn outer_body<const L: usize, const FUSED: bool>(
 ) {
     for start in (0..right.width).step_by(2 * L) {
         let span = start..right.width.min(start + 2 * L);
-        let mut first = 0;
-        while first < left.width {
-            let span = span.clone();
-            // Eight columns are two fours and not a six and a two, which would wait for their own sums.
-            match left.width - first {
-                1..=3 => {
-                    outer_tile::<L, FUSED, 1>(left, right, first, span, sum, stride);
-                    first += 1;
-                }
-                4 | 5 | 7 | 8 => {
-                    outer_tile::<L, FUSED, 4>(left, right, first, span, sum, stride);
-                    first += 4;
-                }
-                _ => {
-                    outer_tile::<L, FUSED, TILE>(left, right, first, span, sum, stride);
-                    first += TILE;
-                }
+        outer_columns::<L, FUSED>(left, right, left.width, span, sum, stride);
+    }
+}
+
+for_isa! {
+    /// The same where left and right are the same rows: at least what is not below the diagonal.
+    fn outer_upper(left: Rows<'_>, right: Rows<'_>, sum: &mut [f32], stride: usize) = outer_upper_body
+}
+
+#[inline(always)]
+fn outer_upper_body<const L: usize, const FUSED: bool>(
+    left: Rows<'_>,
+    right: Rows<'_>,
+    sum: &mut [f32],
+    stride: usize,
+) {
+    for start in (0..right.width).step_by(2 * L) {
+        let span = start..right.width.min(start + 2 * L);
+        outer_columns::<L, FUSED>(left, right, span.end, span, sum, stride);
+    }
+}
+
+/// A panel of the right with so many columns of the left.
+#[inline(always)]
+fn outer_columns<const L: usize, const FUSED: bool>(
+    left: Rows<'_>,
+    right: Rows<'_>,
+    columns: usize,
+    span: Range<usize>,
+    sum: &mut [f32],
+    stride: usize,
+) {
+    let mut first = 0;
+    while first < columns {
+        let span = span.clone();
+        // Eight columns are two fours and not a six and a two, which would wait for their own sums.
+        match columns - first {
+            1..=3 => {
+                outer_tile::<L, FUSED, 1>(left, right, first, span, sum, stride);
+                first += 1;
+            }
+            4 | 5 | 7 | 8 => {
+                outer_tile::<L, FUSED, 4>(left, right, first, span, sum, stride);
+                first += 4;
+            }
+            _ => {
+                outer_tile::<L, FUSED, TILE>(left, right, first, span, sum, stride);
+                first += TILE;
             }
         }
     }

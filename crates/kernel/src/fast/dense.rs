@@ -1,0 +1,145 @@
+//! Products of tall matrices with small ones, on tiles: linear layers and their backwards.
+
+use super::tile::{Factor, Finish, Rows, column_sums, outer, outer_upper, pack, product};
+use super::{elementary, gather, padded, scratch, stride};
+use crate::block::TILE_ROWS;
+use crate::{Activation, Buffer, Isa, Layout, Pool, Store, Term};
+use rayon::prelude::*;
+
+/// Rows in a task, whole tiles: enough to be worth a thread's while.
+const TASK_ROWS: usize = 2 * TILE_ROWS;
+/// Rows over which one partial sum of a weight's gradient runs, whole tiles.
+const SUM_ROWS: usize = 6 * TILE_ROWS;
+
+/// `output (+)= activation(Σ terms + bias)`, `output: [n, width]`.
+pub(crate) fn linear(
+    isa: Isa,
+    terms: &[Term<'_, f32>],
+    bias: Option<&[f32]>,
+    activation: Activation,
+    store: Store,
+    output: &mut [f32],
+    width: usize,
+) {
+    if output.is_empty() {
+        return;
+    }
+    for term in terms {
+        assert_eq!(term.weight.len(), term.depth * width, "a weight of {} x {width}", term.depth);
+        assert_eq!(term.rows.len() * width, output.len() * term.depth, "one row in for every row out");
+    }
+    assert!(bias.is_none_or(|bias| bias.len() == width), "a bias of {width}");
+    let (pool, wide) = (Pool::new(), stride(isa, width));
+    let weights: Vec<Buffer<f32>> = terms
+        .iter()
+        .map(|term| {
+            let mut packed = pool.scratch(term.depth * wide);
+            let value = |k: usize, column: usize| match term.layout {
+                Layout::OutIn => term.weight[column * term.depth + k],
+                Layout::InOut => term.weight[k * width + column],
+            };
+            pack(isa, term.depth, width, value, &mut packed);
+            packed
+        })
+        .collect();
+    let bias = bias.map(|bias| {
+        let mut padded = pool.zeros(wide);
+        padded[..width].copy_from_slice(bias);
+        padded
+    });
+    output.par_chunks_mut(TASK_ROWS * width).enumerate().for_each(|(task, output)| {
+        for (tile, output) in output.chunks_mut(TILE_ROWS * width).enumerate() {
+            let first = task * TASK_ROWS + tile * TILE_ROWS;
+            let factors: Vec<Factor<'_>> = terms
+                .iter()
+                .zip(&weights)
+                .map(|(term, weight)| Factor {
+                    rows: &term.rows[first * term.depth..],
+                    stride: term.depth,
+                    depth: term.depth,
+                    weight,
+                })
+                .collect();
+            let adds_activated = store == Store::Add && activation != Activation::None;
+            if wide == width && !adds_activated {
+                let finish = if store == Store::Add { Finish::Add } else { Finish::Set };
+                product(isa, &factors, bias.as_deref(), finish, output, width);
+                elementary::activate(isa, activation, output);
+                continue;
+            }
+            let mut rows = scratch(output.len() / width * wide);
+            product(isa, &factors, bias.as_deref(), Finish::Set, &mut rows, wide);
+            elementary::activate(isa, activation, &mut rows);
+            match store {
+                Store::Set => gather(&rows, wide, width, output),
+                Store::Add => {
+                    for (out, row) in output.chunks_exact_mut(width).zip(rows.chunks_exact(wide)) {
+                        out.iter_mut().zip(row).for_each(|(out, &value)| *out += value);
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// `sum[m, k] += leftᵀ right`: the gradient of a weight, or a Gram matrix. `left: [n, m]`, `right: [n, k]`. Where `left_sum` is
+/// given, `left_sum[m] += Σ over rows of left`: the gradient of a bias, for one reading of the rows.
+pub(crate) fn transposed_product(
+    isa: Isa,
+    left: &[f32],
+    right: &[f32],
+    [m, k]: [usize; 2],
+    sum: &mut [f32],
+    left_sum: Option<&mut [f32]>,
+) {
+    assert_eq!(sum.len(), m * k, "a sum of {m} x {k}");
+    assert_eq!(left.len() * k, right.len() * m, "as many rows on the left as on the right");
+    if sum.is_empty() {
+        return;
+    }
+    let is_gram = m == k && std::ptr::eq(left, right);
+    let with_sum = left_sum.is_some();
+    let partials: Vec<Buffer<f32>> = left
+        .par_chunks(SUM_ROWS * m)
+        .zip(right.par_chunks(SUM_ROWS * k))
+        .map(|(left, right)| {
+            let mut partial = scratch(m * k + m);
+            partial.fill(0.0);
+            let (product, row_sum) = partial.split_at_mut(m * k);
+            for (left, right) in left.chunks(TILE_ROWS * m).zip(right.chunks(TILE_ROWS * k)) {
+                // Vectors are read from the right, and from the left where its rows are summed.
+                let wide_right = padded(isa, k, right);
+                let right = wide_right.as_deref().unwrap_or(right);
+                let right = Rows { values: right, stride: stride(isa, k), width: k };
+                if with_sum {
+                    let wide_left = padded(isa, m, left);
+                    let left = wide_left.as_deref().unwrap_or(left);
+                    column_sums(isa, Rows { values: left, stride: stride(isa, m), width: m }, row_sum);
+                }
+                let left = Rows { values: left, stride: m, width: m };
+                if is_gram {
+                    outer_upper(isa, left, right, product, k);
+                } else {
+                    outer(isa, left, right, product, k);
+                }
+            }
+            if is_gram {
+                for i in 0..m {
+                    for j in 0..i {
+                        product[i * k + j] = product[j * k + i];
+                    }
+                }
+            }
+            partial
+        })
+        .collect();
+    let mut sums = [Some(sum), left_sum];
+    for partial in &partials {
+        let (product, row_sum) = partial.split_at(m * k);
+        for (sum, partial) in sums.iter_mut().zip([product, row_sum]) {
+            for (sum, &value) in sum.iter_mut().flat_map(|sum| sum.iter_mut()).zip(partial) {
+                *sum += value;
+            }
+        }
+    }
+}
