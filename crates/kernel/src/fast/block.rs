@@ -1,7 +1,7 @@
 //! Blocks of linear layers on tiles.
 
-use super::tile::{Factor, Finish, Rows, column_sums, outer, pack, product};
-use super::{elementary, gather, rows, scratch, spread, stride};
+use super::tile::{Factor, Finish, Part, Rows, column_sums, outer, pack, product};
+use super::{elementary, gather, padded, rows, scratch, spread, stride};
 use crate::{Activation, Affine, Block, Buffer, Isa, Noise, Pool};
 use std::ops::Range;
 
@@ -162,12 +162,7 @@ pub(crate) fn block_rows_backward(
     let last = linears.len() - 1;
     let strides: Vec<usize> = linears.iter().map(|linear| stride(isa, linear.outputs())).collect();
     let input_stride = stride(isa, inputs);
-    let mut first = None;
-    if input_stride != inputs {
-        let mut tile = scratch(count * input_stride);
-        spread(input, inputs, input_stride, &mut tile);
-        first = Some(tile);
-    }
+    let first = padded(isa, inputs, input);
     // values[i]: what comes out of layer i and its activation; slopes[i]: the activation's derivative there.
     let mut values: Vec<Buffer<f32>> = Vec::new();
     let mut slopes: Vec<Buffer<f32>> = Vec::new();
@@ -230,7 +225,7 @@ pub(crate) fn block_rows_backward(
         };
         let before_stride = stride(isa, linear.inputs());
         let right = Rows { values: rows, stride: before_stride, width: linear.inputs() };
-        outer(isa, left, right, d_weight, linear.inputs());
+        outer(isa, left, right, Part::Whole, d_weight, linear.inputs());
         let term = Factor {
             rows: &back,
             stride: strides[at],

@@ -1,9 +1,10 @@
 //! Products of tall matrices with small ones, on tiles: linear layers and their backwards.
 
-use super::tile::{Factor, Finish, Rows, column_sums, outer, outer_upper, pack, product};
+use super::tile::{Factor, Finish, Part, Rows, column_sums, outer, pack, product};
 use super::{elementary, gather, padded, scratch, stride};
-use crate::block::TILE_ROWS;
-use crate::{Activation, Buffer, Isa, Layout, Pool, Store, Term};
+use crate::block::{TILE_ROWS, add_in_order, zeros};
+use crate::slices::add_to;
+use crate::{Activation, Buffer, Isa, Layout, Store, Term};
 use rayon::prelude::*;
 
 /// Rows in a task, whole tiles: enough to be worth a thread's while.
@@ -29,11 +30,11 @@ pub(crate) fn linear(
         assert_eq!(term.rows.len() * width, output.len() * term.depth, "one row in for every row out");
     }
     assert!(bias.is_none_or(|bias| bias.len() == width), "a bias of {width}");
-    let (pool, wide) = (Pool::new(), stride(isa, width));
+    let wide = stride(isa, width);
     let weights: Vec<Buffer<f32>> = terms
         .iter()
         .map(|term| {
-            let mut packed = pool.scratch(term.depth * wide);
+            let mut packed = scratch(term.depth * wide);
             let value = |k: usize, column: usize| match term.layout {
                 Layout::OutIn => term.weight[column * term.depth + k],
                 Layout::InOut => term.weight[k * width + column],
@@ -42,11 +43,8 @@ pub(crate) fn linear(
             packed
         })
         .collect();
-    let bias = bias.map(|bias| {
-        let mut padded = pool.zeros(wide);
-        padded[..width].copy_from_slice(bias);
-        padded
-    });
+    let wide_bias = bias.and_then(|bias| padded(isa, width, bias));
+    let bias = wide_bias.as_deref().or(bias);
     output.par_chunks_mut(TASK_ROWS * width).enumerate().for_each(|(task, output)| {
         for (tile, output) in output.chunks_mut(TILE_ROWS * width).enumerate() {
             let first = task * TASK_ROWS + tile * TILE_ROWS;
@@ -63,18 +61,18 @@ pub(crate) fn linear(
             let adds_activated = store == Store::Add && activation != Activation::None;
             if wide == width && !adds_activated {
                 let finish = if store == Store::Add { Finish::Add } else { Finish::Set };
-                product(isa, &factors, bias.as_deref(), finish, output, width);
+                product(isa, &factors, bias, finish, output, width);
                 elementary::activate(isa, activation, output);
                 continue;
             }
             let mut rows = scratch(output.len() / width * wide);
-            product(isa, &factors, bias.as_deref(), Finish::Set, &mut rows, wide);
+            product(isa, &factors, bias, Finish::Set, &mut rows, wide);
             elementary::activate(isa, activation, &mut rows);
             match store {
                 Store::Set => gather(&rows, wide, width, output),
                 Store::Add => {
                     for (out, row) in output.chunks_exact_mut(width).zip(rows.chunks_exact(wide)) {
-                        out.iter_mut().zip(row).for_each(|(out, &value)| *out += value);
+                        add_to(out, &row[..width]);
                     }
                 }
             }
@@ -97,15 +95,13 @@ pub(crate) fn transposed_product(
     if sum.is_empty() {
         return;
     }
-    let is_gram = m == k && std::ptr::eq(left, right);
+    let part = if m == k && std::ptr::eq(left, right) { Part::Upper } else { Part::Whole };
     let with_sum = left_sum.is_some();
-    let partials: Vec<Buffer<f32>> = left
+    let (products, row_sums): (Vec<Buffer<f32>>, Vec<Buffer<f32>>) = left
         .par_chunks(SUM_ROWS * m)
         .zip(right.par_chunks(SUM_ROWS * k))
         .map(|(left, right)| {
-            let mut partial = scratch(m * k + m);
-            partial.fill(0.0);
-            let (product, row_sum) = partial.split_at_mut(m * k);
+            let (mut product, mut row_sum) = (zeros::<f32>(m * k), zeros::<f32>(m));
             for (left, right) in left.chunks(TILE_ROWS * m).zip(right.chunks(TILE_ROWS * k)) {
                 // Vectors are read from the right, and from the left where its rows are summed.
                 let wide_right = padded(isa, k, right);
@@ -114,32 +110,22 @@ pub(crate) fn transposed_product(
                 if with_sum {
                     let wide_left = padded(isa, m, left);
                     let left = wide_left.as_deref().unwrap_or(left);
-                    column_sums(isa, Rows { values: left, stride: stride(isa, m), width: m }, row_sum);
+                    column_sums(isa, Rows { values: left, stride: stride(isa, m), width: m }, &mut row_sum);
                 }
-                let left = Rows { values: left, stride: m, width: m };
-                if is_gram {
-                    outer_upper(isa, left, right, product, k);
-                } else {
-                    outer(isa, left, right, product, k);
-                }
+                outer(isa, Rows { values: left, stride: m, width: m }, right, part, &mut product, k);
             }
-            if is_gram {
+            if part == Part::Upper {
                 for i in 0..m {
                     for j in 0..i {
                         product[i * k + j] = product[j * k + i];
                     }
                 }
             }
-            partial
+            (product, row_sum)
         })
-        .collect();
-    let mut sums = [Some(sum), left_sum];
-    for partial in &partials {
-        let (product, row_sum) = partial.split_at(m * k);
-        for (sum, partial) in sums.iter_mut().zip([product, row_sum]) {
-            for (sum, &value) in sum.iter_mut().flat_map(|sum| sum.iter_mut()).zip(partial) {
-                *sum += value;
-            }
-        }
+        .unzip();
+    add_in_order(&products, sum);
+    if let Some(left_sum) = left_sum {
+        add_in_order(&row_sums, left_sum);
     }
 }

@@ -12,7 +12,7 @@
 //! Pairs of more than two linear layers go the plain way.
 
 use super::block::Places;
-use super::tile::{Factor, Finish, Rows, column_sums, outer, pack, product};
+use super::tile::{Factor, Finish, Part, Rows, column_sums, outer, pack, product};
 use super::{elementary, gather, padded, rows, scratch, stride};
 use crate::block::TILE_ROWS;
 use crate::slices::add_to;
@@ -528,7 +528,7 @@ impl Back<'_> {
         let (d_first, d_bias) =
             gradient[score.gradient..][..scored * width + scored].split_at_mut(scored * width);
         column_sums(isa, d_score, d_bias);
-        outer(isa, d_score, Rows { values: &mean, stride: wide, width }, d_first, width);
+        outer(isa, d_score, Rows { values: &mean, stride: wide, width }, Part::Whole, d_first, width);
         let term = packed.term(&slopes, scored, &score.first_back);
         product(isa, &[term], None, Finish::Set, &mut back, wide);
         rows::add_scaled_rows(isa, &mut back, upstream, wide, &weights, 1.0 / task.graphs() as f32);
@@ -653,7 +653,7 @@ fn backward(given: &Back<'_>, d_rows: &mut [f32], gradient: &mut [f32]) {
             gradient[pair.composed_gradient.clone()].split_at_mut(scored * pair.hidden);
         column_sums(isa, d_score, d_bias);
         let right = Rows { values: hidden, stride: hidden_wide, width: pair.hidden };
-        outer(isa, d_score, right, d_composed, pair.hidden);
+        outer(isa, d_score, right, Part::Whole, d_composed, pair.hidden);
         let term = packed.term(score_slopes, scored, &pair.composed_back);
         product(isa, &[term], None, Finish::Chain(received.weights, slopes), back, hidden_wide);
 
@@ -663,7 +663,7 @@ fn backward(given: &Back<'_>, d_rows: &mut [f32], gradient: &mut [f32]) {
         column_sums(isa, Rows { values: back, stride: hidden_wide, width: pair.hidden }, d_bias);
         let right = Rows { values: scaled, stride: hidden_wide, width: pair.hidden };
         let left = Rows { values: received.upstream, stride: wide, width };
-        outer(isa, left, right, &mut own[..width * pair.hidden], pair.hidden);
+        outer(isa, left, right, Part::Whole, &mut own[..width * pair.hidden], pair.hidden);
         for (graph, half, index) in [(i, 0, meets.left()), (j, 1, meets.right())] {
             if half == 1 && i == j {
                 continue;
@@ -679,14 +679,21 @@ fn backward(given: &Back<'_>, d_rows: &mut [f32], gradient: &mut [f32]) {
             };
             let left = Rows { values: d_half, stride: hidden_wide, width: pair.hidden };
             let right = Rows { values: tile.met.graph(graph), stride: wide, width };
-            outer(isa, left, right, &mut d_first[half * width..], 2 * width);
+            outer(isa, left, right, Part::Whole, &mut d_first[half * width..], 2 * width);
             let term = packed.term(d_half, pair.hidden, &pair.halves_back[half]);
             product(isa, &[term], None, Finish::Add, &mut d_rows[tile.met.span(graph)], wide);
         }
     }
     let left = Rows { values: &all_weights, stride: pairs_wide, width: pair_count };
     let biases = packed.pairs[0].bias_gradient.start;
-    outer(isa, left, Rows { values: upstream, stride: wide, width }, &mut gradient[biases..], width);
+    outer(
+        isa,
+        left,
+        Rows { values: upstream, stride: wide, width },
+        Part::Whole,
+        &mut gradient[biases..],
+        width,
+    );
 }
 
 /// `sum +=` the task's gradient, made of what [`pair_rows_backward`] has added up over all rows.

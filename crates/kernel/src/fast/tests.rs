@@ -315,6 +315,26 @@ fn large_inputs_are_right() {
 }
 
 #[test]
+fn pairs_with_a_leaky_slope_equal_the_plain_ones() {
+    // Fixed cases: in random ones rounding would now and then decide on which side of the kink a score's layer is.
+    for seed in 0..20 {
+        let case = PairCase {
+            rows: 17,
+            graphs: 4,
+            width: 13,
+            hiddens: vec![11],
+            scored: 14,
+            activation: Activation::LeakyRelu,
+            input_scale: 1.0,
+            score_scale: 1.0,
+            dropout: if seed % 2 == 0 { 0.0 } else { 0.4 },
+            sources: 9,
+        };
+        check_pairs(seed, &case);
+    }
+}
+
+#[test]
 fn constant_rows_have_a_norm() {
     let (weight, bias, scale, shift) = (vec![0.0f32; 64 * 64], vec![3.0; 64], vec![2.0; 64], vec![0.5; 64]);
     let norm = NormScale { scale: &scale[..], shift: &shift[..] };
@@ -347,8 +367,13 @@ fn activations_are_exact_enough() {
             for ((&x, &value), &slope) in inputs.iter().zip(&values).zip(&slopes) {
                 let (exact, exact_slope) =
                     (activation.apply(f64::from(x)), activation.derivative(f64::from(x)));
-                let error = (f64::from(value) - exact).abs() / f64::from(x.abs().max(1.0));
-                assert!(error < 3e-7, "{activation:?} of {x} on {isa:?}: {value}, not {exact}");
+                // GELU is a difference of nearly equal numbers far below 0: it is as exact as its argument is large.
+                let (size, bound) = match activation {
+                    Activation::Gelu => (f64::from(x).abs(), 3e-7),
+                    _ => (exact.abs(), 5e-7),
+                };
+                let error = (f64::from(value) - exact).abs() / size.max(1.0);
+                assert!(error < bound, "{activation:?} of {x} on {isa:?}: {value}, not {exact}");
                 let error = (f64::from(slope) - exact_slope).abs();
                 assert!(
                     error < 1e-6,

@@ -238,68 +238,47 @@ pub(super) struct Rows<'a> {
     pub(super) width: usize,
 }
 
+/// Which part of an outer product is wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Whole,
+    /// Left and right are the same rows: at least what is not below the diagonal.
+    Upper,
+}
+
 for_isa! {
     /// `sum[left width, stride] += leftᵀ right`: the gradient of a weight.
-    fn outer(left: Rows<'_>, right: Rows<'_>, sum: &mut [f32], stride: usize) = outer_body
+    fn outer(left: Rows<'_>, right: Rows<'_>, part: Part, sum: &mut [f32], stride: usize) = outer_body
 }
 
 #[inline(always)]
 fn outer_body<const L: usize, const FUSED: bool>(
     left: Rows<'_>,
     right: Rows<'_>,
+    part: Part,
     sum: &mut [f32],
     stride: usize,
 ) {
     for start in (0..right.width).step_by(2 * L) {
         let span = start..right.width.min(start + 2 * L);
-        outer_columns::<L, FUSED>(left, right, left.width, span, sum, stride);
-    }
-}
-
-for_isa! {
-    /// The same where left and right are the same rows: at least what is not below the diagonal.
-    fn outer_upper(left: Rows<'_>, right: Rows<'_>, sum: &mut [f32], stride: usize) = outer_upper_body
-}
-
-#[inline(always)]
-fn outer_upper_body<const L: usize, const FUSED: bool>(
-    left: Rows<'_>,
-    right: Rows<'_>,
-    sum: &mut [f32],
-    stride: usize,
-) {
-    for start in (0..right.width).step_by(2 * L) {
-        let span = start..right.width.min(start + 2 * L);
-        outer_columns::<L, FUSED>(left, right, span.end, span, sum, stride);
-    }
-}
-
-/// A panel of the right with so many columns of the left.
-#[inline(always)]
-fn outer_columns<const L: usize, const FUSED: bool>(
-    left: Rows<'_>,
-    right: Rows<'_>,
-    columns: usize,
-    span: Range<usize>,
-    sum: &mut [f32],
-    stride: usize,
-) {
-    let mut first = 0;
-    while first < columns {
-        let span = span.clone();
-        // Eight columns are two fours and not a six and a two, which would wait for their own sums.
-        match columns - first {
-            1..=3 => {
-                outer_tile::<L, FUSED, 1>(left, right, first, span, sum, stride);
-                first += 1;
-            }
-            4 | 5 | 7 | 8 => {
-                outer_tile::<L, FUSED, 4>(left, right, first, span, sum, stride);
-                first += 4;
-            }
-            _ => {
-                outer_tile::<L, FUSED, TILE>(left, right, first, span, sum, stride);
-                first += TILE;
+        let columns = if part == Part::Upper { span.end } else { left.width };
+        let mut first = 0;
+        while first < columns {
+            let span = span.clone();
+            // Eight columns are two fours and not a six and a two, which would wait for their own sums.
+            match columns - first {
+                1..=3 => {
+                    outer_tile::<L, FUSED, 1>(left, right, first, span, sum, stride);
+                    first += 1;
+                }
+                4 | 5 | 7 | 8 => {
+                    outer_tile::<L, FUSED, 4>(left, right, first, span, sum, stride);
+                    first += 4;
+                }
+                _ => {
+                    outer_tile::<L, FUSED, TILE>(left, right, first, span, sum, stride);
+                    first += TILE;
+                }
             }
         }
     }

@@ -14,6 +14,7 @@
 
 use super::plan::{LayerPlan, Listed, Stage};
 use super::removed::Removed;
+use knockout_kernel::slices::add_to;
 use knockout_kernel::{
     Buffer, DROPPED, Graph, Pool, Scalar, SpmmTask, Store, SumGradients, Sums, add_in_order,
 };
@@ -164,9 +165,7 @@ impl<'a> Arrivals<'a> {
                     if place[gene] & DROPPED == 0 {
                         let row = (genes + listed.offsets[sample] + at) * width;
                         let sum = &mut sum[(gene - first) * width..(gene - first + 1) * width];
-                        sum.iter_mut()
-                            .zip(&arrived[row..row + width])
-                            .for_each(|(sum, &value)| *sum += value);
+                        add_to(sum, &arrived[row..row + width]);
                     }
                 }
             }
@@ -199,8 +198,7 @@ impl<'a> Arrivals<'a> {
             wild.iter_mut().zip(found).for_each(|(sum, &value)| *sum -= value);
             let row = before[gene as usize];
             if row & DROPPED == 0 {
-                let own = gradients.row(row as usize, width);
-                own.iter_mut().zip(found).for_each(|(sum, &value)| *sum += value);
+                add_to(gradients.row(row as usize, width), found);
             }
         }
     }
