@@ -1,12 +1,15 @@
 //! Row-tile operations of whole layers for `f32`: what a training step spends nearly all its time in.
 //!
 //! A tile is some rows of a few layers that fit the second-level cache together. Rows are padded to whole panels (two vectors), so
-//! that products never handle a part of one, and every step is one of a few primitives: [`tile`] has the products, [`elementary`] the
+//! that products never handle a part of one, and every step is one of a few primitives: [`tile`] has the products ([`innermost`] their loops), [`elementary`] the
 //! activations, [`rows`] what happens within a row.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod block;
 mod dense;
 mod elementary;
+mod innermost;
 mod pairwise;
 mod rows;
 #[cfg(test)]

@@ -3,16 +3,13 @@
 //! Six rows by two vectors of sums, two vectors of weights and one value of input fill the sixteen registers of AVX2. Weights are
 //! packed in panels of two vectors, one line of a panel per value of input, so that they are read straight through.
 
+use super::innermost::{Columns, add_outer, add_products, fetch};
 use crate::isa::{Isa, for_isa};
 use crate::lanes::{add, multiply_add};
 use std::ops::Range;
 
 /// Rows or columns that are worked on at once.
 const TILE: usize = 6;
-/// Values of input between two turns of the innermost loop: so few turns that the processor foresees the last one.
-const STEPS: usize = 8;
-/// Rows between two turns of the loop of [`outer`]: with more the compiler no longer keeps the sums in registers.
-const OUTER_STEPS: usize = 2;
 
 /// `[panel][depth][panel width]` of a matrix of `depth` × `width` values, zeros where the last panel is not full.
 pub(super) fn pack(
@@ -119,43 +116,10 @@ fn sums<const L: usize, const FUSED: bool, const ROWS: usize>(
     for term in terms {
         let size = term.depth * 2 * L;
         let weights = term.weight[panel * size..][..size].as_chunks::<L>().0.as_chunks::<2>().0;
-        let depth = weights.len();
-        let mut rows: [&[f32]; ROWS] = [&[]; ROWS];
-        for i in 0..ROWS {
-            rows[i] = &term.rows[(first + i) * term.stride..][..depth];
-        }
-        let whole = depth - depth % STEPS;
-        for step in (0..whole).step_by(STEPS) {
-            let weights = &weights[step..step + STEPS];
-            let mut values: [&[f32]; ROWS] = rows;
-            for i in 0..ROWS {
-                values[i] = &rows[i][step..step + STEPS];
-            }
-            for k in 0..STEPS {
-                add_products::<L, FUSED, ROWS>(&mut sums, &values, k, &weights[k]);
-            }
-        }
-        for k in whole..depth {
-            add_products::<L, FUSED, ROWS>(&mut sums, &rows, k, &weights[k]);
-        }
+        let rows = (&term.rows[first * term.stride..], term.stride);
+        add_products::<L, FUSED, ROWS>(&mut sums, rows, weights);
     }
     sums
-}
-
-/// `sums[i] += rows[i][k] · weights`. Here and below loops over registers are written out: a closure over an array is not always inlined,
-/// and the registers then go through memory.
-#[inline(always)]
-fn add_products<const L: usize, const FUSED: bool, const ROWS: usize>(
-    sums: &mut [[[f32; L]; 2]; ROWS],
-    rows: &[&[f32]; ROWS],
-    k: usize,
-    weights: &[[f32; L]; 2],
-) {
-    for i in 0..ROWS {
-        for half in 0..2 {
-            sums[i][half] = multiply_add::<L, FUSED>([rows[i][k]; L], weights[half], sums[i][half]);
-        }
-    }
 }
 
 #[inline(always)]
@@ -238,6 +202,12 @@ pub(super) struct Rows<'a> {
     pub(super) width: usize,
 }
 
+impl<'a> Rows<'a> {
+    fn from(self, first: usize) -> Columns<'a> {
+        Columns { rows: self.values, stride: self.stride, first }
+    }
+}
+
 /// Which part of an outer product is wanted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
@@ -294,26 +264,10 @@ fn outer_tile<const L: usize, const FUSED: bool, const COLUMNS: usize>(
     stride: usize,
 ) {
     let mut sums = [[[0.0f32; L]; 2]; COLUMNS];
-    let (lefts, rights) = (
-        left.values.chunks_exact(OUTER_STEPS * left.stride),
-        right.values.chunks_exact(OUTER_STEPS * right.stride),
-    );
-    let rest = (lefts.remainder(), rights.remainder());
-    for (lefts, rights) in lefts.zip(rights) {
-        let mut values: [&[f32]; OUTER_STEPS] = [&[]; OUTER_STEPS];
-        let mut others = [&[[0.0; L]; 2]; OUTER_STEPS];
-        for k in 0..OUTER_STEPS {
-            values[k] = &lefts[k * left.stride + first..][..COLUMNS];
-            others[k] = vectors::<L>(rights, k * right.stride + span.start);
-        }
-        for k in 0..OUTER_STEPS {
-            add_outer::<L, FUSED, COLUMNS>(&mut sums, values[k], others[k]);
-        }
+    for i in 0..COLUMNS {
+        fetch(sum, (first + i) * stride + span.start);
     }
-    for (values, row) in rest.0.chunks_exact(left.stride).zip(rest.1.chunks_exact(right.stride)) {
-        let values = &values[first..first + COLUMNS];
-        add_outer::<L, FUSED, COLUMNS>(&mut sums, values, vectors::<L>(row, span.start));
-    }
+    add_outer::<L, FUSED, COLUMNS>(&mut sums, left.from(first), right.from(span.start));
     if span.len() == 2 * L {
         for i in 0..COLUMNS {
             let sum = two::<L>(sum, (first + i) * stride + span.start);
@@ -327,20 +281,6 @@ fn outer_tile<const L: usize, const FUSED: bool, const COLUMNS: usize>(
             for (sum, &value) in sum.iter_mut().zip(sums.as_flattened()) {
                 *sum += value;
             }
-        }
-    }
-}
-
-/// `sums[i] += left[i] · right`.
-#[inline(always)]
-fn add_outer<const L: usize, const FUSED: bool, const COLUMNS: usize>(
-    sums: &mut [[[f32; L]; 2]; COLUMNS],
-    left: &[f32],
-    right: &[[f32; L]; 2],
-) {
-    for i in 0..COLUMNS {
-        for half in 0..2 {
-            sums[i][half] = multiply_add::<L, FUSED>([left[i]; L], right[half], sums[i][half]);
         }
     }
 }

@@ -1,0 +1,147 @@
+//! The innermost loops of products: in assembly where there is some, and for what is left over.
+
+use crate::lanes::multiply_add;
+
+#[cfg(target_arch = "x86_64")]
+use super::avx2;
+
+/// Values of input between two turns of a loop that the compiler makes: so few turns that the processor foresees the last one.
+const STEPS: usize = 8;
+/// Rows between two turns: with more the compiler no longer keeps the sums in registers.
+const OUTER_STEPS: usize = 2;
+
+/// `sums[i] += Σ_k rows[i · stride + k] · weights[k]`.
+#[inline(always)]
+pub(super) fn add_products<const L: usize, const FUSED: bool, const ROWS: usize>(
+    sums: &mut [[[f32; L]; 2]; ROWS],
+    (rows, stride): (&[f32], usize),
+    weights: &[[[f32; L]; 2]],
+) {
+    let depth = weights.len();
+    let mut done = 0;
+    #[cfg(target_arch = "x86_64")]
+    if let Some(sums) = for_avx2::<L, FUSED>(sums.as_flattened_mut().as_flattened_mut()) {
+        done = depth - depth % avx2::STEPS;
+        let weights = weights[..done].as_flattened().as_flattened();
+        // SAFETY: see `for_avx2`.
+        #[expect(unsafe_code, reason = "calls a function compiled for instructions that are there")]
+        unsafe {
+            avx2::add_products(sums, (rows, stride), weights);
+        }
+    }
+    let mut rows_at: [&[f32]; ROWS] = [&[]; ROWS];
+    for i in 0..ROWS {
+        rows_at[i] = &rows[i * stride..][..depth];
+    }
+    let whole = depth - depth % STEPS;
+    for start in (done..whole).step_by(STEPS) {
+        let weights = &weights[start..start + STEPS];
+        let mut values: [&[f32]; ROWS] = rows_at;
+        for i in 0..ROWS {
+            values[i] = &rows_at[i][start..start + STEPS];
+        }
+        for k in 0..STEPS {
+            step::<L, FUSED, ROWS>(sums, &values, k, &weights[k]);
+        }
+    }
+    for k in whole..depth {
+        step::<L, FUSED, ROWS>(sums, &rows_at, k, &weights[k]);
+    }
+}
+
+/// One value of input. Here and below loops over registers are written out: a closure over an array is not always inlined, and the
+/// registers then go through memory.
+#[inline(always)]
+fn step<const L: usize, const FUSED: bool, const ROWS: usize>(
+    sums: &mut [[[f32; L]; 2]; ROWS],
+    rows: &[&[f32]; ROWS],
+    k: usize,
+    weights: &[[f32; L]; 2],
+) {
+    for i in 0..ROWS {
+        for half in 0..2 {
+            sums[i][half] = multiply_add::<L, FUSED>([rows[i][k]; L], weights[half], sums[i][half]);
+        }
+    }
+}
+
+/// Whole rows, of which some columns count.
+#[derive(Clone, Copy)]
+pub(super) struct Columns<'a> {
+    pub(super) rows: &'a [f32],
+    pub(super) stride: usize,
+    pub(super) first: usize,
+}
+
+/// `sums[i] += Σ over rows of left[i] · right`, of which two vectors count.
+#[inline(always)]
+pub(super) fn add_outer<const L: usize, const FUSED: bool, const COLUMNS: usize>(
+    sums: &mut [[[f32; L]; 2]; COLUMNS],
+    left: Columns<'_>,
+    right: Columns<'_>,
+) {
+    let mut done = 0;
+    #[cfg(target_arch = "x86_64")]
+    if let Some(sums) = for_avx2::<L, FUSED>(sums.as_flattened_mut().as_flattened_mut()) {
+        let rows = left.rows.len() / left.stride;
+        done = rows - rows % avx2::OUTER_STEPS;
+        let [left, right] = [left, right].map(|side| (&side.rows[side.first..], side.stride));
+        // SAFETY: see `for_avx2`.
+        #[expect(unsafe_code, reason = "calls a function compiled for instructions that are there")]
+        unsafe {
+            avx2::add_outer(sums, left, right, done);
+        }
+    }
+    let lefts = left.rows[done * left.stride..].chunks_exact(OUTER_STEPS * left.stride);
+    let rights = right.rows[done * right.stride..].chunks_exact(OUTER_STEPS * right.stride);
+    let rest = lefts.remainder().chunks_exact(left.stride).zip(rights.remainder().chunks_exact(right.stride));
+    for (lefts, rights) in lefts.zip(rights) {
+        for k in 0..OUTER_STEPS {
+            let (left, right) =
+                (&lefts[k * left.stride + left.first..], &rights[k * right.stride + right.first..]);
+            outer_step::<L, FUSED, COLUMNS>(sums, left, right);
+        }
+    }
+    for (lefts, rights) in rest {
+        outer_step::<L, FUSED, COLUMNS>(sums, &lefts[left.first..], &rights[right.first..]);
+    }
+}
+
+/// One row.
+#[inline(always)]
+fn outer_step<const L: usize, const FUSED: bool, const COLUMNS: usize>(
+    sums: &mut [[[f32; L]; 2]; COLUMNS],
+    left: &[f32],
+    right: &[f32],
+) {
+    let (left, right) = (&left[..COLUMNS], &right[..2 * L].as_chunks::<L>().0.as_chunks::<2>().0[0]);
+    for i in 0..COLUMNS {
+        for half in 0..2 {
+            sums[i][half] = multiply_add::<L, FUSED>([left[i]; L], right[half], sums[i][half]);
+        }
+    }
+}
+
+/// Asks for a value that is soon added to, so that it has come from a cache far away by then.
+#[inline(always)]
+pub(super) fn fetch(values: &[f32], at: usize) {
+    let value = &values[at];
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the address of a value; nothing is read or written.
+        #[expect(unsafe_code, reason = "takes a pointer")]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
+/// Sums that loops for AVX2 take, where it is AVX2 that is compiled for: nothing else on this architecture has eight lanes, see `for_isa!`.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn for_avx2<const L: usize, const FUSED: bool>(sums: &mut [f32]) -> Option<&mut avx2::Sums> {
+    if L == avx2::LANES && FUSED { sums.try_into().ok() } else { None }
+}
