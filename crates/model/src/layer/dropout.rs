@@ -2,7 +2,7 @@
 
 use super::add_to;
 use knockout_grad::{Tape, Var};
-use knockout_kernel::{Noise, Scalar};
+use knockout_kernel::{Noise, Real, Scalar};
 use std::sync::Arc;
 
 /// What is dropped after the activations of one part of a model.
@@ -22,6 +22,19 @@ impl Dropped {
     /// What the kernels are given.
     pub fn noise(&self) -> Noise<'_> {
         Noise::new(self.seed, self.site, self.rate, &self.rows)
+    }
+
+    /// The same at another site, counted from this one.
+    pub(crate) fn after(&self, sites: usize) -> Self {
+        Self { site: self.site + sites as u64, ..self.clone() }
+    }
+
+    /// Drops from one row alone, after activation `layer`.
+    pub(crate) fn row<T: Real>(&self, row: usize, layer: usize, values: &mut [T]) {
+        if !values.is_empty() {
+            let noise = Noise::new(self.seed, self.site, self.rate, &self.rows[row..=row]);
+            noise.drop_from(layer, values, values.len());
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Attention among the members of a set.
 
-use super::{Linear, Sets, add_scaled, dot, softmax, softmax_backward};
+use super::{Dropped, Linear, Sets, add_scaled, dot, softmax, softmax_backward};
 use crate::init::Init;
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{Activation, Real, Scalar};
@@ -34,11 +34,17 @@ impl SetAttention {
         Self { query, key, value, output, rezero, heads }
     }
 
-    /// Records the layer.
-    pub fn forward<'a, T: Scalar>(self, tape: &mut Tape<'a, T>, x: Var, sets: Sets<'a>) -> Var {
+    /// Records the layer; some of the weights `a_mn` may be dropped.
+    pub fn forward<'a, T: Scalar>(
+        self,
+        tape: &mut Tape<'a, T>,
+        x: Var,
+        sets: Sets<'a>,
+        dropped: Option<&Dropped>,
+    ) -> Var {
         let [query, key, value] = [self.query, self.key, self.value]
             .map(|linear| linear.forward(tape, "set.linear", x, Activation::None));
-        let attended = attend(tape, [query, key, value], sets, self.query.outputs, self.heads);
+        let attended = attend(tape, [query, key, value], sets, (self.query.outputs, self.heads), dropped);
         let mixed = self.output.forward(tape, "set.linear", attended, Activation::None);
         let rezero = self.rezero;
         tape.op(
@@ -63,8 +69,8 @@ fn attend<'a, T: Real>(
     tape: &mut Tape<'a, T>,
     [q, k, v]: [Var; 3],
     sets: Sets<'a>,
-    width: usize,
-    heads: usize,
+    (width, heads): (usize, usize),
+    dropped: Option<&Dropped>,
 ) -> Var {
     let head_width = width / heads;
     let scale = T::of(1.0 / (head_width as f64).sqrt());
@@ -72,7 +78,7 @@ fn attend<'a, T: Real>(
         let start = member * width + head * head_width;
         start..start + head_width
     };
-    // One function for both ways: the weights are cheaper to compute again than to keep.
+    // Both ways ask here: weights, and what dropping makes of them, are cheaper to compute again than to keep.
     let weights_of =
         move |q: &[T], k: &[T], member: usize, others: &[usize], head: usize, weights: &mut Vec<T>| {
             weights.clear();
@@ -80,6 +86,7 @@ fn attend<'a, T: Real>(
             weights.extend(others.iter().map(|&other| dot(query, &k[channels(other, head)]) * scale));
             softmax(weights);
         };
+    let back = dropped.cloned();
     tape.op(
         "set.attention",
         sets.genes.len() * width,
@@ -89,6 +96,9 @@ fn attend<'a, T: Real>(
             for_members(sets, |member, others| {
                 for head in 0..heads {
                     weights_of(values.of(q), values.of(k), member, others, head, &mut weights);
+                    if let Some(dropped) = dropped {
+                        dropped.row(member, head, &mut weights);
+                    }
                     for (&weight, &other) in weights.iter().zip(others) {
                         add_scaled(
                             &mut out[channels(member, head)],
@@ -110,19 +120,20 @@ fn attend<'a, T: Real>(
                     let upstream = &step.gradient[channels(member, head)];
                     d_weights.clear();
                     d_weights.extend(others.iter().map(|&other| dot(upstream, &vv[channels(other, head)])));
+                    if let Some(dropped) = &back {
+                        dropped.row(member, head, &mut d_weights);
+                    }
                     softmax_backward(&weights, &mut d_weights);
-                    for ((&weight, &d_score), &other) in weights.iter().zip(&d_weights).zip(others) {
+                    for (&d_score, &other) in d_weights.iter().zip(others) {
+                        let d_score = d_score * scale;
+                        add_scaled(&mut dq[channels(member, head)], d_score, &kv[channels(other, head)]);
+                        add_scaled(&mut dk[channels(other, head)], d_score, &qv[channels(member, head)]);
+                    }
+                    if let Some(dropped) = &back {
+                        dropped.row(member, head, &mut weights);
+                    }
+                    for (&weight, &other) in weights.iter().zip(others) {
                         add_scaled(&mut dv[channels(other, head)], weight, upstream);
-                        add_scaled(
-                            &mut dq[channels(member, head)],
-                            d_score * scale,
-                            &kv[channels(other, head)],
-                        );
-                        add_scaled(
-                            &mut dk[channels(other, head)],
-                            d_score * scale,
-                            &qv[channels(member, head)],
-                        );
                     }
                 }
             });

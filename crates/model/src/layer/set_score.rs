@@ -72,7 +72,8 @@ impl SetScorer {
         Self { fixed, layers, score, activation }
     }
 
-    /// Records the scores of rows `x`, which belong to `sets`; something may be dropped from what each attention layer gives.
+    /// Records the scores of rows `x`, which belong to `sets`; something may be dropped from the weights of each attention
+    /// layer and from what it gives.
     pub fn forward<'a, T: Scalar>(
         &self,
         tape: &mut Tape<'a, T>,
@@ -82,10 +83,11 @@ impl SetScorer {
     ) -> SetScores {
         let fixed = self.fixed.forward(tape, "set.linear", x, self.activation);
         let (score, width) = (self.score, self.score.inputs);
-        let dynamic = self.layers.iter().zip(0..).fold(x, |x, (layer, at)| {
-            let given = layer.forward(tape, x, sets);
-            let dropped = dropped.map(|dropped| Dropped { site: dropped.site + at, ..dropped.clone() });
-            drop_from(tape, "set.dropout", given, width, dropped)
+        let dynamic = self.layers.iter().enumerate().fold(x, |x, (at, layer)| {
+            let [given, weights] =
+                [at, self.layers.len() + at].map(|site| dropped.map(|dropped| dropped.after(site)));
+            let x = layer.forward(tape, x, sets, weights.as_ref());
+            drop_from(tape, "set.dropout", x, width, given)
         });
         let scores = tape.op(
             "set.score",

@@ -107,6 +107,49 @@ fn golden_set_scorer() {
     }
 }
 
+/// In a set of two a member attends to the other alone, with weight 1: by head, it gets all of it or nothing.
+#[test]
+fn attention_weights_are_dropped_by_member_and_head() {
+    const SETS: usize = 2_000;
+    let (heads, width, rate) = (2, 4, 0.25);
+    let offsets: Vec<u32> = (0..=SETS as u32).map(|set| 2 * set).collect();
+    let genes: Vec<u32> = (0..2 * SETS as u32).collect();
+    let mut parameters = Parameters::<f64>::new(&Pool::new());
+    let x = parameters.add("x", &[2 * SETS, width], || 1.0);
+    let layer = SetAttention::new(&mut parameters, "set", width, heads, &mut Init::new(0));
+    for name in ["set.value.weight", "set.output.weight"] {
+        let identity: Vec<f64> =
+            (0..width * width).map(|at| f64::from(u8::from(at % (width + 1) == 0))).collect();
+        parameters.named_mut(name).unwrap().copy_from_slice(&identity);
+    }
+    parameters.named_mut("set.rezero").unwrap()[0] = 1.0;
+    let dropped = Dropped { rate, seed: 3, site: 0, rows: std::sync::Arc::new(genes.clone()) };
+    let mut tape = Tape::new(&parameters);
+    let out = layer.forward(&mut tape, x, Sets { offsets: &offsets, genes: &genes }, Some(&dropped));
+    let given: Vec<f64> = tape.value(out).iter().map(|value| value - 1.0).collect();
+    let by_head: Vec<f64> = given
+        .chunks_exact(width / heads)
+        .map(|head| {
+            assert!(
+                head.iter().all(|&value| (value - head[0]).abs() < 1e-12),
+                "one weight for a head: {head:?}"
+            );
+            head[0]
+        })
+        .collect();
+    let kept = 1.0 / (1.0 - rate);
+    assert!(by_head.iter().all(|&value| value.abs() < 1e-12 || (value - kept).abs() < 1e-12));
+    let share = |of: &dyn Fn(&[f64]) -> bool| {
+        by_head.chunks_exact(heads).filter(|heads| of(heads)).count() as f64 / (2 * SETS) as f64
+    };
+    let zero = |value: f64| value.abs() < 1e-12;
+    assert!((share(&|heads| zero(heads[0])) - rate).abs() < 0.03);
+    assert!(
+        (share(&|heads| zero(heads[0]) && zero(heads[1])) - rate * rate).abs() < 0.02,
+        "heads by themselves"
+    );
+}
+
 fn weighted_reconstruction<T: Scalar>(case: &Case, precision: Precision) {
     let [rows, width] = case.shape("param.h")[..] else { panic!("a matrix") };
     let (graph, mut parameters) = (graph(case, rows), Parameters::<T>::new(&Pool::new()));
