@@ -161,6 +161,14 @@ pub enum FitError {
     /// A checkpoint of another run.
     #[error(transparent)]
     Identity(#[from] IdentityError),
+    /// A checkpoint goes on after the end of its epoch.
+    #[error("the checkpoint is at batch {batch} of an epoch that has {batches}; resume from another one")]
+    Place {
+        /// The batches that are done.
+        batch: u32,
+        /// Those of an epoch.
+        batches: usize,
+    },
     /// A checkpoint does not hold what the model needs.
     #[error("the checkpoint has no tensor {name:?} of {count} numbers")]
     Tensor {
@@ -475,6 +483,10 @@ impl<'a> Fit<'a> {
     /// Takes up a state that was kept; one of another run is refused.
     pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), FitError> {
         checkpoint.state.identity.check(&self.identity())?;
+        let (batch, batches) = (checkpoint.state.place.batch, self.loader().batch_count());
+        if batch as usize > batches {
+            return Err(FitError::Place { batch, batches });
+        }
         let parameters = self.model.parameters_mut();
         for (place, moments) in self.trainer.optimiser.moments.iter_mut().enumerate() {
             let name = parameters.get(place).name().to_owned();

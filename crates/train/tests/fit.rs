@@ -131,6 +131,21 @@ fn threads_do_not_change_a_bit() {
 }
 
 #[test]
+fn a_checkpoint_beyond_its_epoch_is_refused() {
+    let dataset = dataset();
+    let config = config(&dataset, &[]);
+    let folder = tempfile::tempdir().unwrap();
+    run(&dataset, &config, 1, Some(folder.path()), Some(2));
+    let (_, mut checkpoint) = Checkpoints::at(folder.path()).newest(Slot::Last).unwrap().unwrap();
+    let split = Split::new(&dataset.samples, dataset.cell.genes(), config.split_spec()).unwrap();
+    let mut fit = Fit::new(&config, &dataset, &split).unwrap();
+    fit.restore(&checkpoint).unwrap();
+    checkpoint.state.place.batch = 10_000;
+    let error = fit.restore(&checkpoint).unwrap_err().to_string();
+    assert!(error.contains("at batch 10000 of an epoch that has"), "{error}");
+}
+
+#[test]
 fn interruptions_do_not_change_a_bit() {
     let dataset = dataset();
     for overrides in [
