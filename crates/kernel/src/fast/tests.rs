@@ -1,6 +1,6 @@
 //! Fast blocks and pairs on every instruction set of this machine, against the plain ones in `f64`.
 
-use super::{PackedBlock, PackedPairwise, elementary};
+use super::{PackedBlock, PackedPairwise, elementary, tile};
 use super::{add_pair_gradient, block_rows, block_rows_backward, pair_rows, pair_rows_backward};
 use crate::{
     Activation, Affine, Block, Isa, Meeting, Met, Noise, NormScale, Pairwise, PairwiseOutput, Scalar, plain,
@@ -20,6 +20,11 @@ fn numbers(rng: &mut Rng, count: usize, scale: f64, exact: bool) -> Vec<f32> {
         if exact { ((value * 8.0).round() / 8.0) as f32 } else { value as f32 }
     };
     (0..count).map(|_| value(rng)).collect()
+}
+
+/// Small whole numbers, whose sums are exact in any order.
+fn whole(rng: &mut Rng, count: usize) -> Vec<f32> {
+    (0..count).map(|_| rng.below(9) as f32 - 4.0).collect()
 }
 
 fn widen(values: &[f32]) -> Vec<f64> {
@@ -250,6 +255,58 @@ proptest! {
         let case =
             PairCase { rows, graphs, width, hiddens, scored, activation, input_scale, dropout, score_scale, sources };
         check_pairs(seed, &case);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// To the last bit, for every number of rows, depth and width that loops have a rest of.
+    #[test]
+    fn products_of_whole_numbers_are_exact(
+        (rows, depth, width, beyond) in (1usize..30, 1usize..70, 1usize..70, 0usize..5),
+        seed: u64,
+    ) {
+        let mut rng = Rng::new(seed, "products");
+        let stride = depth + beyond;
+        let (x, weight) = (whole(&mut rng, rows * stride), whole(&mut rng, depth * width));
+        let factors = whole(&mut rng, rows);
+        for isa in Isa::available() {
+            let wide = super::stride(isa, width);
+            let mut packed = vec![0.0; depth * wide];
+            tile::pack(isa, depth, width, |k, column| weight[k * width + column], &mut packed);
+            let term = tile::Factor { rows: &x, stride, depth, weight: &packed };
+            let bias = vec![1.0; wide];
+            let mut out = vec![f32::NAN; rows * wide];
+            tile::product(isa, &[term, term], Some(&bias), tile::Finish::Set, &mut out, wide);
+            tile::product(isa, &[term], None, tile::Finish::AddScaled(&factors), &mut out, wide);
+            for (row, column) in (0..rows).flat_map(|row| (0..width).map(move |column| (row, column))) {
+                let sum: f32 = (0..depth).map(|k| x[row * stride + k] * weight[k * width + column]).sum();
+                prop_assert_eq!(out[row * wide + column], 1.0 + (2.0 + factors[row]) * sum, "{:?}", isa);
+            }
+        }
+    }
+
+    /// The same of the gradients of weights.
+    #[test]
+    fn outer_products_of_whole_numbers_are_exact(
+        (rows, left_width, right_width) in (1usize..30, 1usize..40, 1usize..40),
+        seed: u64,
+    ) {
+        let mut rng = Rng::new(seed, "outer products");
+        let left = whole(&mut rng, rows * left_width);
+        for isa in Isa::available() {
+            let stride = super::stride(isa, right_width);
+            let right = whole(&mut rng, rows * stride);
+            let mut sum = vec![1.0; left_width * right_width];
+            let sides = [(&left, left_width, left_width), (&right, stride, right_width)]
+                .map(|(values, stride, width)| tile::Rows { values, stride, width });
+            tile::outer(isa, sides[0], sides[1], tile::Part::Whole, &mut sum, right_width);
+            for (i, j) in (0..left_width).flat_map(|i| (0..right_width).map(move |j| (i, j))) {
+                let exact: f32 = (0..rows).map(|k| left[k * left_width + i] * right[k * stride + j]).sum();
+                prop_assert_eq!(sum[i * right_width + j], 1.0 + exact, "{:?}", isa);
+            }
+        }
     }
 }
 
