@@ -18,17 +18,19 @@ pub(super) fn add_products<const L: usize, const FUSED: bool, const ROWS: usize>
     weights: &[[[f32; L]; 2]],
 ) {
     let depth = weights.len();
-    let mut done = 0;
+    #[cfg(not(target_arch = "x86_64"))]
+    let done = 0;
     #[cfg(target_arch = "x86_64")]
-    if let Some(sums) = for_avx2::<L, FUSED>(sums.as_flattened_mut().as_flattened_mut()) {
-        done = depth - depth % avx2::STEPS;
-        let weights = weights[..done].as_flattened().as_flattened();
+    let done = for_avx2::<L, FUSED>(sums.as_flattened_mut().as_flattened_mut()).map_or(0, |sums| {
+        let whole = depth - depth % avx2::STEPS;
+        let weights = weights[..whole].as_flattened().as_flattened();
         // SAFETY: see `for_avx2`.
         #[expect(unsafe_code, reason = "calls a function compiled for instructions that are there")]
         unsafe {
             avx2::add_products(sums, (rows, stride), weights);
         }
-    }
+        whole
+    });
     let mut rows_at: [&[f32]; ROWS] = [&[]; ROWS];
     for i in 0..ROWS {
         rows_at[i] = &rows[i * stride..][..depth];
@@ -80,18 +82,20 @@ pub(super) fn add_outer<const L: usize, const FUSED: bool, const COLUMNS: usize>
     left: Columns<'_>,
     right: Columns<'_>,
 ) {
-    let mut done = 0;
+    #[cfg(not(target_arch = "x86_64"))]
+    let done = 0;
     #[cfg(target_arch = "x86_64")]
-    if let Some(sums) = for_avx2::<L, FUSED>(sums.as_flattened_mut().as_flattened_mut()) {
+    let done = for_avx2::<L, FUSED>(sums.as_flattened_mut().as_flattened_mut()).map_or(0, |sums| {
         let rows = left.rows.len() / left.stride;
-        done = rows - rows % avx2::OUTER_STEPS;
+        let whole = rows - rows % avx2::OUTER_STEPS;
         let [left, right] = [left, right].map(|side| (&side.rows[side.first..], side.stride));
         // SAFETY: see `for_avx2`.
         #[expect(unsafe_code, reason = "calls a function compiled for instructions that are there")]
         unsafe {
-            avx2::add_outer(sums, left, right, done);
+            avx2::add_outer(sums, left, right, whole);
         }
-    }
+        whole
+    });
     let lefts = left.rows[done * left.stride..].chunks_exact(OUTER_STEPS * left.stride);
     let rights = right.rows[done * right.stride..].chunks_exact(OUTER_STEPS * right.stride);
     let rest = lefts.remainder().chunks_exact(left.stride).zip(rights.remainder().chunks_exact(right.stride));
