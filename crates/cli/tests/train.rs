@@ -210,6 +210,10 @@ fn a_signal_saves_and_says_how_to_go_on() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(8));
     assert!(String::from_utf8_lossy(&output.stderr).contains("knockout train --resume run"));
+    // Nothing is predicted for the page of a run that was stopped: for a large model that takes minutes.
+    let page = fs::read_to_string(folder.path().join("run/report.html")).unwrap();
+    assert!(page.contains("Stopped before its end") && page.contains("validation Pearson"));
+    assert!(!page.contains("Validation part, last state"));
     run(folder.path(), &["train", "--resume", "run", "--max-time", "0s", "-q"]).fails(8, &["--resume run"]);
 }
 

@@ -284,7 +284,7 @@ fn train(args: &TrainArgs, job: Job, ui: &Ui) -> anyhow::Result<()> {
         class(error).context(format!("training in {} stopped{kept}", folder.display()))
     })?;
     let line = line.or_else(|| run_folder::lines(&folder).pop());
-    page::write(&folder, &config, &dataset, &split, &fit)?;
+    page::write(&folder, &config, (&dataset, &split), &fit, end)?;
     let trained = Trained { schema: 1, run: &folder, ended: word(end), last: line.as_ref() };
     ui.result(|| summary(&folder, end, line.as_ref()), &trained)?;
     match end {

@@ -7,19 +7,29 @@ use knockout_durable::replace;
 use knockout_report::training::{Chart, Fact, Scale, Scatter, Series, TrainingPage, training_html};
 use knockout_screen::{Dataset, Part, Split};
 use knockout_train::config::Config;
-use knockout_train::fit::Fit;
+use knockout_train::fit::{End, Fit};
 use knockout_train::keeper::MetricsLine;
 use knockout_train::metrics::Metrics;
 use std::path::Path;
 
-/// Writes the page beside the metrics it shows.
+/// Writes the page beside the metrics it shows. A run that was stopped has nothing predicted for it: whoever stops it does not want to wait.
 pub(super) fn write(
     folder: &Path,
     config: &Config,
-    dataset: &Dataset,
-    split: &Split,
+    (dataset, split): (&Dataset, &Split),
     fit: &Fit<'_>,
+    end: End,
 ) -> anyhow::Result<()> {
+    let is_stopped = end == End::Stopped;
+    let mut notes = vec![format!(
+        "Validation figures only; `knockout evaluate {}` sets the test part beside the additive ridge.",
+        folder.display()
+    )];
+    if is_stopped {
+        notes.push(
+            "Stopped before its end: predictions are set beside measurements when it has ended.".to_owned(),
+        );
+    }
     let lines = run_folder::lines(folder);
     let name = folder
         .file_name()
@@ -36,12 +46,9 @@ pub(super) fn write(
             config.seed
         ),
         facts: facts(dataset, fit, &lines),
-        notes: vec![format!(
-            "Validation figures only; `knockout evaluate {}` sets the test part beside the additive ridge.",
-            folder.display()
-        )],
+        notes,
         charts: charts(&lines),
-        scatters: vec![scatter(dataset, split, fit)],
+        scatters: if is_stopped { Vec::new() } else { vec![scatter(dataset, split, fit)] },
     };
     let path = folder.join("report.html");
     replace(&path, |file| file.write_all(training_html(&page).as_bytes()))
