@@ -40,7 +40,8 @@ impl<'a> Noise<'a> {
     }
 
     /// The noise of some of the rows.
-    pub(crate) fn part(self, range: Range<usize>) -> Self {
+    #[must_use]
+    pub fn part(self, range: Range<usize>) -> Self {
         Self { rows: &self.rows[range], ..self }
     }
 

@@ -31,6 +31,9 @@ pub(super) fn add_products<const L: usize, const FUSED: bool, const ROWS: usize>
         }
         whole
     });
+    if done == depth {
+        return;
+    }
     let mut rows_at: [&[f32]; ROWS] = [&[]; ROWS];
     for i in 0..ROWS {
         rows_at[i] = &rows[i * stride..][..depth];

@@ -32,8 +32,7 @@ impl Dropped {
     /// Drops from one row alone, after activation `layer`.
     pub(crate) fn row<T: Real>(&self, row: usize, layer: usize, values: &mut [T]) {
         if !values.is_empty() {
-            let noise = Noise::new(self.seed, self.site, self.rate, &self.rows[row..=row]);
-            noise.drop_from(layer, values, values.len());
+            self.noise().part(row..row + 1).drop_from(layer, values, values.len());
         }
     }
 }
