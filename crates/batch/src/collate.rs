@@ -3,6 +3,7 @@
 use crate::mask::Section;
 use crate::subgraph::{LocalGene, RebuiltNetwork};
 use crate::{Graphs, Neighborhood, Processor};
+use knockout_cell::GeneSets;
 use knockout_screen::Samples;
 
 /// How graphs are put together.
@@ -40,10 +41,8 @@ pub struct EdgeLists {
 pub struct Batch {
     /// Rows of the dataset.
     pub rows: Vec<u32>,
-    /// Starts of the samples' gene sets, one more than there are samples.
-    pub offsets: Vec<u32>,
-    /// The deleted genes of all samples, one after the other: rows of the gene table.
-    pub genes: Vec<u32>,
+    /// Deleted genes of each sample.
+    pub genes: GeneSets,
     /// The scores.
     pub scores: Vec<f64>,
     /// With [`Collation::Replicated`]: the networks' edges over all samples.
@@ -55,13 +54,10 @@ impl Batch {
     pub fn fetch(&mut self, samples: &Samples, rows: &[u32]) {
         self.rows.clear();
         self.rows.extend_from_slice(rows);
-        self.offsets.clear();
-        self.offsets.push(0);
         self.genes.clear();
         self.scores.clear();
         for &row in rows {
-            self.genes.extend_from_slice(samples.genes(row as usize));
-            self.offsets.push(self.genes.len() as u32);
+            self.genes.push(samples.genes(row as usize));
             self.scores.push(samples.scores()[row as usize]);
         }
     }
@@ -74,11 +70,6 @@ impl Batch {
     /// Whether it holds none.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
-    }
-
-    /// The deleted genes of a sample.
-    pub fn genes_of(&self, slot: usize) -> &[u32] {
-        &self.genes[self.offsets[slot] as usize..self.offsets[slot + 1] as usize]
     }
 
     /// Puts the processor's graphs together. Shared collation has nothing to do.
@@ -100,7 +91,7 @@ impl Batch {
 
     /// Bytes a batch holds with its graphs: what would have to be shipped to a device.
     pub fn byte_count(&self, graphs: &Graphs<'_>) -> usize {
-        let own = 4 * (self.rows.len() + self.offsets.len() + self.genes.len()) + 8 * self.scores.len();
+        let own = 4 * self.rows.len() + self.genes.byte_count() + 8 * self.scores.len();
         let replicated: usize = self
             .replicated
             .iter()

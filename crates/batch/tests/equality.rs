@@ -271,7 +271,7 @@ proptest! {
             batch.collate(&processor, Collation::Shared);
             prop_assert!(batch.replicated.is_empty());
             for (slot, deletion) in deletions.iter().enumerate() {
-                prop_assert_eq!(batch.genes_of(slot), deletion.genes().iter().map(|g| g.0).collect::<Vec<_>>());
+                prop_assert_eq!(batch.genes.get(slot), deletion.genes().iter().map(|g| g.0).collect::<Vec<_>>());
             }
         }
     }

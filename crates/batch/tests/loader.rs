@@ -41,7 +41,7 @@ fn seen(
         .epoch(epoch, start, |prepared| {
             let masks = match prepared.graphs() {
                 Graphs::Masks(_, masks) => masks.iter().flat_map(|mask| mask.all_words().to_vec()).collect(),
-                _ => prepared.batch().genes.iter().map(|&gene| u64::from(gene)).collect(),
+                _ => prepared.batch().genes.view().genes().iter().map(|&gene| u64::from(gene)).collect(),
             };
             seen.push((prepared.index(), prepared.batch().rows.clone(), masks));
             ControlFlow::Continue(())

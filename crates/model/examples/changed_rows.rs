@@ -5,7 +5,6 @@
 
 use knockout_cell::{Edge, Network};
 use knockout_import::synth::{Config, synthesise};
-use knockout_model::layer::Sets;
 use knockout_model::{
     ActivationName, Aggregation, AggregationSizes, Combination, Hetero, HeteroNetwork, HeteroOptions,
     NoiseKind, NormKind, Route, SelfLoops,
@@ -17,9 +16,7 @@ fn main() {
     let mut config = Config::preset("yeast").expect("a preset");
     config.screen.samples = 10_000;
     let dataset = synthesise(&config, 0, "yeast", "an example", &|_| ()).expect("the preset is sound");
-    let offsets = &dataset.samples.gene_offsets()[..=SAMPLES];
-    let genes = &dataset.samples.all_genes()[..offsets[SAMPLES] as usize];
-    let sets = Sets { offsets, genes };
+    let sets = dataset.samples.gene_sets().first(SAMPLES);
     let options = HeteroOptions {
         width: 2,
         layers: 3,

@@ -1,11 +1,12 @@
 //! The hetero model over a synthetic cell: what the loader's processors make of a deletion gives what the genes alone give.
 
 use knockout_batch::{Graphs, Processor, ProcessorKind};
+use knockout_cell::GeneSetsRef;
 use knockout_cell::{Cell, Deletion, GeneId};
 use knockout_grad::{Gradients, Tape};
 use knockout_import::synth;
 use knockout_kernel::Scalar;
-use knockout_model::layer::{Sets, interaction_loss};
+use knockout_model::layer::interaction_loss;
 use knockout_model::{
     ActivationName, Aggregation, AggregationSizes, Combination, Hetero, HeteroNetwork, HeteroOptions, Input,
     NoiseKind, NormKind, Route, SelfLoops,
@@ -33,7 +34,7 @@ const GENES: [u32; 6] = [0, 17, 90, 3, 150, 44];
 
 fn evaluate<T: Scalar>(model: &Hetero<T>, graphs: &Graphs<'_>) -> Vec<Vec<f64>> {
     let widen = |values: &[T]| -> Vec<f64> { values.iter().map(|value| value.to_f64()).collect() };
-    let sets = Sets { offsets: &OFFSETS, genes: &GENES };
+    let sets = GeneSetsRef::new(&OFFSETS, &GENES);
     let targets = [0.3, -1.0, 0.7].map(T::of);
     let mut tape = Tape::new(model.parameters());
     let forward = model.forward(&mut tape, Input::evaluated(sets, graphs), false);

@@ -13,7 +13,6 @@ use crate::schedule::{Accumulation, Best, EarlyStopping, LearningRate, Mode as B
 use crate::step::{Mode, NotFinite, StepOutcome, StepPlan, Trainer};
 use knockout_batch::{Batch, BatchError, Graphs, Loader, LoaderPlan, Store};
 use knockout_grad::Tape;
-use knockout_model::layer::Sets;
 use knockout_model::loss::{CircularBuffer, Restored};
 use knockout_model::{Input, LossAt, Model};
 use knockout_screen::{Dataset, LabelStats, Part, Split};
@@ -394,7 +393,7 @@ impl<'a> Fit<'a> {
         let (mut batch, mut predictions) = (Batch::default(), Vec::with_capacity(rows.len()));
         for rows in rows.chunks(self.config.run.predict_batch) {
             batch.fetch(&self.dataset.samples, rows);
-            let sets = Sets { offsets: &batch.offsets, genes: &batch.genes };
+            let sets = batch.genes.view();
             let mut tape = Tape::new(self.model.parameters());
             let forward = self.model.forward(&mut tape, Input::evaluated(sets, &Graphs::None));
             let values = tape.value(forward.predictions).iter();

@@ -11,10 +11,11 @@
 
 use crate::init::Init;
 use crate::layer::{
-    MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, Sets, gather, interaction_loss, weighted_sum,
+    MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, gather, interaction_loss, weighted_sum,
 };
 use crate::loss::AlphaSchedule;
 use crate::{Forward, Input, Loss, LossAt, Model, SelfLoops, graph_of, merged_graph};
+use knockout_cell::GeneSetsRef;
 use knockout_cell::Network;
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{Activation, Graph, Pool, Scalar, Target};
@@ -161,7 +162,7 @@ impl<T: Scalar> Dango<T> {
     }
 
     /// Scores the sets.
-    pub fn forward<'a>(&'a self, tape: &mut Tape<'a, T>, sets: Sets<'a>) -> DangoForward {
+    pub fn forward<'a>(&'a self, tape: &mut Tape<'a, T>, sets: GeneSetsRef<'a>) -> DangoForward {
         let (mut first, mut second) = (Vec::new(), Vec::new());
         for layers in &self.networks {
             let (graph, weight) = (&layers.network.graph, &layers.mean_weight);
@@ -171,7 +172,7 @@ impl<T: Scalar> Dango<T> {
             second.push(h2);
         }
         let meta = self.meta.forward(tape, &second);
-        let members = gather(tape, meta, sets.genes, self.width);
+        let members = gather(tape, meta, sets.genes(), self.width);
         let set = self.set.forward(tape, members, sets, None);
         DangoForward { first, second, meta, set }
     }

@@ -28,12 +28,13 @@ pub use objective::ObjectiveName;
 pub use readout::{Combination, ReadoutVars};
 
 use crate::init::Init;
-use crate::layer::{Linear, Mlp, Sets, activate, drop_from};
+use crate::layer::{Linear, Mlp, activate, drop_from};
 use crate::loss::{BufferError, BufferState, CircularBuffer, LossError, MleWassSupCrOptions, Restored};
 use crate::{Forward, Input, Loss, LossAt, Model, SelfLoops};
 use aggregate::Aggregate;
 use dropout::{Pass, Site};
 use gin::Gin;
+use knockout_cell::GeneSetsRef;
 use knockout_cell::Network;
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{Activation, Graph, Scalar};
@@ -408,7 +409,7 @@ impl<T: Scalar> Hetero<T> {
         HeteroForward { pre, layers: rows, weights, pooled, readout, plan: last }
     }
 
-    fn plan(&self, sets: Sets<'_>, route: Route) -> Plan {
+    fn plan(&self, sets: GeneSetsRef<'_>, route: Route) -> Plan {
         let extent = match route {
             Route::ChangedRows => Extent::Changed,
             Route::NodeMask | Route::EdgeMask => Extent::All,
@@ -419,7 +420,7 @@ impl<T: Scalar> Hetero<T> {
     }
 
     /// How many rows each layer computes for a batch.
-    pub fn changed_rows(&self, sets: Sets<'_>) -> Vec<ChangedRows> {
+    pub fn changed_rows(&self, sets: GeneSetsRef<'_>) -> Vec<ChangedRows> {
         let rows = |plan: &Arc<plan::LayerPlan>| ChangedRows {
             networks: plan.networks.iter().map(|listed| listed.len()).collect(),
             any: plan.output.listed.len(),

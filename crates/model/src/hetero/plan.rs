@@ -5,7 +5,7 @@
 //! rows of its own; after it, where only changed rows are computed, those of the deleted genes and of the genes they sent to; and
 //! so on. The module knows graphs and sets of genes, neither parameters nor the tape.
 
-use crate::layer::Sets;
+use knockout_cell::GeneSetsRef;
 use knockout_kernel::{DROPPED, Graph};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -200,12 +200,12 @@ impl Plan {
     pub(super) fn new(
         graphs: &[&Graph],
         genes: usize,
-        sets: Sets<'_>,
+        sets: GeneSetsRef<'_>,
         layers: usize,
         extent: Extent,
     ) -> Self {
         let deleted = Listed::of(sets.ranges().map(|range| {
-            let mut set = sets.genes[range].to_vec();
+            let mut set = sets.genes()[range].to_vec();
             set.sort_unstable();
             set.dedup();
             set

@@ -2,7 +2,8 @@
 
 use super::dropout::{Pass, Site};
 use crate::init::Init;
-use crate::layer::{Linear, Mlp, SetScorer, Sets, add_scaled, add_to, gather, softmax, softmax_backward};
+use crate::layer::{Linear, Mlp, SetScorer, add_scaled, add_to, gather, softmax, softmax_backward};
+use knockout_cell::GeneSetsRef;
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{Activation, Scalar};
 use serde::{Deserialize, Serialize};
@@ -76,7 +77,7 @@ impl Readout {
         tape: &mut Tape<'a, T>,
         pooled: Var,
         rows: Var,
-        sets: Sets<'a>,
+        sets: GeneSetsRef<'a>,
         pass: Option<Pass>,
     ) -> ReadoutVars {
         let difference = difference(tape, pooled, self.width);
@@ -85,8 +86,8 @@ impl Readout {
         let Some(scorer) = &self.local else {
             return ReadoutVars { difference, global, local: None, gate: None, predictions: global };
         };
-        let members = gather(tape, rows, sets.genes, self.width);
-        let dropped = pass.map(|pass| pass.of_each(Site::Local, sets.genes.len()));
+        let members = gather(tape, rows, sets.genes(), self.width);
+        let dropped = pass.map(|pass| pass.of_each(Site::Local, sets.genes().len()));
         let local = scorer.forward(tape, members, sets, dropped.as_ref()).scores;
         let weights = self.gate.as_ref().map(|gate| {
             let both = side_by_side(tape, global, local);

@@ -5,8 +5,8 @@
 
 use super::plan::Stage;
 use super::{HeteroNetwork, Route};
-use crate::layer::Sets;
 use knockout_batch::{Graphs, Section};
+use knockout_cell::GeneSetsRef;
 use knockout_kernel::{Csr, Graph};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -36,7 +36,7 @@ impl Removed {
         route: Route,
         networks: &[HeteroNetwork],
         genes: usize,
-        sets: Sets<'_>,
+        sets: GeneSetsRef<'_>,
         graphs: &Graphs<'_>,
     ) -> Self {
         let how = match route {
@@ -100,8 +100,8 @@ fn is_deleted(set: &[u32], gene: usize) -> bool {
     set.contains(&(gene as u32))
 }
 
-fn edge_masks(networks: &[HeteroNetwork], sets: Sets<'_>, graphs: &Graphs<'_>) -> Vec<Vec<Vec<u64>>> {
-    let samples: Vec<&[u32]> = sets.ranges().map(|range| &sets.genes[range]).collect();
+fn edge_masks(networks: &[HeteroNetwork], sets: GeneSetsRef<'_>, graphs: &Graphs<'_>) -> Vec<Vec<Vec<u64>>> {
+    let samples: Vec<&[u32]> = sets.iter().collect();
     let of_sample = |(sample, set): (usize, &&[u32])| {
         let of_network = |network: &HeteroNetwork| {
             let matrix = &network.graph.incoming;
@@ -128,10 +128,10 @@ fn edge_masks(networks: &[HeteroNetwork], sets: Sets<'_>, graphs: &Graphs<'_>) -
 fn rebuilt(
     networks: &[HeteroNetwork],
     genes: usize,
-    sets: Sets<'_>,
+    sets: GeneSetsRef<'_>,
     graphs: &Graphs<'_>,
 ) -> Vec<(Vec<u32>, Vec<Csr>)> {
-    let samples: Vec<&[u32]> = sets.ranges().map(|range| &sets.genes[range]).collect();
+    let samples: Vec<&[u32]> = sets.iter().collect();
     let of_sample = |(sample, set): (usize, &&[u32])| {
         let kept: Vec<u32> = (0..genes as u32).filter(|gene| !set.contains(gene)).collect();
         let of_network = |network: &HeteroNetwork| {

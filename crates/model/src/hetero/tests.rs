@@ -76,7 +76,7 @@ fn load<T: Scalar>(case: &Case, route: Route) -> Loaded<T> {
 
 fn forward_and_gradients<T: Scalar>(case: &Case, route: Route, precision: Precision) {
     let Loaded { model, offsets, genes, targets } = &load::<T>(case, route);
-    let sets = Sets { offsets, genes };
+    let sets = GeneSetsRef::new(&offsets, &genes);
     let (rows, width) = (model.genes, model.options.width);
     let mut tape = Tape::new(model.parameters());
     let forward = model.forward(&mut tape, Input::evaluated(sets, &Graphs::None), true);
@@ -139,7 +139,7 @@ fn golden_forward_and_gradients() {
 
 fn optimiser_steps<T: Scalar>(case: &Case, route: Route, precision: Precision) {
     let Loaded { mut model, offsets, genes, targets } = load::<T>(case, route);
-    let sets = Sets { offsets: &offsets, genes: &genes };
+    let sets = GeneSetsRef::new(&offsets, &genes);
     let option = |name: &str| case.json["optimiser"][name].as_f64().unwrap();
     let config = AdamWConfig { weight_decay: option("weight_decay"), ..AdamWConfig::default() };
     let mut adamw = AdamW::new(config, model.parameters());
@@ -269,7 +269,7 @@ fn gradients_are_those_of_the_loss() {
             HeteroOptions { aggregation, norm, combination, route, dropout, noise, layers: 2, ..SMALL };
         let mut model: Hetero<f64> = random_model(seed as u64, 12, 14, options);
         let genes = random_sets(seed as u64, 12);
-        let sets = Sets { offsets: &OFFSETS, genes: &genes };
+        let sets = GeneSetsRef::new(&OFFSETS, &genes);
         if route == Route::ChangedRows {
             let rows = model.changed_rows(sets);
             assert!(rows.iter().all(|rows| rows.any < rows.all), "some rows stay the wild type's: {rows:?}");
@@ -292,7 +292,7 @@ fn gradients_are_those_of_the_loss() {
 }
 
 /// Predictions and gradients of a pass of training.
-fn evaluate<T: Scalar>(model: &Hetero<T>, sets: Sets<'_>, graphs: &Graphs<'_>) -> Vec<Vec<f64>> {
+fn evaluate<T: Scalar>(model: &Hetero<T>, sets: GeneSetsRef<'_>, graphs: &Graphs<'_>) -> Vec<Vec<f64>> {
     let targets = vec![T::of(0.25); sets.len()];
     let mut tape = Tape::new(model.parameters());
     let input = Input { training: Some(AT), ..Input::evaluated(sets, graphs) };
@@ -336,7 +336,7 @@ proptest! {
             ..SMALL
         };
         let set_genes = random_sets(seed, genes);
-        let sets = Sets { offsets: &OFFSETS, genes: &set_genes };
+        let sets = GeneSetsRef::new(&OFFSETS, &set_genes);
         let mut model: Hetero<f64> = random_model(seed, genes, edges, options);
         let expected = evaluate(&model, sets, &Graphs::None);
         for route in [Route::NodeMask, Route::EdgeMask, Route::Rebuilt] {
@@ -351,7 +351,7 @@ fn dropout_is_for_training_and_another_in_every_step() {
     let options = HeteroOptions { dropout: 0.3, ..SMALL };
     let model: Hetero<f64> = random_model(5, 30, 40, options);
     let genes = random_sets(5, 30);
-    let sets = Sets { offsets: &OFFSETS, genes: &genes };
+    let sets = GeneSetsRef::new(&OFFSETS, &genes);
     let predictions = |training: Option<LossAt>| {
         let mut tape = Tape::new(model.parameters());
         let input = Input { training, ..Input::evaluated(sets, &Graphs::None) };
@@ -372,7 +372,7 @@ fn threads_do_not_change_a_bit() {
     let options = HeteroOptions { width: 16, dropout: 0.1, ..SMALL };
     let model: Hetero<f32> = random_model(3, 300, 900, options);
     let genes = random_sets(3, 300);
-    let sets = Sets { offsets: &OFFSETS, genes: &genes };
+    let sets = GeneSetsRef::new(&OFFSETS, &genes);
     let with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| evaluate(&model, sets, &Graphs::None))
@@ -495,7 +495,7 @@ fn aggregations<T: Scalar>(case: &Case, precision: Precision) {
     fill(case, &mut parameters);
     let graphs: Vec<HeteroNetwork> = names.iter().map(|name| network(name, 0, rows, &[])).collect();
     let graphs: Vec<&Graph> = graphs.iter().map(|network| &network.graph).collect();
-    let plan = Plan::new(&graphs, rows, Sets { offsets: &[0], genes: &[] }, 1, Extent::Changed);
+    let plan = Plan::new(&graphs, rows, GeneSetsRef::new(&[0], &[]), 1, Extent::Changed);
     let mut tape = Tape::new(&parameters);
     let each: Vec<Var> = (0..networks)
         .map(|network| {
@@ -539,7 +539,7 @@ fn pooling<T: Scalar>(case: &Case, precision: Precision) {
     let [samples, genes, width] = case.shape("param.x")[..] else { panic!("a tensor") };
     let (offsets, set_genes) =
         (case.indices("input.perturbation.offsets"), case.indices("input.perturbation.genes"));
-    let sets = Sets { offsets: &offsets, genes: &set_genes };
+    let sets = GeneSetsRef::new(&offsets, &set_genes);
     let mut parameters = Parameters::<T>::new(&knockout_kernel::Pool::new());
     let x = parameters.add("x", &[samples, genes, width], || 0.0);
     let pool = Pool::new(&mut parameters, width, Activation::Gelu, &mut Init::new(0));

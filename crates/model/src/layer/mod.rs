@@ -26,7 +26,7 @@ pub use mlp::{Mlp, NormVars};
 pub use reconstruction::Reconstruction;
 pub use sage::Sage;
 pub use set_attention::SetAttention;
-pub use set_score::{SetScorer, SetScores, Sets};
+pub use set_score::{SetScorer, SetScores};
 
 pub(crate) use knockout_kernel::slices::{add_scaled, add_to, dot, softmax, softmax_backward};
 use knockout_kernel::{Layout, Term};

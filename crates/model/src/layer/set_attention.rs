@@ -1,7 +1,8 @@
 //! Attention among the members of a set.
 
-use super::{Dropped, Linear, Sets, add_scaled, dot, softmax, softmax_backward};
+use super::{Dropped, Linear, add_scaled, dot, softmax, softmax_backward};
 use crate::init::Init;
+use knockout_cell::GeneSetsRef;
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{Activation, Real, Scalar};
 
@@ -39,7 +40,7 @@ impl SetAttention {
         self,
         tape: &mut Tape<'a, T>,
         x: Var,
-        sets: Sets<'a>,
+        sets: GeneSetsRef<'a>,
         dropped: Option<&Dropped>,
     ) -> Var {
         let [query, key, value] = [self.query, self.key, self.value]
@@ -68,7 +69,7 @@ impl SetAttention {
 fn attend<'a, T: Real>(
     tape: &mut Tape<'a, T>,
     [q, k, v]: [Var; 3],
-    sets: Sets<'a>,
+    sets: GeneSetsRef<'a>,
     (width, heads): (usize, usize),
     dropped: Option<&Dropped>,
 ) -> Var {
@@ -89,7 +90,7 @@ fn attend<'a, T: Real>(
     let back = dropped.cloned();
     tape.op(
         "set.attention",
-        sets.genes.len() * width,
+        sets.genes().len() * width,
         |values, out| {
             out.fill(T::ZERO);
             let mut weights = Vec::new();
@@ -144,7 +145,7 @@ fn attend<'a, T: Real>(
     )
 }
 
-fn for_members(sets: Sets<'_>, mut visit: impl FnMut(usize, &[usize])) {
+fn for_members(sets: GeneSetsRef<'_>, mut visit: impl FnMut(usize, &[usize])) {
     let mut others = Vec::new();
     for set in sets.ranges() {
         for member in set.clone() {

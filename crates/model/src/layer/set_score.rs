@@ -2,35 +2,9 @@
 
 use super::{Dropped, Linear, SetAttention, drop_from};
 use crate::init::Init;
+use knockout_cell::GeneSetsRef;
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{Activation, Scalar};
-use std::ops::Range;
-
-/// Sets of genes, one after the other.
-#[derive(Debug, Clone, Copy)]
-pub struct Sets<'a> {
-    /// Where each set begins, and the end: one more than there are sets.
-    pub offsets: &'a [u32],
-    /// The members of all sets: rows of the gene table.
-    pub genes: &'a [u32],
-}
-
-impl<'a> Sets<'a> {
-    /// How many sets.
-    pub fn len(self) -> usize {
-        self.offsets.len().saturating_sub(1)
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(self) -> bool {
-        self.len() == 0
-    }
-
-    /// The places of each set's members.
-    pub fn ranges(self) -> impl Iterator<Item = Range<usize>> + 'a {
-        self.offsets.windows(2).map(|pair| pair[0] as usize..pair[1] as usize)
-    }
-}
 
 /// `static_m = activation(static(x_m))`; `dynamic = x` after the attention layers; `score_b = mean over set b of
 /// p · (dynamic_m − static_m)² + p₀`, the square element by element.
@@ -78,7 +52,7 @@ impl SetScorer {
         &self,
         tape: &mut Tape<'a, T>,
         x: Var,
-        sets: Sets<'a>,
+        sets: GeneSetsRef<'a>,
         dropped: Option<&Dropped>,
     ) -> SetScores {
         let fixed = self.fixed.forward(tape, "set.linear", x, self.activation);

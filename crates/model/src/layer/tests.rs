@@ -3,6 +3,7 @@
 use super::*;
 use crate::init::Init;
 use crate::testing::{fill, wide};
+use knockout_cell::GeneSetsRef;
 use knockout_golden::{Case, Precision, cases};
 use knockout_grad::{Gradients, Parameters, Tape, Var};
 use knockout_kernel::{Activation, Graph, Pool, Scalar, Target};
@@ -92,7 +93,7 @@ fn set_attention<T: Scalar>(case: &Case, precision: Precision) {
     fill(case, &mut parameters);
     let upstream = narrow::<T>(case.f64("upstream.score"));
     let mut tape = Tape::new(&parameters);
-    let scores = scorer.forward(&mut tape, x, Sets { offsets: &offsets, genes: &genes }, None);
+    let scores = scorer.forward(&mut tape, x, GeneSetsRef::new(&offsets, &genes), None);
     case.check("output.score.dynamic", wide(tape.value(scores.dynamic)), precision);
     case.check("output.score", wide(tape.value(scores.scores)), precision);
     let loss = differentiate(&mut tape, scores.scores, &upstream);
@@ -125,7 +126,7 @@ fn attention_weights_are_dropped_by_member_and_head() {
     parameters.named_mut("set.rezero").unwrap()[0] = 1.0;
     let dropped = Dropped { rate, seed: 3, site: 0, rows: std::sync::Arc::new(genes.clone()) };
     let mut tape = Tape::new(&parameters);
-    let out = layer.forward(&mut tape, x, Sets { offsets: &offsets, genes: &genes }, Some(&dropped));
+    let out = layer.forward(&mut tape, x, GeneSetsRef::new(&offsets, &genes), Some(&dropped));
     let given: Vec<f64> = tape.value(out).iter().map(|value| value - 1.0).collect();
     let by_head: Vec<f64> = given
         .chunks_exact(width / heads)
