@@ -5,9 +5,11 @@ use crate::subgraph::{LocalGene, RebuiltNetwork};
 use crate::{Graphs, Neighborhood, Processor};
 use knockout_cell::GeneSets;
 use knockout_screen::Samples;
+use serde::{Deserialize, Serialize};
 
 /// How graphs are put together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Collation {
     /// By reference: one shared graph, a representation per sample beside it. Nothing is copied.
     Shared,
@@ -16,6 +18,9 @@ pub enum Collation {
 }
 
 impl Collation {
+    /// Both ways.
+    pub const ALL: [Self; 2] = [Self::Shared, Self::Replicated];
+
     /// The name used on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -73,7 +78,7 @@ impl Batch {
     }
 
     /// Puts the processor's graphs together. Shared collation has nothing to do.
-    pub fn collate(&mut self, processor: &Processor<'_>, collation: Collation) {
+    pub fn collate(&mut self, processor: &Processor, collation: Collation) {
         let network_count = processor.cell().networks().len();
         match collation {
             Collation::Shared => self.replicated.clear(),
@@ -122,7 +127,7 @@ impl Batch {
     }
 }
 
-fn replicate(processor: &Processor<'_>, count: usize, place: usize, lists: &mut EdgeLists) {
+fn replicate(processor: &Processor, count: usize, place: usize, lists: &mut EdgeLists) {
     let network = &processor.cell().networks()[place];
     let gene_count = processor.cell().genes().len() as u32;
     match processor.graphs(count) {

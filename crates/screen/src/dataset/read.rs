@@ -4,6 +4,7 @@ use super::columns::Table;
 use super::error::{DatasetError, DatasetErrorKind};
 use super::{Dataset, Manifest, tables};
 use knockout_cell::Cell;
+use std::sync::Arc;
 use rayon::prelude::*;
 use std::io;
 use std::path::Path;
@@ -57,7 +58,7 @@ impl Dataset {
         let samples = samples?;
         let cell = Cell::new(genes, networks?, metabolism?)
             .map_err(|error| DatasetErrorKind::Cell(error).at(dir))?;
-        let dataset = Self { manifest, cell, samples };
+        let dataset = Self { manifest, cell: Arc::new(cell), samples };
         dataset.check_counts().map_err(|kind| kind.at(dir))?;
         Ok(dataset)
     }
