@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use knockout_batch::{Collation, Graphs, Loader, LoaderPlan, ProcessorKind};
-use knockout_import::synth::{Config, synthesise};
 use knockout_screen::Dataset;
+use knockout_synth::{Config, synthesise};
 use knockout_trace::{BACKGROUND, FOREGROUND, RecordedEvent, Recorder, RecorderOptions};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "an allocator is unsafe by its nature")]
 
 use knockout_batch::{Collation, Loader, LoaderPlan, ProcessorKind};
-use knockout_import::synth::{Config, synthesise};
+use knockout_synth::{Config, synthesise};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};

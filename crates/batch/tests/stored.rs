@@ -6,8 +6,8 @@ use knockout_batch::{
     Processor, ProcessorKind, Store, StoreError, StoreErrorKind, StoreWriter, StoredForm, free_bytes,
 };
 use knockout_cell::{Cell, GeneTable};
-use knockout_import::synth::{Config, synthesise};
 use knockout_screen::{Dataset, Sample, SamplesBuilder};
+use knockout_synth::{Config, synthesise};
 use std::fs::{self, File};
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -4,12 +4,12 @@
 #![allow(clippy::print_stdout, reason = "it prints its findings")]
 
 use knockout_cell::{Edge, Network};
-use knockout_import::synth::{Config, synthesise};
 use knockout_model::layer::Sets;
 use knockout_model::{
     ActivationName, Aggregation, AggregationSizes, Combination, Hetero, HeteroNetwork, HeteroOptions,
     NoiseKind, NormKind, Route, SelfLoops,
 };
+use knockout_synth::{Config, synthesise};
 
 const SAMPLES: usize = 280;
 

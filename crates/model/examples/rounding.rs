@@ -8,13 +8,13 @@
 use knockout_batch::{Graphs, Processor, ProcessorKind};
 use knockout_cell::{Cell, Deletion, GeneId};
 use knockout_grad::{Gradients, Tape};
-use knockout_import::synth::{Config, synthesise};
 use knockout_kernel::Scalar;
 use knockout_model::layer::{Sets, interaction_loss};
 use knockout_model::{
     ActivationName, Aggregation, AggregationSizes, Combination, Hetero, HeteroNetwork, HeteroOptions, Input,
     NoiseKind, NormKind, Route, SelfLoops,
 };
+use knockout_synth::{Config, synthesise};
 
 /// Experiment 085 with the norm `node`.
 const OPTIONS: HeteroOptions = HeteroOptions {

@@ -1,8 +1,8 @@
-//! The synthetic yeast: the size and structure of the real one, with a known truth.
+//! The synthetic yeast: the size and structure of the real one, with known ground truth.
 //!
-//! Same configuration and seed, same bytes, on any machine and with any number of threads. What the networks look like
-//! is said in the documentation of `networks`, where the scores come from in that of `mechanism`; `docs/synthetic.md`
-//! has both for users.
+//! The same configuration and seed give the same bytes on any machine and with any number of threads. The module `networks`
+//! says what the networks look like, `mechanism` where the scores come from; `docs/synthetic.md` has both for users. The
+//! crate knows neither files nor the command line: it returns a [`Dataset`].
 
 mod config;
 mod mechanism;
@@ -226,7 +226,7 @@ fn check(config: &Config) -> Result<(), SynthError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::networks::Entries;
+    use knockout_cell::Entries;
     use knockout_cell::Reach;
 
     fn make(preset: &str, seed: u64) -> Dataset {
