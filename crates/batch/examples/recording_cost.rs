@@ -5,9 +5,12 @@
 //!     cargo run --release -p knockout-batch --example recording_cost
 #![expect(clippy::print_stdout, reason = "printing is what an example is for")]
 
-use knockout_batch::{Batch, BatchError, Collation, Loader, LoaderOptions, LoaderPlan, Processor, ProcessorKind};
-use knockout_import::synth::{Config, SynthError, synthesise};
+use knockout_batch::{
+    Batch, BatchError, Collation, Loader, LoaderOptions, LoaderPlan, Processor, ProcessorKind,
+};
 use knockout_screen::Dataset;
+use knockout_synth::{Config, SynthError, synthesise};
+use knockout_synth::{Config, SynthError, synthesise};
 use knockout_trace::{Recorder, RecorderOptions, StepPhase};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;

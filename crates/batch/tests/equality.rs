@@ -10,9 +10,9 @@ use knockout_cell::{
     Reaction, Requirement, SelfLoops,
 };
 use knockout_screen::{Sample, Samples, SamplesBuilder};
-use std::sync::Arc;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 const GENES: u32 = 70;
 const REACTIONS: u32 = 9;

@@ -121,7 +121,7 @@ fn golden_masked_sums_are_met_by_every_representation() {
             .into_iter()
             .chain(stores.iter().map(|store| (store.form().kind(), Some(store))));
         for (kind, store) in all {
-            let kept = kept(origin, kind, store);
+            let kept = kept(&cell, &samples, kind, store);
             case.check("output.m", sums(&case, &kept, "param.x", false), Precision::F64);
             case.check("grad.x", sums(&case, &kept, "upstream.m", true), Precision::F64);
             let edge_count = case.shape("input.edge_kept")[1];

@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use knockout_batch::{Graphs, LoadedBatch, Loader, LoaderOptions, LoaderPlan, ProcessorKind};
-use knockout_import::synth::{Config, synthesise};
 use knockout_screen::Dataset;
+use knockout_synth::{Config, synthesise};
 use knockout_trace::{BACKGROUND, FOREGROUND, RecordedEvent, Recorder, RecorderOptions};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -55,8 +55,7 @@ fn threads_do_not_change_what_arrives() {
     let dataset = dataset();
     let rows: Vec<u32> = (0..300).collect();
     for kind in [ProcessorKind::Perturbation, ProcessorKind::Mask, ProcessorKind::ResidentMask] {
-        let by_threads =
-            [0, 1, 2, 7].map(|threads| seen(&dataset, &rows, plan_of(kind, threads), 3, 0));
+        let by_threads = [0, 1, 2, 7].map(|threads| seen(&dataset, &rows, plan_of(kind, threads), 3, 0));
         assert_eq!(by_threads[0].len(), 43);
         assert!(by_threads.iter().all(|batches| *batches == by_threads[0]), "{kind:?}");
     }

@@ -2,7 +2,7 @@
 #![expect(unsafe_code, reason = "an allocator is unsafe by its nature")]
 
 use knockout_batch::{Collation, Loader, LoaderOptions, LoaderPlan, ProcessorKind};
-use knockout_import::synth::{Config, synthesise};
+use knockout_synth::{Config, synthesise};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -49,8 +49,7 @@ const SLACK: usize = 64 << 10;
 // One test, because the counters count the whole process.
 #[test]
 fn a_day_of_batches_leaves_memory_as_it_was() {
-    let dataset =
-        Arc::new(synthesise(&Config::preset("tiny").unwrap(), 0, "tiny", "test", &|_| {}).unwrap());
+    let dataset = Arc::new(synthesise(&Config::preset("tiny").unwrap(), 0, "tiny", "test", &|_| {}).unwrap());
     let rows: Vec<u32> = (0..dataset.samples.len() as u32).collect();
     for (kind, collation, threads, epochs) in RUNS {
         let plan = LoaderPlan {

@@ -6,11 +6,11 @@ use knockout_batch::{
     Processor, ProcessorKind, Store, StoreError, StoreErrorKind, StoreWriter, StoredForm, free_bytes,
 };
 use knockout_cell::{Cell, GeneTable};
-use knockout_import::synth::{Config, synthesise};
 use knockout_screen::{Dataset, Sample, SamplesBuilder};
+use knockout_synth::{Config, synthesise};
 use std::fs::{self, File};
-use std::sync::Arc;
 use std::path::Path;
+use std::sync::Arc;
 
 const FORMS: [StoredForm; 3] = [StoredForm::Indices, StoredForm::Bits, StoredForm::Bytes];
 
@@ -275,8 +275,9 @@ fn loaders_read_stores_with_any_number_of_threads() {
         assert!(matches!(seen(loader()), Err(BatchError::NoStore { flag: "--masks", .. })));
     }
     let more: Vec<u32> = (0..301).collect();
-    let error = seen(Loader::new(&dataset, &more, plan(ProcessorKind::SavedMasks, 2)).with_store(Some(&store)))
-        .unwrap_err();
+    let error =
+        seen(Loader::new(&dataset, &more, plan(ProcessorKind::SavedMasks, 2)).with_store(Some(&store)))
+            .unwrap_err();
     let BatchError::Store(missing) = &error else { panic!("{error}") };
     assert_eq!(missing.kind, StoreErrorKind::MissingSample { row: 300, count: 300 });
     assert!(error.is_request());

@@ -37,5 +37,5 @@ pub use expansion::{RawReaction, expand};
 pub use gene::{Gene, GeneId, GeneTable};
 pub use gene_sets::{GeneSets, GeneSetsRef};
 pub use metabolism::{Coefficient, Direction, Metabolism, Metabolite, Reaction, Requirement};
-pub use network::{Csr, Edge, Network, SelfLoops};
+pub use network::{Csr, Edge, Entries, Network, SelfLoops};
 pub use rule::{Rule, RuleError};

@@ -96,8 +96,8 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
 fn class_of_lab(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
     use knockout_batch::{BatchError, StoreError};
     use knockout_import::ImportError;
-    use knockout_import::synth::SynthError;
     use knockout_screen::{DatasetError, SplitFileError};
+    use knockout_synth::SynthError;
     use knockout_train::predictions::PredictionsError;
     let by_fault = |is_request: bool, is_damage: bool| match (is_request, is_damage) {
         (true, _) => Some(REQUEST),

@@ -2,6 +2,7 @@
 
 use crate::Real;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 /// Elements in a task.
 const CHUNK: usize = 1 << 14;
@@ -10,7 +11,8 @@ const CHUNK: usize = 1 << 14;
 const LEAK: f64 = 0.01;
 
 /// A function applied to every element.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Activation {
     /// x
     None,

@@ -2,8 +2,9 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use knockout_grad::{AdamW, AdamWConfig, Gradients, Tape};
-use knockout_import::synth::{Config, synthesise};
 use knockout_model::{Dango, DangoNetwork, SelfLoops};
+use knockout_synth::{Config, synthesise};
+use knockout_synth::{Config, synthesise};
 
 fn step(criterion: &mut Criterion) {
     let mut config = Config::preset("yeast").expect("a preset");

@@ -2,8 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use knockout_import::synth;
 use knockout_screen::{Dataset, Part, Split};
+use knockout_synth as synth;
 use knockout_trace::{Meter, Recorder, Schedule};
 use knockout_train::checkpoint::{Checkpoints, Contents, Slot};
 use knockout_train::config::Config;

@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use knockout_import::synth;
 use knockout_model::{DangoNetwork, SelfLoops};
 use knockout_screen::Dataset;
+use knockout_synth as synth;
 use knockout_train::config::Config;
 use knockout_train::switches::{Room, Switch, switches};
 use std::collections::BTreeSet;

@@ -65,7 +65,11 @@ impl Background {
     }
 
     /// Waits for a batch, and hands the memory of the one before back to the workers.
-    pub(super) fn take(&mut self, wanted: usize, recorder: &Recorder) -> Result<&mut LoadedBatch, BatchError> {
+    pub(super) fn take(
+        &mut self,
+        wanted: usize,
+        recorder: &Recorder,
+    ) -> Result<&mut LoadedBatch, BatchError> {
         if let (Some(lent), Some(to_workers)) = (self.lent.take(), &self.to_workers) {
             to_workers.send(lent).ok();
         }

@@ -6,7 +6,7 @@ use crate::run_folder;
 use crate::ui::Ui;
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use knockout_import::synth;
+use knockout_synth as synth;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 

@@ -7,8 +7,8 @@ use crate::text::{Align, Table, grouped};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_cell::Reach;
-use knockout_import::synth;
 use knockout_screen::{Dataset, Summary};
+use knockout_synth as synth;
 use serde::Serialize;
 use std::path::PathBuf;
 

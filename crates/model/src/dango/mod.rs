@@ -9,6 +9,10 @@
 //!
 //! The embeddings do not depend on the sample, so a step costs nearly the same for any batch.
 
+mod options;
+
+pub use options::{DangoOptions, NetworkChoice};
+
 use crate::init::Init;
 use crate::layer::{
     MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, gather, interaction_loss, weighted_sum,
@@ -48,7 +52,7 @@ pub struct Dango<T: Scalar> {
     meta: MetaEmbedding,
     set: SetScorer,
     width: usize,
-    alpha: AlphaSchedule,
+    alpha: (AlphaSchedule, u32),
 }
 
 /// What a forward pass computed.
@@ -136,13 +140,13 @@ impl<T: Scalar> Dango<T> {
             .collect();
         let meta = MetaEmbedding::new(&mut parameters, width, &mut init);
         let set = SetScorer::new(&mut parameters, "set", width, heads, 2, Activation::Relu, &mut init);
-        Self { parameters, embedding, networks, meta, set, width, alpha: AlphaSchedule::default() }
+        Self { parameters, embedding, networks, meta, set, width, alpha: (AlphaSchedule::PreThenPost, 10) }
     }
 
-    /// Another schedule of α than the default.
+    /// Another schedule of α than the default, and the epoch of its transition.
     #[must_use]
-    pub fn with_alpha(mut self, alpha: AlphaSchedule) -> Self {
-        self.alpha = alpha;
+    pub fn with_alpha(mut self, alpha: AlphaSchedule, transition_epoch: u32) -> Self {
+        self.alpha = (alpha, transition_epoch);
         self
     }
 
@@ -235,7 +239,8 @@ impl Model for Dango<f32> {
         targets: &'a [f32],
         at: LossAt,
     ) -> Loss {
-        let alpha = self.alpha.at(at.epoch);
+        let (schedule, transition_epoch) = self.alpha;
+        let alpha = schedule.at(at.epoch, transition_epoch);
         let loss = self.loss_of(tape, forward.predictions, &forward.hidden, targets, alpha);
         let mut parts = vec![
             ("interaction".to_owned(), f64::from(tape.scalar(loss.interaction))),

@@ -27,13 +27,13 @@ pub enum Aggregation {
 
 /// The sizes of aggregations that have any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AggregationSizes {
+pub(super) struct AggregationSizes {
     /// Heads of [`Aggregation::CrossAttention`].
-    pub heads: usize,
+    pub(super) heads: usize,
     /// Width of the hidden layers of a pair.
-    pub pair_hidden: usize,
+    pub(super) pair_hidden: usize,
     /// Linear layers of a pair.
-    pub pair_linears: usize,
+    pub(super) pair_linears: usize,
 }
 
 /// An aggregation and its parameters.

@@ -16,22 +16,24 @@ mod dropout;
 mod gin;
 mod norm;
 mod objective;
+mod options;
 mod plan;
 mod pool;
 mod readout;
 mod removed;
 
-pub use aggregate::{Aggregation, AggregationSizes};
+pub use aggregate::Aggregation;
 pub use dropout::NoiseKind;
 pub use norm::NormKind;
 pub use objective::ObjectiveName;
+pub use options::HeteroOptions;
 pub use readout::{Combination, ReadoutVars};
 
 use crate::init::Init;
 use crate::layer::{Linear, Mlp, activate, drop_from};
 use crate::loss::{BufferError, BufferState, CircularBuffer, LossError, MleWassSupCrOptions, Restored};
 use crate::{Forward, Input, Loss, LossAt, Model, SelfLoops};
-use aggregate::Aggregate;
+use aggregate::{Aggregate, AggregationSizes};
 use dropout::{Pass, Site};
 use gin::Gin;
 use knockout_cell::GeneSetsRef;
@@ -62,66 +64,16 @@ pub enum Route {
     Rebuilt,
 }
 
-/// The function after linear layers and norms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ActivationName {
-    /// max(x, 0)
-    Relu,
-    /// x Φ(x), exact.
-    #[default]
-    Gelu,
-    /// 1 / (1 + e⁻ˣ)
-    Sigmoid,
-    /// x above 0, x/100 below.
-    LeakyRelu,
-    /// The hyperbolic tangent.
-    Tanh,
-}
-
-impl ActivationName {
-    fn function(self) -> Activation {
+impl Route {
+    /// The name in configurations.
+    pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Relu => Activation::Relu,
-            Self::Gelu => Activation::Gelu,
-            Self::Sigmoid => Activation::Sigmoid,
-            Self::LeakyRelu => Activation::LeakyRelu,
-            Self::Tanh => Activation::Tanh,
+            Self::ChangedRows => "changed-rows",
+            Self::NodeMask => "node-mask",
+            Self::EdgeMask => "edge-mask",
+            Self::Rebuilt => "rebuilt",
         }
     }
-}
-
-/// The sizes and switches of the model.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct HeteroOptions {
-    /// Values in a row.
-    pub width: usize,
-    /// Layers of message passing.
-    pub layers: usize,
-    /// Linear layers after each sum.
-    pub gin_linears: usize,
-    /// The width between them.
-    pub gin_hidden: usize,
-    /// The function everywhere.
-    pub activation: ActivationName,
-    /// The norm everywhere.
-    pub norm: NormKind,
-    /// How networks are combined.
-    pub aggregation: Aggregation,
-    /// Its sizes.
-    pub sizes: AggregationSizes,
-    /// How the parts of the score are combined.
-    pub combination: Combination,
-    /// Attention layers of the local part.
-    pub local_layers: usize,
-    /// Their heads.
-    pub local_heads: usize,
-    /// The share of values that training drops after every activation.
-    pub dropout: f64,
-    /// Which rows lose the same.
-    pub noise: NoiseKind,
-    /// How a batch is evaluated.
-    pub route: Route,
 }
 
 /// One network that the model reads.
@@ -250,7 +202,7 @@ impl<T: Scalar> Hetero<T> {
         );
         networks.sort_by(|a, b| a.name.cmp(&b.name));
         let width = options.width;
-        let activation = options.activation.function();
+        let activation = options.activation;
         let (mut parameters, mut init) =
             (Parameters::new(&knockout_kernel::Pool::new()), Init::kaiming(seed));
         let embedding = parameters.add("gene_embedding", &[genes, width], || init.normal(0.02));
@@ -282,7 +234,11 @@ impl<T: Scalar> Hetero<T> {
                 &names,
                 width,
                 options.aggregation,
-                options.sizes,
+                AggregationSizes {
+                    heads: options.cross_heads,
+                    pair_hidden: options.pair_hidden,
+                    pair_linears: options.pair_linears,
+                },
                 (activation, options.norm),
                 &mut init,
             ),
@@ -373,7 +329,7 @@ impl<T: Scalar> Hetero<T> {
         };
         let plan = self.plan(sets, route);
         let removed = Arc::new(Removed::new(route, &self.networks, self.genes, sets, input.graphs));
-        let activation = self.options.activation.function();
+        let activation = self.options.activation;
         let mut x = self.embedding;
         for (at, layer) in self.pre.iter().enumerate() {
             let dropped = pass.map(|pass| pass.of_rows(Site::Pre(at), None));

@@ -29,11 +29,9 @@ fn options(case: &Case) -> HeteroOptions {
         activation: named(text("activation")),
         norm: named(text("norm")),
         aggregation: named(text("aggregation")),
-        sizes: AggregationSizes {
-            heads: number("cross_heads"),
-            pair_hidden: number("pair_hidden"),
-            pair_linears: number("pair_linears"),
-        },
+        cross_heads: number("cross_heads"),
+        pair_hidden: number("pair_hidden"),
+        pair_linears: number("pair_linears"),
         combination: if options["local"].as_bool().unwrap() {
             named(text("combination"))
         } else {
@@ -41,9 +39,8 @@ fn options(case: &Case) -> HeteroOptions {
         },
         local_layers: number("local_layers"),
         local_heads: number("local_heads"),
-        dropout: 0.0,
-        noise: NoiseKind::Shared,
         route: Route::NodeMask,
+        ..HeteroOptions::default()
     }
 }
 
@@ -189,22 +186,24 @@ fn golden_optimiser_steps() {
     }
 }
 
-const SMALL: HeteroOptions = HeteroOptions {
-    width: 8,
-    layers: 3,
-    gin_linears: 2,
-    gin_hidden: 6,
-    activation: ActivationName::Gelu,
-    norm: NormKind::Node,
-    aggregation: Aggregation::PairwiseInteraction,
-    sizes: AggregationSizes { heads: 2, pair_hidden: 4, pair_linears: 2 },
-    combination: Combination::Concat,
-    local_layers: 1,
-    local_heads: 2,
-    dropout: 0.0,
-    noise: NoiseKind::Shared,
-    route: Route::ChangedRows,
-};
+fn small() -> HeteroOptions {
+    HeteroOptions {
+        width: 8,
+        layers: 3,
+        gin_linears: 2,
+        gin_hidden: 6,
+        activation: Activation::Gelu,
+        norm: NormKind::Node,
+        aggregation: Aggregation::PairwiseInteraction,
+        cross_heads: 2,
+        pair_hidden: 4,
+        pair_linears: 2,
+        combination: Combination::Concat,
+        local_layers: 1,
+        local_heads: 2,
+        ..HeteroOptions::default()
+    }
+}
 
 /// Sparse enough that rows remain unchanged in every layer, with self-loops, repeats and genes without edges.
 fn random_networks(rng: &mut Rng, genes: usize, edges: usize) -> Vec<HeteroNetwork> {
@@ -266,8 +265,8 @@ fn gradients_are_those_of_the_loss() {
     .enumerate()
     {
         let options =
-            HeteroOptions { aggregation, norm, combination, route, dropout, noise, layers: 2, ..SMALL };
-        let mut model: Hetero<f64> = random_model(seed as u64, 12, 14, options);
+            HeteroOptions { aggregation, norm, combination, route, dropout, noise, layers: 2, ..small() };
+        let mut model: Hetero<f64> = random_model(seed as u64, 12, 14, options.clone());
         let genes = random_sets(seed as u64, 12);
         let sets = GeneSetsRef::new(&OFFSETS, &genes);
         if route == Route::ChangedRows {
@@ -333,7 +332,7 @@ proptest! {
             noise: if independent { NoiseKind::Independent } else { NoiseKind::Shared },
             aggregation: if pairwise { Aggregation::PairwiseInteraction } else { Aggregation::Sum },
             norm: if normed { NormKind::Node } else { NormKind::None },
-            ..SMALL
+            ..small()
         };
         let set_genes = random_sets(seed, genes);
         let sets = GeneSetsRef::new(&OFFSETS, &set_genes);
@@ -348,8 +347,8 @@ proptest! {
 
 #[test]
 fn dropout_is_for_training_and_another_in_every_step() {
-    let options = HeteroOptions { dropout: 0.3, ..SMALL };
-    let model: Hetero<f64> = random_model(5, 30, 40, options);
+    let options = HeteroOptions { dropout: 0.3, ..small() };
+    let model: Hetero<f64> = random_model(5, 30, 40, options.clone());
     let genes = random_sets(5, 30);
     let sets = GeneSetsRef::new(&OFFSETS, &genes);
     let predictions = |training: Option<LossAt>| {
@@ -369,7 +368,7 @@ fn dropout_is_for_training_and_another_in_every_step() {
 
 #[test]
 fn threads_do_not_change_a_bit() {
-    let options = HeteroOptions { width: 16, dropout: 0.1, ..SMALL };
+    let options = HeteroOptions { width: 16, dropout: 0.1, ..small() };
     let model: Hetero<f32> = random_model(3, 300, 900, options);
     let genes = random_sets(3, 300);
     let sets = GeneSetsRef::new(&OFFSETS, &genes);
@@ -395,19 +394,21 @@ fn parameter_counts_are_the_references() {
         layers: 3,
         gin_linears: 4,
         gin_hidden: 64,
-        sizes: AggregationSizes { heads: 4, pair_hidden: 32, pair_linears: 2 },
+        cross_heads: 4,
+        pair_hidden: 32,
+        pair_linears: 2,
         local_layers: 2,
         local_heads: 8,
-        ..SMALL
+        ..small()
     };
     let count =
         |networks, options| Hetero::<f32>::new(genes, networks, options, 0).parameters().number_count();
-    assert_eq!(count(networks(9), gh_085), 1_781_187);
+    assert_eq!(count(networks(9), gh_085.clone()), 1_781_187);
     let profiling = HeteroOptions {
         aggregation: Aggregation::Sum,
         gin_linears: 2,
         combination: Combination::GlobalOnly,
-        ..gh_085
+        ..gh_085.clone()
     };
     assert_eq!(count(networks(9), profiling), 669_917);
     assert_eq!(count(networks(1), gh_085), 555_051);

@@ -4,10 +4,10 @@ use super::columns::Table;
 use super::error::{DatasetError, DatasetErrorKind};
 use super::{Dataset, Manifest, tables};
 use knockout_cell::Cell;
-use std::sync::Arc;
 use rayon::prelude::*;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 impl Manifest {
     /// Reads only the description.

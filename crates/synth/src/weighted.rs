@@ -4,7 +4,7 @@ use knockout_random::Rng;
 use std::ops::Range;
 
 /// Cumulative weights; choosing is a binary search, inside any range of items.
-pub(super) struct Weighted {
+pub(crate) struct Weighted {
     /// Total weight before each item, and behind the last.
     before: Vec<u64>,
 }
@@ -12,7 +12,7 @@ pub(super) struct Weighted {
 impl Weighted {
     /// Items weighted `(rank + 12) ^ -tail * 2 ^ (-fade rank / count)`, in fixed point, so that sums are exact: a few
     /// hubs by the power, and a long fringe of rarely chosen items by the exponential.
-    pub(super) fn by_rank(ranks: &[usize], tail: f64, fade: f64) -> Self {
+    pub(crate) fn by_rank(ranks: &[usize], tail: f64, fade: f64) -> Self {
         const SHIFT: f64 = 12.0;
         const SCALE: f64 = (1_u64 << 40) as f64;
         let mut before = Vec::with_capacity(ranks.len() + 1);
@@ -28,7 +28,7 @@ impl Weighted {
     }
 
     /// An item of the range, which must not be empty.
-    pub(super) fn choose(&self, rng: &mut Rng, items: Range<usize>) -> usize {
+    pub(crate) fn choose(&self, rng: &mut Rng, items: Range<usize>) -> usize {
         let (low, high) = (self.before[items.start], self.before[items.end]);
         let point = low + rng.below((high - low) as usize) as u64;
         items.start + self.before[items.start + 1..=items.end].partition_point(|&end| end <= point)

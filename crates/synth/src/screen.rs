@@ -1,22 +1,22 @@
 //! The screen's triples: recurring query pairs, each combined with many array genes.
 
-use super::config::ScreenConfig;
+use crate::config::ScreenConfig;
 use knockout_random::Rng;
 use std::collections::BTreeSet;
 
 /// A triple: which query pair, and the gene it is combined with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Triple {
-    pub(super) pair: u32,
-    pub(super) array: u32,
+pub(crate) struct Triple {
+    pub(crate) pair: u32,
+    pub(crate) array: u32,
 }
 
 /// The design of a screen.
-pub(super) struct Design {
+pub(crate) struct Design {
     /// The query pairs, each with its smaller gene first.
-    pub(super) pairs: Vec<[u32; 2]>,
+    pub(crate) pairs: Vec<[u32; 2]>,
     /// The triples, pair by pair; no gene set occurs twice, and each holds exactly one query pair.
-    pub(super) triples: Vec<Triple>,
+    pub(crate) triples: Vec<Triple>,
 }
 
 /// A screen that its recipe makes impossible.
@@ -31,7 +31,7 @@ pub struct TooManySamples {
     possible: usize,
 }
 
-pub(super) fn design(config: &ScreenConfig, gene_count: usize, seed: u64) -> Result<Design, TooManySamples> {
+pub(crate) fn design(config: &ScreenConfig, gene_count: usize, seed: u64) -> Result<Design, TooManySamples> {
     let mut rng = Rng::new(seed, "screen");
     let query_count = config.query_genes.min(gene_count);
     // Half of the query genes are also on the array, as in the real screens.
@@ -142,8 +142,8 @@ fn sizes(total: usize, candidates: &[Vec<u32>], rng: &mut Rng) -> Option<Vec<usi
 
 #[cfg(test)]
 mod tests {
-    use super::super::config::Config;
     use super::*;
+    use crate::config::Config;
 
     #[test]
     fn each_triple_holds_exactly_one_query_pair() {

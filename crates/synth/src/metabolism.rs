@@ -1,7 +1,7 @@
 //! A metabolism with yeast-GEM's proportions.
 
-use super::config::MetabolismConfig;
-use super::weighted::Weighted;
+use crate::config::MetabolismConfig;
+use crate::weighted::Weighted;
 use knockout_cell::{CellError, GeneId, Metabolism, Metabolite, RawReaction, Rule, expand};
 use knockout_random::Rng;
 
@@ -15,7 +15,7 @@ const MORE_GENES: f64 = 0.06;
 const MORE_METABOLITES: f64 = 0.63;
 const COMPARTMENTS: [&str; 4] = ["c", "m", "e", "p"];
 
-pub(super) fn metabolism(
+pub(crate) fn metabolism(
     config: &MetabolismConfig,
     gene_names: &[String],
     seed: u64,

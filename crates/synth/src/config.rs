@@ -1,6 +1,6 @@
 //! What a synthetic yeast is made of: three presets, every number of which can be overridden.
 
-use crate::networks::Entries;
+use knockout_cell::Entries;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -13,9 +13,9 @@
 //! taken out of the interaction, so that no additive model profits from it. The noise is independent, so no model can
 //! expect a correlation above the one between the score and its noise-free part.
 
-use super::config::ScreenConfig;
-use super::networks::Society;
-use super::screen::Design;
+use crate::config::ScreenConfig;
+use crate::networks::Society;
+use crate::screen::Design;
 use knockout_cell::Network;
 use knockout_random::Rng;
 use std::collections::BTreeMap;
@@ -28,17 +28,17 @@ const DEGREE_SHARE: f64 = 0.3;
 type Vector = [f64; DIMENSIONS];
 
 /// Scores and what is known about them.
-pub(super) struct Scores {
-    pub(super) values: Vec<f64>,
+pub(crate) struct Scores {
+    pub(crate) values: Vec<f64>,
     /// Standard deviation of the noise, in score units.
-    pub(super) noise_sd: f64,
+    pub(crate) noise_sd: f64,
     /// Correlation between the noise-free part and the scores.
-    pub(super) attainable_pearson: f64,
+    pub(crate) attainable_pearson: f64,
     /// Share of the scores' variance by cause, as realised.
-    pub(super) variance: BTreeMap<String, f64>,
+    pub(crate) variance: BTreeMap<String, f64>,
 }
 
-pub(super) fn scores(
+pub(crate) fn scores(
     config: &ScreenConfig,
     design: &Design,
     society: &Society,
@@ -55,7 +55,7 @@ pub(super) fn scores(
         vectors[a as usize].iter().zip(&vectors[b as usize]).map(|(x, y)| x * y).sum()
     };
     let each = |value: &dyn Fn([u32; 3], usize) -> f64| -> Vec<f64> {
-        let genes = |triple: &super::screen::Triple| {
+        let genes = |triple: &crate::screen::Triple| {
             let [a, b] = design.pairs[triple.pair as usize];
             ([a, b, triple.array], triple.pair as usize)
         };

@@ -5,7 +5,7 @@ use knockout_random::Rng;
 use std::collections::BTreeSet;
 
 /// Genes in the order of their systematic names: 16 chromosomes with two arms each.
-pub(super) fn genes(count: usize, seed: u64) -> Vec<Gene> {
+pub(crate) fn genes(count: usize, seed: u64) -> Vec<Gene> {
     let mut rng = Rng::new(seed, "names");
     let arms = 32;
     let mut used = BTreeSet::new();

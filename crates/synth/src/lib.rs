@@ -1,8 +1,8 @@
-//! The synthetic yeast: the size and structure of the real one, with a known truth.
+//! The synthetic yeast: the size and structure of the real one, with known ground truth.
 //!
-//! Same configuration and seed, same bytes, on any machine and with any number of threads. What the networks look like
-//! is said in the documentation of `networks`, where the scores come from in that of `mechanism`; `docs/synthetic.md`
-//! has both for users.
+//! The same configuration and seed give the same bytes on any machine and with any number of threads. The module `networks`
+//! says what the networks look like, `mechanism` where the scores come from; `docs/synthetic.md` has both for users. The
+//! crate knows neither files nor the command line: it returns a [`Dataset`].
 
 mod config;
 mod mechanism;
@@ -20,6 +20,7 @@ use knockout_screen::{
     Counts, Dataset, FORMAT_VERSION, Manifest, Provenance, Sample, SampleError, SamplesBuilder, Synthetic,
 };
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A recipe that cannot be followed.
 #[derive(Debug, thiserror::Error)]
@@ -90,7 +91,7 @@ pub fn synthesise(
             }),
             checksums: BTreeMap::new(),
         },
-        cell: Cell::new(genes, networks, Some(metabolism))?,
+        cell: Arc::new(Cell::new(genes, networks, Some(metabolism))?),
         samples,
     })
 }
@@ -226,7 +227,7 @@ fn check(config: &Config) -> Result<(), SynthError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::networks::Entries;
+    use knockout_cell::Entries;
     use knockout_cell::Reach;
 
     fn make(preset: &str, seed: u64) -> Dataset {

@@ -4,9 +4,9 @@
 //! edge once, in insertion order, which made its cell graph nearly acyclic. How far a deletion reaches depends on it; two
 //! entries for each edge without a direction show how much.
 
-use super::config::{Config, NetworkConfig};
-use super::weighted::Weighted;
-use crate::networks::Entries;
+use crate::config::{Config, NetworkConfig};
+use crate::weighted::Weighted;
+use knockout_cell::Entries;
 use knockout_cell::{CellError, Edge, Network, SelfLoops};
 use knockout_random::Rng;
 use rayon::prelude::*;
@@ -16,15 +16,15 @@ use rayon::prelude::*;
 const FADE: f64 = 9.0;
 
 /// What all networks of a cell share.
-pub(super) struct Society {
+pub(crate) struct Society {
     /// The community of each gene.
-    pub(super) community: Vec<u32>,
+    pub(crate) community: Vec<u32>,
     /// How well connected each gene is everywhere; 0 is best.
     popularity: Vec<usize>,
 }
 
 impl Society {
-    pub(super) fn new(config: &Config, seed: u64) -> Self {
+    pub(crate) fn new(config: &Config, seed: u64) -> Self {
         let mut rng = Rng::new(seed, "society");
         // Quadratic in a uniform number: a few large communities, many small ones, none empty by design of `max`.
         let communities = config.communities.max(1);
@@ -41,7 +41,7 @@ impl Society {
 }
 
 /// All networks, in the order of their names.
-pub(super) fn networks(
+pub(crate) fn networks(
     config: &Config,
     society: &Society,
     seed: u64,
