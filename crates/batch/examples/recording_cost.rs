@@ -7,8 +7,9 @@
 
 use knockout_batch::{Batch, BatchError, Collation, Loader, LoaderPlan, Processor, ProcessorKind};
 use knockout_import::synth::{Config, SynthError, synthesise};
+use knockout_meter::StepPhase;
 use knockout_screen::Dataset;
-use knockout_trace::{Recorder, RecorderOptions, StepPhase};
+use knockout_trace::{Recorder, RecorderOptions};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 use std::ops::ControlFlow;

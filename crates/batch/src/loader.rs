@@ -5,9 +5,10 @@
 //! the consumer is slow.
 
 use crate::{Batch, BatchError, Collation, Graphs, Processor, ProcessorKind, Store};
+use knockout_meter::{Gauge, LoadTimes, StepPhase};
 use knockout_random::Rng;
 use knockout_screen::Dataset;
-use knockout_trace::{BACKGROUND, FOREGROUND, Gauge, LoadTimes, Recorder, StepPhase};
+use knockout_trace::{BACKGROUND, FOREGROUND, Recorder};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::panic::{self, AssertUnwindSafe};
@@ -221,7 +222,7 @@ impl<'a> Loader<'a> {
         let mut early = BTreeMap::new();
         for wanted in start..self.batch_count() {
             let asked = Instant::now();
-            self.recorder.counter(Gauge::QueueDepth, waiting.load(Ordering::Relaxed) as u64);
+            self.recorder.counter(Gauge::QueueDepth.name(), waiting.load(Ordering::Relaxed) as u64);
             let wait = self.recorder.span(StepPhase::Wait);
             let made = loop {
                 if let Some(made) = early.remove(&wanted) {

@@ -3,8 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use knockout_import::synth;
+use knockout_meter::{Meter, Schedule};
 use knockout_screen::{Dataset, Part, Split};
-use knockout_trace::{Meter, Recorder, Schedule};
+use knockout_trace::Recorder;
 use knockout_train::checkpoint::{Checkpoints, Contents, Slot};
 use knockout_train::config::Config;
 use knockout_train::fit::{End, EpochReport, Fit, FitError, Occasion, StepReport, Watch, Wish};
@@ -198,7 +199,7 @@ fn a_model_learns_the_training_part() {
 
 #[test]
 fn modes_run_the_phases_they_name() {
-    use knockout_trace::StepPhase as Phase;
+    use knockout_meter::StepPhase as Phase;
     let dataset = dataset();
     let config = config(&dataset, &[]);
     let split = Split::new(&dataset.samples, dataset.cell.genes(), config.split_spec()).unwrap();
