@@ -11,7 +11,8 @@ use knockout_batch::{
 use knockout_screen::Dataset;
 use knockout_synth::{Config, SynthError, synthesise};
 use knockout_synth::{Config, SynthError, synthesise};
-use knockout_trace::{Recorder, RecorderOptions, StepPhase};
+use knockout_meter::StepPhase;
+use knockout_trace::{Recorder, RecorderOptions};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 use std::sync::Arc;

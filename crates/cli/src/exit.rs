@@ -83,7 +83,7 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
             _ => Some(DATA),
         };
     }
-    if cause.is::<knockout_profile::RunDocumentError>() || cause.is::<knockout_profile::logs::LogError>() {
+    if cause.is::<knockout_profile::RunDocumentError>() || cause.is::<knockout_analyze::logs::LogError>() {
         return Some(DATA);
     }
     #[cfg(feature = "lab")]

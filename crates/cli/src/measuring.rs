@@ -5,10 +5,11 @@ use crate::command::trace;
 use crate::run_folder;
 use crate::ui::Ui;
 use indicatif::ProgressBar;
+use knockout_analyze::Analysis;
 use knockout_kernel::Isa;
-use knockout_profile::{Analysis, Conditions};
+use knockout_meter::Meter;
+use knockout_profile::Conditions;
 use knockout_screen::{Dataset, Part, Split};
-use knockout_trace::Meter;
 use knockout_train::checkpoint::Contents;
 use knockout_train::config::Config;
 use knockout_train::fit::{EpochReport, Kept, Occasion, StepReport, Watch, Wish};
@@ -93,7 +94,7 @@ pub(crate) fn delayed(meter: Meter) -> Meter {
     let asked = std::env::var("KNOCKOUT_TEST_DELAY").unwrap_or_default();
     let delay = asked.split_once(':').and_then(|(phase, millis)| {
         let time = std::time::Duration::from_millis(millis.parse().ok()?);
-        Some((knockout_trace::StepPhase::from_name(phase)?, time))
+        Some((knockout_meter::StepPhase::from_name(phase)?, time))
     });
     match delay {
         Some((phase, time)) => meter.delayed(phase, time),

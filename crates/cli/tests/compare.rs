@@ -2,8 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use assert_cmd::cargo::cargo_bin_cmd;
+use knockout_meter::{Meter, Schedule, StepPhase};
 use knockout_profile::{Conditions, RunProfile};
-use knockout_trace::{Clock, FakeClock, Meter, Recorder, Schedule, StepPhase};
+use knockout_trace::{Clock, FakeClock, Recorder};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

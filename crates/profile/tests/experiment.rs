@@ -2,11 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
+use knockout_meter::{Meter, Schedule, StepPhase};
 use knockout_profile::experiment::{
     Experiment, ExperimentError, ExperimentPlan, Switch, SwitchOutcome, SwitchRuns,
 };
 use knockout_profile::{Conditions, RunProfile};
-use knockout_trace::{Clock, FakeClock, Meter, Recorder, RecorderOptions, Schedule, StepPhase};
+use knockout_trace::{Clock, FakeClock, Recorder, RecorderOptions};
 use std::sync::Arc;
 use std::time::Duration;
 

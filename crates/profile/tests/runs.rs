@@ -3,8 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
+use knockout_meter::{LoadTimes, Meter, RunLength, Schedule, StepLog, StepPhase};
 use knockout_profile::{About, Conditions, RunComparison, RunProfile};
-use knockout_trace::{Clock, FakeClock, LoadTimes, Meter, Recorder, RunLength, Schedule, StepLog, StepPhase};
+use knockout_trace::{Clock, FakeClock, Recorder};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;

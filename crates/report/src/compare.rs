@@ -3,7 +3,8 @@
 use crate::table::Table;
 use crate::text::warnings;
 use crate::units::{ratio, shortened, time};
-use knockout_profile::{About, Comparison, Row};
+use knockout_analyze::{About, Comparison};
+use knockout_stats::Row;
 use std::fmt::Write as _;
 
 const TOP: usize = 20;
@@ -59,7 +60,11 @@ pub fn compare_text(comparison: &Comparison) -> String {
 }
 
 /// A table of rows; nothing when there are none.
-pub(crate) fn comparison_rows<'a>(out: &mut String, heading: &str, rows: impl Iterator<Item = &'a Row>) {
+pub(crate) fn comparison_rows<'a, A: 'a>(
+    out: &mut String,
+    heading: &str,
+    rows: impl Iterator<Item = &'a Row<A>>,
+) {
     let mut table = Table::new(&["<", "a", "b", "<b / a"]);
     for row in rows.take(TOP) {
         table.row(vec![

@@ -1,8 +1,8 @@
 //! The reference's report: its sections and columns over our figures. No arithmetic but units.
 
 use crate::units::count;
-use knockout_profile::counts::Counts;
-use knockout_profile::reference::{Category, Finding, Reference};
+use knockout_analyze::counts::Counts;
+use knockout_analyze::reference::{Category, Finding, Reference};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -230,7 +230,7 @@ pub fn reference_json(reference: &Reference) -> ReferenceDocument {
     let micros = |nanos: u128| nanos as f64 / 1000.0;
     let files = &reference.files;
     let sum =
-        |of: fn(&knockout_profile::counts::Counts) -> u64| files.iter().map(|file| of(&file.counts)).sum();
+        |of: fn(&knockout_analyze::counts::Counts) -> u64| files.iter().map(|file| of(&file.counts)).sum();
     let mut events_by_ph = std::collections::BTreeMap::new();
     for (phase, count) in files.iter().flat_map(|file| file.counts.by_phase()) {
         *events_by_ph.entry(phase).or_insert(0) += count;

@@ -2,7 +2,7 @@
 
 use crate::table::Table;
 use crate::units::{bytes, count, percent, shortened, time};
-use knockout_profile::{Analysis, FileFindings, Gpu, Share};
+use knockout_analyze::{Analysis, FileFindings, Gpu, Share};
 use std::fmt::Write as _;
 
 /// Rows shown of long tables; JSON and HTML have all.

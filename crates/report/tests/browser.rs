@@ -12,7 +12,7 @@ mod experiment_page;
 #[path = "browser/run_page.rs"]
 mod run_page;
 
-use knockout_profile::{Analysis, Collector, Options, Rules};
+use knockout_analyze::{Analysis, Collector, Options, Rules};
 use knockout_trace::{ReadOptions, read};
 use serde_json::{Value, json};
 use std::fmt::Write as _;

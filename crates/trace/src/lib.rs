@@ -25,10 +25,9 @@
 //! # Ok::<(), knockout_trace::ReadError>(())
 //! ```
 //!
-//! [`Recorder`] makes such traces: spans and counters of our own programs, on any thread, and [`Meter`] measures the
-//! steps of a run by the phases that [`StepPhase`] names.
+//! [`Recorder`] makes such traces: spans and counters of our own programs, on any thread.
 //!
-//! Knows nothing of models or figures, and of files only how to write a trace.
+//! Knows nothing of training or figures, and of files only how to write a trace.
 
 mod batch;
 mod block;
@@ -63,9 +62,9 @@ pub use lane::{Id, Lane, LaneId, Lanes};
 pub use raw::{field_range, repair};
 pub use read::{Outcome, ReadOptions, Sink, read};
 pub use recorder::{
-    BACKGROUND, Clock, FOREGROUND, FakeClock, Gauge, LoadTimes, Meter, Record, RecordedEvent, Recorder,
-    RecorderOptions, ResidentMemory, RunLength, Schedule, ScheduleError, Sizes, SpanGuard, SpanName, StepLog,
-    StepPhase, StepState, StepTimes, SystemClock, TraceFile, TraceFileError, Written, trace_file_name,
+    BACKGROUND, Clock, FOREGROUND, FakeClock, RESIDENT_BYTES, Record, RecordState, RecordedEvent, Recorder,
+    RecorderOptions, ResidentMemory, Sizes, SpanGuard, SpanName, SystemClock, TraceFile, TraceFileError,
+    Written, trace_file_name,
 };
 pub use select::{Selection, Selector};
 pub use symbol::{Symbol, Symbols};

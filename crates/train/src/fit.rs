@@ -13,10 +13,11 @@ use crate::schedule::{Accumulation, Best, EarlyStopping, LearningRate, Mode as B
 use crate::step::{Mode, NotFinite, StepOutcome, StepPlan, Trainer};
 use knockout_batch::{Batch, BatchError, Graphs, Loader, LoaderPlan, Store};
 use knockout_grad::Tape;
+use knockout_meter::{Gauge, Meter, StepPhase, StepTimes};
 use knockout_model::loss::{CircularBuffer, Restored};
 use knockout_model::{Input, LossAt, Model};
 use knockout_screen::{Dataset, LabelStats, Part, Split};
-use knockout_trace::{Gauge, Meter, StepPhase, StepTimes, TraceFileError};
+use knockout_trace::TraceFileError;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 

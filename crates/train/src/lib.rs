@@ -3,7 +3,6 @@
 //! The crate knows what is fitted to which part of a dataset and how good it is; it never prints.
 
 pub mod baseline;
-pub mod bootstrap;
 pub mod checkpoint;
 pub mod config;
 pub mod evaluation;
@@ -13,7 +12,6 @@ pub mod keeper;
 pub mod loading;
 pub mod metrics;
 pub mod predictions;
-mod ranks;
 pub mod run;
 pub mod schedule;
 pub mod step;

@@ -3,9 +3,10 @@
 use crate::schedule::{Group, GroupEnd};
 use knockout_batch::{Batch, Graphs};
 use knockout_grad::{AdamW, AdamWConfig, Gradients, Observer, Parameters, Pass, Tape, clip_factor};
+use knockout_meter::{Meter, StepPhase};
 use knockout_model::{Input, LossAt, Model};
 use knockout_screen::LabelStats;
-use knockout_trace::{Meter, Recorder, SpanGuard, StepPhase};
+use knockout_trace::{Recorder, SpanGuard};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 

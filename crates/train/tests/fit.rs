@@ -198,7 +198,7 @@ fn a_model_learns_the_training_part() {
 
 #[test]
 fn modes_run_the_phases_they_name() {
-    use knockout_trace::StepPhase as Phase;
+    use knockout_meter::StepPhase as Phase;
     let dataset = dataset();
     let config = config(&dataset, &[]);
     let split = Split::new(&dataset.samples, dataset.cell.genes(), config.split_spec()).unwrap();

@@ -2,7 +2,8 @@
 
 use super::{LoadedBatch, Loader};
 use crate::BatchError;
-use knockout_trace::{Gauge, Recorder, StepPhase};
+use knockout_meter::{Gauge, StepPhase};
+use knockout_trace::Recorder;
 use std::collections::BTreeMap;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -73,7 +74,7 @@ impl Background {
         if let (Some(lent), Some(to_workers)) = (self.lent.take(), &self.to_workers) {
             to_workers.send(lent).ok();
         }
-        recorder.counter(Gauge::QueueDepth, self.shared.waiting.load(Ordering::Relaxed) as u64);
+        recorder.counter(Gauge::QueueDepth.name(), self.shared.waiting.load(Ordering::Relaxed) as u64);
         let wait = recorder.span(StepPhase::Wait);
         let made = loop {
             if let Some(made) = self.early.remove(&wanted) {

@@ -1,8 +1,8 @@
 //! Switches that were tried: each beside the baseline in every round, ranked by what it gained.
 
 use super::cell::Rounds;
-use super::figure::Figure;
 use crate::run::RunProfile;
+use knockout_stats::Figure;
 use serde::Serialize;
 
 /// What was measured of one model's switches.

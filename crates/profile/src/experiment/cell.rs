@@ -1,9 +1,9 @@
 //! One cell of an experiment: a model in a mode, with its steps seen round by round.
 
-use super::figure::Figure;
 use crate::run::RunProfile;
-use crate::units::share;
-use knockout_trace::StepPhase;
+use knockout_meter::StepPhase;
+use knockout_stats::Figure;
+use knockout_stats::share;
 use serde::Serialize;
 
 /// One cell.

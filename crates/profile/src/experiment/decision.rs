@@ -2,7 +2,7 @@
 
 use super::decompose;
 use super::findings::Experiment;
-use crate::units::{quantile, share};
+use knockout_stats::{quantile, share};
 use serde::Serialize;
 
 /// Thresholds, as fractions.

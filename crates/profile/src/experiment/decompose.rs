@@ -2,9 +2,9 @@
 //! takes longer than the one before it. Where they disagree by more than their spread, one of them is wrong.
 
 use super::cell::{CellFindings, Rounds};
-use super::figure::Figure;
-use crate::units::share;
-use knockout_trace::StepPhase;
+use knockout_meter::StepPhase;
+use knockout_stats::Figure;
+use knockout_stats::share;
 use serde::Serialize;
 
 /// A disagreement below this share of a step is nobody's business.

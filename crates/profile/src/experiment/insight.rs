@@ -4,7 +4,7 @@ use super::decision::{noise, percent};
 use super::decompose::{self, Decomposition};
 use super::findings::Experiment;
 use crate::run::RunVerdict;
-use crate::units::share;
+use knockout_stats::share;
 
 fn verdict(about: &str, figure: f64, text: String) -> RunVerdict {
     RunVerdict { about: about.to_owned(), figure, text }

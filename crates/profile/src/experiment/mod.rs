@@ -10,7 +10,6 @@ mod breakdown;
 mod cell;
 mod decision;
 mod decompose;
-mod figure;
 mod findings;
 mod insight;
 mod ratio;
@@ -20,7 +19,6 @@ pub use breakdown::{Breakdown, BreakdownRow};
 pub use cell::CellFindings;
 pub use decision::Decision;
 pub use decompose::{Component, Decomposition};
-pub use figure::Figure;
 pub use findings::{Experiment, ExperimentError, ExperimentPlan};
 pub use ratio::{CellRatio, RecordingCost};
 

@@ -1,7 +1,7 @@
 //! How many times as long one cell takes as another.
 
 use super::cell::{CellFindings, Rounds};
-use super::figure::Figure;
+use knockout_stats::Figure;
 use serde::Serialize;
 
 /// Two cells that differ in one thing on purpose.

@@ -4,8 +4,7 @@
 use super::conditions::Conditions;
 use super::profile::{PerStep, RunProfile};
 use super::{RUN_SCHEMA, profile};
-use crate::compare::spread::{self, Middle};
-use crate::compare::{About, Difference, Row};
+use knockout_stats::{Difference, Middle, sort_by_difference};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -19,6 +18,21 @@ pub struct VaryError {
     name: String,
     known: Vec<String>,
 }
+
+/// Kind of quantity in a row.
+#[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum About {
+    /// Wall time of the step, median over steps; `--fail-above` tests it.
+    Step,
+    /// Time of a phase, mean over steps.
+    Phase,
+    /// CPU time of all threads, median over steps.
+    Cpu,
+}
+
+/// One quantity in both runs.
+pub type Row = knockout_stats::Row<About>;
 
 /// The `--json` document of `compare`.
 #[derive(Debug, Clone, Serialize)]
@@ -134,7 +148,7 @@ fn rows(a: &RunProfile, b: &RunProfile, unit: Unit) -> Vec<Row> {
             row(name, About::Phase, &of(a), &of(b), Middle::Mean)
         })
         .collect();
-    crate::compare::sort(&mut phases);
+    sort_by_difference(&mut phases);
     out.append(&mut phases);
     out
 }
@@ -145,7 +159,7 @@ fn micros(steps: &PerStep, nanos: &[u64], unit: Unit) -> Vec<f64> {
 }
 
 fn row(name: &str, about: About, a: &[f64], b: &[f64], middle: Middle) -> Row {
-    let mut row = spread::row(name, about, a, b, middle);
+    let mut row = knockout_stats::row(name, about, a, b, middle);
     if a.len().min(b.len()) < FEWEST_STEPS {
         (row.low, row.high) = (None, None);
     }

@@ -3,8 +3,8 @@
 use super::batch_memory::LargestBatch;
 use super::conditions::Conditions;
 use super::{RUN_SCHEMA, verdict};
-use crate::units::{quantile, share};
-use knockout_trace::{StepLog, StepPhase, StepTimes};
+use knockout_meter::{StepLog, StepPhase, StepTimes};
+use knockout_stats::{quantile, share};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Sentences about what stands out in a run. Every one rests on a figure of this run and says it.
 
 use super::profile::{RunProfile, RunVerdict};
-use crate::units::share;
-use knockout_trace::StepPhase;
+use knockout_meter::StepPhase;
+use knockout_stats::share;
 
 /// Thresholds, as fractions.
 const DATA: f64 = 0.15;

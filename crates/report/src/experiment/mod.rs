@@ -8,7 +8,8 @@ pub use markdown::experiment_markdown;
 pub use text::experiment_text;
 
 use crate::units::time;
-use knockout_profile::experiment::{Experiment, Figure};
+use knockout_profile::experiment::Experiment;
+use knockout_stats::Figure;
 
 /// Seconds of a figure with its interval.
 fn seconds(figure: &Figure) -> String {

@@ -1,7 +1,9 @@
 //! A comparison as HTML.
 
 use super::{Foot, file_name, page};
-use knockout_profile::{Comparison, Row, RunComparison};
+use knockout_analyze::Comparison;
+use knockout_profile::RunComparison;
+use knockout_stats::Row;
 use serde_json::{Value, json};
 
 /// The comparison as one HTML file.
@@ -48,7 +50,7 @@ pub(super) fn comparison_data(comparison: &RunComparison) -> Value {
     })
 }
 
-fn rows(list: &[Row]) -> Vec<Value> {
+fn rows<A: serde::Serialize>(list: &[Row<A>]) -> Vec<Value> {
     list.iter().map(|row| json!([row.name, row.about, row.a, row.b, row.ratio, row.low, row.high])).collect()
 }
 

@@ -1,7 +1,7 @@
 //! The document inside the page: what the script draws, cut to a bounded size.
 
 use crate::units::{bytes, count, percent, time};
-use knockout_profile::{Analysis, FileFindings, LaneStacks, Picture, Share, StackNode};
+use knockout_analyze::{Analysis, FileFindings, LaneStacks, Picture, Share, StackNode};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

@@ -4,8 +4,9 @@
 use super::{Foot, page, run};
 use crate::experiment::{experiment_text, subtitle};
 use crate::units::{bytes, count};
-use knockout_profile::Analysis;
-use knockout_profile::experiment::{Ablation, Decomposition, Experiment, Figure};
+use knockout_analyze::Analysis;
+use knockout_profile::experiment::{Ablation, Decomposition, Experiment};
+use knockout_stats::Figure;
 use serde_json::{Value, json};
 
 /// An experiment as one HTML file. `recorded` are the analyses of the models' traces, by model.

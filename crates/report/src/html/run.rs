@@ -5,7 +5,8 @@ use super::compare::comparison_data;
 use super::{Foot, data, page};
 use crate::run::seconds;
 use crate::units::{bytes, count};
-use knockout_profile::{Analysis, PhaseRow, RunComparison, RunProfile};
+use knockout_analyze::Analysis;
+use knockout_profile::{PhaseRow, RunComparison, RunProfile};
 use serde_json::{Value, json};
 
 const MAX_STEPS: usize = 2000;

@@ -1,10 +1,11 @@
 //! An experiment of two models as page, text and summary: all three say what the document says.
 
 use super::{DARK, Tried};
+use knockout_meter::{Meter, Schedule, StepPhase};
 use knockout_profile::experiment::{Experiment, ExperimentPlan, Switch, SwitchOutcome, SwitchRuns};
 use knockout_profile::{Conditions, RunProfile};
 use knockout_report::{experiment_html, experiment_markdown, experiment_text};
-use knockout_trace::{Clock, FakeClock, Meter, Recorder, Schedule, StepPhase};
+use knockout_trace::{Clock, FakeClock, Recorder};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;

@@ -4,7 +4,7 @@
 //! thread needs a new chunk. Chunks are known to the shared list from the moment they exist, so nothing has to be handed
 //! over when a thread ends.
 
-use super::phase::{Gauge, SpanName};
+use super::name::SpanName;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -53,9 +53,9 @@ pub enum RecordedEvent {
     },
     /// A quantity had this value.
     Counter {
-        /// Which.
-        gauge: Gauge,
-        /// How much.
+        /// Name of the quantity.
+        name: &'static str,
+        /// Its value.
         value: u64,
     },
 }

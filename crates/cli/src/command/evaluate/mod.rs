@@ -9,7 +9,7 @@ use crate::exit::{INCOMPARABLE, Verdict};
 use crate::ui::{Ui, request_error};
 use clap::{Args, ValueEnum};
 use knockout_screen::{Dataset, Part, Split};
-use knockout_train::bootstrap::Bootstrap;
+use knockout_stats::bootstrap::Bootstrap;
 use knockout_train::checkpoint::Slot;
 use knockout_train::evaluation::{
     Comparison, Evaluation, Model, Pairs, Row, Spread, compare, ensemble, evaluate, rows_of,

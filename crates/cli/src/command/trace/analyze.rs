@@ -5,7 +5,7 @@ use super::input::{self, DamageArgs};
 use super::output::write_text;
 use crate::ui::{Ui, request_error};
 use clap::Args;
-use knockout_profile::reference::{Reference, ReferenceSink};
+use knockout_analyze::reference::{Reference, ReferenceSink};
 use std::path::PathBuf;
 
 /// Show where the time of a trace went

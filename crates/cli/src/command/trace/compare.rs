@@ -6,7 +6,7 @@ use super::output::write_text;
 use crate::exit::{INCOMPARABLE, REGRESSED, Verdict};
 use crate::ui::{Ui, request_error};
 use clap::Args;
-use knockout_profile::Comparison;
+use knockout_analyze::Comparison;
 use std::path::PathBuf;
 
 /// Compare two traces, or the ranks of two runs, per step: categories, operations, conditions

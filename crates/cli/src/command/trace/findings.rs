@@ -3,7 +3,7 @@
 use super::input::{self, DamageArgs};
 use crate::ui::{Ui, request_error};
 use anyhow::Context as _;
-use knockout_profile::{Analysis, Collector, Options, Rules};
+use knockout_analyze::{Analysis, Collector, Options, Rules};
 use knockout_trace::Outcome;
 use std::path::{Path, PathBuf};
 

@@ -1,0 +1,66 @@
+//! Kineto traces become findings: where the time went, and what changed between two traces. Foreign logs too: how fast
+//! the runs that printed them were.
+//!
+//! Reads events through [`knockout_trace`]; knows nothing of files, terminals or renderings, nor of runs we measure ourselves.
+//!
+//! ```
+//! use knockout_analyze::{Analysis, Collector, Options, Rules};
+//! use knockout_trace::{ReadOptions, read};
+//!
+//! let text = br#"{"traceEvents": [
+//!     {"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 1, "tid": 1, "ts": 0, "dur": 10},
+//!     {"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "pid": 1, "tid": 1, "ts": 2, "dur": 5.5}]}"#;
+//! let mut collector = Collector::new(&Rules::default_rules()?, &Options::default());
+//! let outcome = read(&text[..], ReadOptions::default(), &mut collector)?;
+//! let analysis = Analysis::of(vec![collector.finish("small.json", &outcome)?]);
+//! assert_eq!(analysis.self_us, 10.0);
+//! assert_eq!(analysis.operations[0].name, "aten::addmm");
+//! assert_eq!(analysis.operations[1].self_us, 4.5);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod analysis;
+mod assemble;
+mod begin_end;
+mod collect;
+mod compare;
+pub mod counts;
+mod critical;
+mod error;
+mod findings;
+mod finish;
+mod flame;
+mod gpu;
+mod hta;
+mod interval;
+mod kind;
+mod lane;
+pub mod logs;
+mod memory;
+mod record;
+mod rules;
+mod self_time;
+mod share;
+mod sort;
+mod steps;
+mod stragglers;
+mod timeline;
+mod tree;
+mod verdict;
+mod warning;
+
+pub use analysis::{Analysis, DeviceSummary, SCHEMA};
+pub use collect::{Collector, Options};
+pub use compare::{About, ByDevice, Comparison, FirstStepComparison, NameRow, NameTable, OpsChange, Row};
+pub use error::AnalyzeError;
+pub use findings::{
+    CategoryShare, CriticalPath, EventCat, FileFindings, FirstStepRow, FirstStepRows, LaneFindings,
+    LanePicture, LaneStacks, Operation, OperationPart, Picture, PythonFunction, Share, StackNode,
+    StepFindings, StepSpan, StepSummary, Verdict,
+};
+pub use gpu::{DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, QueueFigures};
+pub use memory::{MemoryDevice, MemoryPoint};
+pub use rules::{DEFAULT_TOML, Rules, RulesError};
+pub use stragglers::{RankRow, StepRow, Stragglers};
+
+pub mod reference;
