@@ -135,7 +135,7 @@ impl Deviations {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use knockout_golden::cases;
+    use knockout_testdata::golden::cases;
     use proptest::prelude::*;
 
     #[test]
