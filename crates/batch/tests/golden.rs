@@ -5,8 +5,8 @@ use knockout_batch::{
     Graphs, LocalGene, Origin, Processor, ProcessorKind, Section, Store, StoreWriter, StoredForm,
 };
 use knockout_cell::{Cell, Edge, GeneId, GeneTable, Network, SelfLoops};
-use knockout_golden::{Case, Precision, cases};
 use knockout_screen::{Sample, Samples, SamplesBuilder};
+use knockout_testdata::golden::{Case, Precision, cases};
 use std::sync::Arc;
 
 fn screen_of(case: &Case) -> (Cell, Samples) {

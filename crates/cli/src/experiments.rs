@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 /// The files that ship with the program.
 const FILES: [(&str, &str); 7] = [
-    ("073", include_str!("../../../experiments/073.toml")),
-    ("077", include_str!("../../../experiments/077.toml")),
-    ("082", include_str!("../../../experiments/082.toml")),
-    ("083", include_str!("../../../experiments/083.toml")),
-    ("084", include_str!("../../../experiments/084.toml")),
-    ("085", include_str!("../../../experiments/085.toml")),
-    ("086", include_str!("../../../experiments/086.toml")),
+    ("073", include_str!("../experiments/073.toml")),
+    ("077", include_str!("../experiments/077.toml")),
+    ("082", include_str!("../experiments/082.toml")),
+    ("083", include_str!("../experiments/083.toml")),
+    ("084", include_str!("../experiments/084.toml")),
+    ("085", include_str!("../experiments/085.toml")),
+    ("086", include_str!("../experiments/086.toml")),
 ];
 
 #[derive(Debug, Args)]

@@ -4,6 +4,8 @@
 
 mod args;
 mod command;
+#[cfg(all(test, feature = "lab"))]
+mod documented;
 mod exit;
 #[cfg(feature = "lab")]
 mod experiments;

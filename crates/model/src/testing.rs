@@ -1,8 +1,8 @@
 //! What tests against PyTorch's numbers share.
 
-use knockout_golden::Case;
 use knockout_grad::Parameters;
 use knockout_kernel::{Csr, Graph, Scalar};
+use knockout_testdata::golden::Case;
 
 /// A graph of (source, target) pairs, in any order.
 pub(crate) fn graph(rows: usize, edges: &[(u32, u32)]) -> Graph {

@@ -1,12 +1,12 @@
 //! Losses and their weights against the numbers that PyTorch and geomloss gave.
 
-use knockout_golden::{Case, Precision, cases};
 use knockout_kernel::Real;
 use knockout_model::loss::{
     AlphaSchedule, BatchRows, BufferOptions, BufferWeight, Gradients, MleWassSupCr, MleWassSupCrOptions,
     Phase, PointDist, PointDistOptions, Reduction, Temperature, Transport, WriteOrder, exact_transport,
     log_cosh, log_cosh_each, rows_taken, sinkhorn, supcr, wasserstein, weighted_mse,
 };
+use knockout_testdata::golden::{Case, Precision, cases};
 
 fn read<T: Real>(case: &Case, name: &str) -> Vec<T> {
     case.f64(name).iter().map(|&value| T::of(value)).collect()

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::testing::{fill_all, graph, wide};
-use knockout_golden::{Case, Precision, cases};
 use knockout_grad::{AdamW, AdamWConfig, Gradients, clip_factor, gradient_check};
 use knockout_random::Rng;
+use knockout_testdata::golden::{Case, Precision, cases};
 
 struct Loaded<T: Scalar> {
     model: Dango<T>,

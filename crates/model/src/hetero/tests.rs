@@ -4,9 +4,9 @@ use super::*;
 use crate::layer::interaction_loss;
 use crate::testing::{fill, fill_all, graph, wide};
 use knockout_batch::Graphs;
-use knockout_golden::{Case, Precision, cases};
 use knockout_grad::{AdamW, AdamWConfig, Gradients, clip_factor, gradient_check};
 use knockout_random::Rng;
+use knockout_testdata::golden::{Case, Precision, cases};
 use proptest::prelude::*;
 
 fn network(name: &str, place: usize, genes: usize, edges: &[(u32, u32)]) -> HeteroNetwork {

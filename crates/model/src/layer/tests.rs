@@ -4,9 +4,9 @@ use super::*;
 use crate::init::Init;
 use crate::testing::{fill, wide};
 use knockout_cell::GeneSetsRef;
-use knockout_golden::{Case, Precision, cases};
 use knockout_grad::{Gradients, Parameters, Tape, Var};
 use knockout_kernel::{Activation, Graph, Pool, Scalar, Target};
+use knockout_testdata::golden::{Case, Precision, cases};
 
 fn graph(case: &Case, rows: usize) -> Graph {
     let edges = case.indices("input.edges");

@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn golden_learning_rate() {
-        for case in knockout_golden::cases("losses/learning_rate") {
+        for case in knockout_testdata::golden::cases("losses/learning_rate") {
             let configurations = case.json["options"]["configurations"].as_array().unwrap();
             for (i, configuration) in configurations.iter().enumerate() {
                 let number = |key: &str| configuration[key].as_f64().unwrap();

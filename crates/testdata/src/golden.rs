@@ -1,14 +1,13 @@
-//! Golden numbers: small cases computed elsewhere, with the tolerance of every figure.
+//! Golden numbers: small cases computed with PyTorch, with the tolerance of every figure.
 //!
-//! For tests only. The folder is named by `KNOCKOUT_GOLDEN`, else it is `shared/golden` beside the project. When there is
-//! none, [`cases`] says so on standard error and gives nothing.
+//! One small case per family is in `cases/` (made by `make_golden.py --profile small`), so that every machine compares with PyTorch. Where
+//! there is [`Resource::Golden`], its larger cases come on top.
 
-#![expect(clippy::print_stderr, reason = "a test that is left out must say so")]
-
+use crate::Resource;
 use safetensors::{Dtype, SafeTensors};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// One case.
 pub struct Case {
@@ -33,29 +32,31 @@ pub enum Precision {
     F64,
 }
 
-fn folder() -> Option<PathBuf> {
-    let folder = std::env::var_os("KNOCKOUT_GOLDEN")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden"), PathBuf::from);
-    folder.join("index.json").is_file().then_some(folder)
-}
-
-/// The cases whose name starts with `prefix`; none, and a line on standard error, where there is no folder.
+/// The cases whose name starts with `prefix`: those of the repository, then those of the full set where there is one.
 ///
 /// # Panics
 ///
-/// If the folder is there but a case cannot be read, or if none matches.
+/// If a case cannot be read, if a folder has none that matches, or if `KNOCKOUT_REQUIRE` demands a full set and there is none.
 pub fn cases(prefix: &str) -> Vec<Case> {
-    let Some(folder) = folder() else {
-        eprintln!("left out: no golden numbers (set KNOCKOUT_GOLDEN to their folder) for {prefix}");
-        return Vec::new();
-    };
+    let full = Resource::Golden.locate();
+    assert!(full.is_ok() || !Resource::Golden.is_required(), "{full:?}");
+    let small = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+    [Some(small), full.ok()].into_iter().flatten().flat_map(|folder| cases_in(&folder, prefix)).collect()
+}
+
+/// The cases of one folder whose name starts with `prefix`.
+///
+/// # Panics
+///
+/// If one cannot be read or none matches.
+pub fn cases_in(folder: &Path, prefix: &str) -> Vec<Case> {
     let index = read_json(&folder.join("index.json"));
     let names = index["cases"].as_array().expect("index.json lists cases");
     let cases: Vec<Case> = names
         .iter()
         .filter_map(|case| case["case"].as_str())
         .filter(|name| name.starts_with(prefix))
-        .map(|name| Case::read(&folder, name))
+        .map(|name| Case::read(folder, name))
         .collect();
     assert!(!cases.is_empty(), "{} lists no case {prefix:?}", folder.display());
     cases
