@@ -6,7 +6,7 @@
 #![allow(clippy::print_stdout, reason = "it prints its findings")]
 
 use knockout_kernel::{
-    Activation, Affine, Block, Isa, Meeting, NormScale, Pairwise, PairwiseOutput, flush_to_zero,
+    Activation, Affine, Block, Isa, Meeting, NormScale, Pairwise, PairwiseOutput, worker_pool,
 };
 use knockout_random::Rng;
 use rustix::time::{ClockId, clock_gettime};
@@ -70,8 +70,7 @@ fn report(name: &str, rows: usize, flops_per_row: usize, time: f64, peak: Option
 }
 
 fn main() {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).start_handler(|_| flush_to_zero()).build();
-    pool.expect("one thread").install(run);
+    worker_pool(1, "gflops").expect("one thread").install(run);
 }
 
 fn run() {

@@ -116,38 +116,6 @@ macro_rules! for_isa {
 }
 pub(crate) use for_isa;
 
-/// Lets this thread treat subnormal numbers as zero: they cost some thirty times a normal one.
-///
-/// Call it in every worker thread before it runs a kernel.
-#[expect(unsafe_code, reason = "the control register has no safe accessor")]
-pub fn flush_to_zero() {
-    #[cfg(target_arch = "x86_64")]
-    {
-        /// Flush results to zero (bit 15), take subnormal inputs as zero (bit 6).
-        const FTZ_AND_DAZ: u32 = 1 << 15 | 1 << 6;
-        let mut control = 0u32;
-        // SAFETY: reads and writes the control register of this thread through a valid pointer; only the two bits change,
-        // and no code of this program relies on subnormals.
-        unsafe {
-            std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut control, options(nostack));
-            control |= FTZ_AND_DAZ;
-            std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const control, options(nostack));
-        }
-    }
-    #[cfg(target_arch = "aarch64")]
-    {
-        /// Flush to zero: bit 24 of FPCR.
-        const FZ: u64 = 1 << 24;
-        // SAFETY: reads and writes the control register of this thread; only the one bit changes.
-        unsafe {
-            let mut control: u64;
-            std::arch::asm!("mrs {}, fpcr", out(reg) control, options(nomem, nostack));
-            control |= FZ;
-            std::arch::asm!("msr fpcr, {}", in(reg) control, options(nomem, nostack));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,18 +123,5 @@ mod tests {
     #[test]
     fn the_portable_path_is_always_there() {
         assert_eq!(Isa::available().last(), Some(&Isa::Portable));
-    }
-
-    #[test]
-    fn subnormals_become_zero_where_the_processor_can() {
-        let product = std::thread::spawn(|| {
-            flush_to_zero();
-            std::hint::black_box(1e-30f32) * std::hint::black_box(1e-10f32)
-        })
-        .join()
-        .unwrap();
-        if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
-            assert_eq!(product, 0.0);
-        }
     }
 }

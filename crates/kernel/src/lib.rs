@@ -37,6 +37,7 @@ mod spmm;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod workers;
 
 pub use activation::Activation;
 pub use block::{Affine, Block, NORM_EPSILON, NormScale, add_in_order};
@@ -46,7 +47,7 @@ pub use csr::{Csr, CsrError, Graph, Target};
 pub use dense::{Layout, Term};
 pub use edges::EdgeTask;
 pub use fast::{PackedBlock, PackedPairwise};
-pub use isa::{Isa, IsaError, flush_to_zero};
+pub use isa::{Isa, IsaError};
 pub use meeting::{Meeting, Met};
 pub use noise::Noise;
 pub use pairwise::{Pairwise, PairwiseOutput};
@@ -54,3 +55,4 @@ pub use real::Real;
 pub use scalar::Scalar;
 pub use spmm::{SpmmTask, Store};
 pub use sums::{DROPPED, SumGradients, Sums};
+pub use workers::worker_pool;
