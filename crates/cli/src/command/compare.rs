@@ -12,7 +12,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 /// The findings in a run's folder.
-pub(crate) const FINDINGS: &str = "profile.json";
+const FINDINGS: &str = "profile.json";
 /// A document of findings is some megabytes at most; more is something else.
 const MOST_BYTES: u64 = 256 << 20;
 

@@ -214,26 +214,25 @@ impl Config {
         }
     }
 
-    /// The settings under which the time of a step is measured, by key. Two measurements that differ in one of them are not of
-    /// the same thing.
-    pub fn conditions(&self) -> BTreeMap<String, String> {
-        let mut settings = self.flat();
+    /// The settings that decide what a step costs and differ from the model's defaults on a cell, by key. Two measurements that
+    /// differ in one of them are not of the same thing.
+    pub fn conditions(&self, cell: &Cell) -> Result<BTreeMap<String, String>, ConfigError> {
         // What a step costs does not depend on when the run ends or on which records it sees; batch, processor and the number
-        // of records are conditions by name.
-        settings.retain(|key, _| {
-            !matches!(
-                &key[..],
-                "seed"
-                    | "batch"
-                    | "epochs"
-                    | "max_steps"
-                    | "loader.processor"
-                    | "loader.store"
-                    | "model.name"
-            ) && !key.starts_with("run.")
-                && !key.starts_with("split.")
+        // of records are conditions of their own.
+        const ELSEWHERE: [&str; 7] =
+            ["seed", "batch", "epochs", "max_steps", "loader.processor", "loader.store", "model.name"];
+        let defaults = Self::defaults(&self.model.entry(), cell)?.flat();
+        let mut settings = self.flat();
+        settings.retain(|key, value| {
+            let counts =
+                !ELSEWHERE.contains(&&key[..]) && !key.starts_with("run.") && !key.starts_with("split.");
+            counts && defaults.get(key) != Some(value)
         });
-        settings
+        // Words without their quotes, as they are typed.
+        for value in settings.values_mut() {
+            *value = serde_json::from_str::<String>(value).unwrap_or_else(|_| std::mem::take(value));
+        }
+        Ok(settings)
     }
 
     /// Every setting by its dotted key, as JSON.

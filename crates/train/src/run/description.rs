@@ -1,9 +1,12 @@
 //! What a run says of itself: its manifest and its configuration, and through them its dataset and split.
 
 use super::{Manifest, RunError, RunFolder};
+use crate::checkpoint::Checkpoint;
 use crate::config::Config;
+use crate::fit::FitError;
+use crate::predictor::Predictor;
 use knockout_model::ModelEntry;
-use knockout_screen::{Dataset, Split};
+use knockout_screen::{Dataset, Part, Split};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -56,5 +59,21 @@ impl RunDescription {
         self.config.check(&dataset.cell)?;
         let split = Split::new(&dataset.samples, dataset.cell.genes(), self.config.split_spec())?;
         Ok((Arc::new(dataset), Arc::new(split)))
+    }
+
+    /// A predictor of one of its checkpoints. Those of earlier versions do not describe their model; the run does.
+    pub fn predictor(
+        &self,
+        checkpoint: &Checkpoint,
+        dataset: &Dataset,
+        split: &Split,
+    ) -> Result<Predictor, RunError> {
+        checkpoint
+            .state
+            .identity
+            .check(&self.config.identity(&dataset.cell.genes().hash().to_hex()))
+            .map_err(FitError::from)?;
+        let labels = dataset.samples.label_stats(split.rows(Part::Train)).ok_or(FitError::ConstantScores)?;
+        Ok(Predictor::with_labels(checkpoint, &self.config, labels, &dataset.cell)?)
     }
 }

@@ -4,6 +4,7 @@ use super::RunFolderError;
 use crate::checkpoint::CheckpointError;
 use crate::config::ConfigError;
 use crate::fit::FitError;
+use crate::predictor::PredictorError;
 use crate::stores::RunStoreError;
 use knockout_screen::{DatasetError, SplitError, SplitFileError};
 use std::path::PathBuf;
@@ -55,6 +56,9 @@ pub enum RunError {
     /// Training cannot begin or go on.
     #[error(transparent)]
     Fit(#[from] FitError),
+    /// A checkpoint cannot predict.
+    #[error(transparent)]
+    Predictor(#[from] PredictorError),
     /// A checkpoint cannot be written or read.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),

@@ -132,7 +132,7 @@ fn config(bytes: &[u8]) -> bool {
     config.optimiser.learning_rate().ok();
     config.optimiser.accumulation().ok();
     config.split_spec();
-    config.conditions();
+
     let identity = config.identity("genes");
     assert!(config.differences_beside_seed("genes", (&config, "genes")).is_empty() || text.contains("nan"));
     assert_eq!(identity.config_hash(), config.identity("genes").config_hash());
