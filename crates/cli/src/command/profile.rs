@@ -133,7 +133,8 @@ pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> anyhow::Result<()> {
     let comparison = comparison.transpose().map_err(|error| request_error(error.to_string()))?;
     let page = || knockout_report::run_html(profile, measured.recorded.as_ref(), comparison.as_ref());
     if let Some(out) = &args.out {
-        let text = serde_json::to_vec_pretty(profile).context("could not write the findings as JSON")?;
+        let text = serde_json::to_vec_pretty(&knockout_report::run_json(profile))
+            .context("could not write the findings as JSON")?;
         replace(&out.join(compare::FINDINGS), |file| file.write_all(&text))?;
         replace(&out.join("report.html"), |file| file.write_all(page().as_bytes()))?;
         ui.note(&format!("wrote {}", out.display()));
@@ -148,7 +149,7 @@ pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> anyhow::Result<()> {
         let comparison = comparison.as_ref().map(knockout_report::run_compare_text);
         knockout_report::run_text(profile) + &comparison.map(|text| format!("\n{text}")).unwrap_or_default()
     };
-    ui.result(text, profile)
+    ui.result(text, &knockout_report::run_json(profile))
 }
 
 fn schedule(args: &ProfileArgs) -> anyhow::Result<(Schedule, u64)> {

@@ -78,7 +78,10 @@ pub(crate) struct Finished {
 pub(crate) fn run(args: &ExperimentArgs, ui: &Ui) -> anyhow::Result<()> {
     let finished = measure(args, ui)?;
     let files = files(&finished.folder);
-    ui.result(|| experiment_text(&finished.experiment, &files), &finished.experiment)
+    ui.result(
+        || experiment_text(&finished.experiment, &files),
+        &knockout_report::experiment_json(&finished.experiment),
+    )
 }
 
 impl ExperimentArgs {
@@ -147,7 +150,8 @@ pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> anyhow::Result<Finished
         ended?;
         let (profiles, traces) = cells.finish()?;
         for (name, profile) in &profiles {
-            let text = serde_json::to_vec_pretty(profile).context("could not write the findings as JSON")?;
+            let text = serde_json::to_vec_pretty(&knockout_report::run_json(profile))
+                .context("could not write the findings as JSON")?;
             replace(&folder.join(name).join(FINDINGS), |file| file.write_all(&text))?;
         }
         let switches = options.into_iter().map(Options::finish).collect::<anyhow::Result<Vec<_>>>()?;
@@ -190,7 +194,8 @@ fn files(folder: &Path) -> Vec<(String, String)> {
 }
 
 fn write(folder: &Path, experiment: &Experiment, recorded: &[(String, Analysis)]) -> anyhow::Result<()> {
-    let json = serde_json::to_string_pretty(experiment).context("could not write the report as JSON")?;
+    let json = serde_json::to_string_pretty(&knockout_report::experiment_json(experiment))
+        .context("could not write the report as JSON")?;
     let documents = [
         ("report.html", experiment_html(experiment, recorded)),
         ("report.txt", experiment_text(experiment, &files(folder))),
