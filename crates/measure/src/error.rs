@@ -21,14 +21,6 @@ pub enum MeasureError {
         /// Why.
         source: io::Error,
     },
-    /// Findings that cannot be written.
-    #[error("could not write {}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
     /// No model was named.
     #[error("name a model")]
     NoModel,

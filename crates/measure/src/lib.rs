@@ -13,6 +13,3 @@ pub use conditions::{Recording, Subject};
 pub use error::MeasureError;
 pub use experiment::{Ablation, Experiment, ExperimentOutcome, ExperimentRequest};
 pub use profiling::{Measured, Profiling};
-
-/// File of a run's profile in its folder.
-pub const PROFILE_FILE: &str = "profile.json";

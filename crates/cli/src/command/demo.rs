@@ -63,15 +63,14 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> anyhow::Result<()> {
     let dataset = data::open(&yeast)?;
     ui.note("3. measuring every model in every mode, and the switches that could make it faster, in turns");
     let finished = experiment::measure(&ExperimentArgs::of_demo(&yeast, &measured), ui)?;
-    let texts = |list: &[knockout_profile::RunVerdict]| list.iter().map(|found| found.text.clone()).collect();
     let shown = Shown {
         schema: 1,
         dataset: yeast,
         summary: Summary::of(&dataset, 42),
         deletion: delete(&dataset, dataset.samples.len() / 2),
         report: finished.folder.join("report.html"),
-        insights: texts(&finished.experiment.insights),
-        next_steps: texts(&finished.experiment.next_steps),
+        insights: knockout_report::insight_texts(&finished.experiment),
+        next_steps: knockout_report::next_step_texts(&finished.experiment),
     };
     ui.note("4. what is in it, what one deletion does, and where the time of training goes\n");
     ui.result(|| text(&shown), &shown)

@@ -1,6 +1,6 @@
 //! `knockout experiment`: models, modes and switches measured in turns on the same batches, and one comparable report.
 
-use super::profile::{recorded, subject};
+use super::profile::{recorded, subject, write_profile};
 use super::train::{Choices, configure, on_workers};
 use crate::choice;
 use crate::ui::{Ui, Unit, request_error};
@@ -72,7 +72,10 @@ pub(crate) struct Finished {
 pub(crate) fn run(args: &ExperimentArgs, ui: &Ui) -> anyhow::Result<()> {
     let finished = measure(args, ui)?;
     let files = files(&finished.folder);
-    ui.result(|| experiment_text(&finished.experiment, &files), &finished.experiment)
+    ui.result(
+        || experiment_text(&finished.experiment, &files),
+        &knockout_report::experiment_json(&finished.experiment),
+    )
 }
 
 impl ExperimentArgs {
@@ -130,7 +133,10 @@ pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> anyhow::Result<Finished
         let bar = ui.progress("measuring", experiment.step_count(), Unit::Items);
         let outcome = experiment.run(&mut || bar.inc(1));
         bar.finish_and_clear();
-        let ExperimentOutcome { findings, traces } = outcome?;
+        let ExperimentOutcome { findings, profiles, traces } = outcome?;
+        for (name, profile) in &profiles {
+            write_profile(&folder.join(name), profile)?;
+        }
         let recorded = traces
             .iter()
             .map(|(model, trace)| Ok((model.clone(), recorded(trace, ui)?)))
@@ -150,7 +156,8 @@ fn files(folder: &Path) -> Vec<(String, String)> {
 }
 
 fn write(folder: &Path, experiment: &Experiment, recorded: &[(String, Analysis)]) -> anyhow::Result<()> {
-    let json = serde_json::to_string_pretty(experiment).context("could not write the report as JSON")?;
+    let json = serde_json::to_string_pretty(&knockout_report::experiment_json(experiment))
+        .context("could not write the report as JSON")?;
     let documents = [
         ("report.html", experiment_html(experiment, recorded)),
         ("report.txt", experiment_text(experiment, &files(folder))),

@@ -10,10 +10,10 @@ use anyhow::Context as _;
 use clap::Args;
 use knockout_analyze::Analysis;
 use knockout_durable::replace;
-use knockout_measure::{Measured, PROFILE_FILE, Profiling, Recording, Subject};
+use knockout_measure::{Measured, Profiling, Recording, Subject};
 use knockout_meter::Schedule;
 use knockout_model::ModelEntry;
-use knockout_profile::RunComparison;
+use knockout_profile::{RunComparison, RunProfile};
 use knockout_screen::{Dataset, Split};
 use knockout_train::config::Config;
 use knockout_train::step::Mode;
@@ -106,8 +106,7 @@ pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> anyhow::Result<()> {
     let comparison = comparison.transpose().map_err(|error| request_error(error.to_string()))?;
     let page = || knockout_report::run_html(profile, recorded.as_ref(), comparison.as_ref());
     if let Some(out) = &args.out {
-        let text = serde_json::to_vec_pretty(profile).context("could not write the findings as JSON")?;
-        replace(&out.join(PROFILE_FILE), |file| file.write_all(&text))?;
+        write_profile(out, profile)?;
         replace(&out.join("report.html"), |file| file.write_all(page().as_bytes()))?;
         ui.note(&format!("wrote {}", out.display()));
     }
@@ -121,7 +120,7 @@ pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> anyhow::Result<()> {
         let comparison = comparison.as_ref().map(knockout_report::run_compare_text);
         knockout_report::run_text(profile) + &comparison.map(|text| format!("\n{text}")).unwrap_or_default()
     };
-    ui.result(text, profile)
+    ui.result(text, &knockout_report::run_json(profile))
 }
 
 fn schedule(args: &ProfileArgs) -> anyhow::Result<(Schedule, u64)> {
@@ -176,6 +175,14 @@ pub(super) fn subject(dataset: Arc<Dataset>, config: &Config) -> anyhow::Result<
     let split = Split::new(&dataset.samples, dataset.cell.genes(), config.split_spec())
         .map_err(|error| request_error(error.to_string()))?;
     Ok(Subject::new(dataset, Arc::new(split), env!("KNOCKOUT_COMMIT")))
+}
+
+/// Writes a profile into a run's folder.
+pub(super) fn write_profile(folder: &Path, profile: &RunProfile) -> anyhow::Result<()> {
+    let text = serde_json::to_vec_pretty(&knockout_report::run_json(profile))
+        .context("could not write the findings as JSON")?;
+    let path = folder.join(compare::FINDINGS);
+    replace(&path, |file| file.write_all(&text)).with_context(|| format!("could not write {}", path.display()))
 }
 
 /// The analysis of a trace that was recorded: its spans as a page draws them.

@@ -6,14 +6,13 @@ mod turn;
 
 use crate::conditions::Subject;
 use crate::error::create_folder;
-use crate::{MeasureError, PROFILE_FILE};
+use crate::MeasureError;
 use cells::Cells;
 use knockout_batch::ProcessorKind;
-use knockout_durable::replace;
 use knockout_profile::RunProfile;
 use knockout_profile::experiment::ExperimentPlan;
 use knockout_train::config::Config;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use switches::SwitchTrials;
 use turn::Turn;
 
@@ -50,7 +49,6 @@ pub struct Experiment<'s> {
     cells: Cells,
     switches: Vec<SwitchTrials<'s>>,
     plan: ExperimentPlan,
-    out: PathBuf,
 }
 
 /// A finished experiment.
@@ -58,6 +56,8 @@ pub struct Experiment<'s> {
 pub struct ExperimentOutcome {
     /// What was found.
     pub findings: knockout_profile::experiment::Experiment,
+    /// The profile of each cell, by the name of its folder.
+    pub profiles: Vec<(String, RunProfile)>,
     /// A trace of each model, by its name.
     pub traces: Vec<(String, PathBuf)>,
 }
@@ -95,7 +95,7 @@ impl<'s> Experiment<'s> {
                 switches.push(SwitchTrials::new(config, subject, &request.plan, room)?);
             }
         }
-        Ok(Self { cells, switches, plan: request.plan.clone(), out: request.out.clone() })
+        Ok(Self { cells, switches, plan: request.plan.clone() })
     }
 
     /// Steps that [`Experiment::run`] takes.
@@ -104,7 +104,7 @@ impl<'s> Experiment<'s> {
         self.plan.rounds * (self.plan.warmup + self.plan.steps) * turns as u64
     }
 
-    /// Gives everybody a turn in every round and writes the profile of each cell; `on_step` hears of every step.
+    /// Gives everybody a turn in every round; `on_step` hears of every step.
     pub fn run(mut self, on_step: &mut dyn FnMut()) -> Result<ExperimentOutcome, MeasureError> {
         for round in 0..self.plan.rounds {
             let turn = Turn::of(&self.plan, round);
@@ -114,22 +114,10 @@ impl<'s> Experiment<'s> {
             }
         }
         let (profiles, traces) = self.cells.finish()?;
-        for (name, profile) in &profiles {
-            write_profile(&self.out.join(name), profile)?;
-        }
         let switches =
             self.switches.into_iter().map(SwitchTrials::finish).collect::<Result<Vec<_>, MeasureError>>()?;
-        let profiles = profiles.into_iter().map(|(_, profile)| profile).collect();
-        let findings = knockout_profile::experiment::Experiment::of(self.plan, profiles, switches)?;
-        Ok(ExperimentOutcome { findings, traces })
+        let cells = profiles.iter().map(|(_, profile)| profile.clone()).collect();
+        let findings = knockout_profile::experiment::Experiment::of(self.plan, cells, switches)?;
+        Ok(ExperimentOutcome { findings, profiles, traces })
     }
-}
-
-/// Writes a profile into a run's folder.
-pub(crate) fn write_profile(folder: &Path, profile: &RunProfile) -> Result<(), MeasureError> {
-    let path = folder.join(PROFILE_FILE);
-    let text = serde_json::to_vec_pretty(profile)
-        .map_err(|error| MeasureError::Write { path: path.clone(), source: error.into() })?;
-    replace(&path, |file| file.write_all(&text))
-        .map_err(|error| MeasureError::Write { path, source: std::io::Error::other(error) })
 }
