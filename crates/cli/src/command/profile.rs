@@ -182,7 +182,8 @@ pub(super) fn write_profile(folder: &Path, profile: &RunProfile) -> anyhow::Resu
     let text = serde_json::to_vec_pretty(&knockout_report::run_json(profile))
         .context("could not write the findings as JSON")?;
     let path = folder.join(compare::FINDINGS);
-    replace(&path, |file| file.write_all(&text)).with_context(|| format!("could not write {}", path.display()))
+    replace(&path, |file| file.write_all(&text))
+        .with_context(|| format!("could not write {}", path.display()))
 }
 
 /// The analysis of a trace that was recorded: its spans as a page draws them.

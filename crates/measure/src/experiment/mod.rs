@@ -4,9 +4,9 @@ mod cells;
 mod switches;
 mod turn;
 
+use crate::MeasureError;
 use crate::conditions::Subject;
 use crate::error::create_folder;
-use crate::MeasureError;
 use cells::Cells;
 use knockout_batch::ProcessorKind;
 use knockout_profile::RunProfile;
