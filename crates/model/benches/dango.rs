@@ -4,7 +4,6 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use knockout_grad::{AdamW, AdamWConfig, Gradients, Tape};
 use knockout_model::{Dango, DangoNetwork, SelfLoops};
 use knockout_synth::{Config, synthesise};
-use knockout_synth::{Config, synthesise};
 
 fn step(criterion: &mut Criterion) {
     let mut config = Config::preset("yeast").expect("a preset");

@@ -268,7 +268,7 @@ fn train(args: &TrainArgs, job: Job, ui: &Ui) -> anyhow::Result<()> {
     ui.note(&format!(
         "{}: {} parameters, {} training samples, batch {}{}",
         folder.display(),
-        crate::text::grouped(fit.model().parameters().number_count()),
+        crate::text::grouped(fit.model().parameters().element_count()),
         crate::text::grouped(samples),
         config.batch,
         after_step.map(|step| format!(", from step {step}")).unwrap_or_default(),
