@@ -4,6 +4,7 @@
 //! compiler turns the arrays into registers. The only `unsafe` is the call of a version that the processor was found to
 //! have.
 
+use knockout_fault::{Class, Classified};
 use std::sync::OnceLock;
 
 /// A set of vector instructions.
@@ -115,6 +116,12 @@ macro_rules! for_isa {
     };
 }
 pub(crate) use for_isa;
+
+impl Classified for IsaError {
+    fn class(&self) -> Class {
+        Class::Request
+    }
+}
 
 #[cfg(test)]
 mod tests {

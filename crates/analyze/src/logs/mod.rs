@@ -15,6 +15,7 @@ pub use rate::{Figures, FiguresKind};
 
 use average::{Lists, Printed};
 use bar::{BarKind, BarLine, bars_in};
+use knockout_fault::{Class, Classified};
 use plain::plain;
 use rate::measure;
 use serde::Serialize;
@@ -264,6 +265,12 @@ fn read(text: &str) -> Result<Log, LogError> {
     let mut reader = LogReader::default();
     reader.feed(text.as_bytes());
     reader.finish("a.log")
+}
+
+impl Classified for LogError {
+    fn class(&self) -> Class {
+        Class::Damage
+    }
 }
 
 #[cfg(test)]

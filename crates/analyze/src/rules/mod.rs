@@ -4,6 +4,7 @@
 
 mod words;
 
+use knockout_fault::{Class, Classified};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -242,6 +243,12 @@ impl Rule {
             && (self.words.is_empty() || self.words.iter().any(|phrase| words::contains(name, phrase)))
             && (self.begins.is_empty() || self.begins.iter().any(|phrase| name.starts_with(phrase)))
             && !self.not_words.iter().any(|phrase| words::contains(name, phrase))
+    }
+}
+
+impl Classified for RulesError {
+    fn class(&self) -> Class {
+        Class::Request
     }
 }
 
