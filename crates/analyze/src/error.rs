@@ -1,5 +1,6 @@
 //! What can go wrong between a trace and its findings.
 
+use knockout_fault::{Class, Classified};
 use std::path::PathBuf;
 
 /// Why there are no findings.
@@ -26,4 +27,14 @@ pub enum AnalyzeError {
     /// The trace could not be read.
     #[error(transparent)]
     Trace(#[from] knockout_trace::ReadError),
+}
+
+impl Classified for AnalyzeError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Trace(error) => error.class(),
+            Self::Rules(error) => error.class(),
+            Self::Spill { .. } | Self::SpillDamaged => Class::Failure,
+        }
+    }
 }

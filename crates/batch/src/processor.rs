@@ -4,6 +4,7 @@ use crate::mask::{MaskLayout, MaskMethod, MaskSet, ResidentMasks};
 use crate::removal::unknown_gene;
 use crate::{Neighborhood, Store, StoreError, Subgraph};
 use knockout_cell::{Cell, Deletion};
+use knockout_fault::{Class, Classified};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -129,22 +130,13 @@ pub enum BatchError {
     },
 }
 
-impl BatchError {
-    /// Whether the request was at fault.
-    pub fn is_request(&self) -> bool {
+impl Classified for BatchError {
+    fn class(&self) -> Class {
         match self {
-            Self::NoStore { .. } => true,
-            Self::Store(error) => error.is_request(),
-            Self::UnknownGene { .. } | Self::Panicked { .. } => false,
-        }
-    }
-
-    /// Whether the data are damaged or not what they claim to be.
-    pub fn is_damage(&self) -> bool {
-        match self {
-            Self::UnknownGene { .. } => true,
-            Self::Store(error) => error.is_damage(),
-            Self::NoStore { .. } | Self::Panicked { .. } => false,
+            Self::NoStore { .. } => Class::Request,
+            Self::UnknownGene { .. } => Class::Damage,
+            Self::Store(error) => error.class(),
+            Self::Panicked { .. } => Class::Failure,
         }
     }
 }

@@ -6,6 +6,7 @@ use knockout_batch::{
     Probe, Processor, ProcessorKind, Store, StoreError, StoreErrorKind, StoreWriter, StoredForm, free_bytes,
 };
 use knockout_cell::{Cell, GeneTable};
+use knockout_fault::{Class, Classified as _};
 use knockout_screen::{Dataset, Sample, SamplesBuilder};
 use knockout_synth::{Config, synthesise};
 use std::fs::{self, File};
@@ -131,14 +132,26 @@ fn stores_of_another_graph_or_of_other_samples_are_refused() {
     let look =
         |dataset: &Dataset, form, rows: &[u32]| StoreWriter::look(&path, Origin::of(dataset), form, rows);
     let error = look(&other, StoredForm::Bits, &rows(&other)).unwrap_err();
-    assert!(error.is_damage() && matches!(error.kind, StoreErrorKind::OtherCell { .. }), "{error:?}");
+    assert!(
+        error.class() == Class::Damage && matches!(error.kind, StoreErrorKind::OtherCell { .. }),
+        "{error:?}"
+    );
     let mixed = Origin { cell: &mine.cell, samples: &other.samples };
     let error = Store::open(&path, mixed).unwrap_err();
-    assert!(error.is_damage() && matches!(error.kind, StoreErrorKind::OtherSamples { .. }), "{error:?}");
+    assert!(
+        error.class() == Class::Damage && matches!(error.kind, StoreErrorKind::OtherSamples { .. }),
+        "{error:?}"
+    );
     let error = look(&mine, StoredForm::Bytes, &rows(&mine)).unwrap_err();
-    assert!(error.is_request() && matches!(error.kind, StoreErrorKind::OtherForm { .. }), "{error:?}");
+    assert!(
+        error.class() == Class::Request && matches!(error.kind, StoreErrorKind::OtherForm { .. }),
+        "{error:?}"
+    );
     let error = look(&mine, StoredForm::Bits, &rows(&mine)[1..]).unwrap_err();
-    assert!(error.is_request() && matches!(error.kind, StoreErrorKind::OtherChoice { .. }), "{error:?}");
+    assert!(
+        error.class() == Class::Request && matches!(error.kind, StoreErrorKind::OtherChoice { .. }),
+        "{error:?}"
+    );
 }
 
 #[test]
@@ -153,12 +166,12 @@ fn a_store_cut_off_anywhere_is_refused() {
     {
         fs::write(path.join("data.mdb"), &bytes[..length]).unwrap();
         let error = Store::open(&path, Origin::of(&dataset)).unwrap_err();
-        assert!(error.is_damage(), "{length}: {error:?}");
+        assert_eq!(error.class(), Class::Damage, "{length}: {error:?}");
         let resumed = StoreWriter::open(&path, Origin::of(&dataset), StoredForm::Bits, &rows).map(|_| ());
-        assert!(resumed.unwrap_err().is_damage(), "{length}");
+        assert_eq!(resumed.unwrap_err().class(), Class::Damage, "{length}");
     }
     fs::write(path.join("data.mdb"), b"").unwrap();
-    assert!(Store::open(&path, Origin::of(&dataset)).unwrap_err().is_damage());
+    assert!(Store::open(&path, Origin::of(&dataset)).unwrap_err().class() == Class::Damage);
     // An empty file is what a kill right at the beginning leaves.
     fill(&path, &dataset, StoredForm::Bits, &rows);
     Store::open(&path, Origin::of(&dataset)).unwrap();
@@ -182,7 +195,10 @@ fn a_flipped_bit_in_a_value_is_seen_when_it_is_read() {
     let failed: Vec<StoreError> =
         rows.iter().filter_map(|&row| store.read(row, &layout, &mut mask).err()).collect();
     assert_eq!(failed.len(), 1);
-    assert!(failed[0].is_damage() && matches!(failed[0].kind, StoreErrorKind::Damaged { .. }), "{failed:?}");
+    assert!(
+        failed[0].class() == Class::Damage && matches!(failed[0].kind, StoreErrorKind::Damaged { .. }),
+        "{failed:?}"
+    );
 }
 
 #[test]
@@ -194,11 +210,14 @@ fn nothing_else_is_taken_for_a_store_or_written_into() {
     assert_eq!(kind(Store::open(folder.path(), origin).unwrap_err()), StoreErrorKind::NotFound);
     fs::write(folder.path().join("notes.txt"), "mine").unwrap();
     assert_eq!(kind(open(folder.path()).unwrap_err()), StoreErrorKind::NotEmpty);
-    assert!(open(&folder.path().join("a/b")).unwrap_err().is_request());
+    assert!(open(&folder.path().join("a/b")).unwrap_err().class() == Class::Request);
     fs::create_dir(folder.path().join("text")).unwrap();
     fs::write(folder.path().join("text/data.mdb"), vec![b'x'; 20_000]).unwrap();
     let error = open(&folder.path().join("text")).unwrap_err();
-    assert!(error.is_damage() && matches!(error.kind, StoreErrorKind::NotAStore { .. }), "{error:?}");
+    assert!(
+        error.class() == Class::Damage && matches!(error.kind, StoreErrorKind::NotAStore { .. }),
+        "{error:?}"
+    );
     assert_eq!(fs::read(folder.path().join("text/data.mdb")).unwrap(), vec![b'x'; 20_000]);
 }
 
@@ -239,7 +258,7 @@ fn a_gene_outside_the_cell_is_refused_by_row() {
     let mut failed = StoreWriter::open(&folder.path().join("s"), origin, StoredForm::Bits, &[0]).unwrap();
     let error = failed.step().unwrap_err();
     assert_eq!(error.kind, StoreErrorKind::UnknownGene { row: 0, gene: 7, count: 2 });
-    assert!(error.is_damage());
+    assert_eq!(error.class(), Class::Damage);
 }
 
 #[test]
@@ -280,7 +299,7 @@ fn loaders_read_stores_with_any_number_of_threads() {
             .unwrap_err();
     let BatchError::Store(missing) = &error else { panic!("{error}") };
     assert_eq!(missing.kind, StoreErrorKind::MissingSample { row: 300, count: 300 });
-    assert!(error.is_request());
+    assert_eq!(error.class(), Class::Request);
     assert_eq!(store.check_rows(&more).map_err(kind), Err(missing.kind.clone()));
     let processor = Processor::new(&dataset.cell, ProcessorKind::SavedIndices, 1).with_store(Some(&store));
     assert_eq!(processor.kind(), ProcessorKind::SavedIndices);

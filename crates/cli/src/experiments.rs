@@ -1,6 +1,7 @@
 //! The named experiments of the reference: which keys each sets, and which of its keys have no meaning here.
 
-use crate::ui::{Ui, request_error};
+use crate::failure::{Result, Unexpected as _, request_error};
+use crate::ui::Ui;
 use clap::Args;
 use knockout_model::{HeteroOptions, ModelEntry, ModelOptions as _};
 use serde::Deserialize;
@@ -34,7 +35,7 @@ struct Experiment {
 
 impl ExperimentArg {
     /// The keys it sets; none where none is asked for. Says what of the reference's has no meaning here.
-    pub(crate) fn keys(&self, model: &ModelEntry, ui: &Ui) -> anyhow::Result<Vec<String>> {
+    pub(crate) fn keys(&self, model: &ModelEntry, ui: &Ui) -> Result<Vec<String>> {
         let Some(name) = &self.experiment else { return Ok(Vec::new()) };
         if model.name != HeteroOptions::NAME {
             return Err(request_error(format!("experiment {name} is one of --model hetero")));
@@ -46,7 +47,8 @@ impl ExperimentArg {
                 known.join(", ")
             )));
         };
-        let experiment: Experiment = toml::from_str(text)?;
+        let experiment: Experiment =
+            toml::from_str(text).unexpected("could not read a built-in experiment")?;
         ui.note(&format!("experiment {name}: {}", experiment.about));
         for unused in &experiment.unused {
             ui.note(&format!("  without meaning here: {unused}"));

@@ -1,6 +1,6 @@
 //! Ctrl-C and SIGTERM: the work in hand is finished and saved, then the command ends.
 
-use anyhow::Context as _;
+use crate::failure::{Result, Unexpected as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,7 +10,7 @@ pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
     /// Takes over the signals for the rest of the process; to be called once.
-    pub(crate) fn install() -> anyhow::Result<Self> {
+    pub(crate) fn install() -> Result<Self> {
         let asked = Arc::new(AtomicBool::new(false));
         let noticed = Arc::clone(&asked);
         ctrlc::set_handler(move || {
@@ -18,7 +18,7 @@ impl Interrupt {
                 std::process::exit(130);
             }
         })
-        .context("could not listen for Ctrl-C")?;
+        .unexpected("could not listen for Ctrl-C")?;
         Ok(Self(asked))
     }
 

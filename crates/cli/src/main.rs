@@ -11,6 +11,7 @@ mod documented;
 mod exit;
 #[cfg(feature = "lab")]
 mod experiments;
+mod failure;
 #[cfg(feature = "lab")]
 mod interrupt;
 #[cfg(feature = "lab")]
@@ -37,10 +38,11 @@ fn main() -> ExitCode {
     let outcome = exit::with_panics_as_errors(run);
     match outcome {
         Ok(()) => ExitCode::from(exit::OK),
-        Err(error) if exit::is_broken_pipe(&error) => ExitCode::from(exit::OK),
-        Err(error) => {
-            ui.error(&error);
-            ExitCode::from(exit::code_of(&error))
+        Err(failure) => {
+            if failure.code() != exit::OK {
+                ui.error(&failure);
+            }
+            ExitCode::from(failure.code())
         }
     }
 }

@@ -3,8 +3,8 @@
 //! The only place that prints. It knows nothing of what the results mean.
 
 use crate::args::Global;
-use crate::exit::RequestError;
-use anyhow::Context as _;
+use crate::exit;
+use crate::failure::{Context as _, Failure, Result, Unexpected as _};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
@@ -35,22 +35,19 @@ impl Ui {
 
     /// Fixes the number of worker threads for the whole process; 0 means one per core.
     #[expect(clippy::unused_self, reason = "reads as part of setting the program up")]
-    pub(crate) fn set_up_threads(&self, threads: usize) -> anyhow::Result<()> {
+    pub(crate) fn set_up_threads(&self, threads: usize) -> Result<()> {
         rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build_global()
-            .context("could not start the worker threads")
+            .unexpected("could not start the worker threads")
     }
 
     /// Prints the result: `text` for people, `json` as one document for programs.
-    pub(crate) fn result(
-        &self,
-        text: impl FnOnce() -> String,
-        json: &impl serde::Serialize,
-    ) -> anyhow::Result<()> {
+    pub(crate) fn result(&self, text: impl FnOnce() -> String, json: &impl serde::Serialize) -> Result<()> {
         if self.json {
             self.raw(
-                &(serde_json::to_string_pretty(json).context("could not write the result as JSON")? + "\n"),
+                &(serde_json::to_string_pretty(json).unexpected("could not write the result as JSON")?
+                    + "\n"),
             )
         } else {
             self.raw(&text())
@@ -59,11 +56,15 @@ impl Ui {
 
     /// Prints text to standard output as it is.
     #[expect(clippy::unused_self, reason = "every print goes through the Ui")]
-    pub(crate) fn raw(&self, text: &str) -> anyhow::Result<()> {
+    pub(crate) fn raw(&self, text: &str) -> Result<()> {
         let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())
-            .and_then(|()| out.flush())
-            .context("could not write to standard output")
+        match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            // The reader of our output went away (`knockout … | head`), which is no failure.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                Err(Failure::verdict(exit::OK, "nobody reads the output any more"))
+            }
+            written => written.context("could not write to standard output"),
+        }
     }
 
     /// Says something in passing; silent with `--quiet`.
@@ -75,8 +76,8 @@ impl Ui {
 
     /// One line, with the chain of causes; never silent.
     #[expect(clippy::unused_self, reason = "every print goes through the Ui")]
-    pub(crate) fn error(&self, error: &anyhow::Error) {
-        complain(&format!("knockout: {error:#}"));
+    pub(crate) fn error(&self, error: &Failure) {
+        complain(&format!("knockout: {error}"));
     }
 
     /// A progress bar with rate and time left on standard error; hidden when that is no terminal, or with `--quiet`.
@@ -108,9 +109,4 @@ pub(crate) enum Unit {
 /// Writes a line to standard error; a closed standard error is nobody's problem.
 fn complain(text: &str) {
     writeln!(io::stderr().lock(), "{text}").ok();
-}
-
-/// An error in the request, as an `anyhow` value.
-pub(crate) fn request_error(message: impl Into<String>) -> anyhow::Error {
-    anyhow::Error::new(RequestError(message.into()))
 }

@@ -14,6 +14,7 @@
 //! # Ok::<(), knockout_config::OverrideError>(())
 //! ```
 
+use knockout_fault::{Class, Classified};
 use serde::{Serialize, de::DeserializeOwned};
 use toml::{Table, Value};
 
@@ -175,6 +176,12 @@ fn distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+impl Classified for OverrideError {
+    fn class(&self) -> Class {
+        Class::Request
+    }
 }
 
 #[cfg(test)]

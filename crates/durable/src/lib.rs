@@ -3,6 +3,7 @@
 //! Everything knockout keeps goes through here: a crash at any moment leaves the old state or the new one, never a
 //! mixture. The crate knows nothing of what is in the files.
 
+use knockout_fault::{Class, Classified, class_of_path};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -193,6 +194,12 @@ fn scratch_beside(target: &Path) -> PathBuf {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let count = COUNTER.fetch_add(1, Ordering::Relaxed);
     parent_of(target).join(format!("{}{}-{count}", scratch_prefix(target), std::process::id()))
+}
+
+impl Classified for DurableError {
+    fn class(&self) -> Class {
+        class_of_path(self.kind())
+    }
 }
 
 #[cfg(test)]

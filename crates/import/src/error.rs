@@ -4,6 +4,7 @@
 //! of the formats.
 
 use knockout_cell::{CellError, RuleError};
+use knockout_fault::{Class, Classified, class_of_path};
 use knockout_screen::{SampleError, SplitError};
 use std::fmt;
 use std::io;
@@ -203,22 +204,15 @@ impl ImportErrorKind {
     }
 }
 
-impl ImportError {
-    /// Whether the request is at fault: a file that is not there, an option that does not fit.
-    pub fn is_request(&self) -> bool {
-        use io::ErrorKind as E;
+impl Classified for ImportError {
+    fn class(&self) -> Class {
         match &*self.kind {
-            ImportErrorKind::Request(_) => true,
-            ImportErrorKind::Open(error) => matches!(
-                error.kind(),
-                E::NotFound | E::PermissionDenied | E::IsADirectory | E::NotADirectory | E::InvalidInput
-            ),
-            _ => false,
+            ImportErrorKind::Request(_) => Class::Request,
+            // A name that the operating system does not take.
+            ImportErrorKind::Open(error) if error.kind() == io::ErrorKind::InvalidInput => Class::Request,
+            ImportErrorKind::Open(error) => class_of_path(error.kind()),
+            ImportErrorKind::Read(_) => Class::Failure,
+            _ => Class::Damage,
         }
-    }
-
-    /// Whether the input is damaged or not what it claims to be.
-    pub fn is_damage(&self) -> bool {
-        !self.is_request() && !matches!(*self.kind, ImportErrorKind::Open(_) | ImportErrorKind::Read(_))
     }
 }

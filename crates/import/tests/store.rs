@@ -3,6 +3,7 @@
 
 mod support;
 
+use knockout_fault::{Class, Classified as _};
 use knockout_import::{Recipe, import};
 use knockout_lmdb::Writer;
 use knockout_screen::{Dataset, Part, Split};
@@ -93,7 +94,9 @@ fn a_store_that_is_cut_off_or_something_else() {
     }
     std::fs::remove_file(&path).unwrap();
     let error = import(&recipe(), folder.path(), &|_| {}).unwrap_err();
-    assert!(error.is_request() && message(&error).contains("there is no processed/lmdb/data.mdb"));
+    assert!(
+        error.class() == Class::Request && message(&error).contains("there is no processed/lmdb/data.mdb")
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Why a measurement failed.
 
+use knockout_fault::{Class, Classified};
 use knockout_profile::NoSteps;
 use knockout_profile::experiment::ExperimentError;
 use knockout_trace::TraceFileError;
@@ -51,4 +52,15 @@ pub(crate) fn create_folder(path: &Path) -> Result<(), MeasureError> {
         .map_or(Ok(()), std::fs::create_dir_all)
         .and_then(|()| std::fs::create_dir(path))
         .map_err(|source| MeasureError::Folder { path: path.to_owned(), source })
+}
+
+impl Classified for MeasureError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Folder { .. } | Self::NoModel | Self::Config(_) | Self::NoSteps(_) => Class::Request,
+            Self::Store(error) => error.class(),
+            Self::Fit(error) => error.class(),
+            Self::Trace(_) | Self::Contradiction(_) => Class::Failure,
+        }
+    }
 }

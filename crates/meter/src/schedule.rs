@@ -1,5 +1,6 @@
 //! The schedule of recorded steps: a pure function of the step's number.
 
+use knockout_fault::{Class, Classified};
 use knockout_trace::RecordState;
 use std::fmt;
 
@@ -169,6 +170,12 @@ impl fmt::Display for Schedule {
                 write!(f, "(wait {wait} + warmup {warmup} + active {active}) x repeat {repeat}")
             }
         }
+    }
+}
+
+impl Classified for ScheduleError {
+    fn class(&self) -> Class {
+        Class::Request
     }
 }
 

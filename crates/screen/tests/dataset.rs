@@ -3,6 +3,7 @@
 
 mod support;
 
+use knockout_fault::{Class, Classified as _};
 use knockout_screen::{Dataset, DatasetErrorKind, Manifest, verify};
 use std::error::Error;
 use std::fs;
@@ -69,7 +70,7 @@ fn a_flipped_byte_anywhere_is_noticed() {
             damaged[place] ^= 1;
             fs::write(&path, &damaged).unwrap();
             let error = Dataset::open(&dir).expect_err("damage must be noticed");
-            assert!(error.is_damage(), "{}", message(&error));
+            assert_eq!(error.class(), Class::Damage, "{}", message(&error));
         }
         fs::write(&path, &whole).unwrap();
     }
@@ -126,8 +127,8 @@ fn an_edited_description_is_refused() {
 #[test]
 fn a_folder_that_is_no_dataset_is_the_request_s_fault() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(Dataset::open(folder.path()).unwrap_err().is_request());
-    assert!(Dataset::open(&folder.path().join("nowhere")).unwrap_err().is_request());
+    assert_eq!(Dataset::open(folder.path()).unwrap_err().class(), Class::Request);
+    assert!(Dataset::open(&folder.path().join("nowhere")).unwrap_err().class() == Class::Request);
 }
 
 #[test]
@@ -135,7 +136,7 @@ fn an_existing_target_is_left_alone() {
     let (_folder, dir, mut dataset) = written();
     let before: Vec<Vec<u8>> = files(&dir).iter().map(|path| fs::read(path).unwrap()).collect();
     let error = dataset.write(&dir, &|_| {}).unwrap_err();
-    assert!(error.is_request(), "{}", message(&error));
+    assert_eq!(error.class(), Class::Request, "{}", message(&error));
     assert!(message(&error).contains("exists already"), "{}", message(&error));
     let after: Vec<Vec<u8>> = files(&dir).iter().map(|path| fs::read(path).unwrap()).collect();
     assert_eq!(before, after);

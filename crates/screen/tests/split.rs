@@ -4,6 +4,7 @@
 mod support;
 
 use knockout_cell::GeneTable;
+use knockout_fault::{Class, Classified as _};
 use knockout_screen::{
     Division, Part, Sample, Samples, SamplesBuilder, Scheme, Split, SplitError, SplitSpec, subset,
 };
@@ -200,10 +201,12 @@ fn a_split_is_saved_and_belongs_to_its_dataset() {
     other.checksums.insert("genes.parquet".to_owned(), "0".to_owned());
     let error = Split::load(&path, &other).unwrap_err();
     assert!(std::error::Error::source(&error).unwrap().to_string().contains("another dataset"));
-    assert!(error.is_damage());
+    assert_eq!(error.class(), Class::Damage);
 
     let bytes = std::fs::read(&path).unwrap();
     std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
-    assert!(Split::load(&path, &dataset.manifest).unwrap_err().is_damage());
-    assert!(Split::load(&folder.path().join("none"), &dataset.manifest).unwrap_err().is_request());
+    assert!(Split::load(&path, &dataset.manifest).unwrap_err().class() == Class::Damage);
+    assert!(
+        Split::load(&folder.path().join("none"), &dataset.manifest).unwrap_err().class() == Class::Request
+    );
 }

@@ -16,6 +16,7 @@ pub use config::{Config, MetabolismConfig, NetworkConfig, PRESETS, ScreenConfig}
 pub use screen::TooManySamples;
 
 use knockout_cell::{Cell, CellError, GeneTable};
+use knockout_fault::{Class, Classified};
 use knockout_screen::{
     Counts, Dataset, FORMAT_VERSION, Manifest, Provenance, Sample, SampleError, SamplesBuilder, Synthetic,
 };
@@ -222,6 +223,15 @@ fn check(config: &Config) -> Result<(), SynthError> {
         &format!("{shares:?}"),
         "shares lie between 0 and 1 and leave the rest to noise".to_owned(),
     )
+}
+
+impl Classified for SynthError {
+    fn class(&self) -> Class {
+        match self {
+            Self::BadNumber { .. } | Self::TooManySamples(_) => Class::Request,
+            Self::Cell(_) | Self::Sample(_) => Class::Failure,
+        }
+    }
 }
 
 #[cfg(test)]

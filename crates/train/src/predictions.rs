@@ -7,6 +7,7 @@
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema};
 use knockout_durable::{DurableError, replace};
+use knockout_fault::{Class, Classified, class_of_path};
 use knockout_screen::columns::{self, Table};
 use knockout_screen::{ColumnError, Dataset, Part, Split, SplitError, SplitSpec};
 use serde::{Deserialize, Serialize};
@@ -96,22 +97,13 @@ enum PredictionsErrorKind {
 
 use PredictionsErrorKind as Kind;
 
-impl PredictionsError {
-    /// Whether the file itself is at fault, rather than the disk or the request.
-    pub fn is_damage(&self) -> bool {
-        !matches!(self.kind, Kind::Write(_) | Kind::Read(_) | Kind::Describe(_))
-    }
-
-    /// Whether the file or folder asked for is not there or not accessible.
-    pub fn is_request(&self) -> bool {
-        use io::ErrorKind as E;
-        let named =
-            |kind| matches!(kind, E::NotFound | E::PermissionDenied | E::IsADirectory | E::NotADirectory);
+impl Classified for PredictionsError {
+    fn class(&self) -> Class {
         match &self.kind {
-            Kind::Read(error) => named(error.kind()),
-            Kind::Write(error) => named(error.kind()),
-            Kind::Describe(_) => true,
-            _ => false,
+            Kind::Read(error) => class_of_path(error.kind()),
+            Kind::Write(error) => error.class(),
+            Kind::Describe(_) => Class::Request,
+            _ => Class::Damage,
         }
     }
 }

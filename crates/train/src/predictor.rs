@@ -6,6 +6,7 @@ use crate::config::{Config, ConfigError};
 use crate::fit::{FitError, copy_tensor};
 use knockout_batch::Graphs;
 use knockout_cell::{Cell, GeneSets, GeneSetsRef};
+use knockout_fault::{Class, Classified};
 use knockout_grad::Tape;
 use knockout_model::{Input, MODELS, Model, ModelEntry};
 use knockout_screen::LabelStats;
@@ -150,4 +151,14 @@ pub(crate) fn predict<'s>(
         predictions.extend(values.map(|&value| labels.restore(f64::from(value))));
     }
     predictions
+}
+
+impl Classified for PredictorError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Checkpoint(error) => error.class(),
+            Self::Weights(error) => error.class(),
+            _ => Class::Request,
+        }
+    }
 }

@@ -3,6 +3,7 @@
 
 use crate::config::Config;
 use knockout_batch::{Origin, ProcessorKind, Store, StoreError};
+use knockout_fault::{Class, Classified};
 use knockout_screen::Dataset;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -74,4 +75,10 @@ impl Stores {
 /// Where `data precompute` puts the store of a representation unless told otherwise.
 pub fn usual_folder(dataset_folder: &Path, kind: ProcessorKind) -> PathBuf {
     dataset_folder.join(kind.name())
+}
+
+impl Classified for RunStoreError {
+    fn class(&self) -> Class {
+        self.source.class()
+    }
 }

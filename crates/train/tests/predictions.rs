@@ -3,6 +3,7 @@
 
 use arrow_array::{Float64Array, RecordBatch, UInt32Array};
 use arrow_schema::{DataType, Field, Schema};
+use knockout_fault::{Class, Classified as _};
 use knockout_screen::{Dataset, Division, Part, Scheme, Split, SplitSpec, columns};
 use knockout_stats::bootstrap::Bootstrap;
 use knockout_synth::{Config, synthesise};
@@ -66,7 +67,7 @@ fn what_does_not_fit_the_dataset_is_refused() {
     let file = predictions(&set, &split, Part::Test);
     let refused = |file: &Predictions, set: &Dataset| {
         let error = file.split_of(set, Path::new("p.parquet"), Path::new("set")).unwrap_err();
-        assert!(error.is_damage() && !error.is_request());
+        assert_eq!(error.class(), Class::Damage);
         message(&error)
     };
     let said = refused(&file, &other);
@@ -120,7 +121,7 @@ fn every_malformed_file_is_refused_by_name() {
     let path = folder.path().join("p.parquet");
     let refused = || {
         let error = Predictions::load(&path).unwrap_err();
-        assert!(error.is_damage());
+        assert_eq!(error.class(), Class::Damage);
         message(&error).replace(&format!("{}", folder.path().display()), "")
     };
     foreign(&path, vec![0, 2], vec![1.0, 2.0], "prediction");
@@ -140,7 +141,7 @@ fn every_malformed_file_is_refused_by_name() {
     std::fs::write(&path, "nonsense").unwrap();
     assert!(refused().contains("is damaged"));
     std::fs::remove_file(&path).unwrap();
-    assert!(Predictions::load(&path).unwrap_err().is_request());
+    assert!(Predictions::load(&path).unwrap_err().class() == Class::Request);
 }
 
 #[test]

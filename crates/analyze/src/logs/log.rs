@@ -9,6 +9,7 @@ use super::bar::{BarKind, BarLine, bars_in};
 use super::plain::plain;
 use super::rate::{Figures, measure};
 use super::series::SeriesTable;
+use knockout_fault::{Class, Classified};
 use serde::Serialize;
 
 /// Version of the document; grows when a key changes its meaning.
@@ -108,6 +109,12 @@ pub enum LogError {
         "there are progress bars, but not one iteration was done; look at the end of the log for what stopped the run"
     )]
     NoSteps,
+}
+
+impl Classified for LogError {
+    fn class(&self) -> Class {
+        Class::Damage
+    }
 }
 
 /// Takes a log in pieces of any size.

@@ -1,6 +1,7 @@
 //! What can go wrong with a store, and whose fault it is.
 
 use super::StoredForm;
+use knockout_fault::{Class, Classified, class_of_path};
 use knockout_lmdb::LmdbError;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -225,36 +226,23 @@ impl StoreErrorKind {
     }
 }
 
-impl StoreError {
-    /// Whether the request was at fault: something missing, unfinished, in the way, or too large.
-    pub fn is_request(&self) -> bool {
-        use StoreErrorKind as K;
-        use io::ErrorKind as E;
+impl Classified for StoreError {
+    fn class(&self) -> Class {
+        use StoreErrorKind as Kind;
         match &self.kind {
-            K::NotFound
-            | K::NotEmpty
-            | K::Unfinished { .. }
-            | K::OtherForm { .. }
-            | K::OtherProcessor { .. }
-            | K::OtherChoice { .. }
-            | K::MissingSample { .. }
-            | K::NetworkFileSystem { .. }
-            | K::NoRoom { .. }
-            | K::Busy => true,
-            K::Refused { class, .. } => matches!(
-                class,
-                E::NotFound
-                    | E::AlreadyExists
-                    | E::PermissionDenied
-                    | E::ReadOnlyFilesystem
-                    | E::NotADirectory
-            ),
-            _ => false,
+            Kind::NotFound
+            | Kind::NotEmpty
+            | Kind::Unfinished { .. }
+            | Kind::OtherForm { .. }
+            | Kind::OtherProcessor { .. }
+            | Kind::OtherChoice { .. }
+            | Kind::MissingSample { .. }
+            | Kind::NetworkFileSystem { .. }
+            | Kind::NoRoom { .. }
+            | Kind::Busy => Class::Request,
+            Kind::Refused { class, .. } => class_of_path(*class),
+            Kind::DiskFull => Class::Failure,
+            _ => Class::Damage,
         }
-    }
-
-    /// Whether the files are damaged or not what they claim to be.
-    pub fn is_damage(&self) -> bool {
-        !self.is_request() && !matches!(self.kind, StoreErrorKind::Refused { .. } | StoreErrorKind::DiskFull)
     }
 }

@@ -3,8 +3,8 @@
 use crate::choice;
 use crate::command::data;
 use crate::command::evaluate::{BootstrapArgs, table};
-use crate::ui::{Ui, Unit, request_error};
-use anyhow::Context as _;
+use crate::failure::{Context as _, Result};
+use crate::ui::{Ui, Unit};
 use clap::Args;
 use indicatif::ProgressBar;
 use knockout_durable::StagedDir;
@@ -87,11 +87,11 @@ struct Climbed {
     fitted: Vec<(Fitted, Option<u64>)>,
 }
 
-pub(crate) fn run(args: &BaselineArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &BaselineArgs, ui: &Ui) -> Result<()> {
     let dataset = data::open(&args.dir)?;
     let part = args.part;
     // A bad folder must not cost the time of fitting first.
-    let staged = args.out.as_deref().map(stage).transpose()?;
+    let staged = args.out.as_deref().map(StagedDir::create).transpose()?;
     let fits = u64::from(args.splits) * (Baseline::ALL.len() as u64 - 1 + u64::from(args.seeds));
     let bar = ui.progress("fitting", fits, Unit::Items);
     let seeds = |count: u32| (0..u64::from(count)).map(|i| args.seed.wrapping_add(i));
@@ -110,27 +110,17 @@ pub(crate) fn run(args: &BaselineArgs, ui: &Ui) -> anyhow::Result<()> {
     ui.result(|| text(&shown, unseen), &shown)
 }
 
-fn stage(out: &Path) -> anyhow::Result<StagedDir> {
-    use std::io::ErrorKind as E;
-    StagedDir::create(out).map_err(|error| match error.kind() {
-        E::AlreadyExists | E::NotFound | E::PermissionDenied | E::NotADirectory | E::ReadOnlyFilesystem => {
-            request_error(format!("{:#}", anyhow::Error::new(error)))
-        }
-        _ => error.into(),
-    })
-}
-
 fn climb(
     dataset: &Dataset,
     args: &BaselineArgs,
     split_seed: u64,
     weight_seeds: &[u64],
     bar: &ProgressBar,
-) -> anyhow::Result<Climbed> {
+) -> Result<Climbed> {
     let spec =
         SplitSpec { scheme: args.split, division: Division::default(), seed: split_seed, subset: None };
     let split = Split::new(&dataset.samples, dataset.cell.genes(), spec)
-        .map_err(|error| request_error(format!("cannot split {}: {error}", args.dir.display())))?;
+        .with_context(|| format!("cannot split {}", args.dir.display()))?;
     let rows = split.rows(args.part);
     let ladder = Ladder::new(&dataset.samples, dataset.cell.genes().len(), &split)?;
     let mut fitted = Vec::new();
@@ -154,7 +144,7 @@ fn climb(
 }
 
 /// Files named by baseline; the MLPs after the first also by their seed.
-fn save(dataset: &Dataset, args: &BaselineArgs, climbed: &Climbed, folder: &Path) -> anyhow::Result<()> {
+fn save(dataset: &Dataset, args: &BaselineArgs, climbed: &Climbed, folder: &Path) -> Result<()> {
     let home = std::path::absolute(&args.dir).ok();
     let Climbed { split, fitted } = climbed;
     for (fitted, seed) in fitted {

@@ -2,9 +2,9 @@
 //! needs no model code.
 
 use crate::command::trace::write_text;
-use crate::exit::{DATA, INCOMPARABLE, REGRESSED, Verdict};
-use crate::ui::{Ui, request_error};
-use anyhow::Context as _;
+use crate::exit::{DATA, INCOMPARABLE, REGRESSED};
+use crate::failure::{Context as _, Failure, Result, request_error};
+use crate::ui::Ui;
 use clap::Args;
 use knockout_profile::{RunComparison, RunProfile};
 use std::fs;
@@ -45,14 +45,13 @@ pub(crate) struct CompareArgs {
     fail_above: Option<f64>,
 }
 
-pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
     if let Some(ratio) = args.fail_above.filter(|ratio| !(ratio.is_finite() && *ratio > 0.0)) {
         return Err(request_error(format!("--fail-above {ratio} is no ratio; 1.10 allows ten per cent")));
     }
     let (a, b) = (read(&args.a)?, read(&args.b)?);
     let (name_a, name_b) = (args.a.display().to_string(), args.b.display().to_string());
-    let comparison = RunComparison::of((&name_a, &a), (&name_b, &b), &args.vary)
-        .map_err(|error| request_error(format!("--vary: {error}")))?;
+    let comparison = RunComparison::of((&name_a, &a), (&name_b, &b), &args.vary).context("--vary")?;
     if let Some(path) = &args.html {
         write_text(path, &knockout_report::run_compare_html(&comparison), ui)?;
     }
@@ -65,29 +64,29 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> anyhow::Result<()> {
             "not comparable: the runs differ in {}; measure alike, or name what is meant to differ with --vary",
             comparison.unlike.join(", ")
         );
-        return Err(Verdict { code: INCOMPARABLE, message }.into());
+        return Err(Failure::verdict(INCOMPARABLE, message));
     }
     args.fail_above.map_or(Ok(()), |ratio| gate(&comparison, ratio))
 }
 
 /// Whether B may pass.
-fn gate(comparison: &RunComparison, allowed: f64) -> anyhow::Result<()> {
+fn gate(comparison: &RunComparison, allowed: f64) -> Result<()> {
     let step = comparison.step().filter(|step| step.steps.0.min(step.steps.1) >= FEWEST_STEPS);
     let Some((ratio, low)) = step.and_then(|step| step.ratio.zip(step.low)) else {
         let message = format!(
             "not comparable: too few steps for a spread; measure at least {FEWEST_STEPS} in both runs"
         );
-        return Err(Verdict { code: INCOMPARABLE, message }.into());
+        return Err(Failure::verdict(INCOMPARABLE, message));
     };
     if low <= allowed {
         return Ok(());
     }
     let message = format!("a sample takes {ratio:.3} times as long (at least {low:.3}, allowed {allowed})");
-    Err(Verdict { code: REGRESSED, message }.into())
+    Err(Failure::verdict(REGRESSED, message))
 }
 
 /// The findings of a run's folder, of a file, or of standard input (`-`).
-pub(crate) fn read(path: &Path) -> anyhow::Result<RunProfile> {
+pub(crate) fn read(path: &Path) -> Result<RunProfile> {
     let file = if path.is_dir() { path.join(FINDINGS) } else { path.to_owned() };
     let name = file.display().to_string();
     let source: Box<dyn io::Read> = if path == Path::new("-") {
@@ -104,7 +103,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<RunProfile> {
 }
 
 /// What to say about a run that is not there, or not finished.
-fn absent(path: &Path) -> anyhow::Error {
+fn absent(path: &Path) -> Failure {
     if !path.is_dir() {
         return request_error(format!("{} does not exist", path.display()));
     }
@@ -114,7 +113,7 @@ fn absent(path: &Path) -> anyhow::Error {
             "{} is a run without {FINDINGS}: it did not finish, or was not measured; run it again with `knockout profile`",
             path.display()
         );
-        return Verdict { code: DATA, message }.into();
+        return Failure::verdict(DATA, message);
     }
     request_error(format!("{} is not the folder of a run: there is no {FINDINGS} in it", path.display()))
 }

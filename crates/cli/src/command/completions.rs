@@ -1,6 +1,7 @@
 //! `knockout completions`: shell completions from the same definitions as the help.
 
 use crate::args::Cli;
+use crate::failure::Result;
 use crate::ui::Ui;
 use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
@@ -16,7 +17,7 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(crate) fn run(args: &CompletionsArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &CompletionsArgs, ui: &Ui) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "knockout", &mut script);
     ui.raw(&String::from_utf8_lossy(&script))

@@ -3,8 +3,8 @@
 use super::train::configure;
 use crate::choice;
 use crate::experiments::ExperimentArg;
+use crate::failure::{Result, Unexpected as _, request_error};
 use crate::ui::Ui;
-use anyhow::Context as _;
 use clap::{Args, Subcommand};
 use knockout_model::ModelEntry;
 use knockout_synth as synth;
@@ -78,15 +78,15 @@ struct ShownModel {
 
 impl Overrides {
     /// The configuration of a preset with the overrides applied.
-    pub(crate) fn resolve(&self, preset: &str) -> anyhow::Result<Config> {
-        let synth = synth::Config::preset(preset).with_context(|| {
-            format!("there is no preset {preset:?}; choose from {}", synth::PRESETS.join(", "))
+    pub(crate) fn resolve(&self, preset: &str) -> Result<Config> {
+        let synth = synth::Config::preset(preset).ok_or_else(|| {
+            request_error(format!("there is no preset {preset:?}; choose from {}", synth::PRESETS.join(", ")))
         })?;
         Ok(knockout_config::resolve(&Config { synth }, &self.keys)?)
     }
 }
 
-pub(crate) fn run(args: &ConfigArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &ConfigArgs, ui: &Ui) -> Result<()> {
     let ConfigCommand::Show(args) = &args.command;
     if let (Some(model), Some(folder)) = (args.model, &args.data) {
         let mut keys = args.experiment.keys(&model, ui)?;
@@ -97,6 +97,6 @@ pub(crate) fn run(args: &ConfigArgs, ui: &Ui) -> anyhow::Result<()> {
         return ui.result(|| text, &ShownModel { schema: 1, config });
     }
     let config = args.overrides.resolve(&args.preset)?;
-    let text = toml::to_string(&config).context("could not write the configuration as TOML")?;
+    let text = toml::to_string(&config).unexpected("could not write the configuration as TOML")?;
     ui.result(|| text, &Shown { schema: 1, config })
 }

@@ -2,8 +2,9 @@
 
 use crate::command::experiment::{self, ExperimentArgs};
 use crate::command::{config::Overrides, data};
+use crate::failure::{Result, request_error};
 use crate::text::{Align, Table, grouped};
-use crate::ui::{Ui, request_error};
+use crate::ui::Ui;
 use clap::Args;
 use knockout_cell::Reach;
 use knockout_screen::{Dataset, Summary};
@@ -47,7 +48,7 @@ struct Deleted {
     reach: [usize; 3],
 }
 
-pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
     let overrides = Overrides { keys: Vec::new() };
     let config = overrides.resolve(&args.preset)?.synth;
     std::fs::create_dir(&args.out).map_err(|error| {

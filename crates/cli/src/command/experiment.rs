@@ -3,8 +3,8 @@
 use super::profile::{recorded, subject, write_profile};
 use super::train::{Choices, configure, on_workers};
 use crate::choice;
-use crate::ui::{Ui, Unit, request_error};
-use anyhow::Context as _;
+use crate::failure::{Context as _, Result, Unexpected as _, request_error};
+use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_analyze::Analysis;
 use knockout_batch::ProcessorKind;
@@ -69,7 +69,7 @@ pub(crate) struct Finished {
     pub(crate) folder: PathBuf,
 }
 
-pub(crate) fn run(args: &ExperimentArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &ExperimentArgs, ui: &Ui) -> Result<()> {
     let finished = measure(args, ui)?;
     let files = files(&finished.folder);
     ui.result(
@@ -98,7 +98,7 @@ impl ExperimentArgs {
 }
 
 /// Measures everything and writes the folder.
-pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> anyhow::Result<Finished> {
+pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
     let dataset = super::data::open(&args.dir)?;
     let folder = args
         .out
@@ -108,7 +108,7 @@ pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> anyhow::Result<Finished
     let mut keys = args.choices.keys();
     keys.extend(args.overrides.keys.iter().cloned());
     let configs = models.iter().map(|model| configure(model, &dataset, &keys));
-    let configs = configs.collect::<anyhow::Result<Vec<Config>>>()?;
+    let configs = configs.collect::<Result<Vec<Config>>>()?;
     let Some(first) = configs.first() else { return Err(request_error("name a model")) };
     let mut subject = subject(Arc::clone(&dataset), first)?;
     let request = ExperimentRequest {
@@ -140,7 +140,7 @@ pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> anyhow::Result<Finished
         let recorded = traces
             .iter()
             .map(|(model, trace)| Ok((model.clone(), recorded(trace, ui)?)))
-            .collect::<anyhow::Result<Vec<(String, Analysis)>>>()?;
+            .collect::<Result<Vec<(String, Analysis)>>>()?;
         write(&folder, &findings, &recorded)?;
         Ok(findings)
     })?;
@@ -155,9 +155,9 @@ fn files(folder: &Path) -> Vec<(String, String)> {
         .to_vec()
 }
 
-fn write(folder: &Path, experiment: &Experiment, recorded: &[(String, Analysis)]) -> anyhow::Result<()> {
+fn write(folder: &Path, experiment: &Experiment, recorded: &[(String, Analysis)]) -> Result<()> {
     let json = serde_json::to_string_pretty(&knockout_report::experiment_json(experiment))
-        .context("could not write the report as JSON")?;
+        .unexpected("could not write the report as JSON")?;
     let documents = [
         ("report.html", experiment_html(experiment, recorded)),
         ("report.txt", experiment_text(experiment, &files(folder))),

@@ -1,7 +1,7 @@
 //! `knockout logs`: rates out of the progress bars of a training log. Always compiled in: it needs no model code.
 
-use crate::ui::{Ui, request_error};
-use anyhow::Context as _;
+use crate::failure::{Context as _, Result, request_error};
+use crate::ui::Ui;
 use clap::Args;
 use knockout_analyze::logs::{Log, LogReader, Logs};
 use std::fs::File;
@@ -23,13 +23,13 @@ pub(crate) struct LogsArgs {
     logs: Vec<PathBuf>,
 }
 
-pub(crate) fn run(args: &LogsArgs, ui: &Ui) -> anyhow::Result<()> {
-    let logs: Vec<Log> = args.logs.iter().map(|path| read(path)).collect::<anyhow::Result<_>>()?;
+pub(crate) fn run(args: &LogsArgs, ui: &Ui) -> Result<()> {
+    let logs: Vec<Log> = args.logs.iter().map(|path| read(path)).collect::<Result<_>>()?;
     let logs = Logs::of(logs);
     ui.result(|| knockout_report::logs_text(&logs), &logs)
 }
 
-fn read(path: &Path) -> anyhow::Result<Log> {
+fn read(path: &Path) -> Result<Log> {
     let mut source = open(path)?;
     let mut reader = LogReader::default();
     let mut piece = vec![0; 1 << 16];
@@ -45,7 +45,7 @@ fn read(path: &Path) -> anyhow::Result<Log> {
     reader.finish(&name).with_context(|| format!("no rates in {name}"))
 }
 
-fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
+fn open(path: &Path) -> Result<Box<dyn Read>> {
     if path == Path::new("-") {
         return Ok(Box::new(io::stdin()));
     }

@@ -1,8 +1,8 @@
 //! `knockout man`: the manual, as man pages or as one Markdown page, from the same definitions as the help.
 
 use crate::args::Cli;
-use crate::ui::{Ui, request_error};
-use anyhow::Context as _;
+use crate::failure::{Context as _, Result, Unexpected as _, request_error};
+use crate::ui::Ui;
 use clap::{Args, Command, CommandFactory as _};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ pub(crate) struct ManArgs {
     markdown: bool,
 }
 
-pub(crate) fn run(args: &ManArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &ManArgs, ui: &Ui) -> Result<()> {
     // The version names the commit, which must not make generated files differ from build to build.
     let mut root = Cli::command().version(env!("CARGO_PKG_VERSION")).term_width(100);
     root.build();
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &ManArgs, ui: &Ui) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn page_of(command: &Command, name: &str) -> anyhow::Result<Vec<u8>> {
+fn page_of(command: &Command, name: &str) -> Result<Vec<u8>> {
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone().bin_name(name.replace('-', " ")))
         .title(name)
@@ -57,7 +57,7 @@ fn page_of(command: &Command, name: &str) -> anyhow::Result<Vec<u8>> {
     Ok(page)
 }
 
-fn collect_pages(command: &Command, name: &str, pages: &mut Vec<(String, Vec<u8>)>) -> anyhow::Result<()> {
+fn collect_pages(command: &Command, name: &str, pages: &mut Vec<(String, Vec<u8>)>) -> Result<()> {
     pages.push((name.to_owned(), page_of(command, name)?));
     for sub in visible(command) {
         collect_pages(sub, &format!("{name}-{}", sub.get_name()), pages)?;
@@ -65,10 +65,11 @@ fn collect_pages(command: &Command, name: &str, pages: &mut Vec<(String, Vec<u8>
     Ok(())
 }
 
-fn markdown(command: &Command, name: &str, page: &mut String) -> anyhow::Result<()> {
+fn markdown(command: &Command, name: &str, page: &mut String) -> Result<()> {
     let help = command.clone().bin_name(name).render_long_help().to_string();
     let help: Vec<&str> = help.lines().map(str::trim_end).collect();
-    write!(page, "\n## `{name}`\n\n```text\n{}\n```\n", help.join("\n").trim_end())?;
+    write!(page, "\n## `{name}`\n\n```text\n{}\n```\n", help.join("\n").trim_end())
+        .unexpected("could not write the page")?;
     for sub in visible(command) {
         markdown(sub, &format!("{name} {}", sub.get_name()), page)?;
     }

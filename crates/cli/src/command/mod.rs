@@ -23,10 +23,11 @@ pub(crate) mod trace;
 pub(crate) mod train;
 
 use crate::args::Command;
+use crate::failure::Result;
 use crate::ui::Ui;
 
 /// Runs one command to its end.
-pub(crate) fn run(command: Command, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(command: Command, ui: &Ui) -> Result<()> {
     match command {
         #[cfg(feature = "lab")]
         Command::Demo(args) => demo::run(&args, ui),

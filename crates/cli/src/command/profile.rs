@@ -5,8 +5,8 @@ use super::trace::{analyze_recorded, write_text};
 use super::train::{Choices, configure, on_workers};
 use crate::choice;
 use crate::experiments::ExperimentArg;
-use crate::ui::{Ui, Unit, request_error};
-use anyhow::Context as _;
+use crate::failure::{Context as _, Result, Unexpected as _, request_error};
+use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_analyze::Analysis;
 use knockout_durable::replace;
@@ -81,7 +81,7 @@ pub(crate) struct ProfileArgs {
 /// Steps that are thrown away when nothing else is said.
 const WARM_UP: u64 = 2;
 
-pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> Result<()> {
     let (schedule, steps) = schedule(args)?;
     let against =
         args.against.as_deref().map(|path| compare::read(path).map(|run| (path, run))).transpose()?;
@@ -103,7 +103,7 @@ pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> anyhow::Result<()> {
         let (a, b) = (path.display().to_string(), "this run");
         RunComparison::of((&a, other), (b, profile), &[])
     });
-    let comparison = comparison.transpose().map_err(|error| request_error(error.to_string()))?;
+    let comparison = comparison.transpose()?;
     let page = || knockout_report::run_html(profile, recorded.as_ref(), comparison.as_ref());
     if let Some(out) = &args.out {
         write_profile(out, profile)?;
@@ -123,7 +123,7 @@ pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> anyhow::Result<()> {
     ui.result(text, &knockout_report::run_json(profile))
 }
 
-fn schedule(args: &ProfileArgs) -> anyhow::Result<(Schedule, u64)> {
+fn schedule(args: &ProfileArgs) -> Result<(Schedule, u64)> {
     let schedule = match (args.active, args.at_step) {
         (Some(active), _) => Schedule::Window {
             wait: args.wait.unwrap_or(0),
@@ -137,7 +137,7 @@ fn schedule(args: &ProfileArgs) -> anyhow::Result<(Schedule, u64)> {
             return Ok((schedule, args.steps + WARM_UP));
         }
     };
-    schedule.check(args.steps).map_err(|error| request_error(error.to_string()))?;
+    schedule.check(args.steps)?;
     Ok((schedule, args.steps))
 }
 
@@ -147,7 +147,7 @@ fn measure(
     steps: u64,
     folder: Option<&Path>,
     ui: &Ui,
-) -> anyhow::Result<Measured> {
+) -> Result<Measured> {
     let dataset = super::data::open(&args.dir)?;
     let mut keys = args.experiment.keys(&args.model, ui)?;
     keys.extend(args.choices.keys());
@@ -171,28 +171,27 @@ fn measure(
 }
 
 /// A dataset, split as a configuration says, to be measured on.
-pub(super) fn subject(dataset: Arc<Dataset>, config: &Config) -> anyhow::Result<Subject> {
-    let split = Split::new(&dataset.samples, dataset.cell.genes(), config.split_spec())
-        .map_err(|error| request_error(error.to_string()))?;
+pub(super) fn subject(dataset: Arc<Dataset>, config: &Config) -> Result<Subject> {
+    let split = Split::new(&dataset.samples, dataset.cell.genes(), config.split_spec())?;
     Ok(Subject::new(dataset, Arc::new(split), env!("KNOCKOUT_COMMIT")))
 }
 
 /// Writes a profile into a run's folder.
-pub(super) fn write_profile(folder: &Path, profile: &RunProfile) -> anyhow::Result<()> {
+pub(super) fn write_profile(folder: &Path, profile: &RunProfile) -> Result<()> {
     let text = serde_json::to_vec_pretty(&knockout_report::run_json(profile))
-        .context("could not write the findings as JSON")?;
+        .unexpected("could not write the findings as JSON")?;
     let path = folder.join(compare::FINDINGS);
     replace(&path, |file| file.write_all(&text))
         .with_context(|| format!("could not write {}", path.display()))
 }
 
 /// The analysis of a trace that was recorded: its spans as a page draws them.
-pub(super) fn recorded(trace: &Path, ui: &Ui) -> anyhow::Result<Analysis> {
+pub(super) fn recorded(trace: &Path, ui: &Ui) -> Result<Analysis> {
     Ok(analyze_recorded(trace, ui)?.with_steps_added_up())
 }
 
 /// Makes a folder that must not exist yet; what it is in may have to be made too.
-fn create_folder(folder: &Path) -> anyhow::Result<()> {
+fn create_folder(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder.parent().unwrap_or(Path::new("."))).ok();
     std::fs::create_dir(folder).map_err(|error| {
         request_error(format!(

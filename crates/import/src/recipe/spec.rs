@@ -1,5 +1,6 @@
 //! `FORMAT:FILE,key=value,…`, as a source is written on the command line, to the same value as in a recipe.
 
+use knockout_fault::{Class, Classified};
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
@@ -114,6 +115,12 @@ from_str!(
     super::MetabolismSource,
     super::ScreenSource
 );
+
+impl Classified for SpecError {
+    fn class(&self) -> Class {
+        Class::Request
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@
 //! compiler turns the arrays into registers. The only `unsafe` is the call of a version whose instructions were
 //! detected.
 
+use knockout_fault::{Class, Classified};
 use std::sync::OnceLock;
 
 /// A vector instruction set.
@@ -115,6 +116,12 @@ macro_rules! for_isa {
     };
 }
 pub(crate) use for_isa;
+
+impl Classified for IsaError {
+    fn class(&self) -> Class {
+        Class::Request
+    }
+}
 
 #[cfg(test)]
 mod tests {

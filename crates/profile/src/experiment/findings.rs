@@ -9,6 +9,7 @@ use super::decompose::Decomposition;
 use super::insights::{self, Insight, NextStep};
 use super::ratio::{CellRatio, RecordingCost};
 use crate::run::RunProfile;
+use knockout_fault::{Class, Classified};
 use knockout_stats::FEWEST_FOR_INTERVAL;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -260,4 +261,10 @@ fn ratios(cells: &[CellFindings], models: &[String], processors: &[String], roun
 fn warnings(plan: &ExperimentPlan) -> Vec<ExperimentWarning> {
     let is_few = plan.rounds < FEWEST_FOR_INTERVAL as u64;
     is_few.then_some(ExperimentWarning::FewRounds(plan.rounds)).into_iter().collect()
+}
+
+impl Classified for ExperimentError {
+    fn class(&self) -> Class {
+        Class::Failure
+    }
 }

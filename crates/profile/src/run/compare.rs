@@ -5,6 +5,7 @@ use super::conditions::Conditions;
 use super::finding::RunWarning;
 use super::profile::{PerStep, RunProfile};
 use super::{RUN_SCHEMA, profile};
+use knockout_fault::{Class, Classified};
 use knockout_stats::{Difference, FEWEST_FOR_INTERVAL, Middle, sort_by_difference};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -164,4 +165,10 @@ fn rows(a: &RunProfile, b: &RunProfile, unit: Unit) -> Vec<Row> {
 fn micros(steps: &PerStep, nanos: &[u64], unit: Unit) -> Vec<f64> {
     let by = |samples: u64| if unit == Unit::Sample { samples.max(1) as f64 } else { 1.0 };
     nanos.iter().zip(&steps.samples).map(|(nanos, samples)| *nanos as f64 / 1e3 / by(*samples)).collect()
+}
+
+impl Classified for VaryError {
+    fn class(&self) -> Class {
+        Class::Request
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::RUN_SCHEMA;
 use super::profile::{PerStep, RunProfile};
+use knockout_fault::{Class, Classified};
 use serde_json::Value;
 
 /// A document that is not the findings of a run.
@@ -85,4 +86,10 @@ fn check(profile: &RunProfile) -> Result<(), String> {
         return Err("a step without samples or time".to_owned());
     }
     Ok(())
+}
+
+impl Classified for RunDocumentError {
+    fn class(&self) -> Class {
+        Class::Damage
+    }
 }

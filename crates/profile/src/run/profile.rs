@@ -4,6 +4,7 @@ use super::RUN_SCHEMA;
 use super::batch_memory::LargestBatch;
 use super::conditions::Conditions;
 use super::finding::{self, RunFinding, RunWarning};
+use knockout_fault::{Class, Classified};
 use knockout_meter::{StepLog, StepPhase, StepTimes};
 use knockout_stats::{quantile, share};
 use serde::{Deserialize, Serialize};
@@ -286,4 +287,10 @@ fn columns(steps: &[StepTimes], part: fn(&StepTimes) -> &[u64; StepPhase::COUNT]
         .map(column)
         .filter(|column| column.nanos.iter().any(|nanos| *nanos > 0))
         .collect()
+}
+
+impl Classified for NoSteps {
+    fn class(&self) -> Class {
+        Class::Request
+    }
 }

@@ -4,6 +4,7 @@ use super::columns::ColumnError;
 use crate::SampleError;
 use knockout_cell::CellError;
 use knockout_durable::DurableError;
+use knockout_fault::{Class, Classified, class_of_path};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -119,36 +120,15 @@ impl DatasetErrorKind {
     }
 }
 
-impl DatasetError {
-    /// Whether the request was at fault: a folder that is not there, cannot be entered, or exists already.
-    pub fn is_request(&self) -> bool {
-        use io::ErrorKind as E;
-        let named = |kind| {
-            matches!(
-                kind,
-                E::NotFound
-                    | E::AlreadyExists
-                    | E::PermissionDenied
-                    | E::ReadOnlyFilesystem
-                    | E::NotADirectory
-            )
-        };
+impl Classified for DatasetError {
+    fn class(&self) -> Class {
+        use DatasetErrorKind as Kind;
         match &self.kind {
-            DatasetErrorKind::NotFound | DatasetErrorKind::NotADataset | DatasetErrorKind::BadName { .. } => {
-                true
-            }
-            DatasetErrorKind::Io(error) => named(error.kind()),
-            DatasetErrorKind::Write(error) => named(error.kind()),
-            _ => false,
+            Kind::NotFound | Kind::NotADataset | Kind::BadName { .. } => Class::Request,
+            Kind::Io(error) => class_of_path(error.kind()),
+            Kind::Write(error) => error.class(),
+            Kind::Attach(_) => Class::Failure,
+            _ => Class::Damage,
         }
-    }
-
-    /// Whether the files are damaged or not what they claim to be.
-    pub fn is_damage(&self) -> bool {
-        !self.is_request()
-            && !matches!(
-                self.kind,
-                DatasetErrorKind::Io(_) | DatasetErrorKind::Write(_) | DatasetErrorKind::Attach(_)
-            )
     }
 }

@@ -6,6 +6,7 @@ use crate::dataset::columns::{self, ColumnError};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use knockout_durable::{DurableError, replace};
+use knockout_fault::{Class, Classified, class_of_path};
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,20 +46,12 @@ enum SplitFileErrorKind {
     Twice { sample: u32 },
 }
 
-impl SplitFileError {
-    /// Whether the file itself is at fault, rather than the disk or the request.
-    pub fn is_damage(&self) -> bool {
-        !matches!(self.kind, SplitFileErrorKind::Write(_) | SplitFileErrorKind::Read(_))
-    }
-
-    /// Whether the file or folder asked for is not there.
-    pub fn is_request(&self) -> bool {
+impl Classified for SplitFileError {
+    fn class(&self) -> Class {
         match &self.kind {
-            SplitFileErrorKind::Read(error) => error.kind() == io::ErrorKind::NotFound,
-            SplitFileErrorKind::Write(error) => {
-                matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
-            }
-            _ => false,
+            SplitFileErrorKind::Read(error) => class_of_path(error.kind()),
+            SplitFileErrorKind::Write(error) => class_of_path(error.kind()),
+            _ => Class::Damage,
         }
     }
 }

@@ -12,6 +12,7 @@ pub use file::SplitFileError;
 
 use crate::Samples;
 use knockout_cell::GeneTable;
+use knockout_fault::{Class, Classified};
 use serde::{Deserialize, Serialize};
 
 /// What is kept apart between the parts.
@@ -245,4 +246,10 @@ pub fn subset(samples: &Samples, genes: &GeneTable, seed: u64, count: usize) -> 
     let mut rows: Vec<u32> = keys.records_in_order("subset").into_iter().take(count).collect();
     rows.sort_unstable();
     Ok(rows)
+}
+
+impl Classified for SplitError {
+    fn class(&self) -> Class {
+        Class::Request
+    }
 }

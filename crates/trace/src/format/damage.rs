@@ -1,6 +1,7 @@
 //! What can be wrong with a trace, as values: faults that end reading, irregularities that do not, and errors without
 //! any figures. Knows nothing of exit codes or wording around them.
 
+use knockout_fault::{Class, Classified};
 use std::fmt;
 use std::io;
 
@@ -168,6 +169,15 @@ impl ReadError {
             Self::NotATrace { .. } => "not_a_trace",
             Self::DamagedBeforeEvents { damage } => damage.kind.code(),
             Self::Io(_) => "io",
+        }
+    }
+}
+
+impl Classified for ReadError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Io(_) => Class::Failure,
+            _ => Class::Damage,
         }
     }
 }

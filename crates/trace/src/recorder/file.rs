@@ -8,6 +8,7 @@ use crate::write::{Span, TraceWriter};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use knockout_durable::{DurableError, PendingFile};
+use knockout_fault::{Class, Classified};
 use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
 use std::io;
@@ -176,4 +177,10 @@ fn arguments(sizes: &Sizes) -> Vec<(&'static str, Value)> {
     let bytes = sizes.bytes.map(|bytes| ("bytes", Value::from(bytes)));
     let shapes = (!sizes.shapes.is_empty()).then(|| ("Input Dims", json!(sizes.shapes)));
     bytes.into_iter().chain(shapes).collect()
+}
+
+impl Classified for TraceFileError {
+    fn class(&self) -> Class {
+        Class::Failure
+    }
 }

@@ -13,6 +13,7 @@ pub mod ridge;
 pub use design::{Design, PairVocabulary};
 pub use mlp::{Epoch, Mlp, MlpConfig};
 
+use knockout_fault::{Class, Classified};
 use knockout_screen::{Part, Samples, Split};
 use ridge::Ridge;
 
@@ -191,5 +192,11 @@ impl<'a> Ladder<'a> {
         let ridges = Ridge::fit(&design(self.train), &scores(self.train), &ridge::ALPHAS)?;
         let chosen = ridge::choose(ridges, &design(self.val), &scores(self.val));
         Ok((chosen.ridge.predict(&design(rows)), chosen))
+    }
+}
+
+impl Classified for BaselineError {
+    fn class(&self) -> Class {
+        Class::Failure
     }
 }

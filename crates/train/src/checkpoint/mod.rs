@@ -25,6 +25,7 @@ pub use state::{ModelCard, Number, Position, State};
 pub use store::{Checkpoints, Saved, Slot};
 
 use knockout_durable::DurableError;
+use knockout_fault::{Class, Classified};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -110,11 +111,13 @@ fn offer(path: &Path, before: Option<&Path>) -> String {
     })
 }
 
-impl CheckpointError {
-    /// Whether a file is not what was written.
-    pub fn is_damage(&self) -> bool {
+impl Classified for CheckpointError {
+    fn class(&self) -> Class {
         use CheckpointErrorKind::{Damaged, Missing, Newer};
-        matches!(self.kind, Missing { .. } | Damaged { .. } | Newer { .. })
+        match self.kind {
+            Missing { .. } | Damaged { .. } | Newer { .. } => Class::Damage,
+            _ => Class::Failure,
+        }
     }
 }
 

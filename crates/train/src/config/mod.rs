@@ -13,6 +13,7 @@ use crate::schedule::ScheduleError;
 use knockout_batch::{LoaderOptions, ProcessorKind};
 use knockout_cell::Cell;
 use knockout_config::OverrideError;
+use knockout_fault::{Class, Classified};
 use knockout_model::{MODELS, ModelConfig, ModelConfigError, ModelEntry, OptionsError};
 use knockout_screen::{Division, Scheme, SplitSpec};
 use serde::{Deserialize, Serialize};
@@ -250,5 +251,11 @@ impl Config {
             differences.retain(|difference| !difference.key.starts_with("model."));
         }
         differences
+    }
+}
+
+impl Classified for ConfigError {
+    fn class(&self) -> Class {
+        Class::Request
     }
 }

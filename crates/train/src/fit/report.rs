@@ -5,6 +5,7 @@ use crate::config::ConfigError;
 use crate::metrics::Metrics;
 use crate::step::{NotFinite, StepOutcome};
 use knockout_batch::BatchError;
+use knockout_fault::{Class, Classified};
 use knockout_meter::StepTimes;
 use knockout_model::loss::BufferError;
 use knockout_trace::TraceFileError;
@@ -106,4 +107,17 @@ pub enum FitError {
         /// The buffer.
         name: String,
     },
+}
+
+impl Classified for FitError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Config(_) | Self::EmptyPart { .. } | Self::ConstantScores | Self::Identity(_) => {
+                Class::Request
+            }
+            Self::Diverged { .. } => Class::Diverged,
+            Self::Batch(error) => error.class(),
+            _ => Class::Failure,
+        }
+    }
 }

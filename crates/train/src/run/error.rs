@@ -6,6 +6,7 @@ use crate::config::ConfigError;
 use crate::fit::FitError;
 use crate::predictor::PredictorError;
 use crate::stores::RunStoreError;
+use knockout_fault::{Class, Classified};
 use knockout_screen::{DatasetError, SplitError, SplitFileError};
 use std::path::PathBuf;
 
@@ -62,4 +63,23 @@ pub enum RunError {
     /// A checkpoint cannot be written or read.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+}
+
+impl Classified for RunError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Config(_)
+            | Self::OtherVersion { .. }
+            | Self::NoDataset { .. }
+            | Self::OtherDataset { .. }
+            | Self::Split(_) => Class::Request,
+            Self::Folder(error) => error.class(),
+            Self::Dataset(error) => error.class(),
+            Self::SplitFile(error) => error.class(),
+            Self::Store(error) => error.class(),
+            Self::Fit(error) => error.class(),
+            Self::Checkpoint(error) => error.class(),
+            Self::Predictor(error) => error.class(),
+        }
+    }
 }

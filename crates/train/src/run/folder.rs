@@ -15,6 +15,7 @@
 
 use super::{EventWriter, LogPosition, Manifest, MetricsLog, Resumed};
 use knockout_durable::{DurableError, StagedDir};
+use knockout_fault::{Class, Classified};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,18 +32,14 @@ pub struct RunFolderError {
     pub kind: RunFolderErrorKind,
 }
 
-impl RunFolderError {
-    /// Whether another request would be fine: another name, another folder, later.
-    pub fn is_request(&self) -> bool {
-        matches!(
-            self.kind,
-            RunFolderErrorKind::Exists | RunFolderErrorKind::NotARun { .. } | RunFolderErrorKind::Busy
-        )
-    }
-
-    /// Whether a file is not what was written.
-    pub fn is_damage(&self) -> bool {
-        matches!(self.kind, RunFolderErrorKind::Manifest(_) | RunFolderErrorKind::Line { .. })
+impl Classified for RunFolderError {
+    fn class(&self) -> Class {
+        use RunFolderErrorKind as Kind;
+        match self.kind {
+            Kind::Exists | Kind::NotARun { .. } | Kind::Busy => Class::Request,
+            Kind::Manifest(_) | Kind::Line { .. } => Class::Damage,
+            Kind::Io(_) | Kind::Durable(_) => Class::Failure,
+        }
     }
 }
 

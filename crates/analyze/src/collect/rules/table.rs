@@ -3,6 +3,7 @@
 //! A rule sees one event's name and `cat`; what encloses the event is combined with that in [`crate::attribute::tree`].
 
 use super::words;
+use knockout_fault::{Class, Classified};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -241,6 +242,12 @@ impl Rule {
             && (self.words.is_empty() || self.words.iter().any(|phrase| words::contains(name, phrase)))
             && (self.begins.is_empty() || self.begins.iter().any(|phrase| name.starts_with(phrase)))
             && !self.not_words.iter().any(|phrase| words::contains(name, phrase))
+    }
+}
+
+impl Classified for RulesError {
+    fn class(&self) -> Class {
+        Class::Request
     }
 }
 

@@ -1,8 +1,9 @@
 //! `knockout data bench`: what each way of representing a deletion costs.
 
 use crate::choice;
+use crate::failure::{Failure, Result, request_error};
 use crate::text::{Align, Table, grouped, size};
-use crate::ui::{Ui, Unit, request_error};
+use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_batch::{BenchPlan, Collation, ProcessorKind, bench};
 use knockout_measure::memory;
@@ -70,14 +71,13 @@ struct Row {
     peak_rss_bytes: Option<u64>,
 }
 
-pub(crate) fn run(args: &BenchArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &BenchArgs, ui: &Ui) -> Result<()> {
     if args.batch == 0 || args.samples == 0 {
         return Err(request_error("--batch and --samples must be at least 1"));
     }
     let dataset = super::open(&args.dir)?;
     let count = args.samples.min(dataset.samples.len());
-    let rows = subset(&dataset.samples, dataset.cell.genes(), args.seed, count)
-        .map_err(|e| request_error(e.to_string()))?;
+    let rows = subset(&dataset.samples, dataset.cell.genes(), args.seed, count)?;
     let collation = args.collate;
     let kinds = kinds_of(args);
     let stores = stores_of(args, &dataset, &kinds, &rows, ui)?;
@@ -137,7 +137,7 @@ fn stores_of(
     kinds: &[ProcessorKind],
     rows: &[u32],
     ui: &Ui,
-) -> anyhow::Result<Stores> {
+) -> Result<Stores> {
     let mut stores = Stores::default();
     for folder in &args.store {
         stores.open(folder, dataset, rows)?;
@@ -148,9 +148,9 @@ fn stores_of(
             Ok(_) => {}
             Err(error) if args.processor.is_none() => {
                 ui.note(&format!(
-                    "{} is left out: {:#}; `knockout data precompute {} {flag} --samples {} --seed {}` stores what it takes",
+                    "{} is left out: {}; `knockout data precompute {} {flag} --samples {} --seed {}` stores what it takes",
                     kind.name(),
-                    anyhow::Error::new(error),
+                    Failure::from(error),
                     args.dir.display(),
                     rows.len(),
                     args.seed,

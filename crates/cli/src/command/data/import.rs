@@ -1,7 +1,8 @@
 //! `knockout data import`: public files to a dataset.
 
+use crate::failure::{Context as _, Result, request_error};
 use crate::text::grouped;
-use crate::ui::{Ui, Unit, request_error};
+use crate::ui::{Ui, Unit};
 use clap::{Args, ValueEnum};
 use knockout_import::recipe::{AliasSource, GeneSource, MetabolismSource, NetworkSource, ScreenSource};
 use knockout_import::report::{Report, RowReport};
@@ -106,7 +107,7 @@ enum DuplicatesArg {
     Error,
 }
 
-pub(crate) fn run(args: ImportArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: ImportArgs, ui: &Ui) -> Result<()> {
     // A bad OUT must not cost the time of reading first.
     Dataset::check_target(&args.out)?;
     let out = args.out.clone();
@@ -131,14 +132,14 @@ pub(crate) fn run(args: ImportArgs, ui: &Ui) -> anyhow::Result<()> {
     ui.result(|| text(&import.report, &out.display().to_string()), &import.report)
 }
 
-fn recipe_of(args: ImportArgs) -> anyhow::Result<Recipe> {
+fn recipe_of(args: ImportArgs) -> Result<Recipe> {
     let mut recipe = match &args.recipe {
         None => Recipe::default(),
         Some(path) => {
-            let bad =
-                |error: &dyn std::fmt::Display| request_error(format!("recipe {}: {error}", path.display()));
-            let text = std::fs::read_to_string(path).map_err(|error| bad(&error))?;
-            Recipe::from_toml(&text).map_err(|error| bad(&error))?
+            let name = path.display();
+            let text = std::fs::read_to_string(path)
+                .map_err(|error| request_error(format!("recipe {name}: {error}")))?;
+            Recipe::from_toml(&text).with_context(|| format!("recipe {name}"))?
         }
     };
     recipe.genes.extend(args.genes);

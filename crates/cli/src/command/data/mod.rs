@@ -12,6 +12,7 @@ pub(crate) use show::text as show_text;
 pub(crate) use split::table as split_table;
 pub(crate) use synth::make as make_synthetic;
 
+use crate::failure::Result;
 use crate::ui::Ui;
 use clap::{Args, Subcommand};
 use knockout_screen::Dataset;
@@ -36,7 +37,7 @@ enum DataCommand {
     Precompute(precompute::PrecomputeArgs),
 }
 
-pub(crate) fn run(args: DataArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: DataArgs, ui: &Ui) -> Result<()> {
     match args.command {
         DataCommand::Synth(args) => synth::run(&args, ui),
         DataCommand::Import(args) => import::run(*args, ui),
@@ -49,7 +50,7 @@ pub(crate) fn run(args: DataArgs, ui: &Ui) -> anyhow::Result<()> {
 }
 
 /// Opens a dataset, saying so when asked to say more.
-pub(crate) fn open(dir: &Path) -> anyhow::Result<Arc<Dataset>> {
+pub(crate) fn open(dir: &Path) -> Result<Arc<Dataset>> {
     let started = std::time::Instant::now();
     let dataset = Dataset::open(dir)?;
     tracing::info!(

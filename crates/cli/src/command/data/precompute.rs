@@ -1,9 +1,10 @@
 //! `knockout data precompute`: masks or indices of all samples, kept on disk.
 
-use crate::exit::{INTERRUPTED, Verdict};
+use crate::exit::INTERRUPTED;
+use crate::failure::{Failure, Result, request_error};
 use crate::interrupt::Interrupt;
 use crate::text::{grouped, size};
-use crate::ui::{Ui, Unit, request_error};
+use crate::ui::{Ui, Unit};
 use clap::{ArgGroup, Args};
 use knockout_batch::{About, Estimate, Origin, Probe, StoreWriter, StoredForm};
 use knockout_screen::{Dataset, subset};
@@ -78,7 +79,7 @@ struct Stored<'a> {
     content_hash: Option<String>,
 }
 
-pub(crate) fn run(args: &PrecomputeArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &PrecomputeArgs, ui: &Ui) -> Result<()> {
     if args.samples == Some(0) {
         return Err(request_error("--samples must be at least 1"));
     }
@@ -146,14 +147,11 @@ pub(crate) fn run(args: &PrecomputeArgs, ui: &Ui) -> anyhow::Result<()> {
     if stored.complete {
         return Ok(());
     }
-    Err(anyhow::Error::new(Verdict {
-        code: INTERRUPTED,
-        message: format!(
-            "stopped after {} of {} samples, which are safe; the same command goes on from there",
-            grouped(stored.done),
-            grouped(stored.samples)
-        ),
-    }))
+    let (done, samples) = (grouped(stored.done), grouped(stored.samples));
+    let message = format!(
+        "stopped after {done} of {samples} samples, which are safe; the same command goes on from there"
+    );
+    Err(Failure::verdict(INTERRUPTED, message))
 }
 
 impl Stored<'_> {
@@ -166,10 +164,11 @@ impl Stored<'_> {
     }
 }
 
-fn rows_of(args: &PrecomputeArgs, dataset: &Dataset) -> anyhow::Result<Vec<u32>> {
+fn rows_of(args: &PrecomputeArgs, dataset: &Dataset) -> Result<Vec<u32>> {
     match args.samples {
-        Some(count) => subset(&dataset.samples, dataset.cell.genes(), args.seed, count)
-            .map_err(|error| request_error(error.to_string())),
+        Some(count) => {
+            subset(&dataset.samples, dataset.cell.genes(), args.seed, count).map_err(Failure::from)
+        }
         None => Ok((0..dataset.samples.len() as u32).collect()),
     }
 }

@@ -1,5 +1,6 @@
 //! `knockout data show`: a dataset at a glance.
 
+use crate::failure::Result;
 use crate::text::{Align, Table, grouped};
 use crate::ui::Ui;
 use clap::Args;
@@ -28,7 +29,7 @@ struct Shown {
     summary: Summary,
 }
 
-pub(crate) fn run(args: &ShowArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &ShowArgs, ui: &Ui) -> Result<()> {
     let dataset = super::open(&args.dir)?;
     let shown = Shown { schema: 1, summary: Summary::of(&dataset, args.seed) };
     ui.result(|| text(&shown.summary), &shown)

@@ -1,8 +1,9 @@
 //! `knockout data split`: divide a dataset and keep the result as a file.
 
 use crate::choice;
+use crate::failure::{Context as _, Result, request_error};
 use crate::text::{Align, Table, grouped};
-use crate::ui::{Ui, request_error};
+use crate::ui::Ui;
 use clap::Args;
 use knockout_screen::{Division, Scheme, Split, SplitSpec, SplitSummary};
 use serde::Serialize;
@@ -54,7 +55,7 @@ struct Shown {
     out: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &SplitArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &SplitArgs, ui: &Ui) -> Result<()> {
     let dataset = super::open(&args.dir)?;
     let scheme = args.split;
     let division = match (args.folds, args.fold) {
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &SplitArgs, ui: &Ui) -> anyhow::Result<()> {
     };
     let spec = SplitSpec { scheme, division, seed: args.seed, subset: args.samples };
     let split = Split::new(&dataset.samples, dataset.cell.genes(), spec)
-        .map_err(|error| request_error(format!("cannot split {}: {error}", args.dir.display())))?;
+        .with_context(|| format!("cannot split {}", args.dir.display()))?;
     if let Some(out) = &args.out {
         if out.exists() {
             return Err(request_error(format!(

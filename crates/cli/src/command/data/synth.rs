@@ -1,6 +1,7 @@
 //! `knockout data synth`: a yeast that never lived.
 
 use crate::command::config::Overrides;
+use crate::failure::Result;
 use crate::text::{grouped, size};
 use crate::ui::{Ui, Unit};
 use clap::Args;
@@ -48,7 +49,7 @@ struct Made<'a> {
     data_hash: String,
 }
 
-pub(crate) fn run(args: &SynthArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &SynthArgs, ui: &Ui) -> Result<()> {
     let mut config = args.overrides.resolve(&args.preset)?.synth;
     if let Some(samples) = args.samples {
         config.screen.samples = samples;
@@ -89,7 +90,7 @@ pub(crate) fn make(
     seed: u64,
     overrides: &[String],
     ui: &Ui,
-) -> anyhow::Result<Dataset> {
+) -> Result<Dataset> {
     // A bad OUT must not cost the time of making the data first.
     Dataset::check_target(out)?;
     let mut command = format!(

@@ -1,6 +1,7 @@
 //! `knockout data verify`: everything the format promises.
 
-use crate::exit::{self, Verdict};
+use crate::exit;
+use crate::failure::{Failure, Result};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_screen::verify;
@@ -32,7 +33,7 @@ struct Row {
     text: String,
 }
 
-pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> Result<()> {
     let findings = verify(&args.dir)?;
     let rows: Vec<Row> =
         findings.iter().map(|finding| Row { fault: finding.is_fault(), text: finding.to_string() }).collect();
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &VerifyArgs, ui: &Ui) -> anyhow::Result<()> {
             args.dir.display(),
             if faults == 1 { "" } else { "s" }
         );
-        return Err(Verdict { code: exit::DATA, message }.into());
+        return Err(Failure::verdict(exit::DATA, message));
     }
     Ok(())
 }

@@ -6,8 +6,9 @@ pub(crate) mod table;
 use crate::choice;
 use crate::command::data;
 use crate::command::train::on_workers;
-use crate::exit::{INCOMPARABLE, Verdict};
-use crate::ui::{Ui, request_error};
+use crate::exit::INCOMPARABLE;
+use crate::failure::{Failure, Result, request_error};
+use crate::ui::Ui;
 use clap::Args;
 use knockout_screen::{Dataset, Part, Split};
 use knockout_stats::bootstrap::Bootstrap;
@@ -105,7 +106,7 @@ struct Shown {
     attainable_pearson: Option<f64>,
 }
 
-pub(crate) fn run(args: &EvaluateArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &EvaluateArgs, ui: &Ui) -> Result<()> {
     if args.runs.is_empty() && args.predictions.is_none() {
         return Err(request_error("name the folder of a run, or a file with --predictions"));
     }
@@ -117,7 +118,7 @@ pub(crate) fn run(args: &EvaluateArgs, ui: &Ui) -> anyhow::Result<()> {
     report(&subject, &args.bootstrap.bootstrap(), ui)
 }
 
-fn from_files(args: &EvaluateArgs, predictions: &PathBuf, ui: &Ui) -> anyhow::Result<Subject> {
+fn from_files(args: &EvaluateArgs, predictions: &PathBuf, ui: &Ui) -> Result<Subject> {
     let paths: Vec<&PathBuf> = [predictions].into_iter().chain(&args.against).collect();
     let files = paths.iter().map(|path| Predictions::load(path)).collect::<Result<Vec<_>, _>>()?;
     let found = files[0].description.part;
@@ -137,7 +138,7 @@ fn from_files(args: &EvaluateArgs, predictions: &PathBuf, ui: &Ui) -> anyhow::Re
     Ok(Subject { models: names(&own, &paths).into_iter().zip(files).collect(), seeds: None, home })
 }
 
-fn refuse_unlike(first: &Predictions, second: &Predictions, a: &Path, b: &Path) -> anyhow::Result<()> {
+fn refuse_unlike(first: &Predictions, second: &Predictions, a: &Path, b: &Path) -> Result<()> {
     let unlike = first.unlike(second);
     if unlike.is_empty() {
         return Ok(());
@@ -153,12 +154,12 @@ fn incomparable(
     what: &str,
     differences: &[(String, String, String)],
     next: &str,
-) -> anyhow::Error {
+) -> Failure {
     let differences: Vec<String> =
         differences.iter().map(|(key, a, b)| format!("{key} ({a} against {b})")).collect();
     let (a, b, differences) = (a.display(), b.display(), differences.join(", "));
     let message = format!("{a} and {b} {what}: they differ in {differences}{next}");
-    Verdict { code: INCOMPARABLE, message }.into()
+    Failure::verdict(INCOMPARABLE, message)
 }
 
 /// The dataset and the split of the predictions. One that was asked for must fit; one that the file merely remembers
@@ -168,8 +169,8 @@ fn home_of(
     paths: &[&PathBuf],
     asked: Option<&Path>,
     ui: &Ui,
-) -> anyhow::Result<Option<(Arc<Dataset>, Arc<Split>)>> {
-    let open = |folder: &Path| -> anyhow::Result<(Arc<Dataset>, Arc<Split>)> {
+) -> Result<Option<(Arc<Dataset>, Arc<Split>)>> {
+    let open = |folder: &Path| -> Result<(Arc<Dataset>, Arc<Split>)> {
         let dataset = data::open(folder)?;
         let splits = files.iter().zip(paths).map(|(file, path)| file.split_of(&dataset, path, folder));
         let split = splits.collect::<Result<Vec<_>, _>>()?.swap_remove(0);
@@ -210,7 +211,7 @@ fn names<P: AsRef<Path>>(own: &[String], paths: &[P]) -> Vec<String> {
 }
 
 /// Evaluates and prints.
-fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> anyhow::Result<()> {
+fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> Result<()> {
     let mut models: Vec<Model<'_>> =
         subject.models.iter().map(|(name, file)| Model { name, predictions: &file.predictions }).collect();
     let together = ensemble(&models);

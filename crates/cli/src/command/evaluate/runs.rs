@@ -1,8 +1,9 @@
 //! Predictions of runs: of one, or of several that are seeds of one configuration.
 
 use super::{EvaluateArgs, Seeds, Subject, incomparable, names};
-use crate::exit::{INCOMPARABLE, Verdict};
-use crate::ui::{Ui, request_error};
+use crate::exit::INCOMPARABLE;
+use crate::failure::{Failure, Result, request_error};
+use crate::ui::Ui;
 use knockout_cell::GeneSets;
 use knockout_model::MODELS;
 use knockout_screen::Part;
@@ -12,7 +13,7 @@ use knockout_train::run::{RunDescription, RunFolderError, read_metrics};
 use std::path::PathBuf;
 
 /// Predicts a part with each run's weights; the predictions stay in the run's folder.
-pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> anyhow::Result<Subject> {
+pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
     let (folders, part) = (&args.runs, args.part.unwrap_or(Part::Test));
     let runs = folders.iter().map(|folder| RunDescription::read(folder, &[] as &[&str], MODELS));
     let runs = runs.collect::<Result<Vec<_>, _>>()?;
@@ -60,7 +61,7 @@ fn run_names(runs: &[RunDescription], folders: &[PathBuf]) -> Vec<String> {
 }
 
 /// A mean over runs says something only where nothing but the seed differs, and that does.
-fn refuse_unlike(runs: &[RunDescription], folders: &[PathBuf]) -> anyhow::Result<()> {
+fn refuse_unlike(runs: &[RunDescription], folders: &[PathBuf]) -> Result<()> {
     let first = &runs[0];
     for (place, run) in runs.iter().enumerate().skip(1) {
         let (a, b) = (&first.manifest.inputs, &run.manifest.inputs);
@@ -85,14 +86,14 @@ fn refuse_unlike(runs: &[RunDescription], folders: &[PathBuf]) -> anyhow::Result
                 folders[place].display(),
                 run.config.seed
             );
-            return Err(Verdict { code: INCOMPARABLE, message }.into());
+            return Err(Failure::verdict(INCOMPARABLE, message));
         }
     }
     Ok(())
 }
 
 /// How long a run lasts is no part of what it is, but a mean over runs of unlike length should not pass unnoticed.
-fn note_lengths(folders: &[PathBuf], ui: &Ui) -> anyhow::Result<()> {
+fn note_lengths(folders: &[PathBuf], ui: &Ui) -> Result<()> {
     let epochs = |folder: &PathBuf| Ok(read_metrics(folder)?.last().map_or(0, |line| line.epoch + 1));
     let lengths = folders.iter().map(epochs).collect::<Result<Vec<u32>, RunFolderError>>()?;
     if lengths.iter().any(|&length| length != lengths[0]) {

@@ -3,7 +3,8 @@
 use super::findings::{self, Rescued};
 use super::input::{self, DamageArgs};
 use super::output::write_text;
-use crate::ui::{Ui, request_error};
+use crate::failure::{Result, request_error};
+use crate::ui::Ui;
 use clap::Args;
 use knockout_analyze::reference::{Reference, ReferenceSink};
 use std::path::PathBuf;
@@ -31,12 +32,12 @@ pub(crate) struct AnalyzeArgs {
     damage: DamageArgs,
 }
 
-pub(crate) fn run(args: &AnalyzeArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
     if args.rules == "reference" { reference(args, ui) } else { honest(args, ui) }
 }
 
 /// Own time, categories by what encloses an event, device figures.
-fn honest(args: &AnalyzeArgs, ui: &Ui) -> anyhow::Result<()> {
+fn honest(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
     let rules = findings::rules(&args.rules)?;
     let mut rescued = Rescued::default();
     let analysis = findings::analyze(&args.files, &rules, &args.damage, &mut rescued, ui)?;
@@ -54,7 +55,7 @@ fn honest(args: &AnalyzeArgs, ui: &Ui) -> anyhow::Result<()> {
 }
 
 /// The reference's substring rules and naive sums.
-fn reference(args: &AnalyzeArgs, ui: &Ui) -> anyhow::Result<()> {
+fn reference(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
     if args.html.is_some() || args.collapsed.is_some() {
         return Err(request_error(
             "--html and --collapsed show own time, which --rules reference does not compute; leave one of them out",

@@ -3,8 +3,9 @@
 use super::findings::{self, Rescued};
 use super::input::{self, DamageArgs};
 use super::output::write_text;
-use crate::exit::{INCOMPARABLE, REGRESSED, Verdict};
-use crate::ui::{Ui, request_error};
+use crate::exit::{INCOMPARABLE, REGRESSED};
+use crate::failure::{Failure, Result, request_error};
+use crate::ui::Ui;
 use clap::Args;
 use knockout_analyze::Comparison;
 use std::path::PathBuf;
@@ -39,7 +40,7 @@ pub(crate) struct CompareArgs {
     damage: DamageArgs,
 }
 
-pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
     if args.rules == "reference" {
         return Err(request_error(
             "trace compare compares own time, which --rules reference does not compute",
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> anyhow::Result<()> {
 }
 
 /// The files of either side.
-fn sides(args: &CompareArgs) -> anyhow::Result<(&[PathBuf], &[PathBuf])> {
+fn sides(args: &CompareArgs) -> Result<(&[PathBuf], &[PathBuf])> {
     match (args.traces.as_slice(), args.against.as_slice()) {
         ([a, b], []) => Ok((std::slice::from_ref(a), std::slice::from_ref(b))),
         ([_], []) => Err(request_error("one trace is no comparison; name two, A and B")),
@@ -75,11 +76,11 @@ fn sides(args: &CompareArgs) -> anyhow::Result<(&[PathBuf], &[PathBuf])> {
 }
 
 /// Whether B may pass.
-fn gate(comparison: &Comparison, ratio: f64) -> anyhow::Result<()> {
+fn gate(comparison: &Comparison, ratio: f64) -> Result<()> {
     if !comparison.comparable {
         let differing: Vec<&str> = comparison.differences.iter().map(|row| row.what.as_str()).collect();
         let message = format!("not comparable: the traces differ in {}", differing.join(", "));
-        return Err(Verdict { code: INCOMPARABLE, message }.into());
+        return Err(Failure::verdict(INCOMPARABLE, message));
     }
     let slower: Vec<String> = comparison
         .slower_than(ratio)
@@ -92,5 +93,5 @@ fn gate(comparison: &Comparison, ratio: f64) -> anyhow::Result<()> {
     if slower.is_empty() {
         return Ok(());
     }
-    Err(Verdict { code: REGRESSED, message: slower.join("; ") }.into())
+    Err(Failure::verdict(REGRESSED, slower.join("; ")))
 }

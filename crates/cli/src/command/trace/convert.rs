@@ -2,8 +2,8 @@
 
 use super::input::{self, DamageArgs};
 use super::output::{self, Existing};
-use crate::ui::{Ui, request_error};
-use anyhow::Context as _;
+use crate::failure::{Context as _, Result, request_error};
+use crate::ui::Ui;
 use clap::Args;
 use flate2::{Compression, write::GzEncoder};
 use knockout_durable::PendingFile;
@@ -61,7 +61,7 @@ struct Summary {
     warnings: Vec<String>,
 }
 
-pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<()> {
     let existing = if args.force { Existing::Replace } else { Existing::Refuse };
     let file = output::create(&args.output, existing)?;
     let is_packed = args.output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
@@ -129,7 +129,7 @@ pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> anyhow::Result<()> {
 }
 
 /// The inputs of the ranks asked for, and the start of their earliest event where a filter needs it.
-fn choose_inputs(args: &ConvertArgs, ui: &Ui) -> anyhow::Result<(Vec<PathBuf>, Option<i64>)> {
+fn choose_inputs(args: &ConvertArgs, ui: &Ui) -> Result<(Vec<PathBuf>, Option<i64>)> {
     let needs_time = args.from.is_some() || args.to.is_some();
     if args.rank.is_empty() && !needs_time {
         return Ok((args.inputs.clone(), None));
@@ -159,12 +159,12 @@ fn choose_inputs(args: &ConvertArgs, ui: &Ui) -> anyhow::Result<(Vec<PathBuf>, O
     Ok((chosen, first_nanos))
 }
 
-fn time(millis: Option<f64>, first_nanos: Option<i64>, flag: &str) -> anyhow::Result<Option<i64>> {
+fn time(millis: Option<f64>, first_nanos: Option<i64>, flag: &str) -> Result<Option<i64>> {
     let Some(millis) = millis else { return Ok(None) };
     Ok(Some(first_nanos.unwrap_or(0).saturating_add(nanos(millis, 1e6, flag)?)))
 }
 
-fn nanos(value: f64, unit: f64, flag: &str) -> anyhow::Result<i64> {
+fn nanos(value: f64, unit: f64, flag: &str) -> Result<i64> {
     let nanos = (value * unit).round();
     if nanos.is_finite() && nanos.abs() < 9e18 {
         Ok(nanos as i64)

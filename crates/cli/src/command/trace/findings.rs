@@ -1,8 +1,8 @@
 //! From the files on the command line to an analysis; `analyze` and `compare` share it.
 
 use super::input::{self, DamageArgs};
-use crate::ui::{Ui, request_error};
-use anyhow::Context as _;
+use crate::failure::{Context as _, Result, request_error};
+use crate::ui::Ui;
 use knockout_analyze::{Analysis, Collector, Options, Rules};
 use knockout_trace::Outcome;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ impl Rescued {
 }
 
 /// The rules of `--rules`: `default`, or a TOML file.
-pub(crate) fn rules(name: &str) -> anyhow::Result<Rules> {
+pub(crate) fn rules(name: &str) -> Result<Rules> {
     if name == "default" {
         return Rules::default_rules().context("could not read the built-in rules");
     }
@@ -31,7 +31,7 @@ pub(crate) fn rules(name: &str) -> anyhow::Result<Rules> {
             "could not read the rules {name}: {error}; name `default`, `reference` or a TOML file"
         ))
     })?;
-    Rules::from_toml(name, &text).map_err(|error| request_error(error.to_string()))
+    Ok(Rules::from_toml(name, &text)?)
 }
 
 /// Analyses files, one per rank; warnings go to standard error too.
@@ -41,7 +41,7 @@ pub(crate) fn analyze(
     damage: &DamageArgs,
     rescued: &mut Rescued,
     ui: &Ui,
-) -> anyhow::Result<Analysis> {
+) -> Result<Analysis> {
     let options = Options { threads: rayon::current_num_threads(), ..Options::default() };
     let mut ranks = Vec::with_capacity(files.len());
     for path in files {
@@ -63,7 +63,7 @@ pub(crate) fn analyze(
 
 /// Analyses a trace that this program has just written.
 #[cfg(feature = "lab")]
-pub(crate) fn analyze_recorded(file: &Path, ui: &Ui) -> anyhow::Result<Analysis> {
+pub(crate) fn analyze_recorded(file: &Path, ui: &Ui) -> Result<Analysis> {
     let strict = DamageArgs { strict: true };
     analyze(&[file.to_owned()], &rules("default")?, &strict, &mut Rescued::default(), ui)
 }

@@ -1,8 +1,8 @@
 //! Opening traces, and what to say when one is damaged.
 
-use crate::exit::{DATA, PARTIAL, Verdict};
-use crate::ui::{Ui, Unit, request_error};
-use anyhow::Context as _;
+use crate::exit::{DATA, PARTIAL};
+use crate::failure::{Context as _, Failure, Result, request_error};
+use crate::ui::{Ui, Unit};
 use clap::Args;
 use indicatif::ProgressBar;
 use knockout_trace::{Outcome, ReadOptions, Sink};
@@ -20,12 +20,7 @@ pub(crate) struct DamageArgs {
 }
 
 /// Reads a trace into a sink; `-` is standard input.
-pub(crate) fn read(
-    path: &Path,
-    damage: &DamageArgs,
-    sink: &mut dyn Sink,
-    ui: &Ui,
-) -> anyhow::Result<Outcome> {
+pub(crate) fn read(path: &Path, damage: &DamageArgs, sink: &mut dyn Sink, ui: &Ui) -> Result<Outcome> {
     let (source, len): (Box<dyn Read + Send>, u64) = if path == Path::new("-") {
         (Box::new(io::stdin()), 0)
     } else {
@@ -43,7 +38,7 @@ pub(crate) fn read(
     if damage.strict && outcome.is_rescued() {
         let what = damage_of(&outcome);
         let message = format!("{} is damaged: {what}; without --strict the rest is used", path.display());
-        return Err(Verdict { code: DATA, message }.into());
+        return Err(Failure::verdict(DATA, message));
     }
     Ok(outcome)
 }
@@ -67,7 +62,7 @@ impl Read for Watched {
     }
 }
 
-fn open(path: &Path) -> anyhow::Result<File> {
+fn open(path: &Path) -> Result<File> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(request_error(format!("{} does not exist", path.display())));
@@ -96,12 +91,12 @@ pub(crate) fn damage_of(outcome: &Outcome) -> String {
 }
 
 /// After a result: says that it is a partial one, if any file was damaged.
-pub(crate) fn partial_verdict(rescued: &[(PathBuf, String)]) -> anyhow::Result<()> {
+pub(crate) fn partial_verdict(rescued: &[(PathBuf, String)]) -> Result<()> {
     if rescued.is_empty() {
         return Ok(());
     }
     let files: Vec<String> =
         rescued.iter().map(|(path, what)| format!("{}: {what}", path.display())).collect();
     let message = format!("partial result from damaged input: {}", files.join("; "));
-    Err(Verdict { code: PARTIAL, message }.into())
+    Err(Failure::verdict(PARTIAL, message))
 }

@@ -11,6 +11,7 @@ mod output;
 pub(crate) use findings::analyze_recorded;
 pub(crate) use output::write_text;
 
+use crate::failure::Result;
 use crate::ui::Ui;
 use clap::{Args, Subcommand};
 
@@ -32,7 +33,7 @@ enum TraceCommand {
     Convert(convert::ConvertArgs),
 }
 
-pub(crate) fn run(args: TraceArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: TraceArgs, ui: &Ui) -> Result<()> {
     match args.command {
         TraceCommand::Analyze(args) => analyze::run(&args, ui),
         TraceCommand::Compare(args) => compare::run(&args, ui),

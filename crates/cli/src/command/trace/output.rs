@@ -1,7 +1,6 @@
 //! Output files that are whole or absent.
 
-use crate::ui::request_error;
-use anyhow::Context as _;
+use crate::failure::{Context as _, Result, request_error};
 use knockout_durable::PendingFile;
 use std::io::Write as _;
 use std::path::Path;
@@ -14,18 +13,18 @@ pub(crate) enum Existing {
 }
 
 /// Opens an output before the work, so that a bad path fails early.
-pub(crate) fn create(path: &Path, existing: Existing) -> anyhow::Result<PendingFile> {
+pub(crate) fn create(path: &Path, existing: Existing) -> Result<PendingFile> {
     if existing == Existing::Refuse && path.exists() {
         return Err(request_error(format!("{} exists; add --force to replace it", path.display())));
     }
     if path.file_name().is_none() {
         return Err(request_error(format!("{} is not the name of a file", path.display())));
     }
-    PendingFile::create(path).map_err(|error| request_error(format!("{:#}", anyhow::Error::new(error))))
+    Ok(PendingFile::create(path)?)
 }
 
 /// Writes a whole text into a file; `-` is standard output.
-pub(crate) fn write_text(path: &Path, text: &str, ui: &crate::ui::Ui) -> anyhow::Result<()> {
+pub(crate) fn write_text(path: &Path, text: &str, ui: &crate::ui::Ui) -> Result<()> {
     if path == Path::new("-") {
         return ui.raw(text);
     }

@@ -3,12 +3,12 @@
 mod page;
 
 use crate::choice;
-use crate::exit::{self, Verdict};
+use crate::exit;
 use crate::experiments::ExperimentArg;
+use crate::failure::{Failure, Result, Unexpected as _, request_error};
 use crate::interrupt::Interrupt;
 use crate::text::figure;
-use crate::ui::{Ui, request_error};
-use anyhow::Context as _;
+use crate::ui::Ui;
 use clap::Args;
 use indicatif::ProgressBar;
 use knockout_kernel::Isa;
@@ -112,7 +112,7 @@ fn parse_time(text: &str) -> Result<Duration, String> {
         .map_err(|error| format!("{text:?} is no time ({error}); write 90s, 30m or 2h"))
 }
 
-pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> anyhow::Result<()> {
+pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<()> {
     on_workers(|| {
         let run = match &args.resume {
             Some(folder) => resume(args, folder)?,
@@ -123,21 +123,21 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> anyhow::Result<()> {
 }
 
 /// Runs on the threads that train: as many as the program was given, with the instructions it was told to use.
-pub(crate) fn on_workers<T: Send>(work: impl FnOnce() -> anyhow::Result<T> + Send) -> anyhow::Result<T> {
-    Isa::from_environment().map_err(|error| request_error(error.to_string()))?;
+pub(crate) fn on_workers<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    Isa::from_environment()?;
     let pool = knockout_train::workers(rayon::current_num_threads())
-        .context("could not start the worker threads")?;
+        .unexpected("could not start the worker threads")?;
     pool.install(work)
 }
 
 /// A model's configuration on a dataset, with overrides.
-pub(crate) fn configure(model: &ModelEntry, dataset: &Dataset, keys: &[String]) -> anyhow::Result<Config> {
+pub(crate) fn configure(model: &ModelEntry, dataset: &Dataset, keys: &[String]) -> Result<Config> {
     let config = Config::defaults(model, &dataset.cell)?.with(keys)?;
     config.check(&dataset.cell)?;
     Ok(config)
 }
 
-fn create(args: &TrainArgs, ui: &Ui) -> anyhow::Result<Run> {
+fn create(args: &TrainArgs, ui: &Ui) -> Result<Run> {
     let dir = args.dir.as_deref().ok_or_else(|| request_error("name the dataset folder"))?;
     let dataset = super::data::open(dir)?;
     let Some(model) = &args.model else {
@@ -169,7 +169,7 @@ fn length_keys(args: &TrainArgs) -> impl Iterator<Item = String> {
     epochs.into_iter().chain(args.max_steps.map(|steps| format!("max_steps={steps}")))
 }
 
-fn resume(args: &TrainArgs, folder: &Path) -> anyhow::Result<Run> {
+fn resume(args: &TrainArgs, folder: &Path) -> Result<Run> {
     let mut keys: Vec<String> = length_keys(args).collect();
     // A first word that is no folder is an override, such as `train --resume RUN epochs=20`.
     keys.extend(args.dir.iter().map(|key| key.display().to_string()));
@@ -177,7 +177,7 @@ fn resume(args: &TrainArgs, folder: &Path) -> anyhow::Result<Run> {
     Ok(Run::resume(folder, &keys)?)
 }
 
-fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> anyhow::Result<()> {
+fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
     let folder = run.folder().to_owned();
     let config = run.fit().config().clone();
     let samples = run.fit().split().rows(Part::Train).len();
@@ -204,7 +204,7 @@ fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> anyhow::Result<()> {
             let saved =
                 run.last_saved().map(|saved| format!("; the last good state is {}", saved.path.display()));
             let context = format!("training in {} stopped{}", folder.display(), saved.unwrap_or_default());
-            anyhow::Error::new(error).context(context)
+            Failure::from(error).context(context)
         })?;
         match event {
             Event::Step(report) => {
@@ -227,14 +227,10 @@ fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> anyhow::Result<()> {
     let trained = Trained { schema: 1, run: &folder, ended: word(end), last };
     ui.result(|| summary(&folder, end, last), &trained)?;
     match end {
-        End::Stopped => Err(Verdict {
-            code: exit::INTERRUPTED,
-            message: format!(
-                "interrupted and saved; go on with: knockout train --resume {}",
-                folder.display()
-            ),
-        }
-        .into()),
+        End::Stopped => Err(Failure::verdict(
+            exit::INTERRUPTED,
+            format!("interrupted and saved; go on with: knockout train --resume {}", folder.display()),
+        )),
         _ => Ok(()),
     }
 }
@@ -280,7 +276,7 @@ struct Console<'a> {
 }
 
 impl<'a> Console<'a> {
-    fn new(ui: &'a Ui, config: &Config, samples: usize, max_time: Option<Duration>) -> anyhow::Result<Self> {
+    fn new(ui: &'a Ui, config: &Config, samples: usize, max_time: Option<Duration>) -> Result<Self> {
         let interrupted = Interrupt::install()?;
         let all = samples.div_ceil(config.batch) as u64 * u64::from(config.epochs);
         let total = if config.max_steps > 0 { all.min(config.max_steps) } else { all };

@@ -1,7 +1,7 @@
 //! `report.html` of a run: curves over epochs, predicted against measured.
 
+use crate::failure::{Context as _, Result};
 use crate::text::figure;
-use anyhow::Context as _;
 use knockout_durable::replace;
 use knockout_report::training::{Chart, Fact, Scale, Scatter, Series, TrainingPage, training_html};
 use knockout_screen::Part;
@@ -11,7 +11,7 @@ use knockout_train::run::{End, MetricsLine, Run};
 
 /// Writes the page beside the metrics it shows. A run that was stopped has nothing predicted for it: whoever stops it does not want
 /// to wait.
-pub(super) fn write(run: &Run, lines: &[MetricsLine], end: End) -> anyhow::Result<()> {
+pub(super) fn write(run: &Run, lines: &[MetricsLine], end: End) -> Result<()> {
     let (folder, fit) = (run.folder(), run.fit());
     let (config, dataset) = (fit.config(), fit.dataset());
     let is_stopped = end == End::Stopped;

@@ -1,0 +1,128 @@
+//! Why a command did not simply succeed: an exit code, and messages from the outermost to the cause.
+//!
+//! Errors of the libraries bring their class ([`Classified`]) and become a [`Failure`] with `?`. Errors of other crates have
+//! none and are told apart where they happen, with [`Unexpected::unexpected`] or [`request_error`].
+
+use crate::exit;
+use knockout_fault::Classified;
+use std::error::Error;
+use std::fmt;
+
+/// The result of a command or a part of one.
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
+
+/// A command that did not simply succeed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: u8,
+    /// What was being done, innermost first.
+    contexts: Vec<String>,
+    cause: Box<dyn Error + Send + Sync>,
+}
+
+impl Failure {
+    /// An end with an exit code of its own; the result may have been printed.
+    pub(crate) fn verdict(code: u8, message: impl Into<String>) -> Self {
+        Self { code, contexts: Vec::new(), cause: message.into().into() }
+    }
+
+    pub(crate) fn code(&self) -> u8 {
+        self.code
+    }
+
+    /// Adds what was being done.
+    pub(crate) fn context(mut self, message: impl Into<String>) -> Self {
+        self.contexts.push(message.into());
+        self
+    }
+}
+
+/// A fault of the request; the message says what to do instead.
+pub(crate) fn request_error(message: impl Into<String>) -> Failure {
+    Failure::verdict(exit::REQUEST, message)
+}
+
+impl<E: Classified + Send + Sync + 'static> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self { code: exit::code_of(error.class()), contexts: Vec::new(), cause: error.into() }
+    }
+}
+
+/// One line: what was being done, what went wrong and its causes. A cause that a message quotes is not said again.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for context in self.contexts.iter().rev() {
+            write!(f, "{context}: ")?;
+        }
+        let mut said = self.cause.to_string();
+        f.write_str(&said)?;
+        let mut cause = self.cause.source();
+        while let Some(error) = cause {
+            let text = error.to_string();
+            if !said.contains(&text) {
+                write!(f, ": {text}")?;
+                said = text;
+            }
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
+/// What was being done, for errors that have a class.
+pub(crate) trait Context<T> {
+    fn context(self, message: impl Into<String>) -> Result<T>;
+    fn with_context(self, message: impl FnOnce() -> String) -> Result<T>;
+}
+
+impl<T, E: Into<Failure>> Context<T> for Result<T, E> {
+    fn context(self, message: impl Into<String>) -> Result<T> {
+        self.map_err(|error| error.into().context(message))
+    }
+
+    fn with_context(self, message: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|error| error.into().context(message()))
+    }
+}
+
+/// What was being done, for errors of other crates: they are nobody's fault.
+pub(crate) trait Unexpected<T> {
+    fn unexpected(self, message: &str) -> Result<T>;
+}
+
+impl<T, E: Error + Send + Sync + 'static> Unexpected<T> for Result<T, E> {
+    fn unexpected(self, message: &str) -> Result<T> {
+        self.map_err(|error| {
+            Failure { code: exit::FAILED, contexts: Vec::new(), cause: error.into() }.context(message)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+
+    #[derive(Debug, thiserror::Error)]
+    enum Fault {
+        #[error("outer")]
+        Plain(#[source] io::Error),
+        #[error("outer ({0})")]
+        Quoting(#[source] io::Error),
+    }
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let inner = || io::Error::other("inner");
+        let failed = |fault: Fault| Err::<(), _>(fault).unexpected("doing").unwrap_err().to_string();
+        assert_eq!(failed(Fault::Plain(inner())), "doing: outer: inner");
+        assert_eq!(failed(Fault::Quoting(inner())), "doing: outer (inner)");
+    }
+
+    #[test]
+    fn the_class_decides_the_code_whatever_the_context() {
+        let failed = Err::<(), _>(io::Error::other("disk")).context("writing").unwrap_err();
+        assert_eq!((failed.code(), failed.to_string()), (exit::FAILED, "writing: disk".to_owned()));
+        assert_eq!(request_error("no").context("asking").code(), exit::REQUEST);
+    }
+}
