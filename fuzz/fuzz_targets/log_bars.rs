@@ -1,7 +1,7 @@
 //! Any bytes as a training log, in pieces of any size: the same rows or the same error, and rates that make sense.
 #![no_main]
 
-use knockout_profile::logs::{LogReader, Logs};
+use knockout_analyze::logs::{LogReader, Logs};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

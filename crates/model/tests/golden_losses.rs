@@ -228,11 +228,10 @@ fn golden_schedules() {
         for transition in list("transition_epochs") {
             let epoch = number(&transition) as u32;
             let schedule = |name: &str| -> AlphaSchedule {
-                let text = serde_json::json!({"name": name, "transition_epoch": epoch});
-                serde_json::from_value(text).expect("a schedule's name")
+                serde_json::from_value(name.replace('_', "-").into()).expect("a schedule's name")
             };
             for name in ["pre_then_post", "linear_until_uniform", "linear_until_flipped"] {
-                check(&format!("output.{name}.{epoch}"), &|e| schedule(name).at(e));
+                check(&format!("output.{name}.{epoch}"), &|e| schedule(name).at(e, epoch));
             }
         }
         for pair in list("buffer_warmup_and_stable") {

@@ -1,7 +1,7 @@
 //! Collapsed stacks: one line per stack, frames from the outside in, own time in nanoseconds. What flame graph
 //! programs (inferno, speedscope, flamegraph.pl) read.
 
-use knockout_profile::{Analysis, LaneStacks, Picture};
+use knockout_analyze::{Analysis, LaneStacks, Picture};
 use std::fmt::Write as _;
 
 /// All stacks of all files, lanes in order of their time, stacks in order of first appearance.

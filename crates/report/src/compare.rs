@@ -1,9 +1,11 @@
 //! A comparison for a terminal: unlike conditions first, then the step, categories and operations.
 
+use crate::sentence::trace_comparison_warning;
 use crate::table::Table;
 use crate::text::warnings;
 use crate::units::{ratio, shortened, time};
-use knockout_profile::{About, Comparison, Row};
+use knockout_analyze::{About, Comparison};
+use knockout_stats::Row;
 use std::fmt::Write as _;
 
 const TOP: usize = 20;
@@ -54,12 +56,16 @@ pub fn compare_text(comparison: &Comparison) -> String {
             .unwrap_or_default();
         }
     }
-    warnings(&mut out, &comparison.warnings);
+    warnings(&mut out, comparison.warnings.iter().map(trace_comparison_warning));
     out
 }
 
 /// A table of rows; nothing when there are none.
-pub(crate) fn comparison_rows<'a>(out: &mut String, heading: &str, rows: impl Iterator<Item = &'a Row>) {
+pub(crate) fn comparison_rows<'a, A: 'a>(
+    out: &mut String,
+    heading: &str,
+    rows: impl Iterator<Item = &'a Row<A>>,
+) {
     let mut table = Table::new(&["<", "a", "b", "<b / a"]);
     for row in rows.take(TOP) {
         table.row(vec![

@@ -2,7 +2,7 @@
 
 use crate::table::Table;
 use crate::units::{count, shortened};
-use knockout_profile::logs::{Average, AveragePart, FiguresKind, LogRow, Logs};
+use knockout_analyze::logs::{Average, AveragePart, FiguresKind, LogRow, Logs};
 use std::fmt::Write as _;
 
 /// Figures of a part that are spelt out.

@@ -1,8 +1,9 @@
 //! The reference's report: its sections and columns over our figures. No arithmetic but units.
 
+use crate::sentence::trace_warning;
 use crate::units::count;
-use knockout_profile::counts::Counts;
-use knockout_profile::reference::{Category, Finding, Reference};
+use knockout_analyze::Counts;
+use knockout_analyze::reference::{Category, Finding, Reference};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -229,8 +230,7 @@ struct OperationRow {
 pub fn reference_json(reference: &Reference) -> ReferenceDocument {
     let micros = |nanos: u128| nanos as f64 / 1000.0;
     let files = &reference.files;
-    let sum =
-        |of: fn(&knockout_profile::counts::Counts) -> u64| files.iter().map(|file| of(&file.counts)).sum();
+    let sum = |of: fn(&knockout_analyze::Counts) -> u64| files.iter().map(|file| of(&file.counts)).sum();
     let mut events_by_ph = std::collections::BTreeMap::new();
     for (phase, count) in files.iter().flat_map(|file| file.counts.by_phase()) {
         *events_by_ph.entry(phase).or_insert(0) += count;
@@ -246,7 +246,7 @@ pub fn reference_json(reference: &Reference) -> ReferenceDocument {
                 complete_events: file.counts.complete(),
                 span_us: micros(u128::from(file.counts.wall_nanos())),
                 rescued: file.rescued,
-                warnings: file.warnings.clone(),
+                warnings: file.warnings.iter().map(trace_warning).collect(),
             })
             .collect(),
         events: reference.events(),
@@ -291,6 +291,6 @@ pub fn reference_json(reference: &Reference) -> ReferenceDocument {
             .collect(),
         findings: reference.findings().into_iter().map(|finding| words(finding).1).collect(),
         rescued: files.iter().any(|file| file.rescued),
-        warnings: files.iter().flat_map(|file| file.warnings.clone()).collect(),
+        warnings: files.iter().flat_map(|file| file.warnings.iter().map(trace_warning)).collect(),
     }
 }

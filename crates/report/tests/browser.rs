@@ -13,7 +13,7 @@ mod fixtures;
 #[path = "browser/run_page.rs"]
 mod run_page;
 
-use knockout_profile::{Analysis, Collector, Options, Rules};
+use knockout_analyze::{Analysis, Collector, Options, Rules};
 use knockout_testdata::Resource;
 use knockout_trace::{ReadOptions, read};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
-use knockout_profile::{Analysis, Collector, Comparison, Options, Rules};
+use knockout_analyze::{Analysis, Collector, Comparison, Options, Rules};
 use knockout_trace::{ReadOptions, read};
 
 const TRACE: &str = r#"{"schemaVersion": 1, "distributedInfo": {"rank": 2, "world_size": 4}, "traceEvents": [

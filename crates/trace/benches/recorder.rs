@@ -1,7 +1,7 @@
 //! What recording costs: a span while nothing is recorded, a span that is kept, and a look at the process's memory.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use knockout_trace::{Recorder, RecorderOptions, ResidentMemory, StepState};
+use knockout_trace::{RecordState, Recorder, RecorderOptions, ResidentMemory};
 use std::hint::black_box;
 
 /// Spans between two looks at the room that is left; a step has about as many.
@@ -11,7 +11,7 @@ fn recorder(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("recorder");
     group.throughput(criterion::Throughput::Elements(SPANS as u64));
     for (name, recorder) in [("off", Recorder::off()), ("on", Recorder::new(RecorderOptions::default()))] {
-        recorder.set_state(StepState::Record);
+        recorder.set_state(RecordState::Record);
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
                 for at in 0..SPANS {

@@ -4,9 +4,9 @@
 //! prints nothing.
 
 use crate::baseline::{Baseline, BaselineError, Ladder};
-use crate::bootstrap::{Bootstrap, Difference};
 use crate::metrics::Metrics;
 use knockout_screen::{Dataset, Part, Split};
+use knockout_stats::bootstrap::{Bootstrap, Difference};
 use serde::Serialize;
 
 /// A model's predictions for the rows of a part, in their order.
@@ -119,7 +119,7 @@ pub fn rows_of(
 ) -> Vec<Row> {
     let predictions: Vec<&[f64]> = models.iter().map(|model| model.predictions).collect();
     let intervals = bootstrap.pearson(targets, &predictions);
-    let row = |(model, interval): (&Model<'_>, Option<crate::bootstrap::Interval>)| Row {
+    let row = |(model, interval): (&Model<'_>, Option<knockout_stats::bootstrap::Interval>)| Row {
         name: model.name.to_owned(),
         split,
         part: part.name(),

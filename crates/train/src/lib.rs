@@ -3,20 +3,19 @@
 //! The crate knows what is fitted to which part of a dataset and how good it is; it never prints.
 
 pub mod baseline;
-pub mod bootstrap;
 pub mod checkpoint;
 pub mod config;
 pub mod evaluation;
 mod exact;
 pub mod fit;
-pub mod keeper;
-pub mod loading;
+pub mod machine;
 pub mod metrics;
 pub mod predictions;
-mod ranks;
+pub mod predictor;
 pub mod run;
 pub mod schedule;
 pub mod step;
+pub mod stores;
 pub mod switches;
 mod workers;
 

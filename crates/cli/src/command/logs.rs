@@ -3,7 +3,7 @@
 use crate::ui::{Ui, request_error};
 use anyhow::Context as _;
 use clap::Args;
-use knockout_profile::logs::{Log, LogReader, Logs};
+use knockout_analyze::logs::{Log, LogReader, Logs};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

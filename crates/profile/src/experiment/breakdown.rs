@@ -2,7 +2,7 @@
 
 use super::cell::CellFindings;
 use crate::run::{PhaseRow, RunProfile};
-use knockout_trace::StepPhase;
+use knockout_meter::StepPhase;
 use serde::Serialize;
 
 /// Layers listed under a phase; the others are together in one row.
@@ -49,8 +49,8 @@ impl Breakdown {
             depth,
             name: name.to_owned(),
             s,
-            s_per_sample: crate::units::share(s * profile.steps as f64, profile.samples as f64),
-            share: crate::units::share(s, profile.wall_s_per_step),
+            s_per_sample: knockout_stats::share(s * profile.steps as f64, profile.samples as f64),
+            share: knockout_stats::share(s, profile.wall_s_per_step),
         };
         let mut rows = vec![row(0, "full step", profile.wall_s_per_step)];
         let phase = |name: &str| profile.phases.iter().find(|row| row.name == name);

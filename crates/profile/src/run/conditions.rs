@@ -1,6 +1,6 @@
 //! Under what conditions a run was measured: what must be equal before two runs are compared.
 
-use crate::compare::Difference;
+use knockout_stats::Difference;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,8 +2,8 @@
 //! renderers need not.
 
 use super::profile::RunProfile;
-use crate::assemble::SLOW;
-use knockout_trace::StepPhase;
+use knockout_meter::StepPhase;
+use knockout_stats::is_slow;
 
 /// One step.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +45,7 @@ impl RunProfile {
                 .filter(|(_, nanos)| *nanos > 0)
                 .map(|(place, nanos)| (place, nanos as f64 / NANOS_PER_US))
                 .collect(),
-            is_slow: wall as f64 / 1e9 > SLOW * self.step.median_s,
+            is_slow: is_slow(wall as f64 / 1e9, self.step.median_s),
         };
         self.per_step.wall_nanos.iter().enumerate().map(|(number, wall)| of(number, *wall)).collect()
     }

@@ -1,7 +1,10 @@
 //! A comparison as HTML.
 
 use super::{Foot, file_name, page};
-use knockout_profile::{Comparison, Row, RunComparison};
+use crate::sentence::{run_comparison_warning, trace_comparison_warning};
+use knockout_analyze::Comparison;
+use knockout_profile::RunComparison;
+use knockout_stats::Row;
 use serde_json::{Value, json};
 
 /// The comparison as one HTML file.
@@ -16,7 +19,7 @@ pub fn compare_html(comparison: &Comparison) -> String {
         "operations": rows(&comparison.operations),
         "added": rows(&comparison.added),
         "removed": rows(&comparison.removed),
-        "warnings": comparison.warnings,
+        "warnings": comparison.warnings.iter().map(trace_comparison_warning).collect::<Vec<_>>(),
     });
     page(&title(&comparison.a, &comparison.b), &data, &crate::compare_text(comparison), &Foot::Trace)
 }
@@ -44,11 +47,11 @@ pub(super) fn comparison_data(comparison: &RunComparison) -> Value {
         "operations": [],
         "added": [],
         "removed": [],
-        "warnings": comparison.warnings,
+        "warnings": comparison.warnings.iter().map(run_comparison_warning).collect::<Vec<_>>(),
     })
 }
 
-fn rows(list: &[Row]) -> Vec<Value> {
+fn rows<A: serde::Serialize>(list: &[Row<A>]) -> Vec<Value> {
     list.iter().map(|row| json!([row.name, row.about, row.a, row.b, row.ratio, row.low, row.high])).collect()
 }
 

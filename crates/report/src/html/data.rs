@@ -1,7 +1,7 @@
 //! The document inside the page: what the script draws, cut to a bounded size.
 
 use crate::units::{bytes, count, percent, time};
-use knockout_profile::{Analysis, FileFindings, LaneStacks, Picture, Share, StackNode};
+use knockout_analyze::{Analysis, FileFindings, LaneStacks, Picture, Share, StackNode};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ pub(super) fn of(analysis: &Analysis) -> Value {
         "kind": "analysis",
         "files": analysis.ranks.iter().map(file).collect::<Vec<_>>(),
         "facts": facts(analysis),
-        "verdicts": analysis.verdicts.iter().map(|verdict| &verdict.text).collect::<Vec<_>>(),
-        "warnings": analysis.warnings,
+        "verdicts": analysis.verdicts.iter().map(crate::sentence::sourced_standout).collect::<Vec<_>>(),
+        "warnings": crate::trace_warnings(analysis),
         "categories": names.list,
         "shares": analysis.categories.iter().map(|row| {
             json!([names.number(&row.name), row.us, row.share, u8::from(row.device), row.share_of_side])

@@ -12,7 +12,7 @@ pub use compare::{compare_html, run_compare_html};
 pub use experiment::experiment_html;
 pub use run::run_html;
 
-use knockout_profile::Analysis;
+use knockout_analyze::Analysis;
 
 const PAGE: &str = include_str!("page.html");
 pub(crate) const STYLE: &str = include_str!("page.css");

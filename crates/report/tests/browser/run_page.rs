@@ -1,11 +1,10 @@
 //! The page of a measured run: phases, steps, memory, layers, flame graph and another run beside it.
 
 use super::{DARK, Tried};
-use knockout_profile::{Analysis, Collector, Conditions, Options, Rules, RunComparison, RunProfile};
-use knockout_trace::{
-    Clock, FakeClock, Gauge, Meter, ReadOptions, Recorder, RecorderOptions, Schedule, StepPhase, TraceFile,
-    read,
-};
+use knockout_analyze::{Analysis, Collector, Options, Rules};
+use knockout_meter::{Gauge, Meter, Schedule, StepPhase};
+use knockout_profile::{Conditions, RunComparison, RunProfile};
+use knockout_trace::{Clock, FakeClock, ReadOptions, Recorder, RecorderOptions, TraceFile, read};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;

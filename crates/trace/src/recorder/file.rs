@@ -3,8 +3,7 @@
 //! The only module of this crate that knows files; they are whole or absent.
 
 use super::buffer::{Record, RecordedEvent, Sizes};
-use super::phase::Gauge;
-use super::{Recorder, Shared};
+use super::{RESIDENT_BYTES, Recorder, Shared};
 use crate::write::{Span, TraceWriter};
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -114,11 +113,11 @@ impl TraceFile {
                     args: &args,
                 })
             }
-            RecordedEvent::Counter { gauge, value } => {
-                if *gauge == Gauge::Rss {
+            RecordedEvent::Counter { name, value } => {
+                if *name == RESIDENT_BYTES {
                     self.memory(pid, tid, record.start_nanos, *value)?;
                 }
-                self.writer.counter(gauge.name(), pid, record.start_nanos as i64, *value)
+                self.writer.counter(name, pid, record.start_nanos as i64, *value)
             }
         }
     }

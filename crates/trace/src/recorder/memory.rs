@@ -2,6 +2,9 @@
 
 use std::fs::File;
 
+/// Name of the counter of resident memory; in a trace file it also becomes the memory events of other profilers.
+pub const RESIDENT_BYTES: &str = "rss bytes";
+
 /// Reads the resident size again and again, through one open file.
 #[derive(Debug, Default)]
 pub struct ResidentMemory {

@@ -4,55 +4,59 @@
 //! two readings of the clock and a write to memory that belongs to the thread.
 //!
 //! ```
-//! use knockout_trace::{Recorder, RecorderOptions, StepPhase};
+//! use knockout_trace::{Recorder, RecorderOptions};
 //!
 //! let recorder = Recorder::new(RecorderOptions::default());
 //! {
-//!     let _step = recorder.step(0);
-//!     let _forward = recorder.span(StepPhase::Forward);
-//!     let _layer = recorder.span(StepPhase::Forward.part("sage1")).shape(&[28, 64]).bytes(7168);
+//!     let _outer = recorder.span("solve");
+//!     let _inner = recorder.span("multiply").shape(&[28, 64]).bytes(7168);
 //! }
-//! assert_eq!(recorder.drain().len(), 3);
+//! assert_eq!(recorder.drain().len(), 2);
 //! ```
 
 mod buffer;
 mod clock;
 mod file;
 mod memory;
-mod meter;
-mod phase;
-mod schedule;
+mod name;
 
 pub use buffer::{Record, RecordedEvent, Sizes};
 pub use clock::{Clock, FakeClock, SystemClock};
 pub use file::{TraceFile, TraceFileError, Written, trace_file_name};
-pub use memory::ResidentMemory;
-pub use meter::{LoadTimes, Meter, StepLog, StepTimes};
-pub use phase::{Gauge, SpanName, StepPhase};
-pub use schedule::{RunLength, Schedule, ScheduleError, StepState};
+pub use memory::{RESIDENT_BYTES, ResidentMemory};
+pub use name::SpanName;
 
 use buffer::Buffers;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// The category of spans on the thread that trains.
+/// Category of spans of the program's main flow.
 pub const FOREGROUND: &str = "knockout";
-/// The category of spans of threads that work ahead: their time is not part of a step's.
+/// Category of spans of threads that work ahead of the main flow.
 pub const BACKGROUND: &str = "knockout_background";
-/// The category of steps, as other profilers call it.
-const STEP: &str = "user_annotation";
 
-/// How to record.
+/// What happens to spans that begin now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordState {
+    /// They are not recorded.
+    Skip,
+    /// They are recorded and thrown away: caches, pools and buffers fill.
+    Warm,
+    /// They are recorded.
+    Record,
+}
+
+/// Options of a recorder.
 #[derive(Debug, Clone)]
 pub struct RecorderOptions {
-    /// Which process this is, from 0.
+    /// Zero-based rank of this process.
     pub rank: usize,
-    /// How many processes there are.
+    /// Number of processes.
     pub world: usize,
     /// Records kept in memory until they are drained, about 100 bytes each; beyond that they are counted and dropped.
     pub most_records: usize,
-    /// What time it is.
+    /// Clock of all records.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -62,7 +66,7 @@ impl Default for RecorderOptions {
     }
 }
 
-/// A handle to what is being recorded, or to nothing. Clones record into the same place, from any thread.
+/// Handle to a recording, or to nothing. Clones record into the same place, from any thread.
 #[derive(Debug, Clone, Default)]
 pub struct Recorder {
     shared: Option<Arc<Shared>>,
@@ -77,14 +81,14 @@ struct Shared {
     world: usize,
 }
 
-const SKIP: u8 = StepState::Skip as u8;
-const WARM: u8 = StepState::Warm as u8;
+const SKIP: u8 = RecordState::Skip as u8;
+const WARM: u8 = RecordState::Warm as u8;
 
 impl Recorder {
     /// A recorder that records, from now on.
     pub fn new(options: RecorderOptions) -> Self {
         let buffers = Arc::new(Buffers::new(options.most_records));
-        let state = AtomicU8::new(StepState::Record as u8);
+        let state = AtomicU8::new(RecordState::Record as u8);
         let RecorderOptions { rank, world, clock, .. } = options;
         Self { shared: Some(Arc::new(Shared { buffers, clock, state, rank, world: world.max(1) })) }
     }
@@ -113,7 +117,7 @@ impl Recorder {
     }
 
     /// What happens to spans that begin from now on.
-    pub fn set_state(&self, state: StepState) {
+    pub fn set_state(&self, state: RecordState) {
         if let Some(shared) = &self.shared {
             shared.state.store(state as u8, Ordering::Relaxed);
         }
@@ -139,11 +143,6 @@ impl Recorder {
         SpanGuard { live, _stays_on_its_thread: PhantomData }
     }
 
-    /// Begins the span of a whole step. [`Meter`] does this by itself.
-    pub fn step(&self, number: u64) -> SpanGuard {
-        self.span_in(STEP, SpanName::Step(number))
-    }
-
     /// Records a span whose times were taken by [`Recorder::now_nanos`] or the same clock.
     pub fn past_span(
         &self,
@@ -161,10 +160,10 @@ impl Recorder {
 
     /// Records the value of a counter.
     #[inline]
-    pub fn counter(&self, gauge: Gauge, value: u64) {
+    pub fn counter(&self, name: &'static str, value: u64) {
         if let Some((shared, state)) = self.recording() {
             let now = shared.clock.now_nanos();
-            shared.buffers.push(now, RecordedEvent::Counter { gauge, value }, state == WARM);
+            shared.buffers.push(now, RecordedEvent::Counter { name, value }, state == WARM);
         }
     }
 

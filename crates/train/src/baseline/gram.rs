@@ -32,7 +32,7 @@ pub(super) struct NotConverged {
 
 impl Gram {
     pub(super) fn of(design: &Design, targets: &[f64]) -> Self {
-        let target_mean = crate::metrics::mean(targets);
+        let target_mean = knockout_stats::mean(targets);
         let mut counts = vec![0.0; design.width()];
         let mut moments = vec![0.0; design.width()];
         let mut keys: Vec<u64> = Vec::new();

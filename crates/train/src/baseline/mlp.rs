@@ -10,9 +10,9 @@
 //! learns, identity gives: a graph network must beat it to have used its graph. Gradients are summed over fixed blocks
 //! of records in a fixed order, so the result does not depend on the number of threads.
 
-use crate::metrics::pearson;
 use knockout_random::Rng;
 use knockout_screen::{LabelStats, Samples};
+use knockout_stats::pearson;
 use rayon::prelude::*;
 
 const WIDTH: usize = 64;

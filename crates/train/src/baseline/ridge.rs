@@ -5,7 +5,7 @@
 use super::BaselineError;
 use super::design::Design;
 use super::gram::Gram;
-use crate::metrics::pearson;
+use knockout_stats::pearson;
 
 /// The strengths of the penalty that are tried; the one with the highest validation Pearson is kept.
 pub const ALPHAS: [f64; 9] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];

@@ -3,7 +3,7 @@
 use super::input::{self, DamageArgs};
 use crate::ui::{Ui, request_error};
 use anyhow::Context as _;
-use knockout_profile::{Analysis, Collector, Options, Rules};
+use knockout_analyze::{Analysis, Collector, Options, Rules};
 use knockout_trace::Outcome;
 use std::path::{Path, PathBuf};
 
@@ -55,7 +55,7 @@ pub(crate) fn analyze(
         ranks.push(findings);
     }
     let analysis = Analysis::of(ranks);
-    for warning in &analysis.warnings {
+    for warning in knockout_report::trace_warnings(&analysis) {
         ui.note(&format!("warning: {warning}"));
     }
     Ok(analysis)

@@ -1,0 +1,63 @@
+//! The lanes of a file as values.
+
+use super::{Parts, shares};
+use crate::attribute::lane::LaneResult;
+use crate::collect::same_process;
+use crate::findings::LaneFindings;
+use knockout_stats::{us, us_wide};
+use knockout_trace::LaneId;
+use std::collections::BTreeMap;
+
+pub(crate) fn lanes(parts: &Parts<'_>) -> Vec<LaneFindings> {
+    parts.lanes.iter().filter(|lane| lane.time.spans > 0).map(|lane| findings(parts, lane)).collect()
+}
+
+/// What to call a lane: the thread's name if the trace has one, else its numbers.
+pub(crate) fn name(parts: &Parts<'_>, lane: u32) -> String {
+    let id = LaneId::from_index(lane as usize);
+    let symbols = &parts.outcome.symbols;
+    let thread = parts.lane_names.get(&id).map(|name| parts.text(*name).trim().to_owned());
+    let label = parts
+        .process_labels
+        .iter()
+        .find(|(other, _)| same_process(parts.outcome, **other, id))
+        .map(|(_, label)| parts.text(*label).to_owned());
+    let Some(lane) = parts.outcome.lanes.get(id) else { return String::new() };
+    let own = thread
+        .filter(|thread| !thread.is_empty())
+        .unwrap_or_else(|| format!("pid {} tid {}", lane.pid.display(symbols), lane.tid.display(symbols)));
+    match label.filter(|label| !label.is_empty()) {
+        Some(label) => format!("{label}, {own}"),
+        None => own,
+    }
+}
+
+fn findings(parts: &Parts<'_>, lane: &LaneResult) -> LaneFindings {
+    let symbols = &parts.outcome.symbols;
+    let id = parts.outcome.lanes.get(LaneId::from_index(lane.lane as usize));
+    let mut sums: BTreeMap<u8, i128> = BTreeMap::new();
+    let mut own = 0_i128;
+    for node in &lane.tree.nodes {
+        *sums.entry(node.category).or_default() += i128::from(node.self_nanos);
+        own += i128::from(node.self_nanos);
+    }
+    let rows = sums
+        .into_iter()
+        .map(|(category, sum)| (parts.category_name(usize::from(category)).to_owned(), us_wide(sum)));
+    let window = lane.time.window.map_or(0, |(start, end)| end - start);
+    LaneFindings {
+        pid: id.map_or(serde_json::Value::Null, |lane| lane.pid.to_json(symbols)),
+        tid: id.map_or(serde_json::Value::Null, |lane| lane.tid.to_json(symbols)),
+        name: name(parts, lane.lane),
+        rank: parts.outcome.document.rank(),
+        device_lane: lane.device,
+        events: lane.time.spans,
+        busy_us: us(lane.time.busy_nanos),
+        self_us: us_wide(own),
+        idle_us: us(window - lane.time.busy_nanos),
+        naive_sum_us: us_wide(lane.naive_nanos),
+        overlapping_not_nested: lane.time.clipped,
+        device_work_us: lane.device.then(|| us(lane.device_work_nanos)),
+        categories: shares(rows.collect(), us_wide(own)),
+    }
+}

@@ -1,0 +1,99 @@
+//! Operations by name, and Python functions with what ran below them.
+
+use super::Parts;
+use crate::findings::{Operation, OperationPart, PythonFunction};
+use knockout_stats::{share, us_wide};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(crate) fn distinct_names(parts: &Parts<'_>) -> usize {
+    parts.kinds.iter().filter(|kind| kind.events > 0).map(|kind| kind.name).collect::<BTreeSet<_>>().len()
+}
+
+#[derive(Default)]
+struct Sums {
+    own: i128,
+    total: i128,
+    count: u64,
+    by_category: BTreeMap<u8, (i128, u64)>,
+}
+
+pub(crate) fn operations(parts: &Parts<'_>) -> Vec<Operation> {
+    let mut sums: BTreeMap<usize, Sums> = BTreeMap::new();
+    for node in parts.lanes.iter().flat_map(|lane| &lane.tree.nodes) {
+        let Some(kind) = parts.kinds.get(node.kind as usize) else { continue };
+        let entry = sums.entry(kind.name.index()).or_default();
+        entry.own += i128::from(node.self_nanos);
+        entry.count += node.events;
+        if node.outermost {
+            entry.total += i128::from(node.total_nanos);
+        }
+        let part = entry.by_category.entry(node.category).or_default();
+        part.0 += i128::from(node.self_nanos);
+        part.1 += node.events;
+    }
+    let mut naive: BTreeMap<usize, i128> = BTreeMap::new();
+    for kind in parts.kinds {
+        *naive.entry(kind.name.index()).or_default() += kind.sum_nanos;
+    }
+    let mut out: Vec<(i128, Operation)> = sums
+        .into_iter()
+        .map(|(name, sums)| {
+            let sum = naive.get(&name).copied().unwrap_or(0);
+            let name = parts.text(knockout_trace::Symbol::from_index(name)).to_owned();
+            (sums.own, operation(parts, name, &sums, sum))
+        })
+        .collect();
+    out.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.name.cmp(&b.1.name)));
+    out.into_iter().map(|(_, operation)| operation).collect()
+}
+
+fn operation(parts: &Parts<'_>, name: String, sums: &Sums, naive: i128) -> Operation {
+    let mut by_category: Vec<(i128, OperationPart)> = sums
+        .by_category
+        .iter()
+        .map(|(category, (own, count))| {
+            let category = parts.category_name(usize::from(*category)).to_owned();
+            (*own, OperationPart { category, self_us: us_wide(*own), count: *count })
+        })
+        .collect();
+    by_category.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.category.cmp(&b.1.category)));
+    let by_category: Vec<OperationPart> = by_category.into_iter().map(|(_, part)| part).collect();
+    Operation {
+        name,
+        category: by_category.first().map(|part| part.category.clone()).unwrap_or_default(),
+        self_us: us_wide(sums.own),
+        total_us: us_wide(sums.total),
+        sum_us: us_wide(naive),
+        count: sums.count,
+        by_category,
+    }
+}
+
+pub(crate) fn python(parts: &Parts<'_>, host: i128) -> Vec<PythonFunction> {
+    // By name: all time, the interpreter's own, calls.
+    let mut sums: BTreeMap<usize, (i128, i128, u64)> = BTreeMap::new();
+    for lane in parts.lanes {
+        for (number, node) in lane.tree.nodes.iter().enumerate() {
+            let Some(frame) = node.python.and_then(|frame| lane.tree.nodes.get(frame as usize)) else {
+                continue;
+            };
+            let Some(kind) = parts.kinds.get(frame.kind as usize) else { continue };
+            let entry = sums.entry(kind.name.index()).or_default();
+            entry.0 += i128::from(node.self_nanos);
+            if node.python == Some(number as u32) {
+                entry.1 += i128::from(node.self_nanos);
+                entry.2 += node.events;
+            }
+        }
+    }
+    let mut out: Vec<(i128, PythonFunction)> = sums
+        .into_iter()
+        .map(|(name, (all, own, count))| {
+            let name = parts.text(knockout_trace::Symbol::from_index(name)).to_owned();
+            let share = share(us_wide(all), us_wide(host));
+            (all, PythonFunction { name, us: us_wide(all), share, python_us: us_wide(own), count })
+        })
+        .collect();
+    out.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.name.cmp(&b.1.name)));
+    out.into_iter().map(|(_, function)| function).collect()
+}

@@ -1,0 +1,60 @@
+//! What the HTML picture and the collapsed stacks are drawn from.
+
+use super::{Parts, lanes};
+use crate::attribute::lane::LaneResult;
+use crate::findings::{LanePicture, LaneStacks, Picture, StackNode};
+use knockout_stats::us;
+
+/// More lanes than this are not drawn.
+const MAX_LANES: usize = 48;
+
+pub(crate) fn picture(parts: &Parts<'_>) -> Picture {
+    let mut busiest: Vec<&LaneResult> = parts.lanes.iter().filter(|lane| lane.time.spans > 0).collect();
+    // By events, not by time: a thread that only sleeps is in its call stack all the time.
+    busiest.sort_by_key(|lane| (lane.device, std::cmp::Reverse(lane.time.spans), lane.lane));
+    let bin_nanos = parts.lanes.iter().map(|lane| lane.bin_nanos).max().unwrap_or(1);
+    Picture {
+        categories: parts.rules.categories().iter().map(|c| (c.name.clone(), c.device)).collect(),
+        bin_us: us(bin_nanos),
+        bins: parts.bins,
+        lanes_left_out: busiest.len().saturating_sub(MAX_LANES),
+        timelines: busiest.iter().take(MAX_LANES).map(|lane| timeline(parts, lane)).collect(),
+        stacks: busiest.iter().map(|lane| stacks(parts, lane)).collect(),
+        names: parts.kinds.iter().map(|kind| parts.text(kind.name).to_owned()).collect(),
+    }
+}
+
+fn timeline(parts: &Parts<'_>, lane: &LaneResult) -> LanePicture {
+    let width = lane.bin_nanos.max(1);
+    let bins = lane.bins.iter().map(|bin| {
+        let part = |nanos: i64| (nanos.saturating_mul(1000) / width).clamp(0, 1000) as u16;
+        (bin.index, bin.parts.iter().map(|&(category, nanos)| (category, part(nanos))).collect())
+    });
+    LanePicture { label: lanes::name(parts, lane.lane), device: lane.device, bins: bins.collect() }
+}
+
+fn stacks(parts: &Parts<'_>, lane: &LaneResult) -> LaneStacks {
+    let mut nodes: Vec<StackNode> = lane
+        .tree
+        .nodes
+        .iter()
+        .map(|node| StackNode {
+            parent: node.parent,
+            name: node.kind,
+            category: node.category,
+            self_nanos: node.self_nanos,
+            below_nanos: node.self_nanos,
+            count: node.events,
+        })
+        .collect();
+    // Children come after their parents, so one pass from the end carries every sum to the top.
+    for index in (0..nodes.len()).rev() {
+        let Some(StackNode { parent: Some(parent), below_nanos, .. }) = nodes.get(index).copied() else {
+            continue;
+        };
+        if let Some(above) = nodes.get_mut(parent as usize) {
+            above.below_nanos = above.below_nanos.saturating_add(below_nanos);
+        }
+    }
+    LaneStacks { label: lanes::name(parts, lane.lane), nodes }
+}

@@ -1,0 +1,70 @@
+//! Counts that every analysis begins with. Knows no categories.
+
+use knockout_trace::{Event, Phase};
+use std::collections::BTreeMap;
+
+/// How many events of which kind a file has, and which of them figures can be made of.
+#[derive(Clone, Debug)]
+pub struct Counts {
+    by_phase: [u64; 256],
+    /// Complete events with usable times and a positive duration: the ones in every sum.
+    pub positive: u64,
+    /// Complete events of no duration.
+    pub zero: u64,
+    /// Complete events with a negative duration.
+    pub negative: u64,
+    /// Complete events without a usable start or duration.
+    pub without_times: u64,
+    /// Earliest start and latest end of the positive ones.
+    pub span_nanos: Option<(i64, i64)>,
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        Self { by_phase: [0; 256], positive: 0, zero: 0, negative: 0, without_times: 0, span_nanos: None }
+    }
+}
+
+impl Counts {
+    /// Counts an event; gives its span if it belongs in the sums.
+    #[inline]
+    pub fn event(&mut self, event: &Event<'_>) -> Option<(i64, i64)> {
+        self.by_phase[usize::from(event.phase.0)] += 1;
+        if event.phase != Phase::COMPLETE {
+            return None;
+        }
+        if let Some((start, end)) = event.span() {
+            self.positive += 1;
+            let (first, last) = self.span_nanos.unwrap_or((start, end));
+            self.span_nanos = Some((first.min(start), last.max(end)));
+            return Some((start, end));
+        }
+        match (event.start_nanos, event.duration_nanos) {
+            (Some(_), Some(0)) => self.zero += 1,
+            (Some(_), Some(_)) => self.negative += 1,
+            _ => self.without_times += 1,
+        }
+        None
+    }
+
+    /// Events by the `ph` field as it is written.
+    pub fn by_phase(&self) -> BTreeMap<String, u64> {
+        let phases = self.by_phase.iter().zip(0..=u8::MAX).filter(|(count, _)| **count > 0);
+        phases.map(|(count, phase)| (Phase(phase).text(), *count)).collect()
+    }
+
+    /// Events of one kind.
+    pub fn of_phase(&self, phase: Phase) -> u64 {
+        self.by_phase[usize::from(phase.0)]
+    }
+
+    /// Complete events, whatever their times.
+    pub fn complete(&self) -> u64 {
+        self.of_phase(Phase::COMPLETE)
+    }
+
+    /// Latest end minus earliest start, in nanoseconds.
+    pub fn wall_nanos(&self) -> u64 {
+        self.span_nanos.map_or(0, |(first, last)| first.abs_diff(last))
+    }
+}

@@ -1,0 +1,7 @@
+//! Two traces beside each other.
+
+mod first_step;
+mod trace;
+
+pub use first_step::{ByDevice, Change, FirstStepComparison, NameRow, NameTable, OpsChange};
+pub use trace::{About, Comparison, ComparisonWarning, Row};

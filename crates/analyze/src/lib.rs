@@ -1,0 +1,47 @@
+//! Kineto traces become findings: where the time went, and what changed between two traces. Foreign logs too: how fast
+//! the runs that printed them were.
+//!
+//! Reads events through [`knockout_trace`]; knows nothing of files, terminals or renderings, nor of runs we measure ourselves.
+//!
+//! ```
+//! use knockout_analyze::{Analysis, Collector, Options, Rules};
+//! use knockout_trace::{ReadOptions, read};
+//!
+//! let text = br#"{"traceEvents": [
+//!     {"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 1, "tid": 1, "ts": 0, "dur": 10},
+//!     {"ph": "X", "cat": "cpu_op", "name": "aten::addmm", "pid": 1, "tid": 1, "ts": 2, "dur": 5.5}]}"#;
+//! let mut collector = Collector::new(&Rules::default_rules()?, &Options::default());
+//! let outcome = read(&text[..], ReadOptions::default(), &mut collector)?;
+//! let analysis = Analysis::of(vec![collector.finish("small.json", &outcome)?]);
+//! assert_eq!(analysis.self_us, 10.0);
+//! assert_eq!(analysis.operations[0].name, "aten::addmm");
+//! assert_eq!(analysis.operations[1].self_us, 4.5);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod assemble;
+mod attribute;
+mod collect;
+mod compare;
+mod error;
+mod findings;
+pub mod logs;
+pub mod reference;
+mod sort;
+
+pub use attribute::gpu::{DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, QueueFigures};
+pub use collect::counts::Counts;
+pub use collect::memory::{MemoryDevice, MemoryPoint};
+pub use collect::rules::{DEFAULT_TOML, Rules, RulesError};
+pub use collect::{Collector, Options};
+pub use compare::{
+    About, ByDevice, Change, Comparison, ComparisonWarning, FirstStepComparison, NameRow, NameTable,
+    OpsChange, Row,
+};
+pub use error::AnalyzeError;
+pub use findings::{
+    Analysis, CategoryShare, Counted, CriticalPath, DeviceSummary, EventCat, FileFindings, FirstStepRow,
+    FirstStepRows, LaneFindings, LanePicture, LaneStacks, Operation, OperationPart, Picture, PythonFunction,
+    RankRow, SCHEMA, Share, Source, Sourced, StackNode, Standout, StepFindings, StepRow, StepSpan,
+    StepSummary, Stragglers, TraceWarning,
+};

@@ -1,0 +1,243 @@
+//! The rate of one bar from its counts and its clock, with what the clock's rounding leaves open.
+
+use super::bar::{BarKind, Figure, Unit};
+use super::log::{LogRow, bar_name};
+use super::series::{Point, Series};
+use serde::Serialize;
+
+/// Of the steps done, this part is left out at the start, but not more than [`MAX_WARMUP`]: loaders fill, caches and
+/// kernels warm up.
+const WARMUP_PART: u64 = 10;
+const MAX_WARMUP: u64 = 50;
+/// Fewer steps than this make no rate.
+const MIN_STEPS: u64 = 5;
+/// A stretch is long enough when rounding leaves less than this part of it open.
+const MAX_OPEN: f64 = 0.1;
+/// Stretches a bar is divided into at most.
+const MAX_STRETCHES: u64 = 20;
+
+/// The figures a bar printed.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct Figures {
+    /// What they are.
+    pub kind: FiguresKind,
+    /// How many, the `s/it` ones among them.
+    pub count: usize,
+    /// Of these, seconds per iteration.
+    pub seconds_per_iteration: usize,
+    /// Smallest, as iterations per second.
+    pub low: Option<f64>,
+    /// Largest, as iterations per second.
+    pub high: Option<f64>,
+}
+
+/// What printed figures are, found by holding them against counts and clock.
+#[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum FiguresKind {
+    /// There are none.
+    None,
+    /// The mean since the bar began: all of it, the warm-up and every pause.
+    Cumulative,
+    /// Smoothed over the last few refreshes.
+    Smoothed,
+}
+
+/// A time that is known up to rounding, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Between {
+    from: f64,
+    to: f64,
+}
+
+impl Between {
+    fn since(self, start: Self) -> Self {
+        Self { from: self.from - start.to, to: self.to - start.from }
+    }
+
+    fn and(self, more: Self) -> Self {
+        Self { from: self.from + more.from, to: self.to + more.to }
+    }
+
+    fn middle(self) -> f64 {
+        f64::midpoint(self.from, self.to)
+    }
+
+    fn open(self) -> f64 {
+        self.to - self.from
+    }
+}
+
+/// Steps and the time they took.
+#[derive(Debug, Clone, Copy)]
+struct Stretch {
+    steps: u64,
+    time: Between,
+}
+
+pub(super) fn measure(file: &str, series: &Series) -> LogRow {
+    let kind = kind_of(series);
+    let steps = series.points.last().map_or(0, |point| point.count);
+    let warmup_steps = steps.div_ceil(WARMUP_PART).clamp(1, MAX_WARMUP);
+    let start = series.points.iter().position(|point| point.count >= warmup_steps).unwrap_or(0);
+    let used = series.points.get(start..).unwrap_or_default();
+    let warmup = used.first().map_or(0, |point| point.count);
+    let mut warmup = warmup.min(steps);
+    let mut runs = runs(used, kind);
+    // One line is enough for a rate with the warm-up in it, since a bar begins at 0.
+    let is_single = used.len() == 1 && steps >= MIN_STEPS;
+    if is_single {
+        warmup = 0;
+        for run in &mut runs {
+            run.insert(0, (0, Between { from: 0.0, to: 0.0 }));
+        }
+    }
+    let whole = runs
+        .iter()
+        .filter_map(|run| between_ends(run))
+        .reduce(|a, b| Stretch { steps: a.steps + b.steps, time: a.time.and(b.time) });
+    let count = whole.map_or(0, |whole| whole.steps);
+    let first_at_end = series.points.last().map_or(0, |point| point.elapsed);
+    let mut row = LogRow {
+        file: file.to_owned(),
+        bar: bar_name(series.kind, &series.name),
+        name: series.name.clone(),
+        epoch: series.epoch,
+        rank: series.rank,
+        series: series.number,
+        count,
+        it_per_s: None,
+        low: None,
+        high: None,
+        stretches: 0,
+        steps,
+        total: series.total,
+        warmup,
+        idle_after_s: series.last_elapsed.saturating_sub(first_at_end),
+        interrupted: (steps - warmup).saturating_sub(count),
+        figures: figures(series, kind),
+        note: is_single.then(|| "from a single line: warm-up and pauses are in it".to_owned()),
+    };
+    match whole {
+        Some(whole) if whole.steps >= MIN_STEPS && whole.time.from > 0.0 => rate(&mut row, &runs, whole),
+        Some(whole) if whole.steps >= MIN_STEPS => {
+            row.note = Some(format!("{count} steps in about a second: too short for this clock"));
+        }
+        _ => row.note = Some(too_few(series.kind, steps, count)),
+    }
+    row
+}
+
+fn too_few(kind: BarKind, steps: u64, count: u64) -> String {
+    let plural = |n: u64| if n == 1 { "1 step".to_owned() } else { format!("{n} steps") };
+    match kind {
+        BarKind::Sanity => format!("a check before training, {}: no rate", plural(steps)),
+        _ => format!("{} done, {count} after warm-up: too few for a rate", plural(steps)),
+    }
+}
+
+fn rate(row: &mut LogRow, runs: &[Vec<(u64, Between)>], whole: Stretch) {
+    row.it_per_s = Some(whole.steps as f64 / whole.time.middle());
+    let least = whole.steps.div_ceil(MAX_STRETCHES);
+    let stretches: Vec<Stretch> = runs.iter().flat_map(|run| divide(run, least)).collect();
+    let all = if stretches.is_empty() { vec![whole] } else { stretches };
+    let low = |stretch: &Stretch| stretch.steps as f64 / stretch.time.to;
+    let high = |stretch: &Stretch| {
+        if stretch.time.from > 0.0 { stretch.steps as f64 / stretch.time.from } else { f64::INFINITY }
+    };
+    row.stretches = all.len();
+    row.low = all.iter().map(low).min_by(f64::total_cmp).filter(|low| low.is_finite());
+    row.high = all.iter().map(high).max_by(f64::total_cmp).filter(|high| high.is_finite());
+}
+
+/// Points that follow each other without another bar between them, with their times.
+fn runs(points: &[Point], kind: FiguresKind) -> Vec<Vec<(u64, Between)>> {
+    let mut runs: Vec<Vec<(u64, Between)>> = Vec::new();
+    let mut latest = f64::NEG_INFINITY;
+    for point in points {
+        let mut time = time_of(point, kind);
+        // The clock does not go back, so neither do its bounds.
+        latest = latest.max(time.from);
+        time = Between { from: latest, to: time.to.max(latest) };
+        match runs.last_mut() {
+            Some(run) if !point.interrupted => run.push((point.count, time)),
+            _ => runs.push(vec![(point.count, time)]),
+        }
+    }
+    runs
+}
+
+fn between_ends(run: &[(u64, Between)]) -> Option<Stretch> {
+    let ((first, from), (last, to)) = (run.first()?, run.last()?);
+    (last > first).then(|| Stretch { steps: last - first, time: to.since(*from) })
+}
+
+/// Divides a run into stretches that the clock can tell apart; a rest that is too short is in none of them.
+fn divide(run: &[(u64, Between)], least: u64) -> Vec<Stretch> {
+    let mut out: Vec<Stretch> = Vec::new();
+    let Some(mut start) = run.first().copied() else { return out };
+    for &(count, time) in run {
+        let stretch = Stretch { steps: count - start.0, time: time.since(start.1) };
+        let is_clear = stretch.time.open() <= MAX_OPEN * stretch.time.middle();
+        if stretch.steps >= least.max(1) && is_clear {
+            out.push(stretch);
+            start = (count, time);
+        }
+    }
+    out
+}
+
+/// When a point was reached: the clock shows whole seconds; a mean figure tells more.
+fn time_of(point: &Point, kind: FiguresKind) -> Between {
+    let by_clock = Between { from: point.elapsed as f64, to: point.elapsed as f64 + 1.0 };
+    let by_figure = point.figure.filter(|_| kind == FiguresKind::Cumulative);
+    let Some(by_figure) = by_figure.and_then(|figure| since_start(&figure, point.count)) else {
+        return by_clock;
+    };
+    let both = Between { from: by_clock.from.max(by_figure.from), to: by_clock.to.min(by_figure.to) };
+    if both.from <= both.to { both } else { by_clock }
+}
+
+/// How long `count` steps took, if the figure is their mean.
+fn since_start(figure: &Figure, count: u64) -> Option<Between> {
+    let (least, most) = (figure.value - figure.half_digit, figure.value + figure.half_digit);
+    let count = count as f64;
+    match figure.unit {
+        Unit::PerSecond => {
+            let to = if least > 0.0 { count / least } else { f64::INFINITY };
+            (most > 0.0).then(|| Between { from: count / most, to })
+        }
+        Unit::Seconds => Some(Between { from: (count * least).max(0.0), to: count * most }),
+    }
+}
+
+/// Cumulative if every figure agrees with count and clock, smoothed otherwise.
+fn kind_of(series: &Series) -> FiguresKind {
+    if series.figures.is_empty() {
+        return FiguresKind::None;
+    }
+    let agrees = |(figure, count, elapsed): &(Figure, u64, u64)| {
+        let (from, to) = (*elapsed as f64, *elapsed as f64 + 1.0);
+        since_start(figure, *count).is_some_and(|time| time.from <= to + 0.01 && time.to >= from - 0.01)
+    };
+    if series.figures.iter().all(agrees) { FiguresKind::Cumulative } else { FiguresKind::Smoothed }
+}
+
+fn figures(series: &Series, kind: FiguresKind) -> Figures {
+    let values = || series.figures.iter().filter_map(|(figure, ..)| per_second(figure));
+    Figures {
+        kind,
+        count: series.figures.len(),
+        seconds_per_iteration: series.figures.iter().filter(|(f, ..)| f.unit == Unit::Seconds).count(),
+        low: values().min_by(f64::total_cmp),
+        high: values().max_by(f64::total_cmp),
+    }
+}
+
+/// A figure as iterations per second.
+fn per_second(figure: &Figure) -> Option<f64> {
+    match figure.unit {
+        Unit::PerSecond => Some(figure.value),
+        Unit::Seconds => (figure.value > 0.0).then(|| 1.0 / figure.value),
+    }
+}

@@ -1,0 +1,111 @@
+//! Merges the segments of one group.
+//!
+//! Segments that do not overlap are chained end to end first, so that a file written in order merges a few
+//! chains instead of hundreds of segments.
+
+use super::segment::Cursor;
+use super::{Record, Segment, Store};
+use crate::AnalyzeError;
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+
+/// The records of one group in order.
+#[derive(Debug)]
+pub(crate) struct Merge<R: Record> {
+    /// The chain being read; its next record is in front of every other chain's.
+    current: Option<Head<R>>,
+    others: BinaryHeap<Head<R>>,
+}
+
+#[derive(Debug)]
+struct Chain<R: Record> {
+    store: Arc<Store>,
+    open: Option<Cursor<R>>,
+    rest: VecDeque<Segment<R>>,
+}
+
+/// A chain and its next record; the heap has the smallest record on top.
+#[derive(Debug)]
+struct Head<R: Record> {
+    next: R,
+    chain: Chain<R>,
+}
+
+impl<R: Record> Merge<R> {
+    pub(crate) fn new(store: &Arc<Store>, mut segments: Vec<Segment<R>>) -> Result<Self, AnalyzeError> {
+        segments.sort_by(|a, b| a.first.order(&b.first));
+        let mut chains: Vec<(R, VecDeque<Segment<R>>)> = Vec::new();
+        for segment in segments {
+            let fits = chains.iter_mut().find(|(last, _)| last.order(&segment.first) != Ordering::Greater);
+            if let Some((last, chain)) = fits {
+                *last = segment.last;
+                chain.push_back(segment);
+            } else {
+                chains.push((segment.last, VecDeque::from([segment])));
+            }
+        }
+        let mut others = BinaryHeap::with_capacity(chains.len());
+        for (_, rest) in chains {
+            let mut chain = Chain { store: Arc::clone(store), open: None, rest };
+            if let Some(next) = chain.next()? {
+                others.push(Head { next, chain });
+            }
+        }
+        Ok(Self { current: others.pop(), others })
+    }
+
+    /// The next record in order; `None` at the end.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<R>, AnalyzeError> {
+        let Some(head) = self.current.as_mut() else { return Ok(None) };
+        let out = head.next;
+        if let Some(next) = head.chain.next()? {
+            head.next = next;
+            if let Some(mut other) = self.others.peek_mut()
+                && other.next.order(&head.next) == Ordering::Less
+            {
+                std::mem::swap(&mut *other, head);
+            }
+        } else {
+            self.current = self.others.pop();
+        }
+        Ok(Some(out))
+    }
+}
+
+impl<R: Record> Chain<R> {
+    #[inline]
+    fn next(&mut self) -> Result<Option<R>, AnalyzeError> {
+        loop {
+            if let Some(open) = self.open.as_mut() {
+                if let Some(record) = open.next()? {
+                    return Ok(Some(record));
+                }
+                self.open = None;
+            }
+            let Some(segment) = self.rest.pop_front() else { return Ok(None) };
+            self.open = Some(Cursor::new(&self.store, segment));
+        }
+    }
+}
+
+impl<R: Record> PartialEq for Head<R> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl<R: Record> Eq for Head<R> {}
+
+impl<R: Record> PartialOrd for Head<R> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<R: Record> Ord for Head<R> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.next.order(&self.next)
+    }
+}

@@ -1,0 +1,48 @@
+//! Sorting more records than memory should hold.
+//!
+//! A writer collects records, sorts them a buffer at a time and stores each buffer as compact segments, one per
+//! group; beyond a memory budget segments go to an unnamed temporary file. Reading merges the segments of one
+//! group. The order of the records is total, so the result does not depend on who sorted what when.
+
+mod merge;
+mod segment;
+mod store;
+mod varint;
+mod writer;
+
+pub(crate) use merge::Merge;
+pub(crate) use segment::Segment;
+pub(crate) use store::Store;
+pub(crate) use varint::{put, put_signed, take, take_signed};
+pub(crate) use writer::{Helper, Writer};
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// The most bytes one encoded record may take; a reader of a file refills its window below this.
+pub(crate) const MAX_ENCODED: usize = 160;
+
+/// Something that can be sorted, stored compactly and read back.
+pub(crate) trait Record: Copy + Send {
+    /// What the first record of a segment is encoded against.
+    const ZERO: Self;
+    /// Records of different groups are never compared.
+    fn group(&self) -> u32;
+    /// A total order within a group: equal only for records that are the same event.
+    fn order(&self, other: &Self) -> Ordering;
+    /// Appends at most [`MAX_ENCODED`] bytes; the group is not stored.
+    fn encode(&self, previous: &Self, out: &mut Vec<u8>);
+    /// Reads what `encode` wrote; `None` if the bytes are no record.
+    fn decode(previous: &Self, group: u32, input: &mut &[u8]) -> Option<Self>;
+}
+
+/// All segments of one group, ready to be read in order.
+pub(crate) fn merge<R: Record>(
+    store: &Arc<Store>,
+    segments: Vec<Segment<R>>,
+) -> Result<Merge<R>, crate::AnalyzeError> {
+    Merge::new(store, segments)
+}
+
+#[cfg(test)]
+mod tests;
