@@ -52,10 +52,12 @@ fn root() -> PathBuf {
 }
 
 fn documents() -> Vec<Documented> {
-    let docs =
-        std::fs::read_dir(root().join("docs")).expect("docs").map(|entry| entry.expect("an entry").path());
-    let mut paths: Vec<PathBuf> =
-        docs.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+    let folders = [root().join("docs"), root().join("docs/results")];
+    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).expect("a folder"));
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|end| end == "md"))
+        .collect();
     paths.push(root().join("README.md"));
     paths.sort();
     paths
