@@ -1,12 +1,14 @@
-//! The findings of all files together: the `--json` document of `trace analyze`.
+//! The findings of all files together: what `trace analyze` shows.
 
 use crate::findings::{
     CategoryShare, CriticalPath, FileFindings, LaneFindings, Operation, OperationPart, PythonFunction, Share,
-    StepFindings, StepSummary, Verdict,
+    StepFindings, StepSummary,
 };
 use crate::gpu::{DeviceTimes, Gpu, GpuHta, IdleStream, LaunchFigures, QueueFigures};
 use crate::memory::MemoryDevice;
+use crate::standout::{Source, Sourced, Standout};
 use crate::stragglers::{self, Stragglers};
+use crate::warning::TraceWarning;
 use knockout_stats::share;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -14,7 +16,8 @@ use std::collections::BTreeMap;
 /// Version of the document; grows when a key changes its meaning.
 pub const SCHEMA: u32 = 1;
 
-/// One file's findings, or several ranks' together.
+/// One file's findings, or several ranks' together. What needs words (ranks, stragglers, verdicts, warnings) is not serialised here:
+/// `knockout-report` makes the document of `--json`.
 ///
 /// With several files times are sums over the ranks, except for steps: a step lasts as long as its slowest rank.
 #[derive(Debug, Clone, Serialize)]
@@ -64,12 +67,16 @@ pub struct Analysis {
     /// Of the slowest step.
     pub critical_path: Option<CriticalPath>,
     /// Ranks beside each other; `None` for one file.
+    #[serde(skip)]
     pub stragglers: Option<Stragglers>,
     /// What stands out.
-    pub verdicts: Vec<Verdict>,
+    #[serde(skip)]
+    pub verdicts: Vec<Sourced<Standout>>,
     /// What to know before trusting the figures.
-    pub warnings: Vec<String>,
+    #[serde(skip)]
+    pub warnings: Vec<Sourced<TraceWarning>>,
     /// Everything about each file.
+    #[serde(skip)]
     pub ranks: Vec<FileFindings>,
 }
 
@@ -98,18 +105,14 @@ impl Analysis {
         let (self_us, host_us, device_us) = (sum(|f| f.self_us), sum(|f| f.host_us), sum(|f| f.device_us));
         let stragglers = stragglers::of(&ranks);
         let (steps, step_summary) = steps(&ranks);
-        let mut verdicts: Vec<Verdict> = stragglers.iter().filter_map(|s| s.verdict.clone()).collect();
+        let straggler = stragglers.iter().filter_map(|found| found.verdict.clone());
+        let mut verdicts: Vec<Sourced<Standout>> =
+            straggler.map(|what| Sourced { source: None, what }).collect();
         let mut warnings = Vec::new();
         for rank in &ranks {
-            let label = match (ranks.len(), rank.rank) {
-                (1, _) => String::new(),
-                (_, Some(rank)) => format!("rank {rank}: "),
-                (_, None) => format!("{}: ", rank.file),
-            };
-            warnings.extend(rank.warnings.iter().map(|text| format!("{label}{text}")));
-            verdicts.extend(
-                rank.verdicts.iter().map(|v| Verdict { text: format!("{label}{}", v.text), ..v.clone() }),
-            );
+            let source = (ranks.len() > 1).then(|| Source::of(rank.rank, &rank.file));
+            warnings.extend(sourced(source.as_ref(), &rank.warnings));
+            verdicts.extend(sourced(source.as_ref(), &rank.verdicts));
         }
         let rules = ranks.first().and_then(|f| f.conditions.get("rules")).cloned().unwrap_or_default();
         Self {
@@ -141,6 +144,10 @@ impl Analysis {
             ranks,
         }
     }
+}
+
+fn sourced<'a, T: Clone>(source: Option<&'a Source>, list: &'a [T]) -> impl Iterator<Item = Sourced<T>> + 'a {
+    list.iter().map(move |what| Sourced { source: source.cloned(), what: what.clone() })
 }
 
 /// A table with its keys as text.

@@ -17,7 +17,7 @@ use crate::lane::LaneResult;
 use crate::memory::Memory;
 use crate::rules::Rules;
 use crate::steps::{Step, StepTable};
-use crate::{critical, verdict, warning};
+use crate::{critical, standout, warning};
 use knockout_stats::{share, us, us_wide};
 use knockout_trace::{LaneId, Outcome, Symbol};
 use std::collections::BTreeMap;
@@ -115,7 +115,7 @@ pub(crate) fn findings(mut parts: Parts<'_>) -> FileFindings {
     };
     findings.step_summary = steps::summary(&mut findings.steps);
     findings.warnings = warning::of_file(parts, &findings);
-    findings.verdicts = verdict::of_file(&findings);
+    findings.verdicts = standout::of_file(&findings);
     findings
 }
 

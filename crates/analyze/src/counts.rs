@@ -1,6 +1,6 @@
-//! Counts that every analysis begins with, and the warnings that follow from them. Knows no categories.
+//! Counts that every analysis begins with. Knows no categories.
 
-use knockout_trace::{Event, Outcome, Phase};
+use knockout_trace::{Event, Phase};
 use std::collections::BTreeMap;
 
 /// How many events of which kind a file has, and which of them figures can be made of.
@@ -67,51 +67,4 @@ impl Counts {
     pub fn wall_nanos(&self) -> u64 {
         self.span_nanos.map_or(0, |(first, last)| first.abs_diff(last))
     }
-}
-
-/// What a reader of the figures must know about the file, each as `code: sentence`.
-pub fn warnings(outcome: &Outcome, counts: &Counts) -> Vec<String> {
-    let mut warnings = Vec::new();
-    if let Some(damage) = &outcome.damage {
-        let code = damage.kind.code();
-        warnings.push(format!("{code}: {damage}; the figures are those of the events before it"));
-    }
-    warnings.extend(outcome.blemishes.iter().map(|blemish| format!("{}: {blemish}", blemish.kind.code())));
-    if outcome.unclosed_list {
-        warnings.push(
-            "unclosed_list: the list of events has no closing bracket; the Chrome format allows that, but a \
-             file cut off between two events looks the same"
-                .to_owned(),
-        );
-    }
-    let mut counted = |count: u64, code: &str, sentence: &str| {
-        if count > 0 {
-            warnings.push(format!("{code}: {count} {sentence}"));
-        }
-    };
-    counted(
-        outcome.times_out_of_range,
-        "time_out_of_range",
-        "times are beyond 64-bit nanoseconds; the events are in no sum",
-    );
-    counted(
-        counts.without_times,
-        "events_without_duration",
-        "complete events have no usable start or duration and are in no sum",
-    );
-    counted(
-        counts.negative,
-        "negative_duration",
-        "complete events have a negative duration and are in no sum",
-    );
-    counted(
-        outcome.times_finer_than_nanos,
-        "times_finer_than_1_ns",
-        "times are finer than a nanosecond and were rounded",
-    );
-    counted(outcome.not_events, "not_events", "members of the list are no objects and were left out");
-    if outcome.events == 0 {
-        warnings.push("no_events: the list of events is empty".to_owned());
-    }
-    warnings
 }

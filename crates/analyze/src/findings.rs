@@ -2,6 +2,8 @@
 
 use crate::gpu::{Gpu, GpuHta};
 use crate::memory::MemoryDevice;
+use crate::standout::Standout;
+use crate::warning::TraceWarning;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -72,10 +74,12 @@ pub struct FileFindings {
     pub memory: Vec<MemoryDevice>,
     /// What the slowest step waited for; `None` without steps.
     pub critical_path: Option<CriticalPath>,
-    /// Sentences about what stands out; empty when nothing does.
-    pub verdicts: Vec<Verdict>,
+    /// What stands out, the strongest first; empty when nothing does.
+    #[serde(skip)]
+    pub verdicts: Vec<Standout>,
     /// What to know before trusting the figures.
-    pub warnings: Vec<String>,
+    #[serde(skip)]
+    pub warnings: Vec<TraceWarning>,
     /// Bytes of packed events that did not fit into memory.
     pub spilled_bytes: u64,
     /// For pictures; not part of the document.
@@ -257,17 +261,6 @@ pub struct CriticalPath {
     pub parts: Vec<Share>,
     /// The operations with the longest time on the path.
     pub operations: Vec<Share>,
-}
-
-/// A sentence about something that stands out.
-#[derive(Debug, Clone, Serialize, PartialEq)]
-pub struct Verdict {
-    /// A stable name for scripts.
-    pub about: &'static str,
-    /// The figure it rests on.
-    pub figure: f64,
-    /// The sentence, with the figure in it.
-    pub text: String,
 }
 
 /// What the HTML picture and the collapsed stacks are drawn from; bounded.

@@ -42,25 +42,29 @@ mod rules;
 mod self_time;
 mod share;
 mod sort;
+mod standout;
 mod steps;
 mod stragglers;
 mod timeline;
 mod tree;
-mod verdict;
 mod warning;
 
 pub use analysis::{Analysis, DeviceSummary, SCHEMA};
 pub use collect::{Collector, Options};
-pub use compare::{About, ByDevice, Comparison, FirstStepComparison, NameRow, NameTable, OpsChange, Row};
+pub use compare::{
+    About, ByDevice, Comparison, ComparisonWarning, FirstStepComparison, NameRow, NameTable, OpsChange, Row,
+};
 pub use error::AnalyzeError;
 pub use findings::{
     CategoryShare, CriticalPath, EventCat, FileFindings, FirstStepRow, FirstStepRows, LaneFindings,
     LanePicture, LaneStacks, Operation, OperationPart, Picture, PythonFunction, Share, StackNode,
-    StepFindings, StepSpan, StepSummary, Verdict,
+    StepFindings, StepSpan, StepSummary,
 };
 pub use gpu::{DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, QueueFigures};
 pub use memory::{MemoryDevice, MemoryPoint};
 pub use rules::{DEFAULT_TOML, Rules, RulesError};
+pub use standout::{Source, Sourced, Standout};
 pub use stragglers::{RankRow, StepRow, Stragglers};
+pub use warning::{Counted, TraceWarning};
 
 pub mod reference;

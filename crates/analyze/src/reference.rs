@@ -1,7 +1,8 @@
 //! The reference's analysis, flaws and all: each event goes to the first rule with a word in its name, and durations
 //! are summed without regard to nesting. Kept so that old reports can be reproduced; the honest figures are elsewhere.
 
-use crate::counts::{Counts, warnings};
+use crate::counts::Counts;
+use crate::warning::{self, Counted, TraceWarning};
 use knockout_trace::{Event, Outcome, Phase, Sink, Symbol, Symbols};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -181,7 +182,7 @@ pub struct ReferenceFile {
     /// Whether it is damaged, so that the figures are those of a rescued part.
     pub rescued: bool,
     /// What a reader of the figures must know.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<TraceWarning>,
 }
 
 /// Time of a category: durations summed, nested ones again and again.
@@ -250,13 +251,9 @@ impl Reference {
                 self.cats.entry(text.to_owned()).or_default().merge(row.as_cat);
             }
         }
-        let mut warnings = warnings(outcome, &sink.counts);
+        let mut warnings = warning::of_reading(outcome, &sink.counts);
         let pairs = sink.counts.of_phase(Phase::BEGIN) + sink.counts.of_phase(Phase::END);
-        if pairs > 0 {
-            warnings.push(format!(
-                "begin_end_not_used: {pairs} begin and end events are in no sum of the reference rules"
-            ));
-        }
+        warning::extend_counted(&mut warnings, [(Counted::BeginEndNotUsed, pairs)]);
         self.files.push(ReferenceFile {
             label: label.to_owned(),
             events: outcome.events,

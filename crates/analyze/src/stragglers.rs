@@ -1,7 +1,7 @@
 //! Ranks beside each other: who makes the others wait.
 
-use crate::findings::{FileFindings, Verdict};
-use crate::verdict::time;
+use crate::findings::FileFindings;
+use crate::standout::{Source, Standout};
 use knockout_stats::{median, share};
 use serde::Serialize;
 
@@ -16,7 +16,8 @@ pub struct Stragglers {
     /// Steps that all ranks have.
     pub steps: Vec<StepRow>,
     /// What stands out.
-    pub verdict: Option<Verdict>,
+    #[serde(skip)]
+    pub verdict: Option<Standout>,
 }
 
 /// One rank.
@@ -93,32 +94,25 @@ fn us_at(us: &[f64], index: usize) -> f64 {
     us.get(index).copied().unwrap_or(0.0)
 }
 
-fn verdict(ranks: &[RankRow], steps: &[StepRow]) -> Option<Verdict> {
+fn verdict(ranks: &[RankRow], steps: &[StepRow]) -> Option<Standout> {
     let compute: Vec<f64> = ranks.iter().filter_map(|rank| rank.compute_us).collect();
-    let (what, values) = if compute.len() == ranks.len() {
-        ("computes", compute)
-    } else {
-        ("takes for a median step", ranks.iter().filter_map(|rank| rank.median_step_us).collect())
-    };
+    let is_compute = compute.len() == ranks.len();
+    let median_steps = || ranks.iter().filter_map(|rank| rank.median_step_us).collect();
+    let values = if is_compute { compute } else { median_steps() };
     if values.len() != ranks.len() {
         return None;
     }
-    let middle = median(&values)?;
+    let median_us = median(&values)?;
     let slowest = (0..values.len()).max_by(|&a, &b| us_at(&values, a).total_cmp(&us_at(&values, b)))?;
-    let row = ranks.get(slowest)?;
-    let excess = share(us_at(&values, slowest) - middle, middle);
-    let name = row.rank.map_or_else(|| row.file.clone(), |rank| format!("rank {rank}"));
-    (excess > STRAGGLES).then(|| Verdict {
-        about: "straggler",
-        figure: excess,
-        text: format!(
-            "{name} {what} {} , {:.1} % more than the median rank ({}); it is the slowest in {} of {} steps",
-            time(us_at(&values, slowest)),
-            100.0 * excess,
-            time(middle),
-            row.slowest_in,
-            steps.len()
-        )
-        .replace(" ,", ","),
+    let (row, us) = (ranks.get(slowest)?, us_at(&values, slowest));
+    let excess = share(us - median_us, median_us);
+    (excess > STRAGGLES).then(|| Standout::Straggler {
+        source: Source::of(row.rank, &row.file),
+        is_compute,
+        us,
+        median_us,
+        excess,
+        slowest_in: row.slowest_in,
+        steps: steps.len(),
     })
 }

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
-use knockout_analyze::{Analysis, Collector, Comparison, FileFindings, Options, Rules};
+use knockout_analyze::{
+    Analysis, Collector, Comparison, Counted, FileFindings, Options, Rules, TraceWarning,
+};
 use knockout_meter::{Gauge, LoadTimes, Meter, Schedule, StepPhase};
 use knockout_trace::{BACKGROUND, Clock, FakeClock, ReadOptions, Recorder, RecorderOptions, TraceFile, read};
 use serde_json::{Map, Value};
@@ -119,9 +121,6 @@ fn what_was_dropped_is_said_aloud() {
     let written = file.finish().unwrap();
     assert_eq!((written.records, written.dropped), (16, 4));
     let found = analyze(&written.path);
-    assert!(
-        found.warnings.iter().any(|text| text.starts_with("records_dropped: 4 ")),
-        "{:?}",
-        found.warnings
-    );
+    let dropped = TraceWarning::Counted(Counted::RecordsDropped, 4);
+    assert!(found.warnings.contains(&dropped), "{:?}", found.warnings);
 }

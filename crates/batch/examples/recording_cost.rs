@@ -8,10 +8,9 @@
 use knockout_batch::{
     Batch, BatchError, Collation, Loader, LoaderOptions, LoaderPlan, Processor, ProcessorKind,
 };
+use knockout_meter::StepPhase;
 use knockout_screen::Dataset;
 use knockout_synth::{Config, SynthError, synthesise};
-use knockout_synth::{Config, SynthError, synthesise};
-use knockout_meter::StepPhase;
 use knockout_trace::{Recorder, RecorderOptions};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;

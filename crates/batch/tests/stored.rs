@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use knockout_batch::{
-    About, BatchError, Collation, Estimate, Graphs, Loader, LoaderPlan, MaskLayout, MaskSet, Origin, Probe,
-    Processor, ProcessorKind, Store, StoreError, StoreErrorKind, StoreWriter, StoredForm, free_bytes,
+    About, BatchError, Estimate, Graphs, Loader, LoaderOptions, LoaderPlan, MaskLayout, MaskSet, Origin,
+    Probe, Processor, ProcessorKind, Store, StoreError, StoreErrorKind, StoreWriter, StoredForm, free_bytes,
 };
 use knockout_cell::{Cell, GeneTable};
 use knockout_screen::{Dataset, Sample, SamplesBuilder};

@@ -2,7 +2,7 @@
 
 use crate::ui::{Ui, request_error};
 use clap::Args;
-use knockout_train::config::ModelName;
+use knockout_model::{HeteroOptions, ModelEntry, ModelOptions as _};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -34,9 +34,9 @@ struct Experiment {
 
 impl ExperimentArg {
     /// The keys it sets; none where none is asked for. Says what of the reference's has no meaning here.
-    pub(crate) fn keys(&self, model: ModelName, ui: &Ui) -> anyhow::Result<Vec<String>> {
+    pub(crate) fn keys(&self, model: &ModelEntry, ui: &Ui) -> anyhow::Result<Vec<String>> {
         let Some(name) = &self.experiment else { return Ok(Vec::new()) };
-        if model != ModelName::Hetero {
+        if model.name != HeteroOptions::NAME {
             return Err(request_error(format!("experiment {name} is one of --model hetero")));
         }
         let Some((_, text)) = FILES.iter().find(|(known, _)| known == name) else {

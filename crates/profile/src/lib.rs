@@ -6,6 +6,7 @@ pub mod experiment;
 mod run;
 
 pub use run::{
-    About, Conditions, LargestBatch, MemoryAfter, NoSteps, PerStep, PhaseRow, RUN_SCHEMA, Row, RunComparison,
-    RunDocumentError, RunDocumentErrorKind, RunProfile, RunVerdict, Spread, StepBar, VaryError,
+    About, ComparisonWarning, Conditions, LargestBatch, MemoryAfter, NoSteps, PerStep, PhaseRow, RUN_SCHEMA,
+    Row, RunComparison, RunDocumentError, RunDocumentErrorKind, RunFinding, RunProfile, RunWarning, Spread,
+    StepBar, VaryError,
 };

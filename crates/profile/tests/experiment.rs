@@ -4,7 +4,8 @@
 
 use knockout_meter::{Meter, Schedule, StepPhase};
 use knockout_profile::experiment::{
-    Experiment, ExperimentError, ExperimentPlan, Switch, SwitchOutcome, SwitchRuns,
+    Decision, Effect, Experiment, ExperimentError, ExperimentPlan, ExperimentWarning, Insight, NextStep,
+    Question, Switch, SwitchOutcome, SwitchRuns,
 };
 use knockout_profile::{Conditions, RunProfile};
 use knockout_trace::{Clock, FakeClock, Recorder, RecorderOptions};
@@ -103,10 +104,6 @@ fn cells(model: &str, costs: &Costs) -> Vec<RunProfile> {
     out
 }
 
-fn texts(list: &[knockout_profile::RunVerdict]) -> String {
-    list.iter().map(|found| found.text.clone()).collect::<Vec<_>>().join("\n")
-}
-
 #[test]
 fn phases_and_differences_of_modes_agree_to_the_nanosecond() {
     let found = Experiment::of(plan(), cells("dango", &DANGO), Vec::new()).unwrap();
@@ -172,7 +169,10 @@ fn a_delay_in_a_phase_is_found_in_its_part_by_both_ways() {
             assert!((difference - expected).abs() < 1e-9, "{slow}: {component:?}");
         }
         let first = &found.insights[0];
-        assert!(first.text.contains(&format!("{part} takes")), "{slow}: {}", first.text);
+        assert!(
+            matches!(first, Insight::LargestPart { part: found, .. } if *found == part),
+            "{slow}: {first:?}"
+        );
     }
 }
 
@@ -187,9 +187,11 @@ fn a_mode_that_runs_what_it_should_not_is_found_out() {
         parts.components.iter().filter(|part| !part.agrees).map(|part| part.name).collect();
     assert_eq!(wrong, ["data pipeline and loop", "forward and loss"]);
     assert!((parts.components[0].disagreement_s.median - 0.025).abs() < 1e-12);
-    assert!(texts(&found.insights).contains("50.0 % of a step more than by its phases, beyond their spread"));
-    let question = found.decisions.iter().find(|row| row.question.contains("agree for dango")).unwrap();
-    assert_eq!(question.answer, "no");
+    let beyond = found.insights.iter().find(|insight| insight.about() == "disagreement").unwrap();
+    assert!((beyond.figure() - 0.5).abs() < 1e-9, "{beyond:?}");
+    let agree =
+        |row: &&Decision| matches!(&row.question, Question::WaysAgree { model, .. } if model == "dango");
+    assert!(!found.decisions.iter().find(agree).unwrap().is_yes);
 }
 
 #[test]
@@ -204,18 +206,15 @@ fn two_models_are_compared_mode_by_mode_and_the_difference_is_located() {
     assert_eq!(ratios[0], ("data", 1.0), "the data pipeline is the same for both");
     assert!((ratios[3].1 - 130.0 / 50.0).abs() < 1e-12, "{ratios:?}");
     let is_exact = |low: f64, median: f64| (low - median).abs() < 1e-9;
-    assert!(
-        found.ratios.iter().all(|ratio| is_exact(ratio.per_sample.low.unwrap(), ratio.per_sample.median))
-    );
-    let said = texts(&found.insights);
-    assert!(
-        said.contains("hetero full takes 2.60 (2.60 to 2.60) times as long per sample as dango full"),
-        "{said}"
-    );
-    assert!(
-        said.contains("75.0 % of the difference per sample between hetero and dango is in backward"),
-        "{said}"
-    );
+    assert!(found.ratios.iter().all(|ratio| is_exact(ratio.per_sample.low, ratio.per_sample.median)));
+    let full = found.insights.iter().find_map(|insight| match insight {
+        Insight::Models { a, b, ratio } if a == "dango full" && b == "hetero full" => Some(ratio),
+        _ => None,
+    });
+    assert!(full.is_some_and(|ratio| (ratio.median - 2.6).abs() < 1e-12 && ratio.is_interval()), "{full:?}");
+    let located = found.insights.iter().find(|insight| insight.about() == "difference_of_models").unwrap();
+    assert!(matches!(located, Insight::DifferenceOfModels { part: "backward", .. }), "{located:?}");
+    assert!((located.figure() - 0.75).abs() < 1e-9, "{located:?}");
     assert_eq!(found.breakdown.len(), 2);
     for breakdown in &found.breakdown {
         let at = |depth: usize| -> f64 {
@@ -249,15 +248,46 @@ fn switches_are_ranked_by_what_they_gain() {
         ],
     };
     let found = Experiment::of(plan(), cells("dango", &DANGO), vec![runs]).unwrap();
-    let tried: Vec<(&str, &str)> =
+    let tried: Vec<(&str, Effect)> =
         found.ablation[0].tried.iter().map(|tried| (tried.name.as_str(), tried.verdict)).collect();
-    assert_eq!(tried, [("faster", "faster"), ("nothing", "no difference"), ("slower", "slower")]);
+    assert_eq!(
+        tried,
+        [("faster", Effect::Faster), ("nothing", Effect::NoDifference), ("slower", Effect::Slower)]
+    );
     assert!((found.ablation[0].tried[0].gain.median - 50.0 / 30.0).abs() < 1e-12);
     assert_eq!(found.ablation[0].tried[2].gain.median, 0.5);
     assert_eq!(found.ablation[0].not_applicable[0].0, "absent");
-    let next = texts(&found.next_steps);
-    assert!(next.contains("dango: `model.faster=1` makes it 1.67 (1.67 to 1.67) times as fast"), "{next}");
-    assert!(!next.contains("model.slower") && !next.contains("--ablate"), "{next}");
+    let switches: Vec<&Vec<String>> = found
+        .next_steps
+        .iter()
+        .filter_map(|step| match step {
+            NextStep::UseSwitch { keys, .. } => Some(keys),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(switches, [&["model.faster=1"]], "the slower one is not recommended");
+    assert!(!found.next_steps.contains(&NextStep::Ablate), "{:?}", found.next_steps);
+}
+
+#[test]
+fn three_rounds_have_ranges_and_decide_nothing() {
+    let few = ExperimentPlan { rounds: 3, ..plan() };
+    let mut profiles = cells("dango", &DANGO);
+    profiles.extend(cells("hetero", &HETERO));
+    for profile in &mut profiles {
+        profile.steps = 6;
+        let steps = &mut profile.per_step;
+        [&mut steps.samples, &mut steps.wall_nanos, &mut steps.cpu_nanos]
+            .into_iter()
+            .chain(steps.phases.values_mut())
+            .for_each(|column| column.truncate(6));
+    }
+    let found = Experiment::of(few, profiles, Vec::new()).unwrap();
+    assert_eq!(found.warnings, [ExperimentWarning::FewRounds(3)]);
+    let ratio = found.ratios.iter().find(|ratio| ratio.mode == "full").unwrap().per_sample;
+    assert!(!ratio.is_interval() && ratio.low > 0.0, "{ratio:?}");
+    let slower = |row: &&Decision| matches!(row.question, Question::IsSlower { .. });
+    assert!(!found.decisions.iter().find(slower).unwrap().is_yes, "a range is not sure");
 }
 
 #[test]

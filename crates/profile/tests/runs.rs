@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
 use knockout_meter::{LoadTimes, Meter, RunLength, Schedule, StepLog, StepPhase};
-use knockout_profile::{About, Conditions, RunComparison, RunProfile};
+use knockout_profile::{About, ComparisonWarning, Conditions, RunComparison, RunFinding, RunProfile};
 use knockout_trace::{Clock, FakeClock, Recorder};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -75,8 +75,11 @@ fn a_delay_in_any_phase_is_found_in_that_phase_exactly() {
     let plain = profile(None, Duration::ZERO);
     for slow in StepPhase::ALL {
         let slower = profile(Some(slow), 5 * MS);
-        let longest = slower.verdict.iter().find(|verdict| verdict.about == "longest_phase").unwrap();
-        assert!(longest.text.starts_with(&format!("{slow} takes 11.9 %")), "{longest:?}");
+        let longest = slower.verdict.iter().find(|found| found.about() == "longest_phase").unwrap();
+        assert!(
+            matches!(longest, RunFinding::LongestPhase { phase, share } if phase == slow.name() && (share - 15.0 / 126.0).abs() < 1e-9),
+            "{longest:?}"
+        );
         let found = compare(&plain, &slower, &[]);
         assert!(found.comparable && found.differences.is_empty());
         let step = found.step().unwrap();
@@ -145,7 +148,7 @@ fn batches_of_unlike_size_are_compared_by_sample() {
 }
 
 #[test]
-fn spread_over_steps_widens_the_interval_and_few_steps_have_none() {
+fn spread_over_steps_widens_the_interval_and_few_steps_have_a_range() {
     let mut log = measured(None, Duration::ZERO);
     for (place, step) in log.steps.iter_mut().enumerate() {
         step.wall_nanos += place as u64 * 10_000_000;
@@ -158,8 +161,16 @@ fn spread_over_steps_widens_the_interval_and_few_steps_have_none() {
     log.steps.truncate(2);
     let short = RunProfile::of(&log, conditions()).unwrap();
     let found = compare(&short, &noisy, &[]);
-    assert_eq!((found.step().unwrap().low, found.step().unwrap().high), (None, None));
-    assert!(found.warnings.iter().any(|text| text.starts_with("no_interval")), "{:?}", found.warnings);
+    let step = found.step().unwrap();
+    let range = |run: &RunProfile| {
+        let steps = run.per_step.wall_nanos.iter().map(|nanos| *nanos as f64);
+        (steps.clone().fold(f64::MAX, f64::min), steps.fold(0.0, f64::max))
+    };
+    let ((min_a, max_a), (min_b, max_b)) = (range(&short), range(&noisy));
+    assert!(!step.is_interval());
+    assert!((step.low.unwrap() - min_b / max_a).abs() < 1e-9, "the range seen: {step:?}");
+    assert!((step.high.unwrap() - max_b / min_a).abs() < 1e-9, "the range seen: {step:?}");
+    assert!(found.warnings.contains(&ComparisonWarning::NoInterval(2)), "{:?}", found.warnings);
 }
 
 #[test]
@@ -179,8 +190,12 @@ fn work_ahead_of_time_is_beside_the_step_and_waiting_inside() {
     let names: Vec<&str> = found.phases.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["wait", "forward", "untracked"]);
     assert!((found.background[0].share - 3.0).abs() < 1e-9);
-    let data = found.verdict.iter().find(|verdict| verdict.about == "data").unwrap();
-    assert!((data.figure - 0.4).abs() < 1e-9 && data.text.contains("3.00 times"), "{data:?}");
+    let data = found.verdict.iter().find(|found| found.about() == "data").unwrap();
+    assert!((data.figure() - 0.4).abs() < 1e-9, "{data:?}");
+    assert!(
+        matches!(data, RunFinding::Data { background: Some(times), .. } if (times - 3.0).abs() < 1e-9),
+        "{data:?}"
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A comparison for a terminal: unlike conditions first, then the step, categories and operations.
 
+use crate::sentence::trace_comparison_warning;
 use crate::table::Table;
 use crate::text::warnings;
 use crate::units::{ratio, shortened, time};
@@ -55,7 +56,7 @@ pub fn compare_text(comparison: &Comparison) -> String {
             .unwrap_or_default();
         }
     }
-    warnings(&mut out, &comparison.warnings);
+    warnings(&mut out, comparison.warnings.iter().map(trace_comparison_warning));
     out
 }
 

@@ -1,5 +1,6 @@
 //! The reference's report: its sections and columns over our figures. No arithmetic but units.
 
+use crate::sentence::trace_warning;
 use crate::units::count;
 use knockout_analyze::counts::Counts;
 use knockout_analyze::reference::{Category, Finding, Reference};
@@ -246,7 +247,7 @@ pub fn reference_json(reference: &Reference) -> ReferenceDocument {
                 complete_events: file.counts.complete(),
                 span_us: micros(u128::from(file.counts.wall_nanos())),
                 rescued: file.rescued,
-                warnings: file.warnings.clone(),
+                warnings: file.warnings.iter().map(trace_warning).collect(),
             })
             .collect(),
         events: reference.events(),
@@ -291,6 +292,6 @@ pub fn reference_json(reference: &Reference) -> ReferenceDocument {
             .collect(),
         findings: reference.findings().into_iter().map(|finding| words(finding).1).collect(),
         rescued: files.iter().any(|file| file.rescued),
-        warnings: files.iter().flat_map(|file| file.warnings.clone()).collect(),
+        warnings: files.iter().flat_map(|file| file.warnings.iter().map(trace_warning)).collect(),
     }
 }

@@ -1,6 +1,7 @@
 //! A run and a comparison of runs for a terminal: conditions first, then figures with their spread.
 
 use crate::compare::comparison_rows;
+use crate::sentence::{run_comparison_warning, run_finding, run_warning};
 use crate::table::Table;
 use crate::text::warnings;
 use crate::units::{bytes, count, percent, shortened, time};
@@ -40,7 +41,7 @@ pub fn run_text(profile: &RunProfile) -> String {
     )
     .unwrap_or_default();
     for verdict in &profile.verdict {
-        writeln!(out, "- {}", verdict.text).unwrap_or_default();
+        writeln!(out, "- {}", run_finding(verdict)).unwrap_or_default();
     }
     phases(&mut out, "Phases of a step", &profile.phases);
     phases(&mut out, "Parts of phases, inside their time", &profile.parts);
@@ -60,7 +61,7 @@ pub fn run_text(profile: &RunProfile) -> String {
         )
         .unwrap_or_default();
     }
-    warnings(&mut out, &profile.warnings);
+    warnings(&mut out, profile.warnings.iter().map(run_warning));
     out
 }
 
@@ -117,6 +118,6 @@ pub fn run_compare_text(comparison: &RunComparison) -> String {
         writeln!(out, "`--vary {}` that the difference is the point.", comparison.unlike.join(","))
             .unwrap_or_default();
     }
-    warnings(&mut out, &comparison.warnings);
+    warnings(&mut out, comparison.warnings.iter().map(run_comparison_warning));
     out
 }

@@ -1,5 +1,6 @@
 //! Findings for a terminal: what stands out first, then the tables it rests on.
 
+use crate::sentence::{sourced_standout, sourced_warning};
 use crate::table::Table;
 use crate::units::{bytes, count, percent, shortened, time};
 use knockout_analyze::{Analysis, FileFindings, Gpu, Share};
@@ -26,7 +27,7 @@ pub fn text(analysis: &Analysis) -> String {
     stragglers(&mut out, analysis);
     lanes(&mut out, analysis);
     memory(&mut out, analysis);
-    warnings(&mut out, &analysis.warnings);
+    warnings(&mut out, analysis.warnings.iter().map(sourced_warning));
     out
 }
 
@@ -76,7 +77,7 @@ fn heading(out: &mut String, analysis: &Analysis) {
 fn verdicts(out: &mut String, analysis: &Analysis) {
     title(out, "What stands out");
     for verdict in &analysis.verdicts {
-        line(out, format_args!("  - {}", verdict.text));
+        line(out, format_args!("  - {}", sourced_standout(verdict)));
     }
     if analysis.verdicts.is_empty() {
         out.push_str("  nothing\n");
@@ -352,12 +353,11 @@ fn memory(out: &mut String, analysis: &Analysis) {
     }
 }
 
-pub(crate) fn warnings(out: &mut String, warnings: &[String]) {
-    if warnings.is_empty() {
-        return;
-    }
-    title(out, "Warnings");
-    for warning in warnings {
+pub(crate) fn warnings(out: &mut String, warnings: impl Iterator<Item = String>) {
+    for (place, warning) in warnings.enumerate() {
+        if place == 0 {
+            title(out, "Warnings");
+        }
         line(out, format_args!("  {warning}"));
     }
 }

@@ -43,6 +43,16 @@ pub fn bytes(value: i64) -> String {
     }
 }
 
+/// A number with two decimals.
+pub(crate) fn two(value: f64) -> String {
+    format!("{value:.2}")
+}
+
+/// A number with three decimals.
+pub(crate) fn three(value: f64) -> String {
+    format!("{value:.3}")
+}
+
 /// A ratio with its bounds.
 pub(crate) fn ratio(ratio: Option<f64>, low: Option<f64>, high: Option<f64>) -> String {
     match (ratio, low, high) {

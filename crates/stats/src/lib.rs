@@ -5,16 +5,16 @@
 pub mod bootstrap;
 mod compare;
 mod correlation;
-mod figure;
+mod estimate;
 mod quantile;
 mod ranks;
 mod units;
 
-pub use compare::{Difference, Middle, Row, row, sort_by_difference};
+pub use compare::{Difference, Middle, Row, sort_by_difference};
 pub use correlation::{
     is_constant, mean, pearson, rows_with_target, spearman, sum, sum_of_squared_deviations,
 };
-pub use figure::Figure;
+pub use estimate::{Estimate, FEWEST_FOR_INTERVAL};
 pub use quantile::{is_slow, median, quantile, relative_iqr};
 pub use ranks::average_ranks;
 pub use units::{share, us, us_wide};

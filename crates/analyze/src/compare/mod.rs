@@ -6,14 +6,31 @@ pub use first_step::{ByDevice, FirstStepComparison, NameRow, NameTable, OpsChang
 
 use crate::analysis::{Analysis, SCHEMA};
 use crate::findings::{FileFindings, StepFindings};
-use knockout_stats::{Difference, Middle, row, sort_by_difference};
+use crate::standout::Sourced;
+use crate::warning::TraceWarning;
+use knockout_stats::{Difference, FEWEST_FOR_INTERVAL, Middle, sort_by_difference};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Operations compared one by one, the largest difference first.
 const MAX_OPERATIONS: usize = 300;
 
-/// The `--json` document of `trace compare`.
+/// A reason to distrust a comparison of traces.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ComparisonWarning {
+    /// A warning of the first trace.
+    OfA(Sourced<TraceWarning>),
+    /// A warning of the second trace.
+    OfB(Sourced<TraceWarning>),
+    /// Only one of the traces has profiler steps.
+    StepsInOneOnly,
+    /// Neither has.
+    NoSteps,
+    /// One side has so many steps, too few for an interval: bounds are the range seen.
+    NoInterval(usize),
+}
+
+/// Two traces beside each other. `knockout-report` adds the warnings' sentences to make the document of `--json`.
 #[derive(Debug, Clone, Serialize)]
 pub struct Comparison {
     /// See [`SCHEMA`].
@@ -37,7 +54,8 @@ pub struct Comparison {
     /// The first profiler step of each by HTA's rule; `None` unless both have steps.
     pub first_step: Option<FirstStepComparison>,
     /// What to know before trusting the figures.
-    pub warnings: Vec<String>,
+    #[serde(skip)]
+    pub warnings: Vec<ComparisonWarning>,
 }
 
 /// What a row is about.
@@ -86,22 +104,15 @@ impl Comparison {
     /// Compares two analyses; ratios are `b / a`.
     pub fn of(a: &Analysis, b: &Analysis) -> Self {
         let differences = differences(a, b);
-        let mut warnings: Vec<String> = [("a", a), ("b", b)]
-            .iter()
-            .flat_map(|(side, analysis)| analysis.warnings.iter().map(move |text| format!("{side}: {text}")))
-            .collect();
-        let (steps_a, steps_b) = (a.steps.len(), b.steps.len());
-        if (steps_a == 0) != (steps_b == 0) {
-            warnings.push(
-                "no_steps: only one of the traces has profiler steps; whole traces are compared".to_owned(),
-            );
-        } else if steps_a.min(steps_b) == 1 {
-            warnings.push(
-                "one_step: with one step there is no spread; low and high are the ratio itself".to_owned(),
-            );
-        } else if steps_a == 0 {
-            warnings.push("no_steps: neither trace has profiler steps; whole traces are compared".to_owned());
-        }
+        let of_a = a.warnings.iter().cloned().map(ComparisonWarning::OfA);
+        let of_b = b.warnings.iter().cloned().map(ComparisonWarning::OfB);
+        let mut warnings: Vec<ComparisonWarning> = of_a.chain(of_b).collect();
+        warnings.extend(match (a.steps.len(), b.steps.len()) {
+            (0, 0) => Some(ComparisonWarning::NoSteps),
+            (0, _) | (_, 0) => Some(ComparisonWarning::StepsInOneOnly),
+            (a, b) if a.min(b) < FEWEST_FOR_INTERVAL => Some(ComparisonWarning::NoInterval(a.min(b))),
+            _ => None,
+        });
         let mut rows = vec![step_row(a, b)];
         rows.extend(category_rows(a, b, About::Host, |step| &step.host));
         rows.extend(category_rows(a, b, About::Device, |step| &step.device));
@@ -158,7 +169,7 @@ fn step_row(a: &Analysis, b: &Analysis) -> Row {
             vec![analysis.ranks.iter().map(|f| f.span_without_trace_cat_us).fold(0.0, f64::max)]
         })
     };
-    row(name, About::Step, &lengths(a), &lengths(b), Middle::Median)
+    Row::of(name, About::Step, &lengths(a), &lengths(b), Middle::Median)
 }
 
 fn category_rows(
@@ -182,7 +193,7 @@ fn category_rows(
     };
     let mut rows: Vec<Row> = names
         .into_iter()
-        .map(|name| row(name, about, &values(a, name), &values(b, name), Middle::Mean))
+        .map(|name| Row::of(name, about, &values(a, name), &values(b, name), Middle::Mean))
         .collect();
     sort_by_difference(&mut rows);
     rows
@@ -202,7 +213,7 @@ fn whole_category_rows(a: &Analysis, b: &Analysis, about: About) -> Vec<Row> {
     };
     let mut rows: Vec<Row> = names
         .into_iter()
-        .map(|name| row(name, about, &value(a, name), &value(b, name), Middle::Mean))
+        .map(|name| Row::of(name, about, &value(a, name), &value(b, name), Middle::Mean))
         .collect();
     sort_by_difference(&mut rows);
     rows
@@ -237,7 +248,7 @@ fn operations(a: &Analysis, b: &Analysis) -> (Vec<Row>, Vec<Row>, Vec<Row>) {
             let values =
                 |map: &BTreeMap<&str, Vec<f64>>, none: &Vec<f64>| map.get(name).unwrap_or(none).clone();
             let (x, y) = (values(&own, &none_a), values(&other, &none_b));
-            target.push(row(name, About::Operation, &x, &y, Middle::Mean));
+            target.push(Row::of(name, About::Operation, &x, &y, Middle::Mean));
         }
     }
     (both, added, removed)

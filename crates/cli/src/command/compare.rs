@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 pub(crate) const FINDINGS: &str = "profile.json";
 /// A document of findings is some megabytes at most; more is something else.
 const MOST_BYTES: u64 = 256 << 20;
+/// With fewer steps than this in either run the range of their ratios is no test.
+const FEWEST_STEPS: usize = 3;
 
 /// Compare two measured runs per sample and per iteration, if their conditions allow it
 #[derive(Debug, Args)]
@@ -54,7 +56,10 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> anyhow::Result<()> {
     if let Some(path) = &args.html {
         write_text(path, &knockout_report::run_compare_html(&comparison), ui)?;
     }
-    ui.result(|| knockout_report::run_compare_text(&comparison), &comparison)?;
+    ui.result(
+        || knockout_report::run_compare_text(&comparison),
+        &knockout_report::run_compare_json(&comparison),
+    )?;
     if !comparison.comparable {
         let message = format!(
             "not comparable: the runs differ in {}; measure alike, or name what is meant to differ with --vary",
@@ -67,10 +72,11 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> anyhow::Result<()> {
 
 /// Whether B may pass.
 fn gate(comparison: &RunComparison, allowed: f64) -> anyhow::Result<()> {
-    let bounds = comparison.step().and_then(|step| step.ratio.zip(step.low));
-    let Some((ratio, low)) = bounds else {
-        let message =
-            "not comparable: too few steps for a spread; measure at least 3 in both runs".to_owned();
+    let step = comparison.step().filter(|step| step.steps.0.min(step.steps.1) >= FEWEST_STEPS);
+    let Some((ratio, low)) = step.and_then(|step| step.ratio.zip(step.low)) else {
+        let message = format!(
+            "not comparable: too few steps for a spread; measure at least {FEWEST_STEPS} in both runs"
+        );
         return Err(Verdict { code: INCOMPARABLE, message }.into());
     };
     if low <= allowed {

@@ -2,9 +2,8 @@
 
 use crate::command::experiment::{self, ExperimentArgs};
 use crate::command::{config::Overrides, data};
-use crate::run_folder;
 use crate::text::{Align, Table, grouped};
-use crate::ui::Ui;
+use crate::ui::{Ui, request_error};
 use clap::Args;
 use knockout_cell::Reach;
 use knockout_screen::{Dataset, Summary};
@@ -51,7 +50,12 @@ struct Deleted {
 pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> anyhow::Result<()> {
     let overrides = Overrides { keys: Vec::new() };
     let config = overrides.resolve(&args.preset)?.synth;
-    run_folder::create(&args.out)?;
+    std::fs::create_dir(&args.out).map_err(|error| {
+        request_error(format!(
+            "could not make {}: {error}; choose a folder that does not exist",
+            args.out.display()
+        ))
+    })?;
     let (yeast, measured) = (args.out.join("yeast"), args.out.join("experiment"));
     ui.note(&format!("1. making a {} synthetic yeast in {}", args.preset, yeast.display()));
     data::make_synthetic(&yeast, &args.preset, &config, 0, &overrides.keys, ui)?;
@@ -59,15 +63,14 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> anyhow::Result<()> {
     let dataset = data::open(&yeast)?;
     ui.note("3. measuring every model in every mode, and the switches that could make it faster, in turns");
     let finished = experiment::measure(&ExperimentArgs::of_demo(&yeast, &measured), ui)?;
-    let texts = |list: &[knockout_profile::RunVerdict]| list.iter().map(|found| found.text.clone()).collect();
     let shown = Shown {
         schema: 1,
         dataset: yeast,
         summary: Summary::of(&dataset, 42),
         deletion: delete(&dataset, dataset.samples.len() / 2),
         report: finished.folder.join("report.html"),
-        insights: texts(&finished.experiment.insights),
-        next_steps: texts(&finished.experiment.next_steps),
+        insights: knockout_report::insight_texts(&finished.experiment),
+        next_steps: knockout_report::next_step_texts(&finished.experiment),
     };
     ui.note("4. what is in it, what one deletion does, and where the time of training goes\n");
     ui.result(|| text(&shown), &shown)

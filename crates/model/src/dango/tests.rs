@@ -140,8 +140,10 @@ fn optimiser_steps<T: Scalar>(case: &Case, precision: Precision) {
             count += 1;
         }
     }
-    // PyTorch's own share is 0.9997 or so: parameters whose gradient is rounding noise take steps of any sign.
-    assert!(near as f64 > 0.995 * count as f64, "{}: only {near} of {count} parameters are near", case.name);
+    // Parameters whose gradient is rounding noise take steps of any sign: PyTorch's own share is 0.9997 or so, less in a small case.
+    let own_share = case.json["optimiser"]["fraction_of_f32_parameters_within_1e_5_of_f64"].as_f64().unwrap();
+    let least = f64::min(0.995, own_share - 0.003);
+    assert!(near as f64 > least * count as f64, "{}: only {near} of {count} parameters are near", case.name);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::cell::Rounds;
 use crate::run::RunProfile;
-use knockout_stats::Figure;
+use knockout_stats::Estimate;
 use serde::Serialize;
 
 /// What was measured of one model's switches.
@@ -42,7 +42,7 @@ pub struct Ablation {
     /// Which model.
     pub model: String,
     /// Wall time of a sample without any switch, in a full step.
-    pub baseline_s_per_sample: Figure,
+    pub baseline_s_per_sample: Estimate,
     /// Those that were measured, the largest gain first.
     pub tried: Vec<Tried>,
     /// Those that make no sense here: name and reason.
@@ -59,15 +59,43 @@ pub struct Tried {
     /// What else it changes.
     pub note: String,
     /// Wall time of a sample with it.
-    pub s_per_sample: Figure,
+    pub s_per_sample: Estimate,
     /// How many times as fast: time per sample without it by time with it, paired by round.
-    pub gain: Figure,
+    pub gain: Estimate,
     /// The same of processor time.
-    pub cpu_gain: Figure,
+    pub cpu_gain: Estimate,
     /// Most memory of the engine's buffers, where it was looked at.
     pub pool_bytes: Option<u64>,
-    /// `faster`, `slower`, or `no difference` where the interval includes 1.
-    pub verdict: &'static str,
+    /// Whether it makes steps faster, as far as the interval of the gain tells.
+    pub verdict: Effect,
+}
+
+/// What a switch does to the time of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Effect {
+    /// The interval of the gain is above 1.
+    #[serde(rename = "faster")]
+    Faster,
+    /// It is below 1.
+    #[serde(rename = "slower")]
+    Slower,
+    /// It includes 1.
+    #[serde(rename = "no difference")]
+    NoDifference,
+    /// There is no interval.
+    #[serde(rename = "too few rounds")]
+    TooFewRounds,
+}
+
+impl Effect {
+    fn of(gain: &Estimate) -> Self {
+        match gain {
+            gain if !gain.is_interval() => Self::TooFewRounds,
+            gain if gain.low > 1.0 => Self::Faster,
+            gain if gain.high < 1.0 => Self::Slower,
+            _ => Self::NoDifference,
+        }
+    }
 }
 
 impl Ablation {
@@ -83,15 +111,15 @@ impl Ablation {
                     let by_round = Rounds::of(&profile, rounds);
                     let (with, cpu_with) = (by_round.sample(), by_round.cpu_sample());
                     let times = |without: f64, with: f64| without / with;
-                    let gain = Figure::paired(&without, &with, times);
+                    let gain = Estimate::paired(&without, &with, times);
                     tried.push(Tried {
                         name,
                         keys,
                         note,
-                        s_per_sample: Figure::of(&with),
-                        verdict: verdict(&gain),
+                        s_per_sample: Estimate::of(&with),
+                        verdict: Effect::of(&gain),
                         gain,
-                        cpu_gain: Figure::paired(&cpu_without, &cpu_with, times),
+                        cpu_gain: Estimate::paired(&cpu_without, &cpu_with, times),
                         pool_bytes: profile.pool_bytes,
                     });
                 }
@@ -100,18 +128,9 @@ impl Ablation {
         tried.sort_by(|a, b| b.gain.median.total_cmp(&a.gain.median));
         Self {
             model: baseline.model.clone(),
-            baseline_s_per_sample: Figure::of(&without),
+            baseline_s_per_sample: Estimate::of(&without),
             tried,
             not_applicable,
         }
-    }
-}
-
-fn verdict(gain: &Figure) -> &'static str {
-    match (gain.low, gain.high) {
-        (Some(low), _) if low > 1.0 => "faster",
-        (_, Some(high)) if high < 1.0 => "slower",
-        (Some(_), Some(_)) => "no difference",
-        _ => "too few rounds",
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::run::RunProfile;
 use knockout_meter::StepPhase;
-use knockout_stats::Figure;
+use knockout_stats::Estimate;
 use knockout_stats::share;
 use serde::Serialize;
 
@@ -24,16 +24,17 @@ pub struct CellFindings {
     /// Whether spans were recorded meanwhile.
     pub recorded: bool,
     /// Batches per second.
-    pub iterations_per_s: Figure,
+    pub iterations_per_s: Estimate,
     /// Wall time of a batch.
-    pub s_per_batch: Figure,
+    pub s_per_batch: Estimate,
     /// Wall time of a sample.
-    pub s_per_sample: Figure,
+    pub s_per_sample: Estimate,
     /// Processor time of a sample, of all threads.
-    pub cpu_s_per_sample: Figure,
+    pub cpu_s_per_sample: Estimate,
     /// Batches per second, round by round.
     pub rounds: Vec<f64>,
     /// Everything else about it: phases, layers, memory, the steps themselves.
+    #[serde(skip)]
     pub profile: RunProfile,
 }
 
@@ -116,10 +117,10 @@ impl CellFindings {
             ran: ran.into_iter().map(str::to_owned).collect(),
             not_run: not_run.into_iter().map(str::to_owned).collect(),
             recorded: conditions.profiler,
-            iterations_per_s: Figure::of(&rates),
-            s_per_batch: Figure::of(&steps),
-            s_per_sample: Figure::of(&samples),
-            cpu_s_per_sample: Figure::of(&by_round.cpu_sample()),
+            iterations_per_s: Estimate::of(&rates),
+            s_per_batch: Estimate::of(&steps),
+            s_per_sample: Estimate::of(&samples),
+            cpu_s_per_sample: Estimate::of(&by_round.cpu_sample()),
             rounds: rates,
             profile,
         }

@@ -1,9 +1,9 @@
-//! Questions that the figures answer: each with the figure, the threshold it was held against, and the answer.
+//! Questions that the figures answer: each with its figure, the threshold it was held against, and the answer. Values only:
+//! the sentences are written in `knockout-report`.
 
 use super::decompose;
 use super::findings::Experiment;
-use knockout_stats::{quantile, share};
-use serde::Serialize;
+use knockout_stats::{Estimate, relative_iqr, share};
 
 /// Thresholds, as fractions.
 const DATA: f64 = 0.15;
@@ -12,93 +12,114 @@ const RECORDING: f64 = 0.02;
 const UNSTEADY: f64 = 0.10;
 const TIE: f64 = 0.10;
 
+/// A question with what was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Question {
+    /// Does making batches hold the model back? Its share of a full step.
+    DataHoldsBack {
+        /// The model.
+        model: String,
+        /// Measured share.
+        share: f64,
+    },
+    /// Do clipping and the optimiser hold the model back? Their share of a full step.
+    UpdateHoldsBack {
+        /// The model.
+        model: String,
+        /// Measured share.
+        share: f64,
+    },
+    /// Do phases and differences of modes agree? The largest disagreement as a share of a step.
+    WaysAgree {
+        /// The model.
+        model: String,
+        /// Measured share.
+        share: f64,
+    },
+    /// Does recording spans disturb? Time of a step with recording by time without.
+    RecordingDisturbs {
+        /// The model.
+        model: String,
+        /// Measured ratio.
+        ratio: Estimate,
+    },
+    /// Is one cell slower per sample than another?
+    IsSlower {
+        /// The cell it is compared with.
+        a: String,
+        /// The cell.
+        b: String,
+        /// Time per sample, `b / a`.
+        ratio: Estimate,
+    },
+    /// Was the machine quiet? Interquartile range of the rounds as a share of their median.
+    WasQuiet {
+        /// Measured share.
+        share: f64,
+    },
+}
+
 /// One question and its answer.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
-    /// What is asked.
-    pub question: String,
+    /// The question.
+    pub question: Question,
+    /// The threshold, as a fraction (of a step, above 1 for ratios); `None` where an interval decides.
+    pub threshold: Option<f64>,
+    /// Whether the answer is yes.
+    pub is_yes: bool,
+}
+
+impl Decision {
     /// The figure that decides.
-    pub figure: f64,
-    /// The figure as it is to be read, with its interval.
-    pub measured: String,
-    /// What it is held against.
-    pub rule: String,
-    /// `yes` or `no`.
-    pub answer: &'static str,
+    pub fn figure(&self) -> f64 {
+        match &self.question {
+            Question::DataHoldsBack { share, .. }
+            | Question::UpdateHoldsBack { share, .. }
+            | Question::WaysAgree { share, .. }
+            | Question::WasQuiet { share } => *share,
+            Question::RecordingDisturbs { ratio, .. } => ratio.median - 1.0,
+            Question::IsSlower { ratio, .. } => ratio.median,
+        }
+    }
 }
 
-pub(super) fn percent(fraction: f64) -> String {
-    format!("{:.1} %", 100.0 * fraction)
-}
-
-fn decision(question: String, figure: f64, measured: String, rule: String, is_yes: bool) -> Decision {
-    Decision { question, figure, measured, rule, answer: if is_yes { "yes" } else { "no" } }
-}
-
+/// Returns all questions the experiment answers.
 pub(super) fn all(experiment: &Experiment) -> Vec<Decision> {
     let mut out = Vec::new();
+    let mut decide = |question, threshold, is_yes| out.push(Decision { question, threshold, is_yes });
     for parts in &experiment.decomposition {
         let model = &parts.model;
         let share_of = |name: &str| parts.component(name).map_or(0.0, |component| component.share);
-        for (name, question, most) in [
-            (decompose::DATA, format!("Does making batches hold {model} back?"), DATA),
-            (decompose::UPDATING, format!("Do clipping and the optimiser hold {model} back?"), UPDATE),
-        ] {
-            let figure = share_of(name);
-            let measured = format!("{} of a full step", percent(figure));
-            out.push(decision(question, figure, measured, format!("above {}", percent(most)), figure > most));
-        }
+        let data = share_of(decompose::DATA);
+        decide(Question::DataHoldsBack { model: model.clone(), share: data }, Some(DATA), data > DATA);
+        let update = share_of(decompose::UPDATING);
+        decide(
+            Question::UpdateHoldsBack { model: model.clone(), share: update },
+            Some(UPDATE),
+            update > UPDATE,
+        );
+        let apart = parts.components.iter().map(|component| component.disagreement_s.median.abs());
+        let worst = apart.map(|seconds| share(seconds, parts.step_s.median)).fold(0.0, f64::max);
         let agrees = parts.components.iter().all(|component| component.agrees);
-        let worst = parts
-            .components
-            .iter()
-            .map(|component| share(component.disagreement_s.median.abs(), parts.step_s.median))
-            .fold(0.0, f64::max);
-        out.push(decision(
-            format!("Do phases and differences of modes agree for {model}?"),
-            worst,
-            format!("at most {} of a step apart", percent(worst)),
-            "every interval includes 0, or below 1 % of a step".to_owned(),
-            agrees,
-        ));
+        decide(Question::WaysAgree { model: model.clone(), share: worst }, None, agrees);
     }
     for cost in &experiment.recording {
-        let figure = cost.ratio.median - 1.0;
-        out.push(decision(
-            format!("Does recording spans disturb {}?", cost.model),
-            figure,
-            cost.ratio.spelt(|ratio| format!("{ratio:.3}")) + " times a step without",
-            format!("surely more than {}", percent(RECORDING)),
-            cost.ratio.low.is_some_and(|low| low > 1.0 + RECORDING),
-        ));
+        let question = Question::RecordingDisturbs { model: cost.model.clone(), ratio: cost.ratio };
+        decide(question, Some(RECORDING), cost.ratio.is_above(1.0 + RECORDING));
     }
     for ratio in experiment.ratios.iter().filter(|ratio| ratio.vary == "model" && ratio.mode == "full") {
-        out.push(decision(
-            format!("Is {} slower than {} per sample?", ratio.b, ratio.a),
-            ratio.per_sample.median,
-            ratio.per_sample.spelt(|ratio| format!("{ratio:.2}")) + " times as long",
-            format!("surely more than {:.2}", 1.0 + TIE),
-            ratio.per_sample.low.is_some_and(|low| low > 1.0 + TIE),
-        ));
+        let question = Question::IsSlower { a: ratio.a.clone(), b: ratio.b.clone(), ratio: ratio.per_sample };
+        decide(question, Some(TIE), ratio.per_sample.is_above(1.0 + TIE));
     }
     let noise = noise(experiment);
-    out.push(decision(
-        "Was the machine quiet?".to_owned(),
-        noise,
-        format!("the middle half of the rounds differs by {} of the median", percent(noise)),
-        format!("at most {}", percent(UNSTEADY)),
-        noise <= UNSTEADY,
-    ));
+    decide(Question::WasQuiet { share: noise }, Some(UNSTEADY), noise <= UNSTEADY);
     out
 }
 
-/// How much rounds of one cell differ: the middle half of them by their median, for the cell where it is most.
+/// How much rounds of one cell differ: their interquartile range by their median, for the cell where it is largest.
 pub(super) fn noise(experiment: &Experiment) -> f64 {
-    let of = |rates: &[f64]| {
-        let at = |part| quantile(rates, part).unwrap_or(0.0);
-        share(at(0.75) - at(0.25), at(0.5))
-    };
     // The data mode takes microseconds: its rounds differ by the clock's own grain.
     let cells = experiment.cells.iter().filter(|cell| cell.mode != "data");
-    cells.map(|cell| of(&cell.rounds)).fold(0.0, f64::max)
+    cells.map(|cell| relative_iqr(&cell.rounds)).fold(0.0, f64::max)
 }

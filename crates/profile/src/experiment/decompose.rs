@@ -3,7 +3,7 @@
 
 use super::cell::{CellFindings, Rounds};
 use knockout_meter::StepPhase;
-use knockout_stats::Figure;
+use knockout_stats::Estimate;
 use knockout_stats::share;
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ pub struct Decomposition {
     /// Which processor.
     pub processor: String,
     /// Wall time of a full step.
-    pub step_s: Figure,
+    pub step_s: Estimate,
     /// Its parts, in their order; both ways sum to the step.
     pub components: Vec<Component>,
 }
@@ -33,11 +33,11 @@ pub struct Component {
     /// Its phases inside the full run.
     pub phases: Vec<String>,
     /// Seconds per step by its phases in the full run.
-    pub by_phases_s: Figure,
+    pub by_phases_s: Estimate,
     /// Seconds per step by the difference of modes.
-    pub by_difference_s: Figure,
+    pub by_difference_s: Estimate,
     /// The second minus the first, round by round.
-    pub disagreement_s: Figure,
+    pub disagreement_s: Estimate,
     /// Of the step, by its phases.
     pub share: f64,
     /// The disagreement's interval includes zero, or it is below one per cent of the step.
@@ -68,7 +68,7 @@ impl Decomposition {
         let by_round = |mode: &str| cell(mode).map(|cell| Rounds::of(&cell.profile, rounds));
         let full = by_round("full")?;
         let step = full.step();
-        let step_s = Figure::of(&step);
+        let step_s = Estimate::of(&step);
         let mut components = Vec::new();
         for (name, mode, before, modes, belongs) in RECIPES {
             let is_in = |name: &str| match StepPhase::from_name(name) {
@@ -83,8 +83,8 @@ impl Decomposition {
             };
             let difference: Vec<f64> = longer.iter().zip(&shorter).map(|(b, a)| b - a).collect();
             let disagreement_s =
-                Figure::paired(&phases, &difference, |phases, difference| difference - phases);
-            let by_phases_s = Figure::of(&phases);
+                Estimate::paired(&phases, &difference, |phases, difference| difference - phases);
+            let by_phases_s = Estimate::of(&phases);
             let is_small = disagreement_s.median.abs() <= NEGLIGIBLE * step_s.median;
             components.push(Component {
                 name,
@@ -97,7 +97,7 @@ impl Decomposition {
                     .filter(|name| is_in(name))
                     .cloned()
                     .collect(),
-                by_difference_s: Figure::of(&difference),
+                by_difference_s: Estimate::of(&difference),
                 agrees: is_small || disagreement_s.includes(0.0),
                 share: share(by_phases_s.median, step_s.median),
                 by_phases_s,

@@ -1,13 +1,15 @@
 //! The experiment as a whole: the document every report is a rendering of.
 
+use super::EXPERIMENT_SCHEMA;
 use super::ablation::{Ablation, SwitchRuns};
 use super::breakdown::Breakdown;
 use super::cell::CellFindings;
 use super::decision::{self, Decision};
 use super::decompose::Decomposition;
+use super::insights::{self, Insight, NextStep};
 use super::ratio::{CellRatio, RecordingCost};
-use super::{EXPERIMENT_SCHEMA, insight};
-use crate::run::{RunProfile, RunVerdict};
+use crate::run::RunProfile;
+use knockout_stats::FEWEST_FOR_INTERVAL;
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -63,7 +65,15 @@ pub enum ExperimentError {
     },
 }
 
-/// The `--json` document of `experiment`. Times are seconds.
+/// A reason to distrust an experiment's figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExperimentWarning {
+    /// Rounds too few for an interval: bounds are the range seen.
+    FewRounds(u64),
+}
+
+/// The findings of an experiment. Times are seconds. What needs words (cells' profiles, insights, decisions, warnings) is not
+/// serialised here: `knockout-report` makes the document of `--json`.
 #[derive(Debug, Clone, Serialize)]
 pub struct Experiment {
     /// See [`EXPERIMENT_SCHEMA`].
@@ -77,6 +87,7 @@ pub struct Experiment {
     /// The models, in the order asked for.
     pub models: Vec<String>,
     /// Every cell.
+    #[serde(skip)]
     pub cells: Vec<CellFindings>,
     /// Cells that differ in one thing, beside each other.
     pub ratios: Vec<CellRatio>,
@@ -89,13 +100,17 @@ pub struct Experiment {
     /// Switches that were tried, by model.
     pub ablation: Vec<Ablation>,
     /// Questions the figures answer.
+    #[serde(skip)]
     pub decisions: Vec<Decision>,
     /// What stands out.
-    pub insights: Vec<RunVerdict>,
+    #[serde(skip)]
+    pub insights: Vec<Insight>,
     /// What to do next.
-    pub next_steps: Vec<RunVerdict>,
+    #[serde(skip)]
+    pub next_steps: Vec<NextStep>,
     /// What to know before trusting the figures.
-    pub warnings: Vec<String>,
+    #[serde(skip)]
+    pub warnings: Vec<ExperimentWarning>,
 }
 
 /// Conditions that may differ between cells of one experiment.
@@ -153,8 +168,8 @@ impl Experiment {
             experiment.recording.extend(pair.map(|(off, on)| RecordingCost::of(off, on, rounds)));
         }
         experiment.decisions = decision::all(&experiment);
-        experiment.insights = insight::insights(&experiment);
-        experiment.next_steps = insight::next_steps(&experiment);
+        experiment.insights = insights::insights(&experiment);
+        experiment.next_steps = insights::next_steps(&experiment);
         Ok(experiment)
     }
 
@@ -242,10 +257,7 @@ fn ratios(cells: &[CellFindings], models: &[String], processors: &[String], roun
     out
 }
 
-fn warnings(plan: &ExperimentPlan) -> Vec<String> {
-    let mut out = Vec::new();
-    if plan.rounds < 3 {
-        out.push(format!("few_rounds: {} rounds have no interval; measure at least 3", plan.rounds));
-    }
-    out
+fn warnings(plan: &ExperimentPlan) -> Vec<ExperimentWarning> {
+    let is_few = plan.rounds < FEWEST_FOR_INTERVAL as u64;
+    is_few.then_some(ExperimentWarning::FewRounds(plan.rounds)).into_iter().collect()
 }

@@ -11,15 +11,16 @@ mod cell;
 mod decision;
 mod decompose;
 mod findings;
-mod insight;
+mod insights;
 mod ratio;
 
-pub use ablation::{Ablation, Switch, SwitchOutcome, SwitchRuns, Tried};
+pub use ablation::{Ablation, Effect, Switch, SwitchOutcome, SwitchRuns, Tried};
 pub use breakdown::{Breakdown, BreakdownRow};
 pub use cell::CellFindings;
-pub use decision::Decision;
+pub use decision::{Decision, Question};
 pub use decompose::{Component, Decomposition};
-pub use findings::{Experiment, ExperimentError, ExperimentPlan};
+pub use findings::{Experiment, ExperimentError, ExperimentPlan, ExperimentWarning};
+pub use insights::{Insight, NextStep};
 pub use ratio::{CellRatio, RecordingCost};
 
 /// Version of the document of `experiment`; grows when a key changes its meaning.

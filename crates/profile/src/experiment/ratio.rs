@@ -1,7 +1,7 @@
 //! How many times as long one cell takes as another.
 
 use super::cell::{CellFindings, Rounds};
-use knockout_stats::Figure;
+use knockout_stats::Estimate;
 use serde::Serialize;
 
 /// Two cells that differ in one thing on purpose.
@@ -16,11 +16,11 @@ pub struct CellRatio {
     /// The cell; ratios are `b / a`.
     pub b: String,
     /// Of time per batch.
-    pub per_batch: Figure,
+    pub per_batch: Estimate,
     /// Of time per sample.
-    pub per_sample: Figure,
+    pub per_sample: Estimate,
     /// Of processor time per sample.
-    pub cpu_per_sample: Figure,
+    pub cpu_per_sample: Estimate,
 }
 
 impl CellRatio {
@@ -36,9 +36,9 @@ impl CellRatio {
             mode: a.mode.clone(),
             a: a.name.clone(),
             b: b.name.clone(),
-            per_batch: Figure::paired(&a_step, &b_step, ratio),
-            per_sample: Figure::paired(&a_sample, &b_sample, ratio),
-            cpu_per_sample: Figure::paired(&a_cpu, &b_cpu, ratio),
+            per_batch: Estimate::paired(&a_step, &b_step, ratio),
+            per_sample: Estimate::paired(&a_sample, &b_sample, ratio),
+            cpu_per_sample: Estimate::paired(&a_cpu, &b_cpu, ratio),
         }
     }
 }
@@ -49,9 +49,9 @@ pub struct RecordingCost {
     /// Of which model.
     pub model: String,
     /// Time of a step with recording by time without.
-    pub ratio: Figure,
+    pub ratio: Estimate,
     /// Processor time with recording by processor time without.
-    pub cpu_ratio: Figure,
+    pub cpu_ratio: Estimate,
 }
 
 impl RecordingCost {
@@ -61,8 +61,8 @@ impl RecordingCost {
         let ratio = |off: f64, on: f64| on / off;
         Self {
             model: off.model.clone(),
-            ratio: Figure::paired(&off_rounds.step(), &on_rounds.step(), ratio),
-            cpu_ratio: Figure::paired(&off_rounds.cpu_sample(), &on_rounds.cpu_sample(), ratio),
+            ratio: Estimate::paired(&off_rounds.step(), &on_rounds.step(), ratio),
+            cpu_ratio: Estimate::paired(&off_rounds.cpu_sample(), &on_rounds.cpu_sample(), ratio),
         }
     }
 }

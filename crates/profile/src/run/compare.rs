@@ -2,14 +2,12 @@
 //! what the comparison is about.
 
 use super::conditions::Conditions;
+use super::finding::RunWarning;
 use super::profile::{PerStep, RunProfile};
 use super::{RUN_SCHEMA, profile};
-use knockout_stats::{Difference, Middle, sort_by_difference};
+use knockout_stats::{Difference, FEWEST_FOR_INTERVAL, Middle, sort_by_difference};
 use serde::Serialize;
 use std::collections::BTreeSet;
-
-/// With fewer steps than this on either side there is no interval.
-const FEWEST_STEPS: usize = 3;
 
 /// A difference was declared that is no condition.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +32,18 @@ pub enum About {
 /// One quantity in both runs.
 pub type Row = knockout_stats::Row<About>;
 
-/// The `--json` document of `compare`.
+/// A reason to distrust a comparison of runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ComparisonWarning {
+    /// A warning of the first run.
+    OfA(RunWarning),
+    /// A warning of the second run.
+    OfB(RunWarning),
+    /// One side has so many steps, too few for an interval: bounds are the range seen.
+    NoInterval(usize),
+}
+
+/// Two runs beside each other. `knockout-report` adds the warnings' sentences to make the document of `--json`.
 #[derive(Debug, Clone, Serialize)]
 pub struct RunComparison {
     /// See [`RUN_SCHEMA`].
@@ -60,7 +69,8 @@ pub struct RunComparison {
     /// Conditions of both.
     pub conditions: (Conditions, Conditions),
     /// What to know before trusting the figures.
-    pub warnings: Vec<String>,
+    #[serde(skip)]
+    pub warnings: Vec<ComparisonWarning>,
 }
 
 impl RunComparison {
@@ -77,14 +87,12 @@ impl RunComparison {
             if vary.contains(&row.what) { &mut varied } else { &mut unlike }.push(row.what.clone());
         }
         let comparable = unlike.is_empty();
-        let mut warnings: Vec<String> = [("a", a), ("b", b)]
-            .iter()
-            .flat_map(|(side, run)| run.warnings.iter().map(move |text| format!("{side}: {text}")))
-            .collect();
+        let of_a = a.warnings.iter().map(|warning| ComparisonWarning::OfA(*warning));
+        let of_b = b.warnings.iter().map(|warning| ComparisonWarning::OfB(*warning));
+        let mut warnings: Vec<ComparisonWarning> = of_a.chain(of_b).collect();
         let steps = a.per_step.wall_nanos.len().min(b.per_step.wall_nanos.len());
-        if steps < FEWEST_STEPS {
-            warnings
-                .push(format!("no_interval: {steps} steps have no spread; measure at least {FEWEST_STEPS}"));
+        if steps < FEWEST_FOR_INTERVAL {
+            warnings.push(ComparisonWarning::NoInterval(steps));
         }
         let rows_by = |unit: Unit| if comparable { rows(a, b, unit) } else { Vec::new() };
         Ok(Self {
@@ -131,7 +139,7 @@ fn rows(a: &RunProfile, b: &RunProfile, unit: Unit) -> Vec<Row> {
     let values = |steps: &profile::PerStep, nanos: &[u64]| micros(steps, nanos, unit);
     let whole = |name: &str, about: About, part: fn(&PerStep) -> &Vec<u64>| {
         let of = |run: &RunProfile| values(&run.per_step, part(&run.per_step));
-        row(name, about, &of(a), &of(b), Middle::Median)
+        Row::of(name, about, &of(a), &of(b), Middle::Median)
     };
     let mut out = vec![
         whole("step", About::Step, |steps| &steps.wall_nanos),
@@ -145,7 +153,7 @@ fn rows(a: &RunProfile, b: &RunProfile, unit: Unit) -> Vec<Row> {
                 Some(nanos) => values(&run.per_step, nanos),
                 None => vec![0.0; run.per_step.wall_nanos.len()],
             };
-            row(name, About::Phase, &of(a), &of(b), Middle::Mean)
+            Row::of(name, About::Phase, &of(a), &of(b), Middle::Mean)
         })
         .collect();
     sort_by_difference(&mut phases);
@@ -156,12 +164,4 @@ fn rows(a: &RunProfile, b: &RunProfile, unit: Unit) -> Vec<Row> {
 fn micros(steps: &PerStep, nanos: &[u64], unit: Unit) -> Vec<f64> {
     let by = |samples: u64| if unit == Unit::Sample { samples.max(1) as f64 } else { 1.0 };
     nanos.iter().zip(&steps.samples).map(|(nanos, samples)| *nanos as f64 / 1e3 / by(*samples)).collect()
-}
-
-fn row(name: &str, about: About, a: &[f64], b: &[f64], middle: Middle) -> Row {
-    let mut row = knockout_stats::row(name, about, a, b, middle);
-    if a.len().min(b.len()) < FEWEST_STEPS {
-        (row.low, row.high) = (None, None);
-    }
-    row
 }

@@ -61,8 +61,9 @@ fn parse(bytes: &[u8]) -> Result<RunProfile, RunDocumentErrorKind> {
             return Err(RunDocumentErrorKind::Schema { found });
         }
     }
-    let profile: RunProfile = serde_json::from_value(value).map_err(RunDocumentErrorKind::Content)?;
+    let mut profile: RunProfile = serde_json::from_value(value).map_err(RunDocumentErrorKind::Content)?;
     check(&profile).map_err(RunDocumentErrorKind::Figures)?;
+    profile.judge();
     Ok(profile)
 }
 

@@ -7,16 +7,17 @@ mod batch_memory;
 mod compare;
 mod conditions;
 mod document;
+mod finding;
 mod picture;
 mod profile;
-mod verdict;
 
 pub use batch_memory::LargestBatch;
-pub use compare::{About, Row, RunComparison, VaryError};
+pub use compare::{About, ComparisonWarning, Row, RunComparison, VaryError};
 pub use conditions::Conditions;
 pub use document::{RunDocumentError, RunDocumentErrorKind};
+pub use finding::{RunFinding, RunWarning};
 pub use picture::{MemoryAfter, StepBar};
-pub use profile::{NoSteps, PerStep, PhaseRow, RunProfile, RunVerdict, Spread};
+pub use profile::{NoSteps, PerStep, PhaseRow, RunProfile, Spread};
 
 /// Version of the documents of `profile` and `compare`; grows when a key changes its meaning.
 pub const RUN_SCHEMA: u32 = 1;

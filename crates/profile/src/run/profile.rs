@@ -1,8 +1,9 @@
 //! The findings of one run: where a step's time goes, per batch and per sample, with its spread over the steps.
 
+use super::RUN_SCHEMA;
 use super::batch_memory::LargestBatch;
 use super::conditions::Conditions;
-use super::{RUN_SCHEMA, verdict};
+use super::finding::{self, RunFinding, RunWarning};
 use knockout_meter::{StepLog, StepPhase, StepTimes};
 use knockout_stats::{quantile, share};
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,8 @@ pub struct NoSteps {
     skipped: u64,
 }
 
-/// The `--json` document of `profile`. Times are seconds; means over the steps where nothing else is said.
+/// The findings of one run. Times are seconds; means over the steps where nothing else is said. `knockout-report` adds the
+/// sentences to make the document of `--json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunProfile {
     /// See [`RUN_SCHEMA`].
@@ -66,9 +68,11 @@ pub struct RunProfile {
     /// How large a batch would fit, where two batch sizes were measured.
     pub largest_batch: Option<LargestBatch>,
     /// What stands out, computed from the figures above.
-    pub verdict: Vec<RunVerdict>,
+    #[serde(skip)]
+    pub verdict: Vec<RunFinding>,
     /// What to know before trusting the figures.
-    pub warnings: Vec<String>,
+    #[serde(skip)]
+    pub warnings: Vec<RunWarning>,
     /// Under what conditions this holds.
     pub conditions: Conditions,
     /// The steps themselves: what comparisons judge the spread by.
@@ -105,17 +109,6 @@ pub struct PhaseRow {
     pub spread: Spread,
     /// Most resident bytes at its end, where they were looked at.
     pub rss_bytes: Option<u64>,
-}
-
-/// A sentence about something that stands out.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunVerdict {
-    /// A stable name for scripts.
-    pub about: String,
-    /// The figure it rests on.
-    pub figure: f64,
-    /// The sentence, with the figure in it.
-    pub text: String,
 }
 
 /// Every measured step, in whole nanoseconds.
@@ -216,9 +209,10 @@ impl RunProfile {
         self
     }
 
-    fn judge(&mut self) {
-        self.verdict = verdict::of(self);
-        self.warnings = verdict::warnings(self);
+    /// Derives what stands out from the figures.
+    pub(super) fn judge(&mut self) {
+        self.verdict = finding::findings(self);
+        self.warnings = finding::warnings(self);
     }
 
     /// A phase's share of the step's wall time; 0 if it did not run.

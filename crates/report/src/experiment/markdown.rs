@@ -1,7 +1,9 @@
 //! The summary as Markdown: tables per batch and per sample, a tree of the step, decisions, options tried.
 
-use super::{modes, seconds, subtitle, three, two};
-use crate::units::{bytes, percent, time};
+use super::{effect, modes, seconds, subtitle};
+use crate::document::answer;
+use crate::sentence::{decision_texts, estimate, experiment_warning, insight, next_step};
+use crate::units::{bytes, percent, three, time, two};
 use knockout_profile::experiment::{Ablation, Breakdown, BreakdownRow, CellRatio, Experiment};
 use std::fmt::Write as _;
 
@@ -10,7 +12,7 @@ pub fn experiment_markdown(experiment: &Experiment) -> String {
     let mut out = format!("# Experiment on {}\n\n", escape(&experiment.plan.dataset));
     writeln!(out, "{}.\n", escape(&subtitle(experiment))).unwrap_or_default();
     out.push_str("## Executive summary\n\n");
-    list(&mut out, experiment.insights.iter().map(|found| found.text.as_str()));
+    list(&mut out, experiment.insights.iter().map(insight));
     conditions(&mut out, experiment);
     out.push_str("\n## Detailed results\n");
     for (mode, title) in modes(experiment) {
@@ -22,15 +24,16 @@ pub fn experiment_markdown(experiment: &Experiment) -> String {
     components(&mut out, experiment);
     out.push_str("\n## Decisions\n\n");
     let rows = experiment.decisions.iter().map(|row| {
-        vec![row.question.clone(), row.measured.clone(), row.rule.clone(), format!("**{}**", row.answer)]
+        let answer = format!("**{}**", answer(row.is_yes));
+        decision_texts(row).into_iter().chain([answer]).collect()
     });
     table(&mut out, &["question", "measured", "yes if", "answer"], rows);
     experiment.ablation.iter().for_each(|ablation| options(&mut out, ablation));
     out.push_str("\n## Next steps\n\n");
-    list(&mut out, experiment.next_steps.iter().map(|step| step.text.as_str()));
+    list(&mut out, experiment.next_steps.iter().map(next_step));
     if !experiment.warnings.is_empty() {
         out.push_str("\n## Warnings\n\n");
-        list(&mut out, experiment.warnings.iter().map(String::as_str));
+        list(&mut out, experiment.warnings.iter().map(experiment_warning));
     }
     out
 }
@@ -40,9 +43,9 @@ fn escape(text: &str) -> String {
     text.replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
 }
 
-fn list<'a>(out: &mut String, texts: impl Iterator<Item = &'a str>) {
+fn list(out: &mut String, texts: impl Iterator<Item = String>) {
     for text in texts {
-        writeln!(out, "- {}", escape(text)).unwrap_or_default();
+        writeln!(out, "- {}", escape(&text)).unwrap_or_default();
     }
 }
 
@@ -73,7 +76,7 @@ fn results(out: &mut String, experiment: &Experiment, mode: &str, title: &str) {
     let rows = cells().map(|cell| {
         vec![
             cell.name.clone(),
-            cell.iterations_per_s.spelt(three),
+            estimate(&cell.iterations_per_s, three),
             seconds(&cell.s_per_batch),
             seconds(&cell.s_per_sample),
             seconds(&cell.cpu_s_per_sample),
@@ -86,9 +89,9 @@ fn results(out: &mut String, experiment: &Experiment, mode: &str, title: &str) {
         let rows = ratios.into_iter().map(|ratio| {
             vec![
                 format!("{} / {}", ratio.b, ratio.a),
-                ratio.per_batch.spelt(two),
-                ratio.per_sample.spelt(two),
-                ratio.cpu_per_sample.spelt(two),
+                estimate(&ratio.per_batch, two),
+                estimate(&ratio.per_sample, two),
+                estimate(&ratio.cpu_per_sample, two),
             ]
         });
         table(out, &["ratio", "per batch", "per sample", "processor time per sample"], rows);
@@ -181,9 +184,9 @@ fn options(out: &mut String, ablation: &Ablation) {
         vec![
             tried.name.clone(),
             format!("`{}`", tried.keys.join(" ")),
-            format!("{} ×", tried.gain.spelt(two)),
-            format!("{} ×", tried.cpu_gain.spelt(two)),
-            tried.verdict.to_owned(),
+            format!("{} ×", estimate(&tried.gain, two)),
+            format!("{} ×", estimate(&tried.cpu_gain, two)),
+            effect(tried.verdict).to_owned(),
             tried.pool_bytes.map(|pool| bytes(pool as i64)).unwrap_or_default(),
             tried.note.clone(),
         ]

@@ -1,4 +1,4 @@
-//! An experiment as text in the shape of a comparison report, and as a Markdown summary. Every figure and every sentence was
+//! An experiment as text in the shape of a comparison report, and as a Markdown summary. Every figure was
 //! computed in [`knockout_profile::experiment`].
 
 mod markdown;
@@ -7,21 +7,14 @@ mod text;
 pub use markdown::experiment_markdown;
 pub use text::experiment_text;
 
+use crate::sentence::estimate;
 use crate::units::time;
-use knockout_profile::experiment::Experiment;
-use knockout_stats::Figure;
+use knockout_profile::experiment::{Effect, Experiment};
+use knockout_stats::Estimate;
 
-/// Seconds of a figure with its interval.
-fn seconds(figure: &Figure) -> String {
-    figure.spelt(|s| time(s * 1e6))
-}
-
-fn three(value: f64) -> String {
-    format!("{value:.3}")
-}
-
-fn two(value: f64) -> String {
-    format!("{value:.2}")
+/// Seconds of an estimate with its interval.
+fn seconds(of: &Estimate) -> String {
+    estimate(of, |s| time(s * 1e6))
 }
 
 /// The modes in the order they were measured, with what a heading calls them.
@@ -43,4 +36,14 @@ pub(crate) fn subtitle(experiment: &Experiment) -> String {
         "{}, {} rounds of {} steps after {} to warm up",
         plan.dataset, plan.rounds, plan.steps, plan.warmup
     )
+}
+
+/// What a table says about a switch.
+pub(crate) fn effect(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Faster => "faster",
+        Effect::Slower => "slower",
+        Effect::NoDifference => "no difference",
+        Effect::TooFewRounds => "too few rounds",
+    }
 }

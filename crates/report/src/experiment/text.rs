@@ -1,9 +1,10 @@
 //! The comparison report as text: configuration, one section per mode, decomposition, insights, next steps.
 
-use super::{modes, seconds, three, two};
+use super::{effect, modes, seconds};
+use crate::sentence::{estimate, experiment_warning, insight, next_step};
 use crate::table::Table;
 use crate::text::warnings;
-use crate::units::{bytes, count, percent, shortened, time};
+use crate::units::{bytes, count, percent, shortened, three, time, two};
 use knockout_profile::experiment::{Ablation, CellFindings, Decomposition, Experiment};
 use std::fmt::Write as _;
 
@@ -26,14 +27,14 @@ pub fn experiment_text(experiment: &Experiment, files: &[(String, String)]) -> S
         decomposition(&mut out, parts);
     }
     heading(&mut out, "INSIGHTS");
-    sentences(&mut out, experiment.insights.iter().map(|found| found.text.as_str()));
+    sentences(&mut out, experiment.insights.iter().map(insight));
     if !experiment.ablation.is_empty() {
         heading(&mut out, "OPTIONS TRIED");
         experiment.ablation.iter().for_each(|ablation| options(&mut out, ablation));
     }
     heading(&mut out, "NEXT STEPS BASED ON RESULTS");
-    sentences(&mut out, experiment.next_steps.iter().map(|step| step.text.as_str()));
-    warnings(&mut out, &experiment.warnings);
+    sentences(&mut out, experiment.next_steps.iter().map(next_step));
+    warnings(&mut out, experiment.warnings.iter().map(experiment_warning));
     if !files.is_empty() {
         heading(&mut out, "FILES");
         let mut table = Table::new(&["<", "<"]);
@@ -49,7 +50,7 @@ fn heading(out: &mut String, title: &str) {
     write!(out, "\n{RULE}\n{title}\n{RULE}\n\n").unwrap_or_default();
 }
 
-fn sentences<'a>(out: &mut String, texts: impl Iterator<Item = &'a str>) {
+fn sentences(out: &mut String, texts: impl Iterator<Item = String>) {
     for text in texts {
         writeln!(out, "- {text}").unwrap_or_default();
     }
@@ -81,7 +82,7 @@ fn section(out: &mut String, experiment: &Experiment, mode: &str) {
     for cell in &cells {
         table.row(vec![
             cell.name.clone(),
-            cell.iterations_per_s.spelt(three),
+            estimate(&cell.iterations_per_s, three),
             seconds(&cell.s_per_batch),
             seconds(&cell.s_per_sample),
             seconds(&cell.cpu_s_per_sample),
@@ -95,9 +96,9 @@ fn section(out: &mut String, experiment: &Experiment, mode: &str) {
             "\nRatio ({} / {}): {} per sample, {} per iteration, {} of processor time",
             ratio.b,
             ratio.a,
-            ratio.per_sample.spelt(two),
-            ratio.per_batch.spelt(two),
-            ratio.cpu_per_sample.spelt(two)
+            estimate(&ratio.per_sample, two),
+            estimate(&ratio.per_batch, two),
+            estimate(&ratio.cpu_per_sample, two)
         )
         .unwrap_or_default();
     }
@@ -148,11 +149,11 @@ fn options(out: &mut String, ablation: &Ablation) {
     for tried in &ablation.tried {
         table.row(vec![
             tried.name.clone(),
-            tried.gain.spelt(two),
-            tried.cpu_gain.spelt(two),
+            estimate(&tried.gain, two),
+            estimate(&tried.cpu_gain, two),
             time(tried.s_per_sample.median * 1e6),
             tried.pool_bytes.map(|pool| bytes(pool as i64)).unwrap_or_default(),
-            tried.verdict.to_owned(),
+            effect(tried.verdict).to_owned(),
             shortened(&tried.keys.join(" "), 90),
         ]);
     }

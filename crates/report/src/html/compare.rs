@@ -1,6 +1,7 @@
 //! A comparison as HTML.
 
 use super::{Foot, file_name, page};
+use crate::sentence::{run_comparison_warning, trace_comparison_warning};
 use knockout_analyze::Comparison;
 use knockout_profile::RunComparison;
 use knockout_stats::Row;
@@ -18,7 +19,7 @@ pub fn compare_html(comparison: &Comparison) -> String {
         "operations": rows(&comparison.operations),
         "added": rows(&comparison.added),
         "removed": rows(&comparison.removed),
-        "warnings": comparison.warnings,
+        "warnings": comparison.warnings.iter().map(trace_comparison_warning).collect::<Vec<_>>(),
     });
     page(&title(&comparison.a, &comparison.b), &data, &crate::compare_text(comparison), &Foot::Trace)
 }
@@ -46,7 +47,7 @@ pub(super) fn comparison_data(comparison: &RunComparison) -> Value {
         "operations": [],
         "added": [],
         "removed": [],
-        "warnings": comparison.warnings,
+        "warnings": comparison.warnings.iter().map(run_comparison_warning).collect::<Vec<_>>(),
     })
 }
 

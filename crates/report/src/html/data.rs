@@ -18,8 +18,8 @@ pub(super) fn of(analysis: &Analysis) -> Value {
         "kind": "analysis",
         "files": analysis.ranks.iter().map(file).collect::<Vec<_>>(),
         "facts": facts(analysis),
-        "verdicts": analysis.verdicts.iter().map(|verdict| &verdict.text).collect::<Vec<_>>(),
-        "warnings": analysis.warnings,
+        "verdicts": analysis.verdicts.iter().map(crate::sentence::sourced_standout).collect::<Vec<_>>(),
+        "warnings": crate::trace_warnings(analysis),
         "categories": names.list,
         "shares": analysis.categories.iter().map(|row| {
             json!([names.number(&row.name), row.us, row.share, u8::from(row.device), row.share_of_side])

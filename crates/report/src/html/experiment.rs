@@ -2,11 +2,13 @@
 //! and the recorded run of each model.
 
 use super::{Foot, page, run};
-use crate::experiment::{experiment_text, subtitle};
+use crate::document::answer;
+use crate::experiment::{effect, experiment_text, subtitle};
+use crate::sentence::{decision_texts, estimate, experiment_warning};
 use crate::units::{bytes, count};
 use knockout_analyze::Analysis;
 use knockout_profile::experiment::{Ablation, Decomposition, Experiment};
-use knockout_stats::Figure;
+use knockout_stats::Estimate;
 use serde_json::{Value, json};
 
 /// An experiment as one HTML file. `recorded` are the analyses of the models' traces, by model.
@@ -19,9 +21,9 @@ pub fn experiment_html(experiment: &Experiment, recorded: &[(String, Analysis)])
     let data = json!({
         "kind": "experiment",
         "subtitle": subtitle(experiment),
-        "verdicts": experiment.insights.iter().map(|found| &found.text).collect::<Vec<_>>(),
+        "verdicts": crate::insight_texts(experiment),
         "facts": facts(experiment),
-        "warnings": experiment.warnings,
+        "warnings": experiment.warnings.iter().map(experiment_warning).collect::<Vec<_>>(),
         "cells": experiment.cells.iter().map(|cell| json!([
             cell.name,
             cell.mode,
@@ -42,9 +44,10 @@ pub fn experiment_html(experiment: &Experiment, recorded: &[(String, Analysis)])
         })).collect::<Vec<_>>(),
         "ablation": experiment.ablation.iter().map(ablation).collect::<Vec<_>>(),
         "decisions": experiment.decisions.iter().map(|row| {
-            json!([row.question, row.measured, row.rule, row.answer])
+            let [question, measured, rule] = decision_texts(row);
+            json!([question, measured, rule, answer(row.is_yes)])
         }).collect::<Vec<_>>(),
-        "next_steps": experiment.next_steps.iter().map(|step| &step.text).collect::<Vec<_>>(),
+        "next_steps": crate::next_step_texts(experiment),
         "conditions": experiment.conditions,
         "runs": runs.collect::<Vec<_>>(),
     });
@@ -63,7 +66,7 @@ fn facts(experiment: &Experiment) -> Vec<Value> {
         json!([format!("samples per second, {}", cell.model), format!("{:.1}", cell.profile.samples_per_s)])
     }));
     facts.extend(experiment.recording.iter().map(|cost| {
-        let text = cost.ratio.spelt(|ratio| format!("{ratio:.3}"));
+        let text = estimate(&cost.ratio, |ratio| format!("{ratio:.3}"));
         json!([format!("times a step with recording, {}", cost.model), text])
     }));
     facts
@@ -95,7 +98,7 @@ fn ablation(ablation: &Ablation) -> Value {
             tried.keys.join(" "),
             figure(&tried.gain),
             micros(&tried.s_per_sample),
-            tried.verdict,
+            effect(tried.verdict),
             tried.pool_bytes.map(|pool| bytes(pool as i64)),
             tried.note,
             figure(&tried.cpu_gain),
@@ -104,11 +107,11 @@ fn ablation(ablation: &Ablation) -> Value {
     })
 }
 
-fn figure(of: &Figure) -> [Option<f64>; 3] {
-    [Some(of.median), of.low, of.high]
+fn figure(of: &Estimate) -> [f64; 3] {
+    [of.median, of.low, of.high]
 }
 
 /// Seconds in the unit the script speaks.
-fn micros(of: &Figure) -> [Option<f64>; 3] {
-    figure(of).map(|value| value.map(|seconds| seconds * 1e6))
+fn micros(of: &Estimate) -> [f64; 3] {
+    figure(of).map(|seconds| seconds * 1e6)
 }

@@ -4,6 +4,7 @@
 use super::compare::comparison_data;
 use super::{Foot, data, page};
 use crate::run::seconds;
+use crate::sentence::{run_finding, run_warning};
 use crate::units::{bytes, count};
 use knockout_analyze::Analysis;
 use knockout_profile::{PhaseRow, RunComparison, RunProfile};
@@ -33,9 +34,9 @@ pub fn run_html(
     let document = json!({
         "kind": "run",
         "subtitle": subtitle,
-        "verdicts": profile.verdict.iter().map(|verdict| &verdict.text).collect::<Vec<_>>(),
+        "verdicts": profile.verdict.iter().map(run_finding).collect::<Vec<_>>(),
         "facts": facts(profile),
-        "warnings": profile.warnings,
+        "warnings": profile.warnings.iter().map(run_warning).collect::<Vec<_>>(),
         "conditions": conditions,
         "run": sections(profile, recorded),
         "comparison": comparison.map(comparison_data),

@@ -48,7 +48,7 @@ fn honest(args: &AnalyzeArgs, ui: &Ui) -> anyhow::Result<()> {
     }
     let stacks_on_stdout = args.collapsed.as_ref().is_some_and(|path| path.as_os_str() == "-");
     if !stacks_on_stdout {
-        ui.result(|| knockout_report::text(&analysis), &analysis)?;
+        ui.result(|| knockout_report::text(&analysis), &knockout_report::analysis_json(&analysis))?;
     }
     input::partial_verdict(&rescued.files)
 }
@@ -70,7 +70,7 @@ fn reference(args: &AnalyzeArgs, ui: &Ui) -> anyhow::Result<()> {
     }
     for file in &reference.files {
         for warning in &file.warnings {
-            ui.note(&format!("warning: {}: {warning}", file.label));
+            ui.note(&format!("warning: {}: {}", file.label, knockout_report::trace_warning(warning)));
         }
     }
     ui.result(|| knockout_report::reference_text(&reference), &knockout_report::reference_json(&reference))?;

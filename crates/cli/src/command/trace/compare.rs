@@ -56,7 +56,7 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> anyhow::Result<()> {
     if let Some(path) = &args.html {
         write_text(path, &knockout_report::compare_html(&comparison), ui)?;
     }
-    ui.result(|| knockout_report::compare_text(&comparison), &comparison)?;
+    ui.result(|| knockout_report::compare_text(&comparison), &knockout_report::compare_json(&comparison))?;
     input::partial_verdict(&rescued.files)?;
     args.fail_above.map_or(Ok(()), |ratio| gate(&comparison, ratio))
 }

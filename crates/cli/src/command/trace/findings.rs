@@ -55,7 +55,7 @@ pub(crate) fn analyze(
         ranks.push(findings);
     }
     let analysis = Analysis::of(ranks);
-    for warning in &analysis.warnings {
+    for warning in knockout_report::trace_warnings(&analysis) {
         ui.note(&format!("warning: {warning}"));
     }
     Ok(analysis)

@@ -3,17 +3,17 @@
 use std::fs;
 
 /// Forgets the peak so far, so that the next reading is of what follows. Without effect where that is not possible.
-pub(crate) fn reset_peak() {
+pub fn reset_peak() {
     fs::write("/proc/self/clear_refs", "5").ok();
 }
 
 /// The largest resident size since the last [`reset_peak`].
-pub(crate) fn peak_rss_bytes() -> Option<u64> {
+pub fn peak_rss_bytes() -> Option<u64> {
     kibibytes("/proc/self/status", "VmHWM:")
 }
 
 /// Memory that programs could still take.
-pub(crate) fn free_bytes() -> Option<u64> {
+pub fn free_bytes() -> Option<u64> {
     kibibytes("/proc/meminfo", "MemAvailable:")
 }
 

@@ -9,7 +9,7 @@
 //! SessionLog  1 status: enum (1 = START)
 //! ```
 
-use super::{RunError, at};
+use super::folder::{RunFolderError, at};
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ impl EventWriter {
         host: &str,
         wall_seconds: f64,
         after_step: Option<u64>,
-    ) -> Result<Self, RunError> {
+    ) -> Result<Self, RunFolderError> {
         let host: String =
             host.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
         let stem = format!("events.out.tfevents.{:010}.{host}.{}", wall_seconds as u64, std::process::id());
@@ -57,7 +57,12 @@ impl EventWriter {
     }
 
     /// Appends the scalars of a step, in one write.
-    pub fn scalars(&mut self, wall_seconds: f64, step: u64, scalars: &[Scalar<'_>]) -> Result<(), RunError> {
+    pub fn scalars(
+        &mut self,
+        wall_seconds: f64,
+        step: u64,
+        scalars: &[Scalar<'_>],
+    ) -> Result<(), RunFolderError> {
         let mut summary = Vec::new();
         for scalar in scalars {
             let mut value = Vec::new();
@@ -71,12 +76,12 @@ impl EventWriter {
         self.record(&event)
     }
 
-    fn record(&mut self, data: &[u8]) -> Result<(), RunError> {
+    fn record(&mut self, data: &[u8]) -> Result<(), RunFolderError> {
         self.file.write_all(&framed(data)).map_err(at("write", &self.path))
     }
 }
 
-fn create_new(folder: &Path, stem: &str) -> Result<(PathBuf, File), RunError> {
+fn create_new(folder: &Path, stem: &str) -> Result<(PathBuf, File), RunFolderError> {
     let mut count = 0_u32;
     loop {
         let path = folder.join(format!("{stem}.{count}"));

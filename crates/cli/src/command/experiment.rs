@@ -1,26 +1,21 @@
 //! `knockout experiment`: models, modes and switches measured in turns on the same batches, and one comparable report.
 
-mod cells;
-mod options;
-
-use super::train::{Choices, ModelArg, on_workers};
-use crate::command::compare::FINDINGS;
-use crate::measuring;
-use crate::run_folder;
-use crate::stores::Stores;
+use super::profile::{recorded, subject, write_profile};
+use super::train::{Choices, configure, on_workers};
+use crate::choice;
 use crate::ui::{Ui, Unit, request_error};
 use anyhow::Context as _;
-use cells::{Cells, Ground, Turn};
-use clap::{Args, ValueEnum as _};
-use indicatif::ProgressBar;
+use clap::Args;
 use knockout_analyze::Analysis;
 use knockout_batch::ProcessorKind;
 use knockout_durable::replace;
+use knockout_measure::{Ablation, ExperimentOutcome, ExperimentRequest};
+use knockout_model::{MODELS, ModelEntry};
 use knockout_profile::experiment::{Experiment, ExperimentPlan};
 use knockout_report::{experiment_html, experiment_markdown, experiment_text};
 use knockout_train::config::Config;
-use options::Options;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Measure models in every mode, in turns and on the same batches, and report what can be compared
 ///
@@ -39,12 +34,11 @@ pub(crate) struct ExperimentArgs {
     /// The dataset folder
     dir: PathBuf,
     /// The models; by default all there are
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "MODEL")]
-    models: Vec<ModelArg>,
+    #[arg(long, value_parser = choice::model(), value_delimiter = ',', value_name = "MODEL")]
+    models: Vec<ModelEntry>,
     /// Ways to represent a deletion, by default what loader.processor says; the first is what the others are compared with
-    #[arg(long, value_delimiter = ',', value_name = "PROCESSOR",
-          value_parser = clap::builder::PossibleValuesParser::new(ProcessorKind::ALL.map(ProcessorKind::name)))]
-    processors: Vec<String>,
+    #[arg(long, value_delimiter = ',', value_name = "PROCESSOR", value_parser = choice::processor())]
+    processors: Vec<ProcessorKind>,
     /// Also measure the switches that could make training faster, and rank them
     #[arg(long)]
     ablate: bool,
@@ -78,7 +72,10 @@ pub(crate) struct Finished {
 pub(crate) fn run(args: &ExperimentArgs, ui: &Ui) -> anyhow::Result<()> {
     let finished = measure(args, ui)?;
     let files = files(&finished.folder);
-    ui.result(|| experiment_text(&finished.experiment, &files), &finished.experiment)
+    ui.result(
+        || experiment_text(&finished.experiment, &files),
+        &knockout_report::experiment_json(&finished.experiment),
+    )
 }
 
 impl ExperimentArgs {
@@ -107,79 +104,48 @@ pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> anyhow::Result<Finished
         .out
         .clone()
         .unwrap_or_else(|| Path::new("runs").join(format!("experiment-{}", dataset.manifest.name)));
-    let models = if args.models.is_empty() { ModelArg::value_variants() } else { &args.models };
+    let models = if args.models.is_empty() { MODELS } else { &args.models };
     let mut keys = args.choices.keys();
     keys.extend(args.overrides.keys.iter().cloned());
-    let configs = models
-        .iter()
-        .map(|model| run_folder::configure(model.model(), &dataset, &keys))
-        .collect::<anyhow::Result<Vec<Config>>>()?;
-    // One batch size for all, so that all take the same records.
-    let batch = configs.iter().map(|config| config.batch).min().unwrap_or(1);
-    let configs: Vec<Config> = configs.into_iter().map(|config| Config { batch, ..config }).collect();
+    let configs = models.iter().map(|model| configure(model, &dataset, &keys));
+    let configs = configs.collect::<anyhow::Result<Vec<Config>>>()?;
     let Some(first) = configs.first() else { return Err(request_error("name a model")) };
-    let split = run_folder::split(&dataset, first)?;
-    let subjects = cells::subjects(&configs, &args.processors)?;
-    let measured = subjects.iter().map(|subject| &subject.config);
-    let stores = Stores::of_runs(measured.chain(&configs), &args.dir, &dataset, &split)?;
-    run_folder::create(&folder)?;
-    let plan = ExperimentPlan {
-        dataset: dataset.manifest.name.clone(),
-        rounds: args.rounds,
-        steps: args.steps,
-        warmup: args.warmup,
+    let mut subject = subject(Arc::clone(&dataset), first)?;
+    let request = ExperimentRequest {
+        configs,
+        processors: args.processors.clone(),
+        plan: ExperimentPlan {
+            dataset: dataset.manifest.name.clone(),
+            rounds: args.rounds,
+            steps: args.steps,
+            warmup: args.warmup,
+        },
+        ablation: match (args.ablate, args.ablates_first_only) {
+            (false, _) => Ablation::Off,
+            (true, true) => Ablation::First,
+            (true, false) => Ablation::All,
+        },
+        dataset_folder: args.dir.clone(),
+        out: folder.clone(),
     };
     let experiment = on_workers(|| {
-        let ground = Ground { dataset: &dataset, split: &split, stores: &stores };
-        let mut cells = Cells::new(&subjects, ground, &plan, &args.overrides.keys, &folder)?;
-        let mut options = Vec::new();
-        if args.ablate {
-            let ablated = if args.ablates_first_only { 1 } else { configs.len() };
-            for (config, room) in configs.iter().zip(cells.rooms()?).take(ablated) {
-                options.push(Options::new(config, ground, &plan, room)?);
-            }
-        }
-        let turns = cells.len() + options.iter().map(Options::len).sum::<usize>();
-        let total = plan.rounds * (plan.warmup + plan.steps) * turns as u64;
-        let bar = ui.progress("measuring", total, Unit::Items);
-        let ended = rounds(&plan, &mut cells, &mut options, &bar);
+        let experiment = knockout_measure::Experiment::new(&request, &mut subject)?;
+        let bar = ui.progress("measuring", experiment.step_count(), Unit::Items);
+        let outcome = experiment.run(&mut || bar.inc(1));
         bar.finish_and_clear();
-        ended?;
-        let (profiles, traces) = cells.finish()?;
+        let ExperimentOutcome { findings, profiles, traces } = outcome?;
         for (name, profile) in &profiles {
-            let text = serde_json::to_vec_pretty(profile).context("could not write the findings as JSON")?;
-            replace(&folder.join(name).join(FINDINGS), |file| file.write_all(&text))?;
+            write_profile(&folder.join(name), profile)?;
         }
-        let switches = options.into_iter().map(Options::finish).collect::<anyhow::Result<Vec<_>>>()?;
-        let profiles = profiles.into_iter().map(|(_, profile)| profile).collect();
-        let experiment = Experiment::of(plan, profiles, switches)
-            .map_err(|error| anyhow::anyhow!("the measurements contradict each other: {error}"))?;
         let recorded = traces
             .iter()
-            .map(|(model, trace)| Ok((model.clone(), measuring::recorded(trace, ui)?)))
+            .map(|(model, trace)| Ok((model.clone(), recorded(trace, ui)?)))
             .collect::<anyhow::Result<Vec<(String, Analysis)>>>()?;
-        write(&folder, &experiment, &recorded)?;
-        Ok(experiment)
+        write(&folder, &findings, &recorded)?;
+        Ok(findings)
     })?;
     ui.note(&format!("wrote {}; open report.html in a browser", folder.display()));
     Ok(Finished { experiment, folder })
-}
-
-/// Gives everybody a turn in every round.
-fn rounds(
-    plan: &ExperimentPlan,
-    cells: &mut Cells<'_>,
-    options: &mut [Options<'_>],
-    bar: &ProgressBar,
-) -> anyhow::Result<()> {
-    for round in 0..plan.rounds {
-        let turn = Turn::of(plan, round);
-        cells.take_turns(turn, bar)?;
-        for model in options.iter_mut() {
-            model.take_turns(turn, bar)?;
-        }
-    }
-    Ok(())
 }
 
 /// The documents of an experiment, and what they are called; report.json comes last: with it the experiment is whole.
@@ -190,7 +156,8 @@ fn files(folder: &Path) -> Vec<(String, String)> {
 }
 
 fn write(folder: &Path, experiment: &Experiment, recorded: &[(String, Analysis)]) -> anyhow::Result<()> {
-    let json = serde_json::to_string_pretty(experiment).context("could not write the report as JSON")?;
+    let json = serde_json::to_string_pretty(&knockout_report::experiment_json(experiment))
+        .context("could not write the report as JSON")?;
     let documents = [
         ("report.html", experiment_html(experiment, recorded)),
         ("report.txt", experiment_text(experiment, &files(folder))),

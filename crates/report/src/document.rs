@@ -1,0 +1,201 @@
+//! The documents of `--json`: findings with the sentences that people read beside the figures. No figure is computed here.
+
+use crate::sentence::{
+    decision_texts, experiment_warning, insight, next_step, run_comparison_warning, run_finding, run_warning,
+    sourced_standout, sourced_warning, trace_comparison_warning, trace_warning,
+};
+use knockout_analyze::{Analysis, Comparison, FileFindings, Sourced, Stragglers};
+use knockout_profile::experiment::{CellFindings, Experiment};
+use knockout_profile::{RunComparison, RunProfile};
+use serde::Serialize;
+
+/// A finding with its sentence.
+#[derive(Serialize)]
+struct Said {
+    about: &'static str,
+    figure: f64,
+    text: String,
+}
+
+/// The document of `profile`.
+pub fn run_json(profile: &RunProfile) -> impl Serialize + '_ {
+    run_document(profile)
+}
+
+#[derive(Serialize)]
+struct RunDocument<'a> {
+    #[serde(flatten)]
+    profile: &'a RunProfile,
+    verdict: Vec<Said>,
+    warnings: Vec<String>,
+}
+
+fn run_document(profile: &RunProfile) -> RunDocument<'_> {
+    let said = profile.verdict.iter().map(|found| Said {
+        about: found.about(),
+        figure: found.figure(),
+        text: run_finding(found),
+    });
+    RunDocument {
+        profile,
+        verdict: said.collect(),
+        warnings: profile.warnings.iter().map(run_warning).collect(),
+    }
+}
+
+/// The document of `compare`.
+pub fn run_compare_json(comparison: &RunComparison) -> impl Serialize + '_ {
+    Warned {
+        findings: comparison,
+        warnings: comparison.warnings.iter().map(run_comparison_warning).collect(),
+    }
+}
+
+/// The document of `trace compare`.
+pub fn compare_json(comparison: &Comparison) -> impl Serialize + '_ {
+    Warned {
+        findings: comparison,
+        warnings: comparison.warnings.iter().map(trace_comparison_warning).collect(),
+    }
+}
+
+/// Findings that need no other words than their warnings.
+#[derive(Serialize)]
+struct Warned<'a, T> {
+    #[serde(flatten)]
+    findings: &'a T,
+    warnings: Vec<String>,
+}
+
+/// The document of `trace analyze`.
+pub fn analysis_json(analysis: &Analysis) -> impl Serialize + '_ {
+    AnalysisDocument {
+        analysis,
+        stragglers: analysis.stragglers.as_ref().map(|stragglers| StragglersDocument {
+            stragglers,
+            verdict: stragglers.verdict.as_ref().map(said),
+        }),
+        verdicts: analysis.verdicts.iter().map(sourced).collect(),
+        warnings: analysis.warnings.iter().map(sourced_warning).collect(),
+        ranks: analysis.ranks.iter().map(rank).collect(),
+    }
+}
+
+#[derive(Serialize)]
+struct AnalysisDocument<'a> {
+    #[serde(flatten)]
+    analysis: &'a Analysis,
+    stragglers: Option<StragglersDocument<'a>>,
+    verdicts: Vec<Said>,
+    warnings: Vec<String>,
+    ranks: Vec<RankDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct StragglersDocument<'a> {
+    #[serde(flatten)]
+    stragglers: &'a Stragglers,
+    verdict: Option<Said>,
+}
+
+#[derive(Serialize)]
+struct RankDocument<'a> {
+    #[serde(flatten)]
+    file: &'a FileFindings,
+    verdicts: Vec<Said>,
+    warnings: Vec<String>,
+}
+
+fn rank(file: &FileFindings) -> RankDocument<'_> {
+    RankDocument {
+        file,
+        verdicts: file.verdicts.iter().map(said).collect(),
+        warnings: file.warnings.iter().map(trace_warning).collect(),
+    }
+}
+
+fn said(what: &knockout_analyze::Standout) -> Said {
+    sourced(&Sourced { source: None, what: what.clone() })
+}
+
+fn sourced(found: &Sourced<knockout_analyze::Standout>) -> Said {
+    Said { about: found.what.about(), figure: found.what.figure(), text: sourced_standout(found) }
+}
+
+/// The document of `experiment`.
+pub fn experiment_json(experiment: &Experiment) -> impl Serialize + '_ {
+    let insights = experiment.insights.iter().map(|found| Said {
+        about: found.about(),
+        figure: found.figure(),
+        text: insight(found),
+    });
+    let next_steps = experiment.next_steps.iter().map(|step| Said {
+        about: step.about(),
+        figure: step.figure(),
+        text: next_step(step),
+    });
+    let decisions = experiment.decisions.iter().map(|decision| {
+        let [question, measured, rule] = decision_texts(decision);
+        DecisionDocument {
+            question,
+            figure: decision.figure(),
+            measured,
+            rule,
+            answer: answer(decision.is_yes),
+        }
+    });
+    ExperimentDocument {
+        experiment,
+        cells: experiment
+            .cells
+            .iter()
+            .map(|cell| CellDocument { cell, profile: run_document(&cell.profile) })
+            .collect(),
+        decisions: decisions.collect(),
+        insights: insights.collect(),
+        next_steps: next_steps.collect(),
+        warnings: experiment.warnings.iter().map(experiment_warning).collect(),
+    }
+}
+
+#[derive(Serialize)]
+struct ExperimentDocument<'a> {
+    #[serde(flatten)]
+    experiment: &'a Experiment,
+    cells: Vec<CellDocument<'a>>,
+    decisions: Vec<DecisionDocument>,
+    insights: Vec<Said>,
+    next_steps: Vec<Said>,
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct CellDocument<'a> {
+    #[serde(flatten)]
+    cell: &'a CellFindings,
+    profile: RunDocument<'a>,
+}
+
+#[derive(Serialize)]
+struct DecisionDocument {
+    question: String,
+    figure: f64,
+    measured: String,
+    rule: String,
+    answer: &'static str,
+}
+
+/// A decision's answer.
+pub(crate) fn answer(is_yes: bool) -> &'static str {
+    if is_yes { "yes" } else { "no" }
+}
+
+/// What stands out in an experiment, as sentences.
+pub fn insight_texts(experiment: &Experiment) -> Vec<String> {
+    experiment.insights.iter().map(insight).collect()
+}
+
+/// What to do after an experiment, as sentences.
+pub fn next_step_texts(experiment: &Experiment) -> Vec<String> {
+    experiment.next_steps.iter().map(next_step).collect()
+}

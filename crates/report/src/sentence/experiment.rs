@@ -1,0 +1,116 @@
+//! Sentences about experiments.
+
+use super::{estimate, range_not_interval};
+use crate::units::{percent, three, two};
+use knockout_profile::experiment::{Decision, ExperimentWarning, Insight, NextStep, Question};
+use knockout_stats::FEWEST_FOR_INTERVAL;
+
+pub(crate) fn insight(insight: &Insight) -> String {
+    match insight {
+        Insight::LargestPart { model, part, share, data } => {
+            let besides =
+                data.map_or_else(String::new, |(name, share)| format!("; {name} takes {}", percent(share)));
+            format!(
+                "{model}: {part} takes {} of a full step, more than anything else{besides}",
+                percent(*share)
+            )
+        }
+        Insight::Disagreement { model, part, share } => format!(
+            "{model}: {part} by differences of modes is {} of a step {} than by its phases, beyond their spread",
+            percent(share.abs()),
+            if *share > 0.0 { "more" } else { "less" }
+        ),
+        Insight::Models { a, b, ratio } => {
+            format!("{b} takes {} times as long per sample as {a}", estimate(ratio, two))
+        }
+        Insight::DifferenceOfModels { a, b, part, share } => {
+            format!("{} of the difference per sample between {b} and {a} is in {part}", percent(*share))
+        }
+        Insight::Processors { a, b, ratio } => {
+            format!("making a batch as {b} takes {} times as long as {a}", estimate(ratio, two))
+        }
+        Insight::Recording { model, wall, cpu } => format!(
+            "recording spans makes a step of {model} {} times as long and takes {} times the CPU time",
+            estimate(wall, three),
+            estimate(cpu, three)
+        ),
+        Insight::BestSwitch { model, tried, switch, gain } => format!(
+            "of {tried} switches tried on {model}, {switch:?} gains most: {} times as fast per sample",
+            estimate(gain, two)
+        ),
+    }
+}
+
+pub(crate) fn next_step(step: &NextStep) -> String {
+    match step {
+        NextStep::UseSwitch { model, keys, gain, note } => {
+            let besides = if note.is_empty() { String::new() } else { format!("; but {note}") };
+            format!("{model}: `{}` makes it {} times as fast{besides}", keys.join(" "), estimate(gain, two))
+        }
+        NextStep::LargestLayer { model, layer, share, bound } => format!(
+            "{model}: look at {layer} first, {} of a step; without it a step would be {} times as fast at most",
+            percent(*share),
+            two(*bound)
+        ),
+        NextStep::DataPipeline { model, bound, is_worth_it, .. } => {
+            let advice = if *is_worth_it {
+                "try loader.threads and another processor"
+            } else {
+                "leave the data pipeline as it is"
+            };
+            format!(
+                "{model}: {advice}; with batches for nothing a step would be {} times as fast at most",
+                two(*bound)
+            )
+        }
+        NextStep::Ablate => "measure the switches: say the same with --ablate".to_owned(),
+        NextStep::Quieter(noise) => format!(
+            "measure again on a quieter machine or with more rounds: rounds differ by {}",
+            percent(*noise)
+        ),
+    }
+}
+
+/// The question, what was measured, and what it was held against.
+pub(crate) fn decision_texts(decision: &Decision) -> [String; 3] {
+    let threshold = decision.threshold.unwrap_or(0.0);
+    let of_a_step = |share: &f64| format!("{} of a full step", percent(*share));
+    let above = || format!("above {}", percent(threshold));
+    match &decision.question {
+        Question::DataHoldsBack { model, share } => {
+            [format!("Does making batches hold {model} back?"), of_a_step(share), above()]
+        }
+        Question::UpdateHoldsBack { model, share } => {
+            [format!("Do clipping and the optimiser hold {model} back?"), of_a_step(share), above()]
+        }
+        Question::WaysAgree { model, share } => [
+            format!("Do phases and differences of modes agree for {model}?"),
+            format!("at most {} of a step apart", percent(*share)),
+            "every interval includes 0, or below 1 % of a step".to_owned(),
+        ],
+        Question::RecordingDisturbs { model, ratio } => [
+            format!("Does recording spans disturb {model}?"),
+            estimate(ratio, three) + " times a step without",
+            format!("surely more than {}", percent(threshold)),
+        ],
+        Question::IsSlower { a, b, ratio } => [
+            format!("Is {b} slower than {a} per sample?"),
+            estimate(ratio, two) + " times as long",
+            format!("surely more than {}", two(1.0 + threshold)),
+        ],
+        Question::WasQuiet { share } => [
+            "Was the machine quiet?".to_owned(),
+            format!("the middle half of the rounds differs by {} of the median", percent(*share)),
+            format!("at most {}", percent(threshold)),
+        ],
+    }
+}
+
+/// A warning as `code: sentence`.
+pub(crate) fn experiment_warning(warning: &ExperimentWarning) -> String {
+    match warning {
+        ExperimentWarning::FewRounds(rounds) => {
+            format!("few_rounds: {}", range_not_interval(*rounds, "rounds", FEWEST_FOR_INTERVAL))
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The sentences of all reports: a finding, a warning or an estimate in, English out. The only place that writes prose about
+//! figures; computes nothing.
+
+mod experiment;
+mod run;
+mod trace;
+
+pub(crate) use experiment::{decision_texts, experiment_warning, insight, next_step};
+pub(crate) use run::{run_comparison_warning, run_finding, run_warning};
+pub(crate) use trace::{sourced_standout, sourced_warning, trace_comparison_warning};
+pub use trace::{trace_warning, trace_warnings};
+
+use crate::units::count;
+use knockout_stats::Estimate;
+
+/// An estimate with its interval in brackets; `text` spells one value.
+pub(crate) fn estimate(estimate: &Estimate, text: impl Fn(f64) -> String) -> String {
+    let Estimate { median, low, high, .. } = *estimate;
+    match estimate.rounds {
+        0 | 1 => text(median),
+        _ if estimate.is_interval() => format!("{} ({} to {})", text(median), text(low), text(high)),
+        _ => format!("{} (range {} to {})", text(median), text(low), text(high)),
+    }
+}
+
+/// Says that bounds are a range, for so many of something.
+fn range_not_interval(number: u64, what: &str, fewest: usize) -> String {
+    format!("{} {what}: range, no interval; measure at least {fewest}", count(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_not_called_an_interval() {
+        let spelt = |rounds: &[f64]| estimate(&Estimate::of(rounds), |value| format!("{value:.1}"));
+        assert_eq!(spelt(&[1.0, 2.0, 3.0, 4.0, 5.0]), "3.0 (1.0 to 5.0)");
+        assert_eq!(spelt(&[1.0, 2.0, 3.0]), "2.0 (range 1.0 to 3.0)");
+        assert_eq!(spelt(&[1.0]), "1.0");
+    }
+}

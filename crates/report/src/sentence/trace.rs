@@ -1,0 +1,184 @@
+//! Sentences about traces.
+
+use super::range_not_interval;
+use crate::units::{percent, time};
+use knockout_analyze::{ComparisonWarning, Counted, Source, Sourced, Standout, TraceWarning};
+use knockout_stats::FEWEST_FOR_INTERVAL;
+
+fn source(source: &Source) -> String {
+    match source {
+        Source::Rank(rank) => format!("rank {rank}"),
+        Source::File(file) => file.clone(),
+    }
+}
+
+/// A text with where it was found before it.
+fn labelled<T>(found: &Sourced<T>, text: impl Fn(&T) -> String) -> String {
+    let label = found.source.as_ref().map_or_else(String::new, |place| format!("{}: ", source(place)));
+    label + &text(&found.what)
+}
+
+pub(crate) fn sourced_standout(found: &Sourced<Standout>) -> String {
+    labelled(found, standout)
+}
+
+pub(crate) fn sourced_warning(found: &Sourced<TraceWarning>) -> String {
+    labelled(found, trace_warning)
+}
+
+/// The warnings of an analysis, each as `code: sentence` with its rank before it where there are several.
+pub fn trace_warnings(analysis: &knockout_analyze::Analysis) -> Vec<String> {
+    analysis.warnings.iter().map(sourced_warning).collect()
+}
+
+fn standout(standout: &Standout) -> String {
+    match standout {
+        Standout::HostCategory { category, share, steps, limit, .. } => {
+            let of = match steps {
+                0 => "of the host's busy time".to_owned(),
+                1 => "of the one step there is".to_owned(),
+                steps => format!("of a step (median of {steps} steps)"),
+            };
+            let (share, limit) = (percent(*share), percent(*limit));
+            format!("{category} takes {share} {of}; below {limit} it would not be mentioned")
+        }
+        Standout::ExposedCommunication { share, us, of_us, hidden } => format!(
+            "communication that no computation hides takes {} of the device's time ({} of {}); {} of communication is hidden",
+            percent(*share),
+            time(*us),
+            time(*of_us),
+            percent(*hidden)
+        ),
+        Standout::DeviceIdle { share, us, of_us, host_limited } => {
+            let cause = host_limited.map_or_else(String::new, |share| {
+                format!(
+                    "; {} of the streams' gaps end with a launch that came late (the host is the limit there)",
+                    percent(share)
+                )
+            });
+            format!(
+                "the device is idle for {} of its time ({} of {}){cause}",
+                percent(*share),
+                time(*us),
+                time(*of_us)
+            )
+        }
+        Standout::MemoryCopies { share, us, of_us } => format!(
+            "copies and fills take {} of the device's busy time ({} of {})",
+            percent(*share),
+            time(*us),
+            time(*of_us)
+        ),
+        Standout::DeviceBound { share, device_busy } => format!(
+            "the host waits for the device for {} of its busy time and the device is busy for {} of its own: the device is the limit",
+            percent(*share),
+            percent(*device_busy)
+        ),
+        Standout::SlowStep { name, us, median_us, steps, ratio } => format!(
+            "{name} takes {}, {ratio:.2} times the median of {steps} steps ({})",
+            time(*us),
+            time(*median_us)
+        ),
+        Standout::Unattributed { share, us } => format!(
+            "{} of the host's busy time ({}) has no operator inside it; wrap the code with torch.profiler.record_function to see what it is",
+            percent(*share),
+            time(*us)
+        ),
+        Standout::Straggler { source: place, is_compute, us, median_us, excess, slowest_in, steps } => {
+            format!(
+                "{} {} {}, {} more than the median rank ({}); it is the slowest in {slowest_in} of {steps} steps",
+                source(place),
+                if *is_compute { "computes" } else { "takes for a median step" },
+                time(*us),
+                percent(*excess),
+                time(*median_us)
+            )
+        }
+    }
+}
+
+/// A warning as `code: sentence`.
+pub fn trace_warning(warning: &TraceWarning) -> String {
+    let sentence = match warning {
+        TraceWarning::Damaged(damage) => format!("{damage}; the figures are those of the events before it"),
+        TraceWarning::Repaired(repair) => repair.to_string(),
+        TraceWarning::UnclosedList => {
+            "the list of events has no closing bracket; the Chrome format allows that, but a file cut off between two events looks the same"
+                .to_owned()
+        }
+        TraceWarning::NoEvents => "the list of events is empty".to_owned(),
+        TraceWarning::NoSpreadByOperation => {
+            "there are so many steps and operations that their times were not kept apart".to_owned()
+        }
+        TraceWarning::Counted(kind, number) => format!("{number} {}", counted(*kind)),
+    };
+    format!("{}: {sentence}", warning.code())
+}
+
+fn counted(kind: Counted) -> &'static str {
+    match kind {
+        Counted::TimesOutOfRange => "times are beyond 64-bit nanoseconds; the events are in no sum",
+        Counted::ExtremeTimes => "events have times more than 73 years from zero; they are in no sum",
+        Counted::WithoutDuration => "complete events have no usable start or duration and are in no sum",
+        Counted::NegativeDuration => "complete events have a negative duration and are in no sum",
+        Counted::FinerThanNanos => "times are finer than a nanosecond and were rounded",
+        Counted::NotEvents => "members of the list are no objects and were left out",
+        Counted::UnmatchedBeginEnd => "begin or end events (ph B, E) have no partner and were left out",
+        Counted::BeginEndNotUsed => "begin and end events are in no sum of the reference rules",
+        Counted::Overlaps => {
+            "events overlap another on their lane without nesting; each instant was counted once, for the earlier event"
+        }
+        Counted::StacksShortened => "lanes have so many different stacks that deep ones were shortened",
+        Counted::RecordsDropped => {
+            "spans and counters were not recorded because memory for them ran out; record fewer steps"
+        }
+    }
+}
+
+/// A warning as `code: sentence`, with the side it is about.
+pub(crate) fn trace_comparison_warning(warning: &ComparisonWarning) -> String {
+    match warning {
+        ComparisonWarning::OfA(warning) => format!("a: {}", sourced_warning(warning)),
+        ComparisonWarning::OfB(warning) => format!("b: {}", sourced_warning(warning)),
+        ComparisonWarning::StepsInOneOnly => {
+            "no_steps: only one of the traces has profiler steps; whole traces are compared".to_owned()
+        }
+        ComparisonWarning::NoSteps => {
+            "no_steps: neither trace has profiler steps; whole traces are compared".to_owned()
+        }
+        ComparisonWarning::NoInterval(1) => {
+            "one_step: with one step there is no spread to judge by: range, no interval".to_owned()
+        }
+        ComparisonWarning::NoInterval(steps) => {
+            format!("no_interval: {}", range_not_interval(*steps as u64, "steps", FEWEST_FOR_INTERVAL))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_sentence_says_its_figure() {
+        let found = |source| Sourced {
+            source,
+            what: Standout::HostCategory {
+                about: "data_loading",
+                category: "data loading",
+                share: 0.3,
+                steps: 4,
+                limit: 0.15,
+            },
+        };
+        assert_eq!(
+            sourced_standout(&found(None)),
+            "data loading takes 30.0 % of a step (median of 4 steps); below 15.0 % it would not be mentioned"
+        );
+        assert!(sourced_standout(&found(Some(Source::Rank(3)))).starts_with("rank 3: data loading takes"));
+        assert_eq!(
+            trace_warning(&TraceWarning::Counted(Counted::RecordsDropped, 4)),
+            "records_dropped: 4 spans and counters were not recorded because memory for them ran out; record fewer steps"
+        );
+    }
+}
