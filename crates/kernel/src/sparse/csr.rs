@@ -100,7 +100,7 @@ impl Csr {
     }
 
     /// Number of columns.
-    pub fn column_count(&self) -> usize {
+    pub(crate) fn column_count(&self) -> usize {
         self.column_count
     }
 

@@ -1,4 +1,4 @@
-//! A memory of recent rows, so that a loss over distributions sees more than one small batch.
+//! A circular buffer of recent rows, so that a loss over distributions sees more than one small batch.
 //!
 //! A buffer holds pairs of rows (predictions and targets, or embeddings and labels) without gradients. It knows nothing of
 //! the loss that reads it.
@@ -18,7 +18,7 @@ pub enum WriteOrder {
     WriteFirst,
 }
 
-/// Stored values that do not fit the buffer they are read into.
+/// A stored buffer that does not fit the configuration.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the stored loss buffer does not fit: {what} is {stored}, this configuration needs {needed}; resume with the \
@@ -30,19 +30,19 @@ pub struct BufferError {
     needed: usize,
 }
 
-/// What a buffer is beside its values: enough, with them, to go on exactly.
+/// Sizes and position of a buffer: with its values, enough to resume exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BufferState {
-    /// Rows it can hold.
+    /// Maximum number of rows.
     pub capacity: usize,
     /// Width of the features (predictions or embeddings).
     pub feature_width: usize,
     /// Width of the labels.
     pub label_width: usize,
-    /// Where the next row goes.
+    /// Index of the next row to write.
     pub pointer: usize,
-    /// Rows it holds.
+    /// Number of rows stored.
     pub count: usize,
 }
 
@@ -75,7 +75,7 @@ impl<T: Real> CircularBuffer<T> {
         }
     }
 
-    /// Rows it holds.
+    /// Number of rows stored.
     pub fn count(&self) -> usize {
         self.state.count
     }
@@ -95,7 +95,7 @@ impl<T: Real> CircularBuffer<T> {
         &self.labels
     }
 
-    /// Takes over what a checkpoint holds.
+    /// Restores the buffer from a checkpoint.
     ///
     /// On an error nothing was changed.
     pub fn restore(&mut self, state: BufferState, features: &[T], labels: &[T]) -> Result<(), BufferError> {
@@ -153,7 +153,7 @@ impl<T: Real> CircularBuffer<T> {
         rows
     }
 
-    /// The current rows followed by `take` of the stored ones: all in the order of the buffer, fewer by lot.
+    /// The current rows followed by `take` of the stored ones: all in the order of the buffer, fewer drawn at random.
     pub fn mixed(&self, features: &[T], labels: &[T], take: usize, rng: &mut Rng) -> (Vec<T>, Vec<T>) {
         self.rows_of(features, labels);
         let BufferState { feature_width, label_width, count, .. } = self.state;
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_share_of_the_buffer_is_bounded() {
+    fn the_number_of_buffered_rows_is_bounded() {
         assert_eq!(
             [0.0, 0.5, 0.75, 1.0, 2.0, f64::NAN].map(|weight| rows_taken(4, weight, 10)),
             [0, 4, 10, 10, 10, 0]
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restored_buffer_goes_on_as_the_old_one() {
+    fn a_restored_buffer_continues_exactly() {
         let mut old = filled(&[&[1.0, f64::NAN], &[3.0, 4.0]], 3);
         let mut new = CircularBuffer::new(3, 1, 1);
         let state = serde_json::from_str(&serde_json::to_string(&old.state()).unwrap()).unwrap();
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_buffer_of_another_size_is_refused() {
+    fn a_buffer_of_another_size_is_rejected() {
         let old = filled(&[&[1.0]], 3);
         let error =
             CircularBuffer::new(4, 1, 1).restore(old.state(), old.features(), old.labels()).unwrap_err();

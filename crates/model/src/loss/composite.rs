@@ -10,10 +10,10 @@ use knockout_kernel::Real;
 use knockout_random::Rng;
 use serde::{Deserialize, Serialize};
 
-/// What a loss is for in this call.
+/// Training or validation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Buffers are mixed in and written.
+    /// Buffered rows are mixed in, and the batch is written to the buffer.
     Train,
     /// The batch stands by itself; buffers are neither read nor written.
     Validate,
@@ -30,13 +30,13 @@ pub struct BatchRows<'a, T> {
     pub embeddings: &'a [T],
     /// From 0; what schedules follow.
     pub epoch: u32,
-    /// The step in the run: the key of the random choice of stored rows.
+    /// Step of the run, which keys the random choice of buffered rows.
     pub step: u64,
     /// Training or validation.
     pub phase: Phase,
 }
 
-/// Where gradients go; they are overwritten.
+/// Output slices for gradients; they are overwritten.
 #[derive(Debug)]
 pub struct Gradients<'a, T> {
     /// `[rows, dimensions]`.
@@ -54,12 +54,12 @@ pub struct Part {
     pub value: f64,
 }
 
-/// A loss and what it is made of.
+/// Value of a loss and of its terms.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LossValue {
-    /// What is minimised.
+    /// Weighted sum.
     pub total: f64,
-    /// Every part, in a fixed order.
+    /// Values of all terms, in a fixed order.
     pub parts: Vec<Part>,
 }
 

@@ -1,4 +1,4 @@
-//! Squared error, distance of distributions and contrast of embeddings, added up.
+//! Weighted sum of squared error, Wasserstein distance and supervised contrastive regression.
 
 use super::buffer::{BufferError, BufferState, CircularBuffer};
 use super::composite::{
@@ -157,7 +157,7 @@ impl<T: Real> MleWassSupCr<T> {
         named(self.distribution.memory.as_ref(), self.contrast.as_ref())
     }
 
-    /// Takes over a buffer of [`Self::buffers`] from a checkpoint.
+    /// Restores a buffer of [`Self::buffers`] from a checkpoint.
     pub fn restore(
         &mut self,
         name: &str,

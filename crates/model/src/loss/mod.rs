@@ -1,9 +1,9 @@
-//! What training minimises: plain functions on slices that give a value and its gradient.
+//! Loss functions on slices that return a value and write its gradient.
 //!
-//! Every function here writes the gradient with respect to the predictions (or embeddings) into a slice of the caller and
-//! returns the value. Inputs and gradients are `f32` or `f64`; between them everything is computed in `f64`, because a
-//! loss is a negligible part of a step and differences may be huge. A row whose target is NaN has no target: it counts
-//! nowhere and its gradient is 0. Sums run in row order, so results do not depend on threads.
+//! Every function writes the gradient with respect to the predictions (or embeddings) into a slice of the caller and
+//! returns the value. Inputs and gradients are `f32` or `f64`; in between everything is computed in `f64`, because a
+//! loss is a negligible part of a step and differences may be huge. A row whose target is NaN has no target: it is ignored,
+//! and its gradient is 0. Sums run in row order, so results do not depend on threads.
 //!
 //! The module knows neither models nor the loop: epochs and steps are numbers it is given.
 

@@ -1,17 +1,17 @@
-//! Settings of losses that cannot be meant are refused before training, by name.
+//! Validation of loss options before training.
 
 use super::composite::BufferOptions;
 use super::schedule::{BufferWeight, Temperature};
 
-/// A setting of a loss that cannot be followed.
+/// An invalid option of a loss.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{key} is {value}, but {rule}")]
 pub struct LossError {
-    /// The setting.
+    /// Key of the option.
     pub key: &'static str,
-    /// What it is.
+    /// Its value.
     pub value: String,
-    /// What it has to be.
+    /// Rule that it violates.
     pub rule: &'static str,
 }
 
@@ -70,7 +70,7 @@ mod tests {
     use crate::loss::{MleWassSupCr, MleWassSupCrOptions, PointDist, PointDistOptions};
 
     #[test]
-    fn settings_that_cannot_be_meant_are_named() {
+    fn invalid_options_are_named() {
         let good = MleWassSupCrOptions::default();
         let none = Some(BufferOptions { size: 0, ..BufferOptions::default() });
         let much = BufferWeight::Constant { weight: 1.5 };

@@ -127,7 +127,7 @@ impl<T: Real> PointDist<T> {
         named(self.distribution.memory.as_ref(), None)
     }
 
-    /// Takes over a buffer of [`Self::buffers`] from a checkpoint.
+    /// Restores a buffer of [`Self::buffers`] from a checkpoint.
     pub fn restore(
         &mut self,
         name: &str,

@@ -1,8 +1,9 @@
 //! Supervised contrastive regression: embeddings of rows with near labels should be nearer than those with far ones.
 
 use knockout_kernel::Real;
+use knockout_kernel::slices::{add_scaled, dot};
 
-/// A row shorter than this has no direction.
+/// Norm below which a row counts as zero.
 const NO_DIRECTION: f64 = 1e-12;
 
 /// The supervised contrastive regression loss of embeddings z `[rows, width]` with labels y:
@@ -91,12 +92,12 @@ fn directions<T: Real>(embeddings: &[T], width: usize, rows: &[usize]) -> (Vec<f
     (directions, lengths)
 }
 
-/// Working space of one anchor.
+/// Scratch memory of one anchor.
 struct Anchor {
     similarity: Vec<f64>,
     /// (distance of the label, row), farthest first.
     order: Vec<(f64, u32)>,
-    /// Log of the denominator at each place of `order`.
+    /// Log of the denominator at each position of `order`.
     denominator: Vec<f64>,
 }
 
@@ -154,7 +155,7 @@ impl Anchor {
     }
 }
 
-/// log Σ exp, one term at a time.
+/// Running log-sum-exp.
 #[derive(Clone, Copy)]
 struct LogSum {
     largest: f64,
@@ -176,24 +177,6 @@ impl LogSum {
 
     fn log(self) -> f64 {
         self.largest + libm::log(self.sum)
-    }
-}
-
-/// Eight sums beside each other, so that the compiler can use vectors without changing the order.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    let mut sums = [0.0; 8];
-    for (a, b) in a.iter().zip(b) {
-        for lane in 0..8 {
-            sums[lane] += a[lane] * b[lane];
-        }
-    }
-    sums.iter().sum::<f64>() + a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f64>()
-}
-
-fn add_scaled(out: &mut [f64], scale: f64, x: &[f64]) {
-    for (out, x) in out.iter_mut().zip(x) {
-        *out += scale * x;
     }
 }
 
@@ -220,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn two_rows_have_nothing_to_learn() {
+    fn two_rows_have_loss_zero() {
         let mut gradient = [9.0; 4];
         // The only denominator of a pair is the pair itself.
         assert_eq!(supcr(&[1.0, 0.0, 0.0, 1.0], 2, &[0.0, 1.0], 0.1, &mut gradient), 0.0);
@@ -228,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_than_two_labels_give_nothing() {
+    fn fewer_than_two_labels_give_zero() {
         let mut gradient = [9.0; 4];
         assert_eq!(supcr(&[1.0, 0.0, 0.0, 1.0], 2, &[f64::NAN, 1.0], 0.1, &mut gradient), 0.0);
         assert_eq!(gradient, [0.0; 4]);

@@ -1,4 +1,4 @@
-//! How far the distribution of the predictions is from that of the targets.
+//! Distance between the distributions of predictions and targets.
 //!
 //! Two forms in one dimension: the debiased Sinkhorn divergence that the reference trains with, and the exact distance
 //! it approaches as the blur goes to 0.
@@ -7,7 +7,7 @@ use super::sinkhorn::sinkhorn;
 use knockout_kernel::Real;
 use serde::{Deserialize, Serialize};
 
-/// Which distance between two distributions.
+/// Distance between two distributions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Transport {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_is_none_makes_the_value_none() {
+    fn a_value_that_is_not_finite_makes_the_distance_not_finite() {
         for bad in [f64::NAN, f64::INFINITY] {
             for transport in [Transport::Sinkhorn, Transport::Exact] {
                 assert!(!transport.of(&[bad, 1.0], &[0.0, 1.0], &mut [0.0; 2]).is_finite());
