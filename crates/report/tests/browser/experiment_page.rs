@@ -17,7 +17,7 @@ fn measured(model: &str, mode: &str, profiler: bool, costs: [u64; 4]) -> RunProf
     let clock = Arc::new(FakeClock::new());
     let mut meter =
         Meter::with_clock(&Recorder::off(), Schedule::WholeRun, Arc::clone(&clock) as Arc<dyn Clock>);
-    for _ in 0..4 {
+    for _ in 0..5 {
         for (phase, ms) in phases.into_iter().zip(costs).take(length) {
             meter.time(phase, || clock.advance(Duration::from_millis(ms)));
         }
@@ -35,7 +35,7 @@ fn measured(model: &str, mode: &str, profiler: bool, costs: [u64; 4]) -> RunProf
 }
 
 fn experiment() -> Experiment {
-    let plan = ExperimentPlan { dataset: "a|<b>".to_owned(), rounds: 4, steps: 1, warmup: 0 };
+    let plan = ExperimentPlan { dataset: "a|<b>".to_owned(), rounds: 5, steps: 1, warmup: 0 };
     let mut profiles = Vec::new();
     for (model, costs) in [("dango", [1, 10, 20, 1]), ("hetero", [1, 40, 60, 1])] {
         for mode in ["data", "forward", "backward", "full"] {
