@@ -1,7 +1,7 @@
 //! Any text as an override of a configuration.
 #![no_main]
 
-use knockout_import::synth::Config;
+use knockout_synth::Config;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -1,19 +1,20 @@
 //! Every figure of `expected/*.json` beside the shared traces, reproduced.
 //!
-//! The traces are not part of the repository: the tests look in `KNOCKOUT_TRACES`, then in `../shared/traces`
-//! beside the workspace, and say so when they find nothing.
+//! Ignored where `Resource::Traces` is missing.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
 mod common;
 
-use common::{Check, analyze, traces};
+use common::{Check, analyze};
 use knockout_analyze::{Analysis, Comparison};
+use knockout_testdata::Resource;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::Path;
 
-fn whole_file(name: &str, check: &mut Check, expected: &Value) {
-    let Some(findings) = analyze(name, 2) else { return };
+fn whole_file(trace: &Path, check: &mut Check, expected: &Value) {
+    let findings = analyze(trace, 2);
     let actual = serde_json::to_value(&findings).unwrap();
     for key in [
         "events",
@@ -178,10 +179,8 @@ fn device(actual: &Value, check: &mut Check, expected: &Value, rule: &str) {
     }
 }
 
-#[test]
-fn all_expected_figures_are_reproduced() {
-    let Some(folder) = traces() else { return };
-    let mut names: Vec<String> = std::fs::read_dir(&folder)
+fn all_expected_figures_are_reproduced(traces: &Path) {
+    let mut names: Vec<String> = std::fs::read_dir(traces)
         .unwrap()
         .filter_map(|entry| entry.unwrap().file_name().into_string().ok())
         .filter(|name| name.trim_end_matches(".gz").ends_with("json"))
@@ -189,20 +188,18 @@ fn all_expected_figures_are_reproduced() {
     names.sort();
     let mut check = Check::default();
     for name in &names {
-        let path = folder.join("expected").join(format!("{name}.json"));
+        let path = traces.join("expected").join(format!("{name}.json"));
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
         check.enter(name);
-        whole_file(name, &mut check, &serde_json::from_str(&text).unwrap());
+        whole_file(&traces.join(name), &mut check, &serde_json::from_str(&text).unwrap());
     }
     check.done(2000);
 }
 
-#[test]
-fn what_the_generator_put_in_comes_out() {
-    let Some(folder) = traces() else { return };
-    let text = std::fs::read_to_string(folder.join("expected/gen_100k.truth.json")).unwrap();
+fn what_the_generator_put_in_comes_out(traces: &Path) {
+    let text = std::fs::read_to_string(traces.join("expected/gen_100k.truth.json")).unwrap();
     let truth: Value = serde_json::from_str(&text).unwrap();
-    let findings = analyze("gen_100k.json.gz", 2).unwrap();
+    let findings = analyze(&traces.join("gen_100k.json.gz"), 2);
     assert_eq!(serde_json::to_value(&findings.events_by_ph).unwrap(), truth["events_by_ph"]);
     let steps: Vec<f64> = findings.steps.iter().map(|step| step.us).collect();
     assert_eq!(serde_json::to_value(steps).unwrap(), truth["step_wall_us"]);
@@ -220,27 +217,23 @@ fn what_the_generator_put_in_comes_out() {
     }
 }
 
-#[test]
-fn the_findings_do_not_depend_on_the_number_of_threads() {
-    let Some(_) = traces() else { return };
+fn the_findings_do_not_depend_on_the_number_of_threads(traces: &Path) {
     for name in ["hta_diff_test.json.gz", "h100_bert.json.gz", "gen_100k.json.gz"] {
-        let one = serde_json::to_string(&analyze(name, 1).unwrap()).unwrap();
+        let one = serde_json::to_string(&analyze(&traces.join(name), 1)).unwrap();
         for threads in [2, 7] {
             assert_eq!(
                 one,
-                serde_json::to_string(&analyze(name, threads).unwrap()).unwrap(),
+                serde_json::to_string(&analyze(&traces.join(name), threads)).unwrap(),
                 "{name}, {threads} threads"
             );
         }
     }
 }
 
-#[test]
-fn the_expected_comparison_is_reproduced() {
-    let Some(folder) = traces() else { return };
-    let text = std::fs::read_to_string(folder.join("expected/compare_control_vs_test.json")).unwrap();
+fn the_expected_comparison_is_reproduced(traces: &Path) {
+    let text = std::fs::read_to_string(traces.join("expected/compare_control_vs_test.json")).unwrap();
     let expected: Value = serde_json::from_str(&text).unwrap();
-    let one = |name: &str| Analysis::of(vec![analyze(name, 2).unwrap()]);
+    let one = |name: &str| Analysis::of(vec![analyze(&traces.join(name), 2)]);
     let (a, b) = (one("hta_diff_control.json.gz"), one("hta_diff_test.json.gz"));
     let comparison = Comparison::of(&a, &b);
     let actual = serde_json::to_value(comparison.first_step.as_ref().unwrap()).unwrap();
@@ -277,12 +270,10 @@ fn the_expected_comparison_is_reproduced() {
     assert!(Comparison::of(&a, &a).comparable);
 }
 
-#[test]
-fn two_ranks_stand_beside_each_other() {
-    let Some(folder) = traces() else { return };
-    let text = std::fs::read_to_string(folder.join("expected/two_ranks_hta.json")).unwrap();
+fn two_ranks_stand_beside_each_other(traces: &Path) {
+    let text = std::fs::read_to_string(traces.join("expected/two_ranks_hta.json")).unwrap();
     let expected: Value = serde_json::from_str(&text).unwrap();
-    let ranks = ["hta_rank1.json.gz", "hta_rank0.json.gz"].map(|name| analyze(name, 2).unwrap());
+    let ranks = ["hta_rank1.json.gz", "hta_rank0.json.gz"].map(|name| analyze(&traces.join(name), 2));
     let analysis = Analysis::of(ranks.into());
     let ranks = serde_json::to_value(&analysis.ranks).unwrap();
     let stragglers = serde_json::to_value(&analysis.stragglers).unwrap();
@@ -362,16 +353,14 @@ fn awkward_figures(findings: &knockout_analyze::FileFindings, figures: &Value) -
     check.wrong()
 }
 
-#[test]
-fn every_awkward_file_gives_an_accepted_outcome() {
-    let Some(folder) = traces() else { return };
+fn every_awkward_file_gives_an_accepted_outcome(traces: &Path) {
     let mut files: Vec<_> =
-        std::fs::read_dir(folder.join("awkward")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        std::fs::read_dir(traces.join("awkward")).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let mut faults = Vec::new();
     for path in &files {
         let name = path.file_name().unwrap().to_str().unwrap();
-        let text = std::fs::read_to_string(folder.join(format!("expected/awkward/{name}.json"))).unwrap();
+        let text = std::fs::read_to_string(traces.join(format!("expected/awkward/{name}.json"))).unwrap();
         let expected: Value = serde_json::from_str(&text).unwrap();
         let (outcome, findings, message) = outcome_of(path);
         let why_not: Vec<String> = expected["accept"]
@@ -398,3 +387,12 @@ fn every_awkward_file_gives_an_accepted_outcome() {
     }
     assert!(files.len() > 20 && faults.is_empty(), "{}", faults.join("\n"));
 }
+
+knockout_testdata::tests!(Resource::Traces =>
+    all_expected_figures_are_reproduced,
+    what_the_generator_put_in_comes_out,
+    the_findings_do_not_depend_on_the_number_of_threads,
+    the_expected_comparison_is_reproduced,
+    two_ranks_stand_beside_each_other,
+    every_awkward_file_gives_an_accepted_outcome,
+);

@@ -1,25 +1,20 @@
 //! The logs that the founding notes quote: what their averages contained.
 //!
-//! Other people's texts, so they are looked for beside the repository (or where `KNOCKOUT_SEEDS` says) and the test
-//! says so when they are absent.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a test may panic, and says what it skips")]
+//! Ignored where `Resource::Seeds`, the notes themselves, is missing.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use knockout_analyze::logs::{Average, LogReader, Logs};
+use knockout_testdata::Resource;
 use std::path::{Path, PathBuf};
 
-fn seed(start: &str) -> Option<Logs> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/seeds");
-    let folder = std::env::var_os("KNOCKOUT_SEEDS").map_or(beside, PathBuf::from);
-    let Ok(entries) = std::fs::read_dir(&folder) else {
-        println!("SKIPPED: no {} (set KNOCKOUT_SEEDS to the folder of the notes)", folder.display());
-        return None;
-    };
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+fn seed(notes: &Path, start: &str) -> Logs {
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(notes).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(start)));
     let path = paths.first().expect("the folder has all seeds");
     let mut reader = LogReader::default();
     reader.feed(&std::fs::read(path).unwrap());
-    Some(Logs::of(vec![reader.finish(start).unwrap()]))
+    Logs::of(vec![reader.finish(start).unwrap()])
 }
 
 fn parts(average: &Average) -> Vec<(Option<&str>, &[f64])> {
@@ -30,9 +25,8 @@ fn to_three_decimals(value: f64) -> String {
     format!("{value:.3}")
 }
 
-#[test]
-fn an_average_over_five_figures_was_of_sanity_checks_and_one_step() {
-    let Some(logs) = seed("002") else { return };
+fn an_average_over_five_figures_was_of_sanity_checks_and_one_step(notes: &Path) {
+    let logs = seed(notes, "002");
     let lists: Vec<&Average> = logs.averages.iter().filter(|average| average.count == 5).collect();
     let [lazy, dango] = lists.as_slice() else { panic!("{lists:?}") };
     assert_eq!([to_three_decimals(lazy.mean), to_three_decimals(dango.mean)], ["1.592", "19.904"]);
@@ -52,9 +46,8 @@ fn an_average_over_five_figures_was_of_sanity_checks_and_one_step() {
     assert!(logs.rows.iter().all(|row| row.it_per_s.is_none()), "one step is no rate");
 }
 
-#[test]
-fn averages_over_twenty_figures_held_other_bars() {
-    let Some(logs) = seed("004") else { return };
+fn averages_over_twenty_figures_held_other_bars(notes: &Path) {
+    let logs = seed(notes, "004");
     let means: Vec<f64> = logs.averages.iter().map(|average| average.mean).collect();
     let reported = [1.310, 73.816, 0.879, 16.980];
     assert!(means.iter().zip(reported).all(|(mean, reported)| (mean - reported).abs() < 0.001), "{means:?}");
@@ -68,3 +61,8 @@ fn averages_over_twenty_figures_held_other_bars() {
     assert_eq!(lengths(3), [17, 3]);
     assert!(logs.rows.is_empty());
 }
+
+knockout_testdata::tests!(Resource::Seeds =>
+    an_average_over_five_figures_was_of_sanity_checks_and_one_step,
+    averages_over_twenty_figures_held_other_bars,
+);

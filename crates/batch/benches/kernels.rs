@@ -6,8 +6,8 @@ use knockout_batch::{
     Batch, Collation, MaskLayout, MaskMethod, MaskSet, Origin, Processor, ProcessorKind, ResidentMasks,
     Store, StoreWriter, StoredForm, Subgraph,
 };
-use knockout_import::synth::{Config, synthesise};
 use knockout_screen::Dataset;
+use knockout_synth::{Config, synthesise};
 use std::hint::black_box;
 
 fn dataset() -> Dataset {

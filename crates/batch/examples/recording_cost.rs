@@ -5,14 +5,16 @@
 //!     cargo run --release -p knockout-batch --example recording_cost
 #![expect(clippy::print_stdout, reason = "printing is what an example is for")]
 
-use knockout_batch::{Batch, BatchError, Collation, Loader, LoaderPlan, Processor, ProcessorKind};
-use knockout_import::synth::{Config, SynthError, synthesise};
+use knockout_batch::{
+    Batch, BatchError, Collation, Loader, LoaderOptions, LoaderPlan, Processor, ProcessorKind,
+};
 use knockout_meter::StepPhase;
 use knockout_screen::Dataset;
+use knockout_synth::{Config, SynthError, synthesise};
 use knockout_trace::{Recorder, RecorderOptions};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
-use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 const BATCH: usize = 28;
@@ -27,22 +29,19 @@ enum Way {
 
 fn plan(kind: ProcessorKind) -> LoaderPlan {
     LoaderPlan {
-        kind,
-        collation: Collation::Shared,
+        options: LoaderOptions { processor: kind, ..LoaderOptions::default() },
         batch_size: BATCH,
         drop_last: true,
         shuffle: false,
         seed: 0,
         rank: 0,
         world: 1,
-        threads: 0,
-        depth: 2,
     }
 }
 
 /// Nanoseconds per batch of one pass over the rows.
 fn pass(
-    data: &Dataset,
+    data: &Arc<Dataset>,
     rows: &[u32],
     kind: ProcessorKind,
     way: Way,
@@ -65,10 +64,12 @@ fn pass(
                 black_box(&batch);
             }
         }
-        Way::Off | Way::On => loader.epoch(0, 0, |prepared| {
-            black_box(prepared.batch());
-            ControlFlow::Continue(())
-        })?,
+        Way::Off | Way::On => {
+            let mut batches = loader.epoch(0, 0);
+            while let Some(loaded) = batches.next_batch()? {
+                black_box(loaded.batch());
+            }
+        }
     }
     let nanos = cpu_time().saturating_sub(began).as_nanos() as f64 / loader.batch_count() as f64;
     black_box(recorder.drain());
@@ -101,6 +102,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let config = Config::preset("small").ok_or("no preset small")?;
     let data =
         synthesise(&config, 0, "small", "example", &|_| {}).map_err(|error: SynthError| error.to_string())?;
+    let data = Arc::new(data);
     let rows: Vec<u32> = (0..data.samples.len() as u32).collect();
     let recorder = Recorder::new(RecorderOptions::default());
     let (mut off, mut on) = (Vec::new(), Vec::new());

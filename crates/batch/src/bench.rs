@@ -3,10 +3,11 @@
 //! CPU time of the calling thread, because machines are shared and wall time measures the neighbours. Every phase is
 //! timed around whole batches, so that the clock itself is no part of the figures.
 
-use crate::{Batch, BatchError, Collation, Processor, ProcessorKind, Store};
+use crate::{BatchError, Collation, PhaseObserver, PreparePhase, Prepared, ProcessorKind, Store};
 use knockout_screen::Dataset;
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What to measure.
@@ -26,7 +27,7 @@ pub struct BenchPlan {
 
 /// CPU time by phase.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Phases {
+pub struct PhaseTimes {
     /// Copying the samples' columns into the batch.
     pub fetch: Duration,
     /// Making the graphs.
@@ -35,7 +36,7 @@ pub struct Phases {
     pub collate: Duration,
 }
 
-impl Phases {
+impl PhaseTimes {
     /// All phases together.
     pub fn total(&self) -> Duration {
         self.fetch + self.process + self.collate
@@ -48,7 +49,7 @@ pub struct BenchRow {
     /// Samples processed.
     pub samples: usize,
     /// CPU time by phase.
-    pub cpu: Phases,
+    pub cpu: PhaseTimes,
     /// Wall time of everything.
     pub wall: Duration,
     /// Bytes of all batches together.
@@ -75,7 +76,7 @@ impl BenchRow {
     pub fn together(rows: impl IntoIterator<Item = Self>) -> Self {
         rows.into_iter().fold(Self::default(), |all, row| Self {
             samples: all.samples + row.samples,
-            cpu: Phases {
+            cpu: PhaseTimes {
                 fetch: all.cpu.fetch + row.cpu.fetch,
                 process: all.cpu.process + row.cpu.process,
                 collate: all.cpu.collate + row.cpu.collate,
@@ -86,57 +87,76 @@ impl BenchRow {
     }
 }
 
-/// Runs the plan on the calling thread. The first batch is made once beforehand and not counted: it pays for memory.
+/// Runs the plan on `threads` threads, each with a contiguous share of the rows and batches of its own.
 ///
-/// The store is for representations that are read from one.
-pub fn bench(dataset: &Dataset, plan: &BenchPlan, store: Option<&Store>) -> Result<BenchRow, BatchError> {
-    let mut processor = Processor::new(&dataset.cell, plan.kind, plan.batch_size).with_store(store);
-    let mut batch = Batch::default();
-    let batches = || plan.rows.chunks(plan.batch_size.max(1));
-    if let Some(rows) = batches().next() {
-        step(dataset, plan, rows, &mut processor, &mut batch, &mut Phases::default())?;
-    }
-    let mut measured = BenchRow { samples: 0, cpu: Phases::default(), wall: Duration::ZERO, bytes: 0 };
-    if plan.rows.is_empty() {
-        return Ok(measured);
-    }
-    let started = Instant::now();
-    while measured.samples == 0 || measured.cpu.total() < plan.least_cpu {
-        for rows in batches() {
-            step(dataset, plan, rows, &mut processor, &mut batch, &mut measured.cpu)?;
-            measured.samples += rows.len();
-            measured.bytes += batch.byte_count(&processor.graphs(rows.len()));
-            black_box(&batch);
-        }
-    }
-    measured.wall = started.elapsed();
-    Ok(measured)
+/// Each thread makes its first batch once beforehand and does not count it: it pays for memory. The store is for
+/// representations that are read from one.
+pub fn bench(
+    dataset: &Arc<Dataset>,
+    plan: &BenchPlan,
+    store: Option<&Arc<Store>>,
+    threads: usize,
+) -> Result<BenchRow, BatchError> {
+    let share = plan.rows.len().div_ceil(threads.max(1)).max(1);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = plan
+            .rows
+            .chunks(share)
+            .map(|rows| scope.spawn(move || bench_rows(dataset, plan, rows, store)))
+            .collect();
+        let rows = workers
+            .into_iter()
+            .enumerate()
+            .map(|(index, worker)| worker.join().unwrap_or(Err(BatchError::Panicked { index })));
+        Ok(BenchRow::together(rows.collect::<Result<Vec<_>, _>>()?))
+    })
 }
 
-fn step(
-    dataset: &Dataset,
+fn bench_rows(
+    dataset: &Arc<Dataset>,
     plan: &BenchPlan,
     rows: &[u32],
-    processor: &mut Processor<'_>,
-    batch: &mut Batch,
-    cpu: &mut Phases,
-) -> Result<(), BatchError> {
-    let started = thread_cpu_time();
-    batch.fetch(&dataset.samples, rows);
-    let fetched = thread_cpu_time();
-    // The indices are all a perturbation needs; only the others look at each deletion.
-    if plan.kind != ProcessorKind::Perturbation {
-        for (slot, &row) in rows.iter().enumerate() {
-            processor.process(slot, row, &dataset.samples.deletion(row as usize))?;
+    store: Option<&Arc<Store>>,
+) -> Result<BenchRow, BatchError> {
+    let mut prepared = Prepared::new(dataset, plan.kind, plan.collation, plan.batch_size, store);
+    let batches = || rows.chunks(plan.batch_size.max(1));
+    if let Some(rows) = batches().next() {
+        prepared.prepare(rows, &mut CpuTimer::default())?;
+    }
+    let mut measured = BenchRow::default();
+    let mut timer = CpuTimer::default();
+    let started = Instant::now();
+    while measured.samples == 0 || timer.times.total() < plan.least_cpu {
+        for rows in batches() {
+            prepared.prepare(rows, &mut timer)?;
+            measured.samples += rows.len();
+            measured.bytes += prepared.batch().byte_count(&prepared.graphs());
+            black_box(&prepared);
         }
     }
-    let processed = thread_cpu_time();
-    batch.collate(processor, plan.collation);
-    let collated = thread_cpu_time();
-    cpu.fetch += fetched.saturating_sub(started);
-    cpu.process += processed.saturating_sub(fetched);
-    cpu.collate += collated.saturating_sub(processed);
-    Ok(())
+    Ok(BenchRow { cpu: timer.times, wall: started.elapsed(), ..measured })
+}
+
+/// CPU time of the calling thread in each phase.
+#[derive(Default)]
+struct CpuTimer {
+    times: PhaseTimes,
+    began: Duration,
+}
+
+impl PhaseObserver for CpuTimer {
+    fn begin(&mut self, _: PreparePhase) {
+        self.began = thread_cpu_time();
+    }
+
+    fn end(&mut self, phase: PreparePhase) {
+        let time = match phase {
+            PreparePhase::Fetch => &mut self.times.fetch,
+            PreparePhase::Process => &mut self.times.process,
+            PreparePhase::Collate => &mut self.times.collate,
+        };
+        *time += thread_cpu_time().saturating_sub(self.began);
+    }
 }
 
 fn thread_cpu_time() -> Duration {

@@ -3,10 +3,13 @@
 use crate::mask::Section;
 use crate::subgraph::{LocalGene, RebuiltNetwork};
 use crate::{Graphs, Neighborhood, Processor};
+use knockout_cell::GeneSets;
 use knockout_screen::Samples;
+use serde::{Deserialize, Serialize};
 
 /// How graphs are put together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Collation {
     /// By reference: one shared graph, a representation per sample beside it. Nothing is copied.
     Shared,
@@ -15,6 +18,9 @@ pub enum Collation {
 }
 
 impl Collation {
+    /// Both ways.
+    pub const ALL: [Self; 2] = [Self::Shared, Self::Replicated];
+
     /// The name used on the command line and in reports.
     pub fn name(self) -> &'static str {
         match self {
@@ -40,10 +46,8 @@ pub struct EdgeLists {
 pub struct Batch {
     /// Rows of the dataset.
     pub rows: Vec<u32>,
-    /// Starts of the samples' gene sets, one more than there are samples.
-    pub offsets: Vec<u32>,
-    /// The deleted genes of all samples, one after the other: rows of the gene table.
-    pub genes: Vec<u32>,
+    /// Deleted genes of each sample.
+    pub genes: GeneSets,
     /// The scores.
     pub scores: Vec<f64>,
     /// With [`Collation::Replicated`]: the networks' edges over all samples.
@@ -55,13 +59,10 @@ impl Batch {
     pub fn fetch(&mut self, samples: &Samples, rows: &[u32]) {
         self.rows.clear();
         self.rows.extend_from_slice(rows);
-        self.offsets.clear();
-        self.offsets.push(0);
         self.genes.clear();
         self.scores.clear();
         for &row in rows {
-            self.genes.extend_from_slice(samples.genes(row as usize));
-            self.offsets.push(self.genes.len() as u32);
+            self.genes.push(samples.genes(row as usize));
             self.scores.push(samples.scores()[row as usize]);
         }
     }
@@ -76,13 +77,8 @@ impl Batch {
         self.rows.is_empty()
     }
 
-    /// The deleted genes of a sample.
-    pub fn genes_of(&self, slot: usize) -> &[u32] {
-        &self.genes[self.offsets[slot] as usize..self.offsets[slot + 1] as usize]
-    }
-
     /// Puts the processor's graphs together. Shared collation has nothing to do.
-    pub fn collate(&mut self, processor: &Processor<'_>, collation: Collation) {
+    pub fn collate(&mut self, processor: &Processor, collation: Collation) {
         let network_count = processor.cell().networks().len();
         match collation {
             Collation::Shared => self.replicated.clear(),
@@ -100,7 +96,7 @@ impl Batch {
 
     /// Bytes a batch holds with its graphs: what would have to be shipped to a device.
     pub fn byte_count(&self, graphs: &Graphs<'_>) -> usize {
-        let own = 4 * (self.rows.len() + self.offsets.len() + self.genes.len()) + 8 * self.scores.len();
+        let own = 4 * self.rows.len() + self.genes.byte_count() + 8 * self.scores.len();
         let replicated: usize = self
             .replicated
             .iter()
@@ -131,7 +127,7 @@ impl Batch {
     }
 }
 
-fn replicate(processor: &Processor<'_>, count: usize, place: usize, lists: &mut EdgeLists) {
+fn replicate(processor: &Processor, count: usize, place: usize, lists: &mut EdgeLists) {
     let network = &processor.cell().networks()[place];
     let gene_count = processor.cell().genes().len() as u32;
     match processor.graphs(count) {

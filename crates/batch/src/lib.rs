@@ -12,16 +12,18 @@ mod collate;
 mod loader;
 mod mask;
 mod neighborhood;
+mod prepare;
 mod processor;
 mod removal;
 mod stored;
 mod subgraph;
 
-pub use bench::{BenchPlan, BenchRow, Phases, bench};
+pub use bench::{BenchPlan, BenchRow, PhaseTimes, bench};
 pub use collate::{Batch, Collation, EdgeLists};
-pub use loader::{Loader, LoaderPlan, Prepared};
+pub use loader::{EpochBatches, LoadedBatch, Loader, LoaderOptions, LoaderPlan};
 pub use mask::{MaskLayout, MaskMethod, MaskSet, ResidentMasks, Section};
 pub use neighborhood::{EdgeList, Neighborhood};
+pub use prepare::{PhaseObserver, PreparePhase, Prepared};
 pub use processor::{BatchError, Graphs, Processor, ProcessorKind};
 pub use stored::{
     About, Estimate, Origin, Probe, Store, StoreError, StoreErrorKind, StoreWriter, StoredForm, free_bytes,

@@ -4,26 +4,57 @@
 //! Memory is bounded: a fixed number of batches circulates between the workers and the consumer, and workers wait when
 //! the consumer is slow.
 
-use crate::{Batch, BatchError, Collation, Graphs, Processor, ProcessorKind, Store};
-use knockout_meter::{Gauge, LoadTimes, StepPhase};
+mod background;
+
+use crate::prepare::{PhaseObserver, PreparePhase, Prepared};
+use crate::{Batch, BatchError, Collation, Graphs, ProcessorKind, Store};
+use background::Background;
+use knockout_meter::{LoadTimes, StepPhase};
 use knockout_random::Rng;
 use knockout_screen::Dataset;
-use knockout_trace::{BACKGROUND, FOREGROUND, Recorder};
-use std::collections::BTreeMap;
-use std::ops::ControlFlow;
-use std::panic::{self, AssertUnwindSafe};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::time::{Duration, Instant};
+use knockout_trace::{BACKGROUND, FOREGROUND, Recorder, SpanGuard};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use std::time::Instant;
 
-/// What to load, and how.
+/// How batches are made: the keys `loader.*` of a run's configuration.
+///
+/// None of them changes a number: models read gene indices, or what says the same, and batches come in the same order for any
+/// number of threads. They change the time, which is why they can be set and measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoaderOptions {
+    /// Representation of a deletion.
+    pub processor: ProcessorKind,
+    /// Folder of a stored representation; empty for its usual place in the dataset's folder.
+    #[serde(default)]
+    pub store: String,
+    /// How the representations of a batch are combined.
+    pub collate: Collation,
+    /// Background threads; 0 makes batches on the consumer's own thread.
+    pub threads: usize,
+    /// Batches that may exist at once; at least one more than there are threads.
+    pub depth: usize,
+}
+
+impl Default for LoaderOptions {
+    /// A batch of gene indices costs microseconds: handing it between threads would cost more.
+    fn default() -> Self {
+        Self {
+            processor: ProcessorKind::Perturbation,
+            store: String::new(),
+            collate: Collation::Shared,
+            threads: 0,
+            depth: 1,
+        }
+    }
+}
+
+/// What to load.
 #[derive(Debug, Clone)]
 pub struct LoaderPlan {
-    /// The representation.
-    pub kind: ProcessorKind,
-    /// How batches are put together.
-    pub collation: Collation,
+    /// How batches are made.
+    pub options: LoaderOptions,
     /// Samples in a batch.
     pub batch_size: usize,
     /// Whether a last, smaller batch is left out.
@@ -32,76 +63,66 @@ pub struct LoaderPlan {
     pub shuffle: bool,
     /// The seed of the order.
     pub seed: u64,
-    /// Which of the processes this is, from 0.
+    /// Zero-based rank of this process.
     pub rank: usize,
-    /// How many processes share the samples. Each epoch, `rows mod world` samples are left out, so that all take the
+    /// Number of processes that share the samples. Each epoch, `rows mod world` samples are left out, so that all take the
     /// same number of steps.
     pub world: usize,
-    /// Background threads; 0 makes batches on the consumer's own thread.
-    pub threads: usize,
-    /// Batches that may exist at once; at least one more than there are threads.
-    pub depth: usize,
 }
 
-/// A batch with its graphs.
+/// Loads the rows of one part of a dataset, epoch by epoch.
+#[derive(Debug, Clone)]
+pub struct Loader {
+    dataset: Arc<Dataset>,
+    rows: Arc<[u32]>,
+    plan: LoaderPlan,
+    store: Option<Arc<Store>>,
+    recorder: Recorder,
+}
+
+/// One batch of an epoch, as the loader hands it over.
 #[derive(Debug)]
-pub struct Prepared<'a> {
-    batch: Batch,
-    processor: Processor<'a>,
+pub struct LoadedBatch {
+    prepared: Prepared,
     index: usize,
     times: LoadTimes,
 }
 
-impl Prepared<'_> {
+impl LoadedBatch {
     /// The samples.
     pub fn batch(&self) -> &Batch {
-        &self.batch
+        self.prepared.batch()
     }
 
-    /// Their graphs.
+    /// The representations of their deletions.
     pub fn graphs(&self) -> Graphs<'_> {
-        self.processor.graphs(self.batch.len())
+        self.prepared.graphs()
     }
 
-    /// The batch's place in its epoch, from 0.
+    /// Zero-based position in the epoch.
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// How long the consumer waited for it.
-    pub fn waited(&self) -> Duration {
-        self.times.waited
-    }
-
-    /// How long it took to make, phase by phase, and where.
+    /// Time of preparing it, phase by phase and where, and the consumer's wait time.
     pub fn times(&self) -> LoadTimes {
         self.times
     }
 }
 
-/// Loads the rows of one part of a dataset, epoch by epoch.
-#[derive(Debug)]
-pub struct Loader<'a> {
-    dataset: &'a Dataset,
-    rows: &'a [u32],
-    plan: LoaderPlan,
-    store: Option<&'a Store>,
-    recorder: Recorder,
-}
-
-impl<'a> Loader<'a> {
+impl Loader {
     /// A loader over some rows of a dataset. Zeros in the plan where there must be at least one count as one.
-    pub fn new(dataset: &'a Dataset, rows: &'a [u32], mut plan: LoaderPlan) -> Self {
+    pub fn new(dataset: &Arc<Dataset>, rows: &[u32], mut plan: LoaderPlan) -> Self {
         plan.batch_size = plan.batch_size.max(1);
         plan.world = plan.world.max(1);
-        plan.depth = plan.depth.max(plan.threads + 1);
-        Self { dataset, rows, plan, store: None, recorder: Recorder::off() }
+        plan.options.depth = plan.options.depth.max(plan.options.threads + 1);
+        Self { dataset: Arc::clone(dataset), rows: rows.into(), plan, store: None, recorder: Recorder::off() }
     }
 
-    /// Gives it the store of a representation that is read from one.
+    /// Reads a stored representation from this store.
     #[must_use]
-    pub fn with_store(mut self, store: &'a Store) -> Self {
-        self.store = Some(store);
+    pub fn with_store(mut self, store: Option<&Arc<Store>>) -> Self {
+        self.store = store.cloned();
         self
     }
 
@@ -119,172 +140,121 @@ impl<'a> Loader<'a> {
         if self.plan.shuffle {
             Rng::new(self.plan.seed, &format!("order of epoch {epoch}")).shuffle(&mut rows);
         }
-        let share = rows.len() / self.plan.world;
-        rows.into_iter().skip(self.plan.rank).step_by(self.plan.world).take(share).collect()
+        rows.into_iter().skip(self.plan.rank).step_by(self.plan.world).take(self.row_count()).collect()
+    }
+
+    /// This process's rows of an epoch.
+    fn row_count(&self) -> usize {
+        self.rows.len() / self.plan.world
     }
 
     /// Batches of an epoch.
     pub fn batch_count(&self) -> usize {
-        let share = self.rows.len() / self.plan.world;
-        if self.plan.drop_last { share / self.plan.batch_size } else { share.div_ceil(self.plan.batch_size) }
+        let (rows, size) = (self.row_count(), self.plan.batch_size);
+        if self.plan.drop_last { rows / size } else { rows.div_ceil(size) }
     }
 
-    /// Hands every batch of an epoch to `consume`, in order, from batch `start` on; `Break` ends the epoch early.
-    ///
-    /// On an error in a sample, the batches before it have been consumed.
-    pub fn epoch(
-        &self,
-        epoch: u64,
-        start: usize,
-        mut consume: impl FnMut(&Prepared<'a>) -> ControlFlow<()>,
-    ) -> Result<(), BatchError> {
+    /// Starts an epoch at batch `start`. Background threads begin at once and end with the value.
+    pub fn epoch(&self, epoch: u64, start: usize) -> EpochBatches {
         let order = {
             let _span = self.recorder.span(StepPhase::Fetch.part("order"));
             self.order(epoch)
         };
-        if self.plan.threads == 0 {
-            let mut prepared = self.empty();
-            for index in start..self.batch_count() {
-                let asked = Instant::now();
-                self.prepare(&order, index, &mut prepared)?;
-                prepared.times.waited = asked.elapsed();
-                if consume(&prepared).is_break() {
-                    break;
-                }
-            }
-            return Ok(());
-        }
-        let next = AtomicUsize::new(start);
-        let waiting = AtomicUsize::new(0);
-        let (to_workers, free) = mpsc::channel();
-        let (to_consumer, ready) = mpsc::channel();
-        for _ in 0..self.plan.depth {
-            // The receiver lives to the end of this function.
-            to_workers.send(self.empty()).ok();
-        }
-        let free = Mutex::new(free);
-        std::thread::scope(|scope| {
-            for number in 0..self.plan.threads {
-                let to_consumer = to_consumer.clone();
-                let (order, next, free, waiting) = (&order, &next, &free, &waiting);
-                let work = move || self.work(order, next, free, waiting, &to_consumer);
-                // The name is how a trace tells threads apart. Without this thread the others make its batches; without
-                // any, the first batch is an error.
-                std::thread::Builder::new().name(format!("loader {number}")).spawn_scoped(scope, work).ok();
-            }
-            drop(to_consumer);
-            let outcome = self.deliver(start, &ready, &waiting, &to_workers, &mut consume);
-            // Workers end when there is nothing left to make. Not the largest number: counting on from there would begin
-            // the epoch again.
-            next.store(self.batch_count(), Ordering::Relaxed);
-            drop(to_workers);
-            outcome
-        })
+        let source = if self.plan.options.threads == 0 {
+            Source::Foreground(self.empty())
+        } else {
+            Source::Background(Background::start(self, order.clone(), start))
+        };
+        EpochBatches { loader: self.clone(), order, next: start, source }
     }
 
-    fn work(
-        &self,
-        order: &[u32],
-        next: &AtomicUsize,
-        free: &Mutex<Receiver<Prepared<'a>>>,
-        waiting: &AtomicUsize,
-        to_consumer: &Sender<Result<Prepared<'a>, (usize, BatchError)>>,
-    ) {
-        loop {
-            // The lock orders the taking: whoever gets a free batch also gets the next index, so the batch that the
-            // consumer needs next is always being made and waiting cannot become for ever.
-            let taken = free.lock().ok().and_then(|free| {
-                let prepared = free.recv().ok()?;
-                let index = next.fetch_add(1, Ordering::Relaxed);
-                (index < self.batch_count()).then_some((prepared, index))
-            });
-            let Some((mut prepared, index)) = taken else { return };
-            // A panic must reach the consumer as an error: it would wait for this batch for ever.
-            let made = panic::catch_unwind(AssertUnwindSafe(|| self.prepare(order, index, &mut prepared)))
-                .unwrap_or(Err(BatchError::Panicked { index }))
-                .map(|()| prepared)
-                .map_err(|error| (index, error));
-            waiting.fetch_add(1, Ordering::Relaxed);
-            if to_consumer.send(made).is_err() {
-                return;
-            }
-        }
+    fn empty(&self) -> LoadedBatch {
+        let LoaderOptions { processor, collate, .. } = self.plan.options;
+        let prepared =
+            Prepared::new(&self.dataset, processor, collate, self.plan.batch_size, self.store.as_ref());
+        LoadedBatch { prepared, index: 0, times: LoadTimes::default() }
     }
 
-    fn deliver(
-        &self,
-        start: usize,
-        ready: &Receiver<Result<Prepared<'a>, (usize, BatchError)>>,
-        waiting: &AtomicUsize,
-        to_workers: &Sender<Prepared<'a>>,
-        consume: &mut impl FnMut(&Prepared<'a>) -> ControlFlow<()>,
-    ) -> Result<(), BatchError> {
-        let mut early = BTreeMap::new();
-        for wanted in start..self.batch_count() {
-            let asked = Instant::now();
-            self.recorder.counter(Gauge::QueueDepth.name(), waiting.load(Ordering::Relaxed) as u64);
-            let wait = self.recorder.span(StepPhase::Wait);
-            let made = loop {
-                if let Some(made) = early.remove(&wanted) {
-                    break made;
-                }
-                match ready.recv() {
-                    Ok(Ok(prepared)) => early.insert(prepared.index, Ok(prepared)),
-                    Ok(Err((index, error))) => early.insert(index, Err(error)),
-                    // Workers outlive the epoch's batches; were they all gone, this batch would never come.
-                    Err(mpsc::RecvError) => return Err(BatchError::Panicked { index: wanted }),
-                };
-            };
-            wait.end();
-            waiting.fetch_sub(1, Ordering::Relaxed);
-            let mut prepared = made?;
-            prepared.times.waited = asked.elapsed();
-            if consume(&prepared).is_break() {
-                break;
-            }
-            to_workers.send(prepared).ok();
-        }
-        Ok(())
-    }
-
-    fn prepare(&self, order: &[u32], index: usize, prepared: &mut Prepared<'a>) -> Result<(), BatchError> {
+    fn prepare(&self, order: &[u32], index: usize, loaded: &mut LoadedBatch) -> Result<(), BatchError> {
         let begin = index * self.plan.batch_size;
         let rows = &order[begin..(begin + self.plan.batch_size).min(order.len())];
-        prepared.index = index;
-        let is_background = self.plan.threads > 0;
-        let category = if is_background { BACKGROUND } else { FOREGROUND };
-        let span = |phase: StepPhase| self.recorder.span_in(category, phase);
-        let began = Instant::now();
-        let fetching = span(StepPhase::Fetch);
-        prepared.batch.fetch(&self.dataset.samples, rows);
-        fetching.end();
-        let fetched = Instant::now();
-        let processing = span(StepPhase::Process);
-        for (slot, &row) in rows.iter().enumerate() {
-            prepared.processor.process(slot, row, &self.dataset.samples.deletion(row as usize))?;
-        }
-        processing.end();
-        let processed = Instant::now();
-        let collating = span(StepPhase::Collate);
-        prepared.batch.collate(&prepared.processor, self.plan.collation);
-        collating.end();
-        prepared.times = LoadTimes {
-            waited: Duration::ZERO,
-            fetch: fetched - began,
-            process: processed - fetched,
-            collate: processed.elapsed(),
-            is_background,
+        let is_background = self.plan.options.threads > 0;
+        let mut timer = WallTimer {
+            recorder: &self.recorder,
+            category: if is_background { BACKGROUND } else { FOREGROUND },
+            times: LoadTimes { is_background, ..LoadTimes::default() },
+            under_way: None,
         };
+        loaded.index = index;
+        loaded.prepared.prepare(rows, &mut timer)?;
+        loaded.times = timer.times;
         Ok(())
     }
+}
 
-    fn empty(&self) -> Prepared<'a> {
-        Prepared {
-            batch: Batch::default(),
-            processor: Processor::new(&self.dataset.cell, self.plan.kind, self.plan.batch_size)
-                .with_store(self.store),
-            index: 0,
-            times: LoadTimes::default(),
+/// Wall time and a span of each phase.
+struct WallTimer<'r> {
+    recorder: &'r Recorder,
+    category: &'static str,
+    times: LoadTimes,
+    under_way: Option<(SpanGuard, Instant)>,
+}
+
+impl PhaseObserver for WallTimer<'_> {
+    fn begin(&mut self, phase: PreparePhase) {
+        let name = match phase {
+            PreparePhase::Fetch => StepPhase::Fetch,
+            PreparePhase::Process => StepPhase::Process,
+            PreparePhase::Collate => StepPhase::Collate,
+        };
+        self.under_way = Some((self.recorder.span_in(self.category, name), Instant::now()));
+    }
+
+    fn end(&mut self, phase: PreparePhase) {
+        let Some((span, began)) = self.under_way.take() else { return };
+        span.end();
+        let time = match phase {
+            PreparePhase::Fetch => &mut self.times.fetch,
+            PreparePhase::Process => &mut self.times.process,
+            PreparePhase::Collate => &mut self.times.collate,
+        };
+        *time = began.elapsed();
+    }
+}
+
+/// The batches of one epoch, in order. Not an `Iterator`: a batch is lent, and its memory used again for a later one.
+#[derive(Debug)]
+pub struct EpochBatches {
+    loader: Loader,
+    order: Vec<u32>,
+    next: usize,
+    source: Source,
+}
+
+#[derive(Debug)]
+enum Source {
+    Foreground(LoadedBatch),
+    Background(Background),
+}
+
+impl EpochBatches {
+    /// The next batch; `None` after the last. After an error the epoch has no further batches.
+    pub fn next_batch(&mut self) -> Result<Option<&LoadedBatch>, BatchError> {
+        if self.next >= self.loader.batch_count() {
+            return Ok(None);
         }
+        let (asked, index) = (Instant::now(), self.next);
+        // Past the end, so that nothing follows an error.
+        self.next = usize::MAX;
+        let loaded = match &mut self.source {
+            Source::Foreground(loaded) => {
+                self.loader.prepare(&self.order, index, loaded)?;
+                loaded
+            }
+            Source::Background(background) => background.take(index, &self.loader.recorder)?,
+        };
+        self.next = index + 1;
+        loaded.times.waited = asked.elapsed();
+        Ok(Some(loaded))
     }
 }

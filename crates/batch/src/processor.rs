@@ -4,9 +4,12 @@ use crate::mask::{MaskLayout, MaskMethod, MaskSet, ResidentMasks};
 use crate::removal::unknown_gene;
 use crate::{Neighborhood, Store, StoreError, Subgraph};
 use knockout_cell::{Cell, Deletion};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
-/// The ways to represent a deletion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The ways to represent a deletion; by their names in configurations and on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "&'static str")]
 pub enum ProcessorKind {
     /// The gene indices and nothing else: the default for every model.
     Perturbation,
@@ -68,6 +71,28 @@ impl ProcessorKind {
     /// Whether it reads a [`Store`].
     pub fn is_stored(self) -> bool {
         self.store_flag().is_some()
+    }
+}
+
+impl From<ProcessorKind> for &'static str {
+    fn from(kind: ProcessorKind) -> Self {
+        kind.name()
+    }
+}
+
+/// A name that no representation has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no processor {name:?}; choose from {}", ProcessorKind::ALL.map(ProcessorKind::name).join(", "))]
+pub struct UnknownProcessor {
+    name: String,
+}
+
+impl TryFrom<String> for ProcessorKind {
+    type Error = UnknownProcessor;
+
+    /// Neighbourhoods have two hops.
+    fn try_from(name: String) -> Result<Self, UnknownProcessor> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name).ok_or(UnknownProcessor { name })
     }
 }
 
@@ -139,25 +164,25 @@ pub enum Graphs<'a> {
 
 /// Makes the graphs of a batch. It belongs to the cell it was made for and keeps its memory from batch to batch.
 #[derive(Debug)]
-pub struct Processor<'a> {
-    cell: &'a Cell,
+pub struct Processor {
+    cell: Arc<Cell>,
     kind: ProcessorKind,
-    state: State<'a>,
+    state: State,
 }
 
 #[derive(Debug)]
-enum State<'a> {
+enum State {
     Perturbation,
     Mask { layout: MaskLayout, masks: Vec<MaskSet> },
     Resident { layout: MaskLayout, masks: ResidentMasks },
-    Stored { layout: MaskLayout, masks: Vec<MaskSet>, store: Option<&'a Store> },
+    Stored { layout: MaskLayout, masks: Vec<MaskSet>, store: Option<Arc<Store>> },
     Subgraph(Vec<Subgraph>),
     Neighborhood { hops: usize, graphs: Vec<Neighborhood> },
 }
 
-impl<'a> Processor<'a> {
+impl Processor {
     /// Prepares for batches of up to `batch_size` samples. A stored representation needs [`Processor::with_store`].
-    pub fn new(cell: &'a Cell, kind: ProcessorKind, batch_size: usize) -> Self {
+    pub fn new(cell: &Arc<Cell>, kind: ProcessorKind, batch_size: usize) -> Self {
         let state = match kind {
             ProcessorKind::Perturbation => State::Perturbation,
             ProcessorKind::Mask => {
@@ -177,14 +202,14 @@ impl<'a> Processor<'a> {
                 State::Neighborhood { hops, graphs: vec![Neighborhood::empty(cell); batch_size] }
             }
         };
-        Self { cell, kind, state }
+        Self { cell: Arc::clone(cell), kind, state }
     }
 
     /// Gives it the store it reads from. One that holds something else is as good as none.
     #[must_use]
-    pub fn with_store(mut self, found: Option<&'a Store>) -> Self {
+    pub fn with_store(mut self, found: Option<&Arc<Store>>) -> Self {
         if let State::Stored { store, .. } = &mut self.state {
-            *store = found.filter(|store| store.form().kind() == self.kind);
+            *store = found.filter(|store| store.form().kind() == self.kind).cloned();
         }
         self
     }
@@ -195,13 +220,13 @@ impl<'a> Processor<'a> {
     }
 
     /// The cell this processor belongs to.
-    pub fn cell(&self) -> &'a Cell {
-        self.cell
+    pub fn cell(&self) -> &Cell {
+        &self.cell
     }
 
     /// Makes the graph of the sample in a slot of the batch: row `row` of the dataset, which deletes `deletion`.
     pub fn process(&mut self, slot: usize, row: u32, deletion: &Deletion) -> Result<(), BatchError> {
-        let cell = self.cell;
+        let cell = &*self.cell;
         if let Some(gene) = unknown_gene(cell, deletion) {
             return Err(BatchError::UnknownGene { slot, gene: gene.0, count: cell.genes().len() });
         }

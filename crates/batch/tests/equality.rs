@@ -12,6 +12,7 @@ use knockout_cell::{
 use knockout_screen::{Sample, Samples, SamplesBuilder};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 const GENES: u32 = 70;
 const REACTIONS: u32 = 9;
@@ -221,7 +222,7 @@ proptest! {
 
     #[test]
     fn replicated_lists_are_the_samples_one_after_the_other(cell in cell(), deletions in deletions()) {
-        let samples = samples_of(&deletions);
+        let (cell, samples) = (Arc::new(cell), samples_of(&deletions));
         let rows: Vec<u32> = (0..samples.len() as u32).collect();
         for kind in ProcessorKind::ALL.into_iter().filter(|kind| !kind.is_stored()) {
             let mut processor = Processor::new(&cell, kind, rows.len());
@@ -271,7 +272,7 @@ proptest! {
             batch.collate(&processor, Collation::Shared);
             prop_assert!(batch.replicated.is_empty());
             for (slot, deletion) in deletions.iter().enumerate() {
-                prop_assert_eq!(batch.genes_of(slot), deletion.genes().iter().map(|g| g.0).collect::<Vec<_>>());
+                prop_assert_eq!(batch.genes.get(slot), deletion.genes().iter().map(|g| g.0).collect::<Vec<_>>());
             }
         }
     }
@@ -295,6 +296,7 @@ proptest! {
             deletions.extend(Deletion::new(&around.into_iter().map(GeneId).collect::<Vec<_>>()));
         }
         let samples = samples_of(&deletions);
+        let cell = Arc::new(cell);
         let origin = Origin { cell: &cell, samples: &samples };
         let rows: Vec<u32> = (0..samples.len() as u32).collect();
         let layout = MaskLayout::of(&cell);
@@ -305,7 +307,7 @@ proptest! {
             let mut writer = StoreWriter::open(&path, origin, form, &rows).unwrap();
             while writer.step().unwrap() > 0 {}
             drop(writer);
-            let store = Store::open(&path, origin).unwrap();
+            let store = Arc::new(Store::open(&path, origin).unwrap());
             let mut stored = Processor::new(&cell, form.kind(), rows.len()).with_store(Some(&store));
             let mut computed = Processor::new(&cell, ProcessorKind::Mask, rows.len());
             for (slot, deletion) in deletions.iter().enumerate() {
@@ -332,7 +334,7 @@ proptest! {
 #[test]
 fn a_gene_outside_the_cell_is_refused() {
     let genes = GeneTable::from_systematic(["A", "B"]).unwrap();
-    let cell = Cell::new(genes, Vec::new(), None).unwrap();
+    let cell = Arc::new(Cell::new(genes, Vec::new(), None).unwrap());
     for kind in ProcessorKind::ALL {
         let mut processor = Processor::new(&cell, kind, 2);
         let error = processor.process(1, 1, &Deletion::new(&[GeneId(0), GeneId(2)]).unwrap()).unwrap_err();

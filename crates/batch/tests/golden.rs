@@ -5,8 +5,9 @@ use knockout_batch::{
     Graphs, LocalGene, Origin, Processor, ProcessorKind, Section, Store, StoreWriter, StoredForm,
 };
 use knockout_cell::{Cell, Edge, GeneId, GeneTable, Network, SelfLoops};
-use knockout_golden::{Case, Precision, cases};
 use knockout_screen::{Sample, Samples, SamplesBuilder};
+use knockout_testdata::golden::{Case, Precision, cases};
+use std::sync::Arc;
 
 fn screen_of(case: &Case) -> (Cell, Samples) {
     let gene_count = case.shape("param.x")[1];
@@ -36,19 +37,24 @@ fn screen_of(case: &Case) -> (Cell, Samples) {
 }
 
 /// The edges each sample keeps, in the cell's numbering and order.
-fn kept(origin: Origin<'_>, kind: ProcessorKind, store: Option<&Store>) -> Vec<Vec<(u32, u32)>> {
-    let count = origin.samples.len();
-    let mut processor = Processor::new(origin.cell, kind, count).with_store(store);
+fn kept(
+    cell: &Arc<Cell>,
+    samples: &Samples,
+    kind: ProcessorKind,
+    store: Option<&Arc<Store>>,
+) -> Vec<Vec<(u32, u32)>> {
+    let count = samples.len();
+    let mut processor = Processor::new(cell, kind, count).with_store(store);
     for row in 0..count {
-        processor.process(row, row as u32, &origin.samples.deletion(row)).unwrap();
+        processor.process(row, row as u32, &samples.deletion(row)).unwrap();
     }
-    let network = &origin.cell.networks()[0];
+    let network = &cell.networks()[0];
     let edges: Vec<(u32, u32)> =
         network.sources().iter().copied().zip(network.targets().iter().copied()).collect();
     match processor.graphs(count) {
         Graphs::None => (0..count)
             .map(|row| {
-                let deletion = origin.samples.deletion(row);
+                let deletion = samples.deletion(row);
                 let is_kept =
                     |&(a, b): &(u32, u32)| !deletion.contains(GeneId(a)) && !deletion.contains(GeneId(b));
                 edges.iter().copied().filter(is_kept).collect()
@@ -93,6 +99,7 @@ fn sums(case: &Case, kept: &[Vec<(u32, u32)>], state: &str, back: bool) -> Vec<f
 fn golden_masked_sums_are_met_by_every_representation() {
     for case in cases("ops/masked_sum") {
         let (cell, samples) = screen_of(&case);
+        let cell = Arc::new(cell);
         let origin = Origin { cell: &cell, samples: &samples };
         let rows: Vec<u32> = (0..samples.len() as u32).collect();
         let folder = tempfile::tempdir().unwrap();
@@ -101,7 +108,7 @@ fn golden_masked_sums_are_met_by_every_representation() {
             let mut writer = StoreWriter::open(&path, origin, form, &rows).unwrap();
             while writer.step().unwrap() > 0 {}
             drop(writer);
-            Store::open(&path, origin).unwrap()
+            Arc::new(Store::open(&path, origin).unwrap())
         });
         let plain = [
             ProcessorKind::Perturbation,
@@ -114,7 +121,7 @@ fn golden_masked_sums_are_met_by_every_representation() {
             .into_iter()
             .chain(stores.iter().map(|store| (store.form().kind(), Some(store))));
         for (kind, store) in all {
-            let kept = kept(origin, kind, store);
+            let kept = kept(&cell, &samples, kind, store);
             case.check("output.m", sums(&case, &kept, "param.x", false), Precision::F64);
             case.check("grad.x", sums(&case, &kept, "upstream.m", true), Precision::F64);
             let edge_count = case.shape("input.edge_kept")[1];

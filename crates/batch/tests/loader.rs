@@ -1,35 +1,41 @@
 //! The loader: the same batches in the same order for any number of threads, from any position.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use knockout_batch::{Collation, Graphs, Loader, LoaderPlan, ProcessorKind};
-use knockout_import::synth::{Config, synthesise};
+use knockout_batch::{
+    BatchError, BenchPlan, Collation, Graphs, LoadedBatch, Loader, LoaderOptions, LoaderPlan, ProcessorKind,
+    bench,
+};
 use knockout_screen::Dataset;
+use knockout_synth::{Config, synthesise};
 use knockout_trace::{BACKGROUND, FOREGROUND, RecordedEvent, Recorder, RecorderOptions};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
 
-fn dataset() -> Dataset {
-    synthesise(&Config::preset("tiny").unwrap(), 0, "tiny", "test", &|_| {}).unwrap()
+fn dataset() -> Arc<Dataset> {
+    Arc::new(synthesise(&Config::preset("tiny").unwrap(), 0, "tiny", "test", &|_| {}).unwrap())
 }
 
 fn plan(threads: usize) -> LoaderPlan {
     LoaderPlan {
-        kind: ProcessorKind::Perturbation,
-        collation: Collation::Shared,
+        options: LoaderOptions { threads, depth: threads + 2, ..LoaderOptions::default() },
         batch_size: 7,
         drop_last: false,
         shuffle: true,
         seed: 11,
         rank: 0,
         world: 1,
-        threads,
-        depth: threads + 2,
     }
+}
+
+fn plan_of(processor: ProcessorKind, threads: usize) -> LoaderPlan {
+    let plan = plan(threads);
+    LoaderPlan { options: LoaderOptions { processor, ..plan.options }, ..plan }
 }
 
 /// Everything a consumer sees: index, rows, genes, and the masks where there are any.
 fn seen(
-    dataset: &Dataset,
+    dataset: &Arc<Dataset>,
     rows: &[u32],
     plan: LoaderPlan,
     epoch: u64,
@@ -37,16 +43,14 @@ fn seen(
 ) -> Vec<(usize, Vec<u32>, Vec<u64>)> {
     let mut seen = Vec::new();
     let loader = Loader::new(dataset, rows, plan);
-    loader
-        .epoch(epoch, start, |prepared| {
-            let masks = match prepared.graphs() {
-                Graphs::Masks(_, masks) => masks.iter().flat_map(|mask| mask.all_words().to_vec()).collect(),
-                _ => prepared.batch().genes.iter().map(|&gene| u64::from(gene)).collect(),
-            };
-            seen.push((prepared.index(), prepared.batch().rows.clone(), masks));
-            ControlFlow::Continue(())
-        })
-        .unwrap();
+    let mut batches = loader.epoch(epoch, start);
+    while let Some(loaded) = batches.next_batch().unwrap() {
+        let masks = match loaded.graphs() {
+            Graphs::Masks(_, masks) => masks.iter().flat_map(|mask| mask.all_words().to_vec()).collect(),
+            _ => loaded.batch().genes.view().genes().iter().map(|&gene| u64::from(gene)).collect(),
+        };
+        seen.push((loaded.index(), loaded.batch().rows.clone(), masks));
+    }
     seen
 }
 
@@ -55,8 +59,7 @@ fn threads_do_not_change_what_arrives() {
     let dataset = dataset();
     let rows: Vec<u32> = (0..300).collect();
     for kind in [ProcessorKind::Perturbation, ProcessorKind::Mask, ProcessorKind::ResidentMask] {
-        let by_threads =
-            [0, 1, 2, 7].map(|threads| seen(&dataset, &rows, LoaderPlan { kind, ..plan(threads) }, 3, 0));
+        let by_threads = [0, 1, 2, 7].map(|threads| seen(&dataset, &rows, plan_of(kind, threads), 3, 0));
         assert_eq!(by_threads[0].len(), 43);
         assert!(by_threads.iter().all(|batches| *batches == by_threads[0]), "{kind:?}");
     }
@@ -114,13 +117,11 @@ fn an_epoch_can_be_left_early_and_no_rows_give_no_batches() {
     let dataset = dataset();
     let rows: Vec<u32> = (0..1_000).collect();
     for threads in [0, 1, 3] {
-        let mut count = 0;
-        let stop = |_: &knockout_batch::Prepared<'_>| {
-            count += 1;
-            if count == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        Loader::new(&dataset, &rows, plan(threads)).epoch(0, 0, stop).unwrap();
-        assert_eq!(count, 5);
+        let mut batches = Loader::new(&dataset, &rows, plan(threads)).epoch(0, 0);
+        for index in 0..5 {
+            assert_eq!(batches.next_batch().unwrap().map(LoadedBatch::index), Some(index));
+        }
+        drop(batches);
         assert!(seen(&dataset, &[], plan(threads), 0, 0).is_empty());
     }
 }
@@ -129,18 +130,16 @@ fn an_epoch_can_be_left_early_and_no_rows_give_no_batches() {
 fn memory_is_the_circulating_batches_and_does_not_grow_with_epochs() {
     let dataset = dataset();
     let rows: Vec<u32> = (0..400).collect();
-    let loader = Loader::new(&dataset, &rows, LoaderPlan { kind: ProcessorKind::Mask, ..plan(2) });
+    let loader = Loader::new(&dataset, &rows, plan_of(ProcessorKind::Mask, 2));
     // Distinct buffers that ever reach the consumer within an epoch: never more than the depth.
     for epoch in 0..50 {
         let mut buffers = BTreeSet::new();
-        loader
-            .epoch(epoch, 0, |prepared| {
-                if let Graphs::Masks(_, masks) = prepared.graphs() {
-                    buffers.insert(masks[0].all_words().as_ptr() as usize);
-                }
-                ControlFlow::Continue(())
-            })
-            .unwrap();
+        let mut batches = loader.epoch(epoch, 0);
+        while let Some(loaded) = batches.next_batch().unwrap() {
+            if let Graphs::Masks(_, masks) = loaded.graphs() {
+                buffers.insert(masks[0].all_words().as_ptr() as usize);
+            }
+        }
         assert!(buffers.len() <= 4, "{} batches circulate", buffers.len());
     }
 }
@@ -152,15 +151,14 @@ fn recorded(threads: usize) -> (BTreeMap<(String, &'static str), usize>, Vec<u64
     let recorder = Recorder::new(RecorderOptions::default());
     let loader = Loader::new(&data, &rows, plan(threads)).with_recorder(&recorder);
     let mut batches = 0;
-    loader
-        .epoch(0, 0, |prepared| {
-            batches += 1;
-            let times = prepared.times();
-            assert_eq!(times.is_background, threads > 0);
-            assert!(threads > 0 || times.fetch + times.process + times.collate <= times.waited);
-            ControlFlow::Continue(())
-        })
-        .unwrap();
+    let mut epoch = loader.epoch(0, 0);
+    while let Some(loaded) = epoch.next_batch().unwrap() {
+        batches += 1;
+        let times = loaded.times();
+        assert_eq!(times.is_background, threads > 0);
+        assert!(threads > 0 || times.fetch + times.process + times.collate <= times.waited);
+    }
+    drop(epoch);
     assert_eq!(batches, loader.batch_count());
     let (mut spans, mut depths) = (BTreeMap::new(), Vec::new());
     for record in recorder.drain() {
@@ -194,4 +192,24 @@ fn every_batch_leaves_its_spans_where_it_was_made() {
         assert_eq!(depths.len(), count);
         assert!(depths.iter().all(|depth| *depth <= threads as u64 + 2), "{depths:?}");
     }
+}
+
+#[test]
+fn a_benchmark_prepares_what_the_loader_prepares_and_a_panic_in_it_is_an_error() {
+    let dataset = dataset();
+    let plan = |rows| BenchPlan {
+        kind: ProcessorKind::Perturbation,
+        collation: Collation::Shared,
+        batch_size: 7,
+        rows,
+        least_cpu: Duration::from_millis(2),
+    };
+    for threads in [1, 2, 7] {
+        let row = bench(&dataset, &plan((0..100).collect()), None, threads).unwrap();
+        // Also the cheapest representation has its deletions looked at.
+        assert!(row.samples >= 100 && row.cpu.process > Duration::ZERO, "{row:?}");
+    }
+    let beyond = vec![dataset.samples.len() as u32];
+    assert!(matches!(bench(&dataset, &plan(beyond), None, 2), Err(BatchError::Panicked { .. })));
+    assert_eq!(bench(&dataset, &plan(Vec::new()), None, 2).unwrap().samples, 0);
 }

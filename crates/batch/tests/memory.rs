@@ -1,10 +1,10 @@
 //! The loader's memory over a day's worth of batches, counted byte by byte.
 #![expect(unsafe_code, reason = "an allocator is unsafe by its nature")]
 
-use knockout_batch::{Collation, Loader, LoaderPlan, ProcessorKind};
-use knockout_import::synth::{Config, synthesise};
+use knockout_batch::{Collation, Loader, LoaderOptions, LoaderPlan, ProcessorKind};
+use knockout_synth::{Config, synthesise};
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The system's allocator, counting what is alive and the most that ever was.
@@ -49,31 +49,33 @@ const SLACK: usize = 64 << 10;
 // One test, because the counters count the whole process.
 #[test]
 fn a_day_of_batches_leaves_memory_as_it_was() {
-    let dataset = synthesise(&Config::preset("tiny").unwrap(), 0, "tiny", "test", &|_| {}).unwrap();
+    let dataset = Arc::new(synthesise(&Config::preset("tiny").unwrap(), 0, "tiny", "test", &|_| {}).unwrap());
     let rows: Vec<u32> = (0..dataset.samples.len() as u32).collect();
     for (kind, collation, threads, epochs) in RUNS {
         let plan = LoaderPlan {
-            kind,
-            collation,
+            options: LoaderOptions {
+                processor: kind,
+                collate: collation,
+                threads,
+                depth: threads + 2,
+                ..LoaderOptions::default()
+            },
             batch_size: 28,
             drop_last: false,
             shuffle: true,
             seed: 1,
             rank: 0,
             world: 1,
-            threads,
-            depth: threads + 2,
         };
         let loader = Loader::new(&dataset, &rows, plan);
         let mut batches = 0_usize;
         let mut run = |epochs: std::ops::Range<u64>| {
             PEAK.store(LIVE.load(Ordering::Relaxed), Ordering::Relaxed);
             for epoch in epochs {
-                let count = |_: &_| {
+                let mut epoch = loader.epoch(epoch, 0);
+                while epoch.next_batch().unwrap().is_some() {
                     batches += 1;
-                    ControlFlow::Continue(())
-                };
-                loader.epoch(epoch, 0, count).unwrap();
+                }
             }
             (LIVE.load(Ordering::Relaxed), PEAK.load(Ordering::Relaxed))
         };

@@ -2,15 +2,15 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use knockout_batch::{
-    About, BatchError, Collation, Estimate, Graphs, Loader, LoaderPlan, MaskLayout, MaskSet, Origin, Probe,
-    Processor, ProcessorKind, Store, StoreError, StoreErrorKind, StoreWriter, StoredForm, free_bytes,
+    About, BatchError, Estimate, Graphs, Loader, LoaderOptions, LoaderPlan, MaskLayout, MaskSet, Origin,
+    Probe, Processor, ProcessorKind, Store, StoreError, StoreErrorKind, StoreWriter, StoredForm, free_bytes,
 };
 use knockout_cell::{Cell, GeneTable};
-use knockout_import::synth::{Config, synthesise};
 use knockout_screen::{Dataset, Sample, SamplesBuilder};
+use knockout_synth::{Config, synthesise};
 use std::fs::{self, File};
-use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 const FORMS: [StoredForm; 3] = [StoredForm::Indices, StoredForm::Bits, StoredForm::Bytes];
 
@@ -248,38 +248,36 @@ fn loaders_read_stores_with_any_number_of_threads() {
     let rows: Vec<u32> = (0..300).collect();
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path(), &dataset, StoredForm::Bits, &rows);
-    let store = Store::open(folder.path(), Origin::of(&dataset)).unwrap();
+    let dataset = Arc::new(dataset);
+    let store = Arc::new(Store::open(folder.path(), Origin::of(&dataset)).unwrap());
     let plan = |kind, threads| LoaderPlan {
-        kind,
-        collation: Collation::Shared,
+        options: LoaderOptions { processor: kind, threads, depth: 4, ..LoaderOptions::default() },
         batch_size: 28,
         drop_last: false,
         shuffle: true,
         seed: 3,
         rank: 0,
         world: 1,
-        threads,
-        depth: 4,
     };
-    let seen = |loader: Loader<'_>| {
-        let mut seen = Vec::new();
-        let outcome = loader.epoch(1, 0, |prepared| {
-            if let Graphs::Masks(_, masks) = prepared.graphs() {
+    let seen = |loader: Loader| -> Result<Vec<Vec<u64>>, BatchError> {
+        let (mut seen, mut batches) = (Vec::new(), loader.epoch(1, 0));
+        while let Some(loaded) = batches.next_batch()? {
+            if let Graphs::Masks(_, masks) = loaded.graphs() {
                 seen.extend(masks.iter().map(|mask| mask.all_words().to_vec()));
             }
-            ControlFlow::Continue(())
-        });
-        outcome.map(|()| seen)
+        }
+        Ok(seen)
     };
     let computed = seen(Loader::new(&dataset, &rows, plan(ProcessorKind::Mask, 1))).unwrap();
     for threads in [0, 1, 2, 7] {
         let loader = || Loader::new(&dataset, &rows, plan(ProcessorKind::SavedMasks, threads));
-        assert_eq!(seen(loader().with_store(&store)).unwrap(), computed);
+        assert_eq!(seen(loader().with_store(Some(&store))).unwrap(), computed);
         assert!(matches!(seen(loader()), Err(BatchError::NoStore { flag: "--masks", .. })));
     }
     let more: Vec<u32> = (0..301).collect();
-    let error = seen(Loader::new(&dataset, &more, plan(ProcessorKind::SavedMasks, 2)).with_store(&store))
-        .unwrap_err();
+    let error =
+        seen(Loader::new(&dataset, &more, plan(ProcessorKind::SavedMasks, 2)).with_store(Some(&store)))
+            .unwrap_err();
     let BatchError::Store(missing) = &error else { panic!("{error}") };
     assert_eq!(missing.kind, StoreErrorKind::MissingSample { row: 300, count: 300 });
     assert!(error.is_request());

@@ -1,6 +1,7 @@
 //! The whole cell: one gene table and what stands on it.
 
 use crate::{CellError, GeneTable, Metabolism, Network};
+use std::collections::BTreeMap;
 
 /// Genes, their networks and, where known, metabolism.
 #[derive(Debug, Clone)]
@@ -59,6 +60,18 @@ impl Cell {
     /// Metabolism, where the dataset has one.
     pub fn metabolism(&self) -> Option<&Metabolism> {
         self.metabolism.as_ref()
+    }
+
+    /// Content hash of each network by name, without weights: what a trained model depends on.
+    pub fn network_hashes(&self) -> BTreeMap<String, blake3::Hash> {
+        let hash = |network: &Network| {
+            let mut hasher = blake3::Hasher::new();
+            hasher.update(b"knockout network 1");
+            update_with_words(&mut hasher, network.outgoing().offsets());
+            update_with_words(&mut hasher, network.outgoing().columns());
+            hasher.finalize()
+        };
+        self.networks.iter().map(|network| (network.name().to_owned(), hash(network))).collect()
     }
 
     /// Content hash of genes, networks (without weights) and metabolism: what a stored mask depends on.

@@ -4,7 +4,19 @@
 //! an entry is its place in the outgoing rows and needs no table of its own.
 
 use crate::{CellError, GeneId};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
+
+/// Directed entries that an undirected edge becomes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Entries {
+    /// One, in the direction in which its source lists it first. The Python system did this.
+    One,
+    /// Both directions, so that messages pass both ways.
+    #[default]
+    Two,
+}
 
 /// Compressed sparse rows: row `i` is `columns[offsets[i]..offsets[i + 1]]`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -96,9 +96,12 @@ fn class_of(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
 fn class_of_lab(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
     use knockout_batch::{BatchError, StoreError};
     use knockout_import::ImportError;
-    use knockout_import::synth::SynthError;
+    use knockout_measure::MeasureError;
     use knockout_screen::{DatasetError, SplitFileError};
+    use knockout_synth::SynthError;
+    use knockout_train::config::ConfigError;
     use knockout_train::predictions::PredictionsError;
+    use knockout_train::run::{RunError, RunFolderError};
     let by_fault = |is_request: bool, is_damage: bool| match (is_request, is_damage) {
         (true, _) => Some(REQUEST),
         (_, true) => Some(DATA),
@@ -128,13 +131,55 @@ fn class_of_lab(cause: &(dyn std::error::Error + 'static)) -> Option<u8> {
             false,
         );
     }
-    if let Some(error) = cause.downcast_ref::<knockout_train::run::RunError>() {
+    if let Some(error) = cause.downcast_ref::<RunError>() {
+        return match error {
+            RunError::Folder(error) => by_fault(error.is_request(), error.is_damage()),
+            RunError::Config(_)
+            | RunError::OtherVersion { .. }
+            | RunError::NoDataset { .. }
+            | RunError::OtherDataset { .. }
+            | RunError::Split(_) => Some(REQUEST),
+            RunError::Fit(error) => class_of_fit(error),
+            RunError::Store(error) => by_fault(error.source.is_request(), error.source.is_damage()),
+            RunError::Dataset(error) => by_fault(error.is_request(), error.is_damage()),
+            RunError::SplitFile(error) => by_fault(error.is_request(), error.is_damage()),
+            RunError::Checkpoint(error) => by_fault(false, error.is_damage()),
+            _ => None,
+        };
+    }
+    if let Some(error) = cause.downcast_ref::<MeasureError>() {
+        return match error {
+            MeasureError::Folder { .. }
+            | MeasureError::NoModel
+            | MeasureError::Config(_)
+            | MeasureError::NoSteps(_) => Some(REQUEST),
+            MeasureError::Fit(error) => class_of_fit(error),
+            MeasureError::Store(error) => by_fault(error.source.is_request(), error.source.is_damage()),
+            _ => None,
+        };
+    }
+    if let Some(error) = cause.downcast_ref::<RunFolderError>() {
         return by_fault(error.is_request(), error.is_damage());
+    }
+    if cause.is::<ConfigError>() {
+        return Some(REQUEST);
     }
     if let Some(error) = cause.downcast_ref::<knockout_train::checkpoint::CheckpointError>() {
         return by_fault(false, error.is_damage());
     }
     by_fault(cause.is::<knockout_config::OverrideError>(), false)
+}
+
+#[cfg(feature = "lab")]
+fn class_of_fit(error: &knockout_train::fit::FitError) -> Option<u8> {
+    use knockout_train::fit::FitError as E;
+    match error {
+        E::Config(_) | E::EmptyPart { .. } | E::ConstantScores | E::Identity(_) => Some(REQUEST),
+        E::Diverged { .. } => Some(DIVERGED),
+        E::Batch(error) if error.is_request() => Some(REQUEST),
+        E::Batch(error) if error.is_damage() => Some(DATA),
+        _ => None,
+    }
 }
 
 /// Runs a command; a panic, in any thread it waits for, becomes an error that asks for a report.

@@ -2,19 +2,19 @@
 
 use crate::ui::{Ui, request_error};
 use clap::Args;
-use knockout_train::config::ModelName;
+use knockout_model::{HeteroOptions, ModelEntry, ModelOptions as _};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// The files that ship with the program.
 const FILES: [(&str, &str); 7] = [
-    ("073", include_str!("../../../experiments/073.toml")),
-    ("077", include_str!("../../../experiments/077.toml")),
-    ("082", include_str!("../../../experiments/082.toml")),
-    ("083", include_str!("../../../experiments/083.toml")),
-    ("084", include_str!("../../../experiments/084.toml")),
-    ("085", include_str!("../../../experiments/085.toml")),
-    ("086", include_str!("../../../experiments/086.toml")),
+    ("073", include_str!("../experiments/073.toml")),
+    ("077", include_str!("../experiments/077.toml")),
+    ("082", include_str!("../experiments/082.toml")),
+    ("083", include_str!("../experiments/083.toml")),
+    ("084", include_str!("../experiments/084.toml")),
+    ("085", include_str!("../experiments/085.toml")),
+    ("086", include_str!("../experiments/086.toml")),
 ];
 
 #[derive(Debug, Args)]
@@ -34,9 +34,9 @@ struct Experiment {
 
 impl ExperimentArg {
     /// The keys it sets; none where none is asked for. Says what of the reference's has no meaning here.
-    pub(crate) fn keys(&self, model: ModelName, ui: &Ui) -> anyhow::Result<Vec<String>> {
+    pub(crate) fn keys(&self, model: &ModelEntry, ui: &Ui) -> anyhow::Result<Vec<String>> {
         let Some(name) = &self.experiment else { return Ok(Vec::new()) };
-        if model != ModelName::Hetero {
+        if model.name != HeteroOptions::NAME {
             return Err(request_error(format!("experiment {name} is one of --model hetero")));
         }
         let Some((_, text)) = FILES.iter().find(|(known, _)| known == name) else {

@@ -3,20 +3,16 @@
 //! Nothing is computed here. A new command is a module in `command/`, an arm in [`args::Command`] and nothing else.
 
 mod args;
+#[cfg(feature = "lab")]
+mod choice;
 mod command;
+#[cfg(all(test, feature = "lab"))]
+mod documented;
 mod exit;
 #[cfg(feature = "lab")]
 mod experiments;
 #[cfg(feature = "lab")]
 mod interrupt;
-#[cfg(feature = "lab")]
-mod measuring;
-#[cfg(feature = "lab")]
-mod memory;
-#[cfg(feature = "lab")]
-mod run_folder;
-#[cfg(feature = "lab")]
-mod stores;
 #[cfg(feature = "lab")]
 mod text;
 mod ui;

@@ -73,13 +73,16 @@ where
 {
     let refused = |message: String| OverrideError::Refused { message };
     let mut table = Table::try_from(defaults).map_err(|error| refused(error.to_string()))?;
-    for text in overrides {
-        apply(&mut table, text.as_ref())?;
-    }
+    apply(&mut table, overrides)?;
     table.try_into().map_err(|error: toml::de::Error| refused(error.message().to_owned()))
 }
 
-fn apply(table: &mut Table, text: &str) -> Result<(), OverrideError> {
+/// Applies overrides to a table of defaults in order, later ones winning.
+pub fn apply<S: AsRef<str>>(table: &mut Table, overrides: &[S]) -> Result<(), OverrideError> {
+    overrides.iter().try_for_each(|text| apply_one(table, text.as_ref()))
+}
+
+fn apply_one(table: &mut Table, text: &str) -> Result<(), OverrideError> {
     let Some((key, value)) = text.split_once('=') else {
         return Err(OverrideError::NoEquals { text: text.to_owned() });
     };

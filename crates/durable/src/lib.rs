@@ -1,11 +1,7 @@
 //! Files and folders that are whole or absent.
 //!
 //! Everything knockout keeps goes through here: a crash at any moment leaves the old state or the new one, never a
-//! mixture. The crate knows nothing of what is in the files, but for the head of an LMDB file, which says whether it is whole.
-
-mod lmdb;
-
-pub use lmdb::{LmdbHead, LmdbHeadError};
+//! mixture. The crate knows nothing of what is in the files.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};

@@ -3,12 +3,13 @@
 
 mod support;
 
+use knockout_cell::Entries;
 use knockout_import::Recipe;
 use knockout_import::genes::{list, sgd};
 use knockout_import::lmdb::parse_record;
 use knockout_import::metabolism::{sbml, yaml};
 use knockout_import::names::Names;
-use knockout_import::networks::{Entries, dango};
+use knockout_import::networks::dango;
 use knockout_import::recipe::{NetworkSource, ScreenSource};
 use knockout_import::screens::{Alleles, Duplicates};
 use knockout_import::source::Source;

@@ -1,39 +1,22 @@
 //! The real files: counts equal to the data folder's STATS.tsv and PROVENANCE.md, or the difference explained.
 //!
-//! The folder is `$KNOCKOUT_DATA`, or `shared/data` beside the project; without it these tests say so and pass.
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test may panic, and must say when it is skipped"
-)]
+//! Ignored where `Resource::Data` is missing.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod support;
 
 use knockout_import::report::{NetworkReport, Report};
 use knockout_import::{Import, Recipe, import};
+use knockout_testdata::Resource;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use support::message;
-
-fn data() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data");
-    let folder = std::env::var_os("KNOCKOUT_DATA").map_or(beside, PathBuf::from);
-    if folder.join("STATS.tsv").is_file() {
-        return Some(folder);
-    }
-    println!(
-        "\n*** SKIPPED: the real files are not at {}; set KNOCKOUT_DATA to test with them ***\n",
-        folder.display()
-    );
-    None
-}
 
 const GENES: &str = "[[genes]]\nformat = \"sgd\"\nfile = \"sgd/SGD_features.tab.gz\"\n";
 
-fn run(recipe: &str) -> Option<Import> {
-    let base = data()?;
+fn run(data: &Path, recipe: &str) -> Import {
     let recipe = Recipe::from_toml(&format!("allow-missing = true\n{GENES}{recipe}")).unwrap();
-    Some(import(&recipe, &base, &|_| {}).unwrap_or_else(|error| panic!("{}", message(&error))))
+    import(&recipe, data, &|_| {}).unwrap_or_else(|error| panic!("{}", message(&error)))
 }
 
 fn edges(file: &str, more: &str) -> String {
@@ -45,19 +28,16 @@ fn counts(network: &NetworkReport) -> [u64; 4] {
     [network.rows.read, network.rows.unknown_gene, network.counts.self_loops, network.counts.edges]
 }
 
-#[test]
-fn sgd_features() {
-    let Some(found) = run("") else { return };
+fn sgd_features(data: &Path) {
+    let found = run(data, "");
     assert_eq!(found.report.gene_sources[0].rows, 16_454);
     assert_eq!(found.report.genes, 6_604);
-    let Some(verified) = data() else { return };
     let text = GENES.to_owned() + "qualifiers = [\"Verified\"]\n";
-    let verified = import(&Recipe::from_toml(&text).unwrap(), &verified, &|_| {}).unwrap();
+    let verified = import(&Recipe::from_toml(&text).unwrap(), data, &|_| {}).unwrap();
     assert_eq!(verified.report.genes, 5_155 + 4, "Verified and Verified|silenced_gene");
 }
 
-#[test]
-fn dango_channels_match_the_reference() {
+fn dango_channels_match_the_reference(data: &Path) {
     let mut recipe = String::new();
     for (channel, ending) in
         [("neighborhood", ".gz"), ("fusion", ""), ("cooccurence", ""), ("database", ".gz")]
@@ -69,7 +49,7 @@ fn dango_channels_match_the_reference() {
         )
         .unwrap();
     }
-    let Some(found) = run(&recipe) else { return };
+    let found = run(data, &recipe);
     let networks = &found.report.networks;
     // STATS counts the edges of all names (45,610, 1,361, 2,664, 33,486). YFL056C and YFL057C are no ORFs any more; what
     // remains is exactly what the reference counts.
@@ -84,8 +64,7 @@ fn dango_channels_match_the_reference() {
     assert!((largest - 0.794).abs() < 1e-6);
 }
 
-#[test]
-fn string_physical_links() {
+fn string_physical_links(data: &Path) {
     let full = "string/4932.protein.physical.links.full.v12.0.txt.gz";
     let recipe = format!(
         "[[networks]]\nformat = \"string\"\nfile = \"string/4932.protein.physical.links.v12.0.txt.gz\"\nname = \"links\"\n\
@@ -93,7 +72,7 @@ fn string_physical_links() {
          channels = [\"combined_score\", \"experiments\", \"experiments_transferred\", \"database\", \"database_transferred\", \"textmining\"]\n\
          [[networks]]\nformat = \"string\"\nfile = \"{full}\"\nchannels = [\"experimental\"]\nthreshold = 500\nentries = \"one\"\nname = \"strong\"\n"
     );
-    let Some(found) = run(&recipe) else { return };
+    let found = run(data, &recipe);
     let edges: Vec<(u64, u64)> =
         found.report.networks.iter().map(|n| (n.counts.edges, n.counts.nodes)).collect();
     assert_eq!(
@@ -114,8 +93,7 @@ fn string_physical_links() {
     assert_eq!(found.report.networks[7].counts.entries, found.report.networks[7].counts.edges);
 }
 
-#[test]
-fn plain_edge_lists() {
+fn plain_edge_lists(data: &Path) {
     let mut recipe = String::new();
     for file in ["Costanzo-2016.txt.gz", "Hu-2007.txt.gz", "Union.txt.gz"] {
         recipe += &edges(&format!("bionic/{file}"), "header = false\nweight = \"3\"");
@@ -141,7 +119,7 @@ fn plain_edge_lists() {
     for channel in ["fusion", "cooccurence"] {
         recipe += &edges(&format!("dango/string_v9.1_{channel}.edges.tsv"), "");
     }
-    let Some(found) = run(&recipe) else { return };
+    let found = run(data, &recipe);
     let networks = &found.report.networks;
     assert_eq!(counts(&networks[0]), [33_056, 0, 0, 33_056]);
     assert_eq!(counts(&networks[1]), [14_826, 0, 0, 14_826]);
@@ -170,8 +148,7 @@ fn plain_edge_lists() {
     assert_eq!(networks[12].counts.edges, 2_659);
 }
 
-#[test]
-fn string_actions_as_an_edge_list() {
+fn string_actions_as_an_edge_list(data: &Path) {
     let file = "string/4932.protein.actions.v11.0.txt.gz";
     let recipe = edges(
         file,
@@ -180,17 +157,16 @@ fn string_actions_as_an_edge_list() {
         file,
         "strip = \"4932.\"\nweight = \"score\"\nwhere = { mode = \"expression\" }\nname = \"expression\"",
     );
-    let Some(found) = run(&recipe) else { return };
+    let found = run(data, &recipe);
     let edges: Vec<u64> = found.report.networks.iter().map(|network| network.counts.edges).collect();
     assert_eq!(edges, [2_923, 262]);
     assert_eq!(found.report.networks[0].rows.read, 769_028);
 }
 
-#[test]
-fn regulation_matrices() {
+fn regulation_matrices(data: &Path) {
     let recipe = "[[networks]]\nformat = \"yeastract\"\nfile = \"yeastract/YEASTRACT_20190713_BOTH.tsv.gz\"\n\
                   [[networks]]\nformat = \"yeastract\"\nfile = \"yeastract/gold_standard.tsv\"\nname = \"gold\"\n";
-    let Some(found) = run(recipe) else { return };
+    let found = run(data, recipe);
     let [both, gold] = &found.report.networks[..] else { panic!("two networks") };
     // STATS: 11,486 with 43 self-loops over all names, 11,443 edges. Names outside the table leave 134 of them out, and
     // two old names lead to genes that stand there already.
@@ -205,15 +181,14 @@ fn regulation_matrices() {
     assert!(signs.contains(&-1.0) && signs.contains(&1.0) && signs.iter().all(|sign| sign.abs() == 1.0));
 }
 
-#[test]
-fn tflink_row_for_row() {
+fn tflink_row_for_row(data: &Path) {
     let file = "tflink/TFLink_Saccharomyces_cerevisiae_interactions_All_simpleFormat_v1.0.rebuilt.tsv.gz";
     let recipe = format!(
         "[[aliases]]\nformat = \"table\"\nfile = \"yeast-gem/SGD_with_Uniprot.csv\"\ngene = \"Systematic_name\"\nalias = [\"Uniprot_id\"]\n\
          [[aliases]]\nformat = \"string\"\nfile = \"string/4932.protein.aliases.v12.0.txt.gz\"\n\
          [[networks]]\nformat = \"tflink\"\nfile = \"{file}\"\n"
     );
-    let Some(found) = run(&recipe) else { return };
+    let found = run(data, &recipe);
     let network = &found.report.networks[0];
     let [read, unknown, loops, edges] = counts(network);
     assert_eq!(read, 237_042);
@@ -221,31 +196,25 @@ fn tflink_row_for_row() {
     // The derived table has 230,476 pairs. A UniProt entry shared by two genes (histones, TEF1 and TEF2) belongs to
     // neither here, and the row's gene name decides; there the first gene took it.
     assert!((229_000..231_000).contains(&edges), "{edges}");
-    let Some(base) = data() else { return };
     let zebrafish = "allow-missing = true\n".to_owned()
         + GENES
         + "[[networks]]\nformat = \"tflink\"\nfile = \"format-samples/TFLink_Danio_rerio_simpleFormat_v1.0.first200.tsv\"\n";
-    let fish = import(&Recipe::from_toml(&zebrafish).unwrap(), &base, &|_| {}).unwrap();
+    let fish = import(&Recipe::from_toml(&zebrafish).unwrap(), data, &|_| {}).unwrap();
     assert_eq!(fish.report.networks[0].rows.read, 200, "all 15 columns of the published format");
 }
 
-#[test]
-fn sgd_interactions_and_biogrid_header() {
+fn sgd_interactions_and_biogrid_header(data: &Path) {
     let recipe = "[[networks]]\nformat = \"sgd\"\nfile = \"format-samples/SGD_interaction_data.tab.sample\"\n\
                   [[networks]]\nformat = \"biogrid\"\nfile = \"format-samples/BIOGRID_tab3.header.tsv\"\n";
-    let Some(found) = run(recipe) else { return };
+    let found = run(data, recipe);
     let [sgd, biogrid] = &found.report.networks[..] else { panic!("two networks") };
     assert_eq!((sgd.rows.read, sgd.counts.edges, sgd.counts.entries), (2, 1, 2));
     assert_eq!(sgd.rows.skipped["evidence of the other kind"], 1);
     assert_eq!((biogrid.rows.read, biogrid.counts.edges), (0, 0), "the header alone");
 }
 
-#[test]
-fn yeast_gem_gives_the_reference_numbers_exactly() {
-    let Some(found) = run("[metabolism]\nformat = \"yeast-gem\"\nfile = \"yeast-gem/yeast-GEM.yml.gz\"\n")
-    else {
-        return;
-    };
+fn yeast_gem_gives_the_reference_numbers_exactly(data: &Path) {
+    let found = run(data, "[metabolism]\nformat = \"yeast-gem\"\nfile = \"yeast-gem/yeast-GEM.yml.gz\"\n");
     let model = found.report.metabolism.unwrap();
     assert_eq!((model.model_reactions, model.rules), (4_131, 2_709));
     assert_eq!(
@@ -269,8 +238,7 @@ fn screens(report: &Report) -> Vec<(u64, u64)> {
     report.screens.iter().map(|screen| (screen.rows.read, screen.measurements)).collect()
 }
 
-#[test]
-fn screen_samples_row_for_row() {
+fn screen_samples_row_for_row(data: &Path) {
     let mut recipe = String::new();
     for (format, file) in [
         ("kuzmin2018", "kuzmin-samples/kuzmin2018_Data_S1.sample.tsv"),
@@ -288,7 +256,7 @@ fn screen_samples_row_for_row() {
                [[screens]]\nformat = \"table\"\nfile = \"kuzmin-samples/kuzmin2018_trigenic_with_lower_orders.sample.tsv\"\n\
                genes = [\"alleles\"]\nscore = \"adjusted_interaction_score_epsilon_or_tau\"\np-value = \"pval\"\n\
                fitness = \"combined_mutant_fitness\"\n";
-    let Some(found) = run(&recipe) else { return };
+    let found = run(data, &recipe);
     let rows = screens(&found.report);
     assert_eq!(rows.iter().map(|(read, _)| *read).collect::<Vec<_>>(), [10, 25, 20, 8, 50, 50, 50, 33, 50]);
     for (screen, (read, kept)) in found.report.screens.iter().zip(&rows) {
@@ -304,14 +272,12 @@ fn screen_samples_row_for_row() {
     assert_eq!(found.report.screens[0].orders, [(2, 5), (3, 5)].into());
 }
 
-#[test]
-fn raw_score_is_combined_minus_query_times_array() {
-    let Some(base) = data() else { return };
+fn raw_score_is_combined_minus_query_times_array(data: &Path) {
     let mut checked = 0;
     for file in
         ["kuzmin2018_Data_S1.sample.tsv", "aaz5667-Table-S1.sample.tsv", "aaz5667-Table-S3.sample.tsv"]
     {
-        let text = std::fs::read_to_string(base.join("kuzmin-samples").join(file)).unwrap();
+        let text = std::fs::read_to_string(data.join("kuzmin-samples").join(file)).unwrap();
         for line in text.lines().skip(1) {
             let cells: Vec<&str> = line.split('\t').collect();
             let number = |column: usize| cells[column].parse::<f64>().ok();
@@ -328,11 +294,10 @@ fn raw_score_is_combined_minus_query_times_array() {
     assert!(checked >= 10, "{checked} rows had all four numbers");
 }
 
-#[test]
-fn emap_screens() {
+fn emap_screens(data: &Path) {
     let recipe = "[[screens]]\nformat = \"emap\"\nfile = \"slgi/gi2007.pairs.tsv.gz\"\nname = \"collins2007\"\n\
                   [[screens]]\nformat = \"emap\"\nfile = \"slgi/gi2005.pairs.tsv.gz\"\nname = \"schuldiner2005\"\n";
-    let Some(found) = run(recipe) else { return };
+    let found = run(data, recipe);
     // PROVENANCE: 743 genes, of which 741 join the ORF list by systematic name. REP1 joins by its standard name; YDR134C
     // is no ORF any more, and its 434 pairs are left out.
     assert_eq!(screens(&found.report), [(186_500, 186_066), (83_118, 83_118)]);
@@ -346,12 +311,10 @@ fn emap_screens() {
     assert!(scores.iter().all(|score| (-24.0..15.0).contains(score)));
 }
 
-#[test]
-fn the_recipe_of_the_example() {
-    let Some(base) = data() else { return };
+fn the_recipe_of_the_example(data: &Path) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/real-yeast/recipe.toml");
     let recipe = Recipe::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let mut found = import(&recipe, &base, &|_| {}).unwrap_or_else(|error| panic!("{}", message(&error)));
+    let mut found = import(&recipe, data, &|_| {}).unwrap_or_else(|error| panic!("{}", message(&error)));
     assert_eq!(found.dataset.samples.len(), 184_835);
     assert_eq!(found.dataset.cell.networks().len(), 7);
     let folder = tempfile::tempdir().unwrap();
@@ -363,3 +326,19 @@ fn the_recipe_of_the_example() {
     let kept = Recipe::from_toml(&std::fs::read_to_string(out.join("recipe.toml")).unwrap()).unwrap();
     assert_eq!(kept, recipe, "the recipe is kept with the dataset");
 }
+
+knockout_testdata::tests!(Resource::Data =>
+    sgd_features,
+    dango_channels_match_the_reference,
+    string_physical_links,
+    plain_edge_lists,
+    string_actions_as_an_edge_list,
+    regulation_matrices,
+    tflink_row_for_row,
+    sgd_interactions_and_biogrid_header,
+    yeast_gem_gives_the_reference_numbers_exactly,
+    screen_samples_row_for_row,
+    raw_score_is_combined_minus_query_times_array,
+    emap_screens,
+    the_recipe_of_the_example,
+);

@@ -1,12 +1,10 @@
 //! The Python system's dataset: a store made here comes over whole, and a store that is none is refused.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
-#![expect(unsafe_code, reason = "heed's open is unsafe")]
 
 mod support;
 
-use heed::types::Bytes;
-use heed::{CommitOrAbort, EnvOpenOptions};
 use knockout_import::{Recipe, import};
+use knockout_lmdb::Writer;
 use knockout_screen::{Dataset, Part, Split};
 use std::path::Path;
 use support::message;
@@ -27,19 +25,10 @@ fn record(genes: &[&str], kind: &str, score: &str) -> String {
 fn make(root: &Path, records: &[(String, String)]) {
     let folder = root.join("processed/lmdb");
     std::fs::create_dir_all(&folder).unwrap();
-    let mut options = EnvOpenOptions::new();
-    options.map_size(1 << 24);
-    // SAFETY: the folder is this test's own.
-    let env = unsafe { options.open(&folder) }.unwrap();
-    let transaction = env.write_txn().unwrap();
-    let created = env.create_databases_and_commit(transaction, |creator, transaction| {
-        let database = creator.create_database::<Bytes, Bytes>(transaction, None)?;
-        Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(database))
-    });
-    let CommitOrAbort::Commit(database) = created.unwrap() else { panic!("aborted") };
-    let mut transaction = env.write_txn().unwrap();
+    let mut store = Writer::open(&folder, 1 << 24).unwrap();
+    let mut transaction = store.begin().unwrap();
     for (key, value) in records {
-        database.put(&mut transaction, key.as_bytes(), value.as_bytes()).unwrap();
+        transaction.put(key.as_bytes(), value.as_bytes()).unwrap();
     }
     transaction.commit().unwrap();
     std::fs::write(

@@ -2,9 +2,8 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use knockout_grad::{AdamW, AdamWConfig, Gradients, Tape};
-use knockout_import::synth::{Config, synthesise};
-use knockout_model::layer::Sets;
 use knockout_model::{Dango, DangoNetwork, SelfLoops};
+use knockout_synth::{Config, synthesise};
 
 fn step(criterion: &mut Criterion) {
     let mut config = Config::preset("yeast").expect("a preset");
@@ -15,14 +14,13 @@ fn step(criterion: &mut Criterion) {
     let mut model = Dango::<f32>::new(dataset.cell.genes().len(), networks, 64, 4, 0);
     let mut optimiser = AdamW::new(AdamWConfig::default(), model.parameters());
     let mut gradients = Gradients::zeros(model.parameters());
-    let offsets = dataset.samples.gene_offsets()[..=64].to_vec();
-    let genes = dataset.samples.all_genes()[..offsets[64] as usize].to_vec();
+    let sets = dataset.samples.gene_sets().first(64);
     let targets: Vec<f32> = dataset.samples.scores()[..64].iter().map(|&score| score as f32).collect();
     for (name, alpha) in [("with reconstruction", 0.5), ("without", 0.0)] {
         criterion.bench_function(&format!("dango step {name}"), |bencher| {
             bencher.iter(|| {
                 let mut tape = Tape::new(model.parameters());
-                let forward = model.forward(&mut tape, Sets { offsets: &offsets, genes: &genes });
+                let forward = model.forward(&mut tape, sets);
                 let loss = model.loss(&mut tape, &forward, &targets, alpha);
                 gradients.clear();
                 tape.backward(loss.total, &mut gradients);

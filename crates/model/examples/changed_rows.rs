@@ -4,12 +4,9 @@
 #![allow(clippy::print_stdout, reason = "it prints its findings")]
 
 use knockout_cell::{Edge, Network};
-use knockout_import::synth::{Config, synthesise};
-use knockout_model::layer::Sets;
-use knockout_model::{
-    ActivationName, Aggregation, AggregationSizes, Combination, Hetero, HeteroNetwork, HeteroOptions,
-    NoiseKind, NormKind, Route, SelfLoops,
-};
+use knockout_kernel::Activation;
+use knockout_model::{Aggregation, Combination, Hetero, HeteroNetwork, HeteroOptions, NormKind, SelfLoops};
+use knockout_synth::{Config, synthesise};
 
 const SAMPLES: usize = 280;
 
@@ -17,31 +14,24 @@ fn main() {
     let mut config = Config::preset("yeast").expect("a preset");
     config.screen.samples = 10_000;
     let dataset = synthesise(&config, 0, "yeast", "an example", &|_| ()).expect("the preset is sound");
-    let offsets = &dataset.samples.gene_offsets()[..=SAMPLES];
-    let genes = &dataset.samples.all_genes()[..offsets[SAMPLES] as usize];
-    let sets = Sets { offsets, genes };
+    let sets = dataset.samples.gene_sets().first(SAMPLES);
     let options = HeteroOptions {
         width: 2,
         layers: 3,
         gin_linears: 1,
         gin_hidden: 2,
-        activation: ActivationName::Relu,
+        activation: Activation::Relu,
         norm: NormKind::None,
         aggregation: Aggregation::Sum,
-        sizes: AggregationSizes { heads: 1, pair_hidden: 1, pair_linears: 2 },
         combination: Combination::GlobalOnly,
-        local_layers: 1,
-        local_heads: 1,
-        dropout: 0.0,
-        noise: NoiseKind::Shared,
-        route: Route::ChangedRows,
+        ..HeteroOptions::default()
     };
     for (title, both) in [("as stored", false), ("both directions of every edge", true)] {
         let networks = dataset.cell.networks().iter().enumerate().map(|(place, network)| {
             let network = if both { both_ways(network) } else { network.clone() };
             HeteroNetwork::of(&network, place, SelfLoops::AsStored)
         });
-        let model = Hetero::<f32>::new(dataset.cell.genes().len(), networks.collect(), options, 0);
+        let model = Hetero::<f32>::new(dataset.cell.genes().len(), networks.collect(), options.clone(), 0);
         println!("{title}: share of {SAMPLES} samples' rows that changed, in %");
         print!("{:<26}", "network");
         let rows = model.changed_rows(sets);

@@ -6,33 +6,30 @@
 #![allow(clippy::print_stdout, reason = "it prints its findings")]
 
 use knockout_batch::{Graphs, Processor, ProcessorKind};
+use knockout_cell::GeneSetsRef;
 use knockout_cell::{Cell, Deletion, GeneId};
 use knockout_grad::{Gradients, Tape};
-use knockout_import::synth::{Config, synthesise};
 use knockout_kernel::Scalar;
-use knockout_model::layer::{Sets, interaction_loss};
-use knockout_model::{
-    ActivationName, Aggregation, AggregationSizes, Combination, Hetero, HeteroNetwork, HeteroOptions, Input,
-    NoiseKind, NormKind, Route, SelfLoops,
-};
+use knockout_model::layer::interaction_loss;
+use knockout_model::{Hetero, HeteroNetwork, HeteroOptions, Input, Route, SelfLoops};
+use knockout_synth::{Config, synthesise};
+use std::sync::Arc;
 
 /// Experiment 085 with the norm `node`.
-const OPTIONS: HeteroOptions = HeteroOptions {
-    width: 64,
-    layers: 3,
-    gin_linears: 4,
-    gin_hidden: 64,
-    activation: ActivationName::Gelu,
-    norm: NormKind::Node,
-    aggregation: Aggregation::PairwiseInteraction,
-    sizes: AggregationSizes { heads: 8, pair_hidden: 32, pair_linears: 2 },
-    combination: Combination::Concat,
-    local_layers: 2,
-    local_heads: 8,
-    dropout: 0.0,
-    noise: NoiseKind::Shared,
-    route: Route::ChangedRows,
-};
+fn options() -> HeteroOptions {
+    HeteroOptions {
+        width: 64,
+        layers: 3,
+        gin_linears: 4,
+        gin_hidden: 64,
+        cross_heads: 8,
+        pair_hidden: 32,
+        pair_linears: 2,
+        local_layers: 2,
+        local_heads: 8,
+        ..HeteroOptions::default()
+    }
+}
 
 /// Predictions, and all gradients one after the other.
 struct Found {
@@ -41,16 +38,16 @@ struct Found {
 }
 
 impl Found {
-    fn of<T: Scalar>(cell: &Cell, sets: Sets<'_>, route: Route) -> Self {
+    fn of<T: Scalar>(cell: &Arc<Cell>, sets: GeneSetsRef<'_>, route: Route) -> Self {
         let networks =
             cell.networks().iter().enumerate().map(|(place, network)| {
                 HeteroNetwork::of(network, place, SelfLoops::AsStored).indexed(network)
             });
-        let options = HeteroOptions { route, ..OPTIONS };
+        let options = HeteroOptions { route, ..options() };
         let model = Hetero::<T>::new(cell.genes().len(), networks.collect(), options, 1);
         let mut processor = Processor::new(cell, ProcessorKind::Perturbation, sets.len());
         for (slot, set) in sets.ranges().enumerate() {
-            let genes: Vec<GeneId> = sets.genes[set].iter().map(|&gene| GeneId(gene)).collect();
+            let genes: Vec<GeneId> = sets.genes()[set].iter().map(|&gene| GeneId(gene)).collect();
             let deletion = Deletion::new(&genes).expect("genes of the screen");
             processor.process(slot, 0, &deletion).expect("genes of the cell");
         }
@@ -91,8 +88,7 @@ fn main() {
     let mut config = Config::preset(&preset).expect("tiny, small or yeast");
     config.screen.samples = config.screen.samples.min(10_000);
     let dataset = synthesise(&config, 0, &preset, "an example", &|_| ()).expect("the preset is sound");
-    let offsets = &dataset.samples.gene_offsets()[..=samples];
-    let sets = Sets { offsets, genes: &dataset.samples.all_genes()[..offsets[samples] as usize] };
+    let sets = dataset.samples.gene_sets().first(samples);
     println!("{samples} samples of {preset}, from changed-rows in double precision:");
     let exact = Found::of::<f64>(&dataset.cell, sets, Route::ChangedRows);
     let routes = [

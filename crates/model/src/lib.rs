@@ -9,15 +9,17 @@ pub mod layer;
 pub mod loss;
 mod model;
 mod network;
+mod options;
 #[cfg(test)]
 mod testing;
 
-pub use dango::{Dango, DangoForward, DangoLoss, DangoNetwork};
+pub use dango::{Dango, DangoForward, DangoLoss, DangoNetwork, DangoOptions, NetworkChoice};
 pub use hetero::{
-    ActivationName, Aggregation, AggregationSizes, ChangedRows, Combination, Hetero, HeteroForward,
-    HeteroNetwork, HeteroOptions, NoiseKind, NormKind, ObjectiveName, ReadoutVars, Route,
+    Aggregation, ChangedRows, Combination, Hetero, HeteroForward, HeteroNetwork, HeteroOptions, NoiseKind,
+    NormKind, ObjectiveName, ReadoutVars, Route,
 };
 pub use init::Init;
 pub use model::{Forward, Input, Loss, LossAt, Model};
-pub use network::SelfLoops;
+pub use network::{SelfLoops, StringChannels, string_lambda};
 pub(crate) use network::{graph_of, merged_graph};
+pub use options::{MODELS, ModelConfig, ModelConfigError, ModelEntry, ModelOptions, OptionsError};

@@ -1,8 +1,8 @@
 //! What a training loop asks of a model.
 
-use crate::layer::Sets;
 use crate::loss::{BufferError, BufferState, CircularBuffer, Restored};
 use knockout_batch::Graphs;
+use knockout_cell::GeneSetsRef;
 use knockout_grad::{Parameters, Tape, Var};
 
 /// A model that scores sets of deleted genes.
@@ -49,7 +49,7 @@ pub trait Model: Send + Sync {
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a, 'g> {
     /// The deleted genes of every sample.
-    pub sets: Sets<'a>,
+    pub sets: GeneSetsRef<'a>,
     /// What the loader made of them.
     pub graphs: &'g Graphs<'g>,
     /// Where in a run the model is trained on the batch; `None`: it is evaluated, and nothing is left to chance.
@@ -58,7 +58,7 @@ pub struct Input<'a, 'g> {
 
 impl<'a, 'g> Input<'a, 'g> {
     /// A batch to be evaluated.
-    pub fn evaluated(sets: Sets<'a>, graphs: &'g Graphs<'g>) -> Self {
+    pub fn evaluated(sets: GeneSetsRef<'a>, graphs: &'g Graphs<'g>) -> Self {
         Self { sets, graphs, training: None }
     }
 }

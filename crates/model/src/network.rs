@@ -1,6 +1,7 @@
-//! A cell's network as the kernels walk it.
+//! A cell's networks as models read them: which ones, merged or apart, with self-loops or without.
 
-use knockout_cell::Network;
+use crate::OptionsError;
+use knockout_cell::{Cell, Network};
 use knockout_kernel::{Csr, Graph};
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,58 @@ pub enum SelfLoops {
     AsStored,
     /// Always: one is added to every gene.
     Add,
+}
+
+/// What becomes of STRING's channels among the networks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StringChannels {
+    /// Each is a network.
+    #[default]
+    Apart,
+    /// One network has the edges of all, each once; its λ is the least of theirs.
+    Merged,
+}
+
+/// Name of the network that merged STRING channels become.
+pub(crate) const MERGED_STRING: &str = "string";
+
+/// λ of a STRING channel, `None` for any other network.
+///
+/// Few edges were added to the first three channels' complements from one version to the next, so that pairs without an edge
+/// say less there.
+pub fn string_lambda(network: &str) -> Option<f64> {
+    const CHANNELS: [(&str, f64); 6] = [
+        ("neighborhood", 0.1),
+        ("coexpression", 0.1),
+        ("experimental", 0.1),
+        ("fusion", 1.0),
+        ("cooccurence", 1.0),
+        ("database", 1.0),
+    ];
+    let rest = network.strip_prefix("string")?;
+    CHANNELS.iter().find(|(channel, _)| rest.ends_with(channel)).map(|&(_, lambda)| lambda)
+}
+
+impl StringChannels {
+    /// Whether a network becomes a part of [`MERGED_STRING`].
+    pub(crate) fn merges(self, network: &Network) -> bool {
+        self == Self::Merged && string_lambda(network.name()).is_some()
+    }
+}
+
+/// Refuses names of networks that a cell does not have.
+pub(crate) fn check_names<'n>(
+    cell: &Cell,
+    names: impl IntoIterator<Item = &'n str>,
+) -> Result<(), OptionsError> {
+    match names.into_iter().find(|name| cell.network(name).is_none()) {
+        None => Ok(()),
+        Some(name) => Err(OptionsError::NoSuchNetwork {
+            name: name.to_owned(),
+            have: cell.networks().iter().map(|network| network.name().to_owned()).collect(),
+        }),
+    }
 }
 
 /// A network of a cell.

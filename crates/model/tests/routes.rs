@@ -1,39 +1,36 @@
 //! The hetero model over a synthetic cell: what the loader's processors make of a deletion gives what the genes alone give.
 
 use knockout_batch::{Graphs, Processor, ProcessorKind};
+use knockout_cell::GeneSetsRef;
 use knockout_cell::{Cell, Deletion, GeneId};
 use knockout_grad::{Gradients, Tape};
-use knockout_import::synth;
 use knockout_kernel::Scalar;
-use knockout_model::layer::{Sets, interaction_loss};
-use knockout_model::{
-    ActivationName, Aggregation, AggregationSizes, Combination, Hetero, HeteroNetwork, HeteroOptions, Input,
-    NoiseKind, NormKind, Route, SelfLoops,
-};
+use knockout_model::layer::interaction_loss;
+use knockout_model::{Hetero, HeteroNetwork, HeteroOptions, Input, Route, SelfLoops};
+use knockout_synth as synth;
+use std::sync::Arc;
 
-const OPTIONS: HeteroOptions = HeteroOptions {
-    width: 16,
-    layers: 2,
-    gin_linears: 2,
-    gin_hidden: 16,
-    activation: ActivationName::Gelu,
-    norm: NormKind::Node,
-    aggregation: Aggregation::PairwiseInteraction,
-    sizes: AggregationSizes { heads: 4, pair_hidden: 8, pair_linears: 2 },
-    combination: Combination::Concat,
-    local_layers: 1,
-    local_heads: 4,
-    dropout: 0.0,
-    noise: NoiseKind::Shared,
-    route: Route::ChangedRows,
-};
+fn options() -> HeteroOptions {
+    HeteroOptions {
+        width: 16,
+        layers: 2,
+        gin_linears: 2,
+        gin_hidden: 16,
+        cross_heads: 4,
+        pair_hidden: 8,
+        pair_linears: 2,
+        local_layers: 1,
+        local_heads: 4,
+        ..HeteroOptions::default()
+    }
+}
 
 const OFFSETS: [u32; 4] = [0, 1, 3, 6];
 const GENES: [u32; 6] = [0, 17, 90, 3, 150, 44];
 
 fn evaluate<T: Scalar>(model: &Hetero<T>, graphs: &Graphs<'_>) -> Vec<Vec<f64>> {
     let widen = |values: &[T]| -> Vec<f64> { values.iter().map(|value| value.to_f64()).collect() };
-    let sets = Sets { offsets: &OFFSETS, genes: &GENES };
+    let sets = GeneSetsRef::new(&OFFSETS, &GENES);
     let targets = [0.3, -1.0, 0.7].map(T::of);
     let mut tape = Tape::new(model.parameters());
     let forward = model.forward(&mut tape, Input::evaluated(sets, graphs), false);
@@ -68,12 +65,12 @@ fn every_processor_gives_what_the_genes_give() {
 }
 
 #[expect(clippy::unwrap_used, reason = "part of a test")]
-fn check<T: Scalar>(cell: &Cell, tolerance: f64) {
+fn check<T: Scalar>(cell: &Arc<Cell>, tolerance: f64) {
     let networks = cell.networks().iter().enumerate();
     let networks: Vec<HeteroNetwork> = networks
         .map(|(place, network)| HeteroNetwork::of(network, place, SelfLoops::AsStored).indexed(network))
         .collect();
-    let mut model = Hetero::<T>::new(cell.genes().len(), networks, OPTIONS, 1);
+    let mut model = Hetero::<T>::new(cell.genes().len(), networks, options(), 1);
     let expected = evaluate(&model, &Graphs::None);
     model.set_route(Route::NodeMask);
     assert_close(&evaluate(&model, &Graphs::None), &expected, tolerance, "node-mask");

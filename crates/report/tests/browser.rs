@@ -2,17 +2,19 @@
 //!
 //! Here is what every page's test shares, and the page of a trace; the others are in `browser/`.
 //!
-//! Needs Chromium (`CHROMIUM`, or `chromium` on the path) and says so when there is none. `KNOCKOUT_HTML=folder` keeps
-//! the page and its screenshots, for looking at them.
+//! Ignored where there is no Chromium (`CHROMIUM`, or `chromium` on the path). `KNOCKOUT_HTML=folder` keeps the page and its
+//! screenshots, for looking at them.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test stops where something is missing")]
+#![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
 #[path = "browser/experiment_page.rs"]
 mod experiment_page;
+mod fixtures;
 #[path = "browser/run_page.rs"]
 mod run_page;
 
 use knockout_analyze::{Analysis, Collector, Options, Rules};
+use knockout_testdata::Resource;
 use knockout_trace::{ReadOptions, read};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -56,23 +58,6 @@ fn page() -> String {
     knockout_report::html(&Analysis::of(vec![collector.finish("three steps.json", &outcome).unwrap()]))
 }
 
-fn chromium() -> Option<PathBuf> {
-    let named = std::env::var_os("CHROMIUM").map(PathBuf::from);
-    let found = named.or_else(|| {
-        let path = std::env::var_os("PATH")?;
-        let names = ["chromium", "chromium-browser", "google-chrome"];
-        std::env::split_paths(&path)
-            .flat_map(|dir| names.map(|name| dir.join(name)))
-            .find(|file| file.is_file())
-    });
-    if found.is_none() {
-        println!(
-            "SKIPPED: no Chromium found; install it or set CHROMIUM, then the page is tried in a browser"
-        );
-    }
-    found
-}
-
 fn run(browser: &Path, profile: &Path, file: &Path, arguments: &[&str]) -> String {
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"])
@@ -107,13 +92,11 @@ struct Tried {
 }
 
 impl Tried {
-    /// `None` where there is no browser.
-    fn new(page: String, script: &str) -> Option<Self> {
-        let browser = chromium()?;
+    fn new(browser: &Path, page: String, script: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let script = format!("<script>{script}</script></body>");
         std::fs::write(folder.path().join("tried.html"), page.replace("</body>", &script)).unwrap();
-        Some(Self { browser, folder, page })
+        Self { browser: browser.to_owned(), folder, page }
     }
 
     /// What the script saw in a window of this size.
@@ -142,9 +125,8 @@ impl Tried {
 /// A reader who prefers dark pages.
 const DARK: &str = "--blink-settings=preferredColorScheme=0";
 
-#[test]
-fn the_page_works_in_a_browser() {
-    let Some(tried) = Tried::new(page(), include_str!("browser/interact.js")) else { return };
+fn the_page_works_in_a_browser(browser: &Path) {
+    let tried = Tried::new(browser, page(), include_str!("browser/interact.js"));
     let seen = tried.seen("1200,1400", &[]);
     assert_eq!(seen["error"], Value::Null, "{seen:#}");
     assert_eq!(seen["ready"], "yes");
@@ -177,3 +159,10 @@ fn the_page_works_in_a_browser() {
     assert_eq!((&phone["error"], &phone["overflow"]), (&Value::Null, &json!(false)), "also on a phone");
     tried.keep("trace");
 }
+
+knockout_testdata::tests!(Resource::Browser =>
+    the_page_works_in_a_browser,
+    experiment_page::the_page_of_an_experiment_works_in_a_browser,
+    run_page::the_page_of_a_run_works_in_a_browser,
+    run_page::a_run_without_a_trace_has_a_page_without_one,
+);

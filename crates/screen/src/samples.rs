@@ -1,7 +1,7 @@
 //! Samples in columns.
 
 use crate::LabelStats;
-use knockout_cell::{CellError, Deletion, GeneId};
+use knockout_cell::{CellError, Deletion, GeneId, GeneSets, GeneSetsRef};
 
 /// One row of a screen, borrowed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -110,13 +110,12 @@ impl Words {
 /// All samples of a screen. Every row satisfies what [`SamplesBuilder::push`] checks.
 #[derive(Debug, Clone)]
 pub struct Samples {
-    offsets: Vec<u32>,
-    genes: Vec<u32>,
+    genes: GeneSets,
     scores: Vec<f64>,
     /// NaN where unknown; a known value is never NaN. The same holds for the two fitness columns.
     p_values: Vec<f64>,
-    query_offsets: Vec<u32>,
-    query_genes: Vec<u32>,
+    /// Empty where the screen has no query strain.
+    queries: GeneSets,
     kinds: Words,
     fitness: Vec<f64>,
     fitness_sd: Vec<f64>,
@@ -144,12 +143,12 @@ impl Samples {
 
     /// The deleted genes of a sample, ascending.
     pub fn genes(&self, row: usize) -> &[u32] {
-        &self.genes[self.offsets[row] as usize..self.offsets[row + 1] as usize]
+        self.genes.get(row)
     }
 
     /// The genes of the query strain, ascending; empty when unknown.
     pub fn query(&self, row: usize) -> &[u32] {
-        &self.query_genes[self.query_offsets[row] as usize..self.query_offsets[row + 1] as usize]
+        self.queries.get(row)
     }
 
     /// The whole row.
@@ -192,14 +191,9 @@ impl Samples {
         }
     }
 
-    /// Starts of the gene sets, one more than there are samples; for code that walks all genes at once.
-    pub fn gene_offsets(&self) -> &[u32] {
-        &self.offsets
-    }
-
-    /// The genes of all samples, one after the other.
-    pub fn all_genes(&self) -> &[u32] {
-        &self.genes
+    /// The deleted genes of all samples.
+    pub fn gene_sets(&self) -> GeneSetsRef<'_> {
+        self.genes.view()
     }
 
     /// Label statistics over some rows: give it the training rows and no others.
@@ -221,12 +215,10 @@ impl SamplesBuilder {
         Self {
             gene_count,
             columns: Samples {
-                offsets: vec![0],
-                genes: Vec::new(),
+                genes: GeneSets::default(),
                 scores: Vec::new(),
                 p_values: Vec::new(),
-                query_offsets: vec![0],
-                query_genes: Vec::new(),
+                queries: GeneSets::default(),
                 kinds: Words::default(),
                 fitness: Vec::new(),
                 fitness_sd: Vec::new(),
@@ -240,7 +232,7 @@ impl SamplesBuilder {
     pub fn push(&mut self, sample: Sample<'_>) -> Result<(), SampleError> {
         self.check(&sample)?;
         let columns = &mut self.columns;
-        if columns.genes.len() + sample.genes.len() > u32::MAX as usize {
+        if columns.genes.view().genes().len() + sample.genes.len() > u32::MAX as usize {
             return Err(SampleError::TooManyGenes { limit: u32::MAX as usize });
         }
         columns.kinds.push("kind", sample.kind)?;
@@ -248,8 +240,8 @@ impl SamplesBuilder {
             columns.kinds.codes.pop();
             return Err(error);
         }
-        push_sorted(&mut columns.genes, &mut columns.offsets, sample.genes);
-        push_sorted(&mut columns.query_genes, &mut columns.query_offsets, sample.query);
+        columns.genes.push_sorted(sample.genes);
+        columns.queries.push_sorted(sample.query);
         columns.scores.push(sample.score);
         columns.p_values.push(sample.p_value.unwrap_or(f64::NAN));
         columns.fitness.push(sample.fitness.unwrap_or(f64::NAN));
@@ -312,13 +304,6 @@ fn check_set(genes: &[u32]) -> Result<(), SampleError> {
     let mut sorted = genes.to_vec();
     sorted.sort_unstable();
     sorted.windows(2).find(|pair| pair[0] == pair[1]).map_or(Ok(()), |pair| Err(repeated(pair[0])))
-}
-
-fn push_sorted(values: &mut Vec<u32>, offsets: &mut Vec<u32>, set: &[u32]) {
-    let start = values.len();
-    values.extend_from_slice(set);
-    values[start..].sort_unstable();
-    offsets.push(values.len() as u32);
 }
 
 #[cfg(test)]

@@ -249,7 +249,7 @@ impl SamplesSummary {
             orders,
             kinds,
             sources,
-            genes: samples.all_genes().iter().collect::<BTreeSet<_>>().len(),
+            genes: samples.gene_sets().genes().iter().collect::<BTreeSet<_>>().len(),
             queries: queries.len(),
             score: ScoreSummary::of(samples.scores()),
         }

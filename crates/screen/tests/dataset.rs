@@ -149,7 +149,7 @@ fn a_network_name_cannot_leave_the_folder() {
         knockout_cell::Network::from_edges("../evil", 3, Vec::new(), knockout_cell::SelfLoops::Refuse)
             .unwrap();
     let mut dataset = support::dataset();
-    dataset.cell = knockout_cell::Cell::new(genes, vec![network], None).unwrap();
+    dataset.cell = knockout_cell::Cell::new(genes, vec![network], None).unwrap().into();
     let error = dataset.write(&folder.path().join("set"), &|_| {}).unwrap_err();
     assert!(matches!(error.kind, DatasetErrorKind::BadName { .. }));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

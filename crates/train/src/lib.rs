@@ -8,13 +8,14 @@ pub mod config;
 pub mod evaluation;
 mod exact;
 pub mod fit;
-pub mod keeper;
-pub mod loading;
+pub mod machine;
 pub mod metrics;
 pub mod predictions;
+pub mod predictor;
 pub mod run;
 pub mod schedule;
 pub mod step;
+pub mod stores;
 pub mod switches;
 mod workers;
 

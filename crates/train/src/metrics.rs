@@ -63,7 +63,7 @@ impl Metrics {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use knockout_golden::cases;
+    use knockout_testdata::golden::cases;
     use proptest::prelude::*;
 
     #[test]

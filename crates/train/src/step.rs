@@ -4,7 +4,6 @@ use crate::schedule::{Group, GroupEnd};
 use knockout_batch::{Batch, Graphs};
 use knockout_grad::{AdamW, AdamWConfig, Gradients, Observer, Parameters, Pass, Tape, clip_factor};
 use knockout_meter::{Meter, StepPhase};
-use knockout_model::layer::Sets;
 use knockout_model::{Input, LossAt, Model};
 use knockout_screen::LabelStats;
 use knockout_trace::{Recorder, SpanGuard};
@@ -114,7 +113,7 @@ impl Trainer {
         let spans = Spans::new(meter.recorder().clone());
         self.targets.clear();
         self.targets.extend(batch.scores.iter().map(|&score| plan.labels.standardise(score) as f32));
-        let sets = Sets { offsets: &batch.offsets, genes: &batch.genes };
+        let sets = batch.genes.view();
         let input = Input { sets, graphs, training: Some(plan.at) };
 
         let mut tape =

@@ -2,8 +2,9 @@
 //!
 //! A switch that needs what a model does not have says so instead. Whether it helps is measured elsewhere.
 
-use crate::config::{Config, string_lambda};
+use crate::config::Config;
 use knockout_cell::Cell;
+use knockout_model::string_lambda;
 use toml::{Table, Value};
 
 /// A switch, as it applies to one configuration.
@@ -177,7 +178,7 @@ impl Model<'_> {
     }
 
     fn processor(&self, name: &str) -> Keys {
-        if self.config.loader.processor.kind().name() == name {
+        if self.config.loader.processor.name() == name {
             return Err(format!("loader.processor is {name} already"));
         }
         Ok(vec![format!("loader.processor={name}")])

@@ -1,8 +1,8 @@
 //! The ladder against golden numbers, and its behaviour on small screens.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use knockout_golden::{Case, cases};
 use knockout_screen::{Division, Part, Sample, Samples, SamplesBuilder, Scheme, Split, SplitSpec};
+use knockout_testdata::golden::{Case, cases};
 use knockout_train::baseline::ridge::{ALPHAS, Ridge, choose};
 use knockout_train::baseline::{Baseline, Design, Ladder, PairVocabulary};
 use knockout_train::metrics::Metrics;

@@ -4,12 +4,12 @@
 
 use knockout_model::loss::CircularBuffer;
 use knockout_train::checkpoint::{
-    Checkpoint, CheckpointErrorKind, Checkpoints, Contents, Identity, Number, Place, Slot, State, TensorRef,
-    load, save, weights_hash,
+    Checkpoint, CheckpointErrorKind, Checkpoints, Contents, Identity, Number, Position, Slot, State,
+    TensorRef, load, save, weights_hash,
 };
-use knockout_train::run::{Inputs, Manifest, MetricsLog, Position, Run, Start};
+use knockout_train::run::{Inputs, LogPosition, Manifest, MetricsLog, RunFolder, Start};
 use knockout_train::schedule::{
-    Best, Cosine, CosineOptions, EarlyStopping, FirstEpoch, LearningRate, Mode, Plateau, PlateauOptions,
+    Best, Cosine, CosineOptions, EarlyStopping, LearningRate, Mode, Plateau, PlateauOptions,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,17 +23,21 @@ fn state(step: u64) -> State {
     stopping.observe(0, 0.1 + 0.2);
     let mut best = Best::new(Mode::Min);
     best.observe(0, 1.0 / 3.0);
-    let config = serde_json::json!({"model": {"layers": 2}});
     State {
-        identity: Identity::new("dango", "genes", &config).unwrap(),
-        place: Place { step, optimiser_step: step / 2, epoch: 3, batch: 17 },
+        identity: Identity {
+            model: "dango".into(),
+            gene_table: "genes".into(),
+            config: BTreeMap::from([("model.layers".to_owned(), "2".to_owned())]),
+        },
+        position: Position { step, optimiser_step: step / 2, epoch: 3, batch: 17 },
         seed: u64::MAX,
         learning_rate: LearningRate::constant(5e-4 * 0.7).unwrap(),
         early_stopping: Some(stopping),
         best: BTreeMap::from([("mse".to_owned(), best), ("pearson".to_owned(), Best::new(Mode::Max))]),
         loss_buffers: BTreeMap::from([("loss".to_owned(), CircularBuffer::<f32>::new(2, 1, 1).state())]),
-        metrics: Position { bytes: 10, lines: 1 },
+        metrics: LogPosition { bytes: 10, lines: 1 },
         numbers: BTreeMap::from([("running".to_owned(), Number(f64::NEG_INFINITY))]),
+        card: None,
     }
 }
 
@@ -89,19 +93,12 @@ fn everything_returns_bit_for_bit() {
 #[test]
 fn schedules_in_the_middle_return() {
     let folder = tempfile::tempdir().unwrap();
-    let cosine = CosineOptions {
-        first_cycle: 5,
-        cycle_factor: 1.5,
-        highest: 1e-3,
-        lowest: 1e-6,
-        warmup: 2,
-        gamma: 0.8,
-        first_epoch: FirstEpoch::Formula,
-    };
-    let plateau = PlateauOptions { patience: 1, ..PlateauOptions::default() };
+    let cosine = CosineOptions { first_cycle: 5, cycle_factor: 1.5, lowest: 1e-6, warmup: 2, gamma: 0.8 };
+    let plateau =
+        PlateauOptions { factor: 0.1, patience: 1, threshold: 1e-4, cooldown: 0, lowest: 0.0, epsilon: 1e-8 };
     for (i, mut schedule) in [
-        LearningRate::Cosine(Cosine::new(cosine).unwrap()),
-        LearningRate::Plateau(Plateau::new(plateau).unwrap()),
+        LearningRate::Cosine(Cosine::new(1e-3, &cosine).unwrap()),
+        LearningRate::Plateau(Plateau::new(1e-3, &plateau).unwrap()),
     ]
     .into_iter()
     .enumerate()
@@ -224,8 +221,8 @@ fn a_damaged_newest_offers_the_one_before() {
     let store = Checkpoints::at(folder.path());
     assert!(store.newest(Slot::Last).unwrap().is_none());
     for step in 1..=4 {
-        save_step(&store, Slot::Last, step, Position::START);
-        save_step(&store, Slot::BestPearson, step, Position::START);
+        save_step(&store, Slot::Last, step, LogPosition::START);
+        save_step(&store, Slot::BestPearson, step, LogPosition::START);
     }
     let paths = store.paths(Slot::Last).unwrap();
     assert_eq!(paths, ["last-000004", "last-000003"].map(|name| folder.path().join(name)));
@@ -239,7 +236,7 @@ fn a_damaged_newest_offers_the_one_before() {
     assert!(text.contains("last-000004") && text.contains("last-000003 is whole: move"), "{text}");
     // As the message says.
     fs::rename(&paths[0], folder.path().join("damaged")).unwrap();
-    assert_eq!(store.newest(Slot::Last).unwrap().unwrap().1.state.place.step, 3);
+    assert_eq!(store.newest(Slot::Last).unwrap().unwrap().1.state.position.step, 3);
 
     fs::remove_file(paths[1].join("state.json")).unwrap();
     assert_eq!(store.newest(Slot::Last).unwrap_err().before, None);
@@ -250,7 +247,7 @@ fn value_at(step: u64) -> f32 {
 }
 
 /// A checkpoint whose every number follows from its step.
-fn save_step(store: &Checkpoints, slot: Slot, step: u64, metrics: Position) {
+fn save_step(store: &Checkpoints, slot: Slot, step: u64, metrics: LogPosition) {
     let values = vec![value_at(step); 20_000];
     let tensors = [TensorRef { name: "w", shape: &[200, 100], values: &values }];
     let state = State { metrics, ..state(step) };
@@ -265,7 +262,7 @@ fn save_step(store: &Checkpoints, slot: Slot, step: u64, metrics: Position) {
 }
 
 fn step_of(checkpoint: &Checkpoint) -> u64 {
-    let step = checkpoint.state.place.step;
+    let step = checkpoint.state.position.step;
     for tensor in [&checkpoint.weights[0], &checkpoint.first_moments[0], &checkpoint.second_moments[0]] {
         assert!(tensor.values.iter().all(|&value| value == value_at(step)));
     }
@@ -278,12 +275,12 @@ const HELPER: &str = "KNOCKOUT_TEST_RUN";
 #[test]
 fn helper_that_trains_until_it_is_killed() {
     let Some(folder) = std::env::var_os(HELPER) else { return };
-    let run = Run::open(Path::new(&folder)).unwrap();
+    let run = RunFolder::open(Path::new(&folder)).unwrap();
     let store = Checkpoints::at(&run.checkpoints());
     store.clean().unwrap();
     let resumed = store.newest(Slot::Last).unwrap();
     let (mut step, from) = resumed
-        .map_or((0, Position::START), |(_, checkpoint)| (step_of(&checkpoint), checkpoint.state.metrics));
+        .map_or((0, LogPosition::START), |(_, checkpoint)| (step_of(&checkpoint), checkpoint.state.metrics));
     let (mut metrics, _) = run.metrics(from).unwrap();
     loop {
         step += 1;
@@ -306,7 +303,7 @@ fn kill_9_at_any_moment_leaves_a_checkpoint_and_loses_none() {
         inputs: Inputs { dataset: "d".into(), gene_table: "g".into(), cell: "c".into() },
         conditions: BTreeMap::new(),
     };
-    drop(Run::create(&path, Start { config: "", overrides: &[], manifest: &manifest }).unwrap());
+    drop(RunFolder::create(&path, Start { config: "", overrides: &[], manifest: &manifest }).unwrap());
     let store = Checkpoints::at(&path.join("checkpoints"));
     let mut newest = 0;
     for attempt in 0..12_u64 {

@@ -3,9 +3,9 @@
 
 use arrow_array::{Float64Array, RecordBatch, UInt32Array};
 use arrow_schema::{DataType, Field, Schema};
-use knockout_import::synth::{Config, synthesise};
 use knockout_screen::{Dataset, Division, Part, Scheme, Split, SplitSpec, columns};
 use knockout_stats::bootstrap::Bootstrap;
+use knockout_synth::{Config, synthesise};
 use knockout_train::evaluation::{Model, Pairs, Unseen, evaluate};
 use knockout_train::predictions::Predictions;
 use std::collections::HashMap;

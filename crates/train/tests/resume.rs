@@ -8,12 +8,10 @@ use knockout_model::loss::{
     Temperature,
 };
 use knockout_train::checkpoint::{
-    Checkpoint, Checkpoints, Contents, Identity, Number, Place, Slot, State, Tensor, TensorRef,
+    Checkpoint, Checkpoints, Contents, Identity, Number, Position, Slot, State, Tensor, TensorRef,
 };
-use knockout_train::run::{Inputs, Manifest, Position, Run, Start};
-use knockout_train::schedule::{
-    Best, Cosine, CosineOptions, EarlyStopping, FirstEpoch, LearningRate, Mode, Progress,
-};
+use knockout_train::run::{Inputs, LogPosition, Manifest, RunFolder, Start};
+use knockout_train::schedule::{Best, Cosine, CosineOptions, EarlyStopping, LearningRate, Mode, Progress};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -47,30 +45,28 @@ fn loss() -> MleWassSupCr<f32> {
 }
 
 fn identity() -> Identity {
-    Identity::new("toy", "genes", &serde_json::json!({"train": {"batch": BATCH}})).unwrap()
+    Identity {
+        model: "toy".into(),
+        gene_table: "genes".into(),
+        config: BTreeMap::from([("train.batch".to_owned(), BATCH.to_string())]),
+    }
 }
 
 impl Toy {
     fn start() -> Self {
-        let cosine = CosineOptions {
-            first_cycle: 3,
-            cycle_factor: 2.0,
-            highest: 0.05,
-            lowest: 0.001,
-            warmup: 1,
-            gamma: 0.7,
-            first_epoch: FirstEpoch::Formula,
-        };
+        let cosine =
+            CosineOptions { first_cycle: 3, cycle_factor: 2.0, lowest: 0.001, warmup: 1, gamma: 0.7 };
         let state = State {
             identity: identity(),
-            place: Place::default(),
+            position: Position::default(),
             seed: 11,
-            learning_rate: LearningRate::Cosine(Cosine::new(cosine).unwrap()),
+            learning_rate: LearningRate::Cosine(Cosine::new(0.05, &cosine).unwrap()),
             early_stopping: Some(EarlyStopping::new(Mode::Min, 50, 0.0)),
             best: BTreeMap::from([("mse".to_owned(), Best::new(Mode::Min))]),
             loss_buffers: BTreeMap::new(),
-            metrics: Position::START,
+            metrics: LogPosition::START,
             numbers: BTreeMap::from([("epoch.loss".to_owned(), Number(0.0))]),
+            card: None,
         };
         Self { weights: [0.3, -0.2, 0.9], momentum: [0.0; WIDTH], loss: loss(), state }
     }
@@ -95,7 +91,7 @@ impl Toy {
         }
     }
 
-    fn save(&mut self, store: &Checkpoints, slot: Slot, metrics: Position) -> String {
+    fn save(&mut self, store: &Checkpoints, slot: Slot, metrics: LogPosition) -> String {
         self.state.metrics = metrics;
         self.state.loss_buffers =
             self.loss.buffers().iter().map(|(name, buffer)| ((*name).to_owned(), buffer.state())).collect();
@@ -124,7 +120,7 @@ impl Toy {
     }
 
     fn step(&mut self) -> f64 {
-        let place = self.state.place;
+        let place = self.state.position;
         let noise = |i: usize| ((place.step * 31 + i as u64 * 17) % 23) as f32 / 23.0 - 0.5;
         let inputs: Vec<f32> = (0..BATCH * WIDTH).map(noise).collect();
         let targets: Vec<f32> =
@@ -158,18 +154,18 @@ impl Toy {
 
 /// Trains up to a step, from the newest checkpoint if there is one; gives the hash of the weights.
 fn train(folder: &Path, until: u64, checkpoint_every: u64) -> String {
-    let run = Run::open(folder).unwrap();
+    let run = RunFolder::open(folder).unwrap();
     let store = Checkpoints::at(&run.checkpoints());
     store.clean().unwrap();
     let mut toy =
         store.newest(Slot::Last).unwrap().map_or_else(Toy::start, |(_, checkpoint)| Toy::resume(checkpoint));
     let (mut metrics, _) = run.metrics(toy.state.metrics).unwrap();
     let mut hash = String::new();
-    while toy.state.place.step < until {
+    while toy.state.position.step < until {
         let loss = toy.step();
         let epoch_loss = toy.state.numbers["epoch.loss"].0 + loss;
         toy.state.numbers.insert("epoch.loss".to_owned(), Number(epoch_loss));
-        let place = &mut toy.state.place;
+        let place = &mut toy.state.position;
         place.step += 1;
         place.optimiser_step += 1;
         place.batch += 1;
@@ -183,14 +179,14 @@ fn train(folder: &Path, until: u64, checkpoint_every: u64) -> String {
             let improved = toy.state.best.get_mut("mse").unwrap().observe(epoch, epoch_loss);
             toy.state.numbers.insert("epoch.loss".to_owned(), Number(0.0));
             metrics
-                .append(&serde_json::json!({"step": toy.state.place.step, "epoch_loss": epoch_loss}))
+                .append(&serde_json::json!({"step": toy.state.position.step, "epoch_loss": epoch_loss}))
                 .unwrap();
             if improved == Progress::Improved {
                 let position = metrics.sync().unwrap();
                 toy.save(&store, Slot::BestMse, position);
             }
         }
-        if toy.state.place.step.is_multiple_of(checkpoint_every) || toy.state.place.step == until {
+        if toy.state.position.step.is_multiple_of(checkpoint_every) || toy.state.position.step == until {
             let position = metrics.sync().unwrap();
             hash = toy.save(&store, Slot::Last, position);
         }
@@ -208,7 +204,7 @@ fn new_run(folder: &Path) {
         inputs: Inputs { dataset: "d".into(), gene_table: "genes".into(), cell: "c".into() },
         conditions: BTreeMap::new(),
     };
-    Run::create(folder, Start { config: "", overrides: &[], manifest: &manifest }).unwrap();
+    RunFolder::create(folder, Start { config: "", overrides: &[], manifest: &manifest }).unwrap();
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use knockout_import::synth;
 use knockout_model::{DangoNetwork, SelfLoops};
 use knockout_screen::Dataset;
+use knockout_synth as synth;
 use knockout_train::config::Config;
 use knockout_train::switches::{Room, Switch, switches};
 use std::collections::BTreeSet;
@@ -24,12 +24,12 @@ fn every_switch_is_a_configuration_or_says_why_not() {
     let data = dataset();
     let networks =
         "model.networks=[{name=\"physical\",lambda=1.0},{name=\"string12_0_coexpression\",lambda=0.1}]";
-    let config = knockout_config::resolve(&Config::dango(&data.cell), &[networks]).unwrap();
+    let config = Config::of("dango", &data.cell, &[networks]).unwrap();
     let all = switches(&config, &data.cell, ROOM);
     for switch in &all {
         match &switch.keys {
             Ok(keys) => {
-                let changed = knockout_config::resolve(&config, keys).unwrap();
+                let changed = config.with(keys).unwrap();
                 assert_ne!(changed, config, "{} changes nothing", switch.name);
                 changed.check(&data.cell).unwrap();
             }
@@ -39,7 +39,7 @@ fn every_switch_is_a_configuration_or_says_why_not() {
     assert!(named(&all, "no metabolism").keys.unwrap_err().contains("dango has no key model.metabolism"));
     let tight = switches(&config, &data.cell, Room { free_bytes: 1 << 20, ..ROOM });
     assert!(named(&tight, "larger batch").keys.unwrap_err().contains("are free"));
-    let applied = knockout_config::resolve(&config, &named(&all, "one network").keys.unwrap()).unwrap();
+    let applied = config.with(&named(&all, "one network").keys.unwrap()).unwrap();
     let again = switches(&applied, &data.cell, ROOM);
     assert!(named(&again, "one network").keys.unwrap_err().contains("one network already"));
 }

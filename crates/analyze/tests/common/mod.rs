@@ -7,27 +7,16 @@ use knockout_trace::{ReadOptions, read};
 use serde_json::Value;
 use std::fs::File;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// The folder with the shared traces; prints that tests were skipped when there is none.
-pub(crate) fn traces() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
-    let folder = std::env::var_os("KNOCKOUT_TRACES").map_or(beside, PathBuf::from);
-    if folder.join("expected").is_dir() {
-        return Some(folder);
-    }
-    println!("SKIPPED: no traces in {} (set KNOCKOUT_TRACES to their folder)", folder.display());
-    None
-}
-
-/// Analyses one of the shared traces.
-pub(crate) fn analyze(name: &str, threads: usize) -> Option<FileFindings> {
-    let file = File::open(traces()?.join(name)).unwrap();
+/// Analyses a trace file; the findings bear its file name.
+pub(crate) fn analyze(path: &Path, threads: usize) -> FileFindings {
+    let file = File::open(path).unwrap();
     let options = Options { threads, ..Options::default() };
     let mut collector = Collector::new(&Rules::default_rules().unwrap(), &options);
     let reading = ReadOptions { threads: NonZeroUsize::new(threads).unwrap(), block_bytes: 1 << 18 };
     let outcome = read(file, reading, &mut collector).unwrap();
-    Some(collector.finish(name, &outcome).unwrap())
+    collector.finish(path.file_name().unwrap().to_str().unwrap(), &outcome).unwrap()
 }
 
 /// Counts comparisons and collects differences, so that one run shows all of them.

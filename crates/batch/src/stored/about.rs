@@ -147,7 +147,7 @@ fn short(hash: &str) -> String {
 }
 
 fn samples_hash(samples: &Samples) -> String {
-    hash_of("knockout gene sets 1", &[samples.gene_offsets(), samples.all_genes()])
+    hash_of("knockout gene sets 1", &[samples.gene_sets().offsets(), samples.gene_sets().genes()])
 }
 
 fn hash_of(what: &str, lists: &[&[u32]]) -> String {

@@ -1,6 +1,7 @@
 //! What can go wrong with a store, and whose fault it is.
 
 use super::StoredForm;
+use knockout_lmdb::LmdbError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -205,9 +206,20 @@ impl StoreErrorKind {
         }
     }
 
-    pub(super) fn lmdb(act: &'static str) -> impl FnOnce(heed::Error) -> Self {
+    /// What is wrong with a store whose file cannot be opened.
+    pub(super) fn opening(error: LmdbError) -> Self {
+        match error {
+            LmdbError::Io(error) if error.kind() == io::ErrorKind::NotFound => Self::NotFound,
+            other => Self::lmdb("read")(other),
+        }
+    }
+
+    pub(super) fn lmdb(act: &'static str) -> impl FnOnce(LmdbError) -> Self {
         move |error| match error {
-            heed::Error::Io(error) => Self::io(act)(error),
+            LmdbError::NotLmdb => Self::NotAStore { detail: "its data.mdb is no LMDB file".to_owned() },
+            LmdbError::CutOff { length, needed } => Self::CutOff { length, needed },
+            LmdbError::Empty => Self::NotAStore { detail: "its data.mdb is empty".to_owned() },
+            LmdbError::Io(error) => Self::io(act)(error),
             other => Self::Refused { act, detail: other.to_string(), class: io::ErrorKind::Other },
         }
     }

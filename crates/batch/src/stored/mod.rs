@@ -11,7 +11,6 @@
 mod about;
 mod error;
 mod estimate;
-mod head;
 mod place;
 mod read;
 mod value;
@@ -26,9 +25,6 @@ pub use write::StoreWriter;
 
 /// The key of [`About`]: before every row.
 const ABOUT_KEY: &[u8] = &[0];
-
-/// The file inside the folder that LMDB keeps everything in.
-const DATA_FILE: &str = "data.mdb";
 
 fn key_of(row: u32) -> [u8; 4] {
     row.to_be_bytes()

@@ -1,15 +1,12 @@
 //! Writing a store, transaction by transaction.
 
-#![expect(unsafe_code, reason = "heed's open is unsafe: it maps a file that others could change")]
-
 use super::about::{About, Origin, StoredForm};
 use super::error::{StoreError, StoreErrorKind};
 use super::estimate::Estimate;
 use super::value::Encoder;
-use super::{ABOUT_KEY, DATA_FILE, Store, head, key_of, place};
+use super::{ABOUT_KEY, Store, key_of, place};
 use crate::removal::unknown_gene;
-use heed::types::Bytes;
-use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, PutFlags, WithoutTls};
+use knockout_lmdb::{DATA_FILE, LOCK_FILE, Writer};
 use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -30,8 +27,7 @@ pub struct StoreWriter<'a> {
     path: PathBuf,
     origin: Origin<'a>,
     rows: &'a [u32],
-    env: Env<WithoutTls>,
-    database: Database<'static, Bytes, Bytes>,
+    values: Writer,
     about: About,
     encoder: Encoder,
     /// Held open for its lock.
@@ -93,20 +89,10 @@ impl<'a> StoreWriter<'a> {
         };
         let failed = |error| at(StoreErrorKind::lmdb("written")(error));
         let map_size = 2 * Estimate::of(origin, form, rows).bytes + SPARE_MAP;
-        let mut options = EnvOpenOptions::new().read_txn_without_tls();
-        options.map_size(usize::try_from(map_size.next_multiple_of(1 << 16)).unwrap_or(usize::MAX));
-        // SAFETY: the lock on the folder keeps every other writer out, readers open finished stores only, the file was
-        // seen to be as long as its pages say, and it is on a local file system.
-        let env = unsafe { options.open(folder) }.map_err(failed)?;
-        let opening = env.write_txn().map_err(failed)?;
-        let opened = env.create_databases_and_commit(opening, |opener, transaction| {
-            opener.create_database::<Bytes, Bytes>(transaction, None).map(CommitOrAbort::<_, ()>::Commit)
-        });
-        let CommitOrAbort::Commit(database) = opened.map_err(failed)? else {
-            unreachable!("the closure above never aborts");
-        };
+        // The lock on the folder keeps every other writer out, and readers open finished stores only.
+        let values = Writer::open(folder, map_size).map_err(failed)?;
         let encoder = Encoder::new(origin.cell, form);
-        Ok(Self { path: folder.to_owned(), origin, rows, env, database, about, encoder, _lock: lock })
+        Ok(Self { path: folder.to_owned(), origin, rows, values, about, encoder, _lock: lock })
     }
 
     /// What the store says of itself at present.
@@ -119,7 +105,7 @@ impl<'a> StoreWriter<'a> {
         let at = |kind: StoreErrorKind| kind.at(&self.path);
         let failed = |error| at(StoreErrorKind::lmdb("written")(error));
         let mut about = self.about.clone();
-        let mut transaction = self.env.write_txn().map_err(failed)?;
+        let mut transaction = self.values.begin().map_err(failed)?;
         let cell = self.origin.cell;
         let (mut samples, mut bytes) = (0, 0);
         for &row in self.rows.iter().skip(about.done).take(SAMPLES_PER_COMMIT) {
@@ -130,9 +116,7 @@ impl<'a> StoreWriter<'a> {
             }
             let (value, checksum) = self.encoder.encode(cell, &deletion);
             // Rows ascend, so each goes behind the last: pages are filled whole.
-            self.database
-                .put_with_flags(&mut transaction, PutFlags::APPEND, &key_of(row), value)
-                .map_err(failed)?;
+            transaction.append(&key_of(row), value).map_err(failed)?;
             about.extend(row, checksum);
             samples += 1;
             bytes += value.len();
@@ -141,7 +125,7 @@ impl<'a> StoreWriter<'a> {
             }
         }
         let text = about.to_text().map_err(at)?;
-        self.database.put(&mut transaction, ABOUT_KEY, text.as_bytes()).map_err(failed)?;
+        transaction.put(ABOUT_KEY, text.as_bytes()).map_err(failed)?;
         transaction.commit().map_err(failed)?;
         self.about = about;
         Ok(samples)
@@ -169,14 +153,11 @@ fn found_in(folder: &Path) -> Result<Option<About>, StoreError> {
     let entries = fs::read_dir(folder).map_err(|error| at(StoreErrorKind::io("read")(error)))?;
     for entry in entries {
         let name = entry.map_err(|error| at(StoreErrorKind::io("read")(error)))?.file_name();
-        if name != DATA_FILE && name != "lock.mdb" {
+        if name != DATA_FILE && name != LOCK_FILE {
             return Err(at(StoreErrorKind::NotEmpty));
         }
     }
-    let Ok(mut file) = File::open(folder.join(DATA_FILE)) else { return Ok(None) };
-    // A kill right at the beginning leaves an empty file or one with nothing but its head; LMDB takes both as new.
-    let is_empty = file.metadata().is_ok_and(|metadata| metadata.len() == 0);
-    if is_empty || head::check(&mut file).map_err(at)?.pages <= 2 {
+    if !knockout_lmdb::has_data(folder).map_err(|error| at(StoreErrorKind::opening(error)))? {
         return Ok(None);
     }
     Store::open_any(folder).map(|store| Some(store.about().clone()))

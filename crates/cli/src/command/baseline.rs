@@ -1,13 +1,14 @@
 //! `knockout baseline`: what gene identity and query pairs give by themselves.
 
-use crate::command::data::{self, SchemeArg};
-use crate::command::evaluate::{BootstrapArgs, PartArg, table};
+use crate::choice;
+use crate::command::data;
+use crate::command::evaluate::{BootstrapArgs, table};
 use crate::ui::{Ui, Unit, request_error};
 use anyhow::Context as _;
 use clap::Args;
 use indicatif::ProgressBar;
 use knockout_durable::StagedDir;
-use knockout_screen::{Dataset, Division, Part, Split, SplitSpec};
+use knockout_screen::{Dataset, Division, Part, Scheme, Split, SplitSpec};
 use knockout_stats::pearson;
 use knockout_train::baseline::{Baseline, Fitted, Ladder};
 use knockout_train::evaluation::{Figure, Model, Row, Spread, Unseen, rows_of};
@@ -30,11 +31,11 @@ pub(crate) struct BaselineArgs {
     /// The dataset folder
     dir: PathBuf,
     /// What is kept apart between the parts
-    #[arg(long, value_enum, default_value_t = SchemeArg::Random)]
-    split: SchemeArg,
+    #[arg(long, value_name = "SPLIT", default_value = "random", value_parser = choice::scheme())]
+    split: Scheme,
     /// The part to predict
-    #[arg(long, value_enum, default_value_t = PartArg::Test)]
-    part: PartArg,
+    #[arg(long, value_name = "PART", default_value = "test", value_parser = choice::part())]
+    part: Part,
     /// The seed of the split and of the first MLP
     #[arg(long, value_name = "S", default_value_t = 42)]
     seed: u64,
@@ -88,7 +89,7 @@ struct Climbed {
 
 pub(crate) fn run(args: &BaselineArgs, ui: &Ui) -> anyhow::Result<()> {
     let dataset = data::open(&args.dir)?;
-    let part = args.part.part();
+    let part = args.part;
     // A bad folder must not cost the time of fitting first.
     let staged = args.out.as_deref().map(stage).transpose()?;
     let fits = u64::from(args.splits) * (Baseline::ALL.len() as u64 - 1 + u64::from(args.seeds));
@@ -126,15 +127,11 @@ fn climb(
     weight_seeds: &[u64],
     bar: &ProgressBar,
 ) -> anyhow::Result<Climbed> {
-    let spec = SplitSpec {
-        scheme: args.split.scheme(),
-        division: Division::default(),
-        seed: split_seed,
-        subset: None,
-    };
+    let spec =
+        SplitSpec { scheme: args.split, division: Division::default(), seed: split_seed, subset: None };
     let split = Split::new(&dataset.samples, dataset.cell.genes(), spec)
         .map_err(|error| request_error(format!("cannot split {}: {error}", args.dir.display())))?;
-    let rows = split.rows(args.part.part());
+    let rows = split.rows(args.part);
     let ladder = Ladder::new(&dataset.samples, dataset.cell.genes().len(), &split)?;
     let mut fitted = Vec::new();
     for baseline in ladder.baselines() {
@@ -162,7 +159,7 @@ fn save(dataset: &Dataset, args: &BaselineArgs, climbed: &Climbed, folder: &Path
     let Climbed { split, fitted } = climbed;
     for (fitted, seed) in fitted {
         let name = fitted.baseline.name();
-        let mut file = Predictions::new(dataset, split, args.part.part(), name, fitted.predictions.clone());
+        let mut file = Predictions::new(dataset, split, args.part, name, fitted.predictions.clone());
         file.description.seed = *seed;
         file.description.folder.clone_from(&home);
         let stem = match seed {

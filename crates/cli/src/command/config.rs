@@ -1,12 +1,13 @@
 //! `knockout config`: the resolved configuration, and the overrides every configured command takes.
 
-use super::train::ModelArg;
+use super::train::configure;
+use crate::choice;
 use crate::experiments::ExperimentArg;
-use crate::run_folder;
 use crate::ui::Ui;
 use anyhow::Context as _;
 use clap::{Args, Subcommand};
-use knockout_import::synth;
+use knockout_model::ModelEntry;
+use knockout_synth as synth;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -34,8 +35,8 @@ struct ShowArgs {
     #[arg(long, default_value = "small", value_parser = clap::builder::PossibleValuesParser::new(synth::PRESETS))]
     preset: String,
     /// Show what `train` and `profile` take for this model instead
-    #[arg(long, value_enum, requires = "data", conflicts_with = "preset")]
-    model: Option<ModelArg>,
+    #[arg(long, value_name = "MODEL", value_parser = choice::model(), requires = "data", conflicts_with = "preset")]
+    model: Option<ModelEntry>,
     #[command(flatten)]
     experiment: ExperimentArg,
     /// The dataset folder the model is for: its networks are part of the configuration
@@ -88,10 +89,11 @@ impl Overrides {
 pub(crate) fn run(args: &ConfigArgs, ui: &Ui) -> anyhow::Result<()> {
     let ConfigCommand::Show(args) = &args.command;
     if let (Some(model), Some(folder)) = (args.model, &args.data) {
-        let mut keys = args.experiment.keys(model.model(), ui)?;
+        let mut keys = args.experiment.keys(&model, ui)?;
         keys.extend(args.overrides.keys.iter().cloned());
-        let config = run_folder::configure(model.model(), &super::data::open(folder)?, &keys)?;
-        let text = toml::to_string(&config).context("could not write the configuration as TOML")?;
+        let dataset = super::data::open(folder)?;
+        let config = configure(&model, &dataset, &keys)?;
+        let text = config.to_toml()?;
         return ui.result(|| text, &ShownModel { schema: 1, config });
     }
     let config = args.overrides.resolve(&args.preset)?;

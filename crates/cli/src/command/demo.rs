@@ -2,13 +2,12 @@
 
 use crate::command::experiment::{self, ExperimentArgs};
 use crate::command::{config::Overrides, data};
-use crate::run_folder;
 use crate::text::{Align, Table, grouped};
-use crate::ui::Ui;
+use crate::ui::{Ui, request_error};
 use clap::Args;
 use knockout_cell::Reach;
-use knockout_import::synth;
 use knockout_screen::{Dataset, Summary};
+use knockout_synth as synth;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -51,7 +50,12 @@ struct Deleted {
 pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> anyhow::Result<()> {
     let overrides = Overrides { keys: Vec::new() };
     let config = overrides.resolve(&args.preset)?.synth;
-    run_folder::create(&args.out)?;
+    std::fs::create_dir(&args.out).map_err(|error| {
+        request_error(format!(
+            "could not make {}: {error}; choose a folder that does not exist",
+            args.out.display()
+        ))
+    })?;
     let (yeast, measured) = (args.out.join("yeast"), args.out.join("experiment"));
     ui.note(&format!("1. making a {} synthetic yeast in {}", args.preset, yeast.display()));
     data::make_synthetic(&yeast, &args.preset, &config, 0, &overrides.keys, ui)?;

@@ -1,24 +1,24 @@
 //! `knockout profile`: where the time of a step goes, in one of four modes.
 
 use super::compare;
-use super::trace::write_text;
-use super::train::{Choices, ModelArg, class, on_workers};
+use super::trace::{analyze_recorded, write_text};
+use super::train::{Choices, configure, on_workers};
+use crate::choice;
 use crate::experiments::ExperimentArg;
-use crate::measuring::{self, Passing, Recording};
-use crate::memory;
-use crate::run_folder;
-use crate::stores::Stores;
 use crate::ui::{Ui, Unit, request_error};
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use knockout_analyze::Analysis;
 use knockout_durable::replace;
-use knockout_meter::{Meter, Schedule};
+use knockout_measure::{Measured, Profiling, Recording, Subject};
+use knockout_meter::Schedule;
+use knockout_model::ModelEntry;
 use knockout_profile::{RunComparison, RunProfile};
-use knockout_trace::{Recorder, RecorderOptions, TraceFile};
-use knockout_train::fit::Fit;
+use knockout_screen::{Dataset, Split};
+use knockout_train::config::Config;
 use knockout_train::step::Mode;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Measure where the time of a step goes, phase by phase and layer by layer
 ///
@@ -35,13 +35,13 @@ pub(crate) struct ProfileArgs {
     /// The dataset folder
     dir: PathBuf,
     /// The model
-    #[arg(long, value_enum)]
-    model: ModelArg,
+    #[arg(long, value_name = "MODEL", value_parser = choice::model())]
+    model: ModelEntry,
     #[command(flatten)]
     experiment: ExperimentArg,
     /// How far a step goes
-    #[arg(long, value_enum, default_value_t = ModeArg::Full)]
-    mode: ModeArg,
+    #[arg(long, value_name = "MODE", default_value = "full", value_parser = choice::mode())]
+    mode: Mode,
     /// Steps to measure, after two to warm up; with a window or --at-step: steps in all
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
     steps: u64,
@@ -78,64 +78,35 @@ pub(crate) struct ProfileArgs {
     overrides: super::config::Overrides,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ModeArg {
-    /// Fetching, processing and collating
-    Data,
-    /// That, the model and its loss
-    Forward,
-    /// That, and gradients
-    Backward,
-    /// That, clipping and the optimiser
-    Full,
-}
-
-impl ModeArg {
-    fn mode(self) -> Mode {
-        match self {
-            Self::Data => Mode::Data,
-            Self::Forward => Mode::Forward,
-            Self::Backward => Mode::Backward,
-            Self::Full => Mode::Full,
-        }
-    }
-}
-
 /// Steps that are thrown away when nothing else is said.
 const WARM_UP: u64 = 2;
-
-/// What a measurement left behind.
-struct Measured {
-    profile: RunProfile,
-    /// The trace, analysed, where a page will show it.
-    recorded: Option<Analysis>,
-}
 
 pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> anyhow::Result<()> {
     let (schedule, steps) = schedule(args)?;
     let against =
         args.against.as_deref().map(|path| compare::read(path).map(|run| (path, run))).transpose()?;
     if let Some(out) = args.out.as_deref() {
-        run_folder::create(out)?;
+        create_folder(out)?;
     }
     // A page without a run's folder still needs the spans: they pass through a file that nobody keeps.
     let passing = match (&args.out, &args.html) {
-        (None, Some(_)) if !args.no_trace => Some(Scratch::create()?),
+        (None, Some(_)) if !args.no_trace => {
+            Some(tempfile::tempdir().context("could not make a folder for the trace")?)
+        }
         _ => None,
     };
-    let folder = args.out.as_deref().or(passing.as_ref().map(|scratch| scratch.path.as_path()));
+    let folder = args.out.as_deref().or(passing.as_ref().map(tempfile::TempDir::path));
     let measured = on_workers(|| measure(args, schedule, steps, folder, ui))?;
+    let recorded = measured.trace.as_deref().map(|trace| recorded(trace, ui)).transpose()?;
     let profile = &measured.profile;
     let comparison = against.as_ref().map(|(path, other)| {
         let (a, b) = (path.display().to_string(), "this run");
         RunComparison::of((&a, other), (b, profile), &[])
     });
     let comparison = comparison.transpose().map_err(|error| request_error(error.to_string()))?;
-    let page = || knockout_report::run_html(profile, measured.recorded.as_ref(), comparison.as_ref());
+    let page = || knockout_report::run_html(profile, recorded.as_ref(), comparison.as_ref());
     if let Some(out) = &args.out {
-        let text = serde_json::to_vec_pretty(&knockout_report::run_json(profile))
-            .context("could not write the findings as JSON")?;
-        replace(&out.join(compare::FINDINGS), |file| file.write_all(&text))?;
+        write_profile(out, profile)?;
         replace(&out.join("report.html"), |file| file.write_all(page().as_bytes()))?;
         ui.note(&format!("wrote {}", out.display()));
     }
@@ -178,55 +149,55 @@ fn measure(
     ui: &Ui,
 ) -> anyhow::Result<Measured> {
     let dataset = super::data::open(&args.dir)?;
-    let mut keys = args.experiment.keys(args.model.model(), ui)?;
+    let mut keys = args.experiment.keys(&args.model, ui)?;
     keys.extend(args.choices.keys());
     keys.extend(args.overrides.keys.iter().cloned());
-    let config = run_folder::configure(args.model.model(), &dataset, &keys)?;
-    config.notice().inspect(|notice| ui.note(notice));
-    let split = run_folder::split(&dataset, &config)?;
-    let stores = Stores::of_runs([&config], &args.dir, &dataset, &split)?;
-    let fit = Fit::new(&config, &dataset, &split).map_err(class)?;
-    let mut fit = fit.with_store(stores.of(config.processor()));
-    let recording = if args.no_trace { Recording::Off } else { Recording::On };
-    let mode = args.mode.mode();
-    let conditions = measuring::conditions(&dataset, &split, &config, mode, recording, &args.overrides.keys);
-    let recorder = match recording {
-        Recording::Off => Recorder::off(),
-        Recording::On => Recorder::new(RecorderOptions::default()),
+    let config = configure(&args.model, &dataset, &keys)?;
+    config.model.notice().inspect(|notice| ui.note(notice));
+    let mut subject = subject(dataset, &config)?;
+    subject.open_store(&config, &args.dir)?;
+    let profiling = Profiling {
+        config,
+        mode: args.mode,
+        schedule,
+        steps,
+        recording: if args.no_trace { Recording::Off } else { Recording::On },
+        trace_folder: folder.map(Path::to_owned),
     };
-    memory::reset_peak();
-    let mut meter = measuring::delayed(Meter::new(&recorder, schedule).with_memory());
-    if let Some(folder) = folder.filter(|_| recording == Recording::On) {
-        meter = meter.with_trace(TraceFile::create(folder, &recorder, conditions.to_map())?);
-    }
     let bar = ui.progress("measuring", steps, Unit::Items);
-    meter.restart();
-    let ended = fit.measure_steps(mode, steps, &mut meter, &mut Passing { bar: &bar });
+    let measured = profiling.run(&subject, || bar.inc(1));
     bar.finish_and_clear();
-    let peak = memory::peak_rss_bytes();
-    // A run that ends early still writes what it has.
-    let (log, written) = meter.finish()?;
-    ended.map_err(class)?;
-    let profile = RunProfile::of(&log, conditions).map_err(|error| request_error(error.to_string()))?;
-    let recorded = written.map(|trace| measuring::recorded(&trace.path, ui)).transpose()?;
-    Ok(Measured { profile: profile.with_peak_rss(peak), recorded })
+    Ok(measured?)
 }
 
-/// A folder that goes away with this value.
-struct Scratch {
-    path: PathBuf,
+/// A dataset, split as a configuration says, to be measured on.
+pub(super) fn subject(dataset: Arc<Dataset>, config: &Config) -> anyhow::Result<Subject> {
+    let split = Split::new(&dataset.samples, dataset.cell.genes(), config.split_spec())
+        .map_err(|error| request_error(error.to_string()))?;
+    Ok(Subject::new(dataset, Arc::new(split), env!("KNOCKOUT_COMMIT")))
 }
 
-impl Scratch {
-    fn create() -> anyhow::Result<Self> {
-        let path = std::env::temp_dir().join(format!("knockout-profile-{}", std::process::id()));
-        std::fs::create_dir_all(&path).with_context(|| format!("could not make {}", path.display()))?;
-        Ok(Self { path })
-    }
+/// Writes a profile into a run's folder.
+pub(super) fn write_profile(folder: &Path, profile: &RunProfile) -> anyhow::Result<()> {
+    let text = serde_json::to_vec_pretty(&knockout_report::run_json(profile))
+        .context("could not write the findings as JSON")?;
+    let path = folder.join(compare::FINDINGS);
+    replace(&path, |file| file.write_all(&text))
+        .with_context(|| format!("could not write {}", path.display()))
 }
 
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.path).ok();
-    }
+/// The analysis of a trace that was recorded: its spans as a page draws them.
+pub(super) fn recorded(trace: &Path, ui: &Ui) -> anyhow::Result<Analysis> {
+    Ok(analyze_recorded(trace, ui)?.with_steps_added_up())
+}
+
+/// Makes a folder that must not exist yet; what it is in may have to be made too.
+fn create_folder(folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder.parent().unwrap_or(Path::new("."))).ok();
+    std::fs::create_dir(folder).map_err(|error| {
+        request_error(format!(
+            "could not make {}: {error}; choose a folder that does not exist",
+            folder.display()
+        ))
+    })
 }

@@ -15,6 +15,7 @@ use knockout_cell::{Cell, Gene, GeneId, GeneTable};
 use knockout_screen::{Counts, Dataset, FORMAT_VERSION, Manifest, Provenance, Samples};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The share of a source's rows that may be lost to genes outside the table without being allowed to.
 const MAX_LEFT_OUT: f64 = 0.2;
@@ -93,7 +94,7 @@ impl<'a> Importer<'a> {
             synthetic: None,
             checksums: BTreeMap::new(),
         };
-        let dataset = Dataset { manifest, cell, samples };
+        let dataset = Dataset { manifest, cell: Arc::new(cell), samples };
         Ok(Import { dataset, report: self.report, splits, recipe: self.recipe.clone() })
     }
 

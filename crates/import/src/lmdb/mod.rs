@@ -1,9 +1,7 @@
 //! The Python system's processed dataset: an LMDB of JSON records, its gene set and its split files.
 //!
-//! Opened read-only and without locks, as that system opens it. LMDB trusts its file, so the file's head is checked
-//! first: one that is no LMDB or was cut off is refused before it is mapped.
+//! Opened read-only and without locks, as that system opens it.
 
-mod head;
 mod record;
 mod splits;
 mod store;
@@ -16,6 +14,7 @@ use crate::error::{ImportError, ImportErrorKind};
 use crate::genes::{ListedGene, list::is_name};
 use crate::source::Source;
 use knockout_cell::Gene;
+use knockout_lmdb::DATA_FILE;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -27,7 +26,7 @@ pub fn store_folder(root: &Path) -> Option<PathBuf> {
     ["processed/lmdb", "lmdb", ""]
         .into_iter()
         .map(|below| if below.is_empty() { root.to_owned() } else { root.join(below) })
-        .find(|folder| folder.join("data.mdb").is_file())
+        .find(|folder| folder.join(DATA_FILE).is_file())
 }
 
 /// The genes of `gene_set.json` beside the store, in their order.

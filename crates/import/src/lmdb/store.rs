@@ -1,16 +1,11 @@
 //! Walking the store in the order of its decimal keys.
 
-#![expect(unsafe_code, reason = "heed's open is unsafe: it maps a file that others could change")]
-
-use super::head;
 use super::record;
 use super::store_folder;
 use crate::error::{ImportError, ImportErrorKind, Place};
 use crate::screens::{ScreenCounts, Sink};
 use crate::source::Source;
-use heed::types::Bytes;
-use heed::{CommitOrAbort, EnvFlags, EnvOpenOptions};
-use std::fs::File;
+use knockout_lmdb::{DATA_FILE, LmdbError, Reader};
 use std::path::Path;
 
 /// The sample of every record, by the record's index; `None` for a record that was left out.
@@ -29,38 +24,19 @@ pub fn read(
         let text = "there is no processed/lmdb/data.mdb below this folder; expected the root of the Python system's dataset";
         ImportErrorKind::Request(text.to_owned()).of(root)
     })?;
-    let path = folder.join("data.mdb");
-    let mut file = File::open(&path).map_err(|error| ImportErrorKind::Open(error).of(&path))?;
-    head::check(&mut file).map_err(|kind| kind.of(&path))?;
-    let length = file.metadata().map_or(0, |metadata| metadata.len());
+    let path = folder.join(DATA_FILE);
+    let failed = |error: LmdbError| import_error(error).of(&path);
     let source = Source::file(&path, advance);
+    let store = Reader::open(&folder).map_err(|error| match error {
+        LmdbError::Io(error) => ImportErrorKind::Open(error).of(&path),
+        other => failed(other),
+    })?;
     source.hash()?;
-
-    let failed = |error: heed::Error| {
-        ImportErrorKind::Decode { what: "the LMDB file", detail: error.to_string() }.of(&path)
-    };
-    let mut options = EnvOpenOptions::new();
-    options.map_size(usize::try_from(length.next_multiple_of(1 << 16)).unwrap_or(usize::MAX));
-    // SAFETY: a built dataset is not written again (the Python system opens it without locks, too), nothing is
-    // written through this mapping, and the file was seen to be as long as its pages say.
-    let env = unsafe {
-        options.flags(EnvFlags::READ_ONLY | EnvFlags::NO_LOCK | EnvFlags::NO_READ_AHEAD);
-        options.open(&folder)
-    }
-    .map_err(failed)?;
-    let opening = env.read_txn().map_err(failed)?;
-    let opened = env.open_databases_and_commit(opening, |opener, transaction| {
-        opener.open_database::<Bytes, Bytes>(transaction, None).map(CommitOrAbort::<_, ()>::Commit)
-    });
-    let CommitOrAbort::Commit(Some(database)) = opened.map_err(failed)? else {
-        return Err(ImportErrorKind::Empty { what: "record" }.of(&path));
-    };
-    let transaction = env.read_txn().map_err(failed)?;
+    let records = store.snapshot().map_err(failed)?;
 
     let mut indices = Vec::new();
-    for entry in database.iter(&transaction).map_err(failed)? {
-        let (key, _) = entry.map_err(failed)?;
-        indices.push(index_of(key).map_err(|kind| kind.of(&path))?);
+    for key in records.keys().map_err(failed)? {
+        indices.push(index_of(key.map_err(failed)?).map_err(|kind| kind.of(&path))?);
     }
     indices.sort_unstable();
     let mut rows: Rows = vec![None; indices.last().map_or(0, |&last| last as usize + 1)];
@@ -69,8 +45,7 @@ pub fn read(
         let at = |kind: ImportErrorKind| {
             kind.at(&path, Place { line: None, column: Some(format!("record {index}")) })
         };
-        let value =
-            database.get(&transaction, index.to_string().as_bytes()).map_err(failed)?.unwrap_or_default();
+        let value = records.get(index.to_string().as_bytes()).map_err(failed)?.unwrap_or_default();
         let experiments = record::parse(value)
             .map_err(|detail| at(ImportErrorKind::Decode { what: "the record's JSON", detail }))?;
         if experiments.is_empty() {
@@ -91,6 +66,18 @@ pub fn read(
         }
     }
     Ok((sink.finish(), rows, source.digest()))
+}
+
+fn import_error(error: LmdbError) -> ImportErrorKind {
+    match error {
+        LmdbError::NotLmdb => ImportErrorKind::SomethingElse {
+            found: error.to_string(),
+            expected: "the data.mdb of the Python system's processed dataset".to_owned(),
+        },
+        LmdbError::Empty => ImportErrorKind::Empty { what: "record" },
+        LmdbError::Io(error) => ImportErrorKind::Read(error),
+        other => ImportErrorKind::Decode { what: "the LMDB file", detail: other.to_string() },
+    }
 }
 
 fn check(experiment: &record::Experiment) -> Result<(), ImportErrorKind> {

@@ -1,10 +1,11 @@
 //! BioGRID tab3 (and tab2): TAB, a header that starts with `#`, `-` for missing values, no quoting.
 
-use super::{EdgeList, Entries, Evidence, NetworkFile, Orientation};
+use super::{EdgeList, Evidence, NetworkFile, Orientation};
 use crate::error::{ImportError, ImportErrorKind};
 use crate::names::Names;
 use crate::read::{Column, Quotes, Row, Separator, Style, is_missing};
 use crate::source::{RowTally, Source};
+use knockout_cell::Entries;
 
 const STYLE: Style = Style { format: "BioGRID tab3", separator: Some(Separator::Tab), quotes: Quotes::Plain };
 

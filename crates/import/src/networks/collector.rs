@@ -1,18 +1,7 @@
 //! Edges as a file lists them, to a network: each pair once, no self-loops, one or two entries per undirected edge.
 
-use knockout_cell::{CellError, Edge, Network, SelfLoops};
+use knockout_cell::{CellError, Edge, Entries, Network, SelfLoops};
 use serde::{Deserialize, Serialize};
-
-/// Directed entries that an undirected edge becomes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Entries {
-    /// One, in the direction in which the file lists the edge first. The Python system did this.
-    One,
-    /// Both directions, so that messages pass both ways.
-    #[default]
-    Two,
-}
 
 /// Whether an edge has a direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

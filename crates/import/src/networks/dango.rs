@@ -1,12 +1,13 @@
 //! The adjacency text of the DANGO repository: TAB, no header, `i j weight`; i and j are line numbers, from 1, of the
 //! gene list beside it.
 
-use super::{EdgeList, Entries, NetworkFile, Orientation, name_of};
+use super::{EdgeList, NetworkFile, Orientation, name_of};
 use crate::error::ImportError;
 use crate::genes::list;
 use crate::names::Names;
 use crate::read::{Quotes, Row, Separator, Style, Table};
 use crate::source::{RowTally, Source};
+use knockout_cell::Entries;
 use std::path::Path;
 
 const STYLE: Style =

@@ -10,7 +10,7 @@ pub mod tflink;
 
 mod collector;
 
-pub use collector::{EdgeCounts, EdgeList, Entries, Orientation};
+pub use collector::{EdgeCounts, EdgeList, Orientation};
 
 use crate::source::RowTally;
 

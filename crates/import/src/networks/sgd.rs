@@ -1,10 +1,11 @@
 //! SGD's `interaction_data.tab`: TAB, no header, 12 columns, physical and genetic interactions in one file.
 
-use super::{EdgeList, Entries, Evidence, NetworkFile, Orientation};
+use super::{EdgeList, Evidence, NetworkFile, Orientation};
 use crate::error::ImportError;
 use crate::names::Names;
 use crate::read::{Quotes, Separator, Style, Table, is_missing};
 use crate::source::{RowTally, Source};
+use knockout_cell::Entries;
 
 const STYLE: Style =
     Style { format: "SGD interaction_data.tab", separator: Some(Separator::Tab), quotes: Quotes::Plain };

@@ -3,11 +3,12 @@
 //! `links.detailed` and `links.full` have a column per channel, `physical.links` one score alone. Several channels are
 //! read in one pass. The file lists every edge in both directions; a 0 is no edge.
 
-use super::{EdgeList, Entries, NetworkFile, Orientation, name_of};
+use super::{EdgeList, NetworkFile, Orientation, name_of};
 use crate::error::{ImportError, ImportErrorKind};
 use crate::names::Names;
 use crate::read::{Column, Header, Quotes, Separator, Style};
 use crate::source::{RowTally, Source};
+use knockout_cell::Entries;
 use std::collections::BTreeMap;
 use std::path::Path;
 

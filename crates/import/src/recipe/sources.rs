@@ -1,9 +1,10 @@
 //! Every kind of source with its options. A field's comment is the documentation of the option.
 
+use crate::networks::Evidence;
 use crate::networks::tflink::Scale;
-use crate::networks::{Entries, Evidence};
 use crate::read::Separator;
 use crate::screens::Alleles;
+use knockout_cell::Entries;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,12 +1,10 @@
 //! A handful of genes, and files made by code.
 #![allow(dead_code, reason = "not every test file uses all of it")]
 
-use knockout_cell::{Gene, GeneTable};
+use knockout_cell::{Entries, Gene, GeneTable};
 use knockout_import::ImportError;
 use knockout_import::names::Names;
-use knockout_import::networks::{
-    Entries, Evidence, NetworkFile, biogrid, edges, matrix, sgd, string, tflink,
-};
+use knockout_import::networks::{Evidence, NetworkFile, biogrid, edges, matrix, sgd, string, tflink};
 use knockout_import::screens::{
     Alleles, Choice, Collector, Duplicates, ScreenCounts, Sink, emap, sga, table,
 };

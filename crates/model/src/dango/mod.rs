@@ -9,15 +9,20 @@
 //!
 //! The embeddings do not depend on the sample, so a step costs nearly the same for any batch.
 
+mod options;
+
+pub use options::{DangoOptions, NetworkChoice};
+
 use crate::init::Init;
 use crate::layer::{
-    MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, Sets, gather, interaction_loss, weighted_sum,
+    MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, gather, interaction_loss, weighted_sum,
 };
 use crate::loss::AlphaSchedule;
 use crate::{Forward, Input, Loss, LossAt, Model, SelfLoops, graph_of, merged_graph};
+use knockout_cell::GeneSetsRef;
 use knockout_cell::Network;
 use knockout_grad::{Parameters, Tape, Var};
-use knockout_kernel::{Activation, Graph, Pool, Scalar, Target};
+use knockout_kernel::{Activation, DistinctEdges, Graph, Pool, Scalar};
 
 /// One network that DANGO reads.
 #[derive(Debug, Clone)]
@@ -32,7 +37,7 @@ pub struct DangoNetwork {
 
 struct NetworkLayers<T> {
     network: DangoNetwork,
-    target: Target,
+    target: DistinctEdges,
     mean_weight: Vec<T>,
     sage1: Sage,
     sage2: Sage,
@@ -47,7 +52,7 @@ pub struct Dango<T: Scalar> {
     meta: MetaEmbedding,
     set: SetScorer,
     width: usize,
-    alpha: AlphaSchedule,
+    alpha: (AlphaSchedule, u32),
 }
 
 /// What a forward pass computed.
@@ -127,7 +132,7 @@ impl<T: Scalar> Dango<T> {
                         width,
                         &mut init,
                     ),
-                    target: Target::of(&network.graph),
+                    target: DistinctEdges::of(&network.graph),
                     mean_weight: network.graph.mean_weight.iter().map(|&weight| T::of(weight)).collect(),
                     network,
                 }
@@ -135,13 +140,13 @@ impl<T: Scalar> Dango<T> {
             .collect();
         let meta = MetaEmbedding::new(&mut parameters, width, &mut init);
         let set = SetScorer::new(&mut parameters, "set", width, heads, 2, Activation::Relu, &mut init);
-        Self { parameters, embedding, networks, meta, set, width, alpha: AlphaSchedule::default() }
+        Self { parameters, embedding, networks, meta, set, width, alpha: (AlphaSchedule::PreThenPost, 10) }
     }
 
-    /// Another schedule of α than the default.
+    /// Another schedule of α than the default, and the epoch of its transition.
     #[must_use]
-    pub fn with_alpha(mut self, alpha: AlphaSchedule) -> Self {
-        self.alpha = alpha;
+    pub fn with_alpha(mut self, alpha: AlphaSchedule, transition_epoch: u32) -> Self {
+        self.alpha = (alpha, transition_epoch);
         self
     }
 
@@ -161,7 +166,7 @@ impl<T: Scalar> Dango<T> {
     }
 
     /// Scores the sets.
-    pub fn forward<'a>(&'a self, tape: &mut Tape<'a, T>, sets: Sets<'a>) -> DangoForward {
+    pub fn forward<'a>(&'a self, tape: &mut Tape<'a, T>, sets: GeneSetsRef<'a>) -> DangoForward {
         let (mut first, mut second) = (Vec::new(), Vec::new());
         for layers in &self.networks {
             let (graph, weight) = (&layers.network.graph, &layers.mean_weight);
@@ -171,7 +176,7 @@ impl<T: Scalar> Dango<T> {
             second.push(h2);
         }
         let meta = self.meta.forward(tape, &second);
-        let members = gather(tape, meta, sets.genes, self.width);
+        let members = gather(tape, meta, sets.genes(), self.width);
         let set = self.set.forward(tape, members, sets, None);
         DangoForward { first, second, meta, set }
     }
@@ -234,7 +239,8 @@ impl Model for Dango<f32> {
         targets: &'a [f32],
         at: LossAt,
     ) -> Loss {
-        let alpha = self.alpha.at(at.epoch);
+        let (schedule, transition_epoch) = self.alpha;
+        let alpha = schedule.at(at.epoch, transition_epoch);
         let loss = self.loss_of(tape, forward.predictions, &forward.hidden, targets, alpha);
         let mut parts = vec![
             ("interaction".to_owned(), f64::from(tape.scalar(loss.interaction))),

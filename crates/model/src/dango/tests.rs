@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::testing::{fill_all, graph, wide};
-use knockout_golden::{Case, Precision, cases};
 use knockout_grad::{AdamW, AdamWConfig, Gradients, clip_factor, gradient_check};
 use knockout_random::Rng;
+use knockout_testdata::golden::{Case, Precision, cases};
 
 struct Loaded<T: Scalar> {
     model: Dango<T>,
@@ -42,7 +42,7 @@ fn load<T: Scalar>(case: &Case) -> Loaded<T> {
 
 fn forward_and_gradients<T: Scalar>(case: &Case, precision: Precision) {
     let Loaded { model, offsets, genes, targets } = &load::<T>(case);
-    let sets = Sets { offsets, genes };
+    let sets = GeneSetsRef::new(offsets, genes);
     let rows = case.json["sizes"]["genes"].as_u64().unwrap() as usize;
     let alphas = case.json["options"]["alphas_of_gradients"].as_array().unwrap();
     for alpha in alphas.iter().map(|alpha| alpha.as_f64().unwrap()) {
@@ -97,7 +97,7 @@ fn golden_forward_losses_and_gradients() {
 
 fn optimiser_steps<T: Scalar>(case: &Case, precision: Precision) {
     let Loaded { mut model, offsets, genes, targets } = load::<T>(case);
-    let sets = Sets { offsets: &offsets, genes: &genes };
+    let sets = GeneSetsRef::new(&offsets, &genes);
     let option = |name: &str| case.json["optimiser"][name].as_f64().unwrap();
     let config = AdamWConfig {
         beta1: case.json["optimiser"]["betas"][0].as_f64().unwrap(),
@@ -140,8 +140,10 @@ fn optimiser_steps<T: Scalar>(case: &Case, precision: Precision) {
             count += 1;
         }
     }
-    // PyTorch's own share is 0.9997 or so: parameters whose gradient is rounding noise take steps of any sign.
-    assert!(near as f64 > 0.995 * count as f64, "{}: only {near} of {count} parameters are near", case.name);
+    // Parameters whose gradient is rounding noise take steps of any sign: PyTorch's own share is 0.9997 or so, less in a small case.
+    let own_share = case.json["optimiser"]["fraction_of_f32_parameters_within_1e_5_of_f64"].as_f64().unwrap();
+    let least = f64::min(0.995, own_share - 0.003);
+    assert!(near as f64 > least * count as f64, "{}: only {near} of {count} parameters are near", case.name);
 }
 
 #[test]
@@ -181,7 +183,7 @@ fn gradients_agree_with_differences() {
         let mut parameters = model.parameters().clone();
         let worst = gradient_check(&mut parameters, 24, |parameters, gradients| {
             let mut tape = Tape::new(parameters);
-            let forward = model.forward(&mut tape, Sets { offsets: &offsets, genes: &genes });
+            let forward = model.forward(&mut tape, GeneSetsRef::new(&offsets, &genes));
             let loss = model.loss(&mut tape, &forward, &targets, 0.4);
             let value = tape.scalar(loss.total);
             if let Some(gradients) = gradients {
@@ -199,7 +201,7 @@ fn the_gram_form_is_the_dense_form() {
         let model = random_model(seed);
         let (offsets, genes) = ([0, 2], [3, 4]);
         let mut tape = Tape::new(model.parameters());
-        let forward = model.forward(&mut tape, Sets { offsets: &offsets, genes: &genes });
+        let forward = model.forward(&mut tape, GeneSetsRef::new(&offsets, &genes));
         let loss = model.loss(&mut tape, &forward, &[0.5], 0.5);
         for (k, layers) in model.networks.iter().enumerate() {
             let (h, rows) = (tape.value(forward.second[k]), 12);
@@ -226,5 +228,5 @@ fn the_reference_configuration_has_its_parameters() {
         .map(|k| DangoNetwork { name: format!("network{k}"), graph: graph(rows, &[]), lambda: 1.0 })
         .collect();
     let model = Dango::<f32>::new(rows, networks, 64, 4, 0);
-    assert_eq!(model.parameters().number_count(), 3_138_270);
+    assert_eq!(model.parameters().element_count(), 3_138_270);
 }

@@ -1,36 +1,10 @@
-//! A score for a set of rows: `HyperSAGNN`.
+//! A score for a set of rows (`HyperSAGNN`).
 
-use super::{Dropped, Linear, SetAttention, drop_from};
+use super::{Dropout, Linear, SetAttention, apply_dropout};
 use crate::init::Init;
+use knockout_cell::GeneSetsRef;
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{Activation, Scalar};
-use std::ops::Range;
-
-/// Sets of genes, one after the other.
-#[derive(Debug, Clone, Copy)]
-pub struct Sets<'a> {
-    /// Where each set begins, and the end: one more than there are sets.
-    pub offsets: &'a [u32],
-    /// The members of all sets: rows of the gene table.
-    pub genes: &'a [u32],
-}
-
-impl<'a> Sets<'a> {
-    /// How many sets.
-    pub fn len(self) -> usize {
-        self.offsets.len().saturating_sub(1)
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(self) -> bool {
-        self.len() == 0
-    }
-
-    /// The places of each set's members.
-    pub fn ranges(self) -> impl Iterator<Item = Range<usize>> + 'a {
-        self.offsets.windows(2).map(|pair| pair[0] as usize..pair[1] as usize)
-    }
-}
 
 /// `static_m = activation(static(x_m))`; `dynamic = x` after the attention layers; `score_b = mean over set b of
 /// p · (dynamic_m − static_m)² + p₀`, the square element by element.
@@ -44,12 +18,12 @@ pub struct SetScorer {
     activation: Activation,
 }
 
-/// What a scorer computed.
+/// Outputs of a scorer.
 #[derive(Debug, Clone, Copy)]
 pub struct SetScores {
-    /// `[members, width]` after the last attention layer.
+    /// Rows after the last attention layer, `[members, width]`.
     pub dynamic: Var,
-    /// `[sets]`.
+    /// Scores, `[sets]`.
     pub scores: Var,
 }
 
@@ -72,22 +46,22 @@ impl SetScorer {
         Self { fixed, layers, score, activation }
     }
 
-    /// Records the scores of rows `x`, which belong to `sets`; something may be dropped from the weights of each attention
-    /// layer and from what it gives.
+    /// Records the scores of rows `x`, which belong to `sets`; dropout applies to the weights of each attention
+    /// layer and to its output.
     pub fn forward<'a, T: Scalar>(
         &self,
         tape: &mut Tape<'a, T>,
         x: Var,
-        sets: Sets<'a>,
-        dropped: Option<&Dropped>,
+        sets: GeneSetsRef<'a>,
+        dropout: Option<&Dropout>,
     ) -> SetScores {
         let fixed = self.fixed.forward(tape, "set.linear", x, self.activation);
         let (score, width) = (self.score, self.score.inputs);
         let dynamic = self.layers.iter().enumerate().fold(x, |x, (at, layer)| {
-            let [given, weights] =
-                [at, self.layers.len() + at].map(|site| dropped.map(|dropped| dropped.after(site)));
+            let [output, weights] =
+                [at, self.layers.len() + at].map(|site| dropout.map(|dropout| dropout.after(site)));
             let x = layer.forward(tape, x, sets, weights.as_ref());
-            drop_from(tape, "set.dropout", x, width, given)
+            apply_dropout(tape, "set.dropout", x, width, output)
         });
         let scores = tape.op(
             "set.score",

@@ -7,38 +7,23 @@ use std::f64::consts::PI;
 ///
 /// With e the epoch from 0 and T the transition epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "name", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case")]
 pub enum AlphaSchedule {
     /// α = 1 for e < T, else 0.
-    PreThenPost {
-        /// T.
-        transition_epoch: u32,
-    },
+    PreThenPost,
     /// α = 1 − e/(2T), then ½.
-    LinearUntilUniform {
-        /// T.
-        transition_epoch: u32,
-    },
+    LinearUntilUniform,
     /// α = 1 − e/T, then 0.
-    LinearUntilFlipped {
-        /// T.
-        transition_epoch: u32,
-    },
-}
-
-impl Default for AlphaSchedule {
-    fn default() -> Self {
-        Self::PreThenPost { transition_epoch: 10 }
-    }
+    LinearUntilFlipped,
 }
 
 impl AlphaSchedule {
     /// α in an epoch.
-    pub fn at(self, epoch: u32) -> f64 {
-        let (transition, during, after) = match self {
-            Self::PreThenPost { transition_epoch } => (transition_epoch, 0.0, 0.0),
-            Self::LinearUntilUniform { transition_epoch } => (transition_epoch, 0.5, 0.5),
-            Self::LinearUntilFlipped { transition_epoch } => (transition_epoch, 1.0, 0.0),
+    pub fn at(self, epoch: u32, transition: u32) -> f64 {
+        let (during, after) = match self {
+            Self::PreThenPost => (0.0, 0.0),
+            Self::LinearUntilUniform => (0.5, 0.5),
+            Self::LinearUntilFlipped => (1.0, 0.0),
         };
         if epoch < transition { 1.0 - during * f64::from(epoch) / f64::from(transition) } else { after }
     }
@@ -140,8 +125,8 @@ mod tests {
 
     #[test]
     fn a_transition_at_once_has_no_first_phase() {
-        assert_eq!(AlphaSchedule::PreThenPost { transition_epoch: 0 }.at(0), 0.0);
-        assert_eq!(AlphaSchedule::LinearUntilUniform { transition_epoch: 0 }.at(0), 0.5);
+        assert_eq!(AlphaSchedule::PreThenPost.at(0, 0), 0.0);
+        assert_eq!(AlphaSchedule::LinearUntilUniform.at(0, 0), 0.5);
         assert_eq!(BufferWeight::Rising { warmup_epochs: 0, stable_epoch: 0 }.at(0), 0.9);
         assert_eq!(Temperature::Cosine { first: 1.0, last: 0.5, epochs: 0 }.at(0), 0.5);
     }
@@ -158,9 +143,9 @@ mod tests {
 
     #[test]
     fn schedules_have_names_in_a_configuration() {
-        let text = r#"{"name":"linear_until_flipped","transition_epoch":7}"#;
+        let text = r#""linear-until-flipped""#;
         let alpha: AlphaSchedule = serde_json::from_str(text).unwrap();
-        assert_eq!(alpha, AlphaSchedule::LinearUntilFlipped { transition_epoch: 7 });
+        assert_eq!(alpha, AlphaSchedule::LinearUntilFlipped);
         assert_eq!(serde_json::to_string(&alpha).unwrap(), text);
     }
 }

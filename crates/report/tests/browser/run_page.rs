@@ -6,6 +6,7 @@ use knockout_meter::{Gauge, Meter, Schedule, StepPhase};
 use knockout_profile::{Conditions, RunComparison, RunProfile};
 use knockout_trace::{Clock, FakeClock, ReadOptions, Recorder, RecorderOptions, TraceFile, read};
 use serde_json::{Value, json};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,14 +46,13 @@ fn measured(forward_ms: u64) -> (RunProfile, Analysis) {
     (RunProfile::of(&log, conditions).unwrap(), analysis)
 }
 
-#[test]
-fn the_page_of_a_run_works_in_a_browser() {
+pub(crate) fn the_page_of_a_run_works_in_a_browser(browser: &Path) {
     let (before, _) = measured(8);
     let (profile, recorded) = measured(16);
     let comparison = RunComparison::of(("before", &before), ("this run", &profile), &[]).unwrap();
     let page = knockout_report::run_html(&profile, Some(&recorded), Some(&comparison));
     assert!(!page.contains("alert(1)</script>"));
-    let Some(tried) = Tried::new(page, include_str!("run.js")) else { return };
+    let tried = Tried::new(browser, page, include_str!("run.js"));
     let seen = tried.seen("1200,1400", &[]);
     assert_eq!(seen["error"], Value::Null, "{seen:#}");
     assert_eq!((&seen["ready"], &seen["print"]), (&json!("yes"), &json!(true)));
@@ -91,12 +91,11 @@ fn the_page_of_a_run_works_in_a_browser() {
     tried.keep("run");
 }
 
-#[test]
-fn a_run_without_a_trace_has_a_page_without_one() {
+pub(crate) fn a_run_without_a_trace_has_a_page_without_one(browser: &Path) {
     let (mut profile, _) = measured(8);
     profile.per_step.rss_bytes.clear();
     let page = knockout_report::run_html(&profile, None, None);
-    let Some(tried) = Tried::new(page, include_str!("run.js")) else { return };
+    let tried = Tried::new(browser, page, include_str!("run.js"));
     let seen = tried.seen("1200,1400", &[]);
     // The script looks for the flame graph that is not there: nothing before it may have failed.
     let sections = seen["sections"].as_array().unwrap();

@@ -26,6 +26,7 @@ pub use verify::{Finding, verify};
 
 use crate::Samples;
 use knockout_cell::Cell;
+use std::sync::Arc;
 
 /// A dataset in memory.
 #[derive(Debug, Clone)]
@@ -33,7 +34,7 @@ pub struct Dataset {
     /// Its description.
     pub manifest: Manifest,
     /// The cell graph.
-    pub cell: Cell,
+    pub cell: Arc<Cell>,
     /// The screen.
     pub samples: Samples,
 }

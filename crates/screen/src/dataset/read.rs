@@ -7,6 +7,7 @@ use knockout_cell::Cell;
 use rayon::prelude::*;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 impl Manifest {
     /// Reads only the description.
@@ -57,7 +58,7 @@ impl Dataset {
         let samples = samples?;
         let cell = Cell::new(genes, networks?, metabolism?)
             .map_err(|error| DatasetErrorKind::Cell(error).at(dir))?;
-        let dataset = Self { manifest, cell, samples };
+        let dataset = Self { manifest, cell: Arc::new(cell), samples };
         dataset.check_counts().map_err(|kind| kind.at(dir))?;
         Ok(dataset)
     }

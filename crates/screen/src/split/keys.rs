@@ -46,7 +46,7 @@ impl<'a> Keys<'a> {
     /// The genes that occur in samples, in the seed's order.
     pub(super) fn genes_in_order(&self) -> Vec<u32> {
         let mut occurs = vec![false; self.gene_hashes.len()];
-        for &gene in self.samples.all_genes() {
+        for &gene in self.samples.gene_sets().genes() {
             occurs[gene as usize] = true;
         }
         let genes = (0..occurs.len() as u32).filter(|&gene| occurs[gene as usize]);

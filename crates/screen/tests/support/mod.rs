@@ -1,6 +1,8 @@
 //! A small dataset made by hand, for tests.
 #![allow(dead_code, reason = "not every test file uses all of it")]
 
+use std::sync::Arc;
+
 use knockout_cell::{
     Cell, Coefficient, Direction, Edge, Gene, GeneTable, Metabolism, Metabolite, Network, Reaction,
     Requirement, SelfLoops,
@@ -77,7 +79,7 @@ pub(crate) fn dataset() -> Dataset {
             synthetic: None,
             checksums: BTreeMap::new(),
         },
-        cell: Cell::new(genes, networks, Some(metabolism)).unwrap(),
+        cell: Arc::new(Cell::new(genes, networks, Some(metabolism)).unwrap()),
         samples: samples(30, 4),
     }
 }

@@ -312,15 +312,20 @@ mod tests {
             weights_hash: weights_hash(&[]),
             config_hash: String::new(),
             state: State {
-                identity: crate::checkpoint::Identity::new("m", "g", &()).unwrap(),
-                place: crate::checkpoint::Place::default(),
+                identity: crate::checkpoint::Identity {
+                    model: "m".to_owned(),
+                    gene_table: "g".to_owned(),
+                    config: BTreeMap::new(),
+                },
+                position: crate::checkpoint::Position::default(),
                 seed: 0,
                 learning_rate: crate::schedule::LearningRate::constant(1.0).unwrap(),
                 early_stopping: None,
                 best: BTreeMap::new(),
                 loss_buffers: BTreeMap::new(),
-                metrics: crate::run::Position::START,
+                metrics: crate::run::LogPosition::START,
                 numbers: BTreeMap::new(),
+                card: None,
             },
         };
         let state = serde_json::to_vec(&document).unwrap();

@@ -58,13 +58,6 @@ impl fmt::Display for IdentityError {
 }
 
 impl Identity {
-    /// Of a model, a gene table and any configuration that can be written; its keys are flattened (`model.layers`).
-    pub fn new(model: &str, gene_table: &str, config: &impl Serialize) -> Result<Self, serde_json::Error> {
-        let mut flat = BTreeMap::new();
-        flatten(&mut flat, String::new(), &serde_json::to_value(config)?);
-        Ok(Self { model: model.to_owned(), gene_table: gene_table.to_owned(), config: flat })
-    }
-
     /// One hash of all settings.
     pub fn config_hash(&self) -> String {
         let mut hasher = blake3::Hasher::new();
@@ -100,12 +93,19 @@ impl Identity {
     }
 }
 
-fn flatten(out: &mut BTreeMap<String, String>, key: String, value: &Value) {
+/// The leaves of a document by their dotted key (`model.layers`), as JSON.
+pub(crate) fn flatten(document: &Value) -> BTreeMap<String, String> {
+    let mut leaves = BTreeMap::new();
+    add_leaves(&mut leaves, String::new(), document);
+    leaves
+}
+
+fn add_leaves(out: &mut BTreeMap<String, String>, key: String, value: &Value) {
     match value {
         Value::Object(fields) if !fields.is_empty() => {
             for (name, value) in fields {
                 let key = if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
-                flatten(out, key, value);
+                add_leaves(out, key, value);
             }
         }
         other => {
@@ -123,9 +123,14 @@ mod tests {
     fn differences_are_shown_key_by_key() {
         let config = json!({"model": {"layers": 2, "norm": "node"}, "train": {"rate": 0.001, "gone": true}});
         let other = json!({"model": {"layers": 3, "norm": "node"}, "train": {"rate": 0.001, "new": [1, 2]}});
-        let checkpoint = Identity::new("dango", "aaa", &config).unwrap();
+        let identity = |model: &str, gene_table: &str, config| Identity {
+            model: model.to_owned(),
+            gene_table: gene_table.to_owned(),
+            config: flatten(config),
+        };
+        let checkpoint = identity("dango", "aaa", &config);
         checkpoint.check(&checkpoint).unwrap();
-        let here = Identity::new("hetero", "bbb", &other).unwrap();
+        let here = identity("hetero", "bbb", &other);
         let text = checkpoint.check(&here).unwrap_err().to_string();
         for line in [
             "model: dango in the checkpoint, hetero here",

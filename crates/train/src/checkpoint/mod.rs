@@ -19,8 +19,9 @@ mod state;
 mod store;
 
 pub use files::{Files, decode, load, save, weights_hash};
+pub(crate) use identity::flatten;
 pub use identity::{Difference, Identity, IdentityError};
-pub use state::{Number, Place, State};
+pub use state::{ModelCard, Number, Position, State};
 pub use store::{Checkpoints, Saved, Slot};
 
 use knockout_durable::DurableError;

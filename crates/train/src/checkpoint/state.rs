@@ -1,16 +1,18 @@
 //! Where a run stands, beside its tensors.
 
 use super::identity::Identity;
-use crate::run::Position;
+use crate::run::LogPosition;
 use crate::schedule::{Best, EarlyStopping, LearningRate, ScheduleError};
+use knockout_cell::Cell;
 use knockout_model::loss::BufferState;
+use knockout_screen::LabelStats;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Where in the run.
+/// A position in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct Position {
     /// Batches trained on since the start: the step that metrics name.
     pub step: u64,
     /// Steps of the optimiser: the t of `AdamW`.
@@ -34,7 +36,8 @@ pub struct State {
     /// What the run is.
     pub identity: Identity,
     /// Where it stands.
-    pub place: Place,
+    #[serde(rename = "place")]
+    pub position: Position,
     /// Key of everything random: order of samples, dropout, choice of stored rows.
     pub seed: u64,
     /// The learning rate's schedule.
@@ -46,9 +49,50 @@ pub struct State {
     /// Where each loss buffer stands, by name; its rows are among the tensors.
     pub loss_buffers: BTreeMap<String, BufferState>,
     /// Where the metrics file ended.
-    pub metrics: Position,
+    pub metrics: LogPosition,
     /// Other numbers by name: the labels' mean and deviation, the running loss of an unfinished epoch, …
     pub numbers: BTreeMap<String, Number>,
+    /// What predicting needs beside the weights; earlier versions wrote none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card: Option<ModelCard>,
+}
+
+/// What weights belong to: enough to predict with them, given the cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelCard {
+    /// The run's whole configuration, as TOML.
+    pub config: String,
+    /// Number of training scores.
+    pub score_count: usize,
+    /// Their mean.
+    pub score_mean: Number,
+    /// Their population standard deviation.
+    pub score_sd: Number,
+    /// Systematic names of the genes, in the order of the gene table.
+    pub genes: Vec<String>,
+    /// Hash of each network by name.
+    pub networks: BTreeMap<String, String>,
+}
+
+impl ModelCard {
+    /// The card of a model that was configured by `config` and trained on scores of these statistics.
+    pub fn new(config: String, labels: LabelStats, cell: &Cell) -> Self {
+        let networks = cell.network_hashes().into_iter();
+        Self {
+            config,
+            score_count: labels.count,
+            score_mean: Number(labels.mean),
+            score_sd: Number(labels.sd),
+            genes: cell.genes().genes().iter().map(|gene| gene.systematic.clone()).collect(),
+            networks: networks.map(|(name, hash)| (name, hash.to_hex().to_string())).collect(),
+        }
+    }
+
+    /// Statistics of the training scores.
+    pub fn labels(&self) -> LabelStats {
+        LabelStats { count: self.score_count, mean: self.score_mean.0, sd: self.score_sd.0 }
+    }
 }
 
 /// More steps than any run takes, and few enough that one more is another number as a float too.
@@ -58,7 +102,7 @@ impl State {
     /// Refuses a state that no run can be in: going on from it would fail in the middle of an epoch.
     pub(super) fn check(&self) -> Result<(), ScheduleError> {
         for (key, value) in
-            [("place.step", self.place.step), ("place.optimiser_step", self.place.optimiser_step)]
+            [("place.step", self.position.step), ("place.optimiser_step", self.position.optimiser_step)]
         {
             if value > MOST_STEPS {
                 let rule = "no run takes that many steps";

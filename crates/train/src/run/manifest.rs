@@ -1,5 +1,6 @@
 //! What a run was started with, for people and for `compare`.
 
+use knockout_screen::Dataset;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -31,6 +32,17 @@ pub struct Inputs {
     pub gene_table: String,
     /// Of networks and metabolism.
     pub cell: String,
+}
+
+impl Inputs {
+    /// The hashes of a dataset.
+    pub fn of(dataset: &Dataset) -> Self {
+        Self {
+            dataset: dataset.manifest.data_hash(),
+            gene_table: dataset.cell.genes().hash().to_hex().to_string(),
+            cell: dataset.cell.hash().to_hex().to_string(),
+        }
+    }
 }
 
 impl Manifest {

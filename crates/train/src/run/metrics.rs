@@ -1,9 +1,10 @@
 //! `metrics.jsonl`: one JSON object a line, appended as training goes.
 //!
 //! A line is one write, so a killed process leaves whole lines and at most one torn at the end. A checkpoint remembers the
-//! [`Position`] it was taken at; resuming cuts the file back to it, so that no line appears twice.
+//! [`LogPosition`] it was taken at; resuming cuts the file back to it, so that no line appears twice.
 
-use super::{RunError, RunErrorKind, at};
+use super::folder::{RunFolderError, RunFolderErrorKind, at};
+use crate::metrics::Metrics;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{Seek as _, SeekFrom, Write as _};
@@ -12,16 +13,51 @@ use std::path::{Path, PathBuf};
 /// A place in the file between two lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Position {
+pub struct LogPosition {
     /// Bytes before it.
     pub bytes: u64,
     /// Lines before it.
     pub lines: u64,
 }
 
-impl Position {
+impl LogPosition {
     /// Before the first line.
     pub const START: Self = Self { bytes: 0, lines: 0 };
+}
+
+/// A line of `metrics.jsonl`: an epoch, or the end of a run inside one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MetricsLine {
+    /// Version of this line: 1.
+    pub schema: u32,
+    /// Batches seen.
+    pub step: u64,
+    /// Zero-based epoch.
+    pub epoch: u32,
+    /// Mean loss over the epoch's samples so far, on standardised scores.
+    pub train_loss: f64,
+    /// Learning rate.
+    pub learning_rate: f64,
+    /// Over the full validation part.
+    pub val: Metrics,
+    /// blake3 over all parameters, in the order of their names.
+    pub weights_hash: String,
+}
+
+/// Reads the metrics of a run, one line per epoch. A torn last line of a killed run is left out; any other line that cannot be
+/// read is an error that names it.
+pub fn read_metrics(folder: &Path) -> Result<Vec<MetricsLine>, RunFolderError> {
+    let path = folder.join("metrics.jsonl");
+    let bytes = fs::read(&path).map_err(at("read", &path))?;
+    let whole = bytes.split_inclusive(|&byte| byte == b'\n').filter(|line| line.ends_with(b"\n"));
+    whole
+        .enumerate()
+        .map(|(place, line)| {
+            serde_json::from_slice(line).map_err(|source| {
+                at("read", &path)(RunFolderErrorKind::Line { line: place as u64 + 1, source })
+            })
+        })
+        .collect()
 }
 
 /// What resuming found.
@@ -38,7 +74,7 @@ pub struct Resumed {
 pub struct MetricsLog {
     path: PathBuf,
     file: File,
-    position: Position,
+    position: LogPosition,
 }
 
 impl MetricsLog {
@@ -46,7 +82,7 @@ impl MetricsLog {
     ///
     /// A file that ends before the position (somebody shortened it) is kept up to its last whole line; see
     /// [`Resumed::missing_lines`]. A line that is not JSON before the position is an error.
-    pub fn resume(path: &Path, from: Position) -> Result<(Self, Resumed), RunError> {
+    pub fn resume(path: &Path, from: LogPosition) -> Result<(Self, Resumed), RunFolderError> {
         let file = File::options().create(true).truncate(false).read(true).write(true).open(path);
         let mut file = file.map_err(at("open", path))?;
         let bytes = fs::read(path).map_err(at("read", path))?;
@@ -57,14 +93,14 @@ impl MetricsLog {
         for line in kept.split_inclusive(|&byte| byte == b'\n') {
             lines += 1;
             serde_json::from_slice::<serde::de::IgnoredAny>(line).map_err(|error| {
-                at("resume from", path)(RunErrorKind::Line { line: lines, reason: error.to_string() })
+                at("resume from", path)(RunFolderErrorKind::Line { line: lines, source: error })
             })?;
         }
         let cut_lines = bytes[kept.len()..]
             .split_inclusive(|&byte| byte == b'\n')
             .filter(|line| line.ends_with(b"\n"))
             .count() as u64;
-        let position = Position { bytes: kept.len() as u64, lines };
+        let position = LogPosition { bytes: kept.len() as u64, lines };
         file.set_len(position.bytes).map_err(at("shorten", path))?;
         file.seek(SeekFrom::End(0)).map_err(at("open", path))?;
         let missing_lines = from.lines.saturating_sub(lines);
@@ -72,7 +108,7 @@ impl MetricsLog {
     }
 
     /// Appends one line, in one write: after a kill it is there or not (a torn one is cut off on resuming).
-    pub fn append(&mut self, line: &impl Serialize) -> Result<(), RunError> {
+    pub fn append(&mut self, line: &impl Serialize) -> Result<(), RunFolderError> {
         let mut text = serde_json::to_vec(line)
             .map_err(|error| at("write", &self.path)(std::io::Error::other(error)))?;
         text.push(b'\n');
@@ -83,7 +119,7 @@ impl MetricsLog {
     }
 
     /// Makes everything written so far survive a power cut, and says where the file ends: for a checkpoint.
-    pub fn sync(&mut self) -> Result<Position, RunError> {
+    pub fn sync(&mut self) -> Result<LogPosition, RunFolderError> {
         self.file.sync_data().map_err(at("sync", &self.path))?;
         Ok(self.position)
     }
@@ -102,7 +138,7 @@ mod tests {
     fn resuming_cuts_back_to_the_checkpoint() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("metrics.jsonl");
-        let (mut log, _) = MetricsLog::resume(&path, Position::START).unwrap();
+        let (mut log, _) = MetricsLog::resume(&path, LogPosition::START).unwrap();
         log.append(&json!({"step": 1})).unwrap();
         log.append(&json!({"step": 2})).unwrap();
         let checkpoint = log.sync().unwrap();
@@ -124,7 +160,7 @@ mod tests {
         for end in 0..=whole.len() {
             fs::write(&path, &whole[..end]).unwrap();
             let (mut log, resumed) =
-                MetricsLog::resume(&path, Position { bytes: whole.len() as u64, lines: 2 }).unwrap();
+                MetricsLog::resume(&path, LogPosition { bytes: whole.len() as u64, lines: 2 }).unwrap();
             let lines = whole[..end].matches('\n').count();
             assert_eq!(resumed.missing_lines, 2 - lines as u64, "cut at {end}");
             log.append(&json!({"step": 9})).unwrap();
@@ -137,10 +173,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("metrics.jsonl");
         fs::write(&path, "{\"step\":1}\nnonsense\n{\"step\":3}\n").unwrap();
-        let error = MetricsLog::resume(&path, Position { bytes: 31, lines: 3 }).unwrap_err();
-        assert!(matches!(error.kind, RunErrorKind::Line { line: 2, .. }), "{error:?}");
+        let error = MetricsLog::resume(&path, LogPosition { bytes: 31, lines: 3 }).unwrap_err();
+        assert!(matches!(error.kind, RunFolderErrorKind::Line { line: 2, .. }), "{error:?}");
         // What comes after the checkpoint does not matter.
-        let (_, resumed) = MetricsLog::resume(&path, Position { bytes: 11, lines: 1 }).unwrap();
+        let (_, resumed) = MetricsLog::resume(&path, LogPosition { bytes: 11, lines: 1 }).unwrap();
         assert_eq!(resumed, Resumed { cut_lines: 2, missing_lines: 0 });
     }
 }

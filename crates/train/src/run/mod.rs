@@ -1,290 +1,328 @@
-//! The run directory: everything a training run leaves behind, in one folder.
+//! A training run: a [`Fit`] and the folder that keeps what it gives.
 //!
-//! ```text
-//! RUN/config.toml               the resolved configuration
-//!     overrides.txt             what was changed on the command line, one `key=value` a line
-//!     manifest.json             version, commit, seed, host, hashes of the inputs, conditions
-//!     metrics.jsonl             one JSON object a line
-//!     events.out.tfevents.*     the same for TensorBoard
-//!     checkpoints/              see [`crate::checkpoint`]
-//!     log.txt                   what was said meanwhile
+//! ```no_run
+//! use knockout_train::config::Config;
+//! use knockout_train::run::{Event, Run, RunContext};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let dataset = std::sync::Arc::new(knockout_screen::Dataset::open("yeast".as_ref())?);
+//! let config = Config::of("dango", &dataset.cell, &["epochs=2"])?;
+//! let context = RunContext::new("yeast");
+//! let mut run = Run::create("runs/first".as_ref(), dataset, config, &context)?;
+//! for event in &mut run {
+//!     if let Event::Epoch(line) = event? {
+//!         println!("epoch {}: {:?}", line.epoch, line.val.pearson);
+//!     }
+//! }
+//! # Ok(())
+//! # }
 //! ```
 //!
-//! A run directory appears whole and is never overwritten; one process writes it at a time. The module knows nothing of
-//! models: a configuration is text, a metric is a JSON value.
+//! [`Run::resume`] goes on from the newest checkpoint to the same bits. [`RunDescription`] reads what a run says of itself.
 
-mod events;
+mod description;
+mod error;
+mod folder;
 mod manifest;
 mod metrics;
+mod tensorboard;
+mod writer;
 
-pub use events::{EventWriter, Scalar};
+pub use description::RunDescription;
+pub use error::RunError;
+pub use folder::{RunFolder, RunFolderError, RunFolderErrorKind, Start};
 pub use manifest::{Inputs, Manifest};
-pub use metrics::{MetricsLog, Position, Resumed};
+pub use metrics::{LogPosition, MetricsLine, MetricsLog, Resumed, read_metrics};
+pub use tensorboard::{EventWriter, Scalar};
 
-use knockout_durable::{DurableError, StagedDir};
-use std::fs::{self, File, TryLockError};
-use std::io;
+use crate::checkpoint::{Checkpoints, Saved, Slot};
+use crate::config::Config;
+use crate::fit::{Fit, StepReport};
+use crate::schedule::Progress;
+use crate::step::Mode;
+use crate::stores::Stores;
+use knockout_kernel::Isa;
+use knockout_meter::{Meter, Schedule, StepPhase};
+use knockout_model::{MODELS, ModelEntry};
+use knockout_screen::{Dataset, Part, Split};
+use knockout_trace::Recorder;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use writer::RunWriter;
 
-/// A run directory that could not be made, opened or written.
-#[derive(Debug, thiserror::Error)]
-#[error("could not {act} {}", path.display())]
-#[non_exhaustive]
-pub struct RunError {
-    act: &'static str,
-    path: PathBuf,
-    /// Why.
-    #[source]
-    pub kind: RunErrorKind,
+/// What a run says of itself beside its configuration.
+#[derive(Debug, Clone)]
+pub struct RunContext {
+    /// Folder of the dataset.
+    pub dataset_folder: PathBuf,
+    /// What was changed from the defaults, `key=value` each.
+    pub overrides: Vec<String>,
+    /// Version of the program.
+    pub version: String,
+    /// Commit it was built from.
+    pub commit: String,
 }
 
-impl RunError {
-    /// Whether another request would be fine: another name, another folder, later.
-    pub fn is_request(&self) -> bool {
-        matches!(self.kind, RunErrorKind::Exists | RunErrorKind::NotARun { .. } | RunErrorKind::Busy)
+impl RunContext {
+    /// A run on the dataset in this folder.
+    pub fn new(dataset_folder: impl Into<PathBuf>) -> Self {
+        Self {
+            dataset_folder: dataset_folder.into(),
+            overrides: Vec::new(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: "unknown".to_owned(),
+        }
     }
-
-    /// Whether a file is not what was written.
-    pub fn is_damage(&self) -> bool {
-        matches!(self.kind, RunErrorKind::Manifest(_) | RunErrorKind::Line { .. })
-    }
 }
 
-/// What went wrong with a run directory.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunErrorKind {
-    /// There is something of that name already.
-    #[error("it exists already, and a run is never overwritten; resume it, or choose another name")]
-    Exists,
-    /// It is no run directory.
-    #[error("it is not a run directory: there is no {missing}; name a folder that `knockout train` made")]
-    NotARun {
-        /// The file that is not there.
-        missing: &'static str,
-    },
-    /// Another process writes it.
-    #[error("another process is training in it; wait for it to end or stop it first")]
-    Busy,
-    /// The manifest cannot be read.
-    #[error("manifest.json is damaged: {0}")]
-    Manifest(#[source] serde_json::Error),
-    /// A line of the metrics cannot be read.
-    #[error("line {line} is damaged: {reason}; move the file away to resume without its history")]
-    Line {
-        /// From 1.
-        line: u64,
-        /// What is wrong.
-        reason: String,
-    },
-    /// The operating system refused.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    /// The operating system refused.
-    #[error(transparent)]
-    Durable(#[from] DurableError),
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// All epochs.
+    Epochs,
+    /// All steps.
+    Steps,
+    /// No improvement for as long as patience allows.
+    Patience,
+    /// [`Run::stop`]; the state is saved.
+    Stopped,
 }
 
-fn at<K: Into<RunErrorKind>>(act: &'static str, path: &Path) -> impl FnOnce(K) -> RunError {
-    let path = path.to_owned();
-    move |kind| RunError { act, path, kind: kind.into() }
+/// What happened in a run.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// A step was taken.
+    Step(StepReport),
+    /// An epoch, or a part of one at the end of a run, was validated and its line written.
+    Epoch(MetricsLine),
+    /// The run is over and its newest state saved; no event follows.
+    End(End),
 }
 
-/// What a run is started with.
-#[derive(Debug, Clone, Copy)]
-pub struct Start<'a> {
-    /// The resolved configuration, as TOML.
-    pub config: &'a str,
-    /// What was changed on the command line.
-    pub overrides: &'a [String],
-    /// Where and with what it runs.
-    pub manifest: &'a Manifest,
-}
-
-/// A run directory that this process writes; nobody else can while it is open.
-#[derive(Debug)]
+/// A run under way: an iterator of [`Event`]s. It ends with [`Event::End`] or with an error.
 pub struct Run {
-    folder: PathBuf,
-    manifest: Manifest,
-    /// Held open for its lock.
-    _lock: File,
+    fit: Fit,
+    folder: RunFolder,
+    writer: RunWriter,
+    checkpoints: Checkpoints,
+    meter: Meter,
+    /// Interval of checkpoints inside an epoch.
+    save_every: Duration,
+    saved_at: Instant,
+    last_saved: Option<Saved>,
+    resumed_from: Option<u64>,
+    stop_requested: bool,
+    stage: Stage,
+}
+
+/// What comes next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Step,
+    /// After an epoch; or inside of one, where the run ends.
+    Validate(Option<End>),
+    End(End),
+    Over,
 }
 
 impl Run {
-    /// Makes a run directory; its parents are made as needed.
-    ///
-    /// It appears whole or not at all. A name that exists is refused, whatever it is.
-    pub fn create(folder: &Path, start: Start<'_>) -> Result<Self, RunError> {
-        let failed = |error: DurableError| match error.kind() {
-            io::ErrorKind::AlreadyExists => at("start a run in", folder)(RunErrorKind::Exists),
-            _ => at("start a run in", folder)(error),
+    /// Starts a run in a new folder. One that cannot be carried out leaves nothing behind.
+    pub fn create(
+        folder: &Path,
+        dataset: Arc<Dataset>,
+        config: Config,
+        context: &RunContext,
+    ) -> Result<Self, RunError> {
+        let split = Arc::new(Split::new(&dataset.samples, dataset.cell.genes(), config.split_spec())?);
+        let mut stores = Stores::default();
+        let store = stores.for_run(&config, &context.dataset_folder, &dataset, split.rows(Part::Train))?;
+        let fit = Fit::new(config, dataset, split)?.with_store(store.as_ref());
+        let (config, dataset) = (fit.config(), fit.dataset());
+        let dataset_folder =
+            std::path::absolute(&context.dataset_folder).unwrap_or_else(|_| context.dataset_folder.clone());
+        let manifest = Manifest {
+            schema: 1,
+            version: context.version.clone(),
+            commit: context.commit.clone(),
+            seed: config.seed,
+            host: crate::machine::host(),
+            inputs: Inputs::of(dataset),
+            conditions: BTreeMap::from([
+                ("dataset_folder".to_owned(), dataset_folder.display().to_string()),
+                ("threads".to_owned(), rayon::current_num_threads().to_string()),
+                ("instructions".to_owned(), Isa::current().name().to_owned()),
+                ("precision".to_owned(), "f32".to_owned()),
+            ]),
         };
-        if let Some(parent) = folder.parent() {
-            fs::create_dir_all(parent).map_err(at("create", parent))?;
-        }
-        let staged = StagedDir::create(folder).map_err(failed)?;
-        let write = |name: &str, text: &str| {
-            fs::write(staged.path().join(name), text).map_err(at("write", &folder.join(name)))
-        };
-        write("config.toml", start.config)?;
-        write("overrides.txt", &start.overrides.iter().flat_map(|line| [line, "\n"]).collect::<String>())?;
-        write("manifest.json", &start.manifest.to_json())?;
-        write("metrics.jsonl", "")?;
-        write("log.txt", "")?;
-        let checkpoints = staged.path().join("checkpoints");
-        fs::create_dir(&checkpoints).map_err(at("create", &checkpoints))?;
-        staged.commit().map_err(failed)?;
-        Self::open(folder)
+        let start = Start { config: &config.to_toml()?, overrides: &context.overrides, manifest: &manifest };
+        let run = RunFolder::create(folder, start)?;
+        fit.split().save(&folder.join("split.parquet"), &dataset.manifest)?;
+        Self::begin(fit, run, LogPosition::START, None)
     }
 
-    /// Opens a run directory to go on with it.
-    pub fn open(folder: &Path) -> Result<Self, RunError> {
-        let manifest = Self::read_manifest(folder)?;
-        for missing in ["config.toml", "checkpoints"] {
-            if !folder.join(missing).exists() {
-                return Err(at("open run", folder)(RunErrorKind::NotARun { missing }));
-            }
-        }
-        let lock = File::open(folder).map_err(at("open run", folder))?;
-        match lock.try_lock() {
-            Err(TryLockError::WouldBlock) => return Err(at("open run", folder)(RunErrorKind::Busy)),
-            // A file system without locks: two writers are then the user's care.
-            Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => {
-                return Err(at("lock", folder)(error));
-            }
-            _ => {}
-        }
-        Ok(Self { folder: folder.to_owned(), manifest, _lock: lock })
+    /// Goes on with a run where its newest checkpoint left it, or from its start. Overrides that change its numbers are refused.
+    pub fn resume<S: AsRef<str>>(folder: &Path, overrides: &[S]) -> Result<Self, RunError> {
+        Self::resume_with(folder, overrides, MODELS)
     }
 
-    /// Reads the manifest of a run, also of one that is being written.
-    pub fn read_manifest(folder: &Path) -> Result<Manifest, RunError> {
-        let path = folder.join("manifest.json");
-        let text = fs::read(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-                at("open run", folder)(RunErrorKind::NotARun { missing: "manifest.json" })
-            }
-            _ => at("read", &path)(error),
-        })?;
-        serde_json::from_slice(&text).map_err(|error| at("open run", folder)(RunErrorKind::Manifest(error)))
+    /// The same, where the model is one of `models`.
+    pub fn resume_with<S: AsRef<str>>(
+        folder: &Path,
+        overrides: &[S],
+        models: &[ModelEntry],
+    ) -> Result<Self, RunError> {
+        let run = RunFolder::open(folder)?;
+        let description = RunDescription::read(folder, overrides, models)?;
+        let (dataset, split) = description.open_dataset()?;
+        let checkpoints = Checkpoints::at(&run.checkpoints());
+        checkpoints.clean()?;
+        let checkpoint = checkpoints.newest(Slot::Last)?.map(|(_, checkpoint)| checkpoint);
+        let mut stores = Stores::default();
+        let dataset_folder = description.dataset_folder()?;
+        let store = stores.for_run(&description.config, dataset_folder, &dataset, split.rows(Part::Train))?;
+        let mut fit = Fit::new(description.config, dataset, split)?.with_store(store.as_ref());
+        let (mut from, mut after_step) = (LogPosition::START, None);
+        if let Some(checkpoint) = checkpoint {
+            fit.restore(&checkpoint)?;
+            (from, after_step) = (checkpoint.state.metrics, Some(checkpoint.state.position.step));
+        }
+        Self::begin(fit, run, from, after_step)
     }
 
-    /// The directory.
+    fn begin(
+        fit: Fit,
+        folder: RunFolder,
+        from: LogPosition,
+        after_step: Option<u64>,
+    ) -> Result<Self, RunError> {
+        Ok(Self {
+            writer: RunWriter::open(&folder, from, after_step)?,
+            checkpoints: Checkpoints::at(&folder.checkpoints()),
+            meter: Meter::new(&Recorder::default(), Schedule::AtStep(u64::MAX)),
+            save_every: Duration::try_from_secs_f64(fit.config().run.checkpoint_every * 60.0)
+                .unwrap_or(Duration::MAX),
+            saved_at: Instant::now(),
+            last_saved: None,
+            resumed_from: after_step,
+            stop_requested: false,
+            stage: Stage::Step,
+            fit,
+            folder,
+        })
+    }
+
+    /// The model and where training stands.
+    pub fn fit(&self) -> &Fit {
+        &self.fit
+    }
+
+    /// The run's folder.
     pub fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.folder()
     }
 
-    /// Where and with what it was started.
-    pub fn manifest(&self) -> &Manifest {
-        &self.manifest
+    /// The step that the run was resumed from, if it was.
+    pub fn resumed_from(&self) -> Option<u64> {
+        self.resumed_from
     }
 
-    /// The resolved configuration it was started with, as TOML.
-    pub fn config(&self) -> Result<String, RunError> {
-        let path = self.folder.join("config.toml");
-        fs::read_to_string(&path).map_err(at("read", &path))
+    /// What resuming found in the metrics file: lines cut off behind the checkpoint, and lines before it that are missing.
+    pub fn resumed_metrics(&self) -> Resumed {
+        self.writer.resumed()
     }
 
-    /// Where checkpoints are.
-    pub fn checkpoints(&self) -> PathBuf {
-        self.folder.join("checkpoints")
+    /// The newest state that this value has saved to go on from.
+    pub fn last_saved(&self) -> Option<&Saved> {
+        self.last_saved.as_ref()
     }
 
-    /// The log, to append to.
-    pub fn log(&self) -> Result<File, RunError> {
-        let path = self.folder.join("log.txt");
-        File::options().create(true).append(true).open(&path).map_err(at("open", &path))
+    /// Asks for the end: after the step under way, or the last of an accumulated group, the state is saved.
+    pub fn stop(&mut self) {
+        self.stop_requested = true;
     }
 
-    /// The metrics of a run from where a checkpoint left them; what was written after it is cut off.
-    ///
-    /// A run without a checkpoint starts at [`Position::START`].
-    pub fn metrics(&self, from: Position) -> Result<(MetricsLog, Resumed), RunError> {
-        MetricsLog::resume(&self.folder.join("metrics.jsonl"), from)
+    /// Does what comes next, up to something to tell.
+    fn advance(&mut self) -> Result<Option<Event>, RunError> {
+        loop {
+            match self.stage {
+                Stage::Over => return Ok(None),
+                Stage::End(end) => {
+                    self.stage = Stage::Over;
+                    return Ok(Some(Event::End(end)));
+                }
+                Stage::Validate(end) => return self.validate(end).map(Some),
+                Stage::Step => {}
+            }
+            let config = self.fit.config();
+            let (position, max_steps) = (self.fit.position(), config.max_steps);
+            if self.stop_requested && self.fit.is_between_groups() {
+                self.save(Slot::Last)?;
+                self.stage = Stage::End(End::Stopped);
+            } else if position.batch == 0 && position.epoch >= config.epochs {
+                self.stage = Stage::End(End::Epochs);
+            } else if max_steps > 0 && position.step >= max_steps {
+                // At the end of an epoch its validation and its checkpoint are there already.
+                let is_validated = position.batch == 0 && position.step > 0;
+                self.stage =
+                    if is_validated { Stage::End(End::Steps) } else { Stage::Validate(Some(End::Steps)) };
+            } else if let Some(report) = self.fit.step(Mode::Full, &mut self.meter)? {
+                self.writer.step(&report, &mut self.meter)?;
+                let is_epoch_over = report.position.batch as usize == report.batches;
+                if report.position.step == max_steps && !is_epoch_over && !self.stop_requested {
+                    self.stage = Stage::Validate(Some(End::Steps));
+                } else if self.saved_at.elapsed() >= self.save_every && self.fit.is_between_groups() {
+                    self.save(Slot::Last)?;
+                }
+                return Ok(Some(Event::Step(report)));
+            } else {
+                self.stage = Stage::Validate(None);
+            }
+        }
     }
 
-    /// A new file of TensorBoard events; `after_step` hides what earlier files say of later steps.
-    pub fn events(&self, wall_seconds: f64, after_step: Option<u64>) -> Result<EventWriter, RunError> {
-        EventWriter::create(&self.folder, &self.manifest.host, wall_seconds, after_step)
+    fn validate(&mut self, end: Option<End>) -> Result<Event, RunError> {
+        let report = self.fit.validate(&mut self.meter);
+        let line = self.writer.epoch(&report)?;
+        for slot in self.fit.observe(&report.validation) {
+            self.save(slot)?;
+        }
+        self.stage = match end {
+            // In the middle of an epoch: the schedules have not seen its end.
+            Some(end) => Stage::End(end),
+            None if self.fit.end_epoch(&report.validation) == Progress::Exhausted => {
+                Stage::End(End::Patience)
+            }
+            None => Stage::Step,
+        };
+        self.save(Slot::Last)?;
+        if end.is_none() {
+            self.meter.restart();
+        }
+        Ok(Event::Epoch(line))
+    }
+
+    fn save(&mut self, slot: Slot) -> Result<(), RunError> {
+        let Self { fit, checkpoints, meter, writer, .. } = self;
+        let saved = meter.time(StepPhase::Checkpoint, || -> Result<Saved, RunError> {
+            Ok(fit.save(checkpoints, slot, writer.position()?)?)
+        })?;
+        if slot == Slot::Last {
+            self.saved_at = Instant::now();
+            self.last_saved = Some(saved);
+        }
+        Ok(())
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeMap;
+impl Iterator for Run {
+    type Item = Result<Event, RunError>;
 
-    pub(super) fn manifest() -> Manifest {
-        Manifest {
-            schema: 1,
-            version: "0.1.0".into(),
-            commit: "abc".into(),
-            seed: 7,
-            host: "here".into(),
-            inputs: Inputs { dataset: "d".into(), gene_table: "g".into(), cell: "c".into() },
-            conditions: BTreeMap::from([("threads".into(), "2".into())]),
+    fn next(&mut self) -> Option<Self::Item> {
+        let event = self.advance().transpose();
+        if matches!(event, Some(Err(_))) {
+            self.stage = Stage::Over;
         }
-    }
-
-    fn start(manifest: &Manifest) -> Start<'_> {
-        Start { config: "[model]\nlayers = 2\n", overrides: &[], manifest }
-    }
-
-    #[test]
-    fn a_run_is_made_whole_and_opens_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("runs/first");
-        let overrides = ["model.layers=2".to_owned(), "train.epochs=3".to_owned()];
-        let run = Run::create(&path, Start { overrides: &overrides, ..start(&manifest()) }).unwrap();
-        assert_eq!(run.config().unwrap(), "[model]\nlayers = 2\n");
-        drop(run);
-        let run = Run::open(&path).unwrap();
-        assert_eq!(run.manifest(), &manifest());
-        assert_eq!(
-            fs::read_to_string(path.join("overrides.txt")).unwrap(),
-            "model.layers=2\ntrain.epochs=3\n"
-        );
-        let mut names: Vec<_> = fs::read_dir(&path)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
-        names.sort();
-        assert_eq!(
-            names,
-            ["checkpoints", "config.toml", "log.txt", "manifest.json", "metrics.jsonl", "overrides.txt"]
-        );
-    }
-
-    #[test]
-    fn a_run_is_never_overwritten() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("run");
-        fs::create_dir(&path).unwrap();
-        let error = Run::create(&path, start(&manifest())).unwrap_err();
-        assert!(matches!(error.kind, RunErrorKind::Exists), "{error:?}");
-        assert_eq!(fs::read_dir(&path).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn one_process_writes_a_run_at_a_time() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("run");
-        let run = Run::create(&path, start(&manifest())).unwrap();
-        assert!(matches!(Run::open(&path).unwrap_err().kind, RunErrorKind::Busy));
-        // Reading is always possible.
-        assert_eq!(Run::read_manifest(&path).unwrap(), manifest());
-        drop(run);
-        Run::open(&path).unwrap();
-    }
-
-    #[test]
-    fn another_folder_is_no_run() {
-        let folder = tempfile::tempdir().unwrap();
-        for path in [folder.path().to_owned(), folder.path().join("nowhere")] {
-            let error = Run::open(&path).unwrap_err();
-            assert!(matches!(error.kind, RunErrorKind::NotARun { missing: "manifest.json" }), "{error:?}");
-        }
-        fs::write(folder.path().join("manifest.json"), "{\"schema\":").unwrap();
-        assert!(matches!(Run::open(folder.path()).unwrap_err().kind, RunErrorKind::Manifest(_)));
+        event
     }
 }

@@ -7,7 +7,7 @@ use std::f64::consts::PI;
 /// What epoch 0 runs at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FirstEpoch {
+pub(super) enum FirstEpoch {
     /// The formula at t = 0: the top rate without a warm-up.
     #[default]
     Formula,
@@ -15,28 +15,44 @@ pub enum FirstEpoch {
     Lowest,
 }
 
-/// Settings of [`Cosine`].
+/// Options of [`Cosine`]: the keys `optimiser.cosine.*`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CosineOptions {
     /// Epochs of the first cycle, warm-up included.
     pub first_cycle: u32,
-    /// The length of a cycle without its warm-up grows by this factor.
-    #[serde(with = "crate::exact")]
+    /// Growth of a cycle's length without its warm-up.
     pub cycle_factor: f64,
-    /// The rate at the top of the first cycle.
-    #[serde(with = "crate::exact")]
-    pub highest: f64,
-    /// The rate at the bottom.
-    #[serde(with = "crate::exact")]
+    /// Learning rate at the bottom.
     pub lowest: f64,
     /// Epochs of rising rate at the start of each cycle.
     pub warmup: u32,
+    /// Factor of the top rate from cycle to cycle.
+    pub gamma: f64,
+}
+
+/// Everything that decides a [`Cosine`], as checkpoints hold it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Settings {
+    /// Epochs of the first cycle, warm-up included.
+    pub(super) first_cycle: u32,
+    /// The length of a cycle without its warm-up grows by this factor.
+    #[serde(with = "crate::exact")]
+    pub(super) cycle_factor: f64,
+    /// The rate at the top of the first cycle.
+    #[serde(with = "crate::exact")]
+    pub(super) highest: f64,
+    /// The rate at the bottom.
+    #[serde(with = "crate::exact")]
+    pub(super) lowest: f64,
+    /// Epochs of rising rate at the start of each cycle.
+    pub(super) warmup: u32,
     /// The top rate changes by this factor from cycle to cycle.
     #[serde(with = "crate::exact")]
-    pub gamma: f64,
+    pub(super) gamma: f64,
     /// What epoch 0 runs at.
-    pub first_epoch: FirstEpoch,
+    pub(super) first_epoch: FirstEpoch,
 }
 
 /// Cosine annealing with warm-up and restarts. In epoch t of cycle c, whose length is n and whose warm-up is w:
@@ -50,7 +66,7 @@ pub struct CosineOptions {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cosine {
-    options: CosineOptions,
+    options: Settings,
     epoch: u64,
     cycle: u32,
     in_cycle: u32,
@@ -58,8 +74,15 @@ pub struct Cosine {
 }
 
 impl Cosine {
+    /// Before epoch 0; `highest` is the rate at the top of the first cycle.
+    pub fn new(highest: f64, options: &CosineOptions) -> Result<Self, ScheduleError> {
+        let CosineOptions { first_cycle, cycle_factor, lowest, warmup, gamma } = *options;
+        let first_epoch = FirstEpoch::default();
+        Self::of(Settings { first_cycle, cycle_factor, highest, lowest, warmup, gamma, first_epoch })
+    }
+
     /// At epoch 0.
-    pub fn new(options: CosineOptions) -> Result<Self, ScheduleError> {
+    pub(super) fn of(options: Settings) -> Result<Self, ScheduleError> {
         let start = Self { options, epoch: 0, cycle: 0, in_cycle: 0, length: options.first_cycle };
         start.check()?;
         Ok(start)
@@ -89,7 +112,7 @@ impl Cosine {
 
     /// The rate in force.
     pub fn rate(&self) -> f64 {
-        let CosineOptions { highest, lowest, warmup, gamma, first_epoch, .. } = self.options;
+        let Settings { highest, lowest, warmup, gamma, first_epoch, .. } = self.options;
         if self.epoch == 0 && first_epoch == FirstEpoch::Lowest {
             return lowest;
         }
@@ -106,7 +129,7 @@ impl Cosine {
         self.epoch = self.epoch.saturating_add(1);
         self.in_cycle += 1;
         if self.in_cycle >= self.length {
-            let CosineOptions { warmup, cycle_factor, .. } = self.options;
+            let Settings { warmup, cycle_factor, .. } = self.options;
             self.cycle = self.cycle.saturating_add(1);
             self.in_cycle = 0;
             // A float beyond u32 is clamped by the cast.
@@ -120,7 +143,7 @@ impl Cosine {
 mod tests {
     use super::*;
 
-    const OPTIONS: CosineOptions = CosineOptions {
+    const OPTIONS: Settings = Settings {
         first_cycle: 4,
         cycle_factor: 0.5,
         highest: 1.0,
@@ -130,8 +153,8 @@ mod tests {
         first_epoch: FirstEpoch::Formula,
     };
 
-    fn rates(options: CosineOptions, epochs: usize) -> Vec<f64> {
-        let mut cosine = Cosine::new(options).unwrap();
+    fn rates(options: Settings, epochs: usize) -> Vec<f64> {
+        let mut cosine = Cosine::of(options).unwrap();
         (0..epochs)
             .map(|_| {
                 let rate = cosine.rate();
@@ -143,11 +166,11 @@ mod tests {
 
     #[test]
     fn golden_learning_rate() {
-        for case in knockout_golden::cases("losses/learning_rate") {
+        for case in knockout_testdata::golden::cases("losses/learning_rate") {
             let configurations = case.json["options"]["configurations"].as_array().unwrap();
             for (i, configuration) in configurations.iter().enumerate() {
                 let number = |key: &str| configuration[key].as_f64().unwrap();
-                let options = CosineOptions {
+                let options = Settings {
                     first_cycle: number("first") as u32,
                     cycle_factor: number("mult"),
                     highest: number("high"),
@@ -158,8 +181,7 @@ mod tests {
                 };
                 let expected = case.expected(&format!("output.rate.{i}"));
                 let parity = rates(options, expected.len());
-                let ours =
-                    rates(CosineOptions { first_epoch: FirstEpoch::Formula, ..options }, expected.len());
+                let ours = rates(Settings { first_epoch: FirstEpoch::Formula, ..options }, expected.len());
                 assert!(expected.len() > 1);
                 for (epoch, (&mine, &expected)) in parity.iter().zip(expected).enumerate() {
                     assert!((mine - expected).abs() <= 1e-15, "{i}, epoch {epoch}: {mine} {expected}");
@@ -175,12 +197,12 @@ mod tests {
     #[test]
     fn the_first_epoch_runs_at_the_top_without_a_warmup() {
         assert_eq!(rates(OPTIONS, 1), [1.0]);
-        assert_eq!(rates(CosineOptions { first_epoch: FirstEpoch::Lowest, ..OPTIONS }, 1), [0.0]);
+        assert_eq!(rates(Settings { first_epoch: FirstEpoch::Lowest, ..OPTIONS }, 1), [0.0]);
     }
 
     #[test]
     fn a_cycle_never_shrinks_to_its_warmup() {
-        let rates = rates(CosineOptions { warmup: 1, ..OPTIONS }, 60);
+        let rates = rates(Settings { warmup: 1, ..OPTIONS }, 60);
         assert!(rates.iter().all(|rate| rate.is_finite() && (0.0..=1.0).contains(rate)), "{rates:?}");
         assert!(super::tests::rates(OPTIONS, 60).iter().all(|rate| rate.is_finite()));
     }
@@ -188,12 +210,12 @@ mod tests {
     #[test]
     fn settings_that_cannot_be_followed_are_named() {
         for (options, key) in [
-            (CosineOptions { warmup: 4, ..OPTIONS }, "warmup"),
-            (CosineOptions { lowest: 2.0, ..OPTIONS }, "lowest"),
-            (CosineOptions { highest: f64::NAN, ..OPTIONS }, "highest"),
-            (CosineOptions { cycle_factor: 0.0, ..OPTIONS }, "cycle_factor"),
+            (Settings { warmup: 4, ..OPTIONS }, "warmup"),
+            (Settings { lowest: 2.0, ..OPTIONS }, "lowest"),
+            (Settings { highest: f64::NAN, ..OPTIONS }, "highest"),
+            (Settings { cycle_factor: 0.0, ..OPTIONS }, "cycle_factor"),
         ] {
-            assert_eq!(Cosine::new(options).unwrap_err().key, key);
+            assert_eq!(Cosine::of(options).unwrap_err().key, key);
         }
     }
 }

@@ -9,7 +9,7 @@ mod plateau;
 mod stopping;
 
 pub use accumulation::{Accumulation, Group, GroupEnd};
-pub use cosine::{Cosine, CosineOptions, FirstEpoch};
+pub use cosine::{Cosine, CosineOptions};
 pub use plateau::{Plateau, PlateauOptions};
 pub use stopping::{Best, EarlyStopping, Mode, Progress};
 

@@ -3,34 +3,54 @@
 use super::{Mode, ScheduleError, not_negative, positive, refuse};
 use serde::{Deserialize, Serialize};
 
-/// Settings of [`Plateau`]; the defaults are PyTorch's.
+/// Options of [`Plateau`]: the keys `optimiser.plateau.*`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlateauOptions {
-    /// The rate at the start.
-    #[serde(with = "crate::exact")]
-    pub rate: f64,
-    /// Whether less or more is better.
-    pub mode: Mode,
-    /// The rate is multiplied by this.
-    #[serde(with = "crate::exact")]
+    /// Factor of a reduction, below 1.
     pub factor: f64,
-    /// Epochs without improvement that are borne.
+    /// Epochs without improvement before a reduction.
     pub patience: u32,
-    /// A change below this share of the best is no improvement.
-    #[serde(with = "crate::exact")]
+    /// A change below this fraction of the best is no improvement.
     pub threshold: f64,
     /// Epochs after a reduction in which nothing is counted.
     pub cooldown: u32,
-    /// The rate never goes below.
-    #[serde(with = "crate::exact")]
+    /// Least learning rate.
     pub lowest: f64,
     /// A reduction by less is not made.
-    #[serde(with = "crate::exact")]
     pub epsilon: f64,
 }
 
-impl Default for PlateauOptions {
+/// Everything that decides a [`Plateau`], as checkpoints hold it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Settings {
+    /// The rate at the start.
+    #[serde(with = "crate::exact")]
+    pub(super) rate: f64,
+    /// Whether less or more is better.
+    pub(super) mode: Mode,
+    /// The rate is multiplied by this.
+    #[serde(with = "crate::exact")]
+    pub(super) factor: f64,
+    /// Epochs without improvement that are borne.
+    pub(super) patience: u32,
+    /// A change below this share of the best is no improvement.
+    #[serde(with = "crate::exact")]
+    pub(super) threshold: f64,
+    /// Epochs after a reduction in which nothing is counted.
+    pub(super) cooldown: u32,
+    /// The rate never goes below.
+    #[serde(with = "crate::exact")]
+    pub(super) lowest: f64,
+    /// A reduction by less is not made.
+    #[serde(with = "crate::exact")]
+    pub(super) epsilon: f64,
+}
+
+#[cfg(test)]
+/// PyTorch's.
+impl Default for Settings {
     fn default() -> Self {
         Self {
             rate: 1e-3,
@@ -49,7 +69,7 @@ impl Default for PlateauOptions {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plateau {
-    options: PlateauOptions,
+    options: Settings,
     #[serde(with = "crate::exact")]
     rate: f64,
     #[serde(with = "crate::exact")]
@@ -59,8 +79,15 @@ pub struct Plateau {
 }
 
 impl Plateau {
+    /// Before epoch 0; the monitored value is to become small.
+    pub fn new(rate: f64, options: &PlateauOptions) -> Result<Self, ScheduleError> {
+        let PlateauOptions { factor, patience, threshold, cooldown, lowest, epsilon } = *options;
+        let mode = Mode::Min;
+        Self::of(Settings { rate, mode, factor, patience, threshold, cooldown, lowest, epsilon })
+    }
+
     /// At epoch 0.
-    pub fn new(options: PlateauOptions) -> Result<Self, ScheduleError> {
+    pub(super) fn of(options: Settings) -> Result<Self, ScheduleError> {
         let start =
             Self { options, rate: options.rate, best: options.mode.worst(), bad_epochs: 0, cooling: 0 };
         start.check()?;
@@ -88,8 +115,7 @@ impl Plateau {
 
     /// Takes the value of an epoch; NaN is no improvement.
     pub fn observe(&mut self, value: f64) {
-        let PlateauOptions { mode, factor, patience, threshold, cooldown, lowest, epsilon, .. } =
-            self.options;
+        let Settings { mode, factor, patience, threshold, cooldown, lowest, epsilon, .. } = self.options;
         let improved = match mode {
             Mode::Min => value < self.best * (1.0 - threshold),
             Mode::Max => value > self.best * (1.0 + threshold),
@@ -119,8 +145,8 @@ impl Plateau {
 mod tests {
     use super::*;
 
-    fn rates(options: PlateauOptions, values: &[f64]) -> Vec<f64> {
-        let mut plateau = Plateau::new(options).unwrap();
+    fn rates(options: Settings, values: &[f64]) -> Vec<f64> {
+        let mut plateau = Plateau::of(options).unwrap();
         values
             .iter()
             .map(|&value| {
@@ -133,14 +159,14 @@ mod tests {
     /// What `torch.optim.lr_scheduler.ReduceLROnPlateau` 2.15 gave for the same values.
     #[test]
     fn the_rates_are_pytorchs() {
-        let options = PlateauOptions {
+        let options = Settings {
             rate: 0.01,
             factor: 0.5,
             patience: 1,
             threshold: 0.01,
             cooldown: 2,
             lowest: 1e-4,
-            ..PlateauOptions::default()
+            ..Settings::default()
         };
         let values = [
             0.895,
@@ -175,13 +201,8 @@ mod tests {
         expected.push(0.000_625);
         assert_eq!(rates(options, &values), expected);
 
-        let options = PlateauOptions {
-            rate: 0.01,
-            mode: Mode::Max,
-            patience: 2,
-            epsilon: 1e-5,
-            ..PlateauOptions::default()
-        };
+        let options =
+            Settings { rate: 0.01, mode: Mode::Max, patience: 2, epsilon: 1e-5, ..Settings::default() };
         let values = [
             0.06,
             0.016,
@@ -217,14 +238,14 @@ mod tests {
             assert!((mine / expected - 1.0).abs() < 1e-12, "{rates_now:?}");
         }
 
-        let options = PlateauOptions {
+        let options = Settings {
             rate: 0.01,
             factor: 0.3,
             patience: 0,
             threshold: 0.0,
             cooldown: 1,
             lowest: 0.002,
-            ..PlateauOptions::default()
+            ..Settings::default()
         };
         assert_eq!(
             rates(options, &[1.034, 1.071, 0.906, 0.941, 0.857, 0.863]),
@@ -234,7 +255,7 @@ mod tests {
 
     #[test]
     fn the_state_survives_text() {
-        let mut plateau = Plateau::new(PlateauOptions { patience: 1, ..PlateauOptions::default() }).unwrap();
+        let mut plateau = Plateau::of(Settings { patience: 1, ..Settings::default() }).unwrap();
         let text = serde_json::to_string(&plateau).unwrap();
         assert_eq!(serde_json::from_str::<Plateau>(&text).unwrap(), plateau);
         for value in [0.3, 0.1 + 0.2, 0.5, f64::NAN] {
@@ -246,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_factor_that_raises_is_refused() {
-        let error = Plateau::new(PlateauOptions { factor: 1.0, ..PlateauOptions::default() }).unwrap_err();
+        let error = Plateau::of(Settings { factor: 1.0, ..Settings::default() }).unwrap_err();
         assert_eq!(error.to_string(), "factor is 1, but it must be below 1");
     }
 }

@@ -4,9 +4,10 @@
 //! Prediction and split files are not among them: a panic inside the Parquet reader is caught and becomes an error, which a
 //! fuzzer cannot see past.
 
+use knockout_model::MODELS;
 use knockout_train::checkpoint::{Checkpoint, Files, decode, load};
 use knockout_train::config::Config;
-use knockout_train::run::{MetricsLog, Position, Run};
+use knockout_train::run::{LogPosition, MetricsLog, RunFolder, read_metrics};
 use std::fs;
 use std::path::Path;
 
@@ -64,7 +65,7 @@ pub(crate) fn ask(input: &[u8], folder: &Path) -> bool {
         }
         Kind::Manifest => {
             fs::write(folder.join("manifest.json"), bytes).expect("scratch space takes a file");
-            Run::read_manifest(folder).is_ok()
+            RunFolder::read_manifest(folder).is_ok()
         }
         Kind::Metrics => metrics(bytes, folder),
         Kind::Config => config(bytes),
@@ -89,7 +90,7 @@ fn decoded(files: &Files<'_>) -> bool {
         assert_eq!(tensor.shape.iter().product::<usize>(), tensor.values.len(), "{}", tensor.name);
     }
     // A run goes on from here for some epochs.
-    let (mut rate, mut stopping, place) = (state.learning_rate, state.early_stopping, state.place);
+    let (mut rate, mut stopping, place) = (state.learning_rate, state.early_stopping, state.position);
     let mut best: Vec<_> = state.best.into_values().collect();
     let now = rate.rate();
     assert!(now.is_finite() && now >= 0.0, "rate {now}");
@@ -108,9 +109,10 @@ fn decoded(files: &Files<'_>) -> bool {
 
 fn metrics(bytes: &[u8], folder: &Path) -> bool {
     let Some((&[bytes_before, lines_before], text)) = bytes.split_first_chunk::<2>() else { return false };
-    let from = Position { bytes: u64::from(bytes_before), lines: u64::from(lines_before) };
+    let from = LogPosition { bytes: u64::from(bytes_before), lines: u64::from(lines_before) };
     let path = folder.join("metrics.jsonl");
     fs::write(&path, text).expect("scratch space takes a file");
+    read_metrics(folder).ok();
     let Ok((mut log, _)) = MetricsLog::resume(&path, from) else { return false };
     log.append(&1).expect("scratch space takes a line");
     let kept = fs::read(&path).expect("it was just written");
@@ -125,11 +127,12 @@ fn metrics(bytes: &[u8], folder: &Path) -> bool {
 
 fn config(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else { return false };
-    let Ok(config) = toml::from_str::<Config>(text) else { return false };
+    let Ok(config) = Config::from_toml(text, MODELS) else { return false };
     // None of these may fail in another way than by an error.
-    config.learning_rate().ok();
-    config.accumulation().ok();
+    config.optimiser.learning_rate().ok();
+    config.optimiser.accumulation().ok();
     config.split_spec();
+
     let identity = config.identity("genes");
     assert!(config.differences_beside_seed("genes", (&config, "genes")).is_empty() || text.contains("nan"));
     assert_eq!(identity.config_hash(), config.identity("genes").config_hash());

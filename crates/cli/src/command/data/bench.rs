@@ -1,12 +1,13 @@
 //! `knockout data bench`: what each way of representing a deletion costs.
 
-use crate::memory;
-use crate::stores::{Stores, usual_folder};
+use crate::choice;
 use crate::text::{Align, Table, grouped, size};
 use crate::ui::{Ui, Unit, request_error};
-use clap::{Args, ValueEnum};
-use knockout_batch::{BatchError, BenchPlan, BenchRow, Collation, ProcessorKind, Store, bench};
+use clap::Args;
+use knockout_batch::{BenchPlan, Collation, ProcessorKind, bench};
+use knockout_measure::memory;
 use knockout_screen::{Dataset, subset};
+use knockout_train::stores::{Stores, usual_folder};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,14 +25,14 @@ pub(crate) struct BenchArgs {
     /// The dataset folder
     dir: PathBuf,
     /// The representation to measure
-    #[arg(long, value_enum, default_value_t = ProcessorArg::All)]
-    processor: ProcessorArg,
+    #[arg(long, value_name = "PROCESSOR", default_value = "all", value_parser = choice::processor_or_all())]
+    processor: Option<ProcessorKind>,
     /// Samples in a batch
     #[arg(long, value_name = "B", default_value_t = 28)]
     batch: usize,
     /// How graphs are put together: by reference, or copied once per sample as PyG does
-    #[arg(long, value_enum, default_value_t = CollateArg::Shared)]
-    collate: CollateArg,
+    #[arg(long, value_name = "COLLATE", default_value = "shared", value_parser = choice::collation())]
+    collate: Collation,
     /// Distinct samples to process
     #[arg(long, value_name = "N", default_value_t = 280)]
     samples: usize,
@@ -44,32 +45,6 @@ pub(crate) struct BenchArgs {
     /// A folder of `data precompute --out`; may be repeated. DIR/saved-indices and DIR/saved-masks if not given
     #[arg(long, value_name = "FOLDER")]
     store: Vec<PathBuf>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ProcessorArg {
-    /// Gene indices only; the default for every model
-    Perturbation,
-    /// Bit masks over genes, edges and reactions
-    Mask,
-    /// The same masks, kept allocated: cleared, used, restored
-    ResidentMask,
-    /// Removed positions read from disk (`data precompute --indices`)
-    SavedIndices,
-    /// Masks read from disk (`data precompute --masks`)
-    SavedMasks,
-    /// Every network rebuilt without the genes
-    Subgraph,
-    /// Only the genes within some hops
-    Neighborhood,
-    /// All of them, side by side; stored ones where there is a store
-    All,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum CollateArg {
-    Shared,
-    Replicated,
 }
 
 #[derive(Serialize)]
@@ -103,15 +78,12 @@ pub(crate) fn run(args: &BenchArgs, ui: &Ui) -> anyhow::Result<()> {
     let count = args.samples.min(dataset.samples.len());
     let rows = subset(&dataset.samples, dataset.cell.genes(), args.seed, count)
         .map_err(|e| request_error(e.to_string()))?;
-    let collation = match args.collate {
-        CollateArg::Shared => Collation::Shared,
-        CollateArg::Replicated => Collation::Replicated,
-    };
+    let collation = args.collate;
     let kinds = kinds_of(args);
     let stores = stores_of(args, &dataset, &kinds, &rows, ui)?;
     let kinds: Vec<ProcessorKind> =
         kinds.into_iter().filter(|&kind| !kind.is_stored() || stores.of(kind).is_some()).collect();
-    let threads = rayon::current_num_threads().min(count);
+    let threads = rayon::current_num_threads().min(count).max(1);
     let bar = ui.progress("measuring", kinds.len() as u64, Unit::Items);
     let mut measured = Measured { schema: 1, data_hash: dataset.manifest.data_hash(), rows: Vec::new() };
     let plan_of = |kind| BenchPlan {
@@ -124,7 +96,7 @@ pub(crate) fn run(args: &BenchArgs, ui: &Ui) -> anyhow::Result<()> {
     for kind in kinds {
         bar.set_message(kind.name());
         memory::reset_peak();
-        let row = measure(&dataset, stores.of(kind), &plan_of(kind), threads)?;
+        let row = bench(&dataset, &plan_of(kind), stores.of(kind), threads)?;
         let us = |time| row.cpu_us_per_sample(time);
         measured.rows.push(Row {
             processor: kind.name(),
@@ -147,23 +119,13 @@ pub(crate) fn run(args: &BenchArgs, ui: &Ui) -> anyhow::Result<()> {
 }
 
 fn kinds_of(args: &BenchArgs) -> Vec<ProcessorKind> {
-    let neighborhood = ProcessorKind::Neighborhood { hops: args.hops };
+    let with_hops = |kind| match kind {
+        ProcessorKind::Neighborhood { .. } => ProcessorKind::Neighborhood { hops: args.hops },
+        kind => kind,
+    };
     match args.processor {
-        ProcessorArg::Perturbation => vec![ProcessorKind::Perturbation],
-        ProcessorArg::Mask => vec![ProcessorKind::Mask],
-        ProcessorArg::ResidentMask => vec![ProcessorKind::ResidentMask],
-        ProcessorArg::SavedIndices => vec![ProcessorKind::SavedIndices],
-        ProcessorArg::SavedMasks => vec![ProcessorKind::SavedMasks],
-        ProcessorArg::Subgraph => vec![ProcessorKind::Subgraph],
-        ProcessorArg::Neighborhood => vec![neighborhood],
-        ProcessorArg::All => {
-            let is_neighborhood = |kind: &ProcessorKind| matches!(kind, ProcessorKind::Neighborhood { .. });
-            ProcessorKind::ALL
-                .into_iter()
-                .filter(|kind| !is_neighborhood(kind))
-                .chain([neighborhood])
-                .collect()
-        }
+        Some(kind) => vec![with_hops(kind)],
+        None => ProcessorKind::ALL.map(with_hops).to_vec(),
     }
 }
 
@@ -184,7 +146,7 @@ fn stores_of(
         let Some(flag) = kind.store_flag().filter(|_| stores.of(kind).is_none()) else { continue };
         match stores.open(&usual_folder(&args.dir, kind), dataset, rows) {
             Ok(_) => {}
-            Err(error) if args.processor == ProcessorArg::All => {
+            Err(error) if args.processor.is_none() => {
                 ui.note(&format!(
                     "{} is left out: {:#}; `knockout data precompute {} {flag} --samples {} --seed {}` stores what it takes",
                     kind.name(),
@@ -198,26 +160,6 @@ fn stores_of(
         }
     }
     Ok(stores)
-}
-
-/// Divides the rows over threads, each with batches of its own.
-fn measure(
-    dataset: &Dataset,
-    store: Option<&Store>,
-    plan: &BenchPlan,
-    threads: usize,
-) -> anyhow::Result<BenchRow> {
-    let parts = plan.rows.chunks(plan.rows.len().div_ceil(threads));
-    let measured: Vec<Result<BenchRow, BatchError>> = std::thread::scope(|scope| {
-        let workers: Vec<_> = parts
-            .map(|rows| {
-                let part = BenchPlan { rows: rows.to_vec(), ..plan.clone() };
-                scope.spawn(move || bench(dataset, &part, store))
-            })
-            .collect();
-        workers.into_iter().filter_map(|worker| worker.join().ok()).collect()
-    });
-    Ok(BenchRow::together(measured.into_iter().collect::<Result<Vec<_>, _>>()?))
 }
 
 fn text(rows: &[Row]) -> String {

@@ -9,13 +9,14 @@ mod synth;
 mod verify;
 
 pub(crate) use show::text as show_text;
-pub(crate) use split::{SchemeArg, table as split_table};
+pub(crate) use split::table as split_table;
 pub(crate) use synth::make as make_synthetic;
 
 use crate::ui::Ui;
 use clap::{Args, Subcommand};
 use knockout_screen::Dataset;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Make, look at, check and divide datasets
 #[derive(Debug, Args)]
@@ -48,7 +49,7 @@ pub(crate) fn run(args: DataArgs, ui: &Ui) -> anyhow::Result<()> {
 }
 
 /// Opens a dataset, saying so when asked to say more.
-pub(crate) fn open(dir: &Path) -> anyhow::Result<Dataset> {
+pub(crate) fn open(dir: &Path) -> anyhow::Result<Arc<Dataset>> {
     let started = std::time::Instant::now();
     let dataset = Dataset::open(dir)?;
     tracing::info!(
@@ -59,5 +60,5 @@ pub(crate) fn open(dir: &Path) -> anyhow::Result<Dataset> {
         dataset.cell.networks().len(),
         dataset.samples.len()
     );
-    Ok(dataset)
+    Ok(Arc::new(dataset))
 }

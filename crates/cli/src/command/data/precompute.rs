@@ -2,12 +2,12 @@
 
 use crate::exit::{INTERRUPTED, Verdict};
 use crate::interrupt::Interrupt;
-use crate::stores::usual_folder;
 use crate::text::{grouped, size};
 use crate::ui::{Ui, Unit, request_error};
 use clap::{ArgGroup, Args};
 use knockout_batch::{About, Estimate, Origin, Probe, StoreWriter, StoredForm};
 use knockout_screen::{Dataset, subset};
+use knockout_train::stores::usual_folder;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

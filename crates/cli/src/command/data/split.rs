@@ -1,8 +1,9 @@
 //! `knockout data split`: divide a dataset and keep the result as a file.
 
+use crate::choice;
 use crate::text::{Align, Table, grouped};
 use crate::ui::{Ui, request_error};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use knockout_screen::{Division, Scheme, Split, SplitSpec, SplitSummary};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -20,8 +21,8 @@ pub(crate) struct SplitArgs {
     /// The dataset folder
     dir: PathBuf,
     /// What is kept apart between the parts
-    #[arg(long, value_enum, default_value_t = SchemeArg::Random)]
-    split: SchemeArg,
+    #[arg(long, value_name = "SPLIT", default_value = "random", value_parser = choice::scheme())]
+    split: Scheme,
     /// The seed
     #[arg(long, value_name = "S", default_value_t = 42)]
     seed: u64,
@@ -45,27 +46,6 @@ pub(crate) struct SplitArgs {
     out: Option<PathBuf>,
 }
 
-/// `--split` of every command that divides a dataset.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum SchemeArg {
-    /// Records, one by one; records of one query pair are related, so this leaks
-    Random,
-    /// Query pairs: none occurs in two parts
-    PairDisjoint,
-    /// Genes: every val and test sample has a gene that training never saw
-    GeneDisjoint,
-}
-
-impl SchemeArg {
-    pub(crate) fn scheme(self) -> Scheme {
-        match self {
-            Self::Random => Scheme::Random,
-            Self::PairDisjoint => Scheme::PairDisjoint,
-            Self::GeneDisjoint => Scheme::GeneDisjoint,
-        }
-    }
-}
-
 #[derive(Serialize)]
 struct Shown {
     schema: u32,
@@ -76,7 +56,7 @@ struct Shown {
 
 pub(crate) fn run(args: &SplitArgs, ui: &Ui) -> anyhow::Result<()> {
     let dataset = super::open(&args.dir)?;
-    let scheme = args.split.scheme();
+    let scheme = args.split;
     let division = match (args.folds, args.fold) {
         (Some(folds), Some(fold)) => Division::Fold { folds, fold },
         _ => Division::Shares { val: args.val, test: args.test },

@@ -3,11 +3,12 @@
 mod runs;
 pub(crate) mod table;
 
+use crate::choice;
 use crate::command::data;
 use crate::command::train::on_workers;
 use crate::exit::{INCOMPARABLE, Verdict};
 use crate::ui::{Ui, request_error};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use knockout_screen::{Dataset, Part, Split};
 use knockout_stats::bootstrap::Bootstrap;
 use knockout_train::checkpoint::Slot;
@@ -17,6 +18,7 @@ use knockout_train::evaluation::{
 use knockout_train::predictions::Predictions;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What the mean of several runs' predictions is called.
 const ENSEMBLE: &str = "ensemble";
@@ -38,8 +40,8 @@ pub(crate) struct EvaluateArgs {
     #[arg(value_name = "RUN", conflicts_with_all = ["predictions", "against", "data"])]
     runs: Vec<PathBuf>,
     /// Which state of the runs
-    #[arg(long, value_enum, default_value_t = StateArg::BestPearson, conflicts_with = "predictions")]
-    state: StateArg,
+    #[arg(long, value_name = "STATE", default_value = "best-pearson", value_parser = choice::slot(), conflicts_with = "predictions")]
+    state: Slot,
     /// The prediction file
     #[arg(long, value_name = "FILE")]
     predictions: Option<PathBuf>,
@@ -50,52 +52,10 @@ pub(crate) struct EvaluateArgs {
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// The part: of runs, test where nothing is said; of a file, the one it must be about
-    #[arg(long, value_enum)]
-    part: Option<PartArg>,
+    #[arg(long, value_name = "PART", value_parser = choice::part())]
+    part: Option<Part>,
     #[command(flatten)]
     bootstrap: BootstrapArgs,
-}
-
-/// Which state of a run is evaluated.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum StateArg {
-    /// The best validation Pearson
-    BestPearson,
-    /// The least validation MSE
-    BestMse,
-    /// The last one saved
-    Last,
-}
-
-impl StateArg {
-    fn slot(self) -> Slot {
-        match self {
-            Self::BestPearson => Slot::BestPearson,
-            Self::BestMse => Slot::BestMse,
-            Self::Last => Slot::Last,
-        }
-    }
-}
-
-/// `--part` of every command that looks at a part of a split.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum PartArg {
-    /// What models are fitted to
-    Train,
-    /// What choices are made on
-    Val,
-    /// What is reported
-    Test,
-}
-
-impl PartArg {
-    pub(crate) fn part(self) -> Part {
-        match self {
-            Self::Train => Part::Train,
-            Self::Val => Part::Val,
-            Self::Test => Part::Test,
-        }
-    }
 }
 
 /// How intervals are made.
@@ -118,7 +78,7 @@ struct Subject {
     /// Of what the models are seeds, where they are.
     seeds: Option<Seeds>,
     /// Where the predictions belong to; without it there is no ridge.
-    home: Option<(Dataset, Split)>,
+    home: Option<(Arc<Dataset>, Arc<Split>)>,
 }
 
 /// One configuration trained several times.
@@ -161,7 +121,7 @@ fn from_files(args: &EvaluateArgs, predictions: &PathBuf, ui: &Ui) -> anyhow::Re
     let paths: Vec<&PathBuf> = [predictions].into_iter().chain(&args.against).collect();
     let files = paths.iter().map(|path| Predictions::load(path)).collect::<Result<Vec<_>, _>>()?;
     let found = files[0].description.part;
-    if let Some(wanted) = args.part.map(PartArg::part).filter(|&part| part != found) {
+    if let Some(wanted) = args.part.filter(|&part| part != found) {
         return Err(request_error(format!(
             "{} holds predictions for the {} part, not for the {} part; leave --part out or predict that part",
             predictions.display(),
@@ -208,12 +168,12 @@ fn home_of(
     paths: &[&PathBuf],
     asked: Option<&Path>,
     ui: &Ui,
-) -> anyhow::Result<Option<(Dataset, Split)>> {
-    let open = |folder: &Path| -> anyhow::Result<(Dataset, Split)> {
+) -> anyhow::Result<Option<(Arc<Dataset>, Arc<Split>)>> {
+    let open = |folder: &Path| -> anyhow::Result<(Arc<Dataset>, Arc<Split>)> {
         let dataset = data::open(folder)?;
         let splits = files.iter().zip(paths).map(|(file, path)| file.split_of(&dataset, path, folder));
         let split = splits.collect::<Result<Vec<_>, _>>()?.swap_remove(0);
-        Ok((dataset, split))
+        Ok((dataset, Arc::new(split)))
     };
     if let Some(folder) = asked {
         return open(folder).map(Some);

@@ -1,44 +1,47 @@
 //! Predictions of runs: of one, or of several that are seeds of one configuration.
 
-use super::{EvaluateArgs, PartArg, Seeds, Subject, incomparable, names};
-use crate::command::train::class;
+use super::{EvaluateArgs, Seeds, Subject, incomparable, names};
 use crate::exit::{INCOMPARABLE, Verdict};
-use crate::run_folder::{self, Described};
 use crate::ui::{Ui, request_error};
+use knockout_cell::GeneSets;
+use knockout_model::MODELS;
 use knockout_screen::Part;
 use knockout_train::checkpoint::Checkpoints;
-use knockout_train::fit::Fit;
 use knockout_train::predictions::Predictions;
+use knockout_train::run::{RunDescription, RunFolderError, read_metrics};
 use std::path::PathBuf;
 
 /// Predicts a part with each run's weights; the predictions stay in the run's folder.
 pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> anyhow::Result<Subject> {
-    let (folders, part) = (&args.runs, args.part.map_or(Part::Test, PartArg::part));
-    let runs = folders.iter().map(|folder| run_folder::describe(folder, &[]));
-    let runs = runs.collect::<anyhow::Result<Vec<Described>>>()?;
+    let (folders, part) = (&args.runs, args.part.unwrap_or(Part::Test));
+    let runs = folders.iter().map(|folder| RunDescription::read(folder, &[] as &[&str], MODELS));
+    let runs = runs.collect::<Result<Vec<_>, _>>()?;
     refuse_unlike(&runs, folders)?;
-    note_lengths(folders, ui);
+    note_lengths(folders, ui)?;
     // All are of one dataset and one split.
-    let (dataset, split) = run_folder::open(&runs[0])?;
+    let (dataset, split) = runs[0].open_dataset()?;
     let home = std::path::absolute(runs[0].dataset_folder()?).ok();
+    let rows = split.rows(part).iter();
+    let sets: GeneSets = rows.map(|&row| dataset.samples.genes(row as usize)).collect();
     let mut models = Vec::new();
     for ((folder, run), name) in folders.iter().zip(&runs).zip(run_names(&runs, folders)) {
         let checkpoints = Checkpoints::at(&folder.join("checkpoints"));
-        let Some((path, checkpoint)) = checkpoints.newest(args.state.slot())? else {
+        let Some((path, checkpoint)) = checkpoints.newest(args.state)? else {
             return Err(request_error(format!(
                 "{} has no state {:?} yet; let it train for an epoch, or take --state last",
                 folder.display(),
-                args.state.slot().name()
+                args.state.name()
             )));
         };
-        let mut fit = Fit::new(&run.config, &dataset, &split).map_err(class)?;
-        fit.restore(&checkpoint).map_err(class)?;
-        let mut predictions = Predictions::new(&dataset, &split, part, &name, fit.predict(part));
+        let predictor = run.predictor(&checkpoint, &dataset, &split)?;
+        let mut predictions =
+            Predictions::new(&dataset, &split, part, &name, predictor.predict(sets.view())?);
         predictions.description.seed = Some(run.config.seed);
         predictions.description.folder.clone_from(&home);
         let file = folder.join(format!("predictions-{}.parquet", part.name()));
         predictions.save(&file)?;
-        ui.note(&format!("{}: step {} of {}", file.display(), checkpoint.state.place.step, path.display()));
+        let step = checkpoint.state.position.step;
+        ui.note(&format!("{}: step {step} of {}", file.display(), path.display()));
         models.push((name, predictions));
     }
     let seeds = (runs.len() > 1).then(|| Seeds {
@@ -48,7 +51,7 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> anyhow::Result<Subject> {
     Ok(Subject { models, seeds, home: Some((dataset, split)) })
 }
 
-fn run_names(runs: &[Described], folders: &[PathBuf]) -> Vec<String> {
+fn run_names(runs: &[RunDescription], folders: &[PathBuf]) -> Vec<String> {
     let own = folders.iter().zip(runs).map(|(folder, run)| {
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
         name.unwrap_or_else(|| run.config.model.name().to_owned())
@@ -57,7 +60,7 @@ fn run_names(runs: &[Described], folders: &[PathBuf]) -> Vec<String> {
 }
 
 /// A mean over runs says something only where nothing but the seed differs, and that does.
-fn refuse_unlike(runs: &[Described], folders: &[PathBuf]) -> anyhow::Result<()> {
+fn refuse_unlike(runs: &[RunDescription], folders: &[PathBuf]) -> anyhow::Result<()> {
     let first = &runs[0];
     for (place, run) in runs.iter().enumerate().skip(1) {
         let (a, b) = (&first.manifest.inputs, &run.manifest.inputs);
@@ -89,9 +92,9 @@ fn refuse_unlike(runs: &[Described], folders: &[PathBuf]) -> anyhow::Result<()> 
 }
 
 /// How long a run lasts is no part of what it is, but a mean over runs of unlike length should not pass unnoticed.
-fn note_lengths(folders: &[PathBuf], ui: &Ui) {
-    let epochs = |folder: &PathBuf| run_folder::lines(folder).last().map_or(0, |line| line.epoch + 1);
-    let lengths: Vec<u32> = folders.iter().map(epochs).collect();
+fn note_lengths(folders: &[PathBuf], ui: &Ui) -> anyhow::Result<()> {
+    let epochs = |folder: &PathBuf| Ok(read_metrics(folder)?.last().map_or(0, |line| line.epoch + 1));
+    let lengths = folders.iter().map(epochs).collect::<Result<Vec<u32>, RunFolderError>>()?;
     if lengths.iter().any(|&length| length != lengths[0]) {
         let each =
             folders.iter().zip(&lengths).map(|(folder, length)| format!("{} {length}", folder.display()));
@@ -100,4 +103,5 @@ fn note_lengths(folders: &[PathBuf], ui: &Ui) {
             each.collect::<Vec<_>>().join(", ")
         ));
     }
+    Ok(())
 }

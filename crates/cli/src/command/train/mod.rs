@@ -2,28 +2,22 @@
 
 mod page;
 
-use crate::command::data::SchemeArg;
+use crate::choice;
 use crate::exit::{self, Verdict};
 use crate::experiments::ExperimentArg;
 use crate::interrupt::Interrupt;
-use crate::run_folder;
-use crate::stores::Stores;
 use crate::text::figure;
 use crate::ui::{Ui, request_error};
 use anyhow::Context as _;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use indicatif::ProgressBar;
 use knockout_kernel::Isa;
-use knockout_meter::{Meter, Schedule};
-use knockout_screen::{Dataset, Part, Split};
-use knockout_trace::Recorder;
-use knockout_train::checkpoint::{Checkpoint, Checkpoints, Slot};
-use knockout_train::config::{Config, ModelName};
-use knockout_train::fit::{End, Fit, FitError, StepReport};
-use knockout_train::keeper::{Companion, Keeper, MetricsLine};
-use knockout_train::run::{Inputs, Manifest, Position, Run, Start};
+use knockout_model::{MODELS, ModelEntry};
+use knockout_screen::{Dataset, Part, Scheme};
+use knockout_train::config::Config;
+use knockout_train::fit::StepReport;
+use knockout_train::run::{End, Event, MetricsLine, Run, RunContext, read_metrics};
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -43,8 +37,8 @@ pub(crate) struct TrainArgs {
     #[arg(value_name = "DIR", required_unless_present = "resume")]
     dir: Option<PathBuf>,
     /// The model
-    #[arg(long, value_enum, required_unless_present = "resume")]
-    model: Option<ModelArg>,
+    #[arg(long, value_name = "MODEL", value_parser = choice::model(), required_unless_present = "resume")]
+    model: Option<ModelEntry>,
     #[command(flatten)]
     experiment: ExperimentArg,
     /// Go on with the run in this folder
@@ -78,8 +72,8 @@ pub(crate) struct Choices {
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
     /// What is held out: records, query pairs or genes
-    #[arg(long, value_enum)]
-    split: Option<SchemeArg>,
+    #[arg(long, value_name = "SPLIT", value_parser = choice::scheme())]
+    split: Option<Scheme>,
 }
 
 impl Choices {
@@ -88,26 +82,9 @@ impl Choices {
         let keys = [
             self.batch.map(|batch| format!("batch={batch}")),
             self.seed.map(|seed| format!("seed={seed}")),
-            self.split.map(|split| format!("split.scheme={}", split.scheme().name())),
+            self.split.map(|split| format!("split.scheme={}", split.name())),
         ];
         keys.into_iter().flatten().collect()
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ModelArg {
-    /// Embeddings from the STRING networks, a score for the deleted genes
-    Dango,
-    /// A graph network over all networks that sees the cell with the genes gone
-    Hetero,
-}
-
-impl ModelArg {
-    pub(crate) fn model(self) -> ModelName {
-        match self {
-            Self::Dango => ModelName::Dango,
-            Self::Hetero => ModelName::Hetero,
-        }
     }
 }
 
@@ -137,11 +114,11 @@ fn parse_time(text: &str) -> Result<Duration, String> {
 
 pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> anyhow::Result<()> {
     on_workers(|| {
-        let job = match &args.resume {
-            Some(folder) => resumed(args, folder)?,
-            None => new(args, ui)?,
+        let run = match &args.resume {
+            Some(folder) => resume(args, folder)?,
+            None => create(args, ui)?,
         };
-        train(args, job, ui)
+        train(args, run, ui)
     })
 }
 
@@ -153,72 +130,38 @@ pub(crate) fn on_workers<T: Send>(work: impl FnOnce() -> anyhow::Result<T> + Sen
     pool.install(work)
 }
 
-/// Everything a run needs before its first step.
-struct Job {
-    config: Config,
-    dataset: Dataset,
-    split: Split,
-    stores: Stores,
-    origin: Origin,
+/// A model's configuration on a dataset, with overrides.
+pub(crate) fn configure(model: &ModelEntry, dataset: &Dataset, keys: &[String]) -> anyhow::Result<Config> {
+    let config = Config::defaults(model, &dataset.cell)?.with(keys)?;
+    config.check(&dataset.cell)?;
+    Ok(config)
 }
 
-/// Where a run begins.
-enum Origin {
-    /// In a folder that is made when the model has been built: one that cannot be leaves nothing behind.
-    New { folder: PathBuf, overrides: Vec<String>, manifest: Box<Manifest> },
-    /// Where it was left.
-    Left { run: Run, checkpoint: Option<Box<Checkpoint>> },
-}
-
-fn new(args: &TrainArgs, ui: &Ui) -> anyhow::Result<Job> {
+fn create(args: &TrainArgs, ui: &Ui) -> anyhow::Result<Run> {
     let dir = args.dir.as_deref().ok_or_else(|| request_error("name the dataset folder"))?;
     let dataset = super::data::open(dir)?;
-    let Some(model) = args.model else {
-        return Err(request_error("name the model: --model dango or --model hetero"));
+    let Some(model) = &args.model else {
+        let names: Vec<String> = MODELS.iter().map(|entry| format!("--model {}", entry.name)).collect();
+        return Err(request_error(format!("name the model: {}", names.join(" or "))));
     };
-    let mut keys = args.experiment.keys(model.model(), ui)?;
+    let mut keys = args.experiment.keys(model, ui)?;
     keys.extend(args.choices.keys());
     keys.extend(length_keys(args));
     keys.extend(args.overrides.keys.iter().cloned());
-    let config = run_folder::configure(model.model(), &dataset, &keys)?;
-    config.notice().inspect(|notice| ui.note(notice));
-    let split = run_folder::split(&dataset, &config)?;
-    let stores = Stores::of_runs([&config], dir, &dataset, &split)?;
+    let config = configure(model, &dataset, &keys)?;
+    config.model.notice().inspect(|notice| ui.note(notice));
     let folder = args.out.clone().unwrap_or_else(|| {
-        let name = std::path::absolute(dir)
-            .ok()
-            .and_then(|dir| Some(dir.file_name()?.to_string_lossy().into_owned()));
-        Path::new("runs").join(format!(
-            "{}-{}-{}",
-            config.model.name(),
-            name.unwrap_or_default(),
-            config.seed
-        ))
+        let dataset = std::path::absolute(dir).ok();
+        let dataset = dataset.as_ref().and_then(|dir| dir.file_name()).unwrap_or_default().to_string_lossy();
+        Path::new("runs").join(format!("{}-{dataset}-{}", config.model.name(), config.seed))
     });
-    let manifest = Manifest {
-        schema: 1,
+    let context = RunContext {
+        dataset_folder: dir.to_owned(),
+        overrides: keys,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: env!("KNOCKOUT_COMMIT").to_owned(),
-        seed: config.seed,
-        host: run_folder::host(),
-        inputs: inputs(&dataset),
-        conditions: BTreeMap::from([
-            ("dataset_folder".to_owned(), std::path::absolute(dir)?.display().to_string()),
-            ("threads".to_owned(), rayon::current_num_threads().to_string()),
-            ("instructions".to_owned(), Isa::current().name().to_owned()),
-            ("precision".to_owned(), "f32".to_owned()),
-        ]),
     };
-    let origin = Origin::New { folder, overrides: keys, manifest: Box::new(manifest) };
-    Ok(Job { config, dataset, split, stores, origin })
-}
-
-fn inputs(dataset: &Dataset) -> Inputs {
-    Inputs {
-        dataset: dataset.manifest.data_hash(),
-        gene_table: dataset.cell.genes().hash().to_hex().to_string(),
-        cell: dataset.cell.hash().to_hex().to_string(),
-    }
+    Ok(Run::create(&folder, dataset, config, &context)?)
 }
 
 fn length_keys(args: &TrainArgs) -> impl Iterator<Item = String> {
@@ -226,68 +169,63 @@ fn length_keys(args: &TrainArgs) -> impl Iterator<Item = String> {
     epochs.into_iter().chain(args.max_steps.map(|steps| format!("max_steps={steps}")))
 }
 
-fn resumed(args: &TrainArgs, folder: &Path) -> anyhow::Result<Job> {
-    let run = Run::open(folder)?;
+fn resume(args: &TrainArgs, folder: &Path) -> anyhow::Result<Run> {
     let mut keys: Vec<String> = length_keys(args).collect();
+    // A first word that is no folder is an override, such as `train --resume RUN epochs=20`.
     keys.extend(args.dir.iter().map(|key| key.display().to_string()));
     keys.extend(args.overrides.keys.iter().cloned());
-    let described = run_folder::describe(folder, &keys)?;
-    let (dataset, split) = run_folder::open(&described)?;
-    let checkpoints = Checkpoints::at(&run.checkpoints());
-    checkpoints.clean()?;
-    let checkpoint = checkpoints.newest(Slot::Last)?.map(|(_, checkpoint)| Box::new(checkpoint));
-    let stores = Stores::of_runs([&described.config], described.dataset_folder()?, &dataset, &split)?;
-    Ok(Job { config: described.config, dataset, split, stores, origin: Origin::Left { run, checkpoint } })
+    Ok(Run::resume(folder, &keys)?)
 }
 
-fn train(args: &TrainArgs, job: Job, ui: &Ui) -> anyhow::Result<()> {
-    let Job { config, dataset, split, stores, origin } = job;
-    let fit = Fit::new(&config, &dataset, &split).map_err(class)?;
-    let mut fit = fit.with_store(stores.of(config.processor()));
-    let (mut from, mut after_step) = (Position::START, None);
-    let run = match origin {
-        Origin::New { folder, overrides, manifest } => {
-            let text = toml::to_string(&config).context("could not write the configuration as TOML")?;
-            let run =
-                Run::create(&folder, Start { config: &text, overrides: &overrides, manifest: &manifest })?;
-            split.save(&folder.join("split.parquet"), &dataset.manifest)?;
-            run
-        }
-        Origin::Left { run, checkpoint } => {
-            if let Some(checkpoint) = checkpoint {
-                fit.restore(&checkpoint).map_err(class)?;
-                (from, after_step) = (checkpoint.state.metrics, Some(checkpoint.state.place.step));
-            }
-            run
-        }
-    };
-    let samples = split.rows(Part::Train).len();
-    let mut console = Console::new(ui, &config, samples, args.max_time)?;
-    let every = Duration::from_secs_f64(config.run.checkpoint_every * 60.0);
+fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> anyhow::Result<()> {
     let folder = run.folder().to_owned();
+    let config = run.fit().config().clone();
+    let samples = run.fit().split().rows(Part::Train).len();
     ui.note(&format!(
         "{}: {} parameters, {} training samples, batch {}{}",
         folder.display(),
-        crate::text::grouped(fit.model().parameters().number_count()),
+        crate::text::grouped(run.fit().model().parameters().element_count()),
         crate::text::grouped(samples),
         config.batch,
-        after_step.map(|step| format!(", from step {step}")).unwrap_or_default(),
+        run.resumed_from().map(|step| format!(", from step {step}")).unwrap_or_default(),
     ));
-    let mut keeper = Keeper::new(&run, from, after_step, every, &mut console)?;
-    let mut meter = Meter::new(&Recorder::default(), Schedule::AtStep(u64::MAX));
-    let ended = fit.run(&mut meter, &mut keeper);
-    let (line, saved) = (keeper.last_line.take(), keeper.last_saved.take());
+    let missing = run.resumed_metrics().missing_lines;
+    if missing > 0 {
+        ui.note(&format!(
+            "warning: {} lacks {missing} lines that were there at the checkpoint; the curves begin later",
+            folder.join("metrics.jsonl").display()
+        ));
+    }
+    let console = Console::new(ui, &config, samples, args.max_time)?;
+    let (mut last, mut end) = (None, End::Epochs);
+    while let Some(event) = run.next() {
+        let event = event.map_err(|error| {
+            console.bar.finish_and_clear();
+            let saved =
+                run.last_saved().map(|saved| format!("; the last good state is {}", saved.path.display()));
+            let context = format!("training in {} stopped{}", folder.display(), saved.unwrap_or_default());
+            anyhow::Error::new(error).context(context)
+        })?;
+        match event {
+            Event::Step(report) => {
+                console.step(&report);
+                if console.wants_stop() {
+                    run.stop();
+                }
+            }
+            Event::Epoch(line) => {
+                console.epoch(&line);
+                last = Some(line);
+            }
+            Event::End(why) => end = why,
+        }
+    }
     console.bar.finish_and_clear();
-    let end = ended.map_err(|error| {
-        let kept = saved
-            .map(|saved| format!("; the last good state is {}", saved.path.display()))
-            .unwrap_or_default();
-        class(error).context(format!("training in {} stopped{kept}", folder.display()))
-    })?;
-    let line = line.or_else(|| run_folder::lines(&folder).pop());
-    page::write(&folder, &config, (&dataset, &split), &fit, end)?;
-    let trained = Trained { schema: 1, run: &folder, ended: word(end), last: line.as_ref() };
-    ui.result(|| summary(&folder, end, line.as_ref()), &trained)?;
+    let lines = read_metrics(&folder)?;
+    page::write(&run, &lines, end)?;
+    let last = last.as_ref().or(lines.last());
+    let trained = Trained { schema: 1, run: &folder, ended: word(end), last };
+    ui.result(|| summary(&folder, end, last), &trained)?;
     match end {
         End::Stopped => Err(Verdict {
             code: exit::INTERRUPTED,
@@ -332,19 +270,6 @@ fn summary(folder: &Path, end: End, line: Option<&MetricsLine>) -> String {
     format!("{why}\n{line}next: knockout evaluate {folder}\n")
 }
 
-/// The exit code of a failed run.
-pub(crate) fn class(error: FitError) -> anyhow::Error {
-    match error {
-        FitError::Config(_)
-        | FitError::EmptyPart { .. }
-        | FitError::ConstantScores
-        | FitError::Identity(_) => request_error(error.to_string()),
-        FitError::Diverged { .. } => Verdict { code: exit::DIVERGED, message: error.to_string() }.into(),
-        FitError::Keep(cause) => anyhow::anyhow!(cause),
-        error => error.into(),
-    }
-}
-
 /// The progress line, and who may stop the run: Ctrl-C, SIGTERM, the time limit.
 struct Console<'a> {
     ui: &'a Ui,
@@ -365,15 +290,15 @@ impl<'a> Console<'a> {
     }
 }
 
-impl Companion for Console<'_> {
-    fn step(&mut self, report: &StepReport<'_>) {
-        self.bar.set_position(report.place.step);
+impl Console<'_> {
+    fn step(&self, report: &StepReport) {
+        self.bar.set_position(report.position.step);
         let seconds = report.times.wall_nanos as f64 / 1e9;
         let rate = if seconds > 0.0 { report.times.samples as f64 / seconds } else { 0.0 };
         self.bar.set_message(format!("{rate:.0} samples/s, loss {:.4}", report.outcome.loss));
     }
 
-    fn epoch(&mut self, line: &MetricsLine) {
+    fn epoch(&self, line: &MetricsLine) {
         let pearson = figure(line.val.pearson);
         self.bar.suspend(|| {
             self.ui.note(&format!(
@@ -387,7 +312,7 @@ impl Companion for Console<'_> {
         });
     }
 
-    fn stop_wanted(&mut self) -> bool {
+    fn wants_stop(&self) -> bool {
         self.interrupted.is_asked() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 }

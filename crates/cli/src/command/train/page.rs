@@ -1,25 +1,19 @@
 //! `report.html` of a run: curves over epochs, predicted against measured.
 
-use crate::run_folder;
 use crate::text::figure;
 use anyhow::Context as _;
 use knockout_durable::replace;
 use knockout_report::training::{Chart, Fact, Scale, Scatter, Series, TrainingPage, training_html};
-use knockout_screen::{Dataset, Part, Split};
-use knockout_train::config::Config;
-use knockout_train::fit::{End, Fit};
-use knockout_train::keeper::MetricsLine;
+use knockout_screen::Part;
+use knockout_train::fit::Fit;
 use knockout_train::metrics::Metrics;
-use std::path::Path;
+use knockout_train::run::{End, MetricsLine, Run};
 
-/// Writes the page beside the metrics it shows. A run that was stopped has nothing predicted for it: whoever stops it does not want to wait.
-pub(super) fn write(
-    folder: &Path,
-    config: &Config,
-    (dataset, split): (&Dataset, &Split),
-    fit: &Fit<'_>,
-    end: End,
-) -> anyhow::Result<()> {
+/// Writes the page beside the metrics it shows. A run that was stopped has nothing predicted for it: whoever stops it does not want
+/// to wait.
+pub(super) fn write(run: &Run, lines: &[MetricsLine], end: End) -> anyhow::Result<()> {
+    let (folder, fit) = (run.folder(), run.fit());
+    let (config, dataset) = (fit.config(), fit.dataset());
     let is_stopped = end == End::Stopped;
     let mut notes = vec![format!(
         "Validation figures only; `knockout evaluate {}` sets the test part beside the additive ridge.",
@@ -30,7 +24,6 @@ pub(super) fn write(
             "Stopped before its end: predictions are set beside measurements when it has ended.".to_owned(),
         );
     }
-    let lines = run_folder::lines(folder);
     let name = folder
         .file_name()
         .map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned());
@@ -45,31 +38,31 @@ pub(super) fn write(
             config.split.scheme.name(),
             config.seed
         ),
-        facts: facts(dataset, fit, &lines),
+        facts: facts(fit, lines),
         notes,
-        charts: charts(&lines),
-        scatters: if is_stopped { Vec::new() } else { vec![scatter(dataset, split, fit)] },
+        charts: charts(lines),
+        scatters: if is_stopped { Vec::new() } else { vec![scatter(fit)] },
     };
     let path = folder.join("report.html");
     replace(&path, |file| file.write_all(training_html(&page).as_bytes()))
         .with_context(|| format!("could not write {}", path.display()))
 }
 
-fn facts(dataset: &Dataset, fit: &Fit<'_>, lines: &[MetricsLine]) -> Vec<Fact> {
+fn facts(fit: &Fit, lines: &[MetricsLine]) -> Vec<Fact> {
     let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
     let best = lines
         .iter()
         .filter_map(|line| Some((line.val.pearson?, line.epoch)))
         .max_by(|a, b| a.0.total_cmp(&b.0));
     let mut facts = vec![
-        fact("parameters", crate::text::grouped(fit.model().parameters().number_count())),
-        fact("steps", crate::text::grouped(fit.place().step as usize)),
+        fact("parameters", crate::text::grouped(fit.model().parameters().element_count())),
+        fact("steps", crate::text::grouped(fit.position().step as usize)),
     ];
     facts.extend(
         best.map(|(pearson, epoch)| fact("best validation Pearson", format!("{pearson:.4} (epoch {epoch})"))),
     );
     facts.extend(
-        dataset
+        fit.dataset()
             .manifest
             .synthetic
             .as_ref()
@@ -99,9 +92,9 @@ fn charts(lines: &[MetricsLine]) -> Vec<Chart> {
     ]
 }
 
-fn scatter(dataset: &Dataset, split: &Split, fit: &Fit<'_>) -> Scatter {
-    let rows = split.rows(Part::Val);
-    let measured: Vec<f64> = rows.iter().map(|&row| dataset.samples.scores()[row as usize]).collect();
+fn scatter(fit: &Fit) -> Scatter {
+    let rows = fit.split().rows(Part::Val);
+    let measured: Vec<f64> = rows.iter().map(|&row| fit.dataset().samples.scores()[row as usize]).collect();
     let predicted = fit.predict(Part::Val);
     let metrics = Metrics::of(&predicted, &measured);
     Scatter {

@@ -1,0 +1,173 @@
+//! `knockout experiment`: models, modes and switches measured in turns on the same batches, and one comparable report.
+
+use super::profile::{recorded, subject, write_profile};
+use super::train::{Choices, configure, on_workers};
+use crate::choice;
+use crate::ui::{Ui, Unit, request_error};
+use anyhow::Context as _;
+use clap::Args;
+use knockout_analyze::Analysis;
+use knockout_batch::ProcessorKind;
+use knockout_durable::replace;
+use knockout_measure::{Ablation, ExperimentOutcome, ExperimentRequest};
+use knockout_model::{MODELS, ModelEntry};
+use knockout_profile::experiment::{Experiment, ExperimentPlan};
+use knockout_report::{experiment_html, experiment_markdown, experiment_text};
+use knockout_train::config::Config;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Measure models in every mode, in turns and on the same batches, and report what can be compared
+///
+/// Every round gives each cell (a model in a mode) its turn, so that what disturbs the machine disturbs all alike. All take
+/// batches of one size, the least of the models' own unless --batch says another. The report
+/// takes a step apart in two ways, by phases and by differences of modes, and shows where they disagree.
+#[derive(Debug, Args)]
+#[command(after_help = "EXAMPLES:
+  knockout experiment yeast
+  knockout experiment yeast --models dango --ablate --out runs/switches
+  knockout experiment yeast --processors perturbation,mask --rounds 9 --json > report.json
+  knockout compare runs/switches/dango-forward runs/switches/dango-full --vary mode
+
+The folder gets report.html, report.txt, summary.md, report.json, and a run's folder for each cell.")]
+pub(crate) struct ExperimentArgs {
+    /// The dataset folder
+    dir: PathBuf,
+    /// The models; by default all there are
+    #[arg(long, value_parser = choice::model(), value_delimiter = ',', value_name = "MODEL")]
+    models: Vec<ModelEntry>,
+    /// Ways to represent a deletion, by default what loader.processor says; the first is what the others are compared with
+    #[arg(long, value_delimiter = ',', value_name = "PROCESSOR", value_parser = choice::processor())]
+    processors: Vec<ProcessorKind>,
+    /// Also measure the switches that could make training faster, and rank them
+    #[arg(long)]
+    ablate: bool,
+    /// Measure the switches of the first model only: a demonstration has two minutes.
+    #[arg(skip)]
+    ablates_first_only: bool,
+    /// Rounds: in each, every cell has its turn
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
+    rounds: u64,
+    /// Steps of a turn that count; a multiple of 4 is fair to accumulated gradients
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
+    steps: u64,
+    /// Steps of a turn before them that do not
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    warmup: u64,
+    #[command(flatten)]
+    choices: Choices,
+    /// The folder to make; by default runs/experiment-DATASET
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    #[command(flatten)]
+    overrides: super::config::Overrides,
+}
+
+/// A finished experiment.
+pub(crate) struct Finished {
+    pub(crate) experiment: Experiment,
+    pub(crate) folder: PathBuf,
+}
+
+pub(crate) fn run(args: &ExperimentArgs, ui: &Ui) -> anyhow::Result<()> {
+    let finished = measure(args, ui)?;
+    let files = files(&finished.folder);
+    ui.result(
+        || experiment_text(&finished.experiment, &files),
+        &knockout_report::experiment_json(&finished.experiment),
+    )
+}
+
+impl ExperimentArgs {
+    /// The experiment that ends a demonstration.
+    pub(crate) fn of_demo(dir: &Path, out: &Path) -> Self {
+        Self {
+            dir: dir.to_owned(),
+            models: Vec::new(),
+            processors: Vec::new(),
+            ablate: true,
+            ablates_first_only: true,
+            rounds: 3,
+            steps: 2,
+            warmup: 1,
+            choices: Choices::default(),
+            out: Some(out.to_owned()),
+            overrides: super::config::Overrides { keys: Vec::new() },
+        }
+    }
+}
+
+/// Measures everything and writes the folder.
+pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> anyhow::Result<Finished> {
+    let dataset = super::data::open(&args.dir)?;
+    let folder = args
+        .out
+        .clone()
+        .unwrap_or_else(|| Path::new("runs").join(format!("experiment-{}", dataset.manifest.name)));
+    let models = if args.models.is_empty() { MODELS } else { &args.models };
+    let mut keys = args.choices.keys();
+    keys.extend(args.overrides.keys.iter().cloned());
+    let configs = models.iter().map(|model| configure(model, &dataset, &keys));
+    let configs = configs.collect::<anyhow::Result<Vec<Config>>>()?;
+    let Some(first) = configs.first() else { return Err(request_error("name a model")) };
+    let mut subject = subject(Arc::clone(&dataset), first)?;
+    let request = ExperimentRequest {
+        configs,
+        processors: args.processors.clone(),
+        plan: ExperimentPlan {
+            dataset: dataset.manifest.name.clone(),
+            rounds: args.rounds,
+            steps: args.steps,
+            warmup: args.warmup,
+        },
+        ablation: match (args.ablate, args.ablates_first_only) {
+            (false, _) => Ablation::Off,
+            (true, true) => Ablation::First,
+            (true, false) => Ablation::All,
+        },
+        dataset_folder: args.dir.clone(),
+        out: folder.clone(),
+    };
+    let experiment = on_workers(|| {
+        let experiment = knockout_measure::Experiment::new(&request, &mut subject)?;
+        let bar = ui.progress("measuring", experiment.step_count(), Unit::Items);
+        let outcome = experiment.run(&mut || bar.inc(1));
+        bar.finish_and_clear();
+        let ExperimentOutcome { findings, profiles, traces } = outcome?;
+        for (name, profile) in &profiles {
+            write_profile(&folder.join(name), profile)?;
+        }
+        let recorded = traces
+            .iter()
+            .map(|(model, trace)| Ok((model.clone(), recorded(trace, ui)?)))
+            .collect::<anyhow::Result<Vec<(String, Analysis)>>>()?;
+        write(&folder, &findings, &recorded)?;
+        Ok(findings)
+    })?;
+    ui.note(&format!("wrote {}; open report.html in a browser", folder.display()));
+    Ok(Finished { experiment, folder })
+}
+
+/// The documents of an experiment, and what they are called; report.json comes last: with it the experiment is whole.
+fn files(folder: &Path) -> Vec<(String, String)> {
+    [("page", "report.html"), ("text", "report.txt"), ("summary", "summary.md"), ("figures", "report.json")]
+        .map(|(what, name)| (what.to_owned(), folder.join(name).display().to_string()))
+        .to_vec()
+}
+
+fn write(folder: &Path, experiment: &Experiment, recorded: &[(String, Analysis)]) -> anyhow::Result<()> {
+    let json = serde_json::to_string_pretty(&knockout_report::experiment_json(experiment))
+        .context("could not write the report as JSON")?;
+    let documents = [
+        ("report.html", experiment_html(experiment, recorded)),
+        ("report.txt", experiment_text(experiment, &files(folder))),
+        ("summary.md", experiment_markdown(experiment)),
+        ("report.json", json),
+    ];
+    for (name, text) in documents {
+        let path = folder.join(name);
+        replace(&path, |file| file.write_all(text.as_bytes()))
+            .with_context(|| format!("could not write {}", path.display()))?;
+    }
+    Ok(())
+}

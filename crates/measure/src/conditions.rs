@@ -1,0 +1,108 @@
+//! What is measured, and under what conditions.
+
+use crate::MeasureError;
+use knockout_batch::Store;
+use knockout_kernel::Isa;
+use knockout_meter::Meter;
+use knockout_profile::Conditions;
+use knockout_screen::{Dataset, Part, Split};
+use knockout_train::config::Config;
+use knockout_train::fit::Fit;
+use knockout_train::machine;
+use knockout_train::step::Mode;
+use knockout_train::stores::Stores;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The data that configurations are measured on: everybody takes the same batches.
+#[derive(Debug)]
+pub struct Subject {
+    dataset: Arc<Dataset>,
+    split: Arc<Split>,
+    stores: Stores,
+    /// Commit of the program that measures.
+    commit: String,
+}
+
+/// Whether spans are recorded meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recording {
+    /// Into a trace.
+    On,
+    /// Phases alone are timed.
+    Off,
+}
+
+impl Subject {
+    /// A dataset and how it is split. `commit` is that of the program that measures.
+    pub fn new(dataset: Arc<Dataset>, split: Arc<Split>, commit: &str) -> Self {
+        Self { dataset, split, stores: Stores::default(), commit: commit.to_owned() }
+    }
+
+    /// The dataset.
+    pub fn dataset(&self) -> &Dataset {
+        &self.dataset
+    }
+
+    /// Opens what the loader of a configuration reads, before anything is measured.
+    pub fn open_store(&mut self, config: &Config, dataset_folder: &Path) -> Result<(), MeasureError> {
+        let rows = self.split.rows(Part::Train);
+        self.stores.for_run(config, dataset_folder, &self.dataset, rows)?;
+        Ok(())
+    }
+
+    fn store(&self, config: &Config) -> Option<&Arc<Store>> {
+        self.stores.of(config.processor())
+    }
+
+    /// A configuration's model before its first step.
+    pub(crate) fn fit(&self, config: &Config) -> Result<Fit, MeasureError> {
+        let fit = Fit::new(config.clone(), Arc::clone(&self.dataset), Arc::clone(&self.split))?;
+        Ok(fit.with_store(self.store(config)))
+    }
+
+    /// Under what conditions steps of a configuration are measured.
+    pub(crate) fn conditions(
+        &self,
+        config: &Config,
+        mode: Mode,
+        recording: Recording,
+    ) -> Result<Conditions, MeasureError> {
+        Ok(Conditions {
+            data: self.dataset.manifest.data_hash(),
+            records: self.split.rows(Part::Train).len() as u64,
+            batch: config.batch as u64,
+            threads: rayon::current_num_threads() as u64,
+            world: 1,
+            precision: "f32".to_owned(),
+            model: config.model.name().to_owned(),
+            mode: mode.name().to_owned(),
+            processor: config.processor().name().to_owned(),
+            profiler: recording == Recording::On,
+            commit: self.commit.clone(),
+            machine: format!("{} ({})", machine::cpu(), Isa::current().name()),
+            settings: config.conditions(&self.dataset.cell)?,
+        })
+    }
+}
+
+/// A meter whose figures a test can spoil on purpose: `KNOCKOUT_TEST_DELAY=forward:20` makes that phase longer by as many
+/// milliseconds. Not in release builds.
+#[cfg(debug_assertions)]
+pub(crate) fn delayed(meter: Meter) -> Meter {
+    let asked = std::env::var("KNOCKOUT_TEST_DELAY").unwrap_or_default();
+    let delay = asked.split_once(':').and_then(|(phase, millis)| {
+        let time = std::time::Duration::from_millis(millis.parse().ok()?);
+        Some((knockout_meter::StepPhase::from_name(phase)?, time))
+    });
+    match delay {
+        Some((phase, time)) => meter.delayed(phase, time),
+        None => meter,
+    }
+}
+
+/// Release builds measure what there is.
+#[cfg(not(debug_assertions))]
+pub(crate) fn delayed(meter: Meter) -> Meter {
+    meter
+}

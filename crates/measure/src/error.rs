@@ -1,0 +1,54 @@
+//! Why a measurement failed.
+
+use knockout_profile::NoSteps;
+use knockout_profile::experiment::ExperimentError;
+use knockout_trace::TraceFileError;
+use knockout_train::config::ConfigError;
+use knockout_train::fit::FitError;
+use knockout_train::stores::RunStoreError;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A measurement that cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MeasureError {
+    /// A folder that cannot be made.
+    #[error("could not make {}: {source}; choose a folder that does not exist", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// No model was named.
+    #[error("name a model")]
+    NoModel,
+    /// The configuration cannot be carried out.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A store of precomputed deletions cannot be used.
+    #[error(transparent)]
+    Store(#[from] RunStoreError),
+    /// A step failed.
+    #[error(transparent)]
+    Fit(#[from] FitError),
+    /// The trace could not be written.
+    #[error(transparent)]
+    Trace(#[from] TraceFileError),
+    /// No step was measured.
+    #[error(transparent)]
+    NoSteps(#[from] NoSteps),
+    /// Figures of one experiment that cannot be set beside each other.
+    #[error("the measurements contradict each other")]
+    Contradiction(#[from] ExperimentError),
+}
+
+/// Makes a folder that must not exist yet; its parents are made as needed.
+pub(crate) fn create_folder(path: &Path) -> Result<(), MeasureError> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    parent
+        .map_or(Ok(()), std::fs::create_dir_all)
+        .and_then(|()| std::fs::create_dir(path))
+        .map_err(|source| MeasureError::Folder { path: path.to_owned(), source })
+}

@@ -1,0 +1,123 @@
+//! Experiments: models, modes and switches measured in turns on the same batches.
+
+mod cells;
+mod switches;
+mod turn;
+
+use crate::MeasureError;
+use crate::conditions::Subject;
+use crate::error::create_folder;
+use cells::Cells;
+use knockout_batch::ProcessorKind;
+use knockout_profile::RunProfile;
+use knockout_profile::experiment::ExperimentPlan;
+use knockout_train::config::Config;
+use std::path::PathBuf;
+use switches::SwitchTrials;
+use turn::Turn;
+
+/// What to measure.
+#[derive(Debug, Clone)]
+pub struct ExperimentRequest {
+    /// A configuration for each model; all take the least of their batch sizes.
+    pub configs: Vec<Config>,
+    /// Representations, of which the first is what the others are compared with; empty: each configuration's own.
+    pub processors: Vec<ProcessorKind>,
+    /// Rounds and steps.
+    pub plan: ExperimentPlan,
+    /// Which models' switches are measured.
+    pub ablation: Ablation,
+    /// Folder of the dataset, where stores of precomputed deletions are looked for.
+    pub dataset_folder: PathBuf,
+    /// Folder to make: it gets a folder for each cell.
+    pub out: PathBuf,
+}
+
+/// Which models' switches are measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ablation {
+    /// None.
+    Off,
+    /// The first model's: a demonstration has two minutes.
+    First,
+    /// All models'.
+    All,
+}
+
+/// An experiment before its first step.
+pub struct Experiment<'s> {
+    cells: Cells,
+    switches: Vec<SwitchTrials<'s>>,
+    plan: ExperimentPlan,
+}
+
+/// A finished experiment.
+#[derive(Debug)]
+pub struct ExperimentOutcome {
+    /// What was found.
+    pub findings: knockout_profile::experiment::Experiment,
+    /// The profile of each cell, by the name of its folder.
+    pub profiles: Vec<(String, RunProfile)>,
+    /// A trace of each model, by its name.
+    pub traces: Vec<(String, PathBuf)>,
+}
+
+impl ExperimentRequest {
+    /// The configurations that are measured: one batch size for all, so that all take the same records.
+    fn configs(&self) -> Vec<Config> {
+        let batch = self.configs.iter().map(|config| config.batch).min().unwrap_or(1);
+        self.configs.iter().map(|config| Config { batch, ..config.clone() }).collect()
+    }
+}
+
+impl<'s> Experiment<'s> {
+    /// Opens stores, makes the folder and builds every model.
+    pub fn new(request: &ExperimentRequest, subject: &'s mut Subject) -> Result<Self, MeasureError> {
+        let configs = request.configs();
+        if configs.is_empty() {
+            return Err(MeasureError::NoModel);
+        }
+        let variants = cells::variants(&configs, &request.processors)?;
+        for config in variants.iter().map(|variant| &variant.config).chain(&configs) {
+            subject.open_store(config, &request.dataset_folder)?;
+        }
+        create_folder(&request.out)?;
+        let subject: &'s Subject = subject;
+        let mut cells = Cells::new(&variants, subject, &request.plan, &request.out)?;
+        let ablated = match request.ablation {
+            Ablation::Off => 0,
+            Ablation::First => 1,
+            Ablation::All => configs.len(),
+        };
+        let mut switches = Vec::new();
+        if ablated > 0 {
+            for (config, room) in configs.iter().zip(cells.rooms()?).take(ablated) {
+                switches.push(SwitchTrials::new(config, subject, &request.plan, room)?);
+            }
+        }
+        Ok(Self { cells, switches, plan: request.plan.clone() })
+    }
+
+    /// Steps that [`Experiment::run`] takes.
+    pub fn step_count(&self) -> u64 {
+        let turns = self.cells.len() + self.switches.iter().map(SwitchTrials::len).sum::<usize>();
+        self.plan.rounds * (self.plan.warmup + self.plan.steps) * turns as u64
+    }
+
+    /// Gives everybody a turn in every round; `on_step` hears of every step.
+    pub fn run(mut self, on_step: &mut dyn FnMut()) -> Result<ExperimentOutcome, MeasureError> {
+        for round in 0..self.plan.rounds {
+            let turn = Turn::of(&self.plan, round);
+            self.cells.take_turns(turn, on_step)?;
+            for trials in &mut self.switches {
+                trials.take_turns(turn, on_step)?;
+            }
+        }
+        let (profiles, traces) = self.cells.finish()?;
+        let switches =
+            self.switches.into_iter().map(SwitchTrials::finish).collect::<Result<Vec<_>, MeasureError>>()?;
+        let cells = profiles.iter().map(|(_, profile)| profile.clone()).collect();
+        let findings = knockout_profile::experiment::Experiment::of(self.plan, cells, switches)?;
+        Ok(ExperimentOutcome { findings, profiles, traces })
+    }
+}

@@ -1,0 +1,95 @@
+//! The switches of one model, each taking its turn beside the model without any.
+//!
+//! A model is rebuilt for every turn, with a switch and without: a dozen of them at once would not fit into memory, and what is
+//! measured after the warm-up does not depend on it.
+
+use super::turn::{Turn, schedule};
+use crate::MeasureError;
+use crate::conditions::{Recording, Subject, delayed};
+use knockout_meter::Meter;
+use knockout_profile::experiment::{ExperimentPlan, Switch, SwitchOutcome, SwitchRuns};
+use knockout_profile::{Conditions, RunProfile};
+use knockout_trace::Recorder;
+use knockout_train::config::Config;
+use knockout_train::step::Mode;
+use knockout_train::switches::{self, Room, switches};
+
+pub(super) struct SwitchTrials<'s> {
+    subject: &'s Subject,
+    baseline: Trial,
+    tried: Vec<(switches::Switch, Result<Trial, String>)>,
+}
+
+/// A configuration with a meter of its own.
+struct Trial {
+    config: Config,
+    conditions: Conditions,
+    meter: Meter,
+}
+
+impl<'s> SwitchTrials<'s> {
+    pub(super) fn new(
+        config: &Config,
+        subject: &'s Subject,
+        plan: &ExperimentPlan,
+        room: Room,
+    ) -> Result<Self, MeasureError> {
+        let cell = &subject.dataset().cell;
+        let trial = |config: Config| -> Result<Trial, MeasureError> {
+            let conditions = subject.conditions(&config, Mode::Full, Recording::Off)?;
+            let meter = delayed(Meter::new(&Recorder::off(), schedule(plan)).with_memory());
+            Ok(Trial { config, conditions, meter })
+        };
+        let mut tried = Vec::new();
+        for switch in switches(config, cell, room) {
+            let outcome = match &switch.keys {
+                Err(reason) => Err(reason.clone()),
+                Ok(keys) => {
+                    let changed = config.with(keys)?;
+                    changed.check(cell)?;
+                    Ok(trial(changed)?)
+                }
+            };
+            tried.push((switch, outcome));
+        }
+        Ok(Self { subject, baseline: trial(config.clone())?, tried })
+    }
+
+    /// Turns of a round.
+    pub(super) fn len(&self) -> usize {
+        1 + self.tried.iter().filter(|(_, outcome)| outcome.is_ok()).count()
+    }
+
+    pub(super) fn take_turns(&mut self, turn: Turn, on_step: &mut dyn FnMut()) -> Result<(), MeasureError> {
+        let tried = self.tried.iter_mut().filter_map(|(_, outcome)| outcome.as_mut().ok());
+        for trial in turn.order(std::iter::once(&mut self.baseline).chain(tried)) {
+            let mut fit = self.subject.fit(&trial.config)?;
+            turn.take(&mut fit, Mode::Full, &mut trial.meter, on_step)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(self) -> Result<SwitchRuns, MeasureError> {
+        let mut found = Vec::new();
+        for (switch, outcome) in self.tried {
+            let outcome = match outcome {
+                Ok(trial) => SwitchOutcome::Measured(Box::new(trial.finish()?)),
+                Err(reason) => SwitchOutcome::NotApplicable(reason),
+            };
+            found.push(Switch {
+                name: switch.name.to_owned(),
+                keys: switch.keys.unwrap_or_default(),
+                note: switch.note.to_owned(),
+                outcome,
+            });
+        }
+        Ok(SwitchRuns { baseline: self.baseline.finish()?, switches: found })
+    }
+}
+
+impl Trial {
+    fn finish(self) -> Result<RunProfile, MeasureError> {
+        let (log, _) = self.meter.finish()?;
+        Ok(RunProfile::of(&log, self.conditions)?)
+    }
+}

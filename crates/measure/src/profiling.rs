@@ -1,0 +1,61 @@
+//! The profile of one configuration in one mode.
+
+use crate::conditions::{Recording, Subject, delayed};
+use crate::{MeasureError, memory};
+use knockout_meter::{Meter, Schedule};
+use knockout_profile::RunProfile;
+use knockout_trace::{Recorder, RecorderOptions, TraceFile};
+use knockout_train::config::Config;
+use knockout_train::step::Mode;
+use std::path::PathBuf;
+
+/// What to measure.
+#[derive(Debug, Clone)]
+pub struct Profiling {
+    /// The configuration.
+    pub config: Config,
+    /// How far a step goes.
+    pub mode: Mode,
+    /// Which steps count.
+    pub schedule: Schedule,
+    /// Steps in all.
+    pub steps: u64,
+    /// Whether spans are recorded.
+    pub recording: Recording,
+    /// Folder of the trace; without one, spans are attributed to layers and then thrown away.
+    pub trace_folder: Option<PathBuf>,
+}
+
+/// What a measurement gave.
+#[derive(Debug)]
+pub struct Measured {
+    /// Where the time went.
+    pub profile: RunProfile,
+    /// The trace, where one was written.
+    pub trace: Option<PathBuf>,
+}
+
+impl Profiling {
+    /// Measures; `on_step` hears of every step.
+    pub fn run(&self, subject: &Subject, mut on_step: impl FnMut()) -> Result<Measured, MeasureError> {
+        let mut fit = subject.fit(&self.config)?;
+        let conditions = subject.conditions(&self.config, self.mode, self.recording)?;
+        let recorder = match self.recording {
+            Recording::Off => Recorder::off(),
+            Recording::On => Recorder::new(RecorderOptions::default()),
+        };
+        memory::reset_peak();
+        let mut meter = delayed(Meter::new(&recorder, self.schedule).with_memory());
+        if let Some(folder) = self.trace_folder.as_deref().filter(|_| self.recording == Recording::On) {
+            meter = meter.with_trace(TraceFile::create(folder, &recorder, conditions.to_map())?);
+        }
+        meter.restart();
+        let ended = fit.measure_steps(self.mode, self.steps, &mut meter, |_| on_step());
+        let peak = memory::peak_rss_bytes();
+        // A measurement that ends early still writes what it has.
+        let (log, written) = meter.finish()?;
+        ended?;
+        let profile = RunProfile::of(&log, conditions)?.with_peak_rss(peak);
+        Ok(Measured { profile, trace: written.map(|written| written.path) })
+    }
+}

@@ -1,0 +1,101 @@
+//! DANGO's options: the published ones, except that λ is looked up by channel.
+
+use super::{Dango, DangoNetwork};
+use crate::loss::AlphaSchedule;
+use crate::network::{MERGED_STRING, check_names, string_lambda};
+use crate::{Model, ModelOptions, OptionsError, SelfLoops, StringChannels};
+use knockout_cell::{Cell, Network};
+use serde::{Deserialize, Serialize};
+
+/// DANGO's options.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DangoOptions {
+    /// Width of an embedding.
+    pub width: usize,
+    /// Attention heads; they divide the width.
+    pub heads: usize,
+    /// Whether every gene counts among its own neighbours.
+    pub self_loops: SelfLoops,
+    /// How the weight of the reconstruction changes.
+    pub alpha: AlphaSchedule,
+    /// The epoch in which α has arrived.
+    pub transition_epoch: u32,
+    /// Whether STRING's channels are networks of their own.
+    #[serde(default)]
+    pub string_channels: StringChannels,
+    /// The networks it reads, each with its λ.
+    pub networks: Vec<NetworkChoice>,
+}
+
+/// A network and the weight of a pair without an edge in its reconstruction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkChoice {
+    /// Its name in the dataset.
+    pub name: String,
+    /// λ.
+    pub lambda: f64,
+}
+
+impl ModelOptions for DangoOptions {
+    const NAME: &'static str = "dango";
+    const SUMMARY: &'static str = "Embeddings from the STRING networks, a score for the deleted genes";
+    const TRAINING: &'static [&'static str] = &[];
+
+    fn defaults(cell: &Cell) -> Self {
+        let choice = |network: &Network| {
+            let name = network.name().to_owned();
+            string_lambda(&name).map(|lambda| NetworkChoice { name, lambda })
+        };
+        Self {
+            width: 64,
+            heads: 4,
+            self_loops: SelfLoops::AsStored,
+            alpha: AlphaSchedule::LinearUntilUniform,
+            transition_epoch: 10,
+            string_channels: StringChannels::Apart,
+            networks: cell.networks().iter().filter_map(choice).collect(),
+        }
+    }
+
+    fn check(&self, cell: &Cell) -> Result<(), OptionsError> {
+        OptionsError::at_least_one("model.width", self.width)?;
+        OptionsError::at_least_one("model.heads", self.heads)?;
+        if !self.width.is_multiple_of(self.heads) || !self.width.is_multiple_of(2) {
+            let value = format!("{} with {} heads", self.width, self.heads);
+            let rule = "it must be even and a multiple of model.heads";
+            return Err(OptionsError::out_of_range("model.width", value, rule));
+        }
+        if self.networks.is_empty() {
+            return Err(OptionsError::NoNetwork);
+        }
+        check_names(cell, self.networks.iter().map(|choice| &choice.name[..]))?;
+        self.networks
+            .iter()
+            .try_for_each(|choice| OptionsError::not_negative("model.networks.lambda", choice.lambda))
+    }
+
+    fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>, OptionsError> {
+        let model = Dango::new(cell.genes().len(), self.networks_of(cell), self.width, self.heads, seed);
+        Ok(Box::new(model.with_alpha(self.alpha, self.transition_epoch)))
+    }
+}
+
+impl DangoOptions {
+    /// The networks as the model reads them.
+    fn networks_of(&self, cell: &Cell) -> Vec<DangoNetwork> {
+        let chosen =
+            self.networks.iter().filter_map(|choice| Some((cell.network(&choice.name)?, choice.lambda)));
+        let (channels, others): (Vec<_>, Vec<_>) =
+            chosen.partition(|(network, _)| self.string_channels.merges(network));
+        let merged = (!channels.is_empty()).then(|| {
+            let lambda = channels.iter().map(|(_, lambda)| *lambda).fold(f64::INFINITY, f64::min);
+            let networks: Vec<&Network> = channels.iter().map(|(network, _)| *network).collect();
+            DangoNetwork::merged(MERGED_STRING, &networks, self.self_loops, lambda)
+        });
+        let others =
+            others.into_iter().map(|(network, lambda)| DangoNetwork::of(network, self.self_loops, lambda));
+        merged.into_iter().chain(others).collect()
+    }
+}

@@ -1,0 +1,291 @@
+//! What a model offers to a configuration, and the registry that finds a model by its name.
+//!
+//! A model is added by a folder with its options (a type that is [`ModelOptions`]) and one line in [`MODELS`]. Nothing outside
+//! this crate names a model: configurations, the command line and checkpoints all ask the registry.
+
+use crate::loss::LossError;
+use crate::{DangoOptions, HeteroOptions, Model};
+use knockout_batch::ProcessorKind;
+use knockout_cell::Cell;
+use serde::de::DeserializeOwned;
+use serde::{Serialize, Serializer};
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+use toml::{Table, Value};
+
+/// The models there are.
+pub const MODELS: &[ModelEntry] = &[ModelEntry::of::<DangoOptions>(), ModelEntry::of::<HeteroOptions>()];
+
+/// Options of one model: the keys `model.*` of a configuration.
+///
+/// The fields are the keys; their values before any override are the defaults.
+pub trait ModelOptions:
+    Serialize + DeserializeOwned + Clone + PartialEq + fmt::Debug + Send + Sync + 'static
+{
+    /// Name on the command line, in configurations and in reports.
+    const NAME: &'static str;
+    /// One line for `--help`.
+    const SUMMARY: &'static str;
+    /// What training this model changes in the defaults of all: `key=value` each.
+    const TRAINING: &'static [&'static str];
+
+    /// The defaults for a cell: which networks it reads depends on what there is.
+    fn defaults(cell: &Cell) -> Self;
+
+    /// Checks everything that can be checked before anything is computed.
+    fn check(&self, cell: &Cell) -> Result<(), OptionsError>;
+
+    /// Builds the model with its initial values. The options have been checked.
+    fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>, OptionsError>;
+
+    /// The representation of deletions that the model needs, where it needs more than gene indices.
+    fn processor(&self) -> Option<ProcessorKind> {
+        None
+    }
+
+    /// What a user should know before a run starts, though it stops nothing.
+    fn notice(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+/// Options that cannot be carried out.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OptionsError {
+    /// A network that the dataset does not have.
+    #[error("the dataset has no network {name:?}; it has {}", have.join(", "))]
+    NoSuchNetwork {
+        /// The name configured.
+        name: String,
+        /// The names there are.
+        have: Vec<String>,
+    },
+    /// A route that the model cannot take.
+    #[error("model.route={route} {why}")]
+    Route {
+        /// The route.
+        route: &'static str,
+        /// Why not, and what to do.
+        why: &'static str,
+    },
+    /// No network at all.
+    #[error(
+        "no network is configured; the dataset has no STRING channel, so name some: model.networks=[{{name=\"physical\",lambda=1.0}}]"
+    )]
+    NoNetwork,
+    /// A value out of range.
+    #[error("{key} is {value}, but {rule}")]
+    OutOfRange {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// What it has to be.
+        rule: &'static str,
+    },
+    /// A loss that cannot be computed.
+    #[error("model.mle_wass_supcr: {0}")]
+    Loss(#[from] LossError),
+}
+
+impl OptionsError {
+    /// A value of `key` that breaks a rule.
+    pub fn out_of_range(key: &'static str, value: impl fmt::Display, rule: &'static str) -> Self {
+        Self::OutOfRange { key, value: value.to_string(), rule }
+    }
+
+    /// Refuses 0.
+    pub fn at_least_one(key: &'static str, value: usize) -> Result<(), Self> {
+        if value == 0 { Err(Self::out_of_range(key, value, "it must be at least 1")) } else { Ok(()) }
+    }
+
+    /// Refuses negative values, NaN and infinity.
+    pub fn not_negative(key: &'static str, value: f64) -> Result<(), Self> {
+        if value.is_finite() && value >= 0.0 {
+            Ok(())
+        } else {
+            Err(Self::out_of_range(key, value, "it must be a number from 0 up"))
+        }
+    }
+}
+
+/// A registered model.
+#[derive(Clone, Copy)]
+pub struct ModelEntry {
+    /// See [`ModelOptions::NAME`].
+    pub name: &'static str,
+    /// See [`ModelOptions::SUMMARY`].
+    pub summary: &'static str,
+    /// See [`ModelOptions::TRAINING`].
+    pub training: &'static [&'static str],
+    defaults: fn(&Cell) -> ModelConfig,
+    read: fn(Table) -> Result<ModelConfig, toml::de::Error>,
+}
+
+impl ModelEntry {
+    /// The entry of a model.
+    pub const fn of<O: ModelOptions>() -> Self {
+        Self {
+            name: O::NAME,
+            summary: O::SUMMARY,
+            training: O::TRAINING,
+            defaults: |cell| ModelConfig::new(O::defaults(cell)),
+            read: |table| Ok(ModelConfig::new(O::deserialize(table)?)),
+        }
+    }
+
+    /// The model's defaults for a cell.
+    pub fn defaults(&self, cell: &Cell) -> ModelConfig {
+        (self.defaults)(cell)
+    }
+}
+
+impl fmt::Debug for ModelEntry {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name)
+    }
+}
+
+/// The section `[model]` of a configuration: a model's name and its options.
+#[derive(Clone)]
+pub struct ModelConfig {
+    entry: ModelEntry,
+    options: Arc<dyn ErasedOptions>,
+}
+
+/// A section `[model]` that cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelConfigError {
+    /// The name is missing or no text.
+    #[error("model.name is missing; it is one of {}", known.join(", "))]
+    NoName {
+        /// The models there are.
+        known: Vec<&'static str>,
+    },
+    /// No model of that name.
+    #[error("there is no model {name:?}; choose from {}", known.join(", "))]
+    UnknownModel {
+        /// The name given.
+        name: String,
+        /// The models there are.
+        known: Vec<&'static str>,
+    },
+    /// A key is missing, unknown or of another type.
+    #[error("{}", .0.message())]
+    Options(toml::de::Error),
+}
+
+/// [`ModelOptions`] behind a pointer.
+trait ErasedOptions: Any + fmt::Debug + Send + Sync {
+    fn table(&self) -> Result<Table, toml::ser::Error>;
+    fn check(&self, cell: &Cell) -> Result<(), OptionsError>;
+    fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>, OptionsError>;
+    fn processor(&self) -> Option<ProcessorKind>;
+    fn notice(&self) -> Option<&'static str>;
+}
+
+impl<O: ModelOptions> ErasedOptions for O {
+    fn table(&self) -> Result<Table, toml::ser::Error> {
+        Table::try_from(self)
+    }
+
+    fn check(&self, cell: &Cell) -> Result<(), OptionsError> {
+        ModelOptions::check(self, cell)
+    }
+
+    fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>, OptionsError> {
+        ModelOptions::build(self, cell, seed)
+    }
+
+    fn processor(&self) -> Option<ProcessorKind> {
+        ModelOptions::processor(self)
+    }
+
+    fn notice(&self) -> Option<&'static str> {
+        ModelOptions::notice(self)
+    }
+}
+
+impl ModelConfig {
+    /// The section of some options.
+    pub fn new<O: ModelOptions>(options: O) -> Self {
+        Self { entry: ModelEntry::of::<O>(), options: Arc::new(options) }
+    }
+
+    /// Reads a section: `name` says which of `models` it configures.
+    pub fn read(mut table: Table, models: &[ModelEntry]) -> Result<Self, ModelConfigError> {
+        let known = || models.iter().map(|entry| entry.name).collect();
+        let Some(Value::String(name)) = table.remove("name") else {
+            return Err(ModelConfigError::NoName { known: known() });
+        };
+        let Some(entry) = models.iter().find(|entry| entry.name == name) else {
+            return Err(ModelConfigError::UnknownModel { name, known: known() });
+        };
+        (entry.read)(table).map_err(ModelConfigError::Options)
+    }
+
+    /// The model's name.
+    pub fn name(&self) -> &'static str {
+        self.entry.name
+    }
+
+    /// The model that is configured.
+    pub fn entry(&self) -> ModelEntry {
+        self.entry
+    }
+
+    /// The options, if they are of this type.
+    pub fn options<O: ModelOptions>(&self) -> Option<&O> {
+        let any: &dyn Any = &*self.options;
+        any.downcast_ref()
+    }
+
+    /// See [`ModelOptions::check`].
+    pub fn check(&self, cell: &Cell) -> Result<(), OptionsError> {
+        self.options.check(cell)
+    }
+
+    /// Checks the options and builds the model with its initial values.
+    pub fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>, OptionsError> {
+        self.check(cell)?;
+        self.options.build(cell, seed)
+    }
+
+    /// See [`ModelOptions::processor`].
+    pub fn processor(&self) -> Option<ProcessorKind> {
+        self.options.processor()
+    }
+
+    /// See [`ModelOptions::notice`].
+    pub fn notice(&self) -> Option<&'static str> {
+        self.options.notice()
+    }
+
+    fn table(&self) -> Result<Table, toml::ser::Error> {
+        let mut table = Table::new();
+        table.insert("name".to_owned(), Value::String(self.entry.name.to_owned()));
+        table.extend(self.options.table()?);
+        Ok(table)
+    }
+}
+
+impl fmt::Debug for ModelConfig {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.options.fmt(out)
+    }
+}
+
+impl PartialEq for ModelConfig {
+    fn eq(&self, other: &Self) -> bool {
+        matches!((self.table(), other.table()), (Ok(a), Ok(b)) if a == b)
+    }
+}
+
+impl Serialize for ModelConfig {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.table().map_err(serde::ser::Error::custom)?.serialize(serializer)
+    }
+}

@@ -1,0 +1,12 @@
+//! What tests compare with, and where they find it; a dev-dependency only.
+//!
+//! [`golden`] reads the numbers computed with PyTorch, a few of which are in the repository. Everything else that a checkout does not
+//! contain is a [`Resource`]: tests that need one are written with [`tests!`](crate::tests), which counts them as ignored where it is
+//! missing. Knows nothing of what is tested.
+
+pub mod golden;
+mod harness;
+mod resource;
+
+pub use harness::run;
+pub use resource::Resource;

@@ -1,0 +1,82 @@
+//! What tests need that a checkout does not contain: other people's files, and a browser.
+
+use std::path::{Path, PathBuf};
+
+/// Something outside of the repository that a test needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resource {
+    /// The full set of golden cases; a small one is in the repository.
+    Golden,
+    /// Public genome, network and screen files.
+    Data,
+    /// Traces recorded by other programs, with expected figures.
+    Traces,
+    /// The notes whose logs are quoted in the documentation.
+    Seeds,
+    /// Chromium.
+    Browser,
+}
+
+impl Resource {
+    /// The name that `KNOCKOUT_REQUIRE` and the tests' listing use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Golden => "golden",
+            Self::Data => "data",
+            Self::Traces => "traces",
+            Self::Seeds => "seeds",
+            Self::Browser => "browser",
+        }
+    }
+
+    /// The environment variable that says where it is.
+    fn variable(self) -> &'static str {
+        match self {
+            Self::Golden => "KNOCKOUT_GOLDEN",
+            Self::Data => "KNOCKOUT_DATA",
+            Self::Traces => "KNOCKOUT_TRACES",
+            Self::Seeds => "KNOCKOUT_SEEDS",
+            Self::Browser => "CHROMIUM",
+        }
+    }
+
+    /// Its path: what the variable says, else the folder `../shared/<name>` beside the checkout or a program on the path.
+    pub fn locate(self) -> Result<PathBuf, String> {
+        let named = std::env::var_os(self.variable()).map(PathBuf::from);
+        let (path, proof) = match self {
+            Self::Browser => (named.or_else(chromium), ""),
+            _ => (named.or_else(|| Some(self.beside_checkout())), self.proof()),
+        };
+        match path {
+            Some(path) if path.join(proof).exists() || path.is_file() => Ok(path),
+            Some(path) => Err(format!("no {} in {} (set {})", self.name(), path.display(), self.variable())),
+            None => Err(format!("no {} found (set {})", self.name(), self.variable())),
+        }
+    }
+
+    /// Whether `KNOCKOUT_REQUIRE`, a comma-separated list of names or `all`, demands it.
+    pub fn is_required(self) -> bool {
+        let required = std::env::var("KNOCKOUT_REQUIRE").unwrap_or_default();
+        required.split(',').any(|name| name == "all" || name == self.name())
+    }
+
+    fn beside_checkout(self) -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared").join(self.name())
+    }
+
+    /// A file or folder without which the folder is not what it should be.
+    fn proof(self) -> &'static str {
+        match self {
+            Self::Golden => "index.json",
+            Self::Data => "STATS.tsv",
+            Self::Traces => "expected",
+            Self::Seeds | Self::Browser => "",
+        }
+    }
+}
+
+fn chromium() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    std::env::split_paths(&path).flat_map(|dir| names.map(|name| dir.join(name))).find(|file| file.is_file())
+}

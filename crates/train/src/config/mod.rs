@@ -1,0 +1,254 @@
+//! The configuration of a run: one value with defaults that everything else is derived from.
+//!
+//! `config show`, the run's folder, checkpoint compatibility ([`Config::identity`]) and the conditions under which two runs are
+//! compared ([`Config::conditions`]) are all views of the same resolved [`Config`]. Sections belong to the crates that use them:
+//! `loader.*` to `knockout-batch`, `model.*` to the model's own options.
+
+mod optimiser;
+
+pub use optimiser::{OptimiserOptions, ScheduleKind};
+
+use crate::checkpoint::{Difference, Identity, flatten};
+use crate::schedule::ScheduleError;
+use knockout_batch::{LoaderOptions, ProcessorKind};
+use knockout_cell::Cell;
+use knockout_config::OverrideError;
+use knockout_model::{MODELS, ModelConfig, ModelConfigError, ModelEntry, OptionsError};
+use knockout_screen::{Division, Scheme, SplitSpec};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use toml::Table;
+
+/// Everything that decides a run's numbers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Config {
+    /// Seed of initial values and of the order of samples.
+    pub seed: u64,
+    /// Samples in a batch.
+    pub batch: usize,
+    /// Epochs at most.
+    pub epochs: u32,
+    /// Steps of the optimiser at most; 0 means no limit.
+    pub max_steps: u64,
+    /// What is held out, and how.
+    pub split: SplitOptions,
+    /// How batches are made.
+    pub loader: LoaderOptions,
+    /// The model and its options.
+    pub model: ModelConfig,
+    /// The optimiser.
+    pub optimiser: OptimiserOptions,
+    /// When to save and when to stop.
+    pub run: RunOptions,
+}
+
+/// [`Config`] as it is read, before its model is looked up.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    seed: u64,
+    batch: usize,
+    epochs: u32,
+    max_steps: u64,
+    split: SplitOptions,
+    #[serde(default)]
+    loader: LoaderOptions,
+    model: Table,
+    optimiser: OptimiserOptions,
+    run: RunOptions,
+}
+
+/// How samples are divided: the keys `split.*`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SplitOptions {
+    /// What is kept apart.
+    pub scheme: Scheme,
+    /// Fraction of the validation part.
+    pub val: f64,
+    /// Fraction of the test part.
+    pub test: f64,
+    /// Number of samples used; 0 means all.
+    pub subset: usize,
+    /// The split's own seed: runs of several seeds are judged on the same records.
+    pub seed: u64,
+}
+
+/// When to save and when to stop: the keys `run.*`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunOptions {
+    /// Epochs without a better validation Pearson after which the run ends; 0 means never.
+    pub patience: u32,
+    /// Minutes between checkpoints inside an epoch.
+    pub checkpoint_every: f64,
+    /// Samples in a batch when only predicting.
+    pub predict_batch: usize,
+}
+
+/// A configuration that cannot be read or carried out.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The model's options.
+    #[error(transparent)]
+    Model(#[from] OptionsError),
+    /// The section `[model]` cannot be read.
+    #[error(transparent)]
+    ModelSection(#[from] ModelConfigError),
+    /// A schedule that cannot be followed.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+    /// An override that cannot be applied.
+    #[error(transparent)]
+    Override(#[from] OverrideError),
+    /// A key is missing, unknown or of another type.
+    #[error("{}", .0.message())]
+    Document(#[from] toml::de::Error),
+    /// The configuration cannot be written as TOML.
+    #[error("the configuration cannot be written as TOML")]
+    Unwritable(#[from] toml::ser::Error),
+}
+
+impl Config {
+    /// The defaults of a model on a cell.
+    pub fn defaults(model: &ModelEntry, cell: &Cell) -> Result<Self, ConfigError> {
+        let common = Self {
+            seed: 0,
+            batch: 64,
+            epochs: 100,
+            max_steps: 0,
+            split: SplitOptions { scheme: Scheme::Random, val: 0.1, test: 0.1, subset: 0, seed: 0 },
+            loader: LoaderOptions::default(),
+            model: model.defaults(cell),
+            optimiser: OptimiserOptions::default(),
+            run: RunOptions { patience: 0, checkpoint_every: 10.0, predict_batch: 16_384 },
+        };
+        common.with(model.training)
+    }
+
+    /// The defaults of a model of [`MODELS`] on a cell, with overrides.
+    pub fn of<S: AsRef<str>>(model: &str, cell: &Cell, overrides: &[S]) -> Result<Self, ConfigError> {
+        let known = || MODELS.iter().map(|entry| entry.name).collect();
+        let entry = MODELS
+            .iter()
+            .find(|entry| entry.name == model)
+            .ok_or_else(|| ModelConfigError::UnknownModel { name: model.to_owned(), known: known() })?;
+        Self::defaults(entry, cell)?.with(overrides)
+    }
+
+    /// Applies overrides `key=value` in order, later ones winning.
+    pub fn with<S: AsRef<str>>(&self, overrides: &[S]) -> Result<Self, ConfigError> {
+        let mut table = Table::try_from(self)?;
+        knockout_config::apply(&mut table, overrides)?;
+        Self::read(table, &[self.model.entry()])
+    }
+
+    /// Reads what [`Config::to_toml`] wrote; the model is one of `models`.
+    pub fn from_toml(text: &str, models: &[ModelEntry]) -> Result<Self, ConfigError> {
+        Self::read(toml::from_str(text)?, models)
+    }
+
+    /// The configuration as TOML.
+    pub fn to_toml(&self) -> Result<String, ConfigError> {
+        Ok(toml::to_string(self)?)
+    }
+
+    fn read(table: Table, models: &[ModelEntry]) -> Result<Self, ConfigError> {
+        let document: Document = table.try_into().map_err(|error: toml::de::Error| {
+            OverrideError::Refused { message: error.message().to_owned() }
+        })?;
+        let Document { seed, batch, epochs, max_steps, split, loader, model, optimiser, run } = document;
+        let model = ModelConfig::read(model, models).map_err(|error| match error {
+            ModelConfigError::Options(error) => {
+                ConfigError::from(OverrideError::Refused { message: error.message().to_owned() })
+            }
+            error => error.into(),
+        })?;
+        Ok(Self { seed, batch, epochs, max_steps, split, loader, model, optimiser, run })
+    }
+
+    /// Checks everything that can be checked before anything is computed.
+    pub fn check(&self, cell: &Cell) -> Result<(), ConfigError> {
+        OptionsError::at_least_one("batch", self.batch)?;
+        OptionsError::at_least_one("epochs", self.epochs as usize)?;
+        OptionsError::at_least_one("run.predict_batch", self.run.predict_batch)?;
+        OptionsError::not_negative("optimiser.weight_decay", self.optimiser.weight_decay)?;
+        OptionsError::not_negative("optimiser.clip_norm", self.optimiser.clip_norm)?;
+        OptionsError::not_negative("run.checkpoint_every", self.run.checkpoint_every)?;
+        self.optimiser.learning_rate()?;
+        self.optimiser.accumulation()?;
+        Ok(self.model.check(cell)?)
+    }
+
+    /// How the loader represents a deletion: as it is told, or as the model needs it where it is told nothing.
+    pub fn processor(&self) -> ProcessorKind {
+        match (self.loader.processor, self.model.processor()) {
+            (ProcessorKind::Perturbation, Some(needed)) => needed,
+            (kind, _) => kind,
+        }
+    }
+
+    /// The recipe of the split.
+    pub fn split_spec(&self) -> SplitSpec {
+        SplitSpec {
+            scheme: self.split.scheme,
+            division: Division::Shares { val: self.split.val, test: self.split.test },
+            seed: self.split.seed,
+            subset: (self.split.subset > 0).then_some(self.split.subset),
+        }
+    }
+
+    /// What identifies a run of this configuration over a gene table, given by its hash: a checkpoint continues only a run that
+    /// is the same.
+    pub fn identity(&self, gene_table: &str) -> Identity {
+        // How long a run lasts and how often it saves may change from one sitting to the next, and the loader changes no number.
+        let mut lasting = self.clone();
+        (lasting.epochs, lasting.max_steps) = (0, 0);
+        (lasting.run.checkpoint_every, lasting.run.predict_batch) = (0.0, 0);
+        lasting.loader = LoaderOptions::default();
+        Identity {
+            model: self.model.name().to_owned(),
+            gene_table: gene_table.to_owned(),
+            config: lasting.flat(),
+        }
+    }
+
+    /// The settings that decide what a step costs and differ from the model's defaults on a cell, by key. Two measurements that
+    /// differ in one of them are not of the same thing.
+    pub fn conditions(&self, cell: &Cell) -> Result<BTreeMap<String, String>, ConfigError> {
+        // What a step costs does not depend on when the run ends or on which records it sees; batch, processor and the number
+        // of records are conditions of their own.
+        const ELSEWHERE: [&str; 7] =
+            ["seed", "batch", "epochs", "max_steps", "loader.processor", "loader.store", "model.name"];
+        let defaults = Self::defaults(&self.model.entry(), cell)?.flat();
+        let mut settings = self.flat();
+        settings.retain(|key, value| {
+            let counts =
+                !ELSEWHERE.contains(&&key[..]) && !key.starts_with("run.") && !key.starts_with("split.");
+            counts && defaults.get(key) != Some(value)
+        });
+        // Words without their quotes, as they are typed.
+        for value in settings.values_mut() {
+            *value = serde_json::from_str::<String>(value).unwrap_or_else(|_| std::mem::take(value));
+        }
+        Ok(settings)
+    }
+
+    /// Every setting by its dotted key, as JSON.
+    fn flat(&self) -> BTreeMap<String, String> {
+        flatten(&serde_json::to_value(self).expect("a configuration is plain tables and numbers"))
+    }
+
+    /// In what a run differs from another one by more than its seed; nothing for two seeds of one configuration.
+    pub fn differences_beside_seed(&self, gene_table: &str, other: (&Self, &str)) -> Vec<Difference> {
+        let (other, other_genes) = other;
+        let same_seed = Self { seed: other.seed, ..self.clone() };
+        let mut differences = same_seed.identity(gene_table).differences(&other.identity(other_genes));
+        if self.model.name() != other.model.name() {
+            // Settings of another model follow from its name.
+            differences.retain(|difference| !difference.key.starts_with("model."));
+        }
+        differences
+    }
+}

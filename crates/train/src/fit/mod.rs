@@ -1,0 +1,275 @@
+//! A model being fitted: steps, validation and the state between them.
+//!
+//! A [`Fit`] takes one step at a time and writes no file; [`crate::run::Run`] decides what comes next and keeps what it gives, a
+//! measurement takes steps alone. It reads no clock but the meter's.
+
+mod report;
+mod state;
+
+pub use report::{EpochReport, FitError, StepReport};
+pub(crate) use state::copy_tensor;
+
+use crate::checkpoint::{Position, Slot, TensorRef, weights_hash};
+use crate::config::{Config, ConfigError};
+use crate::metrics::Metrics;
+use crate::predictor;
+use crate::schedule::{Accumulation, Best, EarlyStopping, LearningRate, Mode as Better, Progress};
+use crate::step::{Mode, StepPlan, Trainer};
+use knockout_batch::{EpochBatches, Loader, LoaderOptions, LoaderPlan, Store};
+use knockout_kernel::Scalar as _;
+use knockout_meter::{Gauge, Meter, StepPhase};
+use knockout_model::{LossAt, Model};
+use knockout_screen::{Dataset, LabelStats, Part, Split};
+use std::sync::Arc;
+
+/// A model, its optimiser and where training stands.
+pub struct Fit {
+    config: Config,
+    dataset: Arc<Dataset>,
+    split: Arc<Split>,
+    store: Option<Arc<Store>>,
+    model: Box<dyn Model>,
+    trainer: Trainer,
+    labels: LabelStats,
+    accumulation: Accumulation,
+    learning_rate: LearningRate,
+    stopping: Option<EarlyStopping>,
+    best_pearson: Best,
+    best_mse: Best,
+    position: Position,
+    /// Loss × samples and samples of the epoch so far.
+    epoch_loss: f64,
+    epoch_samples: f64,
+    /// The rest of the epoch, once its first batch was asked for.
+    batches: Option<EpochBatches>,
+}
+
+impl Fit {
+    /// A model before its first step.
+    pub fn new(config: Config, dataset: Arc<Dataset>, split: Arc<Split>) -> Result<Self, FitError> {
+        config.check(&dataset.cell)?;
+        let model = config.model.build(&dataset.cell, config.seed).map_err(ConfigError::from)?;
+        for part in [Part::Train, Part::Val] {
+            if split.rows(part).is_empty() {
+                return Err(FitError::EmptyPart { part: part.name() });
+            }
+        }
+        let labels = dataset.samples.label_stats(split.rows(Part::Train)).ok_or(FitError::ConstantScores)?;
+        let patience = config.run.patience;
+        Ok(Self {
+            trainer: Trainer::new(
+                model.parameters(),
+                config.optimiser.weight_decay,
+                config.optimiser.clip_norm,
+            ),
+            model,
+            labels,
+            accumulation: config.optimiser.accumulation()?,
+            learning_rate: config.optimiser.learning_rate().map_err(ConfigError::from)?,
+            stopping: (patience > 0).then(|| EarlyStopping::new(Better::Max, patience, 0.0)),
+            best_pearson: Best::new(Better::Max),
+            best_mse: Best::new(Better::Min),
+            position: Position::default(),
+            epoch_loss: 0.0,
+            epoch_samples: 0.0,
+            batches: None,
+            config,
+            dataset,
+            split,
+            store: None,
+        })
+    }
+
+    /// Reads a stored representation from this store.
+    #[must_use]
+    pub fn with_store(mut self, store: Option<&Arc<Store>>) -> Self {
+        self.store = store.cloned();
+        self
+    }
+
+    /// The configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The model.
+    pub fn model(&self) -> &dyn Model {
+        &*self.model
+    }
+
+    /// The dataset it is fitted to.
+    pub fn dataset(&self) -> &Arc<Dataset> {
+        &self.dataset
+    }
+
+    /// The split it is fitted by.
+    pub fn split(&self) -> &Arc<Split> {
+        &self.split
+    }
+
+    /// Where training stands.
+    pub fn position(&self) -> Position {
+        self.position
+    }
+
+    /// Batches of an epoch.
+    pub fn batch_count(&self) -> usize {
+        self.split.rows(Part::Train).len().div_ceil(self.config.batch)
+    }
+
+    /// Takes the next batch of the epoch as far as `mode` goes; `None` when the epoch has no more.
+    pub fn step(&mut self, mode: Mode, meter: &mut Meter) -> Result<Option<StepReport>, FitError> {
+        let (epoch, batch_count) = (self.position.epoch, self.batch_count());
+        let mut batches = match self.batches.take() {
+            Some(batches) => batches,
+            None => {
+                let loader = self.loader().with_recorder(meter.recorder());
+                loader.epoch(u64::from(epoch), self.position.batch as usize)
+            }
+        };
+        let Some(loaded) = batches.next_batch()? else { return Ok(None) };
+        meter.load(loaded.times());
+        let plan = StepPlan {
+            mode,
+            at: LossAt { epoch, step: self.position.step },
+            group: self.accumulation.group(epoch, self.position.batch, batch_count as u32),
+            begins_group: self.position.batch.is_multiple_of(self.accumulation.batches_at(epoch)),
+            learning_rate: self.learning_rate.rate(),
+            labels: self.labels,
+        };
+        let outcome = self
+            .trainer
+            .step(&mut *self.model, loaded.batch(), &loaded.graphs(), plan, meter)
+            .map_err(|source| FitError::Diverged { step: self.position.step + 1, epoch, source })?;
+        let samples = loaded.batch().len();
+        self.batches = Some(batches);
+        self.position.step += 1;
+        self.position.batch += 1;
+        self.position.optimiser_step = self.trainer.optimiser.step;
+        self.epoch_loss += outcome.loss * samples as f64;
+        self.epoch_samples += samples as f64;
+        meter.gauge(Gauge::Pool, self.buffer_bytes());
+        let times = meter.end_step(samples)?;
+        Ok(Some(StepReport {
+            position: self.position,
+            batches: batch_count,
+            outcome,
+            learning_rate: self.learning_rate.rate(),
+            times,
+        }))
+    }
+
+    /// Bytes of the model's buffers and of those that kernels share.
+    pub fn buffer_bytes(&self) -> u64 {
+        (self.model.parameters().allocated_bytes() + f32::pool().allocated_bytes()) as u64
+    }
+
+    /// Whether no gradients wait to be accumulated further: between them there is no state that a checkpoint could hold.
+    pub fn is_between_groups(&self) -> bool {
+        self.position.batch.is_multiple_of(self.accumulation.batches_at(self.position.epoch))
+            || self.position.batch as usize == self.batch_count()
+    }
+
+    /// Goes to where a run of single batches is before this step, so that several measurements take the same batches. The
+    /// weights stay as they are.
+    pub fn seek(&mut self, step: u64) {
+        let batches = self.batch_count().max(1) as u64;
+        self.batches = None;
+        self.position.step = step;
+        (self.position.epoch, self.position.batch) = ((step / batches) as u32, (step % batches) as u32);
+    }
+
+    /// Takes batches in a mode until step `until`, over as many epochs as that needs: what a profile measures. Nothing is
+    /// validated.
+    pub fn measure_steps(
+        &mut self,
+        mode: Mode,
+        until: u64,
+        meter: &mut Meter,
+        mut on_step: impl FnMut(&StepReport),
+    ) -> Result<(), FitError> {
+        while self.position.step < until {
+            match self.step(mode, meter)? {
+                Some(report) => meter.time(StepPhase::Logging, || on_step(&report)),
+                None => self.begin_epoch(),
+            }
+        }
+        self.batches = None;
+        Ok(())
+    }
+
+    fn begin_epoch(&mut self) {
+        (self.position.epoch, self.position.batch) = (self.position.epoch + 1, 0);
+        (self.epoch_loss, self.epoch_samples) = (0.0, 0.0);
+        self.batches = None;
+    }
+
+    /// Validates the model as it is.
+    pub fn validate(&self, meter: &mut Meter) -> EpochReport {
+        EpochReport {
+            position: self.position,
+            train_loss: self.epoch_loss / self.epoch_samples.max(1.0),
+            learning_rate: self.learning_rate.rate(),
+            validation: meter.time(StepPhase::Validation, || self.measure(Part::Val)),
+            weights_hash: weights_hash(&self.weights()),
+        }
+    }
+
+    /// Takes note of a validation, and says in which ways the model is the best so far.
+    pub fn observe(&mut self, validation: &Metrics) -> Vec<Slot> {
+        let [pearson, mse] = [validation.pearson, validation.mse].map(|value| value.unwrap_or(f64::NAN));
+        let better = [
+            (Slot::BestPearson, self.best_pearson.observe(self.position.epoch, pearson)),
+            (Slot::BestMse, self.best_mse.observe(self.position.epoch, mse)),
+        ];
+        better
+            .into_iter()
+            .filter(|(_, progress)| *progress == Progress::Improved)
+            .map(|(slot, _)| slot)
+            .collect()
+    }
+
+    /// Ends an epoch after its validation: schedules are stepped and the next epoch begins. Says whether patience is left.
+    pub fn end_epoch(&mut self, validation: &Metrics) -> Progress {
+        let [pearson, mse] = [validation.pearson, validation.mse].map(|value| value.unwrap_or(f64::NAN));
+        self.learning_rate.end_epoch(mse);
+        let epoch = self.position.epoch;
+        let progress =
+            self.stopping.as_mut().map_or(Progress::Improved, |stopping| stopping.observe(epoch, pearson));
+        self.begin_epoch();
+        progress
+    }
+
+    /// The predictions for a part, in the order of its rows and in the scores' own units.
+    pub fn predict(&self, part: Part) -> Vec<f64> {
+        let rows = self.split.rows(part).iter();
+        let sets = rows.map(|&row| self.dataset.samples.genes(row as usize));
+        predictor::predict(&*self.model, self.labels, self.config.run.predict_batch, sets)
+    }
+
+    fn measure(&self, part: Part) -> Metrics {
+        let rows = self.split.rows(part);
+        let targets: Vec<f64> = rows.iter().map(|&row| self.dataset.samples.scores()[row as usize]).collect();
+        Metrics::of(&self.predict(part), &targets)
+    }
+
+    fn loader(&self) -> Loader {
+        let plan = LoaderPlan {
+            options: LoaderOptions { processor: self.config.processor(), ..self.config.loader.clone() },
+            batch_size: self.config.batch,
+            drop_last: false,
+            shuffle: true,
+            seed: self.config.seed,
+            rank: 0,
+            world: 1,
+        };
+        Loader::new(&self.dataset, self.split.rows(Part::Train), plan).with_store(self.store.as_ref())
+    }
+
+    fn weights(&self) -> Vec<TensorRef<'_>> {
+        let entries = self.model.parameters().iter();
+        entries
+            .map(|entry| TensorRef { name: entry.name(), shape: entry.shape(), values: entry.values() })
+            .collect()
+    }
+}

@@ -1,0 +1,109 @@
+//! What steps and epochs give, and why they fail.
+
+use crate::checkpoint::{IdentityError, Position};
+use crate::config::ConfigError;
+use crate::metrics::Metrics;
+use crate::step::{NotFinite, StepOutcome};
+use knockout_batch::BatchError;
+use knockout_meter::StepTimes;
+use knockout_model::loss::BufferError;
+use knockout_trace::TraceFileError;
+
+/// A step that was taken.
+#[derive(Debug, Clone)]
+pub struct StepReport {
+    /// Position after the step.
+    pub position: Position,
+    /// Batches of an epoch.
+    pub batches: usize,
+    /// Loss and gradient norm of the batch.
+    pub outcome: StepOutcome,
+    /// Learning rate of the step.
+    pub learning_rate: f64,
+    /// Wall and CPU time, phase by phase.
+    pub times: StepTimes,
+}
+
+/// An epoch, or the beginning of one, and its validation.
+#[derive(Debug, Clone)]
+pub struct EpochReport {
+    /// Position at its last step; the epoch has not been counted yet.
+    pub position: Position,
+    /// Mean loss over the epoch's samples.
+    pub train_loss: f64,
+    /// Learning rate it ran at.
+    pub learning_rate: f64,
+    /// Metrics over the full validation part, in the scores' own units.
+    pub validation: Metrics,
+    /// Hash of all parameters; see [`crate::checkpoint::weights_hash`].
+    pub weights_hash: String,
+}
+
+/// A fit that cannot begin or go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FitError {
+    /// The configuration cannot be carried out.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A part of the split is empty.
+    #[error("the {part} part of the split has no samples; choose another scheme, shares or subset")]
+    EmptyPart {
+        /// The part.
+        part: &'static str,
+    },
+    /// The training scores are all the same.
+    #[error("the training scores are all equal: there is nothing to learn")]
+    ConstantScores,
+    /// A sample that cannot be loaded.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
+    /// A number left the range of floats.
+    #[error(
+        "step {step} (epoch {epoch}) diverged: {source}; lower optimiser.learning_rate or set optimiser.clip_norm"
+    )]
+    Diverged {
+        /// One-based step.
+        step: u64,
+        /// Zero-based epoch.
+        epoch: u32,
+        /// What is not finite.
+        source: NotFinite,
+    },
+    /// The trace could not be written.
+    #[error(transparent)]
+    Trace(#[from] TraceFileError),
+    /// A checkpoint of another run.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    /// A checkpoint goes on after the end of its epoch.
+    #[error("the checkpoint is at batch {batch} of an epoch that has {batches}; resume from another one")]
+    BeyondEpoch {
+        /// The batches that are done.
+        batch: u32,
+        /// Those of an epoch.
+        batches: usize,
+    },
+    /// A checkpoint does not hold what the model needs.
+    #[error("the checkpoint has no tensor {name:?} of {count} numbers")]
+    Tensor {
+        /// The parameter.
+        name: String,
+        /// Its length.
+        count: usize,
+    },
+    /// A checkpoint's loss buffer does not fit this loss.
+    #[error("the checkpoint's loss buffer {name:?} does not fit: {source}")]
+    Buffer {
+        /// The buffer.
+        name: String,
+        /// Why not.
+        source: BufferError,
+    },
+    /// A checkpoint has a loss buffer that this loss does not have.
+    #[error("the checkpoint's loss buffer {name:?} does not fit: this loss has no buffer of that name")]
+    UnknownBuffer {
+        /// The buffer.
+        name: String,
+    },
+}

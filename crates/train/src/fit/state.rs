@@ -1,0 +1,150 @@
+//! The state of a fit, saved and restored bit for bit.
+
+use super::{Fit, FitError};
+use crate::checkpoint::{
+    Checkpoint, CheckpointError, Checkpoints, Contents, Identity, ModelCard, Number, Saved, Slot, State,
+    Tensor, TensorRef,
+};
+use crate::run::LogPosition;
+use crate::schedule::Best;
+use knockout_model::loss::{CircularBuffer, Restored};
+use std::collections::BTreeMap;
+
+impl Fit {
+    /// What identifies the run: a checkpoint of another one is refused.
+    pub fn identity(&self) -> Identity {
+        self.config.identity(&self.dataset.cell.genes().hash().to_hex())
+    }
+
+    /// What predicting with this model needs beside its weights.
+    fn card(&self) -> Option<ModelCard> {
+        Some(ModelCard::new(self.config.to_toml().ok()?, self.labels, &self.dataset.cell))
+    }
+
+    /// Saves the state. `metrics` is where the run's metrics file ends now.
+    pub fn save(
+        &self,
+        checkpoints: &Checkpoints,
+        slot: Slot,
+        metrics: LogPosition,
+    ) -> Result<Saved, CheckpointError> {
+        let buffers = self.model.loss_buffers();
+        let state = State {
+            identity: self.identity(),
+            position: self.position,
+            seed: self.config.seed,
+            learning_rate: self.learning_rate.clone(),
+            early_stopping: self.stopping,
+            best: BTreeMap::from([
+                ("pearson".to_owned(), self.best_pearson),
+                ("mse".to_owned(), self.best_mse),
+            ]),
+            loss_buffers: buffers.iter().map(|(name, buffer)| ((*name).to_owned(), buffer.state())).collect(),
+            metrics,
+            numbers: BTreeMap::from([
+                ("epoch_loss".to_owned(), Number(self.epoch_loss)),
+                ("epoch_samples".to_owned(), Number(self.epoch_samples)),
+            ]),
+            card: self.card(),
+        };
+        let (weights, moments) = (self.weights(), &self.trainer.optimiser.moments);
+        let with = |of: fn(&knockout_grad::Moments<f32>) -> &[f32]| -> Vec<TensorRef<'_>> {
+            weights
+                .iter()
+                .zip(moments)
+                .map(|(weight, moments)| TensorRef { values: of(moments), ..*weight })
+                .collect()
+        };
+        let (first, second) = (with(|moments| &moments.first), with(|moments| &moments.second));
+        let rows: Vec<BufferRows<'_>> = buffers.iter().flat_map(BufferRows::of).collect();
+        let contents = Contents {
+            weights: &weights,
+            first_moments: &first,
+            second_moments: &second,
+            buffers: &rows.iter().map(BufferRows::tensor).collect::<Vec<_>>(),
+            state: &state,
+        };
+        checkpoints.save(slot, &contents)
+    }
+
+    /// Restores a state that was saved; one of another run is refused.
+    pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), FitError> {
+        checkpoint.state.identity.check(&self.identity())?;
+        let (batch, batches) = (checkpoint.state.position.batch, self.batch_count());
+        if batch as usize > batches {
+            return Err(FitError::BeyondEpoch { batch, batches });
+        }
+        let parameters = self.model.parameters_mut();
+        for (place, moments) in self.trainer.optimiser.moments.iter_mut().enumerate() {
+            let name = parameters.get(place).name().to_owned();
+            copy_tensor(&checkpoint.weights, &name, parameters.values_mut(place))?;
+            copy_tensor(&checkpoint.first_moments, &name, &mut moments.first)?;
+            copy_tensor(&checkpoint.second_moments, &name, &mut moments.second)?;
+        }
+        for (name, state) in &checkpoint.state.loss_buffers {
+            let rows = |part: &str| {
+                let (name, count) = (format!("{name}.{part}"), state.capacity);
+                let found = checkpoint.buffers.iter().find(|tensor| tensor.name == name);
+                found.map(|tensor| &tensor.values[..]).ok_or(FitError::Tensor { name, count })
+            };
+            let taken = self
+                .model
+                .restore_loss_buffer(name, *state, rows("features")?, rows("labels")?)
+                .map_err(|source| FitError::Buffer { name: name.clone(), source })?;
+            if taken == Restored::Unknown {
+                return Err(FitError::UnknownBuffer { name: name.clone() });
+            }
+        }
+        let state = &checkpoint.state;
+        self.batches = None;
+        self.trainer.optimiser.step = state.position.optimiser_step;
+        self.position = state.position;
+        self.learning_rate = state.learning_rate.clone();
+        self.stopping = state.early_stopping;
+        let best = |name: &str, otherwise: Best| state.best.get(name).copied().unwrap_or(otherwise);
+        self.best_pearson = best("pearson", self.best_pearson);
+        self.best_mse = best("mse", self.best_mse);
+        let number = |name: &str| state.numbers.get(name).map_or(0.0, |number| number.0);
+        (self.epoch_loss, self.epoch_samples) = (number("epoch_loss"), number("epoch_samples"));
+        Ok(())
+    }
+}
+
+/// One side of a loss buffer as a tensor of a checkpoint.
+struct BufferRows<'b> {
+    name: String,
+    shape: [usize; 2],
+    values: &'b [f32],
+}
+
+impl<'b> BufferRows<'b> {
+    fn of((name, buffer): &'b (&'static str, CircularBuffer<f32>)) -> [Self; 2] {
+        let state = buffer.state();
+        [
+            Self {
+                name: format!("{name}.features"),
+                shape: [state.capacity, state.feature_width],
+                values: buffer.features(),
+            },
+            Self {
+                name: format!("{name}.labels"),
+                shape: [state.capacity, state.label_width],
+                values: buffer.labels(),
+            },
+        ]
+    }
+
+    fn tensor(&self) -> TensorRef<'_> {
+        TensorRef { name: &self.name, shape: &self.shape, values: self.values }
+    }
+}
+
+/// Copies a tensor of a checkpoint into a parameter of the same length.
+pub(crate) fn copy_tensor(tensors: &[Tensor], name: &str, slots: &mut [f32]) -> Result<(), FitError> {
+    let found = tensors.iter().find(|tensor| tensor.name == name && tensor.values.len() == slots.len());
+    let Some(tensor) = found else {
+        return Err(FitError::Tensor { name: name.to_owned(), count: slots.len() });
+    };
+    slots.copy_from_slice(&tensor.values);
+    Ok(())
+}

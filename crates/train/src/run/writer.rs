@@ -1,0 +1,105 @@
+//! Writes what a run gives into its folder: metrics, TensorBoard events, a log to read.
+
+use super::{EventWriter, LogPosition, MetricsLine, MetricsLog, Resumed, RunFolder, RunFolderError, Scalar};
+use crate::fit::{EpochReport, StepReport};
+use knockout_meter::{Meter, StepPhase};
+use std::fs::File;
+use std::io::Write as _;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Steps between TensorBoard's points inside an epoch.
+const EVENT_STEPS: u64 = 10;
+
+pub(super) struct RunWriter {
+    metrics: MetricsLog,
+    resumed: Resumed,
+    events: EventWriter,
+    log: File,
+    log_path: std::path::PathBuf,
+}
+
+impl RunWriter {
+    /// Goes on where a checkpoint left the metrics; [`LogPosition::START`] for a new run.
+    pub(super) fn open(
+        folder: &RunFolder,
+        from: LogPosition,
+        after_step: Option<u64>,
+    ) -> Result<Self, RunFolderError> {
+        let (metrics, resumed) = folder.metrics(from)?;
+        let events = folder.events(unix_seconds(), after_step)?;
+        let (log, log_path) = (folder.log()?, folder.log_path());
+        let mut writer = Self { metrics, resumed, events, log, log_path };
+        if resumed.missing_lines > 0 {
+            let missing = resumed.missing_lines;
+            writer.say(&format!("metrics.jsonl lacks {missing} lines that were there at the checkpoint"))?;
+        }
+        Ok(writer)
+    }
+
+    pub(super) fn resumed(&self) -> Resumed {
+        self.resumed
+    }
+
+    /// Logs a step; the time counts as logging of the next one.
+    pub(super) fn step(&mut self, report: &StepReport, meter: &mut Meter) -> Result<(), RunFolderError> {
+        meter.time(StepPhase::Logging, || {
+            if !report.position.step.is_multiple_of(EVENT_STEPS) {
+                return Ok(());
+            }
+            let mut scalars = vec![
+                Scalar { tag: "train/loss", value: report.outcome.loss },
+                Scalar { tag: "train/learning_rate", value: report.learning_rate },
+            ];
+            if let Some(norm) = report.outcome.gradient_norm {
+                scalars.push(Scalar { tag: "train/gradient_norm", value: norm });
+            }
+            let tags: Vec<(String, f64)> =
+                report.outcome.parts.iter().map(|(name, value)| (format!("train/{name}"), *value)).collect();
+            scalars.extend(tags.iter().map(|(tag, value)| Scalar { tag, value: *value }));
+            self.events.scalars(unix_seconds(), report.position.step, &scalars)
+        })
+    }
+
+    /// Writes the line of an epoch.
+    pub(super) fn epoch(&mut self, report: &EpochReport) -> Result<MetricsLine, RunFolderError> {
+        let line = MetricsLine {
+            schema: 1,
+            step: report.position.step,
+            epoch: report.position.epoch,
+            train_loss: report.train_loss,
+            learning_rate: report.learning_rate,
+            val: report.validation,
+            weights_hash: report.weights_hash.clone(),
+        };
+        self.metrics.append(&line)?;
+        let figures = [
+            ("val/pearson", line.val.pearson),
+            ("val/spearman", line.val.spearman),
+            ("val/mse", line.val.mse),
+            ("val/mae", line.val.mae),
+            ("epoch/train_loss", Some(line.train_loss)),
+        ];
+        let scalars: Vec<Scalar<'_>> =
+            figures.iter().filter_map(|&(tag, value)| Some(Scalar { tag, value: value? })).collect();
+        self.events.scalars(unix_seconds(), line.step, &scalars)?;
+        let pearson = line.val.pearson.map_or_else(|| "undefined".to_owned(), |value| value.to_string());
+        self.say(&format!(
+            "epoch {} step {}: train loss {}, validation Pearson {pearson}, learning rate {}",
+            line.epoch, line.step, line.train_loss, line.learning_rate
+        ))?;
+        Ok(line)
+    }
+
+    /// Where the metrics file ends now, safe from a power cut: part of every checkpoint.
+    pub(super) fn position(&mut self) -> Result<LogPosition, RunFolderError> {
+        self.metrics.sync()
+    }
+
+    fn say(&mut self, text: &str) -> Result<(), RunFolderError> {
+        writeln!(self.log, "{text}").map_err(super::folder::at("write", &self.log_path))
+    }
+}
+
+fn unix_seconds() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
