@@ -33,7 +33,7 @@ pub fn experiment_markdown(experiment: &Experiment) -> String {
     list(&mut out, experiment.next_steps.iter().map(next_step));
     if !experiment.warnings.is_empty() {
         out.push_str("\n## Warnings\n\n");
-        list(&mut out, experiment.warnings.iter().map(experiment_warning));
+        list(&mut out, experiment.warnings.iter().copied().map(experiment_warning));
     }
     out
 }

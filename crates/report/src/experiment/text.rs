@@ -34,7 +34,7 @@ pub fn experiment_text(experiment: &Experiment, files: &[(String, String)]) -> S
     }
     heading(&mut out, "NEXT STEPS BASED ON RESULTS");
     sentences(&mut out, experiment.next_steps.iter().map(next_step));
-    warnings(&mut out, experiment.warnings.iter().map(experiment_warning));
+    warnings(&mut out, experiment.warnings.iter().copied().map(experiment_warning));
     if !files.is_empty() {
         heading(&mut out, "FILES");
         let mut table = Table::new(&["<", "<"]);
