@@ -301,7 +301,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l rules -d 'How events become categories: `default`, `reference` (substring rules, nested time counted again) or a TOML file' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l html -d 'Also write the findings as one self-contained HTML file' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l collapsed -d 'Also write collapsed stacks (own time in nanoseconds) for flame graph programs; - is standard output' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l collapsed -d 'Also write collapsed stacks (self time in nanoseconds) for flame graph programs; - is standard output' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l strict -d 'Refuse damaged traces instead of using what can be read of them'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l json -d 'Print one JSON document on standard output and nothing else there'

@@ -505,7 +505,7 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--rules=[How events become categories\: \`default\`, \`reference\` (substring rules, nested time counted again) or a TOML file]:RULES:_default' \
 '--html=[Also write the findings as one self-contained HTML file]:FILE:_files' \
-'--collapsed=[Also write collapsed stacks (own time in nanoseconds) for flame graph programs; - is standard output]:FILE:_files' \
+'--collapsed=[Also write collapsed stacks (self time in nanoseconds) for flame graph programs; - is standard output]:FILE:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--strict[Refuse damaged traces instead of using what can be read of them]' \
 '--json[Print one JSON document on standard output and nothing else there]' \

@@ -185,10 +185,10 @@ pub struct ReferenceFile {
     pub warnings: Vec<TraceWarning>,
 }
 
-/// Time of a category: durations summed, nested ones again and again.
+/// Time of a category: durations summed, nested ones counted again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CategoryTime {
-    /// Which.
+    /// The category.
     pub category: Category,
     /// Events in it.
     pub count: u64,

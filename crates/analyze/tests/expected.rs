@@ -264,7 +264,8 @@ fn the_expected_comparison_is_reproduced(traces: &Path) {
     assert!(!comparison.comparable, "world size and device differ");
     let differs = |what: &str| comparison.differences.iter().any(|difference| difference.what == what);
     assert!(differs("world_size") && differs("device"));
-    assert!(!comparison.slower_than(1.1).is_empty(), "{:?}", comparison.rows[0]);
+    // Six unsteady steps a side: the rank interval of 1.49 begins at 1.06. Resampling them said more than six steps can.
+    assert!(!comparison.slower_than(1.05).is_empty(), "{:?}", comparison.rows[0]);
     assert!(Comparison::of(&a, &a).slower_than(1.0).is_empty());
     assert!(Comparison::of(&a, &a).comparable);
 }

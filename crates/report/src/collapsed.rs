@@ -1,4 +1,4 @@
-//! Collapsed stacks: one line per stack, frames from the outside in, own time in nanoseconds. What flame graph
+//! Collapsed stacks: one line per stack, frames from the outside in, self time in nanoseconds. What flame graph
 //! programs (inferno, speedscope, flamegraph.pl) read.
 
 use knockout_analyze::{Analysis, LaneStacks, Picture};

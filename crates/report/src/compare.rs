@@ -39,7 +39,7 @@ pub fn compare_text(comparison: &Comparison) -> String {
     }
     comparison_rows(
         &mut out,
-        "Own time per step by operation, largest difference first",
+        "Self time per step by operation, largest difference first",
         comparison.operations.iter(),
     );
     comparison_rows(&mut out, "Operations only in b", comparison.added.iter());

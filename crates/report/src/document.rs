@@ -154,7 +154,7 @@ pub fn experiment_json(experiment: &Experiment) -> impl Serialize + '_ {
         decisions: decisions.collect(),
         insights: insights.collect(),
         next_steps: next_steps.collect(),
-        warnings: experiment.warnings.iter().map(experiment_warning).collect(),
+        warnings: experiment.warnings.iter().copied().map(experiment_warning).collect(),
     }
 }
 

@@ -25,7 +25,7 @@ pub fn run_text(profile: &RunProfile) -> String {
     writeln!(
         out,
         "\n{} steps measured ({} of warm-up and {} outside the window left out), {} samples\n\
-         {} per step (median {}, middle half {} to {}), {} of processor time\n\
+         {} per step (median {}, middle half {} to {}), {} of CPU time\n\
          {} per sample, {:.1} samples/s",
         count(profile.steps),
         count(profile.warmed),

@@ -65,7 +65,7 @@ fn heading(out: &mut String, analysis: &Analysis) {
     line(
         out,
         format_args!(
-            "own time {} (host {}, device {}); plain sum of durations {}, nested ones counted again",
+            "self time {} (host {}, device {}); plain sum of durations {}, nested ones counted again",
             time(analysis.self_us),
             time(analysis.host_us),
             time(analysis.device_us),
@@ -86,7 +86,7 @@ fn verdicts(out: &mut String, analysis: &Analysis) {
 
 fn categories(out: &mut String, analysis: &Analysis) {
     for (side, device) in [("host", false), ("device", true)] {
-        let mut table = Table::new(&["<category", "own time", "of all", &format!("of {side}")]);
+        let mut table = Table::new(&["<category", "self time", "of all", &format!("of {side}")]);
         for row in analysis.categories.iter().filter(|row| row.device == device) {
             table.row(vec![row.name.clone(), time(row.us), percent(row.share), percent(row.share_of_side)]);
         }
@@ -167,9 +167,10 @@ fn operations(out: &mut String, analysis: &Analysis) {
     let by_self: Vec<_> = analysis.operations.iter().collect();
     let mut by_total = by_self.clone();
     by_total.sort_by(|a, b| b.total_us.total_cmp(&a.total_us).then_with(|| a.name.cmp(&b.name)));
-    for (heading, rows) in [("Operations by own time", by_self), ("Operations by time inside them", by_total)]
+    for (heading, rows) in
+        [("Operations by self time", by_self), ("Operations by time inside them", by_total)]
     {
-        let mut table = Table::new(&["<operation", "own time", "inside", "count", "<category"]);
+        let mut table = Table::new(&["<operation", "self time", "inside", "count", "<category"]);
         for row in rows.into_iter().take(TOP) {
             table.row(vec![
                 shortened(&row.name, NAME_WIDTH),

@@ -23,7 +23,7 @@ fn the_text_says_what_stands_out_and_what_it_rests_on() {
     for expected in [
         "folder/small.json, rank 2 of 4",
         "data loading takes 40.0 % of the one step there is",
-        "own time 1.000 ms (host 1.000 ms, device 0.000 µs); plain sum of durations 1.550 ms",
+        "self time 1.000 ms (host 1.000 ms, device 0.000 µs); plain sum of durations 1.550 ms",
         "ProfilerStep#5",
         "Critical path of the slowest step",
     ] {

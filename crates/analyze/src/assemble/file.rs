@@ -112,7 +112,7 @@ pub(crate) fn findings(mut parts: Parts<'_>) -> FileFindings {
     findings
 }
 
-/// Own time by category over all lanes, and the sums of host and device lanes.
+/// Self time by category over all lanes, and the sums of host and device lanes.
 fn categories(parts: &Parts<'_>) -> (Vec<CategoryShare>, (i128, i128)) {
     let count = parts.rules.categories().len();
     let mut sums = vec![0_i128; count];

@@ -69,7 +69,7 @@ pub(crate) fn summary(steps: &mut [StepFindings]) -> Option<StepSummary> {
     })
 }
 
-/// Own time by name and step: host time inside the step, device time launched from it.
+/// Self time by name and step: host time inside the step, device time launched from it.
 pub(crate) fn by_name(parts: &Parts<'_>) -> BTreeMap<String, Vec<f64>> {
     let steps = parts.steps.steps.len();
     let mut sums: BTreeMap<String, Vec<i64>> = BTreeMap::new();

@@ -66,7 +66,7 @@ pub(crate) struct Piece {
 #[derive(Debug)]
 pub(crate) struct Scratch {
     pub(crate) steps: StepTable,
-    /// Own time and number by kind within the step that time is in.
+    /// Self time and number by kind within the step that time is in.
     own: Vec<(i64, u64)>,
     touched: Vec<u32>,
 }

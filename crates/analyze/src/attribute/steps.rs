@@ -20,7 +20,7 @@ pub(crate) struct Step {
     pub(crate) end: i64,
 }
 
-/// Sums by step; those of several lanes are added up.
+/// Sums by step; those of several lanes are summed.
 #[derive(Debug, Clone)]
 pub(crate) struct StepTable {
     pub(crate) steps: Arc<[Step]>,
@@ -30,7 +30,7 @@ pub(crate) struct StepTable {
     pub(crate) host: Vec<i64>,
     /// The same of device time, by the step that launched it.
     pub(crate) device: Vec<i64>,
-    /// Own time and number by step and kind.
+    /// Self time and number by step and kind.
     pub(crate) pairs: HashMap<u64, (i64, u64), BuildHasherDefault<Mix>>,
     pub(crate) pairs_full: bool,
     pub(crate) first: BTreeMap<u32, FirstStep>,
@@ -86,7 +86,7 @@ impl StepTable {
         self.pair(step, kind, nanos, 1);
     }
 
-    /// Own time of a kind in a step.
+    /// Self time of a kind in a step.
     pub(crate) fn pair(&mut self, step: u32, kind: u32, nanos: i64, events: u64) {
         let key = u64::from(step) << 32 | u64::from(kind);
         if self.pairs.len() >= MAX_PAIRS && !self.pairs.contains_key(&key) {

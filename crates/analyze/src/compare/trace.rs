@@ -42,7 +42,7 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// The step, then categories: microseconds per step in `a` and `b`.
     pub rows: Vec<Row>,
-    /// The same by operation (own time), largest difference first.
+    /// The same by operation (self time), largest difference first.
     pub operations: Vec<Row>,
     /// Operations only in `b`, largest first.
     pub added: Vec<Row>,
@@ -65,7 +65,7 @@ pub enum About {
     Host,
     /// Device time of a category, mean per step.
     Device,
-    /// Own time of an operation, mean per step.
+    /// Self time of an operation, mean per step.
     Operation,
 }
 
@@ -251,7 +251,7 @@ fn operations(a: &Analysis, b: &Analysis) -> (Vec<Row>, Vec<Row>, Vec<Row>) {
     (both, added, removed)
 }
 
-/// Own time of each operation by step, over all ranks; or as one number for whole traces.
+/// Self time of each operation by step, over all ranks; or as one number for whole traces.
 fn times(analysis: &Analysis, per_step: bool) -> BTreeMap<&str, Vec<f64>> {
     let by_step = |rank: &FileFindings| !rank.first_step.by_step.is_empty();
     if !per_step || !analysis.ranks.iter().all(by_step) {

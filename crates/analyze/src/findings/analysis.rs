@@ -34,11 +34,11 @@ pub struct Analysis {
     pub complete_events: u64,
     /// Of these, with positive duration.
     pub complete_with_positive_dur: u64,
-    /// Sum of durations, nested ones again and again.
+    /// Sum of durations, nested ones counted again.
     pub naive_sum_us: f64,
     /// Latest end minus earliest start; of several files the longest.
     pub span_us: f64,
-    /// Own time of all lanes.
+    /// Self time of all lanes.
     pub self_us: f64,
     /// Of host lanes.
     pub host_us: f64,
@@ -80,7 +80,7 @@ pub struct Analysis {
     pub ranks: Vec<FileFindings>,
 }
 
-/// Device figures of one file, or of several ranks added up; what only one rule has is in `ranks`.
+/// Device figures of one file, or of several ranks summed; what only one rule has is in `ranks`.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct DeviceSummary {
     /// Busy and idle time.
@@ -179,7 +179,7 @@ impl From<&GpuHta> for DeviceSummary {
     }
 }
 
-/// One rank's figures as they are; several ranks' added up.
+/// One rank's figures as they are; several ranks' summed.
 fn device(ranks: &[FileFindings], of: fn(&FileFindings) -> Option<DeviceSummary>) -> Option<DeviceSummary> {
     let mut sum: Option<DeviceSummary> = None;
     for (index, file) in ranks.iter().enumerate() {

@@ -34,7 +34,7 @@ pub struct FileFindings {
     pub complete_with_negative_dur: u64,
     /// Without usable times.
     pub complete_without_usable_times: u64,
-    /// Sum of all durations, nested ones again and again.
+    /// Sum of all durations, nested ones counted again.
     pub naive_sum_us: f64,
     /// Latest end minus earliest start.
     pub span_us: f64,
@@ -44,17 +44,17 @@ pub struct FileFindings {
     pub distinct_names: usize,
     /// By the `cat` field: number and naive sum.
     pub event_cats: Vec<EventCat>,
-    /// Sum of own time over all lanes: what the categories are parts of.
+    /// Sum of self time over all lanes: what the categories are parts of.
     pub self_us: f64,
-    /// Own time of host lanes.
+    /// Self time of host lanes.
     pub host_us: f64,
-    /// Own time of device lanes.
+    /// Self time of device lanes.
     pub device_us: f64,
     /// Where the time went; the parts sum to `self_us`.
     pub categories: Vec<CategoryShare>,
     /// Host time by the phase around it; the parts sum to `host_us`.
     pub phases: Vec<Share>,
-    /// By name, largest own time first.
+    /// By name, largest self time first.
     pub operations: Vec<Operation>,
     /// Python functions, with the native time below each and not below a deeper one.
     pub python: Vec<PythonFunction>,
@@ -93,26 +93,26 @@ pub struct FileFindings {
 /// A named part of a whole.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct Share {
-    /// What.
+    /// Name of the part.
     pub name: String,
-    /// How long.
+    /// Time in microseconds.
     pub us: f64,
     /// Of the whole.
     pub share: f64,
 }
 
-/// A category's part of all own time.
+/// A category's part of all self time.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct CategoryShare {
     /// The category.
     pub name: String,
-    /// Own time over all lanes.
+    /// Self time over all lanes.
     pub us: f64,
-    /// Of the own time of all lanes.
+    /// Of the self time of all lanes.
     pub share: f64,
     /// Accelerator work.
     pub device: bool,
-    /// Of the own time of its side, host or device.
+    /// Of the self time of its side, host or device.
     pub share_of_side: f64,
 }
 
@@ -121,7 +121,7 @@ pub struct CategoryShare {
 pub struct EventCat {
     /// The `cat`.
     pub name: String,
-    /// How many.
+    /// Number of them.
     pub events: u64,
     /// Sum of durations.
     pub sum_us: f64,
@@ -132,17 +132,17 @@ pub struct EventCat {
 pub struct Operation {
     /// The name.
     pub name: String,
-    /// The category most of its own time belongs to.
+    /// The category most of its self time belongs to.
     pub category: String,
-    /// Own time.
+    /// Self time.
     pub self_us: f64,
     /// Time inside it; where it is inside itself, only the outer one counts.
     pub total_us: f64,
     /// Sum of durations, as simple reports print it.
     pub sum_us: f64,
-    /// How many.
+    /// Number of them.
     pub count: u64,
-    /// Own time per category it was found in, largest first.
+    /// Self time per category it was found in, largest first.
     pub by_category: Vec<OperationPart>,
 }
 
@@ -151,9 +151,9 @@ pub struct Operation {
 pub struct OperationPart {
     /// The category.
     pub category: String,
-    /// Own time.
+    /// Self time.
     pub self_us: f64,
-    /// How many.
+    /// Number of them.
     pub count: u64,
 }
 
@@ -162,7 +162,7 @@ pub struct OperationPart {
 pub struct PythonFunction {
     /// `file(line): function`, as the profiler writes it.
     pub name: String,
-    /// Its own time and that of native operations called from it.
+    /// Its self time and that of native operations called from it.
     pub us: f64,
     /// Of the host time.
     pub share: f64,
@@ -189,7 +189,7 @@ pub struct LaneFindings {
     pub events: u64,
     /// Length of the union of its events.
     pub busy_us: f64,
-    /// Sum of own times; equal to `busy_us`.
+    /// Sum of self times; equal to `busy_us`.
     pub self_us: f64,
     /// First start to last end, minus busy.
     pub idle_us: f64,
@@ -208,7 +208,7 @@ pub struct LaneFindings {
 pub struct StepSpan {
     /// `ProfilerStep#…`
     pub name: String,
-    /// How long.
+    /// Time in microseconds.
     pub us: f64,
     /// Start after the first event of the trace.
     pub start_us: f64,
@@ -219,11 +219,11 @@ pub struct StepSpan {
 pub struct StepFindings {
     /// `ProfilerStep#…`
     pub name: String,
-    /// How long.
+    /// Time in microseconds.
     pub us: f64,
     /// Start after the first event of the trace.
     pub start_us: f64,
-    /// Own time of host lanes inside it, by category.
+    /// Self time of host lanes inside it, by category.
     pub host: Vec<Share>,
     /// Device time launched from it, by category; the share is of the step's length.
     pub device: Vec<Share>,
@@ -234,7 +234,7 @@ pub struct StepFindings {
 /// All steps together.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct StepSummary {
-    /// How many.
+    /// Number of them.
     pub count: usize,
     /// The middle one.
     pub median_us: f64,
@@ -311,9 +311,9 @@ pub struct StackNode {
     pub name: u32,
     /// Number of the category.
     pub category: u8,
-    /// Own time.
+    /// Self time.
     pub self_nanos: i64,
-    /// Own time and that of everything below.
+    /// Self time and that of everything below.
     pub below_nanos: i64,
     /// How often it was entered.
     pub count: u64,
@@ -326,7 +326,7 @@ pub struct FirstStepRows {
     pub iterations: Vec<i64>,
     /// By name.
     pub rows: BTreeMap<String, FirstStepRow>,
-    /// Own time by step and name, in microseconds; for spreads.
+    /// Self time by step and name, in microseconds; for spreads.
     pub by_step: BTreeMap<String, Vec<f64>>,
 }
 

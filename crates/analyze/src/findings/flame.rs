@@ -10,7 +10,7 @@ const STEPS: &str = "steps";
 const STEP: &str = "ProfilerStep#";
 
 impl Analysis {
-    /// The same with the stacks of all steps added up, as if every step had one name.
+    /// The same with the stacks of all steps summed, as if every step had one name.
     #[must_use]
     pub fn with_steps_added_up(mut self) -> Self {
         for file in &mut self.ranks {

@@ -39,7 +39,7 @@ pub enum SwitchOutcome {
 /// All switches of one model.
 #[derive(Debug, Clone, Serialize)]
 pub struct Ablation {
-    /// Which model.
+    /// Name of the model.
     pub model: String,
     /// Wall time of a sample without any switch, in a full step.
     pub baseline_s_per_sample: Estimate,
@@ -62,9 +62,9 @@ pub struct Tried {
     pub s_per_sample: Estimate,
     /// How many times as fast: time per sample without it by time with it, paired by round.
     pub gain: Estimate,
-    /// The same of processor time.
+    /// The same of CPU time.
     pub cpu_gain: Estimate,
-    /// Most memory of the engine's buffers, where it was looked at.
+    /// Most memory of the engine's buffers, where it was sampled.
     pub pool_bytes: Option<u64>,
     /// Whether it makes steps faster, as far as the interval of the gain tells.
     pub verdict: Effect,

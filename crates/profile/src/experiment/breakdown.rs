@@ -11,7 +11,7 @@ const LAYERS: usize = 4;
 /// The tree of one model's step.
 #[derive(Debug, Clone, Serialize)]
 pub struct Breakdown {
-    /// Which model.
+    /// Name of the model.
     pub model: String,
     /// Whether the layers are known: spans were recorded.
     pub recorded: bool,
@@ -24,7 +24,7 @@ pub struct Breakdown {
 pub struct BreakdownRow {
     /// How deep: 0 is the step.
     pub depth: usize,
-    /// What it is.
+    /// Name of the row.
     pub name: String,
     /// Wall time per step.
     pub s: f64,

@@ -29,7 +29,7 @@ pub struct CellFindings {
     pub s_per_batch: Estimate,
     /// Wall time of a sample.
     pub s_per_sample: Estimate,
-    /// Processor time of a sample, of all threads.
+    /// CPU time of a sample, of all threads.
     pub cpu_s_per_sample: Estimate,
     /// Batches per second, round by round.
     pub rounds: Vec<f64>,

@@ -13,9 +13,9 @@ const NEGLIGIBLE: f64 = 0.01;
 /// The parts of one model's step.
 #[derive(Debug, Clone, Serialize)]
 pub struct Decomposition {
-    /// Which model.
+    /// Name of the model.
     pub model: String,
-    /// Which processor.
+    /// Name of the representation.
     pub processor: String,
     /// Wall time of a full step.
     pub step_s: Estimate,
@@ -26,7 +26,7 @@ pub struct Decomposition {
 /// One part of a step.
 #[derive(Debug, Clone, Serialize)]
 pub struct Component {
-    /// What it is.
+    /// Name of the part.
     pub name: &'static str,
     /// The difference it is measured by: `backward - forward`, or the mode alone.
     pub modes: &'static str,

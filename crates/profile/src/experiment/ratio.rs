@@ -19,7 +19,7 @@ pub struct CellRatio {
     pub per_batch: Estimate,
     /// Of time per sample.
     pub per_sample: Estimate,
-    /// Of processor time per sample.
+    /// Of CPU time per sample.
     pub cpu_per_sample: Estimate,
 }
 
@@ -50,7 +50,7 @@ pub struct RecordingCost {
     pub model: String,
     /// Time of a step with recording by time without.
     pub ratio: Estimate,
-    /// Processor time with recording by processor time without.
+    /// CPU time with recording by CPU time without.
     pub cpu_ratio: Estimate,
 }
 

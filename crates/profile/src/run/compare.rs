@@ -63,7 +63,7 @@ pub struct RunComparison {
     pub unlike: Vec<String>,
     /// Of these, the ones that were declared.
     pub varied: Vec<String>,
-    /// The step, processor time, then phases: microseconds per sample in `a` and `b`. Empty unless comparable.
+    /// The step, CPU time, then phases: microseconds per sample in `a` and `b`. Empty unless comparable.
     pub rows: Vec<Row>,
     /// The same per iteration: batches of unlike size make these unlike.
     pub iterations: Vec<Row>,
@@ -134,7 +134,7 @@ enum Unit {
     Iteration,
 }
 
-/// The step (its median), processor time (median), then phases (means: some run only now and then), the largest
+/// The step (its median), CPU time (median), then phases (means: some run only now and then), the largest
 /// difference first.
 fn rows(a: &RunProfile, b: &RunProfile, unit: Unit) -> Vec<Row> {
     let values = |steps: &profile::PerStep, nanos: &[u64]| micros(steps, nanos, unit);

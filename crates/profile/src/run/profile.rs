@@ -46,7 +46,7 @@ pub struct RunProfile {
     pub samples: u64,
     /// Wall time of a step.
     pub wall_s_per_step: f64,
-    /// Processor time of a step, of all threads.
+    /// CPU time of a step, of all threads.
     pub cpu_s_per_step: f64,
     /// Wall time of a sample.
     pub wall_s_per_sample: f64,
@@ -63,7 +63,7 @@ pub struct RunProfile {
     pub background: Vec<PhaseRow>,
     /// Most memory of the process, where it is known.
     pub peak_rss_bytes: Option<u64>,
-    /// Most memory of the engine's buffers, where it was looked at.
+    /// Most memory of the engine's buffers, where it was sampled.
     #[serde(default)]
     pub pool_bytes: Option<u64>,
     /// How large a batch would fit, where two batch sizes were measured.
@@ -83,22 +83,22 @@ pub struct RunProfile {
 /// How much something differs from step to step, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// The middle.
+    /// Median.
     pub median_s: f64,
-    /// A quarter of the steps is below.
+    /// Lower quartile.
     pub low_quartile_s: f64,
-    /// A quarter is above.
+    /// Upper quartile.
     pub high_quartile_s: f64,
-    /// The shortest.
+    /// Shortest step.
     pub min_s: f64,
-    /// The longest.
+    /// Longest step.
     pub max_s: f64,
 }
 
 /// One phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PhaseRow {
-    /// Which.
+    /// Name of the phase or of its part.
     pub name: String,
     /// Wall time per step.
     pub wall_s: f64,
@@ -108,7 +108,7 @@ pub struct PhaseRow {
     pub wall_s_per_sample: f64,
     /// From step to step.
     pub spread: Spread,
-    /// Most resident bytes at its end, where they were looked at.
+    /// Most resident bytes at its end, where they were sampled.
     pub rss_bytes: Option<u64>,
 }
 
@@ -119,14 +119,14 @@ pub struct PerStep {
     pub samples: Vec<u64>,
     /// Wall time of each.
     pub wall_nanos: Vec<u64>,
-    /// Processor time of each.
+    /// CPU time of each.
     pub cpu_nanos: Vec<u64>,
     /// Time of each by phase, `untracked` included.
     pub phases: BTreeMap<String, Vec<u64>>,
-    /// Resident bytes at the end of each phase, where they were looked at.
+    /// Resident bytes at the end of each phase, where they were sampled.
     #[serde(default)]
     pub rss_bytes: BTreeMap<String, Vec<u64>>,
-    /// Bytes of the engine's buffers, where they were looked at.
+    /// Bytes of the engine's buffers, where they were sampled.
     #[serde(default)]
     pub pool_bytes: Vec<u64>,
 }

@@ -33,7 +33,7 @@ pub fn experiment_markdown(experiment: &Experiment) -> String {
     list(&mut out, experiment.next_steps.iter().map(next_step));
     if !experiment.warnings.is_empty() {
         out.push_str("\n## Warnings\n\n");
-        list(&mut out, experiment.warnings.iter().map(experiment_warning));
+        list(&mut out, experiment.warnings.iter().copied().map(experiment_warning));
     }
     out
 }
@@ -82,7 +82,7 @@ fn results(out: &mut String, experiment: &Experiment, mode: &str, title: &str) {
             seconds(&cell.cpu_s_per_sample),
         ]
     });
-    table(out, &["cell", "it/s", "time per batch", "time per sample", "processor time per sample"], rows);
+    table(out, &["cell", "it/s", "time per batch", "time per sample", "CPU time per sample"], rows);
     let ratios: Vec<&CellRatio> = experiment.ratios.iter().filter(|ratio| ratio.mode == mode).collect();
     if !ratios.is_empty() {
         out.push('\n');
@@ -94,7 +94,7 @@ fn results(out: &mut String, experiment: &Experiment, mode: &str, title: &str) {
                 estimate(&ratio.cpu_per_sample, two),
             ]
         });
-        table(out, &["ratio", "per batch", "per sample", "processor time per sample"], rows);
+        table(out, &["ratio", "per batch", "per sample", "CPU time per sample"], rows);
     }
 }
 
@@ -191,7 +191,7 @@ fn options(out: &mut String, ablation: &Ablation) {
             tried.note.clone(),
         ]
     });
-    table(out, &["switch", "keys", "gain", "by processor time", "", "buffers", "besides"], rows);
+    table(out, &["switch", "keys", "gain", "by CPU time", "", "buffers", "besides"], rows);
     if !ablation.not_applicable.is_empty() {
         out.push_str("\nNot applicable:\n\n");
         for (name, reason) in &ablation.not_applicable {

@@ -34,7 +34,7 @@ pub fn experiment_text(experiment: &Experiment, files: &[(String, String)]) -> S
     }
     heading(&mut out, "NEXT STEPS BASED ON RESULTS");
     sentences(&mut out, experiment.next_steps.iter().map(next_step));
-    warnings(&mut out, experiment.warnings.iter().map(experiment_warning));
+    warnings(&mut out, experiment.warnings.iter().copied().map(experiment_warning));
     if !files.is_empty() {
         heading(&mut out, "FILES");
         let mut table = Table::new(&["<", "<"]);
@@ -77,8 +77,7 @@ fn configuration(out: &mut String, experiment: &Experiment) {
 
 fn section(out: &mut String, experiment: &Experiment, mode: &str) {
     let cells: Vec<&CellFindings> = experiment.cells.iter().filter(|cell| cell.mode == mode).collect();
-    let mut table =
-        Table::new(&["<", "it/s", "per batch", "per sample", "processor time per sample", "samples/s"]);
+    let mut table = Table::new(&["<", "it/s", "per batch", "per sample", "CPU time per sample", "samples/s"]);
     for cell in &cells {
         table.row(vec![
             cell.name.clone(),
@@ -93,7 +92,7 @@ fn section(out: &mut String, experiment: &Experiment, mode: &str) {
     for ratio in experiment.ratios.iter().filter(|ratio| ratio.mode == mode) {
         writeln!(
             out,
-            "\nRatio ({} / {}): {} per sample, {} per iteration, {} of processor time",
+            "\nRatio ({} / {}): {} per sample, {} per iteration, {} of CPU time",
             ratio.b,
             ratio.a,
             estimate(&ratio.per_sample, two),
@@ -144,8 +143,7 @@ fn options(out: &mut String, ablation: &Ablation) {
         seconds(&ablation.baseline_s_per_sample)
     )
     .unwrap_or_default();
-    let mut table =
-        Table::new(&["<switch", "gain", "by processor time", "per sample", "buffers", "<", "<keys"]);
+    let mut table = Table::new(&["<switch", "gain", "by CPU time", "per sample", "buffers", "<", "<keys"]);
     for tried in &ablation.tried {
         table.row(vec![
             tried.name.clone(),

@@ -36,7 +36,7 @@ pub(super) fn comparison_data(comparison: &RunComparison) -> Value {
         "kind": "comparison",
         "headings": [
             ["Per sample", "step", "step"],
-            ["Processor time per sample", "cpu", "cpu"],
+            ["CPU time per sample", "cpu", "cpu"],
             ["Phases, per sample", "phases", "phase"],
         ],
         "a": comparison.a,

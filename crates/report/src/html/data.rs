@@ -101,8 +101,8 @@ fn facts(analysis: &Analysis) -> Value {
     let mut facts = vec![
         json!(["events", count(analysis.events)]),
         json!(["first to last", time(analysis.span_us)]),
-        json!(["own time, host", time(analysis.host_us)]),
-        json!(["own time, device", time(analysis.device_us)]),
+        json!(["self time, host", time(analysis.host_us)]),
+        json!(["self time, device", time(analysis.device_us)]),
     ];
     if let Some(summary) = &analysis.step_summary {
         facts.push(json!(["steps", count(summary.count as u64)]));

@@ -23,7 +23,7 @@ pub fn experiment_html(experiment: &Experiment, recorded: &[(String, Analysis)])
         "subtitle": subtitle(experiment),
         "verdicts": crate::insight_texts(experiment),
         "facts": facts(experiment),
-        "warnings": experiment.warnings.iter().map(experiment_warning).collect::<Vec<_>>(),
+        "warnings": experiment.warnings.iter().copied().map(experiment_warning).collect::<Vec<_>>(),
         "cells": experiment.cells.iter().map(|cell| json!([
             cell.name,
             cell.mode,

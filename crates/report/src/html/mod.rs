@@ -45,7 +45,7 @@ impl Foot {
 
     fn note(&self) -> &'static str {
         match self {
-            Self::Trace => "Own time counts every instant of a thread or stream once.",
+            Self::Trace => "Self time counts every instant of a thread or stream once.",
             Self::Experiment => {
                 "All cells took the same batches in turns; intervals are judged by the rounds."
             }

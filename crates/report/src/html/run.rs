@@ -62,7 +62,7 @@ fn facts(profile: &RunProfile) -> Vec<Value> {
     let mut facts = vec![
         json!(["a step", seconds(profile.wall_s_per_step)]),
         json!(["median step", seconds(profile.step.median_s)]),
-        json!(["processor time of a step", seconds(profile.cpu_s_per_step)]),
+        json!(["CPU time of a step", seconds(profile.cpu_s_per_step)]),
         json!(["a sample", seconds(profile.wall_s_per_sample)]),
         json!(["samples per second", format!("{:.1}", profile.samples_per_s)]),
     ];

@@ -107,10 +107,10 @@ pub(crate) fn decision_texts(decision: &Decision) -> [String; 3] {
 }
 
 /// A warning as `code: sentence`.
-pub(crate) fn experiment_warning(warning: &ExperimentWarning) -> String {
+pub(crate) fn experiment_warning(warning: ExperimentWarning) -> String {
     match warning {
         ExperimentWarning::FewRounds(rounds) => {
-            format!("few_rounds: {}", range_not_interval(*rounds, "rounds", FEWEST_FOR_INTERVAL))
+            format!("few_rounds: {}", range_not_interval(rounds, "rounds", FEWEST_FOR_INTERVAL))
         }
     }
 }

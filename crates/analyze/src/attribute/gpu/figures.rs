@@ -97,7 +97,7 @@ pub struct GpuHta {
 /// Device events of one type.
 #[derive(Debug, Clone, Copy, Default, Serialize, PartialEq)]
 pub struct KernelType {
-    /// How many.
+    /// Number of them.
     pub events: u64,
     /// Sum of their durations.
     pub sum_us: f64,

@@ -63,7 +63,7 @@ enum Claims {
 /// What the rules say about one kind of event, before anything is known of its surroundings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Claim {
-    /// Takes the event's own time, whatever encloses it.
+    /// Takes the event's self time, whatever encloses it.
     pub(crate) itself: Option<CategoryId>,
     /// Opens a phase; the second part lists the phases in which it does not. Tried in order.
     pub(crate) phases: Vec<(CategoryId, Vec<CategoryId>)>,

@@ -25,7 +25,7 @@ pub(crate) struct AnalyzeArgs {
     /// Also write the findings as one self-contained HTML file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Also write collapsed stacks (own time in nanoseconds) for flame graph programs; - is standard output
+    /// Also write collapsed stacks (self time in nanoseconds) for flame graph programs; - is standard output
     #[arg(long, value_name = "FILE")]
     collapsed: Option<PathBuf>,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
     if args.rules == "reference" { reference(args, ui) } else { honest(args, ui) }
 }
 
-/// Own time, categories by what encloses an event, device figures.
+/// Self time, categories by what encloses an event, device figures.
 fn honest(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
     let rules = findings::rules(&args.rules)?;
     let mut rescued = Rescued::default();
@@ -58,7 +58,7 @@ fn honest(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
 fn reference(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
     if args.html.is_some() || args.collapsed.is_some() {
         return Err(request_error(
-            "--html and --collapsed show own time, which --rules reference does not compute; leave one of them out",
+            "--html and --collapsed show self time, which --rules reference does not compute; leave one of them out",
         ));
     }
     let mut reference = Reference::new();

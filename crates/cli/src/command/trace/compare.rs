@@ -43,7 +43,7 @@ pub(crate) struct CompareArgs {
 pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
     if args.rules == "reference" {
         return Err(request_error(
-            "trace compare compares own time, which --rules reference does not compute",
+            "trace compare compares self time, which --rules reference does not compute",
         ));
     }
     if let Some(ratio) = args.fail_above.filter(|ratio| !(ratio.is_finite() && *ratio > 0.0)) {

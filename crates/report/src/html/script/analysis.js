@@ -4,7 +4,7 @@ function analysis() {
     f.name + (f.rank == null ? '' : ', rank ' + f.rank + (f.world == null ? '' : ' of ' + f.world)) + (f.devices.length ? ', ' + f.devices[0] : '')).join(' · ');
   let s = findings();
 
-  s = section('Where the time went', 'categories', 'Own time by category, summed over threads and streams; each instant of a lane counts once.');
+  s = section('Where the time went', 'categories', 'Self time by category, summed over threads and streams; each instant of a lane counts once.');
   for (const [side, flag] of [['host', 0], ['device', 1]]) {
     const rows = data.shares.filter((r) => r[3] === flag);
     if (!rows.length) continue;
@@ -123,9 +123,9 @@ function timeline() {
 }
 
 function operations() {
-  const s = section('Operations', 'operations', data.operations_left_out ? data.operations_left_out + ' operations with less own time are left out; the JSON document has all.' : '');
+  const s = section('Operations', 'operations', data.operations_left_out ? data.operations_left_out + ' operations with less self time are left out; the JSON document has all.' : '');
   s.classList.add('long');
-  table(s, 'operation-table', [['operation', 'text', (r) => r[0], null, 'name'], ['own time', 'num', (r) => r[2], (r) => time(r[2])], ['inside', 'num', (r) => r[3], (r) => time(r[3])],
+  table(s, 'operation-table', [['operation', 'text', (r) => r[0], null, 'name'], ['self time', 'num', (r) => r[2], (r) => time(r[2])], ['inside', 'num', (r) => r[3], (r) => time(r[3])],
     ['count', 'num', (r) => r[4], (r) => number(r[4])], ['category', 'text', (r) => cat(r[1]), (r) => chip(cat(r[1]))]], data.operations, { search: 'search operations', by: 1, limit: 40 });
 }
 

@@ -28,10 +28,10 @@ function twoWays() {
 function cells() {
   const s = section('Every cell', 'cells', 'A mode runs exactly the phases it names. Medians over rounds and where they would lie had other rounds been measured.');
   table(s, 'cell-table', [['cell', 'text', (r) => r[0], null, 'name'], ['it/s', 'num', (r) => r[2][0], (r) => counted(r[2], 2)], ['per batch', 'num', (r) => r[3][0], (r) => timed(r[3])],
-    ['per sample', 'num', (r) => r[4][0], (r) => timed(r[4])], ['processor time per sample', 'num', (r) => r[5][0], (r) => timed(r[5]), 'roomy']], data.cells, { limit: 60 });
+    ['per sample', 'num', (r) => r[4][0], (r) => timed(r[4])], ['CPU time per sample', 'num', (r) => r[5][0], (r) => timed(r[5]), 'roomy']], data.cells, { limit: 60 });
   if (data.ratios.length) {
     s.append(make('div', { class: 'side', text: 'beside each other' }));
-    table(s, 'ratio-table', [['ratio', 'text', (r) => r[0], null, 'name'], ['per batch', 'num', (r) => r[2][0], (r) => ratio(...r[2])], ['per sample', 'num', (r) => r[3][0], (r) => ratio(...r[3])], ['processor time', 'num', (r) => r[4][0], (r) => ratio(...r[4]), 'roomy']], data.ratios, { limit: 60 });
+    table(s, 'ratio-table', [['ratio', 'text', (r) => r[0], null, 'name'], ['per batch', 'num', (r) => r[2][0], (r) => ratio(...r[2])], ['per sample', 'num', (r) => r[3][0], (r) => ratio(...r[3])], ['CPU time', 'num', (r) => r[4][0], (r) => ratio(...r[4]), 'roomy']], data.ratios, { limit: 60 });
   }
 }
 
@@ -46,7 +46,7 @@ function switches(a) {
     track.append(make('b', { style: 'left:' + (100 / most) + '%' }));
     s.append(make('div', { class: 'option', title: keys + (note ? '\n' + note : '') }, make('div', { class: 'name', text: name }), track, make('div', { class: 'num' }, counted(gain, 2))));
   }
-  table(s, 'option-table-' + a.model, [['switch', 'text', (r) => r[0]], ['keys', 'text', (r) => r[1], null, 'name'], ['per sample', 'num', (r) => r[3][0], (r) => timed(r[3])], ['', 'text', (r) => r[4]], ['gain by processor time', 'num', (r) => r[7][0], (r) => counted(r[7], 2), 'roomy'],
+  table(s, 'option-table-' + a.model, [['switch', 'text', (r) => r[0]], ['keys', 'text', (r) => r[1], null, 'name'], ['per sample', 'num', (r) => r[3][0], (r) => timed(r[3])], ['', 'text', (r) => r[4]], ['gain by CPU time', 'num', (r) => r[7][0], (r) => counted(r[7], 2), 'roomy'],
     ['buffers', 'num', (r) => r[5], null, 'roomy'], ['besides', 'text', (r) => r[6] || '', null, 'roomy']], a.tried, { limit: 40 });
   if (a.not_applicable.length) {
     s.append(make('div', { class: 'side', text: 'not applicable' }));
