@@ -19,52 +19,29 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod analysis;
 mod assemble;
-mod begin_end;
+mod attribute;
 mod collect;
 mod compare;
-pub mod counts;
-mod critical;
 mod error;
 mod findings;
-mod finish;
-mod flame;
-mod gpu;
-mod hta;
-mod interval;
-mod kind;
-mod lane;
 pub mod logs;
-mod memory;
-mod record;
-mod rules;
-mod self_time;
-mod share;
+pub mod reference;
 mod sort;
-mod standout;
-mod steps;
-mod stragglers;
-mod timeline;
-mod tree;
-mod warning;
 
-pub use analysis::{Analysis, DeviceSummary, SCHEMA};
+pub use attribute::gpu::{DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, QueueFigures};
+pub use collect::counts::Counts;
+pub use collect::memory::{MemoryDevice, MemoryPoint};
+pub use collect::rules::{DEFAULT_TOML, Rules, RulesError};
 pub use collect::{Collector, Options};
 pub use compare::{
-    About, ByDevice, Comparison, ComparisonWarning, FirstStepComparison, NameRow, NameTable, OpsChange, Row,
+    About, ByDevice, Change, Comparison, ComparisonWarning, FirstStepComparison, NameRow, NameTable,
+    OpsChange, Row,
 };
 pub use error::AnalyzeError;
 pub use findings::{
-    CategoryShare, CriticalPath, EventCat, FileFindings, FirstStepRow, FirstStepRows, LaneFindings,
-    LanePicture, LaneStacks, Operation, OperationPart, Picture, PythonFunction, Share, StackNode,
-    StepFindings, StepSpan, StepSummary,
+    Analysis, CategoryShare, Counted, CriticalPath, DeviceSummary, EventCat, FileFindings, FirstStepRow,
+    FirstStepRows, LaneFindings, LanePicture, LaneStacks, Operation, OperationPart, Picture, PythonFunction,
+    RankRow, SCHEMA, Share, Source, Sourced, StackNode, Standout, StepFindings, StepRow, StepSpan,
+    StepSummary, Stragglers, TraceWarning,
 };
-pub use gpu::{DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, QueueFigures};
-pub use memory::{MemoryDevice, MemoryPoint};
-pub use rules::{DEFAULT_TOML, Rules, RulesError};
-pub use standout::{Source, Sourced, Standout};
-pub use stragglers::{RankRow, StepRow, Stragglers};
-pub use warning::{Counted, TraceWarning};
-
-pub mod reference;

@@ -1,8 +1,8 @@
 //! The reference's analysis, flaws and all: each event goes to the first rule with a word in its name, and durations
 //! are summed without regard to nesting. Kept so that old reports can be reproduced; the honest figures are elsewhere.
 
-use crate::counts::Counts;
-use crate::warning::{self, Counted, TraceWarning};
+use crate::collect::counts::Counts;
+use crate::findings::warning::{self, Counted, TraceWarning};
 use knockout_trace::{Event, Outcome, Phase, Sink, Symbol, Symbols};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -1,12 +1,16 @@
 //! The loader: the same batches in the same order for any number of threads, from any position.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use knockout_batch::{Graphs, LoadedBatch, Loader, LoaderOptions, LoaderPlan, ProcessorKind};
+use knockout_batch::{
+    BatchError, BenchPlan, Collation, Graphs, LoadedBatch, Loader, LoaderOptions, LoaderPlan, ProcessorKind,
+    bench,
+};
 use knockout_screen::Dataset;
 use knockout_synth::{Config, synthesise};
 use knockout_trace::{BACKGROUND, FOREGROUND, RecordedEvent, Recorder, RecorderOptions};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 fn dataset() -> Arc<Dataset> {
     Arc::new(synthesise(&Config::preset("tiny").unwrap(), 0, "tiny", "test", &|_| {}).unwrap())
@@ -188,4 +192,24 @@ fn every_batch_leaves_its_spans_where_it_was_made() {
         assert_eq!(depths.len(), count);
         assert!(depths.iter().all(|depth| *depth <= threads as u64 + 2), "{depths:?}");
     }
+}
+
+#[test]
+fn a_benchmark_prepares_what_the_loader_prepares_and_a_panic_in_it_is_an_error() {
+    let dataset = dataset();
+    let plan = |rows| BenchPlan {
+        kind: ProcessorKind::Perturbation,
+        collation: Collation::Shared,
+        batch_size: 7,
+        rows,
+        least_cpu: Duration::from_millis(2),
+    };
+    for threads in [1, 2, 7] {
+        let row = bench(&dataset, &plan((0..100).collect()), None, threads).unwrap();
+        // Also the cheapest representation has its deletions looked at.
+        assert!(row.samples >= 100 && row.cpu.process > Duration::ZERO, "{row:?}");
+    }
+    let beyond = vec![dataset.samples.len() as u32];
+    assert!(matches!(bench(&dataset, &plan(beyond), None, 2), Err(BatchError::Panicked { .. })));
+    assert_eq!(bench(&dataset, &plan(Vec::new()), None, 2).unwrap().samples, 0);
 }

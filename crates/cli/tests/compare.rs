@@ -162,3 +162,26 @@ fn the_page_is_one_file_with_the_figures_in_it() {
         assert!(text.contains(part), "{part}");
     }
 }
+
+#[test]
+fn presets_of_unlike_networks_are_not_comparable() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let knockout = |args: &[&str]| {
+        let output = cargo_bin_cmd!("knockout").args(args).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+    };
+    knockout(&["data", "synth", &path("tiny"), "--preset", "tiny"]);
+    let measure =
+        ["profile", &path("tiny"), "--model", "hetero", "--mode", "data", "--steps", "1", "--no-trace"];
+    for preset in ["073", "083"] {
+        knockout(&[&measure[..], &["--experiment", preset, "--out", &path(preset)]].concat());
+    }
+    let output = compare(&[&path("073"), &path("083"), "--json"]);
+    assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["comparable"], Value::from(false));
+    let difference = &found["differences"][0];
+    assert_eq!(difference["what"], "model.networks", "{found}");
+    assert!(difference["b"].as_str().unwrap().contains("string12_0_coexpression"), "{difference}");
+}

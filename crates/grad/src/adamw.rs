@@ -4,16 +4,16 @@ use crate::{Gradients, Parameters};
 use knockout_kernel::{Buffer, Real};
 use rayon::prelude::*;
 
-/// The constants of `AdamW`.
+/// Hyperparameters of `AdamW`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AdamWConfig {
-    /// How fast old gradients are forgotten.
+    /// β₁, decay rate of the first moment.
     pub beta1: f64,
-    /// How fast old squares are forgotten.
+    /// β₂, decay rate of the second moment.
     pub beta2: f64,
-    /// Keeps the step finite where gradients are zero.
+    /// ε, added to the root of the second moment.
     pub epsilon: f64,
-    /// How fast parameters shrink, in units of the learning rate.
+    /// Decoupled weight decay, in units of the learning rate.
     pub weight_decay: f64,
 }
 
@@ -23,31 +23,31 @@ impl Default for AdamWConfig {
     }
 }
 
-/// The running means of one parameter.
+/// Adam's moments of one parameter.
 #[derive(Debug, Clone)]
 pub struct Moments<T: Real> {
-    /// Of gradients.
+    /// m, running mean of the gradient.
     pub first: Buffer<T>,
-    /// Of their squares.
+    /// v, running mean of the squared gradient.
     pub second: Buffer<T>,
 }
 
-/// The optimiser's state.
+/// The optimiser and its state.
 #[derive(Debug, Clone)]
 pub struct AdamW<T: Real> {
-    /// The constants.
+    /// Hyperparameters.
     pub config: AdamWConfig,
-    /// Steps taken.
+    /// Number of steps taken.
     pub step: u64,
-    /// One entry per parameter, in their order.
+    /// Moments of each parameter, in the parameters' order.
     pub moments: Vec<Moments<T>>,
 }
 
-/// Numbers that one task updates.
+/// Values updated by one task.
 const CHUNK: usize = 1 << 14;
 
 impl<T: Real> AdamW<T> {
-    /// Before the first step.
+    /// State before the first step.
     pub fn new(config: AdamWConfig, parameters: &Parameters<T>) -> Self {
         let zeros = |len| parameters.pool().zeros(len);
         let moments = parameters
@@ -57,7 +57,7 @@ impl<T: Real> AdamW<T> {
         Self { config, step: 0, moments }
     }
 
-    /// One step with gradients multiplied by `factor` (clipping, accumulation).
+    /// Takes one step with gradients multiplied by `factor` (clipping, accumulation).
     ///
     /// p ← p (1 − lr·decay); m ← β₁m + (1 − β₁)g; v ← β₂v + (1 − β₂)g²; p ← p − lr · m̂ / (√v̂ + ε)
     pub fn update(
@@ -71,7 +71,7 @@ impl<T: Real> AdamW<T> {
         let exponent = i32::try_from(self.step).unwrap_or(i32::MAX);
         let AdamWConfig { beta1, beta2, epsilon, weight_decay } = self.config;
         let (correct1, correct2) = (1.0 - beta1.powi(exponent), 1.0 - beta2.powi(exponent));
-        let (beta1, beta2, rest1, rest2) =
+        let (beta1, beta2, one_minus_beta1, one_minus_beta2) =
             (T::of(beta1), T::of(beta2), T::of(1.0 - beta1), T::of(1.0 - beta2));
         let (shrink, rate) = (T::of(1.0 - learning_rate * weight_decay), T::of(learning_rate / correct1));
         let (root2, epsilon, factor) = (T::of(correct2.sqrt()), T::of(epsilon), T::of(factor));
@@ -85,8 +85,8 @@ impl<T: Real> AdamW<T> {
                 .for_each(|((values, (first, second)), gradient)| {
                     for (((value, m), v), &g) in values.iter_mut().zip(first).zip(second).zip(gradient) {
                         let g = g * factor;
-                        *m = beta1 * *m + rest1 * g;
-                        *v = beta2 * *v + rest2 * g * g;
+                        *m = beta1 * *m + one_minus_beta1 * g;
+                        *v = beta2 * *v + one_minus_beta2 * g * g;
                         *value = *value * shrink - rate * *m / ((*v).sqrt() / root2 + epsilon);
                     }
                 });
@@ -94,7 +94,7 @@ impl<T: Real> AdamW<T> {
     }
 }
 
-/// The factor that brings gradients of global norm `norm` to at most `limit`: min(1, limit / (norm + 10⁻⁶)).
+/// The factor that clips gradients of global norm `norm` to `limit`: min(1, limit / (norm + 10⁻⁶)).
 pub fn clip_factor(norm: f64, limit: f64) -> f64 {
     (limit / (norm + 1e-6)).min(1.0)
 }

@@ -1,19 +1,19 @@
-//! Gradients against their definition.
+//! Gradients against central differences.
 
 use crate::{Gradients, Parameters};
 
-/// The worst gradient that was found.
+/// The gradient with the largest deviation from a central difference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mismatch {
-    /// The parameter.
+    /// Name of the parameter.
     pub parameter: String,
-    /// The place in it.
+    /// Index of the value in it.
     pub index: usize,
-    /// What the backward pass gave.
+    /// Derivative by the backward pass.
     pub backward: f64,
-    /// What differences of the loss gave.
+    /// Derivative by central differences.
     pub difference: f64,
-    /// The distance in tolerances; above 1 is wrong.
+    /// Distance in units of the tolerance; above 1 is wrong.
     pub tolerances: f64,
 }
 
@@ -22,7 +22,7 @@ const ABSOLUTE: f64 = 1e-5;
 const RELATIVE: f64 = 1e-3;
 
 /// Compares every gradient (of each parameter, up to `most` values spread over it) with central differences of the loss, and
-/// two backward passes with each other. `evaluate` gives the loss and, where it is handed gradients, adds to them.
+/// two backward passes with each other. `evaluate` returns the loss and adds to the gradients it is given.
 ///
 /// # Panics
 ///
@@ -40,21 +40,21 @@ pub fn gradient_check(
     let (gradients, again) = (backward(parameters), backward(parameters));
     let mut worst =
         Mismatch { parameter: String::new(), index: 0, backward: 0.0, difference: 0.0, tolerances: 0.0 };
-    for place in 0..parameters.len() {
-        assert_eq!(gradients.parameter(place), again.parameter(place), "two backward passes differ");
-        let count = parameters.get(place).values().len();
+    for at in 0..parameters.len() {
+        assert_eq!(gradients.parameter(at), again.parameter(at), "two backward passes differ");
+        let count = parameters.get(at).values().len();
         for index in (0..count).step_by(count.div_ceil(most.max(1)).max(1)) {
-            let value = parameters.get(place).values()[index];
-            let mut at = |moved: f64| {
-                parameters.values_mut(place)[index] = moved;
+            let value = parameters.get(at).values()[index];
+            let mut loss_at = |moved: f64| {
+                parameters.values_mut(at)[index] = moved;
                 evaluate(parameters, None)
             };
-            let difference = (at(value + STEP) - at(value - STEP)) / (2.0 * STEP);
-            parameters.values_mut(place)[index] = value;
-            let backward = gradients.parameter(place)[index];
+            let difference = (loss_at(value + STEP) - loss_at(value - STEP)) / (2.0 * STEP);
+            parameters.values_mut(at)[index] = value;
+            let backward = gradients.parameter(at)[index];
             let tolerances = (backward - difference).abs() / (ABSOLUTE + RELATIVE * difference.abs());
             if tolerances > worst.tolerances {
-                let parameter = parameters.get(place).name().to_owned();
+                let parameter = parameters.get(at).name().to_owned();
                 worst = Mismatch { parameter, index, backward, difference, tolerances };
             }
         }

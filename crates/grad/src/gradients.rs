@@ -1,10 +1,10 @@
-//! Gradients of parameters, and of intermediate values while a tape is walked back.
+//! Gradients of parameters, and of intermediate values during a backward pass.
 
 use crate::{Parameters, Var};
 use knockout_kernel::{Buffer, Pool, Real, Store};
 use rayon::prelude::*;
 
-/// One gradient per parameter, kept from step to step so that several batches can add to it.
+/// One gradient per parameter, which several batches may accumulate into.
 #[derive(Debug)]
 pub struct Gradients<T: Real> {
     parameters: Vec<Buffer<T>>,
@@ -13,11 +13,11 @@ pub struct Gradients<T: Real> {
     pool: Pool<T>,
 }
 
-/// Numbers in one partial sum of a norm.
+/// Values in one partial sum of a norm.
 const SUM_CHUNK: usize = 1 << 14;
 
 impl<T: Real> Gradients<T> {
-    /// Zeros.
+    /// Zero gradients for all parameters.
     pub fn zeros(parameters: &Parameters<T>) -> Self {
         let pool = parameters.pool().clone();
         Self {
@@ -33,33 +33,33 @@ impl<T: Real> Gradients<T> {
         self.parameters.par_iter_mut().for_each(|gradient| gradient.fill(T::ZERO));
     }
 
-    /// The gradient of the parameter at a place.
+    /// Gradient of the parameter at an index.
     pub fn parameter(&self, index: usize) -> &[T] {
         &self.parameters[index]
     }
 
-    /// Lets `add` add to the gradient of a variable.
+    /// Lets `add` accumulate into the gradient of a variable.
     pub fn add(&mut self, var: Var, add: impl FnOnce(&mut [T])) {
         if let Some(index) = var.as_parameter() {
             return add(&mut self.parameters[index]);
         }
-        let place = var.as_value();
-        add(self.values[place].get_or_insert_with(|| self.pool.zeros(self.sizes[place])));
+        let index = var.as_value();
+        add(self.values[index].get_or_insert_with(|| self.pool.zeros(self.sizes[index])));
     }
 
-    /// Lets `put` write the gradient of a variable: the first to do so overwrites ([`Store::Set`]), the others add.
+    /// Lets `put` write the gradient of a variable: the first to do so overwrites ([`Store::Set`]), the others accumulate.
     pub fn put(&mut self, var: Var, put: impl FnOnce(&mut [T], Store)) {
         if let Some(index) = var.as_parameter() {
             return put(&mut self.parameters[index], Store::Add);
         }
-        let place = var.as_value();
-        match &mut self.values[place] {
+        let index = var.as_value();
+        match &mut self.values[index] {
             Some(gradient) => put(gradient, Store::Add),
-            empty => put(empty.insert(self.pool.scratch(self.sizes[place])), Store::Set),
+            empty => put(empty.insert(self.pool.scratch(self.sizes[index])), Store::Set),
         }
     }
 
-    /// Lets `add` add to the gradients of two different parameters at once.
+    /// Lets `add` accumulate into the gradients of two different parameters at once.
     ///
     /// # Panics
     ///
@@ -81,22 +81,22 @@ impl<T: Real> Gradients<T> {
         self.parameters.iter().map(sum).sum::<f64>().sqrt()
     }
 
-    /// The first parameter with a value that is not finite.
+    /// Index of the first parameter whose gradient is not finite.
     pub fn first_not_finite(&self) -> Option<usize> {
         self.parameters.iter().position(|gradient| gradient.iter().any(|value| !value.is_finite()))
     }
 }
 
-/// Σ v² in eight sums side by side: one alone would have every addition wait for the one before.
+/// Σ v², in eight independent accumulators: one alone would make every addition wait for the one before.
 fn squares<T: Real>(values: &[T]) -> f64 {
-    let (lanes, rest) = values.as_chunks::<8>();
+    let (lanes, tail) = values.as_chunks::<8>();
     let mut sums = [0.0f64; 8];
     for lanes in lanes {
         for (sum, value) in sums.iter_mut().zip(lanes) {
             *sum += value.to_f64() * value.to_f64();
         }
     }
-    sums.iter().sum::<f64>() + rest.iter().map(|value| value.to_f64() * value.to_f64()).sum::<f64>()
+    sums.iter().sum::<f64>() + tail.iter().map(|value| value.to_f64() * value.to_f64()).sum::<f64>()
 }
 
 #[cfg(test)]
@@ -105,7 +105,7 @@ mod tests {
     use crate::Tape;
 
     #[test]
-    fn the_first_to_put_overwrites_and_parameters_only_add() {
+    fn the_first_to_put_overwrites_and_parameters_accumulate() {
         let mut parameters = Parameters::new(&Pool::new());
         let a = parameters.add("a", &[3], || 2.0);
         let mut gradients = Gradients::zeros(&parameters);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_norm_counts_every_number() {
+    fn the_norm_counts_every_value() {
         let mut parameters = Parameters::new(&Pool::new());
         let a = parameters.add("a", &[19], || 0.0);
         let mut gradients = Gradients::<f32>::zeros(&parameters);

@@ -1,9 +1,9 @@
-//! The numbers that are trained.
+//! Trainable parameters.
 
 use crate::Var;
 use knockout_kernel::{Buffer, Pool, Real};
 
-/// A named array of numbers that are trained.
+/// A named array of trainable values.
 #[derive(Debug, Clone)]
 pub struct Parameter<T: Real> {
     name: String,
@@ -12,17 +12,17 @@ pub struct Parameter<T: Real> {
 }
 
 impl<T: Real> Parameter<T> {
-    /// Its name, unique in a model.
+    /// Name, unique in a model.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its shape, row-major.
+    /// Shape, row-major.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// Its values.
+    /// Values.
     pub fn values(&self) -> &[T] {
         &self.values
     }
@@ -36,12 +36,12 @@ pub struct Parameters<T: Real> {
 }
 
 impl<T: Real> Parameters<T> {
-    /// None yet.
+    /// No parameters yet.
     pub fn new(pool: &Pool<T>) -> Self {
         Self { entries: Vec::new(), pool: pool.clone() }
     }
 
-    /// Adds one; every tape shows it under the variable that is returned.
+    /// Adds a parameter; returns the variable that stands for it on every tape.
     ///
     /// # Panics
     ///
@@ -55,48 +55,47 @@ impl<T: Real> Parameters<T> {
         Var::parameter(self.entries.len() - 1)
     }
 
-    /// All of them, in order.
+    /// All parameters, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Parameter<T>> {
         self.entries.iter()
     }
 
-    /// How many arrays.
+    /// Number of parameters.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there are none.
+    /// Whether there is no parameter.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// How many numbers.
-    pub fn number_count(&self) -> usize {
+    /// Number of values of all parameters together.
+    pub fn element_count(&self) -> usize {
         self.entries.iter().map(|entry| entry.values.len()).sum()
     }
 
-    /// The one at a place.
+    /// The parameter at an index.
     pub fn get(&self, index: usize) -> &Parameter<T> {
         &self.entries[index]
     }
 
-    /// The one of a name.
+    /// The parameter of a name.
     pub fn find(&self, name: &str) -> Option<&Parameter<T>> {
         self.entries.iter().find(|entry| entry.name == name)
     }
 
-    /// The values at a place, to change them.
+    /// Values of the parameter at an index, to update them.
     pub fn values_mut(&mut self, index: usize) -> &mut [T] {
         &mut self.entries[index].values
     }
 
-    /// The values of a name, to load them.
+    /// Values of the parameter of a name, to load them.
     pub fn named_mut(&mut self, name: &str) -> Option<&mut [T]> {
         self.entries.iter_mut().find(|entry| entry.name == name).map(|entry| &mut entry.values[..])
     }
 
-    /// Bytes of all buffers of the model so far, in use or waiting to be used again: parameters, moments, gradients and
-    /// what tapes computed.
+    /// Bytes of the pool, in use or free: parameters, moments, gradients and the values of tapes.
     pub fn allocated_bytes(&self) -> usize {
         self.pool.allocated_bytes()
     }

@@ -1,64 +1,64 @@
-//! The tape: what was computed, and how gradients go back.
+//! The tape: the operations of a forward pass, and their backward functions.
 //!
 //! ```text
 //! let y = tape.op("layer", len, |values, out| { …; saved }, move |step, saved, gradients| { … });
 //! tape.backward(loss, &mut gradients);
 //! ```
 //!
-//! The forward function fills the output and returns what the way back needs. The backward function is given the gradient of
-//! the output and adds to the gradients of what the operation read.
+//! The forward function fills the output and returns what the backward pass needs. The backward function is given the gradient of
+//! the output and adds to the gradients of the operation's inputs.
 
 use crate::{Gradients, Parameters};
 use knockout_kernel::{Buffer, Pool, Real};
 
 /// A parameter, or the output of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Var(Place);
+pub struct Var(Source);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Source {
     Parameter(usize),
     Value(usize),
 }
 
 impl Var {
     pub(crate) fn parameter(index: usize) -> Self {
-        Self(Place::Parameter(index))
+        Self(Source::Parameter(index))
     }
 
     pub(crate) fn as_parameter(self) -> Option<usize> {
         match self.0 {
-            Place::Parameter(index) => Some(index),
-            Place::Value(_) => None,
+            Source::Parameter(index) => Some(index),
+            Source::Value(_) => None,
         }
     }
 
     pub(crate) fn as_value(self) -> usize {
         match self.0 {
-            Place::Value(index) => index,
-            Place::Parameter(_) => unreachable!("asked for the value of a parameter"),
+            Source::Value(index) => index,
+            Source::Parameter(_) => unreachable!("asked for the value of a parameter"),
         }
     }
 }
 
-/// Which way a tape is walked.
+/// Direction of a pass over the tape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pass {
-    /// Computing.
+    /// Forward pass.
     Forward,
-    /// Passing gradients back.
+    /// Backward pass.
     Backward,
 }
 
-/// Someone who wants to know when each operation runs: a profiler.
+/// Receives the begin and end of every operation: a profiler.
 pub trait Observer {
-    /// An operation begins.
+    /// Called before an operation runs.
     fn begin(&self, pass: Pass, operation: &'static str);
-    /// It ends.
+    /// Called after an operation has run.
     fn end(&self, pass: Pass, operation: &'static str);
 }
 
-/// The values on a tape, to read.
+/// Read access to the values on a tape.
 #[derive(Debug, Clone, Copy)]
 pub struct Values<'t, T: Real> {
     parameters: &'t Parameters<T>,
@@ -67,28 +67,28 @@ pub struct Values<'t, T: Real> {
 }
 
 impl<'t, T: Real> Values<'t, T> {
-    /// A variable's values.
+    /// Values of a variable.
     pub fn of(&self, var: Var) -> &'t [T] {
         match var.0 {
-            Place::Parameter(index) => self.parameters.get(index).values(),
-            Place::Value(index) => &self.outputs[index],
+            Source::Parameter(index) => self.parameters.get(index).values(),
+            Source::Value(index) => &self.outputs[index],
         }
     }
 
-    /// Where an operation takes its memory from.
+    /// The pool that operations take their memory from.
     pub fn pool(&self) -> &'t Pool<T> {
         self.pool
     }
 }
 
-/// An operation on the way back.
+/// Operands of an operation's backward function.
 #[derive(Debug)]
 pub struct Step<'t, T: Real> {
-    /// What was computed.
+    /// Values of all variables.
     pub values: Values<'t, T>,
-    /// What the operation itself computed.
+    /// Output of the operation.
     pub output: &'t [T],
-    /// The gradient of the loss with respect to `output`. It may be overwritten: nobody reads it afterwards.
+    /// The gradient of the loss with respect to `output`. It may be overwritten: it is not read afterwards.
     pub gradient: &'t mut [T],
 }
 
@@ -113,31 +113,31 @@ impl<'a, T: Real> Tape<'a, T> {
         Self { parameters, outputs: Vec::new(), operations: Vec::new(), observer: None }
     }
 
-    /// The same, watched.
+    /// Reports every operation to an observer.
     #[must_use]
     pub fn observed(mut self, observer: Option<&'a dyn Observer>) -> Self {
         self.observer = observer;
         self
     }
 
-    /// The values so far.
+    /// Values of all variables so far.
     pub fn values(&self) -> Values<'_, T> {
         Values { parameters: self.parameters, outputs: &self.outputs, pool: self.parameters.pool() }
     }
 
-    /// A variable's values.
+    /// Values of a variable.
     pub fn value(&self, var: Var) -> &[T] {
         self.values().of(var)
     }
 
-    /// The only value of a variable that has one.
+    /// The value of a scalar variable.
     pub fn scalar(&self, var: Var) -> T {
         self.value(var)[0]
     }
 
-    /// Computes `len` values and records how their gradient goes back.
+    /// Computes `len` values and records their backward function.
     ///
-    /// `forward` must write every value of its output; what it returns is kept for `backward`.
+    /// `forward` must write every value of its output; what it returns is saved for `backward`.
     pub fn op<S: 'a>(
         &mut self,
         name: &'static str,
@@ -157,12 +157,12 @@ impl<'a, T: Real> Tape<'a, T> {
         let backward =
             Box::new(move |step: Step<'_, T>, gradients: &mut Gradients<T>| backward(step, saved, gradients));
         self.operations.push(Operation { name, backward });
-        Var(Place::Value(self.outputs.len() - 1))
+        Var(Source::Value(self.outputs.len() - 1))
     }
 
     /// Adds the gradient of `loss` (one value) to the gradients of all parameters it depends on.
     ///
-    /// Operations that the loss does not depend on are passed over.
+    /// Operations that the loss does not depend on are skipped.
     pub fn backward(mut self, loss: Var, gradients: &mut Gradients<T>) {
         gradients.sizes.clear();
         gradients.sizes.extend(self.outputs.iter().map(|output| output.len()));
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn gradients_go_back_and_add_up() {
+    fn gradients_propagate_and_accumulate() {
         let mut parameters = Parameters::new(&Pool::new());
         let mut next = 0.0;
         let mut count = || {

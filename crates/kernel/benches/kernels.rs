@@ -2,8 +2,8 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use knockout_kernel::{
-    Activation, Affine, Block, Csr, EdgeTask, Graph, Layout, Meeting, NormScale, Pairwise, PairwiseOutput,
-    Pool, Scalar, SpmmTask, Store, Target, Term,
+    Activation, Affine, Block, Csr, DistinctEdges, EdgeLoss, Graph, Layout, NormScale, Pairwise,
+    PairwiseOutput, Pool, Scalar, SharedRows, Spmm, Store, Term,
 };
 use knockout_random::Rng;
 
@@ -43,12 +43,12 @@ fn kernels(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("edges");
     group.throughput(Throughput::Elements(EDGES as u64));
     let task =
-        SpmmTask { matrix: &graph.incoming, width: WIDTH, input: &x, column_weight: None, row_weight: None };
+        Spmm { matrix: &graph.incoming, width: WIDTH, input: &x, column_weight: None, row_weight: None };
     group.bench_function("spmm", |bencher| bencher.iter(|| f32::spmm(&task, Store::Set, &mut out)));
-    let target = Target::of(&graph);
-    let task = EdgeTask {
+    let target = DistinctEdges::of(&graph);
+    let task = EdgeLoss {
         matrix: &target.outgoing,
-        aim: &target.outgoing_count,
+        target: &target.outgoing_count,
         row_values: &x,
         column_values: &y,
         row_bias: None,
@@ -58,7 +58,7 @@ fn kernels(criterion: &mut Criterion) {
         scale: 1e-6,
     };
     group.bench_function("reconstruction", |bencher| {
-        bencher.iter(|| f32::edges(&task, &mut out, &mut row_gradient));
+        bencher.iter(|| f32::edge_loss(&task, &mut out, &mut row_gradient));
     });
     group.finish();
 
@@ -86,7 +86,7 @@ fn blocks(criterion: &mut Criterion) {
     let block = Block::new(linears, Activation::Gelu, Some(norm), Activation::Gelu);
     let (x, upstream) = (normal(ROWS * WIDTH), normal(ROWS * WIDTH));
     let (mut out, mut d_x) = (vec![0.0; ROWS * WIDTH], vec![0.0; ROWS * WIDTH]);
-    let mut gradient = vec![0.0; block.number_count()];
+    let mut gradient = vec![0.0; block.parameter_count()];
     let mut group = criterion.benchmark_group("block");
     group.throughput(Throughput::Elements(ROWS as u64));
     group.bench_function("forward", |bencher| bencher.iter(|| block.forward(&x, &mut out)));
@@ -111,21 +111,21 @@ fn blocks(criterion: &mut Criterion) {
     let score = [cut(&mut score, WIDTH, HIDDEN), cut(&mut score, HIDDEN, 1)];
     let task = Pairwise::new(GRAPHS, pairs.collect(), score, Activation::Gelu);
     let (rows, index) = (normal(GRAPHS * ROWS * WIDTH), (0..ROWS as u32).collect::<Vec<u32>>());
-    let (graphs, meeting) =
-        (rows.chunks_exact(ROWS * WIDTH).collect::<Vec<_>>(), Meeting::new(&[&index[..]; GRAPHS], None));
+    let (graphs, shared_rows) =
+        (rows.chunks_exact(ROWS * WIDTH).collect::<Vec<_>>(), SharedRows::new(&[&index[..]; GRAPHS], None));
     let (mut log_sum, mut d_rows) = (vec![0.0; ROWS], vec![0.0; GRAPHS * ROWS * WIDTH]);
-    let mut gradient = vec![0.0; task.number_count()];
+    let mut gradient = vec![0.0; task.parameter_count()];
     let mut group = criterion.benchmark_group("pairwise");
     group.throughput(Throughput::Elements(ROWS as u64)).sample_size(10);
     group.bench_function("forward", |bencher| {
         bencher.iter(|| {
             let output = PairwiseOutput { values: &mut out, log_sum: &mut log_sum, weights: None };
-            task.forward(&graphs, &meeting, output);
+            task.forward(&graphs, &shared_rows, output);
         });
     });
     group.bench_function("backward", |bencher| {
         bencher.iter(|| {
-            task.backward(&graphs, &meeting, (&out, &log_sum), &upstream, &mut d_rows, &mut gradient);
+            task.backward(&graphs, &shared_rows, (&out, &log_sum), &upstream, &mut d_rows, &mut gradient);
         });
     });
     group.finish();

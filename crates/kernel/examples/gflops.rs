@@ -6,7 +6,7 @@
 #![allow(clippy::print_stdout, reason = "it prints its findings")]
 
 use knockout_kernel::{
-    Activation, Affine, Block, Isa, Meeting, NormScale, Pairwise, PairwiseOutput, worker_pool,
+    Activation, Affine, Block, Isa, NormScale, Pairwise, PairwiseOutput, SharedRows, worker_pool,
 };
 use knockout_random::Rng;
 use rustix::time::{ClockId, clock_gettime};
@@ -94,7 +94,7 @@ fn run() {
     let block = Block::new(linears, Activation::Gelu, Some(norm), Activation::Gelu);
     let (x, upstream) = (normal(rows * WIDTH, 1.0), normal(rows * WIDTH, 1.0));
     let (mut out, mut d_x) = (vec![0.0; rows * WIDTH], vec![0.0; rows * WIDTH]);
-    let mut gradient = vec![0.0; block.number_count()];
+    let mut gradient = vec![0.0; block.parameter_count()];
     let layers = 4 * 2 * WIDTH * WIDTH;
     report("block forward", rows, layers, least(10 * runs, || block.forward(&x, &mut out)), peak);
     let time = least(4 * runs, || block.backward(&x, &upstream, &mut d_x, &mut gradient));
@@ -113,8 +113,8 @@ fn run() {
     let task = Pairwise::new(GRAPHS, pairs.collect(), score, Activation::Gelu);
     let values = normal(GRAPHS * rows * WIDTH, 1.0);
     let index: Vec<u32> = (0..rows as u32).collect();
-    let (graphs, meeting) =
-        (values.chunks_exact(rows * WIDTH).collect::<Vec<_>>(), Meeting::new(&[&index[..]; GRAPHS], None));
+    let (graphs, shared_rows) =
+        (values.chunks_exact(rows * WIDTH).collect::<Vec<_>>(), SharedRows::new(&[&index[..]; GRAPHS], None));
     let mut log_sum = vec![0.0; rows];
     // Products of WIDTH x HIDDEN: halves of first layers, without the ones that are summed.
     let (halves, small) = (PAIRS * 2 - GRAPHS, 2 * HIDDEN * HIDDEN);
@@ -122,13 +122,13 @@ fn run() {
     let forward = halves * large + PAIRS * (small + large) + large;
     let time = least(runs, || {
         let output = PairwiseOutput { values: &mut out, log_sum: &mut log_sum, weights: None };
-        task.forward(&graphs, &meeting, output);
+        task.forward(&graphs, &shared_rows, output);
     });
     report("pairwise forward", rows, forward, time, peak);
-    let (mut d_rows, mut gradient) = (vec![0.0; GRAPHS * rows * WIDTH], vec![0.0; task.number_count()]);
+    let (mut d_rows, mut gradient) = (vec![0.0; GRAPHS * rows * WIDTH], vec![0.0; task.parameter_count()]);
     let backward = 3 * halves * large + PAIRS * (3 * small + 2 * large) + 3 * large;
     let time = least(runs, || {
-        task.backward(&graphs, &meeting, (&out, &log_sum), &upstream, &mut d_rows, &mut gradient);
+        task.backward(&graphs, &shared_rows, (&out, &log_sum), &upstream, &mut d_rows, &mut gradient);
     });
     report("pairwise backward", rows, backward, time, peak);
 }

@@ -1,4 +1,4 @@
-//! Aligned memory that is used again and again: allocating anew each step cost other engines more than half their time.
+//! A pool of aligned buffers: allocating them again in every step cost other engines more than half their time.
 
 use crate::Real;
 use rayon::prelude::*;
@@ -15,45 +15,44 @@ struct Line<T>([T; LINE]);
 
 const LINE: usize = 16;
 
-/// Values that one task clears.
+/// Values zeroed by one task.
 const CLEAR_CHUNK: usize = 1 << 16;
 
-type Shelf<T> = BTreeMap<usize, Vec<Vec<Line<T>>>>;
+type FreeList<T> = BTreeMap<usize, Vec<Vec<Line<T>>>>;
 
-/// Where buffers come from and return to when dropped. Clones share one shelf.
+/// A pool that buffers are taken from and return to when dropped. Clones share one free list.
 #[derive(Clone)]
 pub struct Pool<T> {
-    shelf: Arc<Mutex<Shelf<T>>>,
+    free: Arc<Mutex<FreeList<T>>>,
     allocated: Arc<AtomicUsize>,
 }
 
 impl<T: Real> Pool<T> {
     /// An empty pool.
     pub fn new() -> Self {
-        Self { shelf: Arc::default(), allocated: Arc::default() }
+        Self { free: Arc::default(), allocated: Arc::default() }
     }
 
-    /// A buffer of zeros.
+    /// Returns a buffer of zeros.
     pub fn zeros(&self, len: usize) -> Buffer<T> {
         let mut buffer = self.scratch(len);
         buffer.par_chunks_mut(CLEAR_CHUNK).for_each(|chunk| chunk.fill(T::ZERO));
         buffer
     }
 
-    /// A buffer whose contents are whatever was there before: for results that overwrite every element.
+    /// Returns a buffer with arbitrary contents, for results that overwrite every element.
     pub fn scratch(&self, len: usize) -> Buffer<T> {
         const { assert!(size_of::<Line<T>>() == LINE * size_of::<T>(), "a line is its values and nothing else") }
         let lines = self.take(len.div_ceil(LINE));
         Buffer { lines, len, pool: self.clone() }
     }
 
-    /// The smallest buffer on the shelf that is large enough and not wastefully so. Where batches differ in size none may be: then
-    /// a new one takes the place of one that has become too small, so that the pool grows with the largest batch and not with
-    /// their number.
+    /// Takes the smallest free buffer that fits without wasting half of it. If there is none, a new one replaces a free one that has
+    /// become too small, so that the pool grows with the largest batch and not with the number of batch sizes.
     fn take(&self, lines: usize) -> Vec<Line<T>> {
-        let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let mut from = |range: RangeInclusive<usize>, last: bool| {
-            let mut fitting = shelf.range_mut(range).filter(|(_, buffers)| !buffers.is_empty());
+            let mut fitting = free.range_mut(range).filter(|(_, buffers)| !buffers.is_empty());
             let found = if last { fitting.next_back() } else { fitting.next() };
             found.and_then(|(_, buffers)| buffers.pop())
         };
@@ -61,7 +60,7 @@ impl<T: Real> Pool<T> {
             return buffer;
         }
         let outgrown = from(lines / 2..=lines, true).map_or(0, |buffer| buffer.len());
-        drop(shelf);
+        drop(free);
         // A little room, so that a slightly larger batch finds this one large enough.
         let lines = if outgrown > 0 { lines + lines / 16 } else { lines };
         self.allocated.fetch_add(lines * size_of::<Line<T>>(), Ordering::Relaxed);
@@ -69,14 +68,14 @@ impl<T: Real> Pool<T> {
         vec![Line([T::ZERO; LINE]); lines]
     }
 
-    /// A copy of a slice.
+    /// Returns a copy of a slice.
     pub fn copy(&self, values: &[T]) -> Buffer<T> {
         let mut buffer = self.scratch(values.len());
         buffer.copy_from_slice(values);
         buffer
     }
 
-    /// Bytes allocated, in use or waiting.
+    /// Bytes allocated, in use or free.
     pub fn allocated_bytes(&self) -> usize {
         self.allocated.load(Ordering::Relaxed)
     }
@@ -104,8 +103,8 @@ pub struct Buffer<T: Real> {
 impl<T: Real> Drop for Buffer<T> {
     fn drop(&mut self) {
         let lines = std::mem::take(&mut self.lines);
-        let mut shelf = self.pool.shelf.lock().unwrap_or_else(PoisonError::into_inner);
-        shelf.entry(lines.len()).or_default().push(lines);
+        let mut free = self.pool.free.lock().unwrap_or_else(PoisonError::into_inner);
+        free.entry(lines.len()).or_default().push(lines);
     }
 }
 
@@ -144,14 +143,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buffers_are_aligned_and_used_again() {
+    fn buffers_are_aligned_and_reused() {
         let pool = Pool::<f32>::new();
         let first = pool.zeros(100);
         assert_eq!(first.as_ptr() as usize % 64, 0);
-        let place = first.as_ptr();
+        let address = first.as_ptr();
         drop(first);
         let mut second = pool.scratch(112);
-        assert_eq!(second.as_ptr(), place, "112 and 100 values take seven lines each");
+        assert_eq!(second.as_ptr(), address, "112 and 100 values take seven lines each");
         second.fill(3.0);
         drop(second);
         assert!(pool.zeros(100).iter().all(|&value| value == 0.0));
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_of_many_sizes_do_not_pile_up() {
+    fn batches_of_many_sizes_share_buffers() {
         let pool = Pool::<f32>::new();
         for batch in 0..200 {
             let len = 16 * (1000 + batch * 7919 % 300);

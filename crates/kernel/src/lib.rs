@@ -1,10 +1,18 @@
-//! CPU kernels on plain slices: sparse products, fused layers, and the backward of each.
+//! CPU kernels on plain slices: sparse products, fused layers, and the backward pass of each.
 //!
 //! The crate knows neither the tape nor genes: a row is a row, an edge is an entry of a sparse matrix. Every operation exists
-//! twice: fast for `f32`, over the instruction sets the processor has ([`Isa`]), and plain for any [`Real`] in
-//! [`plain`], which is what finite differences and golden `f64` values test. [`Scalar`] chooses between them by type.
+//! twice: vectorised for `f32`, over the instruction sets the CPU has ([`Isa`]), and as a reference kernel for any [`Real`], which
+//! is what `f64` runs on and what tests compare with. [`Scalar`] chooses between them by type.
 //!
-//! Work is cut into chunks whose number depends on the input alone, and partial sums are added in the order of the chunks:
+//! | folder | what |
+//! |---|---|
+//! | `sparse` | CSR matrices and the kernels that walk their entries |
+//! | `dense` | whole layers on rows: descriptions, and the parallel drivers over tiles of rows |
+//! | `elementwise` | activations, dropout masks |
+//! | `simd` | instruction sets, and what a tile of rows goes through in `f32` |
+//! | `reference` | every operation as its definition says, for any float type |
+//!
+//! Work is cut into chunks whose number depends on the input alone, and partial sums are reduced in the order of the chunks:
 //! the result is the same to the last bit for any number of threads.
 
 #![allow(
@@ -16,43 +24,29 @@
     reason = "lanes are counted as in the equations; iterators hide which one"
 )]
 
-mod activation;
-mod block;
 mod buffer;
-mod cross;
-mod csr;
 mod dense;
-mod edges;
-mod fast;
-mod isa;
-mod lanes;
-mod meeting;
-mod noise;
-mod pairwise;
-pub mod plain;
+mod elementwise;
 mod real;
+mod reference;
 mod scalar;
+mod simd;
 pub mod slices;
-mod spmm;
-mod sums;
+mod sparse;
 #[cfg(test)]
-mod tests;
+mod testing;
 mod workers;
 
-pub use activation::Activation;
-pub use block::{Affine, Block, NORM_EPSILON, NormScale, add_in_order};
 pub use buffer::{Buffer, Pool};
-pub use cross::{CrossAttention, Picked};
-pub use csr::{Csr, CsrError, Graph, Target};
-pub use dense::{Layout, Term};
-pub use edges::EdgeTask;
-pub use fast::{PackedBlock, PackedPairwise};
-pub use isa::{Isa, IsaError};
-pub use meeting::{Meeting, Met};
-pub use noise::Noise;
-pub use pairwise::{Pairwise, PairwiseOutput};
+pub use dense::{
+    Affine, Block, CrossAttention, IndexedRows, Layout, NORM_EPSILON, NormScale, Pairwise, PairwiseOutput,
+    SharedRows, SourceTile, Term, reduce_in_order,
+};
+pub use elementwise::{Activation, DropoutMask};
 pub use real::Real;
 pub use scalar::Scalar;
-pub use spmm::{SpmmTask, Store};
-pub use sums::{DROPPED, SumGradients, Sums};
+pub use simd::{Isa, IsaError, PackedBlock, PackedPairwise};
+pub use sparse::{
+    Csr, CsrError, DistinctEdges, EdgeLoss, Graph, MASKED, NeighbourSum, RowGradients, Spmm, Store,
+};
 pub use workers::worker_pool;

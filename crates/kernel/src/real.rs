@@ -1,4 +1,4 @@
-//! The two float types, behind the few functions that layers and losses need.
+//! The two float types behind one trait, with the few functions that layers and losses need.
 
 use std::fmt::{Debug, Display};
 use std::iter::Sum;

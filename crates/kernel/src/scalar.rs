@@ -1,20 +1,20 @@
-//! One name for each operation: fast where the type is `f32`, plain where it is `f64`.
+//! Dispatch by float type: vectorised kernels for `f32`, reference kernels for `f64`.
 
+use crate::sparse::{edge_loss, neighbour_sum, spmm};
 use crate::{
-    Activation, Affine, Block, EdgeTask, Isa, Met, Noise, Pairwise, PairwiseOutput, Pool, Real, SpmmTask,
-    Store, SumGradients, Sums, Term, edges, fast, plain, spmm, sums,
+    Activation, Affine, Block, DropoutMask, EdgeLoss, Isa, NeighbourSum, Pairwise, PairwiseOutput, Pool,
+    Real, RowGradients, SourceTile, Spmm, Store, Term, reference, simd,
 };
 use std::fmt::Debug;
 use std::sync::LazyLock;
 
 /// A float type with kernels.
 pub trait Scalar: Real {
-    /// Where operations keep what they need while they run: fresh memory for each of them is cleared page by page by the system, which
-    /// took an eighth of the time of a way back.
+    /// Scratch memory of the kernels: fresh memory is cleared page by page by the system, which took an eighth of a backward pass.
     fn pool() -> &'static Pool<Self>;
 
-    /// Sparse times dense; see [`SpmmTask`].
-    fn spmm(task: &SpmmTask<'_, Self>, store: Store, output: &mut [Self]);
+    /// Sparse-dense product; see [`Spmm`].
+    fn spmm(task: &Spmm<'_, Self>, store: Store, output: &mut [Self]);
 
     /// `output (+)= activation(Σ over terms of rows · weight + bias)`, `output: [n, width]`.
     fn linear(
@@ -36,53 +36,54 @@ pub trait Scalar: Real {
         left_sum: Option<&mut [Self]>,
     );
 
-    /// Σ (R − A)² − λR² over the entries of a matrix, and its gradients; see [`EdgeTask`].
-    fn edges(task: &EdgeTask<'_, Self>, row_gradient: &mut [Self], bias_gradient: &mut [Self]) -> f64;
+    /// Returns Σ (R − A)² − λR² over the entries of a matrix and adds its gradients; see [`EdgeLoss`].
+    fn edge_loss(task: &EdgeLoss<'_, Self>, row_gradient: &mut [Self], bias_gradient: &mut [Self]) -> f64;
 
-    /// What arrives at `nodes` in one sample, on the thread of the caller; see [`Sums`].
-    fn sums(task: &Sums<'_, Self>, input: &[Self], nodes: &[u32], output: &mut [Self]);
+    /// Sums over the neighbours of some nodes in one sample, on the calling thread; see [`NeighbourSum`].
+    fn neighbour_sum(task: &NeighbourSum<'_, Self>, output: &mut [Self]);
 
-    /// Adds what the sums pass back; returns the gradient of the factor of the own rows.
-    fn sums_backward(
-        task: &Sums<'_, Self>,
-        input: &[Self],
-        nodes: &[u32],
+    /// Adds the gradients of the rows read; returns that of the self weight.
+    fn neighbour_sum_backward(
+        task: &NeighbourSum<'_, Self>,
         upstream: &[Self],
-        gradients: &mut SumGradients<'_, Self>,
+        gradients: &mut RowGradients<'_, Self>,
     ) -> f64;
 
-    /// The part of it that concerns the own rows.
-    fn own_backward(
-        task: &Sums<'_, Self>,
-        input: &[Self],
-        nodes: &[u32],
+    /// [`Scalar::neighbour_sum_backward`] of the self terms alone.
+    fn self_term_backward(
+        task: &NeighbourSum<'_, Self>,
         upstream: &[Self],
-        gradients: &mut SumGradients<'_, Self>,
+        gradients: &mut RowGradients<'_, Self>,
     ) -> f64;
 
-    /// The weights of a block as its kernels want them.
+    /// Weights of a block in the layout of its kernels.
     type PackedBlock: Clone + Debug + Send + Sync;
 
-    /// The weights of pairs as their kernels want them.
+    /// Weights of pairs in the layout of their kernels.
     type PackedPairwise: Clone + Debug + Send + Sync;
 
-    /// For [`Scalar::block_rows`] and its way back.
+    /// Packs weights for [`Scalar::block_rows`] and its backward pass.
     fn pack_block(linears: &[Affine<'_, Self>]) -> Self::PackedBlock;
 
-    /// [`Block::forward`] of one tile, with the noise of its rows: `input: [n, inputs]`, `output: [n, outputs]`.
-    fn block_rows(block: &Block<'_, Self>, noise: Option<Noise<'_>>, input: &[Self], output: &mut [Self]);
+    /// [`Block::forward`] of one tile, with the dropout mask of its rows: `input: [n, inputs]`, `output: [n, outputs]`.
+    fn block_rows(
+        block: &Block<'_, Self>,
+        dropout: Option<DropoutMask<'_>>,
+        input: &[Self],
+        output: &mut [Self],
+    );
 
     /// [`Block::backward`] of one tile.
     fn block_rows_backward(
         block: &Block<'_, Self>,
-        noise: Option<Noise<'_>>,
+        dropout: Option<DropoutMask<'_>>,
         input: &[Self],
         upstream: &[Self],
         d_input: &mut [Self],
         gradient: &mut [Self],
     );
 
-    /// For [`Scalar::pair_rows`] and its way back.
+    /// Packs weights for [`Scalar::pair_rows`] and its backward pass.
     fn pack_pairwise(
         graphs: usize,
         pairs: &[Vec<Affine<'_, Self>>],
@@ -90,22 +91,22 @@ pub trait Scalar: Real {
     ) -> Self::PackedPairwise;
 
     /// [`Pairwise::forward`] of one tile.
-    fn pair_rows(task: &Pairwise<'_, Self>, met: Met<'_, Self>, output: PairwiseOutput<'_, Self>);
+    fn pair_rows(task: &Pairwise<'_, Self>, sources: SourceTile<'_, Self>, output: PairwiseOutput<'_, Self>);
 
-    /// Values in a gradient as [`Scalar::pair_rows_backward`] adds to it.
+    /// Length of the gradient that [`Scalar::pair_rows_backward`] adds to.
     fn pair_gradient_len(task: &Pairwise<'_, Self>) -> usize;
 
-    /// [`Pairwise::backward`] of one tile: `d_rows` of its rows of graphs, `forward`: values and logarithms of sums.
+    /// [`Pairwise::backward`] of one tile: `d_rows` of its source rows; `forward` has the values and the log-sum-exp.
     fn pair_rows_backward(
         task: &Pairwise<'_, Self>,
-        met: Met<'_, Self>,
+        sources: SourceTile<'_, Self>,
         forward: (&[Self], &[Self]),
         upstream: &[Self],
         d_rows: &mut [Self],
         gradient: &mut [Self],
     );
 
-    /// Adds to the gradient of the parameters what [`Scalar::pair_rows_backward`] has added up.
+    /// Adds to the parameters' gradient what [`Scalar::pair_rows_backward`] has accumulated over all tiles.
     fn add_pair_gradient(task: &Pairwise<'_, Self>, gradient: &[Self], sum: &mut [Self]);
 }
 
@@ -115,7 +116,7 @@ impl Scalar for f32 {
         &POOL
     }
 
-    fn spmm(task: &SpmmTask<'_, Self>, store: Store, output: &mut [Self]) {
+    fn spmm(task: &Spmm<'_, Self>, store: Store, output: &mut [Self]) {
         spmm::spmm(Isa::current(), task, store, output);
     }
 
@@ -127,7 +128,7 @@ impl Scalar for f32 {
         output: &mut [Self],
         width: usize,
     ) {
-        fast::linear(Isa::current(), terms, bias, activation, store, output, width);
+        simd::linear(Isa::current(), terms, bias, activation, store, output, width);
     }
 
     fn transposed_product(
@@ -137,57 +138,58 @@ impl Scalar for f32 {
         sum: &mut [Self],
         left_sum: Option<&mut [Self]>,
     ) {
-        fast::transposed_product(Isa::current(), left, right, size, sum, left_sum);
+        simd::transposed_product(Isa::current(), left, right, size, sum, left_sum);
     }
 
-    fn edges(task: &EdgeTask<'_, Self>, row_gradient: &mut [Self], bias_gradient: &mut [Self]) -> f64 {
-        edges::edges(Isa::current(), task, row_gradient, bias_gradient)
+    fn edge_loss(task: &EdgeLoss<'_, Self>, row_gradient: &mut [Self], bias_gradient: &mut [Self]) -> f64 {
+        edge_loss::edge_loss(Isa::current(), task, row_gradient, bias_gradient)
     }
 
-    fn sums(task: &Sums<'_, Self>, input: &[Self], nodes: &[u32], output: &mut [Self]) {
-        sums::sums(Isa::current(), task, input, nodes, output);
+    fn neighbour_sum(task: &NeighbourSum<'_, Self>, output: &mut [Self]) {
+        neighbour_sum::neighbour_sum(Isa::current(), task, output);
     }
 
-    fn sums_backward(
-        task: &Sums<'_, Self>,
-        input: &[Self],
-        nodes: &[u32],
+    fn neighbour_sum_backward(
+        task: &NeighbourSum<'_, Self>,
         upstream: &[Self],
-        gradients: &mut SumGradients<'_, Self>,
+        gradients: &mut RowGradients<'_, Self>,
     ) -> f64 {
-        sums::sums_backward(Isa::current(), task, input, nodes, upstream, gradients)
+        neighbour_sum::neighbour_sum_backward(Isa::current(), task, upstream, gradients)
     }
 
-    fn own_backward(
-        task: &Sums<'_, Self>,
-        input: &[Self],
-        nodes: &[u32],
+    fn self_term_backward(
+        task: &NeighbourSum<'_, Self>,
         upstream: &[Self],
-        gradients: &mut SumGradients<'_, Self>,
+        gradients: &mut RowGradients<'_, Self>,
     ) -> f64 {
-        sums::own_backward(Isa::current(), task, input, nodes, upstream, gradients)
+        neighbour_sum::self_term_backward(Isa::current(), task, upstream, gradients)
     }
 
-    type PackedBlock = fast::PackedBlock;
-    type PackedPairwise = fast::PackedPairwise;
+    type PackedBlock = simd::PackedBlock;
+    type PackedPairwise = simd::PackedPairwise;
 
     fn pack_block(linears: &[Affine<'_, Self>]) -> Self::PackedBlock {
-        fast::PackedBlock::new(Isa::current(), linears)
+        simd::PackedBlock::new(Isa::current(), linears)
     }
 
-    fn block_rows(block: &Block<'_, Self>, noise: Option<Noise<'_>>, input: &[Self], output: &mut [Self]) {
-        fast::block_rows(block, &block.packed, noise, input, output);
+    fn block_rows(
+        block: &Block<'_, Self>,
+        dropout: Option<DropoutMask<'_>>,
+        input: &[Self],
+        output: &mut [Self],
+    ) {
+        simd::block_rows(block, &block.packed, dropout, input, output);
     }
 
     fn block_rows_backward(
         block: &Block<'_, Self>,
-        noise: Option<Noise<'_>>,
+        dropout: Option<DropoutMask<'_>>,
         input: &[Self],
         upstream: &[Self],
         d_input: &mut [Self],
         gradient: &mut [Self],
     ) {
-        fast::block_rows_backward(block, &block.packed, noise, input, upstream, d_input, gradient);
+        simd::block_rows_backward(block, &block.packed, dropout, input, upstream, d_input, gradient);
     }
 
     fn pack_pairwise(
@@ -195,30 +197,30 @@ impl Scalar for f32 {
         pairs: &[Vec<Affine<'_, Self>>],
         score: &[Affine<'_, Self>; 2],
     ) -> Self::PackedPairwise {
-        fast::PackedPairwise::new(Isa::current(), graphs, pairs, score)
+        simd::PackedPairwise::new(Isa::current(), graphs, pairs, score)
     }
 
-    fn pair_rows(task: &Pairwise<'_, Self>, met: Met<'_, Self>, output: PairwiseOutput<'_, Self>) {
-        fast::pair_rows(task, &task.packed, met, output);
+    fn pair_rows(task: &Pairwise<'_, Self>, sources: SourceTile<'_, Self>, output: PairwiseOutput<'_, Self>) {
+        simd::pair_rows(task, &task.packed, sources, output);
     }
 
     fn pair_gradient_len(task: &Pairwise<'_, Self>) -> usize {
-        task.packed.gradient_len().unwrap_or_else(|| task.number_count())
+        task.packed.gradient_len().unwrap_or_else(|| task.parameter_count())
     }
 
     fn pair_rows_backward(
         task: &Pairwise<'_, Self>,
-        met: Met<'_, Self>,
+        sources: SourceTile<'_, Self>,
         forward: (&[Self], &[Self]),
         upstream: &[Self],
         d_rows: &mut [Self],
         gradient: &mut [Self],
     ) {
-        fast::pair_rows_backward(task, &task.packed, met, forward, upstream, d_rows, gradient);
+        simd::pair_rows_backward(task, &task.packed, sources, forward, upstream, d_rows, gradient);
     }
 
     fn add_pair_gradient(task: &Pairwise<'_, Self>, gradient: &[Self], sum: &mut [Self]) {
-        fast::add_pair_gradient(task, &task.packed, gradient, sum);
+        simd::add_pair_gradient(task, &task.packed, gradient, sum);
     }
 }
 
@@ -228,8 +230,8 @@ impl Scalar for f64 {
         &POOL
     }
 
-    fn spmm(task: &SpmmTask<'_, Self>, store: Store, output: &mut [Self]) {
-        plain::spmm(task, store, output);
+    fn spmm(task: &Spmm<'_, Self>, store: Store, output: &mut [Self]) {
+        reference::spmm(task, store, output);
     }
 
     fn linear(
@@ -240,7 +242,7 @@ impl Scalar for f64 {
         output: &mut [Self],
         width: usize,
     ) {
-        plain::linear(terms, bias, activation, store, output, width);
+        reference::linear(terms, bias, activation, store, output, width);
     }
 
     fn transposed_product(
@@ -250,35 +252,31 @@ impl Scalar for f64 {
         sum: &mut [Self],
         left_sum: Option<&mut [Self]>,
     ) {
-        plain::transposed_product(left, right, size, sum, left_sum);
+        reference::transposed_product(left, right, size, sum, left_sum);
     }
 
-    fn edges(task: &EdgeTask<'_, Self>, row_gradient: &mut [Self], bias_gradient: &mut [Self]) -> f64 {
-        plain::edges(task, row_gradient, bias_gradient)
+    fn edge_loss(task: &EdgeLoss<'_, Self>, row_gradient: &mut [Self], bias_gradient: &mut [Self]) -> f64 {
+        reference::edge_loss(task, row_gradient, bias_gradient)
     }
 
-    fn sums(task: &Sums<'_, Self>, input: &[Self], nodes: &[u32], output: &mut [Self]) {
-        plain::sums(task, input, nodes, output);
+    fn neighbour_sum(task: &NeighbourSum<'_, Self>, output: &mut [Self]) {
+        reference::neighbour_sum(task, output);
     }
 
-    fn sums_backward(
-        task: &Sums<'_, Self>,
-        input: &[Self],
-        nodes: &[u32],
+    fn neighbour_sum_backward(
+        task: &NeighbourSum<'_, Self>,
         upstream: &[Self],
-        gradients: &mut SumGradients<'_, Self>,
+        gradients: &mut RowGradients<'_, Self>,
     ) -> f64 {
-        plain::sums_backward(task, input, nodes, upstream, gradients)
+        reference::neighbour_sum_backward(task, upstream, gradients)
     }
 
-    fn own_backward(
-        task: &Sums<'_, Self>,
-        input: &[Self],
-        nodes: &[u32],
+    fn self_term_backward(
+        task: &NeighbourSum<'_, Self>,
         upstream: &[Self],
-        gradients: &mut SumGradients<'_, Self>,
+        gradients: &mut RowGradients<'_, Self>,
     ) -> f64 {
-        plain::own_backward(task, input, nodes, upstream, gradients)
+        reference::self_term_backward(task, upstream, gradients)
     }
 
     type PackedBlock = ();
@@ -286,40 +284,45 @@ impl Scalar for f64 {
 
     fn pack_block(_: &[Affine<'_, Self>]) {}
 
-    fn block_rows(block: &Block<'_, Self>, noise: Option<Noise<'_>>, input: &[Self], output: &mut [Self]) {
-        plain::block_rows(block, noise, input, output);
+    fn block_rows(
+        block: &Block<'_, Self>,
+        dropout: Option<DropoutMask<'_>>,
+        input: &[Self],
+        output: &mut [Self],
+    ) {
+        reference::block_rows(block, dropout, input, output);
     }
 
     fn block_rows_backward(
         block: &Block<'_, Self>,
-        noise: Option<Noise<'_>>,
+        dropout: Option<DropoutMask<'_>>,
         input: &[Self],
         upstream: &[Self],
         d_input: &mut [Self],
         gradient: &mut [Self],
     ) {
-        plain::block_rows_backward(block, noise, input, upstream, d_input, gradient);
+        reference::block_rows_backward(block, dropout, input, upstream, d_input, gradient);
     }
 
     fn pack_pairwise(_: usize, _: &[Vec<Affine<'_, Self>>], _: &[Affine<'_, Self>; 2]) {}
 
-    fn pair_rows(task: &Pairwise<'_, Self>, met: Met<'_, Self>, output: PairwiseOutput<'_, Self>) {
-        plain::pair_rows(task, met, output);
+    fn pair_rows(task: &Pairwise<'_, Self>, sources: SourceTile<'_, Self>, output: PairwiseOutput<'_, Self>) {
+        reference::pair_rows(task, sources, output);
     }
 
     fn pair_gradient_len(task: &Pairwise<'_, Self>) -> usize {
-        task.number_count()
+        task.parameter_count()
     }
 
     fn pair_rows_backward(
         task: &Pairwise<'_, Self>,
-        met: Met<'_, Self>,
+        sources: SourceTile<'_, Self>,
         forward: (&[Self], &[Self]),
         upstream: &[Self],
         d_rows: &mut [Self],
         gradient: &mut [Self],
     ) {
-        plain::pair_rows_backward(task, met, forward, upstream, d_rows, gradient);
+        reference::pair_rows_backward(task, sources, forward, upstream, d_rows, gradient);
     }
 
     fn add_pair_gradient(_: &Pairwise<'_, Self>, gradient: &[Self], sum: &mut [Self]) {

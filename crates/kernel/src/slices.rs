@@ -1,4 +1,4 @@
-//! Small sums over slices, for any float type: what layers and kernels do to a row.
+//! Level-1 operations on slices, for any float type: axpy, dot product, softmax.
 
 use crate::Real;
 
@@ -16,20 +16,20 @@ pub fn add_scaled<T: Real>(to: &mut [T], factor: T, from: &[T]) {
     }
 }
 
-/// `Σ a b`. Eight sums side by side: one alone would have every addition wait for the one before.
+/// `Σ a b`, in eight independent accumulators: one alone would make every addition wait for the one before.
 pub fn dot<T: Real>(a: &[T], b: &[T]) -> T {
-    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    let ((a, a_tail), (b, b_tail)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
     let mut sums = [T::ZERO; 8];
     for (a, b) in a.iter().zip(b) {
         for i in 0..8 {
             sums[i] += a[i] * b[i];
         }
     }
-    let rest: T = a_rest.iter().zip(b_rest).map(|(&a, &b)| a * b).sum();
-    sums.into_iter().sum::<T>() + rest
+    let tail: T = a_tail.iter().zip(b_tail).map(|(&a, &b)| a * b).sum();
+    sums.into_iter().sum::<T>() + tail
 }
 
-/// Turns scores into weights that sum to 1, in place.
+/// Softmax, in place.
 pub fn softmax<T: Real>(scores: &mut [T]) {
     let top = scores.iter().copied().fold(T::NEG_INFINITY, T::max);
     let mut sum = T::ZERO;
@@ -42,7 +42,7 @@ pub fn softmax<T: Real>(scores: &mut [T]) {
     }
 }
 
-/// Turns the gradient of weights into the gradient of their scores, in place: `w (g − Σ w g)`.
+/// Turns the gradient of softmax weights into that of their scores, in place: `w (g − Σ w g)`.
 pub fn softmax_backward<T: Real>(weights: &[T], gradient: &mut [T]) {
     let mean = dot(weights, gradient);
     for (gradient, &weight) in gradient.iter_mut().zip(weights) {

@@ -1,4 +1,4 @@
-//! Measures the steps of a run: wall and processor time, phase by phase, whether or not a trace is recorded.
+//! Measures the steps of a run: wall and CPU time, phase by phase, whether or not a trace is recorded.
 //!
 //! Steps follow each other without a gap: one begins where the one before it ended, so that no time can hide between
 //! them. What is in no phase is [`StepTimes::untracked_nanos`].
@@ -16,26 +16,26 @@ use std::time::Duration;
 /// The category of steps, as other profilers call it.
 const STEP: &str = "user_annotation";
 
-/// One step.
+/// Times and memory of one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StepTimes {
-    /// Which, from 0.
+    /// Zero-based step index.
     pub number: u64,
     /// Samples in its batch.
     pub samples: u64,
-    /// When it began.
+    /// Start by the clock.
     pub start_nanos: u64,
-    /// How long it took.
+    /// Wall time in nanoseconds.
     pub wall_nanos: u64,
-    /// Processor time of the whole process meanwhile.
+    /// CPU time of the whole process meanwhile, in nanoseconds.
     pub cpu_nanos: u64,
     /// Time by phase, in the order of [`StepPhase::ALL`].
     pub phases: [u64; StepPhase::COUNT],
     /// Time of threads that worked ahead for this step's batch; no part of `wall_nanos`.
     pub background: [u64; StepPhase::COUNT],
-    /// Resident bytes at the end of each phase; 0 where it was not looked at.
+    /// Resident bytes at the end of each phase; 0 where it was not sampled.
     pub rss_bytes: [u64; StepPhase::COUNT],
-    /// Most bytes of the engine's buffers; 0 where it was not looked at.
+    /// Most bytes of the engine's buffers; 0 where it was not sampled.
     pub pool_bytes: u64,
 }
 
@@ -51,22 +51,22 @@ impl StepTimes {
     }
 }
 
-/// How long a batch took to make.
+/// Time that one batch took to make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LoadTimes {
-    /// How long the consumer waited.
+    /// Wait time of the consumer.
     pub waited: Duration,
     /// Reading the samples.
     pub fetch: Duration,
-    /// Making their representation.
+    /// Making the representation of their deletions.
     pub process: Duration,
-    /// Putting them together.
+    /// Collating them.
     pub collate: Duration,
     /// Whether other threads did it, ahead of time; else it is part of the waiting.
     pub is_background: bool,
 }
 
-/// The steps that were measured.
+/// Measured steps of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct StepLog {
     /// Steps of the schedule's windows, in order.
@@ -77,6 +77,8 @@ pub struct StepLog {
     pub warmed: u64,
     /// Steps outside every window.
     pub skipped: u64,
+    /// Time of work between steps by phase, in the order of [`StepPhase::ALL`]; part of no step.
+    pub between_nanos: [u64; StepPhase::COUNT],
 }
 
 impl StepLog {
@@ -166,7 +168,7 @@ impl Meter {
         self
     }
 
-    /// Also looks at resident memory after every phase: about a microsecond each.
+    /// Also samples resident memory after every phase: about a microsecond each.
     #[must_use]
     pub fn with_memory(mut self) -> Self {
         self.memory = Some(ResidentMemory::open());
@@ -206,6 +208,22 @@ impl Meter {
         self.begin(self.step.number);
     }
 
+    /// Runs work that is no part of training, such as saving a checkpoint between two steps.
+    ///
+    /// It is recorded as a span of its phase and summed in [`StepLog::between_nanos`]; the step under way is charged neither its wall
+    /// nor its CPU time.
+    pub fn between_steps<T>(&mut self, phase: StepPhase, work: impl FnOnce() -> T) -> T {
+        let (from, cpu_from) = (self.clock.now_nanos(), self.clock.cpu_nanos());
+        let outcome = work();
+        let (to, cpu_to) = (self.clock.now_nanos(), self.clock.cpu_nanos());
+        self.recorder.past_span(FOREGROUND, phase, from, to);
+        let wall_nanos = to.saturating_sub(from);
+        self.step.start_nanos += wall_nanos;
+        self.cpu_from += cpu_to.saturating_sub(cpu_from);
+        add(&mut self.log.between_nanos, phase, wall_nanos);
+        outcome
+    }
+
     /// The number of the step under way.
     pub fn step_number(&self) -> u64 {
         self.step.number
@@ -243,8 +261,8 @@ impl Meter {
 
     /// Adds the making of the batch to the step under way.
     ///
-    /// Made on this thread, it is three phases, and the rest of the waiting a fourth; made in the background, only the
-    /// waiting is part of the step.
+    /// Made on this thread, it is three phases, and the remaining wait time a fourth; made in the background, only the
+    /// wait time is part of the step.
     pub fn load(&mut self, times: LoadTimes) {
         let parts = [
             (StepPhase::Fetch, times.fetch),

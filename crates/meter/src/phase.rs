@@ -11,19 +11,19 @@ pub enum StepPhase {
     Fetch,
     /// Turning deletions into the representation the model takes.
     Process,
-    /// Putting samples together.
+    /// Collating samples.
     Collate,
     /// Waiting for a batch that is made in the background.
     Wait,
-    /// The model.
+    /// The forward pass.
     Forward,
-    /// Its error.
+    /// The loss.
     Loss,
-    /// Gradients.
+    /// The backward pass.
     Backward,
-    /// Bounding the gradients.
+    /// Clipping the gradients.
     Clip,
-    /// Changing the parameters.
+    /// The optimiser's update.
     Optimiser,
     /// Metrics and messages, and writing the trace itself.
     Logging,
@@ -53,10 +53,10 @@ impl StepPhase {
         Self::Validation,
     ];
 
-    /// What every report calls the time of a step that is in no phase.
+    /// Name of the time of a step that is in no phase.
     pub const UNTRACKED: &'static str = "untracked";
 
-    /// What every report calls it.
+    /// Name in spans, tables and rules.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fetch => "fetch",
@@ -84,7 +84,7 @@ impl StepPhase {
         SpanName::Part(self.name(), part)
     }
 
-    /// Whether it makes batches: what a loader does, and waiting for it.
+    /// Whether it makes batches: the loader's work, and waiting for it.
     pub const fn is_data(self) -> bool {
         matches!(self, Self::Fetch | Self::Process | Self::Collate | Self::Wait)
     }
@@ -107,7 +107,7 @@ pub(crate) const fn step_name(number: u64) -> SpanName {
     SpanName::Numbered("ProfilerStep#", number)
 }
 
-/// What is counted besides time.
+/// Quantity that is sampled besides time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Gauge {
     /// Memory of the process that is in the machine, in bytes.
@@ -119,7 +119,7 @@ pub enum Gauge {
 }
 
 impl Gauge {
-    /// What the trace calls it.
+    /// Name of its counter in a trace.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rss => RESIDENT_BYTES,

@@ -1,10 +1,10 @@
-//! Which steps of a run are recorded. A pure function of the step's number.
+//! The schedule of recorded steps: a pure function of the step's number.
 
 use knockout_fault::{Class, Classified};
 use knockout_trace::RecordState;
 use std::fmt;
 
-/// Which steps to record.
+/// Steps to record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Schedule {
@@ -81,7 +81,7 @@ impl From<u64> for RunLength {
 }
 
 impl Schedule {
-    /// What happens to a step, counted from 0.
+    /// Returns what happens to a step, counted from 0.
     pub fn state_at(&self, step: u64) -> RecordState {
         match *self {
             Self::WholeRun => RecordState::Record,

@@ -1,8 +1,9 @@
 //! What tests against PyTorch's numbers share.
 
-use knockout_grad::Parameters;
+use knockout_grad::{Gradients, Parameters, Tape, Var};
+use knockout_kernel::slices::{add_scaled, dot};
 use knockout_kernel::{Csr, Graph, Scalar};
-use knockout_testdata::golden::Case;
+use knockout_testdata::golden::{Case, Precision};
 
 /// A graph of (source, target) pairs, in any order.
 pub(crate) fn graph(rows: usize, edges: &[(u32, u32)]) -> Graph {
@@ -38,4 +39,43 @@ pub(crate) fn fill_all<T: Scalar>(case: &Case, parameters: &mut Parameters<T>) {
 
 pub(crate) fn wide<T: Scalar>(values: &[T]) -> impl Iterator<Item = f64> {
     values.iter().map(|value| value.to_f64())
+}
+
+/// Compares the gradient of a loss with respect to every parameter with the case's.
+pub(crate) fn check_gradients<T: Scalar>(
+    case: &Case,
+    parameters: &Parameters<T>,
+    tape: Tape<'_, T>,
+    loss: Var,
+    precision: Precision,
+) {
+    let mut gradients = Gradients::zeros(parameters);
+    tape.backward(loss, &mut gradients);
+    for (at, entry) in parameters.iter().enumerate() {
+        case.check(&format!("grad.{}", entry.name()), wide(gradients.parameter(at)), precision);
+    }
+}
+
+/// Compares the gradients of Σ upstream · output, a single operation's, with PyTorch's.
+pub(crate) fn check_operation<T: Scalar>(
+    case: &Case,
+    parameters: &Parameters<T>,
+    mut tape: Tape<'_, T>,
+    output: Var,
+    upstream: &str,
+    precision: Precision,
+) {
+    let upstream: Vec<T> = case.f64(upstream).iter().map(|&value| T::of(value)).collect();
+    let loss = tape.op(
+        "loss.test",
+        1,
+        |values, out| {
+            out[0] = dot(values.of(output), &upstream);
+            upstream
+        },
+        move |step, upstream, gradients| {
+            gradients.add(output, |sum| add_scaled(sum, step.gradient[0], &upstream));
+        },
+    );
+    check_gradients(case, parameters, tape, loss, precision);
 }

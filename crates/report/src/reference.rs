@@ -2,7 +2,7 @@
 
 use crate::sentence::trace_warning;
 use crate::units::count;
-use knockout_analyze::counts::Counts;
+use knockout_analyze::Counts;
 use knockout_analyze::reference::{Category, Finding, Reference};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -230,8 +230,7 @@ struct OperationRow {
 pub fn reference_json(reference: &Reference) -> ReferenceDocument {
     let micros = |nanos: u128| nanos as f64 / 1000.0;
     let files = &reference.files;
-    let sum =
-        |of: fn(&knockout_analyze::counts::Counts) -> u64| files.iter().map(|file| of(&file.counts)).sum();
+    let sum = |of: fn(&knockout_analyze::Counts) -> u64| files.iter().map(|file| of(&file.counts)).sum();
     let mut events_by_ph = std::collections::BTreeMap::new();
     for (phase, count) in files.iter().flat_map(|file| file.counts.by_phase()) {
         *events_by_ph.entry(phase).or_insert(0) += count;

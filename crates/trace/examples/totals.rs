@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let outcome = read(File::open(path)?, options, &mut totals)?;
     println!(
-        "{} events, {} spans, {} ns, {} with a stream, {} symbols, {} lanes, damage {:?}, blemishes {:?}",
+        "{} events, {} spans, {} ns, {} with a stream, {} symbols, {} lanes, damage {:?}, irregularities {:?}",
         outcome.events,
         totals.spans,
         totals.nanos,
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         outcome.symbols.len(),
         outcome.lanes.len(),
         outcome.damage,
-        outcome.blemishes
+        outcome.irregularities
     );
     Ok(())
 }

@@ -29,45 +29,21 @@
 //!
 //! Knows nothing of training or figures, and of files only how to write a trace.
 
-mod batch;
-mod block;
-mod damage;
-mod deliver;
-mod digits;
-mod document;
-mod event;
-mod feed;
-mod fields;
-mod find;
-mod intern;
-mod keys;
-mod lane;
-mod lex;
-mod parallel;
-mod raw;
+mod format;
 mod read;
 mod recorder;
-mod scan;
-mod select;
-mod source;
-mod symbol;
-mod text;
-mod time;
 mod write;
 
-pub use damage::{Blemish, BlemishKind, Damage, DamageKind, ReadError};
-pub use document::Document;
-pub use event::{ArgKey, ArgSet, ArgValue, Args, Event, Phase};
-pub use lane::{Id, Lane, LaneId, Lanes};
-pub use raw::{field_range, repair};
-pub use read::{Outcome, ReadOptions, Sink, read};
+pub use format::{
+    ArgKey, ArgSet, ArgValue, Args, Damage, DamageKind, Document, Event, Id, Irregularity, IrregularityKind,
+    Lane, LaneId, Lanes, Phase, ReadError, Symbol, Symbols,
+};
+pub use read::{Outcome, ReadOptions, Selection, Selector, Sink, field_range, read, repair};
 pub use recorder::{
     BACKGROUND, Clock, FOREGROUND, FakeClock, RESIDENT_BYTES, Record, RecordState, RecordedEvent, Recorder,
     RecorderOptions, ResidentMemory, Sizes, SpanGuard, SpanName, SystemClock, TraceFile, TraceFileError,
     Written, trace_file_name,
 };
-pub use select::{Selection, Selector};
-pub use symbol::{Symbol, Symbols};
 pub use write::{Span, TraceWriter};
 
 /// Values nested deeper than this are damage, as for `serde_json`.

@@ -4,7 +4,7 @@
 mod oracle;
 
 use flate2::{Compression, write::GzEncoder};
-use knockout_trace::{BlemishKind, DamageKind, Outcome, ReadError, ReadOptions, Sink, read};
+use knockout_trace::{DamageKind, IrregularityKind, Outcome, ReadError, ReadOptions, Sink, read};
 use oracle::{Seen, ours};
 use std::io::{self, Read, Write as _};
 
@@ -24,10 +24,10 @@ fn damage(text: &[u8]) -> (DamageKind, u64, usize) {
     (damage.kind, damage.offset, events.len())
 }
 
-fn blemishes(text: &[u8]) -> Vec<(BlemishKind, u64)> {
+fn irregularities(text: &[u8]) -> Vec<(IrregularityKind, u64)> {
     let (outcome, _) = outcome(text);
     assert!(outcome.is_rescued());
-    outcome.blemishes.iter().map(|blemish| (blemish.kind, blemish.count)).collect()
+    outcome.irregularities.iter().map(|irregularity| (irregularity.kind, irregularity.count)).collect()
 }
 
 fn packed(text: &[u8]) -> Vec<u8> {
@@ -141,7 +141,7 @@ fn words_json_does_not_know_are_faults() {
 #[test]
 fn nan_and_infinities_pass_as_no_numbers() {
     let text = br#"[{"ph":"X","ts":NaN,"dur":-Infinity,"args":[Infinity]}]"#;
-    assert_eq!(blemishes(text), [(BlemishKind::NotFinite, 3)]);
+    assert_eq!(irregularities(text), [(IrregularityKind::NotFinite, 3)]);
     let (_, events) = outcome(text);
     assert_eq!((events[0].start_nanos, events[0].duration_nanos), (None, None));
 }
@@ -149,27 +149,27 @@ fn nan_and_infinities_pass_as_no_numbers() {
 #[test]
 fn unknown_escapes_are_kept_as_written() {
     let text = br#"[{"ph":"X","name":"C:\Users\x","cat":"\u12g4"}]"#;
-    assert_eq!(blemishes(text), [(BlemishKind::InvalidEscape, 2)]);
+    assert_eq!(irregularities(text), [(IrregularityKind::InvalidEscape, 2)]);
     let (_, events) = outcome(text);
     assert_eq!((events[0].name.as_str(), events[0].category.as_str()), (r"C:\Users\x", r"\u12g4"));
 }
 
 #[test]
 fn control_characters_are_kept_as_written() {
-    assert_eq!(blemishes(b"[{\"name\":\"a\nb\0c\"}]"), [(BlemishKind::ControlCharacter, 1)]);
+    assert_eq!(irregularities(b"[{\"name\":\"a\nb\0c\"}]"), [(IrregularityKind::ControlCharacter, 1)]);
 }
 
 #[test]
 fn bad_utf8_in_a_name_is_replaced_and_said_once() {
     let text = b"[{\"name\":\"\xff\xfe\"},{\"name\":\"\xff\xfe\"}]";
-    assert_eq!(blemishes(text), [(BlemishKind::InvalidUtf8, 1)]);
+    assert_eq!(irregularities(text), [(IrregularityKind::InvalidUtf8, 1)]);
     assert_eq!(outcome(text).1[0].name, "\u{fffd}\u{fffd}");
 }
 
 #[test]
-fn blemishes_of_an_event_cut_off_do_not_count() {
+fn irregularities_of_an_event_cut_off_do_not_count() {
     let (outcome, _) = outcome(br#"[{"ph":"X"},{"name":"\x","#);
-    assert!(outcome.blemishes.is_empty());
+    assert!(outcome.irregularities.is_empty());
 }
 
 #[test]

@@ -72,7 +72,10 @@ fn threads_and_blocks_change_nothing() {
                 assert_eq!(events, same, "{name}, {threads} threads, blocks of {block_bytes}");
                 match (&whole, parts) {
                     (Ok(whole), Ok(parts)) => {
-                        assert_eq!((&whole.damage, &whole.blemishes), (&parts.damage, &parts.blemishes));
+                        assert_eq!(
+                            (&whole.damage, &whole.irregularities),
+                            (&parts.damage, &parts.irregularities)
+                        );
                         assert_eq!(whole.document, parts.document);
                         assert!(whole.symbols.iter().eq(parts.symbols.iter()));
                         assert!(whole.lanes.iter().eq(parts.lanes.iter()));

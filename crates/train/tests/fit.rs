@@ -9,7 +9,7 @@ use knockout_trace::Recorder;
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::config::Config;
 use knockout_train::fit::{Fit, FitError};
-use knockout_train::run::{End, Event, Run, RunContext, RunError};
+use knockout_train::run::{End, Event, Run, RunContext, RunError, read_metrics};
 use knockout_train::step::Mode;
 use std::path::Path;
 use std::sync::Arc;
@@ -245,4 +245,56 @@ fn empty_parts_are_refused() {
         }
         Err(error) => assert!(error.to_string().contains("val"), "{error}"),
     }
+}
+
+#[test]
+fn what_a_resumed_run_lost_of_its_metrics_is_said() {
+    let dataset = dataset();
+    let config = config(&dataset, &[]);
+    let home = home();
+    let folder = home.path().join("run");
+    train(&dataset, &config, 1, &folder, Some(20));
+    let metrics = folder.join("metrics.jsonl");
+    let text = std::fs::read_to_string(&metrics).unwrap();
+    assert_eq!((text.lines().count(), read_metrics(&folder).unwrap().len()), (1, 1));
+    std::fs::write(&metrics, format!("{text}nonsense\n{{\"torn")).unwrap();
+    let error = format!("{:?}", read_metrics(&folder).unwrap_err());
+    assert!(error.contains("line: 2"), "{error}");
+    std::fs::write(&metrics, "").unwrap();
+    let run = Run::resume(&folder, &[] as &[&str]).unwrap();
+    assert_eq!(run.resumed_metrics().missing_lines, 1);
+    let log = std::fs::read_to_string(folder.join("log.txt")).unwrap();
+    assert!(log.contains("metrics.jsonl lacks 1 lines"), "{log}");
+}
+
+#[test]
+fn checkpoints_have_their_phase_and_buffers_are_all_counted() {
+    let dataset = dataset();
+    let home = tempfile::tempdir().unwrap();
+    let context = RunContext::new(home.path().join("data"));
+    let config = hetero(&dataset).with(&["max_steps=3"]).unwrap();
+    let mut run = Run::create(&home.path().join("run"), dataset, config, &context).unwrap();
+    let mut saving = Vec::new();
+    while let Some(event) = run.next() {
+        if let Event::Step(report) = event.unwrap() {
+            saving.push(report.times.phase(knockout_meter::StepPhase::Checkpoint));
+        }
+    }
+    // A checkpoint after every step is part of the next one.
+    assert_eq!(saving[0], 0);
+    assert!(saving[1] > 0 && saving[2] > 0, "{saving:?}");
+    let model = run.fit().model().parameters().allocated_bytes() as u64;
+    assert!(run.fit().buffer_bytes() > model, "kernels have buffers of their own");
+}
+
+#[test]
+fn a_configuration_says_in_what_it_differs_from_the_defaults() {
+    let dataset = dataset();
+    let cell = &dataset.cell;
+    let plain = Config::of("hetero", cell, &["seed=3", "batch=7", "model.layers=3", "split.seed=1"]).unwrap();
+    assert!(plain.conditions(cell).unwrap().is_empty(), "none of these changes what a step costs");
+    let changed = plain.with(&["model.layers=1", "model.norm=none", "loader.threads=1"]).unwrap();
+    let changed = changed.conditions(cell).unwrap();
+    let found: Vec<(&str, &str)> = changed.iter().map(|(key, value)| (&key[..], &value[..])).collect();
+    assert_eq!(found, [("loader.threads", "1"), ("model.layers", "1"), ("model.norm", "none")]);
 }

@@ -1,12 +1,12 @@
 //! Device figures as values.
 
 use super::{Parts, shares};
+use crate::attribute::gpu::{Busy, DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, StreamTime};
+use crate::attribute::interval::Union;
 use crate::collect::{ArgValue2, Stream};
-use crate::gpu::{Busy, DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, StreamTime};
-use crate::interval::Union;
 use knockout_stats::{us, us_wide};
 
-/// Names of the types, in the order of [`crate::kind::Work`].
+/// Names of the types, in the order of [`crate::collect::kind::Work`].
 const TYPES: [&str; 4] = ["COMPUTATION", "COMMUNICATION", "MEMORY", "OTHER"];
 
 fn span(union: &Union) -> i64 {

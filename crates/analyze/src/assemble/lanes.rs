@@ -1,9 +1,9 @@
 //! The lanes of a file as values.
 
 use super::{Parts, shares};
+use crate::attribute::lane::LaneResult;
 use crate::collect::same_process;
 use crate::findings::LaneFindings;
-use crate::lane::LaneResult;
 use knockout_stats::{us, us_wide};
 use knockout_trace::LaneId;
 use std::collections::BTreeMap;

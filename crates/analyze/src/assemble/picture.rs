@@ -1,8 +1,8 @@
 //! What the HTML picture and the collapsed stacks are drawn from.
 
 use super::{Parts, lanes};
+use crate::attribute::lane::LaneResult;
 use crate::findings::{LanePicture, LaneStacks, Picture, StackNode};
-use crate::lane::LaneResult;
 use knockout_stats::us;
 
 /// More lanes than this are not drawn.

@@ -1,8 +1,8 @@
 //! Profiler steps as values.
 
 use super::{Parts, shares};
+use crate::attribute::steps::Step;
 use crate::findings::{Share, StepFindings, StepSpan, StepSummary};
-use crate::steps::Step;
 use knockout_stats::{is_slow, median, quantile, share, us};
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! The first profiler step of two traces, row by row, as HTA's `TraceDiff` compares them.
 
-use crate::analysis::Analysis;
+use crate::findings::Analysis;
 use crate::findings::FirstStepRow;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -35,18 +35,9 @@ pub struct ByDevice {
 pub struct NameTable {
     /// Distinct names.
     pub rows: usize,
-    /// Rows in `a`.
-    pub control_count: u64,
-    /// Their time.
-    pub control_us: f64,
-    /// Rows in `b`.
-    pub test_count: u64,
-    /// Their time.
-    pub test_us: f64,
-    /// `b` minus `a`.
-    pub diff_count: i64,
-    /// `b` minus `a`.
-    pub diff_us: f64,
+    /// Sum over the names.
+    #[serde(flatten)]
+    pub sum: Change,
     /// The largest differences of time.
     pub top: Vec<NameRow>,
 }
@@ -56,18 +47,39 @@ pub struct NameTable {
 pub struct NameRow {
     /// The name.
     pub name: String,
-    /// As in [`NameTable`].
+    /// Its rows and their time.
+    #[serde(flatten)]
+    pub change: Change,
+}
+
+/// Rows and their time in both traces.
+#[derive(Debug, Clone, Copy, Serialize, PartialEq)]
+pub struct Change {
+    /// Rows in `a`.
     pub control_count: u64,
-    /// As in [`NameTable`].
+    /// Their time in microseconds.
     pub control_us: f64,
-    /// As in [`NameTable`].
+    /// Rows in `b`.
     pub test_count: u64,
-    /// As in [`NameTable`].
+    /// Their time in microseconds.
     pub test_us: f64,
-    /// As in [`NameTable`].
+    /// Rows, `b` minus `a`.
     pub diff_count: i64,
-    /// As in [`NameTable`].
+    /// Time, `b` minus `a`, in microseconds.
     pub diff_us: f64,
+}
+
+impl From<Cells> for Change {
+    fn from([a, b]: Cells) -> Self {
+        Self {
+            control_count: a.0,
+            control_us: a.1,
+            test_count: b.0,
+            test_us: b.1,
+            diff_count: b.0 as i64 - a.0 as i64,
+            diff_us: b.1 - a.1,
+        }
+    }
 }
 
 /// Names by what happened to their number.
@@ -150,32 +162,14 @@ fn table(names: BTreeMap<String, Cells>) -> NameTable {
         }
     }
     let rows = names.len();
-    let mut top: Vec<NameRow> = names.into_iter().map(|(name, cells)| name_row(name, cells)).collect();
-    top.sort_by(|x, y| y.diff_us.abs().total_cmp(&x.diff_us.abs()).then_with(|| x.name.cmp(&y.name)));
+    let mut top: Vec<NameRow> =
+        names.into_iter().map(|(name, cells)| NameRow { name, change: cells.into() }).collect();
+    top.sort_by(|x, y| {
+        let by = |row: &NameRow| row.change.diff_us.abs();
+        by(y).total_cmp(&by(x)).then_with(|| x.name.cmp(&y.name))
+    });
     top.truncate(TOP);
-    let sum = name_row(String::new(), all);
-    NameTable {
-        rows,
-        control_count: sum.control_count,
-        control_us: sum.control_us,
-        test_count: sum.test_count,
-        test_us: sum.test_us,
-        diff_count: sum.diff_count,
-        diff_us: sum.diff_us,
-        top,
-    }
-}
-
-fn name_row(name: String, [a, b]: Cells) -> NameRow {
-    NameRow {
-        name,
-        control_count: a.0,
-        control_us: a.1,
-        test_count: b.0,
-        test_us: b.1,
-        diff_count: b.0 as i64 - a.0 as i64,
-        diff_us: b.1 - a.1,
-    }
+    NameTable { rows, sum: all.into(), top }
 }
 
 /// A name without arguments, template arguments and return type; memory operations unchanged.

@@ -3,8 +3,8 @@
 //! The usual script takes every number in front of `it/s`, keeps the last twenty and averages them. Also reads the
 //! lists such scripts leave in their reports, and looks for the figures in the bars of the same text.
 
-use super::LogRow;
 use super::bar::{Figure, Unit};
+use super::log::LogRow;
 use serde::Serialize;
 
 /// How many figures the usual script keeps.

@@ -1,8 +1,8 @@
 //! The rate of one bar from its counts and its clock, with what the clock's rounding leaves open.
 
 use super::bar::{BarKind, Figure, Unit};
+use super::log::{LogRow, bar_name};
 use super::series::{Point, Series};
-use super::{LogRow, bar_name};
 use serde::Serialize;
 
 /// Of the steps done, this part is left out at the start, but not more than [`MAX_WARMUP`]: loaders fill, caches and

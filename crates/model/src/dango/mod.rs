@@ -22,7 +22,7 @@ use crate::{Forward, Input, Loss, LossAt, Model, SelfLoops, graph_of, merged_gra
 use knockout_cell::GeneSetsRef;
 use knockout_cell::Network;
 use knockout_grad::{Parameters, Tape, Var};
-use knockout_kernel::{Activation, Graph, Pool, Scalar, Target};
+use knockout_kernel::{Activation, DistinctEdges, Graph, Pool, Scalar};
 
 /// One network that DANGO reads.
 #[derive(Debug, Clone)]
@@ -37,7 +37,7 @@ pub struct DangoNetwork {
 
 struct NetworkLayers<T> {
     network: DangoNetwork,
-    target: Target,
+    target: DistinctEdges,
     mean_weight: Vec<T>,
     sage1: Sage,
     sage2: Sage,
@@ -132,7 +132,7 @@ impl<T: Scalar> Dango<T> {
                         width,
                         &mut init,
                     ),
-                    target: Target::of(&network.graph),
+                    target: DistinctEdges::of(&network.graph),
                     mean_weight: network.graph.mean_weight.iter().map(|&weight| T::of(weight)).collect(),
                     network,
                 }

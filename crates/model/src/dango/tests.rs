@@ -42,7 +42,7 @@ fn load<T: Scalar>(case: &Case) -> Loaded<T> {
 
 fn forward_and_gradients<T: Scalar>(case: &Case, precision: Precision) {
     let Loaded { model, offsets, genes, targets } = &load::<T>(case);
-    let sets = GeneSetsRef::new(&offsets, &genes);
+    let sets = GeneSetsRef::new(offsets, genes);
     let rows = case.json["sizes"]["genes"].as_u64().unwrap() as usize;
     let alphas = case.json["options"]["alphas_of_gradients"].as_array().unwrap();
     for alpha in alphas.iter().map(|alpha| alpha.as_f64().unwrap()) {
@@ -228,5 +228,5 @@ fn the_reference_configuration_has_its_parameters() {
         .map(|k| DangoNetwork { name: format!("network{k}"), graph: graph(rows, &[]), lambda: 1.0 })
         .collect();
     let model = Dango::<f32>::new(rows, networks, 64, 4, 0);
-    assert_eq!(model.parameters().number_count(), 3_138_270);
+    assert_eq!(model.parameters().element_count(), 3_138_270);
 }

@@ -1,11 +1,13 @@
-//! One row out of the rows that several networks give.
+//! Aggregation of the networks' rows of a gene into one.
 
 use super::norm::{Norm, NormKind};
-use super::plan::{LayerPlan, Readers};
+use super::plan::{InverseIndex, LayerPlan};
 use crate::init::Init;
-use crate::layer::{Dropped, Linear, add_parts, add_to};
+use crate::layer::{Dropout, Linear, add_parts, add_to};
 use knockout_grad::{Gradients, Parameters, Tape, Values, Var};
-use knockout_kernel::{Activation, CrossAttention, Meeting, Pairwise, PairwiseOutput, Picked, Scalar, Store};
+use knockout_kernel::{
+    Activation, CrossAttention, IndexedRows, Pairwise, PairwiseOutput, Scalar, SharedRows, Store,
+};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -14,13 +16,13 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Aggregation {
-    /// Their sum.
+    /// Sum over networks.
     Sum,
-    /// Their mean.
+    /// Mean over networks.
     Mean,
-    /// Attention among the networks of a gene, then the mean.
+    /// Attention among the networks of a gene, then the mean; see [`CrossAttention`].
     CrossAttention,
-    /// A small network for every pair, weighted by a softmax.
+    /// An MLP for every pair of networks, weighted by a softmax; see [`Pairwise`].
     #[default]
     PairwiseInteraction,
 }
@@ -44,12 +46,12 @@ pub(super) enum Aggregate {
     Pairs { pairs: Vec<Vec<Linear>>, score: [Linear; 2], activation: Activation, norm: Norm },
 }
 
-/// What an aggregation gave.
+/// Outputs of an aggregation.
 #[derive(Debug, Clone)]
 pub(super) struct Aggregated<T> {
     /// `[rows, width]`.
     pub(super) rows: Var,
-    /// The weights that were used, where they were asked for: `[rows, options]`, or `[rows, networks, networks]` as a mean over heads.
+    /// Attention weights, where asked for: `[rows, options]`, or `[rows, networks, networks]` averaged over heads.
     pub(super) weights: Option<Vec<T>>,
 }
 
@@ -111,7 +113,7 @@ impl Aggregate {
         plan: &Arc<LayerPlan>,
         width: usize,
         with_weights: bool,
-        dropped: Option<&Dropped>,
+        dropout: Option<&Dropout>,
     ) -> Aggregated<T> {
         match self {
             Self::Sum { factor } => {
@@ -122,7 +124,7 @@ impl Aggregate {
             }
             Self::Pairs { pairs, score, activation, norm } => {
                 let Aggregated { rows, weights } =
-                    pairwise(tape, g, plan, (pairs, *score, *activation), with_weights, dropped);
+                    pairwise(tape, g, plan, (pairs, *score, *activation), with_weights, dropout);
                 let rows = norm.forward(tape, "aggregate.norm", rows, plan.output.genes());
                 Aggregated { rows, weights }
             }
@@ -130,25 +132,29 @@ impl Aggregate {
     }
 }
 
-fn picked<'p, T: Scalar>(values: Values<'p, T>, g: &[Var], plan: &'p LayerPlan) -> Vec<Picked<'p, T>> {
-    let both = g.iter().zip(&plan.readings);
-    both.map(|(&g, reading)| Picked { rows: values.of(g), index: reading }).collect()
+fn indexed_rows<'p, T: Scalar>(
+    values: Values<'p, T>,
+    g: &[Var],
+    plan: &'p LayerPlan,
+) -> Vec<IndexedRows<'p, T>> {
+    let both = g.iter().zip(&plan.gather_indices);
+    both.map(|(&g, gather_index)| IndexedRows { rows: values.of(g), index: gather_index }).collect()
 }
 
 fn sum<T: Scalar>(tape: &mut Tape<'_, T>, g: &[Var], plan: &Arc<LayerPlan>, width: usize, factor: T) -> Var {
-    let (g, there, back) = (g.to_vec(), Arc::clone(plan), Arc::clone(plan));
+    let (g, plan_forward, plan_backward) = (g.to_vec(), Arc::clone(plan), Arc::clone(plan));
     let vars = g.clone();
     tape.op(
         "aggregate",
         plan.output.rows() * width,
         |values, out| {
-            let picked = picked(values, &vars, &there);
+            let indexed_rows = indexed_rows(values, &vars, &plan_forward);
             out.par_chunks_mut(CHUNK_ROWS * width).enumerate().for_each(|(chunk, out)| {
                 for (row, out) in (chunk * CHUNK_ROWS..).zip(out.chunks_exact_mut(width)) {
                     out.fill(T::ZERO);
-                    for picked in &picked {
-                        let from = picked.index[row] as usize * width;
-                        add_to(out, &picked.rows[from..from + width]);
+                    for indexed_rows in &indexed_rows {
+                        let from = indexed_rows.index[row] as usize * width;
+                        add_to(out, &indexed_rows.rows[from..from + width]);
                     }
                     for out in out.iter_mut() {
                         *out *= factor;
@@ -159,23 +165,30 @@ fn sum<T: Scalar>(tape: &mut Tape<'_, T>, g: &[Var], plan: &Arc<LayerPlan>, widt
         move |step, (), gradients| {
             step.gradient.iter_mut().for_each(|gradient| *gradient *= factor);
             let rows = &*step.gradient;
-            let readers = row_readers(step.values, &g, &back, width);
-            pass_back(&g, &readers, width, gradients, |_, row| &rows[row * width..(row + 1) * width]);
+            let readers = row_readers(step.values, &g, &plan_backward, width);
+            scatter_gradients(&g, &readers, width, gradients, |_, row| &rows[row * width..(row + 1) * width]);
         },
     )
 }
 
-/// By network, the rows of the layer's output that read each row of its output.
-fn row_readers<T: Scalar>(values: Values<'_, T>, g: &[Var], plan: &LayerPlan, width: usize) -> Vec<Readers> {
-    let both = g.par_iter().zip(&plan.readings);
-    both.map(|(&g, reading)| Readers::new(values.of(g).len() / width, (0..).zip(reading.iter().copied())))
-        .collect()
+/// By network, the rows of the layer's output that gather each row of the network's output.
+fn row_readers<T: Scalar>(
+    values: Values<'_, T>,
+    g: &[Var],
+    plan: &LayerPlan,
+    width: usize,
+) -> Vec<InverseIndex> {
+    let both = g.par_iter().zip(&plan.gather_indices);
+    both.map(|(&g, gather_index)| {
+        InverseIndex::new(values.of(g).len() / width, (0..).zip(gather_index.iter().copied()))
+    })
+    .collect()
 }
 
-/// Adds to each row of every network the gradients of those that read it, in order.
-fn pass_back<'r, T: Scalar>(
+/// Adds to the gradient of each network row the gradients of its readers, in order.
+fn scatter_gradients<'r, T: Scalar>(
     g: &[Var],
-    readers: &[Readers],
+    readers: &[InverseIndex],
     width: usize,
     gradients: &mut Gradients<T>,
     of: impl Fn(usize, usize) -> &'r [T] + Sync,
@@ -218,27 +231,32 @@ fn cross<T: Scalar>(
     ) -> CrossAttention<'_, T> {
         CrossAttention::new(values.of(vectors), linears.map(|linear| linear.affine(values)), heads)
     }
-    let (g, there, back) = (g.to_vec(), Arc::clone(plan), Arc::clone(plan));
+    let (g, plan_forward, plan_backward) = (g.to_vec(), Arc::clone(plan), Arc::clone(plan));
     let (vars, width, networks) = (g.clone(), linears[0].inputs, g.len());
     let mut weights = None;
     let rows = tape.op(
         "aggregate",
         plan.output.rows() * width,
         |values, out| {
-            weights = with_weights.then(|| vec![T::ZERO; there.output.rows() * networks * networks]);
+            weights = with_weights.then(|| vec![T::ZERO; plan_forward.output.rows() * networks * networks]);
             let task = task(values, (vectors, linears, heads));
-            task.forward(&picked(values, &vars, &there), out, weights.as_deref_mut());
+            task.forward(&indexed_rows(values, &vars, &plan_forward), out, weights.as_deref_mut());
         },
         move |step, (), gradients| {
             let task = task(step.values, (vectors, linears, heads));
             let pool = step.values.pool();
-            let mut gradient = pool.zeros(task.number_count());
-            let mut d_rows = pool.scratch(back.output.rows() * networks * width);
-            task.backward(&picked(step.values, &g, &back), step.gradient, &mut d_rows, &mut gradient);
+            let mut gradient = pool.zeros(task.parameter_count());
+            let mut d_rows = pool.scratch(plan_backward.output.rows() * networks * width);
+            task.backward(
+                &indexed_rows(step.values, &g, &plan_backward),
+                step.gradient,
+                &mut d_rows,
+                &mut gradient,
+            );
             let linears = linears.iter().flat_map(|linear| [linear.weight, linear.bias]);
             add_parts(&gradient, std::iter::once(vectors).chain(linears), gradients);
-            let readers = row_readers(step.values, &g, &back, width);
-            pass_back(&g, &readers, width, gradients, |network, row| {
+            let readers = row_readers(step.values, &g, &plan_backward, width);
+            scatter_gradients(&g, &readers, width, gradients, |network, row| {
                 &d_rows[(row * networks + network) * width..][..width]
             });
         },
@@ -252,56 +270,59 @@ fn pairwise<T: Scalar>(
     plan: &Arc<LayerPlan>,
     (pairs, score, activation): (&[Vec<Linear>], [Linear; 2], Activation),
     with_weights: bool,
-    dropped: Option<&Dropped>,
+    dropout: Option<&Dropout>,
 ) -> Aggregated<T> {
     fn task<'t, T: Scalar>(
         values: Values<'t, T>,
         networks: usize,
         (pairs, score, activation): (&[Vec<Linear>], [Linear; 2], Activation),
-        dropped: Option<&'t Dropped>,
+        dropout: Option<&'t Dropout>,
     ) -> Pairwise<'t, T> {
         let pairs = pairs.iter().map(|linears| linears.iter().map(|linear| linear.affine(values)).collect());
         let score = score.map(|linear| linear.affine(values));
         let mut task = Pairwise::new(networks, pairs.collect(), score, activation);
-        task.noise = dropped.map(Dropped::noise);
+        task.dropout = dropout.map(Dropout::mask);
         task
     }
     fn rows_of<'v, T: Scalar>(values: Values<'v, T>, g: &[Var]) -> Vec<&'v [T]> {
         g.iter().map(|&g| values.of(g)).collect()
     }
-    let (g, there) = (g.to_vec(), Arc::clone(plan));
+    let (g, plan_forward) = (g.to_vec(), Arc::clone(plan));
     let (vars, width, networks) = (g.clone(), score[0].inputs, g.len());
-    let (back_pairs, back_dropped) = (pairs.to_vec(), dropped.cloned());
+    let (back_pairs, back_dropout) = (pairs.to_vec(), dropout.cloned());
     let mut weights = None;
     let rows = tape.op(
         "aggregate",
         plan.output.rows() * width,
         |values, out| {
-            let task = task(values, networks, (pairs, score, activation), dropped);
-            weights = with_weights.then(|| vec![T::ZERO; there.output.rows() * task.options()]);
-            let indexes: Vec<&[u32]> = there.readings.iter().map(|reading| &reading[..]).collect();
-            let meeting = Meeting::new(&indexes, there.by_gene());
-            let mut log_sum = values.pool().scratch(there.output.rows());
+            let task = task(values, networks, (pairs, score, activation), dropout);
+            weights = with_weights.then(|| vec![T::ZERO; plan_forward.output.rows() * task.options()]);
+            let indexes: Vec<&[u32]> =
+                plan_forward.gather_indices.iter().map(|gather_index| &gather_index[..]).collect();
+            let shared_rows = SharedRows::new(&indexes, plan_forward.gene_order());
+            let mut log_sum = values.pool().scratch(plan_forward.output.rows());
             let output =
                 PairwiseOutput { values: out, log_sum: &mut log_sum, weights: weights.as_deref_mut() };
-            task.forward(&rows_of(values, &vars), &meeting, output);
-            (meeting, log_sum)
+            task.forward(&rows_of(values, &vars), &shared_rows, output);
+            (shared_rows, log_sum)
         },
-        move |step, (meeting, log_sum), gradients| {
-            let task = task(step.values, networks, (&back_pairs, score, activation), back_dropped.as_ref());
+        move |step, (shared_rows, log_sum), gradients| {
+            let task = task(step.values, networks, (&back_pairs, score, activation), back_dropout.as_ref());
             let pool = step.values.pool();
-            let mut gradient = pool.zeros(task.number_count());
-            let mut d_sources = pool.scratch(meeting.source_count() * width);
+            let mut gradient = pool.zeros(task.parameter_count());
+            let mut d_sources = pool.scratch(shared_rows.source_count() * width);
             let forward = (step.output, &log_sum[..]);
             let rows = rows_of(step.values, &g);
-            task.backward(&rows, &meeting, forward, step.gradient, &mut d_sources, &mut gradient);
+            task.backward(&rows, &shared_rows, forward, step.gradient, &mut d_sources, &mut gradient);
             let linears = back_pairs.iter().flatten().chain(&score);
             add_parts(&gradient, linears.flat_map(|linear| [linear.weight, linear.bias]), gradients);
             let readers = (0..networks).into_par_iter().zip(&rows);
-            let readers: Vec<Readers> = readers
-                .map(|(network, rows)| Readers::new(rows.len() / width, meeting.sources(network)))
+            let readers: Vec<InverseIndex> = readers
+                .map(|(network, rows)| InverseIndex::new(rows.len() / width, shared_rows.sources(network)))
                 .collect();
-            pass_back(&g, &readers, width, gradients, |_, source| &d_sources[source * width..][..width]);
+            scatter_gradients(&g, &readers, width, gradients, |_, source| {
+                &d_sources[source * width..][..width]
+            });
         },
     );
     Aggregated { rows, weights }

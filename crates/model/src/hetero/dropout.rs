@@ -1,32 +1,32 @@
-//! Which rows of a pass lose which values.
+//! Dropout sites of the model, and the keys of the rows at each.
 
-use super::plan::Listed;
-use crate::layer::Dropped;
+use super::plan::SampleRows;
+use crate::layer::Dropout;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Whether the rows of a gene lose the same values in every cell.
+/// Whether the rows of a gene share a dropout mask in all cells of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoiseKind {
-    /// In the wild type and all samples of a batch: what differs between two cells is what was deleted, and rows that no deletion reached
-    /// stay the wild type's.
+    /// One mask for the wild type and all samples: cells differ only by what was deleted, and rows that no deletion reached stay the wild
+    /// type's.
     #[default]
     Shared,
-    /// In every cell others, from the first layer on: every row differs, so all are computed.
+    /// A mask per cell, from the first layer on: every row differs, so all are computed.
     Independent,
 }
 
-/// What one pass drops.
+/// The dropout of one training pass.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pass {
+pub(super) struct DropoutPass {
     pub(super) rate: f64,
     pub(super) kind: NoiseKind,
     pub(super) seed: u64,
     pub(super) genes: usize,
 }
 
-/// The parts of the model that drop something.
+/// The parts of the model with dropout.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Site {
     Pre(usize),
@@ -53,30 +53,30 @@ impl Site {
     }
 }
 
-impl Pass {
-    /// In the rows of the wild type, then of those that are listed.
-    pub(super) fn of_rows(&self, site: Site, listed: Option<&Listed>) -> Dropped {
+impl DropoutPass {
+    /// The dropout of the wild type's rows, then of the samples'.
+    pub(super) fn of_rows(&self, site: Site, sample_rows: Option<&SampleRows>) -> Dropout {
         let mut rows: Vec<u32> = (0..self.genes as u32).collect();
-        if let Some(listed) = listed {
+        if let Some(sample_rows) = sample_rows {
             match self.kind {
-                NoiseKind::Shared => rows.extend(&listed.genes),
+                NoiseKind::Shared => rows.extend(&sample_rows.genes),
                 NoiseKind::Independent => {
-                    for sample in 0..listed.offsets.len() - 1 {
+                    for sample in 0..sample_rows.offsets.len() - 1 {
                         let first = ((sample + 1) * self.genes) as u32;
-                        rows.extend(listed.sample(sample).iter().map(|gene| first + gene));
+                        rows.extend(sample_rows.sample(sample).iter().map(|gene| first + gene));
                     }
                 }
             }
         }
-        self.dropped(site, rows)
+        self.at(site, rows)
     }
 
-    /// In so many rows that belong to no gene of the wild type: each by itself.
-    pub(super) fn of_each(&self, site: Site, count: usize) -> Dropped {
-        self.dropped(site, (0..count as u32).collect())
+    /// The dropout of `count` rows that belong to no gene: one mask each.
+    pub(super) fn of_each(&self, site: Site, count: usize) -> Dropout {
+        self.at(site, (0..count as u32).collect())
     }
 
-    fn dropped(&self, site: Site, rows: Vec<u32>) -> Dropped {
-        Dropped { rate: self.rate, seed: self.seed, site: site.number(), rows: Arc::new(rows) }
+    fn at(&self, site: Site, keys: Vec<u32>) -> Dropout {
+        Dropout { rate: self.rate, seed: self.seed, site: site.number(), keys: Arc::new(keys) }
     }
 }

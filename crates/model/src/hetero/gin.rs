@@ -1,18 +1,18 @@
-//! One network in one layer: what arrives at each row, through the layers of a graph isomorphism network.
+//! A graph isomorphism layer over one network.
 
-use super::arrivals::Arrivals;
+use super::deletion::Deletion;
 use super::norm::{Norm, NormKind, graph_norm};
 use super::plan::LayerPlan;
-use super::removed::Removed;
+use super::propagate::Propagation;
 use crate::init::Init;
-use crate::layer::{Dropped, Linear, Mlp, activate, drop_from};
+use crate::layer::{Dropout, Linear, Mlp, activate, apply_dropout};
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{Activation, Graph, Scalar};
 use std::sync::Arc;
 
 /// `g_i = activation(norm(MLP(Σ over edges j→i, both kept, of x_j + (1 + eps) x_i)))`.
 ///
-/// `x: [rows of the stage before, width]`, `g: [rows that the plan lists, width]`. A deleted gene keeps its own term alone.
+/// `x: [rows of the input stage, width]`, `g: [genes + sample rows of the network, width]`. A deleted gene keeps its self term alone.
 #[derive(Debug, Clone)]
 pub(super) struct Gin {
     mlp: Mlp,
@@ -41,7 +41,7 @@ impl Gin {
         let eps = parameters.add(format!("{name}.gin.eps"), &[1], || 0.0);
         let width = widths[widths.len() - 1];
         let norm = Norm::new(parameters, &format!("{name}.norm"), width, norm);
-        // A norm of each row by itself is part of the block; one over all rows has to wait for them.
+        // A norm of each row is fused into the block; one over all rows has to wait for them.
         let last = if matches!(norm, Norm::Graph(_)) { Activation::None } else { activation };
         let mlp = Mlp { linears, between: activation, norm: norm.of_rows(), last };
         Self { mlp, eps, norm, activation }
@@ -54,35 +54,36 @@ impl Gin {
         x: Var,
         (graph, k): (&'a Graph, usize),
         plan: &Arc<LayerPlan>,
-        removed: &Arc<Removed>,
-        dropped: Option<&Dropped>,
+        deletion: &Arc<Deletion>,
+        dropout: Option<&Dropout>,
     ) -> Var {
         let (layer, rows, genes) = (self.clone(), plan.networks[k].len(), graph.row_count());
-        let arrivals = Arrivals::new((graph, k), plan, removed);
-        let back = arrivals.clone();
-        let back_dropped = dropped.cloned();
+        let propagation = Propagation::new((graph, k), plan, deletion);
+        let back = propagation.clone();
+        let back_dropout = dropout.cloned();
         let width = self.mlp.inputs();
         let g = tape.op(
             "gin",
             (genes + rows) * self.mlp.outputs(),
             |values, out| {
-                let own = T::ONE + values.of(self.eps)[0];
-                let sums = arrivals.sums(values.of(x), own, width, values.pool());
-                self.mlp.block(values, dropped).forward(&sums, out);
-                plan.keeps_sums.then_some(sums)
+                let self_weight = T::ONE + values.of(self.eps)[0];
+                let sums = propagation.forward(values.of(x), self_weight, width, values.pool());
+                self.mlp.block(values, dropout).forward(&sums, out);
+                plan.saves_sums.then_some(sums)
             },
             move |step, sums, gradients| {
-                let own = T::ONE + step.values.of(layer.eps)[0];
+                let self_weight = T::ONE + step.values.of(layer.eps)[0];
                 let (x_values, pool) = (step.values.of(x), step.values.pool());
-                let sums = sums.unwrap_or_else(|| back.sums(x_values, own, width, pool));
-                let block = layer.mlp.block(step.values, back_dropped.as_ref());
-                let mut gradient = pool.zeros(block.number_count());
-                let mut arrived = pool.scratch((genes + rows) * width);
-                block.backward(&sums, step.gradient, &mut arrived, &mut gradient);
-                layer.mlp.add(&gradient, gradients);
-                let mut d_own = 0.0;
-                gradients.add(x, |sum| d_own = back.backward(x_values, own, width, &arrived, sum, pool));
-                gradients.add(layer.eps, |sum| sum[0] += T::of(d_own));
+                let sums = sums.unwrap_or_else(|| back.forward(x_values, self_weight, width, pool));
+                let block = layer.mlp.block(step.values, back_dropout.as_ref());
+                let mut gradient = pool.zeros(block.parameter_count());
+                let mut d_sums = pool.scratch((genes + rows) * width);
+                block.backward(&sums, step.gradient, &mut d_sums, &mut gradient);
+                layer.mlp.add_gradient(&gradient, gradients);
+                let mut d_eps = 0.0;
+                gradients
+                    .add(x, |d_x| d_eps = back.backward(x_values, self_weight, width, &d_sums, d_x, pool));
+                gradients.add(layer.eps, |sum| sum[0] += T::of(d_eps));
             },
         );
         match self.norm {
@@ -90,10 +91,10 @@ impl Gin {
             Norm::Graph(vars) => {
                 let normal = graph_norm(tape, "gin.norm", g, vars, genes);
                 let values = activate(tape, "gin.activation", normal, self.activation);
-                // The block has dropped its own after each of its layers: this is one more.
-                let dropped =
-                    dropped.map(|dropped| Dropped { site: dropped.site | 1 << 63, ..dropped.clone() });
-                drop_from(tape, "gin.dropout", values, self.mlp.outputs(), dropped)
+                // The block applies dropout after each of its layers: this is one more site.
+                let dropout =
+                    dropout.map(|dropout| Dropout { site: dropout.site | 1 << 63, ..dropout.clone() });
+                apply_dropout(tape, "gin.dropout", values, self.mlp.outputs(), dropout)
             }
         }
     }

@@ -11,16 +11,16 @@
 //! The wild type and all samples of a batch go through the layers together; `plan` says which rows a sample has of its own.
 
 mod aggregate;
-mod arrivals;
+mod deletion;
 mod dropout;
 mod gin;
 mod norm;
 mod objective;
 mod options;
 mod plan;
-mod pool;
+mod pooling;
+mod propagate;
 mod readout;
-mod removed;
 
 pub use aggregate::Aggregation;
 pub use dropout::NoiseKind;
@@ -30,11 +30,12 @@ pub use options::HeteroOptions;
 pub use readout::{Combination, ReadoutVars};
 
 use crate::init::Init;
-use crate::layer::{Linear, Mlp, activate, drop_from};
+use crate::layer::{Linear, Mlp, activate, apply_dropout};
 use crate::loss::{BufferError, BufferState, CircularBuffer, LossError, MleWassSupCrOptions, Restored};
 use crate::{Forward, Input, Loss, LossAt, Model, SelfLoops};
 use aggregate::{Aggregate, AggregationSizes};
-use dropout::{Pass, Site};
+use deletion::Deletion;
+use dropout::{DropoutPass, Site};
 use gin::Gin;
 use knockout_cell::GeneSetsRef;
 use knockout_cell::Network;
@@ -43,9 +44,8 @@ use knockout_kernel::{Activation, Graph, Scalar};
 use norm::Norm;
 use objective::Objective;
 use plan::{Extent, Plan, Stage};
-use pool::Pool;
+use pooling::AttentionPooling;
 use readout::Readout;
-use removed::Removed;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -145,13 +145,13 @@ pub struct Hetero<T: Scalar> {
     pre: [Mlp; 2],
     pre_norm: Norm,
     layers: Vec<Layer>,
-    pool: Pool,
+    pool: AttentionPooling,
     readout: Readout,
     objective: Objective,
     networks: Vec<HeteroNetwork>,
     options: HeteroOptions,
     genes: usize,
-    /// What is dropped follows from it.
+    /// What is dropout follows from it.
     seed: u64,
 }
 
@@ -174,7 +174,7 @@ pub struct HeteroForward<T> {
 impl<T: Scalar> HeteroForward<T> {
     /// The row of a gene in a sample, among the rows after the last layer.
     pub fn row(&self, sample: usize, gene: usize) -> usize {
-        (self.plan.place(sample)[gene] & !knockout_kernel::DROPPED) as usize
+        (self.plan.row_of(sample)[gene] & !knockout_kernel::MASKED) as usize
     }
 }
 
@@ -244,7 +244,7 @@ impl<T: Scalar> Hetero<T> {
             ),
         });
         let layers = layers.collect();
-        let pool = Pool::new(&mut parameters, width, activation, &mut init);
+        let pool = AttentionPooling::new(&mut parameters, width, activation, &mut init);
         let local = (options.local_heads, options.local_layers);
         let readout = Readout::new(&mut parameters, width, local, options.combination, activation, &mut init);
         Self {
@@ -303,9 +303,9 @@ impl<T: Scalar> Hetero<T> {
     }
 
     /// What a pass drops: nothing unless it is one of training.
-    fn pass(&self, training: Option<LossAt>) -> Option<Pass> {
+    fn pass(&self, training: Option<LossAt>) -> Option<DropoutPass> {
         let at = training.filter(|_| self.options.dropout > 0.0)?;
-        Some(Pass {
+        Some(DropoutPass {
             rate: self.options.dropout,
             kind: self.options.noise,
             seed: self.seed ^ at.step.rotate_left(32),
@@ -328,16 +328,16 @@ impl<T: Scalar> Hetero<T> {
             route => route,
         };
         let plan = self.plan(sets, route);
-        let removed = Arc::new(Removed::new(route, &self.networks, self.genes, sets, input.graphs));
+        let deletion = Arc::new(Deletion::new(route, &self.networks, self.genes, sets, input.graphs));
         let activation = self.options.activation;
         let mut x = self.embedding;
         for (at, layer) in self.pre.iter().enumerate() {
-            let dropped = pass.map(|pass| pass.of_rows(Site::Pre(at), None));
-            x = layer.forward(tape, "pre", x, dropped.as_ref());
+            let dropout = pass.map(|pass| pass.of_rows(Site::Pre(at), None));
+            x = layer.forward(tape, "pre", x, dropout.as_ref());
             if matches!(self.pre_norm, Norm::Graph(_)) {
                 x = self.pre_norm.forward(tape, "pre.norm", x, self.genes);
                 x = activate(tape, "pre.activation", x, activation);
-                x = drop_from(tape, "pre.dropout", x, self.options.width, dropped);
+                x = apply_dropout(tape, "pre.dropout", x, self.options.width, dropout);
             }
         }
         let pre = x;
@@ -347,14 +347,14 @@ impl<T: Scalar> Hetero<T> {
             let g: Vec<Var> = networks
                 .map(|(k, (gin, network))| {
                     let site = Site::Network { layer: at, network: k };
-                    let dropped = pass.map(|pass| pass.of_rows(site, Some(&*plan.networks[k])));
-                    gin.forward(tape, x, (&network.graph, k), plan, &removed, dropped.as_ref())
+                    let dropout = pass.map(|pass| pass.of_rows(site, Some(&*plan.networks[k])));
+                    gin.forward(tape, x, (&network.graph, k), plan, &deletion, dropout.as_ref())
                 })
                 .collect();
             let site = Site::Aggregate { layer: at };
-            let dropped = pass.map(|pass| pass.of_rows(site, Some(&*plan.output.listed)));
+            let dropout = pass.map(|pass| pass.of_rows(site, Some(&*plan.output.sample_rows)));
             let combined =
-                layer.aggregate.forward(tape, &g, plan, self.options.width, with_weights, dropped.as_ref());
+                layer.aggregate.forward(tape, &g, plan, self.options.width, with_weights, dropout.as_ref());
             x = combined.rows;
             rows.push(x);
             weights.push(combined.weights);
@@ -378,8 +378,8 @@ impl<T: Scalar> Hetero<T> {
     /// How many rows each layer computes for a batch.
     pub fn changed_rows(&self, sets: GeneSetsRef<'_>) -> Vec<ChangedRows> {
         let rows = |plan: &Arc<plan::LayerPlan>| ChangedRows {
-            networks: plan.networks.iter().map(|listed| listed.len()).collect(),
-            any: plan.output.listed.len(),
+            networks: plan.networks.iter().map(|sample_rows| sample_rows.len()).collect(),
+            any: plan.output.sample_rows.len(),
             all: self.genes * sets.len(),
         };
         self.plan(sets, self.route()).layers.iter().map(rows).collect()

@@ -1,4 +1,4 @@
-//! Norms: of each row by itself, or of all rows at once.
+//! Norms over the channels of a row, or over all rows.
 
 use crate::layer::NormVars;
 use knockout_grad::{Parameters, Tape, Var};
@@ -6,16 +6,16 @@ use knockout_kernel::{NORM_EPSILON, Scalar, Store};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// Over what a norm takes its mean and its deviation.
+/// What a norm takes its mean and standard deviation over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NormKind {
-    /// The channels of a row: a sample's result does not depend on the batch it is in.
+    /// The channels of a row: a sample's result does not depend on its batch.
     #[default]
     Node,
-    /// All rows and channels of the wild type, and all of the batch: what the reference's 'layer' does.
+    /// All rows and channels of the wild type, and all of the batch: the reference system's `layer`.
     Graph,
-    /// There is none.
+    /// No norm.
     None,
 }
 
@@ -28,7 +28,7 @@ pub(super) enum Norm {
 }
 
 impl Norm {
-    /// Adds `name.scale` and `name.shift`, where there is a norm.
+    /// Adds `name.scale` and `name.shift`, unless there is no norm.
     pub(super) fn new<T: Scalar>(
         parameters: &mut Parameters<T>,
         name: &str,
@@ -45,7 +45,7 @@ impl Norm {
         if kind == NormKind::Node { Self::Node(vars) } else { Self::Graph(vars) }
     }
 
-    /// The parameters of a norm of each row by itself.
+    /// The parameters of a norm over the channels of a row.
     pub(super) fn of_rows(self) -> Option<NormVars> {
         match self {
             Self::Node(vars) => Some(vars),
@@ -134,7 +134,7 @@ pub(super) fn node_norm<T: Scalar>(
     )
 }
 
-/// Mean and one over the deviation of a row.
+/// Mean and 1 / standard deviation of a row.
 fn statistics<T: Scalar>(row: &[T]) -> (T, T) {
     let one_over = T::of(1.0 / row.len() as f64);
     let mean = row.iter().copied().sum::<T>() * one_over;
@@ -151,8 +151,8 @@ pub(super) fn put_rows<T: Scalar>(sum: &mut [T], values: &[T], store: Store) {
     });
 }
 
-/// `y = (x − μ) / (σ + ε) · scale + shift`, one μ and one σ over all rows and channels of a group: the first `wild` rows are one,
-/// the rest another.
+/// `y = (x − μ) / (σ + ε) · scale + shift`, one μ and one σ over all rows and channels of a group: the first `wild` rows are one
+/// group, the others another.
 pub(super) fn graph_norm<T: Scalar>(
     tape: &mut Tape<'_, T>,
     name: &'static str,
@@ -198,7 +198,7 @@ pub(super) fn graph_norm<T: Scalar>(
                     sum += gradient.to_f64();
                     product += (*gradient * (x - mean)).to_f64();
                 }
-                // d/dx of σ is (x − μ)/(nσ); with σ = 0 every x is μ, and nothing comes back through it.
+                // dσ/dx is (x − μ)/(nσ); with σ = 0 every x is μ, and no gradient propagates through it.
                 let slope = if deviation > 0.0 {
                     product * factor.to_f64() * factor.to_f64() / (count * deviation)
                 } else {
@@ -218,7 +218,7 @@ pub(super) fn graph_norm<T: Scalar>(
     )
 }
 
-/// Mean and population deviation, in `f64` and in a fixed order; (0, 0) of nothing.
+/// Mean and population standard deviation, in `f64` and in a fixed order; (0, 0) of an empty slice.
 fn moments<T: Scalar>(values: &[T]) -> (f64, f64) {
     const CHUNK: usize = 1 << 14;
     if values.is_empty() {

@@ -1,4 +1,4 @@
-//! What the hetero model minimises.
+//! The hetero model's loss functions.
 
 use crate::layer::{add_scaled, interaction_loss};
 use crate::loss::{
@@ -10,18 +10,18 @@ use knockout_grad::{Tape, Var};
 use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, PoisonError};
 
-/// The losses there are.
+/// Loss functions of the hetero model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectiveName {
     /// Mean log cosh of the errors.
     #[default]
     LogCosh,
-    /// Squared error, distance of distributions and contrast of embeddings.
+    /// Squared error, Wasserstein distance and contrastive regression; see [`MleWassSupCr`].
     MleWassSupcr,
 }
 
-/// A loss and what it remembers of earlier batches.
+/// A loss function and its buffers of earlier batches.
 #[derive(Debug)]
 pub(super) enum Objective {
     LogCosh,
@@ -90,14 +90,14 @@ impl Objective {
         Loss { total, parts }
     }
 
-    /// What it remembers, by name.
+    /// Copies of the buffers, by name.
     pub(super) fn buffers(&self) -> Vec<(&'static str, CircularBuffer<f32>)> {
         let Self::MleWassSupCr(loss) = self else { return Vec::new() };
         let loss = loss.lock().unwrap_or_else(PoisonError::into_inner);
         loss.buffers().into_iter().map(|(name, buffer)| (name, buffer.clone())).collect()
     }
 
-    /// Takes over one of [`Objective::buffers`].
+    /// Restores one of [`Objective::buffers`].
     pub(super) fn restore(
         &mut self,
         name: &str,

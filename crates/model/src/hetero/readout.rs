@@ -1,6 +1,6 @@
-//! From cells and genes to a score: a global part, a local part, and how they are combined.
+//! The readout: a global score of the cell, a local score of the deleted genes, and their combination.
 
-use super::dropout::{Pass, Site};
+use super::dropout::{DropoutPass, Site};
 use crate::init::Init;
 use crate::layer::{Linear, Mlp, SetScorer, add_scaled, add_to, gather, softmax, softmax_backward};
 use knockout_cell::GeneSetsRef;
@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Combination {
-    /// Half of each.
+    /// Mean of both.
     #[default]
     Concat,
-    /// Weighted by a small network that sees both.
+    /// Weighted sum, with weights from an MLP over both scores.
     Gating,
-    /// There is no local part.
+    /// The global score alone.
     GlobalOnly,
 }
 
@@ -30,18 +30,18 @@ pub(super) struct Readout {
     width: usize,
 }
 
-/// What was read out.
+/// Outputs of the readout.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadoutVars {
-    /// z of the wild type minus z of the sample, `[samples, width]`.
+    /// `z_wild − z_sample`, `[samples, width]`.
     pub difference: Var,
-    /// `[samples]`.
+    /// Global scores, `[samples]`.
     pub global: Var,
-    /// `[samples]`; `None` without a local part.
+    /// Local scores, `[samples]`; `None` without a local part.
     pub local: Option<Var>,
-    /// The weights of both parts `[samples, 2]`, where a network gives them.
+    /// Softmax weights of both scores, `[samples, 2]`, with gating.
     pub gate: Option<Var>,
-    /// `[samples]`.
+    /// Combined scores, `[samples]`.
     pub predictions: Var,
 }
 
@@ -55,7 +55,7 @@ impl Readout {
         activation: Activation,
         init: &mut Init,
     ) -> Self {
-        let mut two = |parameters: &mut Parameters<T>, name: &str, inputs, outputs| Mlp {
+        let mut mlp = |parameters: &mut Parameters<T>, name: &str, inputs, outputs| Mlp {
             linears: vec![
                 Linear::new(parameters, &format!("{name}.hidden"), inputs, width, init),
                 Linear::new(parameters, &format!("{name}.out"), width, outputs, init),
@@ -64,8 +64,8 @@ impl Readout {
             norm: None,
             last: Activation::None,
         };
-        let global = two(parameters, "global", width, 1);
-        let gate = (combination == Combination::Gating).then(|| two(parameters, "gate", 2, 2));
+        let global = mlp(parameters, "global", width, 1);
+        let gate = (combination == Combination::Gating).then(|| mlp(parameters, "gate", 2, 2));
         let local = (combination != Combination::GlobalOnly)
             .then(|| SetScorer::new(parameters, "local", width, heads, layers, activation, init));
         Self { global, local, gate, width }
@@ -78,19 +78,19 @@ impl Readout {
         pooled: Var,
         rows: Var,
         sets: GeneSetsRef<'a>,
-        pass: Option<Pass>,
+        pass: Option<DropoutPass>,
     ) -> ReadoutVars {
         let difference = difference(tape, pooled, self.width);
-        let dropped = pass.map(|pass| pass.of_each(Site::Global, sets.len()));
-        let global = self.global.forward(tape, "global", difference, dropped.as_ref());
+        let dropout = pass.map(|pass| pass.of_each(Site::Global, sets.len()));
+        let global = self.global.forward(tape, "global", difference, dropout.as_ref());
         let Some(scorer) = &self.local else {
             return ReadoutVars { difference, global, local: None, gate: None, predictions: global };
         };
         let members = gather(tape, rows, sets.genes(), self.width);
-        let dropped = pass.map(|pass| pass.of_each(Site::Local, sets.genes().len()));
-        let local = scorer.forward(tape, members, sets, dropped.as_ref()).scores;
+        let dropout = pass.map(|pass| pass.of_each(Site::Local, sets.genes().len()));
+        let local = scorer.forward(tape, members, sets, dropout.as_ref()).scores;
         let weights = self.gate.as_ref().map(|gate| {
-            let both = side_by_side(tape, global, local);
+            let both = stack(tape, global, local);
             let scores = gate.forward(tape, "gate", both, None);
             softmax_of_two(tape, scores)
         });
@@ -99,7 +99,7 @@ impl Readout {
     }
 }
 
-/// The first row minus each of the others.
+/// Records the first row minus each of the others.
 fn difference<T: Scalar>(tape: &mut Tape<'_, T>, pooled: Var, width: usize) -> Var {
     tape.op(
         "difference",
@@ -122,8 +122,8 @@ fn difference<T: Scalar>(tape: &mut Tape<'_, T>, pooled: Var, width: usize) -> V
     )
 }
 
-/// `[n]` and `[n]` as `[n, 2]`.
-fn side_by_side<T: Scalar>(tape: &mut Tape<'_, T>, a: Var, b: Var) -> Var {
+/// Records the stack of two `[n]` as `[n, 2]`.
+fn stack<T: Scalar>(tape: &mut Tape<'_, T>, a: Var, b: Var) -> Var {
     tape.op(
         "gate",
         2 * tape.value(a).len(),
@@ -144,7 +144,7 @@ fn side_by_side<T: Scalar>(tape: &mut Tape<'_, T>, a: Var, b: Var) -> Var {
     )
 }
 
-/// The softmax of each row of `[n, 2]`.
+/// Records the softmax of each row of `[n, 2]`.
 fn softmax_of_two<T: Scalar>(tape: &mut Tape<'_, T>, scores: Var) -> Var {
     tape.op(
         "gate",
@@ -162,7 +162,7 @@ fn softmax_of_two<T: Scalar>(tape: &mut Tape<'_, T>, scores: Var) -> Var {
     )
 }
 
-/// `Σ weight · part`; halves without weights.
+/// Records `Σ weight · part`; the weights default to one half.
 fn combine<T: Scalar>(tape: &mut Tape<'_, T>, global: Var, local: Var, weights: Option<Var>) -> Var {
     let half = T::of(0.5);
     tape.op(

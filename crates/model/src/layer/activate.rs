@@ -1,4 +1,4 @@
-//! An activation as an operation of its own, where it does not follow from what was computed before it.
+//! An activation as an operation of its own, where it cannot be fused with a linear layer.
 
 use knockout_grad::{Tape, Var};
 use knockout_kernel::{Activation, Real};

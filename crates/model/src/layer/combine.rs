@@ -1,4 +1,4 @@
-//! A loss of several parts.
+//! The weighted sum of several losses.
 
 use knockout_grad::{Tape, Var};
 use knockout_kernel::Real;

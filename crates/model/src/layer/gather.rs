@@ -1,10 +1,11 @@
-//! Rows of a table.
+//! Row lookup.
 
 use super::add_to;
 use knockout_grad::{Tape, Var};
 use knockout_kernel::Real;
 
-/// `y_m = x[rows_m]`, `x: [any, width]`, `y: [rows, width]`. On the way back, rows that were taken twice add up in order.
+/// `y_m = x[rows_m]`, `x: [any, width]`, `y: [rows, width]`. In the backward pass, the gradients of a row that occurs more than once are summed in
+/// order.
 pub fn gather<'a, T: Real>(tape: &mut Tape<'a, T>, x: Var, rows: &'a [u32], width: usize) -> Var {
     let of = move |row: u32| row as usize * width..(row as usize + 1) * width;
     tape.op(

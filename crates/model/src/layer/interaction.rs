@@ -1,4 +1,4 @@
-//! The loss of predicted scores.
+//! The loss of predicted interaction scores.
 
 use crate::loss::{Reduction, log_cosh};
 use knockout_grad::{Tape, Var};

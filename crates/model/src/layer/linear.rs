@@ -8,18 +8,18 @@ use knockout_kernel::{Activation, Scalar, Store};
 /// `y = activation(x Wᵀ + b)`, `x: [n, inputs]`, `y: [n, outputs]`.
 #[derive(Debug, Clone, Copy)]
 pub struct Linear {
-    /// `[outputs, inputs]`.
+    /// W, `[outputs, inputs]`.
     pub weight: Var,
-    /// `[outputs]`.
+    /// b, `[outputs]`.
     pub bias: Var,
-    /// Values in a row that comes in.
+    /// Input width.
     pub inputs: usize,
-    /// Values in a row that goes out.
+    /// Output width.
     pub outputs: usize,
 }
 
 impl Linear {
-    /// Adds `name.weight` and `name.bias`; the bias starts at zero.
+    /// Adds `name.weight` and `name.bias`; the bias is initialised to zero.
     pub fn new<T: Scalar>(
         parameters: &mut Parameters<T>,
         name: &str,
@@ -33,7 +33,7 @@ impl Linear {
         Self { weight, bias, inputs, outputs }
     }
 
-    /// Records the layer. An activation whose derivative the outputs do not tell is an operation of its own.
+    /// Records the layer. An activation whose derivative does not follow from its output is an operation of its own.
     pub fn forward<T: Scalar>(
         self,
         tape: &mut Tape<'_, T>,
@@ -41,7 +41,7 @@ impl Linear {
         x: Var,
         activation: Activation,
     ) -> Var {
-        if !activation.is_told_by_outputs() {
+        if !activation.has_output_derivative() {
             let before = self.forward(tape, name, x, Activation::None);
             return super::activate(tape, name, before, activation);
         }
@@ -54,13 +54,13 @@ impl Linear {
                 T::linear(&[term], Some(values.of(self.bias)), activation, Store::Set, out, self.outputs);
             },
             move |step, (), gradients| {
-                activation.backward_by_outputs(step.output, step.gradient);
+                activation.backward_from_outputs(step.output, step.gradient);
                 self.backward(step.values.of(self.weight), step.values.of(x), step.gradient, x, gradients);
             },
         )
     }
 
-    /// What every linear layer passes back, given the gradient before its activation.
+    /// Adds the gradients of weight, bias and input, given the gradient before the activation.
     pub(crate) fn backward<T: Scalar>(
         self,
         weight: &[T],

@@ -1,4 +1,4 @@
-//! One embedding out of several, weighted row by row.
+//! Attention over the embeddings of several networks.
 
 use super::{add_scaled, dot, forward_term, softmax, softmax_backward};
 use crate::init::Init;

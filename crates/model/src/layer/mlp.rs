@@ -1,58 +1,58 @@
-//! Linear layers in a row, with a norm at their end: one operation; see [`knockout_kernel::Block`].
+//! A multi-layer perceptron with an optional norm, fused into one operation; see [`knockout_kernel::Block`].
 
-use super::{Dropped, Linear, add_to};
+use super::{Dropout, Linear, add_to};
 use knockout_grad::{Gradients, Tape, Values, Var};
 use knockout_kernel::{Activation, Affine, Block, NormScale, Scalar};
 
-/// A norm's parameters.
+/// Affine parameters of a norm.
 #[derive(Debug, Clone, Copy)]
 pub struct NormVars {
-    /// γ by channel.
+    /// γ, `[width]`.
     pub scale: Var,
-    /// β by channel.
+    /// β, `[width]`.
     pub shift: Var,
 }
 
 /// `y = last(norm(linear_n(… between(linear_1(x)))))`, `x: [n, inputs]`, `y: [n, outputs]`.
 #[derive(Debug, Clone)]
 pub struct Mlp {
-    /// In order.
+    /// Linear layers, first to last.
     pub linears: Vec<Linear>,
-    /// After every linear layer but the last.
+    /// Activation after every linear layer but the last.
     pub between: Activation,
-    /// Each row over its channels; `None`: no norm.
+    /// Layer norm over the channels of a row.
     pub norm: Option<NormVars>,
-    /// At the end.
+    /// Activation at the end.
     pub last: Activation,
 }
 
 impl Mlp {
-    /// Values in a row that comes in.
+    /// Input width.
     pub fn inputs(&self) -> usize {
         self.linears[0].inputs
     }
 
-    /// Values in a row that goes out.
+    /// Output width.
     pub fn outputs(&self) -> usize {
         self.linears[self.linears.len() - 1].outputs
     }
 
-    /// What the kernels are given.
+    /// The layers in the form of the kernels.
     pub(crate) fn block<'t, T: Scalar>(
         &self,
         values: Values<'t, T>,
-        dropped: Option<&'t Dropped>,
+        dropout: Option<&'t Dropout>,
     ) -> Block<'t, T> {
         let norm =
             self.norm.map(|norm| NormScale { scale: values.of(norm.scale), shift: values.of(norm.shift) });
         let linears = self.linears.iter().map(|linear| linear.affine(values)).collect();
         let mut block = Block::new(linears, self.between, norm, self.last);
-        block.noise = dropped.map(Dropped::noise);
+        block.dropout = dropout.map(Dropout::mask);
         block
     }
 
-    /// Adds a block's gradient to those of its parameters.
-    pub(crate) fn add<T: Scalar>(&self, gradient: &[T], gradients: &mut Gradients<T>) {
+    /// Adds a block's flat gradient to those of its parameters.
+    pub(crate) fn add_gradient<T: Scalar>(&self, gradient: &[T], gradients: &mut Gradients<T>) {
         let linears = self.linears.iter().flat_map(|linear| [linear.weight, linear.bias]);
         add_parts(
             gradient,
@@ -61,30 +61,29 @@ impl Mlp {
         );
     }
 
-    /// Records the layers; something may be dropped after every activation.
+    /// Records the layers, with optional dropout after every activation.
     pub fn forward<T: Scalar>(
         &self,
         tape: &mut Tape<'_, T>,
         name: &'static str,
         x: Var,
-        dropped: Option<&Dropped>,
+        dropout: Option<&Dropout>,
     ) -> Var {
-        let (layer, inputs) = (self.clone(), self.inputs());
-        let back = dropped.cloned();
-        let rows = tape.value(x).len() / inputs;
+        let (layer, back) = (self.clone(), dropout.cloned());
+        let rows = tape.value(x).len() / self.inputs();
         tape.op(
             name,
             rows * self.outputs(),
             |values, out| {
-                self.block(values, dropped).forward(values.of(x), out);
+                self.block(values, dropout).forward(values.of(x), out);
             },
             move |step, (), gradients| {
                 let (x_values, pool) = (step.values.of(x), step.values.pool());
                 let block = layer.block(step.values, back.as_ref());
-                let mut gradient = pool.zeros(block.number_count());
+                let mut gradient = pool.zeros(block.parameter_count());
                 let mut d_x = pool.scratch(x_values.len());
                 block.backward(x_values, step.gradient, &mut d_x, &mut gradient);
-                layer.add(&gradient, gradients);
+                layer.add_gradient(&gradient, gradients);
                 gradients.add(x, |sum| add_to(sum, &d_x));
             },
         )
@@ -108,7 +107,7 @@ pub(crate) fn add_parts<T: Scalar>(
 }
 
 impl Linear {
-    /// What the kernels are given.
+    /// Weight and bias in the form of the kernels.
     pub(crate) fn affine<'t, T: Scalar>(&self, values: Values<'t, T>) -> Affine<'t, T> {
         Affine { weight: values.of(self.weight), bias: values.of(self.bias) }
     }

@@ -1,4 +1,4 @@
-//! Layers: one operation on the tape each, with its equation and its backward. They know rows and sets, not models.
+//! Layers: one operation on the tape each, with its equation, shapes and backward pass. They know rows and gene sets, not models.
 
 mod activate;
 mod combine;
@@ -15,8 +15,8 @@ mod set_score;
 
 pub use activate::activate;
 pub use combine::weighted_sum;
-pub use dropout::Dropped;
-pub(crate) use dropout::drop_from;
+pub use dropout::Dropout;
+pub(crate) use dropout::apply_dropout;
 pub use gather::gather;
 pub use interaction::interaction_loss;
 pub use linear::Linear;
@@ -31,12 +31,12 @@ pub use set_score::{SetScorer, SetScores};
 pub(crate) use knockout_kernel::slices::{add_scaled, add_to, dot, softmax, softmax_backward};
 use knockout_kernel::{Layout, Term};
 
-/// A layer's way forward: `x Wᵀ`, `weight: [out, in]`.
+/// The forward product of a linear layer: `x Wᵀ`, `weight: [out, in]`.
 fn forward_term<'a, T>(rows: &'a [T], depth: usize, weight: &'a [T]) -> Term<'a, T> {
     Term { rows, depth, weight, layout: Layout::OutIn }
 }
 
-/// Its way back: `dy W`, with the same weight; `depth` is the layer's output width.
+/// The backward product of a linear layer: `dy W`, with the same weight; `depth` is the layer's output width.
 fn backward_term<'a, T>(gradient: &'a [T], depth: usize, weight: &'a [T]) -> Term<'a, T> {
     Term { rows: gradient, depth, weight, layout: Layout::InOut }
 }

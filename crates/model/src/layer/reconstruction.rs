@@ -1,8 +1,8 @@
-//! The reconstruction loss over all pairs of rows, without forming them.
+//! Reconstruction loss over all pairs of rows, computed without forming them.
 
 use super::{add_scaled, backward_term, dot};
 use knockout_grad::{Parameters, Tape, Var};
-use knockout_kernel::{Activation, Buffer, EdgeTask, Scalar, Store, Target};
+use knockout_kernel::{Activation, Buffer, DistinctEdges, EdgeLoss, Scalar, Store};
 use rayon::prelude::*;
 
 /// `R = H Vᵀ + 1 cᵀ` and its distance from a graph's adjacency A, where pairs without an edge count λ:
@@ -17,14 +17,14 @@ pub struct Reconstruction {
     pub weight: Var,
     /// c: `[rows]`.
     pub bias: Var,
-    /// Values in a row.
+    /// Width of a row.
     pub width: usize,
 }
 
 /// Values in a task.
 const CHUNK: usize = 1 << 14;
 
-/// What the way back needs again.
+/// Values saved for the backward pass.
 struct Saved<T: knockout_kernel::Real> {
     /// `HᵀH`.
     gram_h: Vec<T>,
@@ -34,7 +34,7 @@ struct Saved<T: knockout_kernel::Real> {
     sum_h: Vec<T>,
     /// Vᵀc.
     v_c: Vec<T>,
-    /// The edges' part of dL/dH, found while the loss was computed.
+    /// The edges' part of dL/dH, computed with the loss.
     edges_h: Buffer<T>,
 }
 
@@ -53,7 +53,13 @@ impl Reconstruction {
     }
 
     /// Records the loss of rows `h`: one value.
-    pub fn loss<'a, T: Scalar>(self, tape: &mut Tape<'a, T>, h: Var, target: &'a Target, lambda: f64) -> Var {
+    pub fn loss<'a, T: Scalar>(
+        self,
+        tape: &mut Tape<'a, T>,
+        h: Var,
+        target: &'a DistinctEdges,
+        lambda: f64,
+    ) -> Var {
         let rows = target.outgoing.row_count();
         let scale = 1.0 / (rows as f64 * rows as f64);
         tape.op(
@@ -63,9 +69,9 @@ impl Reconstruction {
                 let (h, v, c) = (values.of(h), values.of(self.weight), values.of(self.bias));
                 let mut edges_h = values.pool().zeros(rows * self.width);
                 let mut unused = values.pool().zeros(rows);
-                let task = EdgeTask {
+                let task = EdgeLoss {
                     matrix: &target.outgoing,
-                    aim: &target.outgoing_count,
+                    target: &target.outgoing_count,
                     row_values: h,
                     column_values: v,
                     row_bias: None,
@@ -74,7 +80,7 @@ impl Reconstruction {
                     lambda: T::of(lambda),
                     scale: T::of(scale),
                 };
-                let edges = T::edges(&task, &mut edges_h, &mut unused);
+                let edges = T::edge_loss(&task, &mut edges_h, &mut unused);
                 let mut saved = Saved {
                     gram_h: vec![T::ZERO; self.width * self.width],
                     gram_v: vec![T::ZERO; self.width * self.width],
@@ -114,9 +120,9 @@ impl Reconstruction {
                     sum.par_chunks_exact_mut(self.width)
                         .zip(c)
                         .for_each(|(row, &c)| add_scaled(row, c, &sum_h));
-                    let task = EdgeTask {
+                    let task = EdgeLoss {
                         matrix: &target.incoming,
-                        aim: &target.incoming_count,
+                        target: &target.incoming_count,
                         row_values: v,
                         column_values: h_values,
                         row_bias: Some(c),
@@ -125,7 +131,7 @@ impl Reconstruction {
                         lambda: T::of(lambda),
                         scale: T::of(scale * upstream),
                     };
-                    T::edges(&task, sum, &mut d_bias);
+                    T::edge_loss(&task, sum, &mut d_bias);
                 });
                 gradients.add(self.bias, |sum| {
                     let by_row = d_bias.par_iter().zip(v.par_chunks_exact(self.width).zip(c));

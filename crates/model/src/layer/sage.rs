@@ -3,7 +3,7 @@
 use super::{backward_term, forward_term};
 use crate::init::Init;
 use knockout_grad::{Parameters, Tape, Var};
-use knockout_kernel::{Activation, Graph, Scalar, SpmmTask, Store};
+use knockout_kernel::{Activation, Graph, Scalar, Spmm, Store};
 use rayon::prelude::*;
 
 /// Rows in a task.
@@ -14,17 +14,17 @@ const CHUNK_ROWS: usize = 256;
 /// Repeated edges count repeatedly; the mean over no edge is 0.
 #[derive(Debug, Clone, Copy)]
 pub struct Sage {
-    /// `[outputs, inputs]`.
+    /// `W_neighbour`, `[outputs, inputs]`.
     pub neighbour: Var,
-    /// `[outputs]`.
+    /// b, `[outputs]`.
     pub bias: Var,
-    /// `[outputs, inputs]`.
+    /// `W_self`, `[outputs, inputs]`.
     pub own: Var,
-    /// Values in a row that comes in.
+    /// Input width.
     pub inputs: usize,
-    /// Values in a row that goes out.
+    /// Output width.
     pub outputs: usize,
-    /// What follows.
+    /// Activation.
     pub activation: Activation,
 }
 
@@ -60,7 +60,7 @@ impl Sage {
             graph.row_count() * outputs,
             |values, out| {
                 let mut mean = values.pool().scratch(graph.row_count() * inputs);
-                let task = SpmmTask {
+                let task = Spmm {
                     matrix: &graph.incoming,
                     width: inputs,
                     input: values.of(x),
@@ -76,7 +76,7 @@ impl Sage {
                 mean
             },
             move |step, mean, gradients| {
-                self.activation.backward_by_outputs(step.output, step.gradient);
+                self.activation.backward_from_outputs(step.output, step.gradient);
                 let (dy, rows) = (&*step.gradient, step.values.of(x));
                 gradients.add_pair([self.neighbour, self.bias], |weight, bias| {
                     T::transposed_product(dy, &mean, [outputs, inputs], weight, Some(bias));
@@ -86,7 +86,7 @@ impl Sage {
                 let mut d_mean = mean;
                 let back = backward_term(dy, outputs, step.values.of(self.neighbour));
                 T::linear(&[back], None, Activation::None, Store::Set, &mut d_mean, inputs);
-                // Weighing every row once is cheaper than at every edge.
+                // Scaling every row once is cheaper than at every edge.
                 d_mean.par_chunks_mut(CHUNK_ROWS * inputs).zip(mean_weight.par_chunks(CHUNK_ROWS)).for_each(
                     |(rows, weights)| {
                         for (row, &weight) in rows.chunks_exact_mut(inputs).zip(weights) {
@@ -99,7 +99,7 @@ impl Sage {
                 gradients.put(x, |sum, store| {
                     let back = backward_term(dy, outputs, step.values.of(self.own));
                     T::linear(&[back], None, Activation::None, store, sum, inputs);
-                    let task = SpmmTask {
+                    let task = Spmm {
                         matrix: &graph.outgoing,
                         width: inputs,
                         input: &d_mean,

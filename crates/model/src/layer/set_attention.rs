@@ -1,6 +1,6 @@
 //! Attention among the members of a set.
 
-use super::{Dropped, Linear, add_scaled, dot, softmax, softmax_backward};
+use super::{Dropout, Linear, add_scaled, dot, softmax, softmax_backward};
 use crate::init::Init;
 use knockout_cell::GeneSetsRef;
 use knockout_grad::{Parameters, Tape, Var};
@@ -9,7 +9,7 @@ use knockout_kernel::{Activation, Real, Scalar};
 /// `x'_m = x_m + rezero · output(concat over heads of Σ_n a_mn v_n)` with `a_mn` the softmax over the OTHER members n of m's set of
 /// `q_m · k_n / √(width / heads)`, head by head; `q, k, v` are linear in x.
 ///
-/// `x, x': [members, width]`. In a set of one nothing is attended to: the sum is 0, and `output` still adds its bias.
+/// `x, x': [members, width]`. In a set of one the sum is empty, and `output` still adds its bias.
 #[derive(Debug, Clone, Copy)]
 pub struct SetAttention {
     query: Linear,
@@ -35,17 +35,17 @@ impl SetAttention {
         Self { query, key, value, output, rezero, heads }
     }
 
-    /// Records the layer; some of the weights `a_mn` may be dropped.
+    /// Records the layer, with optional dropout of the weights `a_mn`.
     pub fn forward<'a, T: Scalar>(
         self,
         tape: &mut Tape<'a, T>,
         x: Var,
         sets: GeneSetsRef<'a>,
-        dropped: Option<&Dropped>,
+        dropout: Option<&Dropout>,
     ) -> Var {
         let [query, key, value] = [self.query, self.key, self.value]
             .map(|linear| linear.forward(tape, "set.linear", x, Activation::None));
-        let attended = attend(tape, [query, key, value], sets, (self.query.outputs, self.heads), dropped);
+        let attended = attend(tape, [query, key, value], sets, (self.query.outputs, self.heads), dropout);
         let mixed = self.output.forward(tape, "set.linear", attended, Activation::None);
         let rezero = self.rezero;
         tape.op(
@@ -65,13 +65,13 @@ impl SetAttention {
     }
 }
 
-/// Members `m` of a set and, for each, the others; one softmax per head.
+/// Scaled dot-product attention of each member of a set to the others, one softmax per head.
 fn attend<'a, T: Real>(
     tape: &mut Tape<'a, T>,
     [q, k, v]: [Var; 3],
     sets: GeneSetsRef<'a>,
     (width, heads): (usize, usize),
-    dropped: Option<&Dropped>,
+    dropout: Option<&Dropout>,
 ) -> Var {
     let head_width = width / heads;
     let scale = T::of(1.0 / (head_width as f64).sqrt());
@@ -79,7 +79,7 @@ fn attend<'a, T: Real>(
         let start = member * width + head * head_width;
         start..start + head_width
     };
-    // Both ways ask here: weights, and what dropping makes of them, are cheaper to compute again than to keep.
+    // Forward and backward both call this: the weights are cheaper to recompute than to save.
     let weights_of =
         move |q: &[T], k: &[T], member: usize, others: &[usize], head: usize, weights: &mut Vec<T>| {
             weights.clear();
@@ -87,7 +87,7 @@ fn attend<'a, T: Real>(
             weights.extend(others.iter().map(|&other| dot(query, &k[channels(other, head)]) * scale));
             softmax(weights);
         };
-    let back = dropped.cloned();
+    let back = dropout.cloned();
     tape.op(
         "set.attention",
         sets.genes().len() * width,
@@ -97,8 +97,8 @@ fn attend<'a, T: Real>(
             for_members(sets, |member, others| {
                 for head in 0..heads {
                     weights_of(values.of(q), values.of(k), member, others, head, &mut weights);
-                    if let Some(dropped) = dropped {
-                        dropped.row(member, head, &mut weights);
+                    if let Some(dropout) = dropout {
+                        dropout.apply_to_row(member, head, &mut weights);
                     }
                     for (&weight, &other) in weights.iter().zip(others) {
                         add_scaled(
@@ -121,8 +121,8 @@ fn attend<'a, T: Real>(
                     let upstream = &step.gradient[channels(member, head)];
                     d_weights.clear();
                     d_weights.extend(others.iter().map(|&other| dot(upstream, &vv[channels(other, head)])));
-                    if let Some(dropped) = &back {
-                        dropped.row(member, head, &mut d_weights);
+                    if let Some(dropout) = &back {
+                        dropout.apply_to_row(member, head, &mut d_weights);
                     }
                     softmax_backward(&weights, &mut d_weights);
                     for (&d_score, &other) in d_weights.iter().zip(others) {
@@ -130,8 +130,8 @@ fn attend<'a, T: Real>(
                         add_scaled(&mut dq[channels(member, head)], d_score, &kv[channels(other, head)]);
                         add_scaled(&mut dk[channels(other, head)], d_score, &qv[channels(member, head)]);
                     }
-                    if let Some(dropped) = &back {
-                        dropped.row(member, head, &mut weights);
+                    if let Some(dropout) = &back {
+                        dropout.apply_to_row(member, head, &mut weights);
                     }
                     for (&weight, &other) in weights.iter().zip(others) {
                         add_scaled(&mut dv[channels(other, head)], weight, upstream);

@@ -1,6 +1,6 @@
-//! A score for a set of rows: `HyperSAGNN`.
+//! A score for a set of rows (`HyperSAGNN`).
 
-use super::{Dropped, Linear, SetAttention, drop_from};
+use super::{Dropout, Linear, SetAttention, apply_dropout};
 use crate::init::Init;
 use knockout_cell::GeneSetsRef;
 use knockout_grad::{Parameters, Tape, Var};
@@ -18,12 +18,12 @@ pub struct SetScorer {
     activation: Activation,
 }
 
-/// What a scorer computed.
+/// Outputs of a scorer.
 #[derive(Debug, Clone, Copy)]
 pub struct SetScores {
-    /// `[members, width]` after the last attention layer.
+    /// Rows after the last attention layer, `[members, width]`.
     pub dynamic: Var,
-    /// `[sets]`.
+    /// Scores, `[sets]`.
     pub scores: Var,
 }
 
@@ -46,22 +46,22 @@ impl SetScorer {
         Self { fixed, layers, score, activation }
     }
 
-    /// Records the scores of rows `x`, which belong to `sets`; something may be dropped from the weights of each attention
-    /// layer and from what it gives.
+    /// Records the scores of rows `x`, which belong to `sets`; dropout applies to the weights of each attention
+    /// layer and to its output.
     pub fn forward<'a, T: Scalar>(
         &self,
         tape: &mut Tape<'a, T>,
         x: Var,
         sets: GeneSetsRef<'a>,
-        dropped: Option<&Dropped>,
+        dropout: Option<&Dropout>,
     ) -> SetScores {
         let fixed = self.fixed.forward(tape, "set.linear", x, self.activation);
         let (score, width) = (self.score, self.score.inputs);
         let dynamic = self.layers.iter().enumerate().fold(x, |x, (at, layer)| {
-            let [given, weights] =
-                [at, self.layers.len() + at].map(|site| dropped.map(|dropped| dropped.after(site)));
+            let [output, weights] =
+                [at, self.layers.len() + at].map(|site| dropout.map(|dropout| dropout.after(site)));
             let x = layer.forward(tape, x, sets, weights.as_ref());
-            drop_from(tape, "set.dropout", x, width, given)
+            apply_dropout(tape, "set.dropout", x, width, output)
         });
         let scores = tape.op(
             "set.score",

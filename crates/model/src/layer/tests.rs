@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::init::Init;
-use crate::testing::{fill, wide};
+use crate::testing::{check_gradients, check_operation, fill, wide};
 use knockout_cell::GeneSetsRef;
-use knockout_grad::{Gradients, Parameters, Tape, Var};
-use knockout_kernel::{Activation, Graph, Pool, Scalar, Target};
+use knockout_grad::{Parameters, Tape, Var};
+use knockout_kernel::{Activation, DistinctEdges, Graph, Pool, Scalar};
 use knockout_testdata::golden::{Case, Precision, cases};
 
 fn graph(case: &Case, rows: usize) -> Graph {
@@ -13,34 +13,6 @@ fn graph(case: &Case, rows: usize) -> Graph {
     let (sources, targets) = edges.split_at(edges.len() / 2);
     let edges: Vec<(u32, u32)> = sources.iter().copied().zip(targets.iter().copied()).collect();
     crate::testing::graph(rows, &edges)
-}
-
-/// Σ upstream · output as an operation of its own.
-fn differentiate<'a, T: Scalar>(tape: &mut Tape<'a, T>, output: Var, upstream: &'a [T]) -> Var {
-    tape.op(
-        "loss.test",
-        1,
-        |values, out| out[0] = dot(values.of(output), upstream),
-        move |step, (), gradients| gradients.add(output, |sum| add_scaled(sum, step.gradient[0], upstream)),
-    )
-}
-
-fn check_gradients<T: Scalar>(
-    case: &Case,
-    parameters: &Parameters<T>,
-    tape: Tape<'_, T>,
-    loss: Var,
-    precision: Precision,
-) {
-    let mut gradients = Gradients::zeros(parameters);
-    tape.backward(loss, &mut gradients);
-    for (place, entry) in parameters.iter().enumerate() {
-        case.check(&format!("grad.{}", entry.name()), wide(gradients.parameter(place)), precision);
-    }
-}
-
-fn narrow<T: Scalar>(values: &[f64]) -> Vec<T> {
-    values.iter().map(|&value| T::of(value)).collect()
 }
 
 fn sage_mean<T: Scalar>(case: &Case, precision: Precision) {
@@ -54,12 +26,11 @@ fn sage_mean<T: Scalar>(case: &Case, precision: Precision) {
     let own = parameters.add("self.weight", &[outputs, inputs], || 0.0);
     let sage = Sage { neighbour, bias, own, inputs, outputs, activation: Activation::None };
     fill(case, &mut parameters);
-    let (weight, upstream) = (narrow::<T>(&graph.mean_weight), narrow::<T>(case.f64("upstream.y")));
+    let weight: Vec<T> = graph.mean_weight.iter().map(|&weight| T::of(weight)).collect();
     let mut tape = Tape::new(&parameters);
     let y = sage.forward(&mut tape, "sage", x, &graph, &weight);
     case.check("output.y", wide(tape.value(y)), precision);
-    let loss = differentiate(&mut tape, y, &upstream);
-    check_gradients(case, &parameters, tape, loss, precision);
+    check_operation(case, &parameters, tape, y, "upstream.y", precision);
 }
 
 #[test]
@@ -91,13 +62,11 @@ fn set_attention<T: Scalar>(case: &Case, precision: Precision) {
         &mut Init::new(0),
     );
     fill(case, &mut parameters);
-    let upstream = narrow::<T>(case.f64("upstream.score"));
     let mut tape = Tape::new(&parameters);
     let scores = scorer.forward(&mut tape, x, GeneSetsRef::new(&offsets, &genes), None);
     case.check("output.score.dynamic", wide(tape.value(scores.dynamic)), precision);
     case.check("output.score", wide(tape.value(scores.scores)), precision);
-    let loss = differentiate(&mut tape, scores.scores, &upstream);
-    check_gradients(case, &parameters, tape, loss, precision);
+    check_operation(case, &parameters, tape, scores.scores, "upstream.score", precision);
 }
 
 #[test]
@@ -124,9 +93,9 @@ fn attention_weights_are_dropped_by_member_and_head() {
         parameters.named_mut(name).unwrap().copy_from_slice(&identity);
     }
     parameters.named_mut("set.rezero").unwrap()[0] = 1.0;
-    let dropped = Dropped { rate, seed: 3, site: 0, rows: std::sync::Arc::new(genes.clone()) };
+    let dropout = Dropout { rate, seed: 3, site: 0, keys: std::sync::Arc::new(genes.clone()) };
     let mut tape = Tape::new(&parameters);
-    let out = layer.forward(&mut tape, x, GeneSetsRef::new(&offsets, &genes), Some(&dropped));
+    let out = layer.forward(&mut tape, x, GeneSetsRef::new(&offsets, &genes), Some(&dropout));
     let given: Vec<f64> = tape.value(out).iter().map(|value| value - 1.0).collect();
     let by_head: Vec<f64> = given
         .chunks_exact(width / heads)
@@ -154,7 +123,7 @@ fn attention_weights_are_dropped_by_member_and_head() {
 fn weighted_reconstruction<T: Scalar>(case: &Case, precision: Precision) {
     let [rows, width] = case.shape("param.h")[..] else { panic!("a matrix") };
     let (graph, mut parameters) = (graph(case, rows), Parameters::<T>::new(&Pool::new()));
-    let target = Target::of(&graph);
+    let target = DistinctEdges::of(&graph);
     let h = parameters.add("h", &[rows, width], || 0.0);
     let reconstruction =
         Reconstruction::new(&mut parameters, "reconstruction", rows, width, &mut Init::new(0));

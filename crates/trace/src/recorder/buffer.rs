@@ -15,14 +15,14 @@ const LARGEST: usize = 2048;
 /// No chunk is more than this part of all room, so that one thread cannot sit on it.
 const PART: usize = 64;
 
-/// One thing that was recorded.
+/// A recorded span or counter value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     /// The thread's number in this recorder, from 0 in order of appearance.
     pub thread: u32,
-    /// When it began, by the recorder's clock.
+    /// Start by the recorder's clock.
     pub start_nanos: u64,
-    /// What it was.
+    /// The span or the counter.
     pub event: RecordedEvent,
 }
 
@@ -42,11 +42,11 @@ impl Record {
 pub enum RecordedEvent {
     /// Something took time.
     Span {
-        /// What ran.
+        /// Name of the span.
         name: SpanName,
         /// Its category.
         category: &'static str,
-        /// How long.
+        /// Duration in nanoseconds.
         duration_nanos: u64,
         /// Sizes, where they were given.
         sizes: Option<Box<Sizes>>,
@@ -60,7 +60,7 @@ pub enum RecordedEvent {
     },
 }
 
-/// How much a span worked on.
+/// Sizes of a span's inputs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sizes {
     /// Bytes read or written.

@@ -1,4 +1,4 @@
-//! What time it is. A trait because there are two answers: the machine's, and a test's.
+//! Clocks: the machine's, and one that tests move by hand.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt::Debug;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub trait Clock: Debug + Send + Sync {
     /// Nanoseconds since the clock began.
     fn now_nanos(&self) -> u64;
-    /// Nanoseconds of processor time, of all threads of this process.
+    /// Nanoseconds of CPU time, of all threads of this process.
     fn cpu_nanos(&self) -> u64;
     /// When the clock began, in nanoseconds since 1970: what puts the traces of several processes side by side.
     fn epoch_nanos(&self) -> u64;
@@ -65,13 +65,13 @@ impl FakeClock {
         Self::default()
     }
 
-    /// Lets wall and processor time pass.
+    /// Lets wall and CPU time pass.
     pub fn advance(&self, time: Duration) {
         self.wall.fetch_add(nanos(time), Ordering::Relaxed);
         self.cpu.fetch_add(nanos(time), Ordering::Relaxed);
     }
 
-    /// Lets wall time pass while the processor rests.
+    /// Lets wall time pass while the CPU idles.
     pub fn rest(&self, time: Duration) {
         self.wall.fetch_add(nanos(time), Ordering::Relaxed);
     }

@@ -47,16 +47,16 @@ pub enum RecordState {
     Record,
 }
 
-/// How to record.
+/// Options of a recorder.
 #[derive(Debug, Clone)]
 pub struct RecorderOptions {
-    /// Which process this is, from 0.
+    /// Zero-based rank of this process.
     pub rank: usize,
-    /// How many processes there are.
+    /// Number of processes.
     pub world: usize,
     /// Records kept in memory until they are drained, about 100 bytes each; beyond that they are counted and dropped.
     pub most_records: usize,
-    /// What time it is.
+    /// Clock of all records.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -66,7 +66,7 @@ impl Default for RecorderOptions {
     }
 }
 
-/// A handle to what is being recorded, or to nothing. Clones record into the same place, from any thread.
+/// Handle to a recording, or to nothing. Clones record into the same place, from any thread.
 #[derive(Debug, Clone, Default)]
 pub struct Recorder {
     shared: Option<Arc<Shared>>,

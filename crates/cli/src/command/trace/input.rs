@@ -86,8 +86,8 @@ pub(crate) fn options() -> ReadOptions {
 /// The damage of an outcome in one line.
 pub(crate) fn damage_of(outcome: &Outcome) -> String {
     let damage = outcome.damage.iter().map(ToString::to_string);
-    let blemishes = outcome.blemishes.iter().map(ToString::to_string);
-    damage.chain(blemishes).collect::<Vec<_>>().join("; ")
+    let irregularities = outcome.irregularities.iter().map(ToString::to_string);
+    damage.chain(irregularities).collect::<Vec<_>>().join("; ")
 }
 
 /// After a result: says that it is a partial one, if any file was damaged.

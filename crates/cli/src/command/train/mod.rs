@@ -184,7 +184,7 @@ fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
     ui.note(&format!(
         "{}: {} parameters, {} training samples, batch {}{}",
         folder.display(),
-        crate::text::grouped(run.fit().model().parameters().number_count()),
+        crate::text::grouped(run.fit().model().parameters().element_count()),
         crate::text::grouped(samples),
         config.batch,
         run.resumed_from().map(|step| format!(", from step {step}")).unwrap_or_default(),

@@ -55,7 +55,7 @@ fn facts(fit: &Fit, lines: &[MetricsLine]) -> Vec<Fact> {
         .filter_map(|line| Some((line.val.pearson?, line.epoch)))
         .max_by(|a, b| a.0.total_cmp(&b.0));
     let mut facts = vec![
-        fact("parameters", crate::text::grouped(fit.model().parameters().number_count())),
+        fact("parameters", crate::text::grouped(fit.model().parameters().element_count())),
         fact("steps", crate::text::grouped(fit.position().step as usize)),
     ];
     facts.extend(

@@ -1,0 +1,261 @@
+//! Puts the sums of one file together into findings. All arithmetic that a document shows ends here.
+
+use super::{critical, device, lanes, operations, picture, steps};
+use crate::attribute::gpu::{DeviceSpan, Joined, Swept};
+use crate::attribute::hta::Hta;
+use crate::attribute::lane::LaneResult;
+use crate::attribute::steps::{Step, StepTable};
+use crate::collect::kind::Kind;
+use crate::collect::memory::Memory;
+use crate::collect::rules::Rules;
+use crate::collect::{Stream, Totals};
+use crate::findings::{CategoryShare, EventCat, FileFindings, FirstStepRow, FirstStepRows, Share};
+use crate::findings::{standout, warning};
+use knockout_stats::{share, us, us_wide};
+use knockout_trace::{LaneId, Outcome, Symbol};
+use std::collections::BTreeMap;
+
+/// Everything that was found out about a file.
+pub(crate) struct Parts<'a> {
+    pub(crate) label: &'a str,
+    pub(crate) outcome: &'a Outcome,
+    pub(crate) rules: &'a Rules,
+    pub(crate) kinds: &'a [Kind],
+    pub(crate) streams: &'a [Stream],
+    pub(crate) totals: &'a Totals,
+    pub(crate) hta: &'a Hta,
+    pub(crate) hta_kept: u64,
+    pub(crate) steps: &'a StepTable,
+    pub(crate) steps_gpu: &'a [Step],
+    pub(crate) lanes: &'a [LaneResult],
+    pub(crate) lane_names: &'a BTreeMap<LaneId, Symbol>,
+    pub(crate) process_labels: &'a BTreeMap<LaneId, Symbol>,
+    pub(crate) joined: &'a Joined,
+    pub(crate) device: &'a Swept,
+    pub(crate) device_spans: &'a [DeviceSpan],
+    pub(crate) memory: Memory,
+    pub(crate) unmatched: u64,
+    pub(crate) spilled_bytes: u64,
+    pub(crate) bins: usize,
+}
+
+impl Parts<'_> {
+    pub(crate) fn text(&self, symbol: Symbol) -> &str {
+        self.outcome.symbols.text(symbol)
+    }
+
+    pub(crate) fn kind_name(&self, kind: u32) -> &str {
+        self.kinds.get(kind as usize).map_or("", |kind| self.text(kind.name))
+    }
+
+    pub(crate) fn category_name(&self, category: usize) -> &str {
+        self.rules.categories().get(category).map_or("", |category| category.name.as_str())
+    }
+
+    /// The first instant of the trace.
+    pub(crate) fn origin(&self) -> i64 {
+        self.totals.window.map_or(0, |(start, _)| start)
+    }
+}
+
+/// The findings of one file.
+pub(crate) fn findings(mut parts: Parts<'_>) -> FileFindings {
+    let memory = std::mem::take(&mut parts.memory).finish(parts.origin());
+    let parts = &parts;
+    let totals = parts.totals;
+    let length = |window: Option<(i64, i64)>| us(window.map_or(0, |(start, end)| end - start));
+    let (categories, sides) = categories(parts);
+    let counts = &totals.counts;
+    let document = &parts.outcome.document;
+    let mut findings = FileFindings {
+        file: parts.label.to_owned(),
+        rank: document.rank(),
+        world_size: document.world_size(),
+        devices: document.device_names().into_iter().map(str::to_owned).collect(),
+        conditions: conditions(parts),
+        events: parts.outcome.events,
+        events_by_ph: counts.by_phase(),
+        complete_events: counts.complete(),
+        complete_with_positive_dur: totals.positive,
+        complete_with_zero_dur: counts.zero,
+        complete_with_negative_dur: counts.negative,
+        complete_without_usable_times: counts.without_times,
+        naive_sum_us: us_wide(totals.naive_nanos),
+        span_us: length(totals.window),
+        span_without_trace_cat_us: length(totals.work_window),
+        distinct_names: operations::distinct_names(parts),
+        event_cats: event_cats(parts),
+        self_us: us_wide(sides.0 + sides.1),
+        host_us: us_wide(sides.0),
+        device_us: us_wide(sides.1),
+        categories,
+        phases: phases(parts, sides.0),
+        operations: operations::operations(parts),
+        python: operations::python(parts, sides.0),
+        lanes: lanes::lanes(parts),
+        steps: steps::steps(parts),
+        steps_gpu: steps::spans(parts, parts.steps_gpu),
+        step_summary: None,
+        gpu: device::whole(parts),
+        gpu_hta: device::hta(parts),
+        memory,
+        critical_path: critical::path(parts),
+        verdicts: Vec::new(),
+        warnings: Vec::new(),
+        spilled_bytes: parts.spilled_bytes,
+        picture: picture::picture(parts),
+        first_step: first_step(parts),
+    };
+    findings.step_summary = steps::summary(&mut findings.steps);
+    findings.warnings = warning::of_file(parts, &findings);
+    findings.verdicts = standout::of_file(&findings);
+    findings
+}
+
+/// Own time by category over all lanes, and the sums of host and device lanes.
+fn categories(parts: &Parts<'_>) -> (Vec<CategoryShare>, (i128, i128)) {
+    let count = parts.rules.categories().len();
+    let mut sums = vec![0_i128; count];
+    let mut sides = (0_i128, 0_i128);
+    for lane in parts.lanes {
+        for node in &lane.tree.nodes {
+            if let Some(sum) = sums.get_mut(usize::from(node.category)) {
+                *sum += i128::from(node.self_nanos);
+            }
+            *(if lane.device { &mut sides.1 } else { &mut sides.0 }) += i128::from(node.self_nanos);
+        }
+    }
+    let all = us_wide(sides.0 + sides.1);
+    let side = |wanted: bool| {
+        let own =
+            parts.rules.categories().iter().zip(&sums).filter(|(category, _)| category.device == wanted);
+        us_wide(own.map(|(_, sum)| *sum).sum())
+    };
+    let (host, device) = (side(false), side(true));
+    let mut out: Vec<CategoryShare> = parts
+        .rules
+        .categories()
+        .iter()
+        .zip(&sums)
+        .filter(|&(_, &sum)| sum != 0)
+        .map(|(category, &sum)| CategoryShare {
+            name: category.name.clone(),
+            us: us_wide(sum),
+            share: share(us_wide(sum), all),
+            device: category.device,
+            share_of_side: share(us_wide(sum), if category.device { device } else { host }),
+        })
+        .collect();
+    out.sort_by(|a, b| b.us.total_cmp(&a.us).then_with(|| (&a.name, a.device).cmp(&(&b.name, b.device))));
+    (out, sides)
+}
+
+/// Host time by the phase around it.
+fn phases(parts: &Parts<'_>, host: i128) -> Vec<Share> {
+    let mut sums: BTreeMap<Option<u8>, i128> = BTreeMap::new();
+    for node in parts.lanes.iter().filter(|lane| !lane.device).flat_map(|lane| &lane.tree.nodes) {
+        *sums.entry(node.phase).or_default() += i128::from(node.self_nanos);
+    }
+    let name = |phase: Option<u8>| match phase {
+        Some(phase) => parts.category_name(usize::from(phase)).to_owned(),
+        None => "outside any phase".to_owned(),
+    };
+    let rows = sums.into_iter().map(|(phase, sum)| (name(phase), us_wide(sum)));
+    shares(rows.collect(), us_wide(host))
+}
+
+/// Named parts as shares of a whole, largest first, empty ones left out.
+pub(crate) fn shares(rows: Vec<(String, f64)>, whole: f64) -> Vec<Share> {
+    let mut out: Vec<Share> = rows
+        .into_iter()
+        .filter(|(_, us)| *us != 0.0)
+        .map(|(name, us)| Share { name, us, share: share(us, whole) })
+        .collect();
+    out.sort_by(|a, b| b.us.total_cmp(&a.us).then_with(|| a.name.cmp(&b.name)));
+    out
+}
+
+fn event_cats(parts: &Parts<'_>) -> Vec<EventCat> {
+    let mut sums: BTreeMap<&str, (u64, i128)> = BTreeMap::new();
+    for kind in parts.kinds.iter().filter(|kind| kind.events > 0) {
+        let entry = sums.entry(parts.text(kind.category)).or_default();
+        entry.0 += kind.events;
+        entry.1 += kind.sum_nanos;
+    }
+    let mut out: Vec<(i128, EventCat)> = sums
+        .into_iter()
+        .map(|(name, (events, sum))| (sum, EventCat { name: name.to_owned(), events, sum_us: us_wide(sum) }))
+        .collect();
+    out.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.name.cmp(&b.1.name)));
+    out.into_iter().map(|(_, row)| row).collect()
+}
+
+/// What the trace says about how it was made. Only plain values: a trace may carry an environment with secrets.
+fn conditions(parts: &Parts<'_>) -> BTreeMap<String, String> {
+    const KEYS: [&str; 10] = [
+        "schemaVersion",
+        "record_shapes",
+        "profile_memory",
+        "with_stack",
+        "with_flops",
+        "with_modules",
+        "cuda_runtime_version",
+        "cuda_driver_version",
+        "hip_runtime_version",
+        "cupti_version",
+    ];
+    let document = &parts.outcome.document;
+    let mut out = BTreeMap::new();
+    for key in KEYS {
+        if let Some(value) = document.get(key).filter(|value| value.is_number() || value.is_boolean()) {
+            out.insert(key.to_owned(), value.to_string());
+        }
+    }
+    // Conditions as knockout's own recorder writes them.
+    let own = document.get("conditions").and_then(|conditions| conditions.as_object());
+    for (key, value) in own.into_iter().flatten() {
+        let text = value.as_str().map(str::to_owned);
+        let plain = || (value.is_number() || value.is_boolean()).then(|| value.to_string());
+        if let Some(text) = text.or_else(plain) {
+            out.insert(key.clone(), text);
+        }
+    }
+    if let Some(world) = document.world_size() {
+        out.insert("world_size".to_owned(), world.to_string());
+    }
+    let backend =
+        document.get("distributedInfo").and_then(|info| info.get("backend")).and_then(|b| b.as_str());
+    if let Some(backend) = backend {
+        out.insert("backend".to_owned(), backend.to_owned());
+    }
+    let mut devices = document.device_names();
+    devices.sort_unstable();
+    devices.dedup();
+    if !devices.is_empty() {
+        out.insert("device".to_owned(), devices.join(", "));
+    }
+    out.insert("steps".to_owned(), parts.steps.steps.len().to_string());
+    out.insert("rules".to_owned(), parts.rules.name().to_owned());
+    out
+}
+
+fn first_step(parts: &Parts<'_>) -> FirstStepRows {
+    let mut rows: BTreeMap<String, (u64, i64, u64, i64)> = BTreeMap::new();
+    for (kind, row) in &parts.steps.first {
+        let entry = rows.entry(parts.kind_name(*kind).to_owned()).or_default();
+        entry.0 += row.host_rows;
+        entry.1 += row.host_nanos;
+        entry.2 += row.device_rows;
+        entry.3 += row.device_nanos;
+    }
+    FirstStepRows {
+        iterations: parts.hta.iterations.clone(),
+        rows: rows
+            .into_iter()
+            .map(|(name, (host_count, host, device_count, device))| {
+                (name, FirstStepRow { host_count, host_us: us(host), device_count, device_us: us(device) })
+            })
+            .collect(),
+        by_step: steps::by_name(parts),
+    }
+}

@@ -1,0 +1,12 @@
+//! Third step of the path: the sums of one file become findings.
+
+mod critical;
+mod device;
+mod file;
+mod lanes;
+mod operations;
+mod picture;
+mod steps;
+
+pub(crate) use file::{Parts, findings, shares};
+pub(crate) use steps::summary as step_summary;

@@ -1,0 +1,162 @@
+//! From collected events to findings: sweep the lanes, join launches, sweep the device, put the values together.
+
+use crate::assemble::{self, Parts};
+use crate::attribute::gpu::{DeviceSpan, Join, Sweep};
+use crate::attribute::hta::Hta;
+use crate::attribute::lane::{LaneResult, Scratch, Shared, look};
+use crate::attribute::steps::{Step, StepTable};
+use crate::attribute::workers::share_out;
+use crate::collect::kind::Kind;
+use crate::collect::record::{NO_CORRELATION, Span};
+use crate::collect::{Collector, StepEvent};
+use crate::sort::{Segment, merge};
+use crate::{AnalyzeError, FileFindings};
+use knockout_trace::Outcome;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Intervals of all timelines together, and of one at most.
+const ALL_BINS: usize = 1 << 16;
+const LANE_BINS: usize = 1 << 13;
+/// Device events kept for the critical path.
+const MAX_DEVICE_SPANS: usize = 1 << 20;
+
+pub(crate) fn finish(
+    mut collector: Collector,
+    label: &str,
+    outcome: &Outcome,
+) -> Result<FileFindings, AnalyzeError> {
+    let unmatched = pair_begin_end(&mut collector, outcome)?;
+    let Collector { options, store, kinds, spans, links, streams, steps: step_events, totals, .. } =
+        collector;
+    let (rules, kinds) = kinds.finish();
+    let kinds: Arc<[Kind]> = kinds.into();
+    let name = |kind: &Kind| outcome.symbols.text(kind.name).to_owned();
+    let hta = Arc::new(Hta::new(outcome.fractional_starts > 0, &step_events, &kinds, name));
+    let steps: Arc<[Step]> = steps_of(&step_events, &kinds, false).into();
+    let mut lanes: BTreeMap<u32, Vec<Segment<Span>>> = BTreeMap::new();
+    for segment in spans.finish()? {
+        lanes.entry(segment.group).or_default().push(segment);
+    }
+    let critical = steps.iter().max_by_key(|step| (step.end - step.start, std::cmp::Reverse(step.start)));
+    let shared = Shared {
+        store: Arc::clone(&store),
+        kinds: Arc::clone(&kinds),
+        steps: Arc::clone(&steps),
+        categories: rules.categories().len(),
+        hta: Arc::clone(&hta),
+        window: totals.work_window.unwrap_or((0, 0)),
+        bins: (ALL_BINS / lanes.len().max(1)).clamp(64, LANE_BINS),
+        critical: critical.map(|step| (step.start, step.end)),
+    };
+    let is_device = |lane: u32| totals.device_lanes.get(lane as usize).copied().unwrap_or(false);
+    let (mut swept, mut table) = sweep_lanes(&shared, lanes, is_device, options.threads)?;
+    let mut rows = links.finish()?;
+    let (mut hta_kept, mut loose) = (0, 0);
+    for lane in &mut swept {
+        rows.append(&mut lane.links);
+        hta_kept += lane.hta_kept;
+        loose += lane.hta_loose;
+    }
+    let join = Join { shared: &shared, streams: &streams, loose_host_rows: loose };
+    let mut joined = join.run(rows, options.threads, &mut table)?;
+    let mut device_spans: Vec<DeviceSpan> = Vec::new();
+    let points = merge(&store, std::mem::take(&mut joined.points))?;
+    let sweep = Sweep { kinds: &kinds, streams: &streams, hta: &hta };
+    let device = sweep.run(points, options.threads, |span| {
+        let in_step = shared.critical.is_some_and(|(start, end)| span.start < end && span.end > start);
+        if in_step && device_spans.len() < MAX_DEVICE_SPANS {
+            device_spans.push(*span);
+        }
+    })?;
+    Ok(assemble::findings(Parts {
+        label,
+        outcome,
+        rules: &rules,
+        kinds: &kinds,
+        streams: &streams,
+        totals: &totals,
+        hta: &hta,
+        hta_kept: hta_kept + joined.kept_rows,
+        steps: &table,
+        steps_gpu: &steps_of(&step_events, &kinds, true),
+        lanes: &swept,
+        lane_names: &collector.lane_names,
+        process_labels: &collector.process_labels,
+        joined: &joined,
+        device: &device,
+        device_spans: &device_spans,
+        memory: collector.memory,
+        unmatched,
+        spilled_bytes: store.spilled_bytes(),
+        bins: shared.bins,
+    }))
+}
+
+/// Begin/end pairs become spans like any other; gives the number of events without a partner.
+fn pair_begin_end(collector: &mut Collector, outcome: &Outcome) -> Result<u64, AnalyzeError> {
+    let (pairs, unmatched) = std::mem::take(&mut collector.begin_end).pairs();
+    for pair in pairs {
+        let duration = pair.end.saturating_sub(pair.start);
+        if duration <= 0 {
+            continue;
+        }
+        let kind = collector.kinds.number(pair.name, pair.category, false, &outcome.symbols);
+        collector.count_span(kind, pair.start, duration);
+        collector.spans.push(Span {
+            lane: pair.lane.index() as u32,
+            start: pair.start,
+            duration,
+            kind,
+            order: pair.order,
+            correlation: NO_CORRELATION,
+            flags: Span::COMPLETE,
+        })?;
+    }
+    Ok(unmatched)
+}
+
+/// Profiler steps by start: those of the host, or those drawn on the device.
+fn steps_of(events: &[StepEvent], kinds: &[Kind], on_device: bool) -> Vec<Step> {
+    let mut steps: Vec<(i64, u64, Step)> = events
+        .iter()
+        .filter(|event| event.complete && event.duration > 0)
+        .filter(|event| {
+            kinds
+                .get(event.kind as usize)
+                .is_some_and(|kind| kind.is(Kind::STEP) && kind.is(Kind::GPU_ANNOTATION) == on_device)
+        })
+        .map(|event| {
+            let end = event.start.saturating_add(event.duration);
+            let step = Step { kind: event.kind, lane: event.lane, start: event.start, end };
+            (event.start, event.order, step)
+        })
+        .collect();
+    steps.sort_by_key(|&(start, order, _)| (start, order));
+    steps.into_iter().map(|(_, _, step)| step).collect()
+}
+
+/// Sweeps all lanes, the longest first, on so many threads; results come in the order of the lanes.
+fn sweep_lanes(
+    shared: &Shared,
+    lanes: BTreeMap<u32, Vec<Segment<Span>>>,
+    is_device: impl Fn(u32) -> bool + Sync,
+    threads: usize,
+) -> Result<(Vec<LaneResult>, StepTable), AnalyzeError> {
+    let mut work: Vec<(u32, Vec<Segment<Span>>)> = lanes.into_iter().collect();
+    work.sort_by_key(|(lane, segments)| {
+        (std::cmp::Reverse(segments.iter().map(|segment| segment.records).sum::<u64>()), *lane)
+    });
+    let (mut all, desks) = share_out(
+        work,
+        threads,
+        || Scratch::new(shared),
+        |scratch, (lane, segments)| look(shared, scratch, lane, is_device(lane), segments),
+    )?;
+    all.sort_by_key(|result| result.lane);
+    let mut table = shared.step_table();
+    for scratch in &desks {
+        table.absorb(&scratch.steps);
+    }
+    Ok((all, table))
+}

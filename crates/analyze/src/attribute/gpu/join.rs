@@ -1,0 +1,359 @@
+//! Finds the launch call of every device event: rows of one correlation come together, in file order.
+
+use super::LaunchFigures;
+use crate::AnalyzeError;
+use crate::attribute::lane::Shared;
+use crate::attribute::steps::StepTable;
+use crate::attribute::workers::share_out;
+use crate::collect::Stream;
+use crate::collect::kind::{Kind, Launch};
+use crate::collect::record::{Device, Link, NO_CORRELATION, Point, What};
+use crate::sort::{Helper, Segment, Writer, merge};
+use knockout_stats::us_wide;
+use std::collections::BTreeMap;
+
+/// Longer groups are taken in parts: memory stays bounded. A graph launch has thousands of kernels, not more.
+const MAX_GROUP: usize = 1 << 16;
+/// Calls of one correlation that are looked at; drivers make one or two, and hostile files must not make us count
+/// every pair.
+const MAX_CALLS: usize = 16;
+
+/// What joining needs to know.
+pub(crate) struct Join<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) streams: &'a [Stream],
+    /// Kept host rows without a correlation or a stream.
+    pub(crate) loose_host_rows: u64,
+}
+
+/// What joining gives.
+#[derive(Debug)]
+pub(crate) struct Joined {
+    pub(crate) points: Vec<Segment<Point>>,
+    pub(crate) launch: LaunchFigures,
+    pub(crate) launch_hta: LaunchFigures,
+    pub(crate) without_call: u64,
+    /// Rows HTA keeps, of those that carry a correlation or a stream.
+    pub(crate) kept_rows: u64,
+    /// Sum of device time by phase of the call, the last for unknown.
+    pub(crate) by_phase: Vec<i64>,
+}
+
+/// What a thread has joined so far: sums, so it does not matter which correlations it took.
+struct State<'a> {
+    join: &'a Join<'a>,
+    points: Writer<Point>,
+    whole: Sums,
+    hta: Sums,
+    without_call: u64,
+    kept_rows: u64,
+    by_phase: Vec<i64>,
+    steps: StepTable,
+}
+
+#[derive(Default)]
+struct Sums {
+    rows: u64,
+    cpu: i128,
+    gpu: i128,
+    delay: i128,
+}
+
+impl Sums {
+    fn add(&mut self, times: u64, call: (i64, i64), device: (i64, i64)) {
+        self.rows += times;
+        self.cpu += i128::from(times) * i128::from(call.1 - call.0);
+        self.gpu += i128::from(times) * i128::from(device.1 - device.0);
+        self.delay += i128::from(times) * i128::from((device.0 - call.1).max(0));
+    }
+
+    fn absorb(&mut self, other: &Self) {
+        self.rows += other.rows;
+        self.cpu += other.cpu;
+        self.gpu += other.gpu;
+        self.delay += other.delay;
+    }
+
+    fn figures(&self) -> LaunchFigures {
+        LaunchFigures {
+            rows: self.rows,
+            cpu_us: us_wide(self.cpu),
+            gpu_us: us_wide(self.gpu),
+            delay_us: us_wide(self.delay),
+        }
+    }
+}
+
+impl<'a> Join<'a> {
+    /// Joins all rows on so many threads; device time by step goes into `steps`.
+    pub(crate) fn run(
+        &self,
+        rows: Vec<Segment<Link>>,
+        threads: usize,
+        steps: &mut StepTable,
+    ) -> Result<Joined, AnalyzeError> {
+        let mut groups: BTreeMap<u32, Vec<Segment<Link>>> = BTreeMap::new();
+        for segment in rows {
+            groups.entry(segment.group).or_default().push(segment);
+        }
+        let groups: Vec<Vec<Segment<Link>>> = groups.into_values().collect();
+        let (_, states) = share_out(groups, threads, || State::new(self), State::take)?;
+        let (mut whole, mut hta) = (Sums::default(), Sums::default());
+        let mut joined = Joined {
+            points: Vec::new(),
+            launch: LaunchFigures::default(),
+            launch_hta: LaunchFigures::default(),
+            without_call: 0,
+            kept_rows: 0,
+            by_phase: vec![0; self.shared.categories + 1],
+        };
+        for state in states {
+            joined.points.append(&mut state.points.finish()?);
+            whole.absorb(&state.whole);
+            hta.absorb(&state.hta);
+            joined.without_call += state.without_call;
+            joined.kept_rows += state.kept_rows;
+            for (sum, more) in joined.by_phase.iter_mut().zip(&state.by_phase) {
+                *sum = sum.saturating_add(*more);
+            }
+            steps.absorb(&state.steps);
+        }
+        joined.launch = whole.figures();
+        joined.launch_hta = hta.figures();
+        Ok(joined)
+    }
+
+    fn kind(&self, row: &Link) -> Option<&'a Kind> {
+        self.shared.kinds.get(row.kind as usize)
+    }
+
+    fn is(&self, row: &Link, flag: u16) -> bool {
+        self.kind(row).is_some_and(|kind| kind.is(flag))
+    }
+
+    fn launch(&self, row: &Link) -> Launch {
+        self.kind(row).map_or(Launch::No, |kind| kind.launch)
+    }
+
+    /// The stream's number as HTA reads it.
+    fn stream_number(&self, row: &Link) -> i64 {
+        (row.stream as usize).checked_sub(1).and_then(|at| self.streams.get(at)).map_or(-1, |s| s.number)
+    }
+
+    fn is_device_row(&self, row: &Link) -> bool {
+        (self.stream_number(row) >= 0 && row.correlation >= 0) || self.is(row, Kind::SYNC_ROW)
+    }
+
+    fn hta_span(&self, row: &Link) -> (i64, i64) {
+        (self.shared.hta.start(row.start), self.shared.hta.end(row.start, row.duration))
+    }
+}
+
+impl<'a> State<'a> {
+    fn new(join: &'a Join<'a>) -> Self {
+        Self {
+            join,
+            points: Writer::new(&join.shared.store, Helper::None),
+            whole: Sums::default(),
+            hta: Sums::default(),
+            without_call: 0,
+            kept_rows: 0,
+            by_phase: vec![0; join.shared.categories + 1],
+            steps: join.shared.step_table(),
+        }
+    }
+
+    /// Joins the rows of some correlations.
+    fn take(&mut self, rows: Vec<Segment<Link>>) -> Result<(), AnalyzeError> {
+        let mut rows = merge(&self.join.shared.store, rows)?;
+        let mut group: Vec<Link> = Vec::new();
+        while let Some(row) = rows.next()? {
+            let full = group.len() >= MAX_GROUP || row.correlation == NO_CORRELATION;
+            if full || group.first().is_some_and(|first| first.correlation != row.correlation) {
+                self.group(&group)?;
+                group.clear();
+            }
+            group.push(row);
+        }
+        self.group(&group)
+    }
+
+    /// All rows of one correlation, or one row without.
+    fn group(&mut self, rows: &[Link]) -> Result<(), AnalyzeError> {
+        let join = self.join;
+        let Some(first) = rows.first() else { return Ok(()) };
+        let exact = |row: &Link| row.is_complete() && row.duration >= 0;
+        let call = rows.iter().find(|row| {
+            exact(row) && row.correlation >= 0 && !join.is(row, Kind::DEVICE) && !join.is(row, Kind::NO_CALL)
+        });
+        let hta = HtaGroup::of(join, rows, first.correlation == NO_CORRELATION);
+        self.kept_rows += hta.kept_rows;
+        self.compare(rows);
+        let host = Few::of(rows.iter().filter(|row| join.stream_number(row) == -1));
+        let launches = Few::of(rows.iter().filter(|row| {
+            join.launch(row) != Launch::No || call.is_some_and(|call| call.order == row.order)
+        }));
+        for row in rows {
+            let whole = exact(row) && join.is(row, Kind::DEVICE);
+            let kept = hta.kept(join, row);
+            let number = join.stream_number(row);
+            let kept = if number == -1 { 0 } else { kept };
+            if !whole && kept == 0 {
+                continue;
+            }
+            let launched = whole && call.is_some_and(|call| join.launch(call) != Launch::No);
+            if whole {
+                self.device(row, call, launched);
+            }
+            if kept > 0 && hta.wants_stats {
+                for call in host.iter() {
+                    let times = u64::from(hta.kept(join, call)) * u64::from(kept);
+                    self.hta.add(times, join.hta_span(call), join.hta_span(row));
+                }
+            }
+            let queued_hta = kept > 0 && hta.queues;
+            for other in launches.iter() {
+                let by_whole = launched && call.is_some_and(|call| call.order == other.order);
+                let by_hta = queued_hta && join.launch(other) != Launch::No;
+                let counts = if by_hta { hta.kept(join, other).saturating_mul(kept) } else { 0 };
+                if by_whole || counts > 0 {
+                    self.points.push(Point {
+                        time: other.start,
+                        stream: row.stream,
+                        order: row.order,
+                        what: What::Calls { whole: u32::from(by_whole), hta: counts },
+                    })?;
+                }
+            }
+            let mut flags = if whole { Device::WHOLE } else { 0 };
+            flags |= if launched { Device::QUEUED } else { 0 };
+            let device = Device {
+                duration: row.duration,
+                kind: row.kind,
+                flags,
+                kept,
+                call: call.filter(|_| whole).map(|call| call.start),
+                call_hta: hta.last_call,
+                starts_hta: if queued_hta { kept } else { 0 },
+            };
+            let what = What::Device(device);
+            self.points.push(Point { time: row.start, stream: row.stream, order: row.order, what })?;
+        }
+        Ok(())
+    }
+
+    /// One device event for the exact figures.
+    fn device(&mut self, row: &Link, call: Option<&Link>, launched: bool) {
+        let Some(call) = call else {
+            self.without_call += 1;
+            return self.attribute(row, 0, 0);
+        };
+        if launched {
+            self.whole.add(1, (call.start, call.end()), (row.start, row.end()));
+        }
+        self.attribute(row, call.phase, call.step);
+    }
+
+    fn attribute(&mut self, row: &Link, phase: u8, step: u32) {
+        let unknown = self.by_phase.len().saturating_sub(1);
+        let slot = usize::from(phase).checked_sub(1).unwrap_or(unknown);
+        if let Some(sum) = self.by_phase.get_mut(slot) {
+            *sum = sum.saturating_add(row.duration);
+        }
+        if let Some(step) = step.checked_sub(1) {
+            self.steps.device(step, row.kind, row.duration);
+        }
+    }
+
+    /// Rows that begin in the first step, by the rule of `expected/compare_*.json`.
+    fn compare(&mut self, rows: &[Link]) {
+        let join = self.join;
+        let with_category = |row: &&Link| join.is(row, Kind::HAS_CATEGORY);
+        let call = rows.iter().filter(with_category).rfind(|row| {
+            join.stream_number(row) < 0 && row.correlation != NO_CORRELATION && !join.is(row, Kind::SYNC_ROW)
+        });
+        let launched_in_first = call.is_some_and(|call| join.shared.hta.in_first_step(call.start));
+        for row in rows.iter().filter(with_category) {
+            let (start, end) = join.hta_span(row);
+            let number = join.stream_number(row);
+            // Host rows without a stream were counted when their lane was swept.
+            if number < 0 && row.stream > 0 && join.shared.hta.in_first_step(row.start) {
+                self.steps.first_step_host(row.kind, end - start);
+            } else if number > 0 && launched_in_first {
+                self.steps.first_step_device(row.kind, end - start);
+            }
+        }
+    }
+}
+
+/// The first [`MAX_CALLS`] of some rows, without an allocation: there is a group for every launch.
+struct Few<'a>([Option<&'a Link>; MAX_CALLS]);
+
+impl<'a> Few<'a> {
+    fn of(rows: impl Iterator<Item = &'a Link>) -> Self {
+        let mut few = [None; MAX_CALLS];
+        few.iter_mut().zip(rows).for_each(|(slot, row)| *slot = Some(row));
+        Self(few)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &'a Link> {
+        self.0.iter().map_while(|row| *row)
+    }
+}
+
+/// What HTA's rule says about one correlation.
+struct HtaGroup {
+    /// How often device rows are kept.
+    copies: u32,
+    kept_rows: u64,
+    /// Start of the last call, if that call is kept.
+    last_call: Option<i64>,
+    wants_stats: bool,
+    queues: bool,
+}
+
+impl HtaGroup {
+    fn of(join: &Join<'_>, rows: &[Link], loose: bool) -> Self {
+        let mut host_kept: u64 = if loose { join.loose_host_rows } else { 0 };
+        let mut group = Self { copies: 1, kept_rows: 0, last_call: None, wants_stats: false, queues: false };
+        let mut devices = 0_u64;
+        let mut last_device = 0_u64;
+        let (mut stats, mut launches) = (false, false);
+        for row in rows.iter().filter(|row| join.is(row, Kind::HAS_CATEGORY)) {
+            if join.is_device_row(row) {
+                devices += 1;
+                last_device = row.order;
+                continue;
+            }
+            let kept = join.shared.hta.keeps_host_row(row.start);
+            if !loose {
+                group.last_call = kept.then_some(row.start);
+            }
+            if kept {
+                host_kept += 1;
+                group.kept_rows += 1;
+                let launch = join.launch(row);
+                stats |= launch == Launch::Stats;
+                launches |= launch != Launch::No;
+            }
+        }
+        if join.shared.hta.trimmed {
+            group.copies = u32::try_from(host_kept).unwrap_or(u32::MAX);
+        }
+        group.kept_rows += devices * u64::from(group.copies);
+        group.wants_stats = stats && !loose;
+        group.queues = launches && !loose && devices > 0 && last_device > 0;
+        group
+    }
+
+    /// How often a row is kept.
+    fn kept(&self, join: &Join<'_>, row: &Link) -> u32 {
+        if !join.is(row, Kind::HAS_CATEGORY) {
+            0
+        } else if join.is_device_row(row) {
+            self.copies
+        } else {
+            u32::from(join.shared.hta.keeps_host_row(row.start))
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Everything that is found out about one lane while its spans go by in order.
+
+use crate::AnalyzeError;
+use crate::attribute::hta::Hta;
+use crate::attribute::interval::Union;
+use crate::attribute::self_time::{LaneTime, Visitor, sweep};
+use crate::attribute::steps::{Step, StepTable};
+use crate::attribute::timeline::{Bin, Bins};
+use crate::attribute::tree::Tree;
+use crate::collect::kind::Kind;
+use crate::collect::record::{Link, NO_CORRELATION, Span};
+use crate::sort::{Helper, Segment, Store, Writer, merge};
+use std::sync::Arc;
+
+/// A step whose pieces are kept for the critical path has at most this many of them per lane.
+const MAX_PIECES: usize = 1 << 20;
+
+/// What all lanes of a file share.
+#[derive(Debug, Clone)]
+pub(crate) struct Shared {
+    pub(crate) store: Arc<Store>,
+    pub(crate) kinds: Arc<[Kind]>,
+    pub(crate) steps: Arc<[Step]>,
+    pub(crate) categories: usize,
+    pub(crate) hta: Arc<Hta>,
+    pub(crate) window: (i64, i64),
+    pub(crate) bins: usize,
+    /// The step whose critical path is wanted.
+    pub(crate) critical: Option<(i64, i64)>,
+}
+
+impl Shared {
+    /// Room for sums by step.
+    pub(crate) fn step_table(&self) -> StepTable {
+        StepTable::new(Arc::clone(&self.steps), Arc::clone(&self.kinds), self.categories)
+    }
+}
+
+/// What one lane gave.
+#[derive(Debug)]
+pub(crate) struct LaneResult {
+    pub(crate) lane: u32,
+    pub(crate) device: bool,
+    pub(crate) time: LaneTime,
+    pub(crate) naive_nanos: i128,
+    pub(crate) device_work_nanos: i64,
+    pub(crate) tree: Tree,
+    pub(crate) bins: Vec<Bin>,
+    pub(crate) bin_nanos: i64,
+    pub(crate) links: Vec<Segment<Link>>,
+    pub(crate) hta_kept: u64,
+    pub(crate) hta_loose: u64,
+    pub(crate) pieces: Vec<Piece>,
+}
+
+/// A stretch of time on a host lane in which one event was innermost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) from: i64,
+    pub(crate) to: i64,
+    pub(crate) kind: u32,
+    pub(crate) category: u8,
+}
+
+/// What a thread keeps between the lanes it sweeps: sums by step, and room to count in.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    pub(crate) steps: StepTable,
+    /// Own time and number by kind within the step that time is in.
+    own: Vec<(i64, u64)>,
+    touched: Vec<u32>,
+}
+
+impl Scratch {
+    pub(crate) fn new(shared: &Shared) -> Self {
+        Self { steps: shared.step_table(), own: vec![(0, 0); shared.kinds.len()], touched: Vec::new() }
+    }
+
+    fn own(&mut self, kind: u32, nanos: i64, events: u64) {
+        if let Some(own) = self.own.get_mut(kind as usize) {
+            if *own == (0, 0) {
+                self.touched.push(kind);
+            }
+            own.0 += nanos;
+            own.1 += events;
+        }
+    }
+
+    /// Moves what was counted into the sums of `step`.
+    fn settle(&mut self, step: u32) {
+        for kind in self.touched.drain(..) {
+            if let Some(own) = self.own.get_mut(kind as usize) {
+                let (nanos, events) = std::mem::take(own);
+                self.steps.pair(step, kind, nanos, events);
+            }
+        }
+    }
+}
+
+struct Look<'a> {
+    shared: &'a Shared,
+    scratch: &'a mut Scratch,
+    device: bool,
+    tree: Tree,
+    bins: Bins,
+    links: Writer<Link>,
+    failure: Option<AnalyzeError>,
+    naive_nanos: i128,
+    device_work: Union,
+    hta_kept: u64,
+    hta_loose: u64,
+    /// The step in which time is now, and when that changes.
+    step: Option<u32>,
+    step_until: i64,
+    pieces: Vec<Piece>,
+}
+
+/// Goes over one lane.
+pub(crate) fn look(
+    shared: &Shared,
+    scratch: &mut Scratch,
+    lane: u32,
+    device: bool,
+    segments: Vec<Segment<Span>>,
+) -> Result<LaneResult, AnalyzeError> {
+    let mut spans = merge(&shared.store, segments)?;
+    let mut look = Look {
+        shared,
+        scratch,
+        device,
+        tree: Tree::default(),
+        bins: Bins::new(shared.window, shared.bins, shared.categories),
+        links: Writer::new(&shared.store, Helper::None),
+        failure: None,
+        naive_nanos: 0,
+        device_work: Union::default(),
+        hta_kept: 0,
+        hta_loose: 0,
+        step: None,
+        step_until: i64::MIN,
+        pieces: Vec::new(),
+    };
+    let next = |look: &mut Look<'_>| {
+        while let Some(span) = spans.next()? {
+            look.row(&span);
+            if span.is(Span::COMPLETE) && span.duration > 0 {
+                return Ok(Some(span));
+            }
+        }
+        Ok(None)
+    };
+    let time = sweep(next, &mut look)?;
+    look.leave_step();
+    if let Some(failure) = look.failure {
+        return Err(failure);
+    }
+    look.tree.freeze();
+    Ok(LaneResult {
+        lane,
+        device,
+        time,
+        naive_nanos: look.naive_nanos,
+        device_work_nanos: look.device_work.nanos,
+        tree: look.tree,
+        bin_nanos: look.bins.width(),
+        bins: look.bins.finish(),
+        links: look.links.finish()?,
+        hta_kept: look.hta_kept,
+        hta_loose: look.hta_loose,
+        pieces: look.pieces,
+    })
+}
+
+impl Look<'_> {
+    /// Every event with a duration, also those that are in no sum.
+    fn row(&mut self, span: &Span) {
+        let Some(kind) = self.shared.kinds.get(span.kind as usize) else { return };
+        let counts = span.is(Span::COMPLETE) && span.duration > 0;
+        if counts {
+            self.naive_nanos += i128::from(span.duration);
+            if self.device && kind.is(Kind::DEVICE) {
+                self.device_work.add(span.start, span.end());
+            }
+        }
+        if span.is(Span::ON_STREAM) {
+            return;
+        }
+        if kind.is(Kind::HAS_CATEGORY) {
+            let hta = &self.shared.hta;
+            if span.correlation == NO_CORRELATION && hta.keeps_host_row(span.start) {
+                self.hta_kept += 1;
+                self.hta_loose += 1;
+            }
+            if hta.in_first_step(span.start) {
+                let nanos = hta.end(span.start, span.duration) - hta.start(span.start);
+                self.scratch.steps.first_step_host(span.kind, nanos);
+            }
+        }
+        if !counts && span.correlation != NO_CORRELATION {
+            self.link(span, 0);
+        }
+    }
+
+    fn link(&mut self, span: &Span, phase: u8) {
+        let pushed = self.links.push(Link {
+            correlation: span.correlation,
+            order: span.order,
+            start: span.start,
+            duration: span.duration,
+            kind: span.kind,
+            stream: 0,
+            phase,
+            step: self.scratch.steps.number_of(span),
+            flags: span.flags & Span::COMPLETE,
+        });
+        if let Err(failure) = pushed {
+            self.failure.get_or_insert(failure);
+        }
+    }
+
+    fn leave_step(&mut self) {
+        if let Some(step) = self.step.take() {
+            self.scratch.settle(step);
+        }
+    }
+
+    /// Finds the step of `time`, which never goes back.
+    fn enter_step(&mut self, time: i64) {
+        self.leave_step();
+        self.step = self.scratch.steps.at(time);
+        let inside = self.step.and_then(|step| self.scratch.steps.steps.get(step as usize));
+        let end = inside.map_or(i64::MAX, |step| step.end);
+        // A step that begins before this one ends takes over.
+        let next = self.scratch.steps.steps.partition_point(|step| step.start <= time);
+        self.step_until = self.scratch.steps.steps.get(next).map_or(end, |step| step.start.min(end));
+    }
+
+    fn in_steps(&mut self, kind: u32, category: u8, from: i64, to: i64) {
+        let mut from = from;
+        while from < to {
+            if from >= self.step_until {
+                self.enter_step(from);
+            }
+            let end = to.min(self.step_until);
+            if let Some(step) = self.step {
+                self.scratch.steps.host(step, category, end - from);
+                self.scratch.own(kind, end - from, 0);
+            }
+            from = end;
+        }
+    }
+
+    fn keep_piece(&mut self, kind: u32, category: u8, from: i64, to: i64) {
+        let Some((start, end)) = self.shared.critical else { return };
+        let (from, to) = (from.max(start), to.min(end));
+        if from < to && self.pieces.len() < MAX_PIECES {
+            self.pieces.push(Piece { from, to, kind, category });
+        }
+    }
+}
+
+impl Visitor for Look<'_> {
+    fn open(&mut self, parent: Option<u32>, span: &Span, from: i64) -> u32 {
+        let number = self.tree.child(parent, span.kind, &self.shared.kinds);
+        let mut phase = 0;
+        if let Some(node) = self.tree.nodes.get_mut(number as usize) {
+            node.events += 1;
+            node.total_nanos = node.total_nanos.saturating_add(span.end() - from);
+            phase = node.phase.map_or(0, |phase| phase + 1);
+        }
+        if !self.device {
+            if from >= self.step_until {
+                self.enter_step(from);
+            }
+            if self.step.is_some() {
+                self.scratch.own(span.kind, 0, 1);
+            }
+        }
+        if span.correlation != NO_CORRELATION && !span.is(Span::ON_STREAM) {
+            self.link(span, phase);
+        }
+        number
+    }
+
+    fn run(&mut self, node: u32, from: i64, to: i64) {
+        let Some(place) = self.tree.nodes.get_mut(node as usize) else { return };
+        place.self_nanos += to - from;
+        let (kind, category) = (place.kind, place.category);
+        self.bins.add(category, from, to);
+        if !self.device {
+            self.in_steps(kind, category, from, to);
+            self.keep_piece(kind, category, from, to);
+        }
+    }
+}

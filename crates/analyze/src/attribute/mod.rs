@@ -1,0 +1,13 @@
+//! Second step of the path: every instant of a lane is given to one event, its category and its step; device work to the call that
+//! launched it.
+
+pub(crate) mod finish;
+pub(crate) mod gpu;
+pub(crate) mod hta;
+pub(crate) mod interval;
+pub(crate) mod lane;
+pub(crate) mod self_time;
+pub(crate) mod steps;
+pub(crate) mod timeline;
+pub(crate) mod tree;
+pub(crate) mod workers;

@@ -1,0 +1,254 @@
+//! Who is running at each instant of a lane.
+//!
+//! Spans come by start, longer first. One that lies inside the innermost open span is its child; one that begins
+//! inside it but ends after it is clipped: it is counted from the end of the span it overlaps, then placed again by
+//! the same rule. So no instant is counted twice, and the pieces of a lane add up to the union of its spans.
+//! Memory is the depth of the nesting plus the spans that wait to be placed again.
+
+use crate::AnalyzeError;
+use crate::collect::record::Span;
+use crate::sort::Record as _;
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// Hears what happens on one lane, in order of time.
+pub(crate) trait Visitor {
+    /// A span is placed: counted from `from` to its end, inside `parent`. Gives the number under which it runs.
+    fn open(&mut self, parent: Option<u32>, span: &Span, from: i64) -> u32;
+    /// From `from` to `to`, what was opened as `node` was innermost.
+    fn run(&mut self, node: u32, from: i64, to: i64);
+}
+
+/// What a lane amounts to.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LaneTime {
+    /// Spans placed.
+    pub(crate) spans: u64,
+    /// Length of the union of the spans.
+    pub(crate) busy_nanos: i64,
+    /// Spans that had to be clipped.
+    pub(crate) clipped: u64,
+    /// First start and last end.
+    pub(crate) window: Option<(i64, i64)>,
+}
+
+/// A span waiting to be placed again, the earliest on top of the heap.
+#[derive(Debug, PartialEq, Eq)]
+struct Waiting {
+    from: i64,
+    span: Span,
+}
+
+impl Waiting {
+    fn order(&self, other: &Self) -> Ordering {
+        let key = |w: &Self| (w.from, std::cmp::Reverse(w.span.end()), w.span.order);
+        key(self).cmp(&key(other))
+    }
+}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.order(self).then_with(|| other.span.order(&self.span))
+    }
+}
+
+/// Sweeps over one lane's spans of positive duration, in order.
+pub(crate) fn sweep<V: Visitor>(
+    mut next: impl FnMut(&mut V) -> Result<Option<Span>, AnalyzeError>,
+    visitor: &mut V,
+) -> Result<LaneTime, AnalyzeError> {
+    let mut time = LaneTime::default();
+    let mut stack: Vec<(i64, u32)> = Vec::new();
+    let mut waiting: BinaryHeap<Waiting> = BinaryHeap::new();
+    let mut incoming = next(visitor)?;
+    // Up to here every instant is accounted for.
+    let mut now = i64::MIN;
+    let mut covered = i64::MIN;
+    loop {
+        let candidate = match (&incoming, waiting.peek()) {
+            (Some(span), Some(again)) => {
+                let fresh = Waiting { from: span.start, span: *span };
+                if fresh.order(again) == Ordering::Less {
+                    take_fresh(&mut incoming, &mut next, visitor)?
+                } else {
+                    waiting.pop().map(again_of)
+                }
+            }
+            (Some(_), None) => take_fresh(&mut incoming, &mut next, visitor)?,
+            (None, _) => waiting.pop().map(again_of),
+        };
+        let Some((from, span, again)) = candidate else { break };
+        if !again {
+            // The union, from the spans as they are and not from the pieces, so that one can check the other.
+            let (start, end) = (span.start, span.end());
+            if start > covered {
+                time.busy_nanos += end - start;
+                covered = end;
+            } else if end > covered {
+                time.busy_nanos += end - covered;
+                covered = end;
+            }
+            time.window =
+                Some(time.window.map_or((start, end), |(first, last)| (first.min(start), last.max(end))));
+        }
+        while let Some(&(end, node)) = stack.last() {
+            if end > from {
+                break;
+            }
+            if end > now {
+                visitor.run(node, now, end);
+                now = end;
+            }
+            stack.pop();
+        }
+        if let Some(&(end, node)) = stack.last() {
+            if from > now {
+                visitor.run(node, now, from);
+            }
+            if span.end() > end {
+                time.clipped += u64::from(!again);
+                now = from;
+                waiting.push(Waiting { from: end, span });
+                continue;
+            }
+        }
+        now = from;
+        let node = visitor.open(stack.last().map(|&(_, node)| node), &span, from);
+        time.spans += 1;
+        stack.push((span.end(), node));
+    }
+    while let Some((end, node)) = stack.pop() {
+        if end > now {
+            visitor.run(node, now, end);
+            now = end;
+        }
+    }
+    Ok(time)
+}
+
+type Candidate = (i64, Span, bool);
+
+fn again_of(Waiting { from, span }: Waiting) -> Candidate {
+    (from, span, true)
+}
+
+#[inline]
+fn take_fresh<V>(
+    incoming: &mut Option<Span>,
+    next: &mut impl FnMut(&mut V) -> Result<Option<Span>, AnalyzeError>,
+    visitor: &mut V,
+) -> Result<Option<Candidate>, AnalyzeError> {
+    let Some(span) = *incoming else { return Ok(None) };
+    *incoming = next(visitor)?;
+    Ok(Some((span.start, span, false)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collect::record::NO_CORRELATION;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    #[derive(Default)]
+    struct Sum {
+        selfs: BTreeMap<u64, i64>,
+        opened: Vec<u64>,
+        ran_to: i64,
+    }
+
+    impl Visitor for Sum {
+        fn open(&mut self, parent: Option<u32>, span: &Span, from: i64) -> u32 {
+            assert!(from < span.end());
+            assert!(parent.is_none_or(|p| (p as usize) < self.opened.len()));
+            self.opened.push(span.order);
+            (self.opened.len() - 1) as u32
+        }
+
+        fn run(&mut self, node: u32, from: i64, to: i64) {
+            assert!(from < to && from >= self.ran_to, "pieces go forward in time");
+            self.ran_to = to;
+            *self.selfs.entry(self.opened[node as usize]).or_default() += to - from;
+        }
+    }
+
+    fn spans(list: &[(i64, i64)]) -> Vec<Span> {
+        list.iter()
+            .enumerate()
+            .map(|(order, &(start, duration))| Span {
+                lane: 0,
+                start,
+                duration,
+                kind: 0,
+                order: order as u64,
+                correlation: NO_CORRELATION,
+                flags: 1,
+            })
+            .collect()
+    }
+
+    fn run(list: &[(i64, i64)]) -> (Sum, LaneTime) {
+        let mut sorted = spans(list);
+        sorted.sort_by(Span::order);
+        let mut iter = sorted.into_iter();
+        let mut sum = Sum::default();
+        let time = sweep(|_| Ok(iter.next()), &mut sum).unwrap();
+        (sum, time)
+    }
+
+    /// The definition, word for word, on a list that is searched again and again.
+    fn by_definition(list: &[(i64, i64)]) -> BTreeMap<u64, i64> {
+        let mut todo: Vec<(i64, i64, u64)> = list
+            .iter()
+            .enumerate()
+            .map(|(order, &(start, dur))| (start, start + dur, order as u64))
+            .collect();
+        let mut selfs = BTreeMap::new();
+        let mut open: Vec<(i64, u64)> = Vec::new();
+        while let Some(at) = (0..todo.len()).min_by_key(|&i| (todo[i].0, -todo[i].1, todo[i].2)) {
+            let (start, end, order) = todo.swap_remove(at);
+            open.retain(|&(open_end, _)| open_end > start);
+            if let Some(&(open_end, parent)) = open.last() {
+                if end > open_end {
+                    todo.push((open_end, end, order));
+                    continue;
+                }
+                *selfs.entry(parent).or_insert(0) -= end - start;
+            }
+            *selfs.entry(order).or_insert(0) += end - start;
+            open.push((end, order));
+        }
+        selfs.retain(|_, time| *time != 0);
+        selfs
+    }
+
+    fn union(list: &[(i64, i64)]) -> i64 {
+        (0..200).filter(|t| list.iter().any(|&(start, dur)| start <= *t && *t < start + dur)).count() as i64
+    }
+
+    #[test]
+    fn an_overlap_is_clipped_to_the_earlier_end() {
+        let (sum, time) = run(&[(0, 3776), (3000, 5000)]);
+        assert_eq!(sum.selfs, BTreeMap::from([(0, 3776), (1, 4224)]));
+        assert_eq!((time.busy_nanos, time.clipped, time.spans), (8000, 1, 2));
+    }
+
+    proptest! {
+        #[test]
+        fn parts_sum_to_the_union_and_follow_the_definition(
+            list in proptest::collection::vec((0_i64..100, 1_i64..60), 0..24)
+        ) {
+            let (sum, time) = run(&list);
+            prop_assert_eq!(sum.selfs.values().sum::<i64>(), union(&list));
+            prop_assert_eq!(time.busy_nanos, union(&list));
+            prop_assert_eq!(time.spans, list.len() as u64);
+            prop_assert_eq!(sum.selfs, by_definition(&list));
+        }
+    }
+}

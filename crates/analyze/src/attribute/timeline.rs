@@ -1,0 +1,112 @@
+//! A lane's time in a fixed number of equal intervals, by category: what a picture of eight million events needs.
+
+use crate::collect::rules::CategoryId;
+
+/// Collects pieces in order of time.
+#[derive(Debug)]
+pub(crate) struct Bins {
+    origin: i64,
+    width: i64,
+    count: usize,
+    at: usize,
+    until: i64,
+    now: Vec<i64>,
+    touched: Vec<CategoryId>,
+    full: Vec<Bin>,
+}
+
+/// One interval: its number and the nanoseconds of each category in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Bin {
+    pub(crate) index: u32,
+    pub(crate) parts: Vec<(CategoryId, i64)>,
+}
+
+impl Bins {
+    /// Bins over `window`; `categories` is the number of categories.
+    pub(crate) fn new(window: (i64, i64), count: usize, categories: usize) -> Self {
+        let count = count.max(1);
+        let width = ((window.1 - window.0) / count as i64 + 1).max(1);
+        Self {
+            origin: window.0,
+            width,
+            count,
+            at: 0,
+            until: window.0 + width,
+            now: vec![0; categories],
+            touched: Vec::new(),
+            full: Vec::new(),
+        }
+    }
+
+    pub(crate) fn width(&self) -> i64 {
+        self.width
+    }
+
+    /// A piece of time; pieces never go back.
+    #[inline]
+    pub(crate) fn add(&mut self, category: CategoryId, from: i64, to: i64) {
+        let mut from = from;
+        while from < to {
+            if from >= self.until {
+                self.move_to(from);
+            }
+            let end = if self.at + 1 >= self.count { to } else { to.min(self.until) };
+            if let Some(sum) = self.now.get_mut(usize::from(category)) {
+                if *sum == 0 {
+                    self.touched.push(category);
+                }
+                *sum += end - from;
+            }
+            from = end;
+        }
+    }
+
+    fn move_to(&mut self, time: i64) {
+        self.flush();
+        let index = ((time - self.origin) / self.width).max(0) as usize;
+        self.at = index.min(self.count - 1);
+        self.until = if self.at + 1 >= self.count {
+            i64::MAX
+        } else {
+            self.origin + (self.at as i64 + 1) * self.width
+        };
+    }
+
+    fn flush(&mut self) {
+        if self.touched.is_empty() {
+            return;
+        }
+        self.touched.sort_unstable();
+        let mut parts = Vec::with_capacity(self.touched.len());
+        for category in self.touched.drain(..) {
+            if let Some(sum) = self.now.get_mut(usize::from(category)) {
+                parts.push((category, std::mem::take(sum)));
+            }
+        }
+        self.full.push(Bin { index: self.at as u32, parts });
+    }
+
+    pub(crate) fn finish(mut self) -> Vec<Bin> {
+        self.flush();
+        self.full
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bins_hold_all_the_time() {
+        let mut bins = Bins::new((0, 1000), 10, 3);
+        bins.add(0, 0, 150);
+        bins.add(2, 150, 160);
+        bins.add(1, 700, 1000);
+        let full = bins.finish();
+        let total: i64 = full.iter().flat_map(|bin| &bin.parts).map(|(_, nanos)| nanos).sum();
+        assert_eq!(total, 460);
+        assert_eq!(full[0].parts, [(0, 101)]);
+        assert_eq!(full[1].parts, [(0, 49), (2, 10)]);
+    }
+}

@@ -1,0 +1,364 @@
+//! Takes the events of one file as they are read and keeps what the analysis needs, packed.
+//!
+//! Runs inside the reader, so it only counts, numbers and appends; everything else is done in [`crate::attribute::finish`].
+
+use crate::collect::begin_end::BeginEnd;
+use crate::collect::counts::Counts;
+use crate::collect::kind::{Kind, Kinds};
+use crate::collect::memory::{Change, Memory};
+use crate::collect::record::{Link, NO_CORRELATION, Span};
+use crate::collect::rules::Rules;
+use crate::sort::{Helper, Store, Writer};
+use crate::{AnalyzeError, FileFindings};
+use knockout_trace::{ArgKey, ArgSet, ArgValue, Event, Id, LaneId, Outcome, Phase, Sink, Symbol};
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Times further from zero than this (73 years in nanoseconds) are taken for errors: sums of them could overflow.
+const MAX_TIME: i64 = 1 << 61;
+
+/// How to analyse.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Threads to use; findings do not depend on it.
+    pub threads: usize,
+    /// Bytes of packed events held in memory; more go to a temporary file.
+    pub memory_budget_bytes: usize,
+    /// Where that file is made.
+    pub temporary_folder: PathBuf,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { threads: 1, memory_budget_bytes: 96 << 20, temporary_folder: std::env::temp_dir() }
+    }
+}
+
+/// A stream of a device, as the events spell it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Stream {
+    pub(crate) device: Option<ArgValue2>,
+    pub(crate) spelt: Option<ArgValue2>,
+    /// As a number by HTA's reading; -1 when it is none.
+    pub(crate) number: i64,
+}
+
+/// [`ArgValue`] that can be a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum ArgValue2 {
+    Number(i64),
+    Text(Symbol),
+}
+
+impl From<ArgValue> for ArgValue2 {
+    fn from(value: ArgValue) -> Self {
+        match value {
+            ArgValue::Number(number) => Self::Number(number),
+            ArgValue::Text(text) => Self::Text(text),
+        }
+    }
+}
+
+/// A `ProfilerStep` event.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StepEvent {
+    pub(crate) kind: u32,
+    pub(crate) lane: u32,
+    pub(crate) start: i64,
+    pub(crate) duration: i64,
+    pub(crate) order: u64,
+    /// HTA takes it for a device row, which does not count when the last step is looked for.
+    pub(crate) device_row: bool,
+    pub(crate) complete: bool,
+}
+
+/// Plain counts of one file.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Totals {
+    pub(crate) counts: Counts,
+    /// Spans of positive duration, pairs of begin and end among them.
+    pub(crate) positive: u64,
+    pub(crate) extreme_times: u64,
+    pub(crate) naive_nanos: i128,
+    /// First start and last end.
+    pub(crate) window: Option<(i64, i64)>,
+    /// The same without the profiler's own spans.
+    pub(crate) work_window: Option<(i64, i64)>,
+    pub(crate) any_stream: bool,
+    pub(crate) hta_rows: u64,
+    /// Lanes that hold device work.
+    pub(crate) device_lanes: Vec<bool>,
+}
+
+/// The sink to read a file into; see the crate's example.
+#[derive(Debug)]
+pub struct Collector {
+    pub(crate) options: Options,
+    pub(crate) store: Arc<Store>,
+    pub(crate) kinds: Kinds,
+    pub(crate) spans: Writer<Span>,
+    pub(crate) links: Writer<Link>,
+    pub(crate) streams: Vec<Stream>,
+    stream_numbers: HashMap<Stream, u32>,
+    recent_stream: Option<(Stream, u32)>,
+    pub(crate) steps: Vec<StepEvent>,
+    pub(crate) totals: Totals,
+    pub(crate) memory: Memory,
+    memory_name: Option<Symbol>,
+    memory_device: Option<((i64, i64), String)>,
+    pub(crate) begin_end: BeginEnd,
+    pub(crate) lane_names: BTreeMap<LaneId, Symbol>,
+    /// Labels and names of processes, by a lane of theirs.
+    pub(crate) process_labels: BTreeMap<LaneId, Symbol>,
+    /// The first failure; reported at the end, since a sink cannot fail.
+    failure: Option<AnalyzeError>,
+}
+
+impl Collector {
+    /// An empty collector.
+    pub fn new(rules: &Rules, options: &Options) -> Self {
+        let store = Arc::new(Store::new(options.memory_budget_bytes, options.temporary_folder.clone()));
+        let helper = if options.threads > 1 { Helper::Thread } else { Helper::None };
+        Self {
+            kinds: Kinds::new(rules),
+            spans: Writer::new(&store, helper),
+            links: Writer::new(&store, Helper::None),
+            store,
+            options: options.clone(),
+            streams: Vec::new(),
+            stream_numbers: HashMap::new(),
+            recent_stream: None,
+            steps: Vec::new(),
+            totals: Totals::default(),
+            memory: Memory::default(),
+            memory_name: None,
+            memory_device: None,
+            begin_end: BeginEnd::default(),
+            lane_names: BTreeMap::new(),
+            process_labels: BTreeMap::new(),
+            failure: None,
+        }
+    }
+
+    /// The findings of the file that was read; `label` is what to call it.
+    pub fn finish(mut self, label: &str, outcome: &Outcome) -> Result<FileFindings, AnalyzeError> {
+        if let Some(failure) = self.failure.take() {
+            return Err(failure);
+        }
+        crate::attribute::finish::finish(self, label, outcome)
+    }
+
+    #[inline]
+    fn timed(&mut self, event: &Event<'_>, start: i64, duration: i64) {
+        if start.unsigned_abs() > MAX_TIME as u64 || duration.unsigned_abs() > MAX_TIME as u64 {
+            self.totals.extreme_times += 1;
+            return;
+        }
+        let complete = event.phase == Phase::COMPLETE;
+        let autograd = event.args.get(ArgKey::SequenceNumber).is_some();
+        let kind = self.kinds.number(event.name, event.category, autograd, event.symbols);
+        let Some(facts) = self.kinds.get_mut(kind) else { return };
+        let flags = facts.flags;
+        if complete && duration > 0 {
+            self.count_span(kind, start, duration);
+        }
+        if flags & Kind::TRACE != 0 {
+            return;
+        }
+        self.store_row(event, &Row { start, duration, kind, flags, complete });
+    }
+
+    /// Counts a span of positive duration.
+    #[inline]
+    pub(crate) fn count_span(&mut self, kind: u32, start: i64, duration: i64) {
+        let Some(facts) = self.kinds.get_mut(kind) else { return };
+        facts.events += 1;
+        facts.sum_nanos += i128::from(duration);
+        let is_work = !facts.is(Kind::TRACE);
+        self.totals.positive += 1;
+        self.totals.naive_nanos += i128::from(duration);
+        let end = start.saturating_add(duration);
+        widen(&mut self.totals.window, start, end);
+        if is_work {
+            widen(&mut self.totals.work_window, start, end);
+        }
+    }
+
+    #[inline]
+    fn store_row(&mut self, event: &Event<'_>, row: &Row) {
+        let &Row { start, duration, kind, flags, complete } = row;
+        let correlation = event.args.number(ArgKey::Correlation, event.symbols).unwrap_or(NO_CORRELATION);
+        let stream_value = event.args.get(ArgKey::Stream);
+        let on_stream = stream_value.is_some() || flags & (Kind::DEVICE | Kind::SYNC_ROW) != 0;
+        let stream = if on_stream { self.stream(event, stream_value) } else { 0 };
+        self.totals.any_stream |= stream_value.is_some();
+        self.totals.hta_rows += u64::from(flags & Kind::HAS_CATEGORY != 0);
+        if flags & (Kind::STEP | Kind::HTA_STEP) != 0 {
+            let number = self.streams.get((stream as usize).wrapping_sub(1)).map_or(-1, |s| s.number);
+            let device_row = (number >= 0 && correlation >= 0) || flags & Kind::SYNC_ROW != 0;
+            let lane = event.lane.index() as u32;
+            self.steps.push(StepEvent {
+                kind,
+                lane,
+                start,
+                duration,
+                order: event.index,
+                device_row,
+                complete,
+            });
+        }
+        if flags & Kind::DEVICE != 0 {
+            self.mark_device(event.lane);
+        }
+        let mark = if complete { Span::COMPLETE } else { 0 };
+        let span = Span {
+            lane: event.lane.index() as u32,
+            start,
+            duration,
+            kind,
+            order: event.index,
+            correlation,
+            flags: mark | if on_stream { Span::ON_STREAM } else { 0 },
+        };
+        let mut pushed = self.spans.push(span);
+        if on_stream && pushed.is_ok() {
+            pushed = self.links.push(Link {
+                correlation,
+                order: event.index,
+                start,
+                duration,
+                kind,
+                stream,
+                phase: 0,
+                step: 0,
+                flags: mark,
+            });
+        }
+        if let Err(failure) = pushed {
+            self.failure.get_or_insert(failure);
+        }
+    }
+
+    fn mark_device(&mut self, lane: LaneId) {
+        let lanes = &mut self.totals.device_lanes;
+        if lanes.len() <= lane.index() {
+            lanes.resize(lane.index() + 1, false);
+        }
+        if let Some(mark) = lanes.get_mut(lane.index()) {
+            *mark = true;
+        }
+    }
+
+    /// The number of the event's stream, plus one.
+    fn stream(&mut self, event: &Event<'_>, value: Option<ArgValue>) -> u32 {
+        let key = Stream {
+            device: event.args.get(ArgKey::Device).map(ArgValue2::from),
+            spelt: value.map(ArgValue2::from),
+            number: event.args.number(ArgKey::Stream, event.symbols).unwrap_or(-1),
+        };
+        if let Some((recent, number)) = self.recent_stream
+            && recent == key
+        {
+            return number;
+        }
+        let next = self.streams.len() as u32 + 1;
+        let number = *self.stream_numbers.entry(key).or_insert(next);
+        if number == next {
+            self.streams.push(key);
+        }
+        self.recent_stream = Some((key, number));
+        number
+    }
+
+    fn instant(&mut self, event: &Event<'_>) {
+        if self.memory_name.is_none() && event.symbols.text(event.name) == "[memory]" {
+            self.memory_name = Some(event.name);
+        }
+        if self.memory_name != Some(event.name) || event.name == Symbol::EMPTY {
+            return;
+        }
+        let number = |key| event.args.number(key, event.symbols);
+        let (kind, id) = (number(ArgKey::DeviceType), number(ArgKey::DeviceId));
+        let change = Change {
+            at: event.start_nanos.filter(|at| at.unsigned_abs() <= MAX_TIME as u64),
+            bytes: number(ArgKey::Bytes).unwrap_or(0),
+            allocated: number(ArgKey::TotalAllocated),
+            reserved: number(ArgKey::TotalReserved),
+        };
+        let key = (kind.unwrap_or(i64::MIN), id.unwrap_or(i64::MIN));
+        if self.memory_device.as_ref().is_none_or(|(have, _)| *have != key) {
+            let text = |value: Option<i64>| value.map_or_else(|| "None".to_owned(), |v| v.to_string());
+            self.memory_device = Some((key, format!("{}:{}", text(kind), text(id))));
+        }
+        if let Some((_, device)) = &self.memory_device {
+            self.memory.add(device, change);
+        }
+    }
+
+    fn metadata(&mut self, event: &Event<'_>) {
+        match event.symbols.text(event.name) {
+            "thread_name" => {
+                if let Some(name) = event.args.text(ArgKey::Name) {
+                    self.lane_names.insert(event.lane, name);
+                }
+            }
+            "process_labels" => {
+                if let Some(label) = event.args.text(ArgKey::Labels) {
+                    self.process_labels.insert(event.lane, label);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+struct Row {
+    start: i64,
+    duration: i64,
+    kind: u32,
+    flags: u16,
+    complete: bool,
+}
+
+impl Sink for Collector {
+    fn wants(&self) -> ArgSet {
+        ArgSet::of(&[
+            ArgKey::Stream,
+            ArgKey::Correlation,
+            ArgKey::Device,
+            ArgKey::SequenceNumber,
+            ArgKey::Bytes,
+            ArgKey::TotalAllocated,
+            ArgKey::TotalReserved,
+            ArgKey::DeviceType,
+            ArgKey::DeviceId,
+            ArgKey::Name,
+            ArgKey::Labels,
+        ])
+    }
+
+    fn event(&mut self, event: &Event<'_>) {
+        self.totals.counts.event(event);
+        match event.phase {
+            Phase::INSTANT => self.instant(event),
+            Phase::METADATA => self.metadata(event),
+            Phase::BEGIN | Phase::END => self.begin_end.add(event),
+            _ => {
+                if let (Some(start), Some(duration)) = (event.start_nanos, event.duration_nanos) {
+                    self.timed(event, start, duration);
+                }
+            }
+        }
+    }
+}
+
+fn widen(window: &mut Option<(i64, i64)>, start: i64, end: i64) {
+    *window = Some(window.map_or((start, end), |(first, last)| (first.min(start), last.max(end))));
+}
+
+/// Whether two lanes belong to one process.
+pub(crate) fn same_process(outcome: &Outcome, a: LaneId, b: LaneId) -> bool {
+    let pid = |lane| outcome.lanes.get(lane).map_or(Id::Missing, |lane| lane.pid);
+    pid(a) == pid(b)
+}

@@ -1,0 +1,211 @@
+//! Kinds of events: one per (name, category, autograd), with everything that follows from those alone.
+//!
+//! Decided once per kind, so that nothing looks at text per event.
+
+use crate::collect::rules::{Claim, Rules};
+use knockout_trace::{Symbol, Symbols};
+use std::collections::HashMap;
+
+/// Calls whose device work HTA's launch statistics know.
+const LAUNCH_STATS: [&str; 5] = [
+    "cudaLaunchKernel",
+    "cudaLaunchKernelExC",
+    "cudaMemcpyAsync",
+    "cudaMemsetAsync",
+    "runFunction - job_prep_and_submit_for_execution",
+];
+/// Further calls that put work into a stream's queue.
+const LAUNCH_QUEUE: [&str; 6] = [
+    "cuLaunchKernel",
+    "hipLaunchKernel",
+    "hipExtModuleLaunchKernel",
+    "hipMemsetAsync",
+    "hipMemcpyAsync",
+    "hipMemcpyWithStream",
+];
+const DEVICE_CATS: [&str; 6] = ["kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset", "mtia_ccp_events"];
+/// HTA compares these as they are written.
+const HTA_IDLE_CATS: [&str; 7] =
+    ["kernel", "Kernel", "gpu_memset", "Memset", "gpu_memcpy", "Memcpy", "mtia_ccp_events"];
+
+/// What a device event does, by its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Work {
+    Computation,
+    Communication,
+    Memory,
+    Other,
+}
+
+/// What kind of launch call an event is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Launch {
+    No,
+    /// Known to the exact rule and to HTA's queue.
+    Queue,
+    /// Also to HTA's launch statistics.
+    Stats,
+}
+
+/// One kind and its sums over complete events of positive duration.
+#[derive(Debug, Clone)]
+pub(crate) struct Kind {
+    pub(crate) name: Symbol,
+    pub(crate) category: Symbol,
+    pub(crate) claim: Claim,
+    pub(crate) work: Work,
+    pub(crate) launch: Launch,
+    pub(crate) flags: u16,
+    pub(crate) events: u64,
+    pub(crate) sum_nanos: i128,
+}
+
+impl Kind {
+    /// The `cat` marks work on the device.
+    pub(crate) const DEVICE: u16 = 1;
+    /// The profiler's own span.
+    pub(crate) const TRACE: u16 = 2;
+    /// A `cuda_sync` or `gpu_user_annotation` span: never a launch call.
+    pub(crate) const NO_CALL: u16 = 4;
+    /// Drawn over device work.
+    pub(crate) const GPU_ANNOTATION: u16 = 8;
+    /// HTA looks for idle gaps between these.
+    pub(crate) const HTA_IDLE: u16 = 16;
+    /// `Event Sync` or `Context Sync`, which HTA takes for device rows.
+    pub(crate) const SYNC_ROW: u16 = 32;
+    /// The name begins with `ProfilerStep`.
+    pub(crate) const STEP: u16 = 64;
+    /// The name contains `ProfilerStep`, which is what HTA asks for.
+    pub(crate) const HTA_STEP: u16 = 128;
+    /// A Python frame.
+    pub(crate) const PYTHON: u16 = 256;
+    /// The event has a `cat`.
+    pub(crate) const HAS_CATEGORY: u16 = 512;
+
+    #[inline]
+    pub(crate) fn is(&self, flag: u16) -> bool {
+        self.flags & flag != 0
+    }
+
+    fn new(name: Symbol, category: Symbol, autograd: bool, symbols: &Symbols, rules: &Rules) -> Self {
+        let (text, cat) = (symbols.text(name), symbols.text(category));
+        let lower = cat.to_lowercase();
+        let mut flags = 0;
+        let mut set = |flag: u16, holds: bool| flags |= if holds { flag } else { 0 };
+        set(Self::DEVICE, DEVICE_CATS.contains(&lower.as_str()));
+        set(Self::TRACE, cat == "Trace");
+        set(Self::NO_CALL, lower == "cuda_sync" || lower == "gpu_user_annotation");
+        set(Self::GPU_ANNOTATION, lower == "gpu_user_annotation");
+        set(Self::HTA_IDLE, HTA_IDLE_CATS.contains(&cat));
+        set(Self::SYNC_ROW, text == "Event Sync" || text == "Context Sync");
+        set(Self::STEP, text.starts_with("ProfilerStep"));
+        set(Self::HTA_STEP, text.contains("ProfilerStep"));
+        set(Self::PYTHON, lower == "python_function");
+        set(Self::HAS_CATEGORY, category != Symbol::EMPTY);
+        let launch = if LAUNCH_STATS.contains(&text) {
+            Launch::Stats
+        } else if LAUNCH_QUEUE.contains(&text) {
+            Launch::Queue
+        } else {
+            Launch::No
+        };
+        Self {
+            name,
+            category,
+            claim: rules.claim(text, cat, autograd),
+            work: work_of(text),
+            launch,
+            flags,
+            events: 0,
+            sum_nanos: 0,
+        }
+    }
+}
+
+/// The type of a device event by HTA's expressions, spelt out.
+fn work_of(name: &str) -> Work {
+    let first_line = name.split('\n').next().unwrap_or(name);
+    if first_line.strip_prefix("nccl").is_some_and(|rest| rest.contains("Kernel")) {
+        Work::Communication
+    } else if ["Memcpy", "Memset", "dma"].iter().any(|start| name.starts_with(start)) {
+        Work::Memory
+    } else if first_line.contains("Memcpy") || first_line.contains("Sync") {
+        Work::Other
+    } else {
+        Work::Computation
+    }
+}
+
+/// All kinds of one file, in order of appearance.
+#[derive(Debug)]
+pub(crate) struct Kinds {
+    rules: Rules,
+    list: Vec<Kind>,
+    /// The kind a name had last: nearly always the right one.
+    recent: Vec<Option<(Symbol, bool, u32)>>,
+    numbers: HashMap<(Symbol, Symbol, bool), u32>,
+}
+
+impl Kinds {
+    pub(crate) fn new(rules: &Rules) -> Self {
+        Self { rules: rules.clone(), list: Vec::new(), recent: Vec::new(), numbers: HashMap::new() }
+    }
+
+    /// The number of a kind.
+    #[inline]
+    pub(crate) fn number(
+        &mut self,
+        name: Symbol,
+        category: Symbol,
+        autograd: bool,
+        symbols: &Symbols,
+    ) -> u32 {
+        if let Some(Some((cat, grad, number))) = self.recent.get(name.index())
+            && *cat == category
+            && *grad == autograd
+        {
+            return *number;
+        }
+        self.look_up(name, category, autograd, symbols)
+    }
+
+    #[cold]
+    fn look_up(&mut self, name: Symbol, category: Symbol, autograd: bool, symbols: &Symbols) -> u32 {
+        let next = self.list.len() as u32;
+        let number = *self.numbers.entry((name, category, autograd)).or_insert(next);
+        if number == next {
+            self.list.push(Kind::new(name, category, autograd, symbols, &self.rules));
+        }
+        if self.recent.len() <= name.index() {
+            self.recent.resize(name.index() + 1, None);
+        }
+        if let Some(slot) = self.recent.get_mut(name.index()) {
+            *slot = Some((category, autograd, number));
+        }
+        number
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut Kind> {
+        self.list.get_mut(number as usize)
+    }
+
+    pub(crate) fn finish(self) -> (Rules, Vec<Kind>) {
+        (self.rules, self.list)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn device_work_is_told_by_name() {
+        assert_eq!(work_of("ncclDevKernel_AllReduce"), Work::Communication);
+        assert_eq!(work_of("ncclFoo"), Work::Computation);
+        assert_eq!(work_of("Memcpy HtoD"), Work::Memory);
+        assert_eq!(work_of("my Memcpy"), Work::Other);
+        assert_eq!(work_of("Event Sync"), Work::Other);
+        assert_eq!(work_of("gemm Memset"), Work::Computation);
+    }
+}

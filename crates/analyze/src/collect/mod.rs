@@ -1,0 +1,12 @@
+//! First step of the path: while the reader runs, events are counted, numbered by kind and appended to sorted runs.
+
+pub(crate) mod begin_end;
+mod collector;
+pub(crate) mod counts;
+pub(crate) mod kind;
+pub(crate) mod memory;
+pub(crate) mod record;
+pub(crate) mod rules;
+
+pub(crate) use collector::{ArgValue2, StepEvent, Stream, Totals, same_process};
+pub use collector::{Collector, Options};

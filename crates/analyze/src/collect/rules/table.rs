@@ -1,0 +1,316 @@
+//! Which event belongs to which category: rules as data, read from TOML.
+//!
+//! A rule sees one event's name and `cat`; what encloses the event is combined with that in [`crate::attribute::tree`].
+
+use super::words;
+use knockout_fault::{Class, Classified};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// The rules used when nobody asks for others.
+pub const DEFAULT_TOML: &str = include_str!("default.toml");
+
+/// Why a rule file cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("could not use the rules in {file:?}, line {line}: {message}")]
+pub struct RulesError {
+    file: String,
+    line: usize,
+    message: String,
+}
+
+/// A rule set.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    name: String,
+    list: Vec<Rule>,
+    categories: Vec<Category>,
+    otherwise: BTreeMap<String, CategoryId>,
+    fallback: CategoryId,
+}
+
+/// Index into [`Rules::categories`].
+pub(crate) type CategoryId = u8;
+
+/// One heading of the category table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Category {
+    pub(crate) name: String,
+    pub(crate) device: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Rule {
+    category: CategoryId,
+    claims: Claims,
+    cats: Vec<String>,
+    not_cats: Vec<String>,
+    words: Vec<Vec<String>>,
+    begins: Vec<Vec<String>>,
+    not_words: Vec<Vec<String>>,
+    autograd: Option<bool>,
+    not_inside: Vec<CategoryId>,
+}
+
+/// How far a rule reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Claims {
+    Inside,
+    Itself,
+}
+
+/// What the rules say about one kind of event, before anything is known of its surroundings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Claim {
+    /// Takes the event's own time, whatever encloses it.
+    pub(crate) itself: Option<CategoryId>,
+    /// Opens a phase; the second part lists the phases in which it does not. Tried in order.
+    pub(crate) phases: Vec<(CategoryId, Vec<CategoryId>)>,
+    /// Where its time goes outside every phase.
+    pub(crate) otherwise: CategoryId,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RulesFile {
+    version: u32,
+    rule: Vec<toml::Spanned<RuleEntry>>,
+    otherwise: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuleEntry {
+    category: String,
+    claims: Claims,
+    #[serde(default)]
+    device: bool,
+    #[serde(default)]
+    cats: Vec<String>,
+    #[serde(default)]
+    not_cats: Vec<String>,
+    #[serde(default)]
+    words: Vec<String>,
+    #[serde(default)]
+    begins: Vec<String>,
+    #[serde(default)]
+    not_words: Vec<String>,
+    autograd: Option<bool>,
+    #[serde(default)]
+    not_inside: Vec<String>,
+}
+
+impl Rules {
+    /// The built-in rules.
+    pub fn default_rules() -> Result<Self, RulesError> {
+        Self::from_toml("default.toml", DEFAULT_TOML)
+    }
+
+    /// Reads a rule file; `file` only names it in messages.
+    pub fn from_toml(file: &str, text: &str) -> Result<Self, RulesError> {
+        let fault = |at: usize, message: String| RulesError {
+            file: file.to_owned(),
+            line: 1 + text.as_bytes().iter().take(at).filter(|&&byte| byte == b'\n').count(),
+            message,
+        };
+        let parsed: RulesFile = toml::from_str(text).map_err(|error| {
+            fault(error.span().map_or(0, |span| span.start), error.message().trim().to_owned())
+        })?;
+        if parsed.version != 1 {
+            return Err(fault(
+                0,
+                format!("version {} is not known (this program reads version 1)", parsed.version),
+            ));
+        }
+        let mut rules = Self {
+            name: file.to_owned(),
+            list: Vec::new(),
+            categories: Vec::new(),
+            otherwise: BTreeMap::new(),
+            fallback: 0,
+        };
+        for entry in &parsed.rule {
+            let rule = entry.get_ref();
+            rules
+                .category(&rule.category, Some(rule.device))
+                .map_err(|message| fault(entry.span().start, message))?;
+        }
+        for entry in &parsed.rule {
+            let at = entry.span().start;
+            let rule = rules.rule(entry.get_ref()).map_err(|message| fault(at, message))?;
+            rules.list.push(rule);
+        }
+        for (cat, category) in &parsed.otherwise {
+            let id = rules.category(category, None).map_err(|message| fault(0, message))?;
+            rules.otherwise.insert(cat.to_lowercase(), id);
+        }
+        rules.fallback = *rules.otherwise.get("other").ok_or_else(|| {
+            fault(0, "[otherwise] has no entry `other`; add one, for events that nothing names".to_owned())
+        })?;
+        Ok(rules)
+    }
+
+    /// What the rules call themselves: the name of their file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn categories(&self) -> &[Category] {
+        &self.categories
+    }
+
+    /// The number of a category, made if new; `device` must agree between rules of one category name and side.
+    fn category(&mut self, name: &str, device: Option<bool>) -> Result<CategoryId, String> {
+        let same = |category: &Category| category.name == name && device.is_none_or(|d| d == category.device);
+        if let Some(index) = self.categories.iter().position(same) {
+            return Ok(index as CategoryId);
+        }
+        if name.trim().is_empty() {
+            return Err("a category needs a name".to_owned());
+        }
+        if self.categories.len() >= usize::from(CategoryId::MAX) {
+            return Err(format!("more than {} categories", CategoryId::MAX));
+        }
+        self.categories.push(Category { name: name.to_owned(), device: device.unwrap_or(false) });
+        Ok((self.categories.len() - 1) as CategoryId)
+    }
+
+    fn rule(&mut self, entry: &RuleEntry) -> Result<Rule, String> {
+        if entry.words.is_empty() && entry.begins.is_empty() && entry.cats.is_empty() {
+            return Err(
+                "a rule needs `words`, `begins` or `cats`; without them it would take every event".to_owned()
+            );
+        }
+        let mut not_inside = Vec::new();
+        for name in &entry.not_inside {
+            let Some(index) = self.categories.iter().position(|c| &c.name == name && !c.device) else {
+                return Err(format!("not_inside names {name:?}, which is no category of these rules"));
+            };
+            not_inside.push(index as CategoryId);
+        }
+        let lower = |cats: &[String]| cats.iter().map(|cat| cat.to_lowercase()).collect();
+        Ok(Rule {
+            category: self.category(&entry.category, Some(entry.device))?,
+            claims: entry.claims,
+            cats: lower(&entry.cats),
+            not_cats: lower(&entry.not_cats),
+            words: phrases(&entry.words)?,
+            begins: phrases(&entry.begins)?,
+            not_words: phrases(&entry.not_words)?,
+            autograd: entry.autograd,
+            not_inside,
+        })
+    }
+
+    /// What the rules say about events of this name and `cat`.
+    pub(crate) fn claim(&self, name: &str, cat: &str, autograd: bool) -> Claim {
+        let cat = cat.to_lowercase();
+        let cut = words::words(name);
+        let mut claim = Claim {
+            itself: None,
+            phases: Vec::new(),
+            otherwise: self.otherwise.get(&cat).copied().unwrap_or(self.fallback),
+        };
+        for rule in self.list.iter().filter(|rule| rule.matches(&cat, &cut, autograd)) {
+            match rule.claims {
+                Claims::Itself if claim.itself.is_none() => claim.itself = Some(rule.category),
+                Claims::Inside => claim.phases.push((rule.category, rule.not_inside.clone())),
+                Claims::Itself => {}
+            }
+        }
+        claim
+    }
+}
+
+/// Each text cut into its words.
+fn phrases(list: &[String]) -> Result<Vec<Vec<String>>, String> {
+    let cut = |phrase: &String| match words::words(phrase) {
+        cut if cut.is_empty() => {
+            Err(format!("{phrase:?} has no letters or digits, so no name can contain it"))
+        }
+        cut => Ok(cut),
+    };
+    list.iter().map(cut).collect()
+}
+
+impl Rule {
+    fn matches(&self, cat: &str, name: &[String], autograd: bool) -> bool {
+        (self.cats.is_empty() || self.cats.iter().any(|own| own == cat))
+            && !self.not_cats.iter().any(|other| other == cat)
+            && self.autograd.is_none_or(|wanted| wanted == autograd)
+            && (self.words.is_empty() || self.words.iter().any(|phrase| words::contains(name, phrase)))
+            && (self.begins.is_empty() || self.begins.iter().any(|phrase| name.starts_with(phrase)))
+            && !self.not_words.iter().any(|phrase| words::contains(name, phrase))
+    }
+}
+
+impl Classified for RulesError {
+    fn class(&self) -> Class {
+        Class::Request
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn category(rules: &Rules, id: CategoryId) -> &str {
+        &rules.categories()[usize::from(id)].name
+    }
+
+    #[test]
+    fn the_default_rules_are_valid_and_name_whole_words_only() {
+        let rules = Rules::default_rules().unwrap();
+        let phase = |name: &str| {
+            let claim = rules.claim(name, "cpu_op", false);
+            claim.phases.first().map(|(id, _)| category(&rules, *id).to_owned())
+        };
+        assert_eq!(phase("autograd::engine::evaluate_function: MmBackward0").as_deref(), Some("backward"));
+        assert_eq!(phase("Optimizer.step#AdamW.step").as_deref(), Some("optimiser"));
+        assert_eq!(phase("ProfilerStep#12"), None);
+        assert_eq!(phase("aten::masked_fill"), None);
+        assert_eq!(phase("aten::mse_loss").as_deref(), Some("loss"));
+        assert_eq!(phase("aten::mse_loss_backward").as_deref(), Some("backward"));
+        let launch = rules.claim("cudaLaunchKernel", "cuda_runtime", false);
+        assert_eq!(launch.itself.map(|id| category(&rules, id)), Some("runtime"));
+    }
+
+    #[test]
+    fn every_phase_of_the_recorder_has_its_category() {
+        use knockout_meter::StepPhase;
+        use knockout_trace::{BACKGROUND, FOREGROUND};
+        let rules = Rules::default_rules().unwrap();
+        let first = |name: &str, cat| {
+            let claim = rules.claim(name, cat, false);
+            claim.phases.first().map(|(id, _)| category(&rules, *id).to_owned()).unwrap_or_default()
+        };
+        for phase in StepPhase::ALL {
+            let wanted = match phase {
+                StepPhase::Fetch | StepPhase::Collate | StepPhase::Wait => "data loading",
+                StepPhase::Process => "graph processing",
+                StepPhase::Clip | StepPhase::Optimiser => "optimiser",
+                other => other.name(),
+            };
+            assert_eq!(first(phase.name(), FOREGROUND), wanted);
+            // Words further back in a name are not looked at, whichever they are.
+            for part in ["loss", "forward0", "backward", "optimizer state", "collate"] {
+                assert_eq!(first(&phase.part(part).to_string(), FOREGROUND), wanted, "{phase}/{part}");
+            }
+            assert_eq!(first(phase.name(), BACKGROUND), "loading in the background");
+        }
+        assert_eq!(first("spmm of the loss", FOREGROUND), "", "left to the phase around it");
+    }
+
+    #[test]
+    fn a_bad_rule_is_refused_with_its_line() {
+        let text = "version = 1\n\n[[rule]]\ncategory = \"a\"\nclaims = \"inside\"\nwords = [\"::\"]\n\n[otherwise]\nother = \"rest\"\n";
+        let error = Rules::from_toml("mine.toml", text).unwrap_err().to_string();
+        assert!(error.contains("mine.toml") && error.contains("line 3"), "{error}");
+        let error = Rules::from_toml("mine.toml", "version = 1\nrules = 3\n").unwrap_err().to_string();
+        assert!(error.contains("line 2"), "{error}");
+        let error =
+            Rules::from_toml("mine.toml", "version = 9\nrule = []\n[otherwise]\n").unwrap_err().to_string();
+        assert!(error.contains("version 9"), "{error}");
+    }
+}

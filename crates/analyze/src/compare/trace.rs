@@ -1,0 +1,270 @@
+//! Two traces beside each other, per step: what differs in their conditions, then what takes longer and what is new.
+
+use super::first_step::{self, FirstStepComparison};
+use crate::findings::standout::Sourced;
+use crate::findings::warning::TraceWarning;
+use crate::findings::{Analysis, SCHEMA};
+use crate::findings::{FileFindings, StepFindings};
+use knockout_stats::{Difference, FEWEST_FOR_INTERVAL, Middle, sort_by_difference};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Operations compared one by one, the largest difference first.
+const MAX_OPERATIONS: usize = 300;
+
+/// A reason to distrust a comparison of traces.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ComparisonWarning {
+    /// A warning of the first trace.
+    OfA(Sourced<TraceWarning>),
+    /// A warning of the second trace.
+    OfB(Sourced<TraceWarning>),
+    /// Only one of the traces has profiler steps.
+    StepsInOneOnly,
+    /// Neither has.
+    NoSteps,
+    /// One side has so many steps, too few for an interval: bounds are the range seen.
+    NoInterval(usize),
+}
+
+/// Two traces beside each other. `knockout-report` adds the warnings' sentences to make the document of `--json`.
+#[derive(Debug, Clone, Serialize)]
+pub struct Comparison {
+    /// See [`SCHEMA`].
+    pub schema: u32,
+    /// What the first trace is called.
+    pub a: String,
+    /// What the second trace is called.
+    pub b: String,
+    /// No condition differs that makes times differ by itself.
+    pub comparable: bool,
+    /// Conditions that differ.
+    pub differences: Vec<Difference>,
+    /// The step, then categories: microseconds per step in `a` and `b`.
+    pub rows: Vec<Row>,
+    /// The same by operation (own time), largest difference first.
+    pub operations: Vec<Row>,
+    /// Operations only in `b`, largest first.
+    pub added: Vec<Row>,
+    /// Operations only in `a`, largest first.
+    pub removed: Vec<Row>,
+    /// The first profiler step of each by HTA's rule; `None` unless both have steps.
+    pub first_step: Option<FirstStepComparison>,
+    /// What to know before trusting the figures.
+    #[serde(skip)]
+    pub warnings: Vec<ComparisonWarning>,
+}
+
+/// What a row is about.
+#[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum About {
+    /// The step's wall time (median over steps), or the whole span of a trace without steps. The gate looks here.
+    Step,
+    /// Host time of a category, mean per step.
+    Host,
+    /// Device time of a category, mean per step.
+    Device,
+    /// Own time of an operation, mean per step.
+    Operation,
+}
+
+/// One thing in both traces.
+pub type Row = knockout_stats::Row<About>;
+
+/// Conditions that make times differ by themselves.
+const DECISIVE: [&str; 20] = [
+    "world_size",
+    "ranks",
+    "device",
+    "backend",
+    "record_shapes",
+    "profile_memory",
+    "with_stack",
+    "with_flops",
+    "rules",
+    // Those that knockout's own recorder writes.
+    "data",
+    "records",
+    "batch",
+    "threads",
+    "world",
+    "precision",
+    "model",
+    "mode",
+    "processor",
+    "profiler",
+    "machine",
+];
+
+impl Comparison {
+    /// Compares two analyses; ratios are `b / a`.
+    pub fn of(a: &Analysis, b: &Analysis) -> Self {
+        let differences = differences(a, b);
+        let of_a = a.warnings.iter().cloned().map(ComparisonWarning::OfA);
+        let of_b = b.warnings.iter().cloned().map(ComparisonWarning::OfB);
+        let mut warnings: Vec<ComparisonWarning> = of_a.chain(of_b).collect();
+        warnings.extend(match (a.steps.len(), b.steps.len()) {
+            (0, 0) => Some(ComparisonWarning::NoSteps),
+            (0, _) | (_, 0) => Some(ComparisonWarning::StepsInOneOnly),
+            (a, b) if a.min(b) < FEWEST_FOR_INTERVAL => Some(ComparisonWarning::NoInterval(a.min(b))),
+            _ => None,
+        });
+        let mut rows = vec![step_row(a, b)];
+        rows.extend(category_rows(a, b, About::Host, |step| &step.host));
+        rows.extend(category_rows(a, b, About::Device, |step| &step.device));
+        let (operations, added, removed) = operations(a, b);
+        Self {
+            schema: SCHEMA,
+            a: a.files.join(", "),
+            b: b.files.join(", "),
+            comparable: differences.iter().all(|d| !DECISIVE.contains(&d.what.as_str())),
+            differences,
+            rows,
+            operations,
+            added,
+            removed,
+            first_step: first_step::compare(a, b),
+            warnings,
+        }
+    }
+
+    /// The rows that are slower than `ratio` even at the low end of their spread. Only the step decides: a category
+    /// that grows while the step does not is no regression.
+    pub fn slower_than(&self, ratio: f64) -> Vec<&Row> {
+        self.rows
+            .iter()
+            .filter(|row| row.about == About::Step && row.low.is_some_and(|low| low > ratio))
+            .collect()
+    }
+}
+
+fn differences(a: &Analysis, b: &Analysis) -> Vec<Difference> {
+    let conditions = |analysis: &Analysis| {
+        let mut all = analysis.ranks.first().map(|rank| rank.conditions.clone()).unwrap_or_default();
+        all.insert("ranks".to_owned(), analysis.ranks.len().to_string());
+        all
+    };
+    let (own, other) = (conditions(a), conditions(b));
+    let keys: BTreeSet<&String> = own.keys().chain(other.keys()).collect();
+    let text = |map: &BTreeMap<String, String>, key: &String| map.get(key).cloned().unwrap_or_default();
+    keys.into_iter()
+        .filter(|key| own.get(*key) != other.get(*key))
+        .map(|key| Difference { what: key.clone(), a: text(&own, key), b: text(&other, key) })
+        .collect()
+}
+
+fn both_have_steps(a: &Analysis, b: &Analysis) -> bool {
+    !a.steps.is_empty() && !b.steps.is_empty()
+}
+
+fn step_row(a: &Analysis, b: &Analysis) -> Row {
+    let (name, lengths): (_, fn(&Analysis) -> Vec<f64>) = if both_have_steps(a, b) {
+        ("step", |analysis| analysis.steps.iter().map(|step| step.us).collect())
+    } else {
+        ("whole trace", |analysis| {
+            vec![analysis.ranks.iter().map(|f| f.span_without_trace_cat_us).fold(0.0, f64::max)]
+        })
+    };
+    Row::of(name, About::Step, &lengths(a), &lengths(b), Middle::Median)
+}
+
+fn category_rows(
+    a: &Analysis,
+    b: &Analysis,
+    about: About,
+    part: fn(&StepFindings) -> &Vec<crate::Share>,
+) -> Vec<Row> {
+    if !both_have_steps(a, b) {
+        return whole_category_rows(a, b, about);
+    }
+    let names: BTreeSet<&str> = [a, b]
+        .iter()
+        .flat_map(|x| &x.steps)
+        .flat_map(|step| part(step).iter().map(|row| row.name.as_str()))
+        .collect();
+    let values = |analysis: &Analysis, name: &str| -> Vec<f64> {
+        let of_step =
+            |step: &StepFindings| part(step).iter().find(|row| row.name == name).map_or(0.0, |row| row.us);
+        analysis.steps.iter().map(of_step).collect()
+    };
+    let mut rows: Vec<Row> = names
+        .into_iter()
+        .map(|name| Row::of(name, about, &values(a, name), &values(b, name), Middle::Mean))
+        .collect();
+    sort_by_difference(&mut rows);
+    rows
+}
+
+fn whole_category_rows(a: &Analysis, b: &Analysis, about: About) -> Vec<Row> {
+    let wanted = about == About::Device;
+    let names: BTreeSet<&str> = [a, b]
+        .iter()
+        .flat_map(|x| &x.categories)
+        .filter(|row| row.device == wanted)
+        .map(|row| row.name.as_str())
+        .collect();
+    let value = |analysis: &Analysis, name: &str| {
+        let row = analysis.categories.iter().find(|row| row.name == name && row.device == wanted);
+        vec![row.map_or(0.0, |row| row.us)]
+    };
+    let mut rows: Vec<Row> = names
+        .into_iter()
+        .map(|name| Row::of(name, about, &value(a, name), &value(b, name), Middle::Mean))
+        .collect();
+    sort_by_difference(&mut rows);
+    rows
+}
+
+/// Operations in both, only in `b`, only in `a`.
+fn operations(a: &Analysis, b: &Analysis) -> (Vec<Row>, Vec<Row>, Vec<Row>) {
+    let per_step = both_have_steps(a, b);
+    let (own, other) = (times(a, per_step), times(b, per_step));
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let zero = |like: &BTreeMap<&str, Vec<f64>>| vec![0.0; like.values().next().map_or(1, Vec::len)];
+    let (none_a, none_b) = (zero(&own), zero(&other));
+    let names: BTreeSet<&str> = own.keys().chain(other.keys()).copied().collect();
+    let mut named: Vec<(f64, &str)> = names
+        .into_iter()
+        .map(|name| {
+            let of = |map: &BTreeMap<&str, Vec<f64>>| map.get(name).map_or(0.0, |values| mean(values));
+            ((of(&other) - of(&own)).abs(), name)
+        })
+        .collect();
+    named.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(y.1)));
+    let (mut both, mut added, mut removed) = (Vec::new(), Vec::new(), Vec::new());
+    for (_, name) in named {
+        let is_step = name.starts_with("ProfilerStep");
+        let target = match (own.contains_key(name), other.contains_key(name)) {
+            _ if is_step => continue,
+            (true, true) => &mut both,
+            (false, _) => &mut added,
+            (true, false) => &mut removed,
+        };
+        if target.len() < MAX_OPERATIONS {
+            let values =
+                |map: &BTreeMap<&str, Vec<f64>>, none: &Vec<f64>| map.get(name).unwrap_or(none).clone();
+            let (x, y) = (values(&own, &none_a), values(&other, &none_b));
+            target.push(Row::of(name, About::Operation, &x, &y, Middle::Mean));
+        }
+    }
+    (both, added, removed)
+}
+
+/// Own time of each operation by step, over all ranks; or as one number for whole traces.
+fn times(analysis: &Analysis, per_step: bool) -> BTreeMap<&str, Vec<f64>> {
+    let by_step = |rank: &FileFindings| !rank.first_step.by_step.is_empty();
+    if !per_step || !analysis.ranks.iter().all(by_step) {
+        let steps = if per_step { analysis.steps.len().max(1) as f64 } else { 1.0 };
+        return analysis.operations.iter().map(|op| (op.name.as_str(), vec![op.self_us / steps])).collect();
+    }
+    let mut out: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for rank in &analysis.ranks {
+        for (name, values) in &rank.first_step.by_step {
+            let sums = out.entry(name).or_default();
+            sums.resize(values.len().max(sums.len()), 0.0);
+            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+        }
+    }
+    out
+}

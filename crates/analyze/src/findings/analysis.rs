@@ -1,0 +1,303 @@
+//! The findings of all files together: what `trace analyze` shows.
+
+use super::stragglers::{self, Stragglers};
+use crate::attribute::gpu::{DeviceTimes, Gpu, GpuHta, IdleStream, LaunchFigures, QueueFigures};
+use crate::collect::memory::MemoryDevice;
+use crate::findings::standout::{Source, Sourced, Standout};
+use crate::findings::warning::TraceWarning;
+use crate::findings::{
+    CategoryShare, CriticalPath, FileFindings, LaneFindings, Operation, OperationPart, PythonFunction, Share,
+    StepFindings, StepSummary,
+};
+use knockout_stats::share;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Version of the document; grows when a key changes its meaning.
+pub const SCHEMA: u32 = 1;
+
+/// One file's findings, or several ranks' together. What needs words (ranks, stragglers, verdicts, warnings) is not serialised here:
+/// `knockout-report` makes the document of `--json`.
+///
+/// With several files times are sums over the ranks, except for steps: a step lasts as long as its slowest rank.
+#[derive(Debug, Clone, Serialize)]
+pub struct Analysis {
+    /// See [`SCHEMA`].
+    pub schema: u32,
+    /// The rules' name.
+    pub rules: String,
+    /// The files.
+    pub files: Vec<String>,
+    /// Objects in the lists of events.
+    pub events: u64,
+    /// Complete events.
+    pub complete_events: u64,
+    /// Of these, with positive duration.
+    pub complete_with_positive_dur: u64,
+    /// Sum of durations, nested ones again and again.
+    pub naive_sum_us: f64,
+    /// Latest end minus earliest start; of several files the longest.
+    pub span_us: f64,
+    /// Own time of all lanes.
+    pub self_us: f64,
+    /// Of host lanes.
+    pub host_us: f64,
+    /// Of device lanes.
+    pub device_us: f64,
+    /// Where the time went; the parts sum to `self_us`.
+    pub categories: Vec<CategoryShare>,
+    /// Host time by phase.
+    pub phases: Vec<Share>,
+    /// By name.
+    pub operations: Vec<Operation>,
+    /// Python functions.
+    pub python: Vec<PythonFunction>,
+    /// Threads and streams.
+    pub lanes: Vec<LaneFindings>,
+    /// Steps.
+    pub steps: Vec<StepFindings>,
+    /// Steps together.
+    pub step_summary: Option<StepSummary>,
+    /// Device figures over the whole trace.
+    pub gpu: Option<DeviceSummary>,
+    /// Device figures by HTA's rule.
+    pub gpu_hta: Option<DeviceSummary>,
+    /// Memory.
+    pub memory: Vec<MemoryDevice>,
+    /// Of the slowest step.
+    pub critical_path: Option<CriticalPath>,
+    /// Ranks beside each other; `None` for one file.
+    #[serde(skip)]
+    pub stragglers: Option<Stragglers>,
+    /// What stands out.
+    #[serde(skip)]
+    pub verdicts: Vec<Sourced<Standout>>,
+    /// What to know before trusting the figures.
+    #[serde(skip)]
+    pub warnings: Vec<Sourced<TraceWarning>>,
+    /// Everything about each file.
+    #[serde(skip)]
+    pub ranks: Vec<FileFindings>,
+}
+
+/// Device figures of one file, or of several ranks added up; what only one rule has is in `ranks`.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct DeviceSummary {
+    /// Busy and idle time.
+    #[serde(flatten)]
+    pub times: DeviceTimes,
+    /// Device events.
+    pub device_events: u64,
+    /// Launch calls and their device events.
+    pub launch: LaunchFigures,
+    /// Idle time by cause; keys are streams, of several ranks `rank N, stream`.
+    pub idle_per_stream: BTreeMap<String, IdleStream>,
+    /// Length of each stream's queue.
+    pub queue_length: BTreeMap<String, QueueFigures>,
+}
+
+impl Analysis {
+    /// Puts the findings of all files together, in the order of their ranks.
+    pub fn of(mut ranks: Vec<FileFindings>) -> Self {
+        ranks.sort_by_key(|rank| rank.rank);
+        let sum = |value: fn(&FileFindings) -> f64| ranks.iter().map(value).sum::<f64>();
+        let count = |value: fn(&FileFindings) -> u64| ranks.iter().map(value).sum::<u64>();
+        let (self_us, host_us, device_us) = (sum(|f| f.self_us), sum(|f| f.host_us), sum(|f| f.device_us));
+        let stragglers = stragglers::of(&ranks);
+        let (steps, step_summary) = steps(&ranks);
+        let straggler = stragglers.iter().filter_map(|found| found.verdict.clone());
+        let mut verdicts: Vec<Sourced<Standout>> =
+            straggler.map(|what| Sourced { source: None, what }).collect();
+        let mut warnings = Vec::new();
+        for rank in &ranks {
+            let source = (ranks.len() > 1).then(|| Source::of(rank.rank, &rank.file));
+            warnings.extend(sourced(source.as_ref(), &rank.warnings));
+            verdicts.extend(sourced(source.as_ref(), &rank.verdicts));
+        }
+        let rules = ranks.first().and_then(|f| f.conditions.get("rules")).cloned().unwrap_or_default();
+        Self {
+            schema: SCHEMA,
+            rules,
+            files: ranks.iter().map(|f| f.file.clone()).collect(),
+            events: count(|f| f.events),
+            complete_events: count(|f| f.complete_events),
+            complete_with_positive_dur: count(|f| f.complete_with_positive_dur),
+            naive_sum_us: sum(|f| f.naive_sum_us),
+            span_us: ranks.iter().map(|f| f.span_us).fold(0.0, f64::max),
+            self_us,
+            host_us,
+            device_us,
+            categories: categories(&ranks, self_us),
+            phases: phases(&ranks, host_us),
+            operations: operations(&ranks),
+            python: ranks.first().filter(|_| ranks.len() == 1).map(|f| f.python.clone()).unwrap_or_default(),
+            lanes: ranks.iter().flat_map(|f| f.lanes.iter().cloned()).collect(),
+            steps,
+            step_summary,
+            gpu: device(&ranks, |f| f.gpu.as_ref().map(DeviceSummary::from)),
+            gpu_hta: device(&ranks, |f| f.gpu_hta.as_ref().map(DeviceSummary::from)),
+            memory: ranks.iter().flat_map(|f| f.memory.iter().cloned()).collect(),
+            critical_path: slowest_path(&ranks),
+            stragglers,
+            verdicts,
+            warnings,
+            ranks,
+        }
+    }
+}
+
+fn sourced<'a, T: Clone>(source: Option<&'a Source>, list: &'a [T]) -> impl Iterator<Item = Sourced<T>> + 'a {
+    list.iter().map(move |what| Sourced { source: source.cloned(), what: what.clone() })
+}
+
+/// A table with its keys as text.
+fn spelt<Key: ToString, Row: Copy>(table: &BTreeMap<Key, Row>) -> BTreeMap<String, Row> {
+    table.iter().map(|(key, row)| (key.to_string(), *row)).collect()
+}
+
+impl From<&Gpu> for DeviceSummary {
+    fn from(gpu: &Gpu) -> Self {
+        Self {
+            times: gpu.times,
+            device_events: gpu.device_events,
+            launch: gpu.launch,
+            idle_per_stream: gpu.idle_per_stream.clone(),
+            queue_length: gpu.queue_length.clone(),
+        }
+    }
+}
+
+impl From<&GpuHta> for DeviceSummary {
+    fn from(gpu: &GpuHta) -> Self {
+        Self {
+            times: gpu.times,
+            device_events: gpu.device_rows,
+            launch: gpu.launch,
+            idle_per_stream: spelt(&gpu.idle_per_stream),
+            queue_length: spelt(&gpu.queue_length),
+        }
+    }
+}
+
+/// One rank's figures as they are; several ranks' added up.
+fn device(ranks: &[FileFindings], of: fn(&FileFindings) -> Option<DeviceSummary>) -> Option<DeviceSummary> {
+    let mut sum: Option<DeviceSummary> = None;
+    for (index, file) in ranks.iter().enumerate() {
+        let Some(mut rank) = of(file) else { continue };
+        if ranks.len() > 1 {
+            let name = file.rank.unwrap_or(index as i64);
+            rank.idle_per_stream = of_rank(name, rank.idle_per_stream);
+            rank.queue_length = of_rank(name, rank.queue_length);
+        }
+        match &mut sum {
+            None => sum = Some(rank),
+            Some(sum) => sum.add(rank),
+        }
+    }
+    sum
+}
+
+/// A table whose keys also name the rank.
+fn of_rank<Row>(rank: i64, table: BTreeMap<String, Row>) -> BTreeMap<String, Row> {
+    table.into_iter().map(|(key, row)| (format!("rank {rank}, {key}"), row)).collect()
+}
+
+impl DeviceSummary {
+    fn add(&mut self, rank: Self) {
+        self.times.add(&rank.times);
+        self.device_events += rank.device_events;
+        self.launch.add(&rank.launch);
+        self.idle_per_stream.extend(rank.idle_per_stream);
+        self.queue_length.extend(rank.queue_length);
+    }
+}
+
+fn categories(ranks: &[FileFindings], whole: f64) -> Vec<CategoryShare> {
+    let mut sums: BTreeMap<(String, bool), f64> = BTreeMap::new();
+    for row in ranks.iter().flat_map(|f| &f.categories) {
+        *sums.entry((row.name.clone(), row.device)).or_default() += row.us;
+    }
+    let side = |wanted: bool| {
+        sums.iter().filter(|((_, device), _)| *device == wanted).map(|(_, us)| us).sum::<f64>()
+    };
+    let (host, device) = (side(false), side(true));
+    let mut out: Vec<CategoryShare> = sums
+        .iter()
+        .map(|((name, is_device), us)| CategoryShare {
+            name: name.clone(),
+            us: *us,
+            share: share(*us, whole),
+            device: *is_device,
+            share_of_side: share(*us, if *is_device { device } else { host }),
+        })
+        .collect();
+    out.sort_by(|a, b| b.us.total_cmp(&a.us).then_with(|| (&a.name, a.device).cmp(&(&b.name, b.device))));
+    out
+}
+
+fn phases(ranks: &[FileFindings], whole: f64) -> Vec<Share> {
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    for row in ranks.iter().flat_map(|f| &f.phases) {
+        *sums.entry(&row.name).or_default() += row.us;
+    }
+    crate::assemble::shares(sums.into_iter().map(|(name, us)| (name.to_owned(), us)).collect(), whole)
+}
+
+fn operations(ranks: &[FileFindings]) -> Vec<Operation> {
+    if let [only] = ranks {
+        return only.operations.clone();
+    }
+    let mut sums: BTreeMap<&str, Operation> = BTreeMap::new();
+    for row in ranks.iter().flat_map(|f| &f.operations) {
+        match sums.get_mut(row.name.as_str()) {
+            None => {
+                sums.insert(&row.name, row.clone());
+            }
+            Some(sum) => {
+                sum.self_us += row.self_us;
+                sum.total_us += row.total_us;
+                sum.sum_us += row.sum_us;
+                sum.count += row.count;
+                for part in &row.by_category {
+                    match sum.by_category.iter_mut().find(|own| own.category == part.category) {
+                        Some(own) => {
+                            own.self_us += part.self_us;
+                            own.count += part.count;
+                        }
+                        None => sum.by_category.push(OperationPart { ..part.clone() }),
+                    }
+                }
+            }
+        }
+    }
+    let mut out: Vec<Operation> = sums.into_values().collect();
+    for row in &mut out {
+        row.by_category
+            .sort_by(|a, b| b.self_us.total_cmp(&a.self_us).then_with(|| a.category.cmp(&b.category)));
+        row.category = row.by_category.first().map(|part| part.category.clone()).unwrap_or_default();
+    }
+    out.sort_by(|a, b| b.self_us.total_cmp(&a.self_us).then_with(|| a.name.cmp(&b.name)));
+    out
+}
+
+/// Of several ranks, each step as its slowest rank has it.
+fn steps(ranks: &[FileFindings]) -> (Vec<StepFindings>, Option<StepSummary>) {
+    if let [only] = ranks {
+        return (only.steps.clone(), only.step_summary.clone());
+    }
+    let mut out: Vec<StepFindings> = Vec::new();
+    for step in ranks.iter().flat_map(|f| &f.steps) {
+        match out.iter_mut().find(|have| have.name == step.name) {
+            Some(have) if have.us < step.us => *have = step.clone(),
+            Some(_) => {}
+            None => out.push(step.clone()),
+        }
+    }
+    let summary = crate::assemble::step_summary(&mut out);
+    (out, summary)
+}
+
+fn slowest_path(ranks: &[FileFindings]) -> Option<CriticalPath> {
+    let paths = ranks.iter().filter_map(|f| f.critical_path.as_ref());
+    paths.max_by(|a, b| a.us.total_cmp(&b.us)).cloned()
+}

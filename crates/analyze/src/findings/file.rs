@@ -1,0 +1,344 @@
+//! What is known about one file, as values. Times in microseconds, shares as fractions, lists largest first.
+
+use crate::attribute::gpu::{Gpu, GpuHta};
+use crate::collect::memory::MemoryDevice;
+use crate::findings::standout::Standout;
+use crate::findings::warning::TraceWarning;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Findings of one file, that is, of one rank.
+#[derive(Debug, Clone, Serialize)]
+pub struct FileFindings {
+    /// The file as it was named.
+    pub file: String,
+    /// `distributedInfo.rank`.
+    pub rank: Option<i64>,
+    /// `distributedInfo.world_size`.
+    pub world_size: Option<i64>,
+    /// Names of the devices.
+    pub devices: Vec<String>,
+    /// What the trace says about how it was made; compared before two traces are.
+    pub conditions: BTreeMap<String, String>,
+    /// Objects in the list of events.
+    pub events: u64,
+    /// The same by `ph`.
+    pub events_by_ph: BTreeMap<String, u64>,
+    /// Events with `ph` `X`.
+    pub complete_events: u64,
+    /// Of these, with a positive duration (begin/end pairs included).
+    pub complete_with_positive_dur: u64,
+    /// With a duration of zero.
+    pub complete_with_zero_dur: u64,
+    /// With a negative one.
+    pub complete_with_negative_dur: u64,
+    /// Without usable times.
+    pub complete_without_usable_times: u64,
+    /// Sum of all durations, nested ones again and again.
+    pub naive_sum_us: f64,
+    /// Latest end minus earliest start.
+    pub span_us: f64,
+    /// The same without the profiler's own span.
+    pub span_without_trace_cat_us: f64,
+    /// Distinct names.
+    pub distinct_names: usize,
+    /// By the `cat` field: number and naive sum.
+    pub event_cats: Vec<EventCat>,
+    /// Sum of own time over all lanes: what the categories are parts of.
+    pub self_us: f64,
+    /// Own time of host lanes.
+    pub host_us: f64,
+    /// Own time of device lanes.
+    pub device_us: f64,
+    /// Where the time went; the parts sum to `self_us`.
+    pub categories: Vec<CategoryShare>,
+    /// Host time by the phase around it; the parts sum to `host_us`.
+    pub phases: Vec<Share>,
+    /// By name, largest own time first.
+    pub operations: Vec<Operation>,
+    /// Python functions, with the native time below each and not below a deeper one.
+    pub python: Vec<PythonFunction>,
+    /// Threads and streams.
+    pub lanes: Vec<LaneFindings>,
+    /// Profiler steps by start.
+    pub steps: Vec<StepFindings>,
+    /// Profiler steps as drawn on the device.
+    pub steps_gpu: Vec<StepSpan>,
+    /// The steps together; `None` without steps.
+    pub step_summary: Option<StepSummary>,
+    /// Device figures over the whole trace; `None` without device events.
+    pub gpu: Option<Gpu>,
+    /// Device figures by HTA's rule.
+    pub gpu_hta: Option<GpuHta>,
+    /// Memory by device.
+    pub memory: Vec<MemoryDevice>,
+    /// What the slowest step waited for; `None` without steps.
+    pub critical_path: Option<CriticalPath>,
+    /// What stands out, the strongest first; empty when nothing does.
+    #[serde(skip)]
+    pub verdicts: Vec<Standout>,
+    /// What to know before trusting the figures.
+    #[serde(skip)]
+    pub warnings: Vec<TraceWarning>,
+    /// Bytes of packed events that did not fit into memory.
+    pub spilled_bytes: u64,
+    /// For pictures; not part of the document.
+    #[serde(skip)]
+    pub picture: Picture,
+    /// Rows of the first step, for comparing.
+    #[serde(skip)]
+    pub first_step: FirstStepRows,
+}
+
+/// A named part of a whole.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct Share {
+    /// What.
+    pub name: String,
+    /// How long.
+    pub us: f64,
+    /// Of the whole.
+    pub share: f64,
+}
+
+/// A category's part of all own time.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct CategoryShare {
+    /// The category.
+    pub name: String,
+    /// Own time over all lanes.
+    pub us: f64,
+    /// Of the own time of all lanes.
+    pub share: f64,
+    /// Accelerator work.
+    pub device: bool,
+    /// Of the own time of its side, host or device.
+    pub share_of_side: f64,
+}
+
+/// Events of one `cat`.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct EventCat {
+    /// The `cat`.
+    pub name: String,
+    /// How many.
+    pub events: u64,
+    /// Sum of durations.
+    pub sum_us: f64,
+}
+
+/// All events of one name.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct Operation {
+    /// The name.
+    pub name: String,
+    /// The category most of its own time belongs to.
+    pub category: String,
+    /// Own time.
+    pub self_us: f64,
+    /// Time inside it; where it is inside itself, only the outer one counts.
+    pub total_us: f64,
+    /// Sum of durations, as simple reports print it.
+    pub sum_us: f64,
+    /// How many.
+    pub count: u64,
+    /// Own time per category it was found in, largest first.
+    pub by_category: Vec<OperationPart>,
+}
+
+/// An operation's part in one category.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct OperationPart {
+    /// The category.
+    pub category: String,
+    /// Own time.
+    pub self_us: f64,
+    /// How many.
+    pub count: u64,
+}
+
+/// A Python function.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct PythonFunction {
+    /// `file(line): function`, as the profiler writes it.
+    pub name: String,
+    /// Its own time and that of native operations called from it.
+    pub us: f64,
+    /// Of the host time.
+    pub share: f64,
+    /// Of `us`, the interpreter's own part.
+    pub python_us: f64,
+    /// Calls.
+    pub count: u64,
+}
+
+/// One thread or stream.
+#[derive(Debug, Clone, Serialize)]
+pub struct LaneFindings {
+    /// As in the trace.
+    pub pid: serde_json::Value,
+    /// As in the trace.
+    pub tid: serde_json::Value,
+    /// `thread_name` and process label, where the trace has them.
+    pub name: String,
+    /// Which rank it belongs to, among several.
+    pub rank: Option<i64>,
+    /// It holds device work.
+    pub device_lane: bool,
+    /// Events of positive duration.
+    pub events: u64,
+    /// Length of the union of its events.
+    pub busy_us: f64,
+    /// Sum of own times; equal to `busy_us`.
+    pub self_us: f64,
+    /// First start to last end, minus busy.
+    pub idle_us: f64,
+    /// Sum of durations.
+    pub naive_sum_us: f64,
+    /// Events that begin inside another but end after it; they were clipped.
+    pub overlapping_not_nested: u64,
+    /// Union of the device events alone.
+    pub device_work_us: Option<f64>,
+    /// Where its time went.
+    pub categories: Vec<Share>,
+}
+
+/// A step's name, length and start.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct StepSpan {
+    /// `ProfilerStep#…`
+    pub name: String,
+    /// How long.
+    pub us: f64,
+    /// Start after the first event of the trace.
+    pub start_us: f64,
+}
+
+/// One profiler step.
+#[derive(Debug, Clone, Serialize)]
+pub struct StepFindings {
+    /// `ProfilerStep#…`
+    pub name: String,
+    /// How long.
+    pub us: f64,
+    /// Start after the first event of the trace.
+    pub start_us: f64,
+    /// Own time of host lanes inside it, by category.
+    pub host: Vec<Share>,
+    /// Device time launched from it, by category; the share is of the step's length.
+    pub device: Vec<Share>,
+    /// Among the slowest: longer than the median by more than the spread explains.
+    pub slow: bool,
+}
+
+/// All steps together.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct StepSummary {
+    /// How many.
+    pub count: usize,
+    /// The middle one.
+    pub median_us: f64,
+    /// A quarter is shorter.
+    pub low_us: f64,
+    /// A quarter is longer.
+    pub high_us: f64,
+    /// The shortest.
+    pub min_us: f64,
+    /// The longest.
+    pub max_us: f64,
+    /// The three longest, longest first.
+    pub slowest: Vec<String>,
+}
+
+/// What the end of a step waited for, back to its start.
+#[derive(Debug, Clone, Serialize)]
+pub struct CriticalPath {
+    /// The step.
+    pub step: String,
+    /// Its length.
+    pub us: f64,
+    /// Parts of the path by category; they sum to `us`.
+    pub parts: Vec<Share>,
+    /// The operations with the longest time on the path.
+    pub operations: Vec<Share>,
+}
+
+/// What the HTML picture and the collapsed stacks are drawn from; bounded.
+#[derive(Debug, Clone, Default)]
+pub struct Picture {
+    /// Categories by number: name and whether it is device work.
+    pub categories: Vec<(String, bool)>,
+    /// Length of one interval of the timelines.
+    pub bin_us: f64,
+    /// Number of intervals.
+    pub bins: usize,
+    /// One per lane, busiest first; few.
+    pub timelines: Vec<LanePicture>,
+    /// Lanes that were left out because there are so many.
+    pub lanes_left_out: usize,
+    /// Call trees.
+    pub stacks: Vec<LaneStacks>,
+    /// Names by number, for the stacks.
+    pub names: Vec<String>,
+}
+
+/// A lane's timeline.
+#[derive(Debug, Clone)]
+pub struct LanePicture {
+    /// What to write beside it.
+    pub label: String,
+    /// Device or host.
+    pub device: bool,
+    /// Interval number and (category, part of the interval in 1/1000).
+    pub bins: Vec<(u32, Vec<(u8, u16)>)>,
+}
+
+/// A lane's call tree.
+#[derive(Debug, Clone)]
+pub struct LaneStacks {
+    /// What to call it.
+    pub label: String,
+    /// Parents come before children.
+    pub nodes: Vec<StackNode>,
+}
+
+/// One place in a call tree.
+#[derive(Debug, Clone, Copy)]
+pub struct StackNode {
+    /// Number of the parent.
+    pub parent: Option<u32>,
+    /// Number of the name.
+    pub name: u32,
+    /// Number of the category.
+    pub category: u8,
+    /// Own time.
+    pub self_nanos: i64,
+    /// Own time and that of everything below.
+    pub below_nanos: i64,
+    /// How often it was entered.
+    pub count: u64,
+}
+
+/// Rows of the first profiler step by name: host and device, number and time by HTA's clock.
+#[derive(Debug, Clone, Default)]
+pub struct FirstStepRows {
+    /// Step numbers in the file.
+    pub iterations: Vec<i64>,
+    /// By name.
+    pub rows: BTreeMap<String, FirstStepRow>,
+    /// Own time by step and name, in microseconds; for spreads.
+    pub by_step: BTreeMap<String, Vec<f64>>,
+}
+
+/// One name in the first step.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct FirstStepRow {
+    /// Host rows.
+    pub host_count: u64,
+    /// Their time.
+    pub host_us: f64,
+    /// Device rows.
+    pub device_count: u64,
+    /// Their time.
+    pub device_us: f64,
+}

@@ -1,0 +1,201 @@
+//! Whole logs with known answers.
+
+use super::*;
+use crate::logs::FiguresKind;
+use std::fmt::Write as _;
+
+fn read(text: &str) -> Result<Log, LogError> {
+    let mut reader = LogReader::default();
+    reader.feed(text.as_bytes());
+    reader.finish("a.log")
+}
+
+/// A bar as tqdm prints it, with the mean figure Lightning asks for.
+fn line(name: &str, count: u64, total: u64, seconds: f64) -> String {
+    let figure =
+        if seconds > 0.0 { format!("{:5.2}it/s", count as f64 / seconds) } else { "?it/s".to_owned() };
+    let elapsed = seconds as u64;
+    let percent = 100 * count / total;
+    format!(
+        "{name}: {percent:3}%|###   | {count}/{total} [{:02}:{:02}<00:09, {figure}, v_num=1]",
+        elapsed / 60,
+        elapsed % 60
+    )
+}
+
+/// Sanity check, then epochs of 100 steps: 3 s of start-up, 0.1 s a step, 5 s of validation at 20 it/s.
+fn lightning(epochs: u64) -> String {
+    let mut log = String::from("Sanity Checking: |          | 0/? [00:00<?, ?it/s]");
+    for count in 0..=2 {
+        write!(log, "\r{}", line("Sanity Checking DataLoader 0", count, 2, count as f64 * 0.2)).unwrap();
+    }
+    log.push('\n');
+    for epoch in 0..epochs {
+        let name = format!("Epoch {epoch}");
+        for count in 0..=100 {
+            let seconds = if count == 0 { 0.0 } else { 3.0 + 0.1 * count as f64 };
+            write!(log, "\r{}", line(&name, count, 100, seconds)).unwrap();
+        }
+        for count in 0..=100 {
+            write!(log, "\r\x1b[A{}", line("Validation DataLoader 0", count, 100, 0.05 * count as f64))
+                .unwrap();
+        }
+        write!(log, "\r{}\n", line(&name, 100, 100, 18.0)).unwrap();
+    }
+    log
+}
+
+fn near(value: Option<f64>, expected: f64) -> bool {
+    value.is_some_and(|value| (value - expected).abs() < 0.05 * expected)
+}
+
+#[test]
+fn bars_are_told_apart_and_pauses_do_not_count() {
+    let log = read(&lightning(2)).unwrap();
+    let bars: Vec<(&str, Option<u64>)> = log.rows.iter().map(|row| (row.bar.as_str(), row.epoch)).collect();
+    assert_eq!(
+        bars,
+        [
+            ("sanity check", None),
+            ("training", Some(0)),
+            ("validation", Some(0)),
+            ("training", Some(1)),
+            ("validation", Some(1))
+        ]
+    );
+    let training = &log.rows[1];
+    assert!(near(training.it_per_s, 10.0), "start-up and validation are left out: {training:?}");
+    assert!(training.low.unwrap() <= 10.0 && training.high.unwrap() >= 10.0);
+    assert_eq!((training.steps, training.total, training.warmup, training.count), (100, Some(100), 10, 90));
+    assert_eq!(training.idle_after_s, 5);
+    assert_eq!(training.figures.kind, FiguresKind::Cumulative);
+    assert!(near(log.rows[2].it_per_s, 20.0), "{:?}", log.rows[2]);
+    assert_eq!(log.rows[0].it_per_s, None, "two steps are no rate");
+}
+
+#[test]
+fn an_average_of_the_last_twenty_is_taken_apart() {
+    let log = read(&lightning(1)).unwrap();
+    let [average] = log.averages.as_slice() else { panic!("{:?}", log.averages) };
+    assert_eq!(average.count, 20);
+    let parts: Vec<(Option<&str>, usize)> =
+        average.parts.iter().map(|part| (part.bar.as_deref(), part.figures.len())).collect();
+    assert_eq!(parts, [(Some("validation"), 19), (Some("training"), 1)]);
+    assert!(average.mean > 18.0, "an average that has little to do with training: {average:?}");
+}
+
+#[test]
+fn pieces_of_any_size_give_the_same() {
+    let text = lightning(2);
+    let whole = read(&text).unwrap();
+    for size in [1, 7, 4096] {
+        let mut reader = LogReader::default();
+        text.as_bytes().chunks(size).for_each(|piece| reader.feed(piece));
+        let log = reader.finish("a.log").unwrap();
+        assert_eq!((&log.rows, &log.averages), (&whole.rows, &whole.averages), "{size}");
+    }
+}
+
+#[test]
+fn labelled_ranks_are_apart() {
+    let mut text = String::new();
+    for count in 0..=60_u64 {
+        for (rank, step) in [(0, 0.5), (1, 1.0)] {
+            writeln!(text, "[rank{rank}]: {}", line("Epoch 0", count, 60, count as f64 * step)).unwrap();
+        }
+    }
+    let rows = read(&text).unwrap().rows;
+    assert_eq!(rows.len(), 2);
+    assert!(rows[0].rank == Some(0) && near(rows[0].it_per_s, 2.0), "{rows:?}");
+    assert!(rows[1].rank == Some(1) && near(rows[1].it_per_s, 1.0), "{rows:?}");
+}
+
+#[test]
+fn ranks_without_labels_are_apart_when_they_cannot_be_one() {
+    let mut text = String::new();
+    for count in 5..=60_u64 {
+        write!(text, "\r{}", line("Epoch 0", count, 60, count as f64)).unwrap();
+        write!(text, "\r{}", line("Epoch 0", count - 3, 60, count as f64)).unwrap();
+    }
+    let rows = read(&text).unwrap().rows;
+    let numbers: Vec<usize> = rows.iter().map(|row| row.series).collect();
+    assert_eq!(numbers, [0, 1]);
+    assert!(rows.iter().all(|row| near(row.it_per_s, 1.0)), "{rows:?}");
+}
+
+#[test]
+fn a_bar_that_begins_again_is_another_one() {
+    let mut text = String::new();
+    for seconds in [0.4, 0.1] {
+        for count in 0..=2 {
+            write!(text, "\r{}", line("Sanity Checking DataLoader 0", count, 2, count as f64 * seconds))
+                .unwrap();
+        }
+    }
+    let rows = read(&text).unwrap().rows;
+    let figures: Vec<(u64, usize)> = rows.iter().map(|row| (row.steps, row.figures.count)).collect();
+    assert_eq!(figures, [(2, 2), (2, 2)]);
+}
+
+#[test]
+fn a_single_line_gives_a_rate_that_says_what_is_in_it() {
+    let rows = read(&line("Epoch 0", 100, 100, 50.0)).unwrap().rows;
+    let [row] = rows.as_slice() else { panic!("{rows:?}") };
+    assert!(near(row.it_per_s, 2.0) && row.warmup == 0 && row.count == 100, "{row:?}");
+    assert!(row.note.as_ref().unwrap().contains("single line"));
+}
+
+#[test]
+fn seconds_per_iteration_and_smoothed_figures_are_known() {
+    let mut text = String::new();
+    for count in 1..=30_u64 {
+        let elapsed = 4 * count;
+        let (minutes, seconds) = (elapsed / 60, elapsed % 60);
+        write!(text, "\r{count}/30 [{minutes:02}:{seconds:02}<00:10,  3.10s/it]").unwrap();
+    }
+    let row = read(&text).unwrap().rows.remove(0);
+    assert!(near(row.it_per_s, 0.25), "by the clock, not by the figure: {row:?}");
+    assert_eq!(row.figures.kind, FiguresKind::Smoothed);
+    assert_eq!(row.figures.seconds_per_iteration, 30);
+}
+
+#[test]
+fn validation_in_the_middle_of_an_epoch_is_left_out() {
+    let mut text = String::new();
+    for count in 1..=40_u64 {
+        let pause = if count > 20 { 60.0 } else { 0.0 };
+        write!(text, "\r{}", line("Epoch 0", count, 40, pause + count as f64)).unwrap();
+        if count == 20 {
+            write!(text, "\r{}", line("Validation DataLoader 0", 30, 30, 60.0)).unwrap();
+        }
+    }
+    let row = read(&text).unwrap().rows.remove(0);
+    assert!(near(row.it_per_s, 1.0), "{row:?}");
+    assert_eq!(row.interrupted, 1);
+}
+
+#[test]
+fn lists_in_reports_are_taken_apart() {
+    let report =
+        "Last 20 it/s measurements (a):\n  1\t2.00\n  2\t2.10\n  3\t1.00\n  4\t1.00\n  5\t2.05\nend\n";
+    let log = read(report).unwrap();
+    let [list] = log.averages.as_slice() else { panic!("{:?}", log.averages) };
+    assert_eq!(list.parts.iter().map(|part| part.figures.len()).collect::<Vec<_>>(), [2, 2, 1]);
+    assert!((list.mean - 1.63).abs() < 1e-9 && !list.from_bars);
+    assert!(log.rows.is_empty());
+}
+
+#[test]
+fn what_is_no_log_says_so() {
+    assert_eq!(read("").unwrap_err(), LogError::Empty);
+    assert_eq!(read(" \n\n\r").unwrap_err(), LogError::Empty);
+    assert_eq!(read("hello\nworld\n").unwrap_err(), LogError::NoBars { lines: 2 });
+    assert_eq!(read("Training: |          | 0/? [00:00<?, ?it/s]").unwrap_err(), LogError::NoSteps);
+    assert_eq!(read("Epoch 0:   0%|          | 0/9 [00:00<?, ?it/s]").unwrap_err(), LogError::NoSteps);
+    let mut reader = LogReader::default();
+    reader.feed(&[0x1f, 0x8b, 8, 0, 0]);
+    assert_eq!(reader.finish("a").unwrap_err(), LogError::Gzip);
+    let mut reader = LogReader::default();
+    reader.feed(&[b'a', 0, 1, 2, 3, 200]);
+    assert_eq!(reader.finish("a").unwrap_err(), LogError::Binary { controls: 4, bytes: 6, offset: 1 });
+}

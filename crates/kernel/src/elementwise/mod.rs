@@ -1,0 +1,7 @@
+//! Functions of single values: activations and dropout masks. They know rows only where a mask is keyed by row.
+
+mod activation;
+mod dropout;
+
+pub use activation::Activation;
+pub use dropout::DropoutMask;

@@ -1,0 +1,183 @@
+//! What can be wrong with a trace, as values: faults that end reading, irregularities that do not, and errors without
+//! any figures. Knows nothing of exit codes or wording around them.
+
+use knockout_fault::{Class, Classified};
+use std::fmt;
+use std::io;
+
+/// Where and why reading stopped before the end of the file. Everything before it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Damage {
+    /// Kind of damage.
+    pub kind: DamageKind,
+    /// Bytes into the (unpacked) text, from 0.
+    pub offset: u64,
+    /// Complete events before it.
+    pub events_before: u64,
+}
+
+/// Why reading stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum DamageKind {
+    /// The text ends inside the document.
+    Truncated,
+    /// The gzip stream ends before its end mark.
+    GzipTruncated,
+    /// The gzip stream is damaged or its checksum does not fit.
+    GzipCorrupt,
+    /// The text is not JSON from here on.
+    InvalidJson,
+    /// Values are nested deeper than [`crate::MAX_DEPTH`].
+    TooDeep,
+    /// One event or value is longer than [`crate::MAX_VALUE_BYTES`].
+    TooLong,
+    /// A second `traceEvents` list.
+    SecondEventList,
+    /// The document is complete and something else follows it.
+    TrailingData,
+}
+
+impl DamageKind {
+    /// A word for programs.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Truncated => "truncated",
+            Self::GzipTruncated => "gzip_truncated",
+            Self::GzipCorrupt => "gzip_corrupt",
+            Self::InvalidJson => "invalid_json",
+            Self::TooDeep => "too_deep",
+            Self::TooLong => "too_long",
+            Self::SecondEventList => "second_event_list",
+            Self::TrailingData => "trailing_data",
+        }
+    }
+}
+
+impl fmt::Display for DamageKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Truncated => "the file is truncated: it ends inside the document",
+            Self::GzipTruncated => "the file is truncated: the gzip stream has no end",
+            Self::GzipCorrupt => "the gzip stream is corrupt",
+            Self::InvalidJson => "the text is not valid JSON from here on",
+            Self::TooDeep => "values are nested too deeply",
+            Self::TooLong => "one value is too long",
+            Self::SecondEventList => "a second list of events begins",
+            Self::TrailingData => "the document is complete but other data follows it",
+        })
+    }
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, offset, events_before } = self;
+        write!(f, "{kind} (byte {offset}, after {events_before} complete events)")
+    }
+}
+
+/// Something that is not JSON but can be read past without losing an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum IrregularityKind {
+    /// A backslash before a character that JSON does not escape, as in `"C:\Users"`; kept as it stands.
+    InvalidEscape,
+    /// A raw control character inside a string; kept as it stands.
+    ControlCharacter,
+    /// `NaN`, `Infinity` or `-Infinity` as a value; no usable number.
+    NotFinite,
+    /// A name that is not UTF-8; the bad bytes become U+FFFD.
+    InvalidUtf8,
+}
+
+impl IrregularityKind {
+    /// All kinds, in the order they are reported.
+    pub const ALL: [Self; 4] =
+        [Self::InvalidEscape, Self::ControlCharacter, Self::NotFinite, Self::InvalidUtf8];
+
+    /// A word for programs.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::InvalidEscape => "invalid_escape",
+            Self::ControlCharacter => "control_character",
+            Self::NotFinite => "not_finite",
+            Self::InvalidUtf8 => "invalid_utf8",
+        }
+    }
+}
+
+impl fmt::Display for IrregularityKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::InvalidEscape => {
+                "invalid escapes in strings (a backslash that JSON does not know), kept as written"
+            }
+            Self::ControlCharacter => "raw control characters in strings, kept as written",
+            Self::NotFinite => "numbers that are not finite (NaN or Infinity), left out of every sum",
+            Self::InvalidUtf8 => "texts that are not UTF-8, with replacement characters put in",
+        })
+    }
+}
+
+/// How often an irregularity was met, and where first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Irregularity {
+    /// Kind of irregularity.
+    pub kind: IrregularityKind,
+    /// How many strings or values have it. For [`IrregularityKind::InvalidUtf8`]: distinct texts.
+    pub count: u64,
+    /// Bytes into the (unpacked) text of the first, from 0.
+    pub first_offset: u64,
+}
+
+impl fmt::Display for Irregularity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, count, first_offset } = self;
+        write!(f, "{kind} ({count}, the first at byte {first_offset})")
+    }
+}
+
+/// Why nothing could be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// No bytes at all.
+    #[error("the file is empty")]
+    Empty,
+    /// JSON, or the beginning of it, but no list of events.
+    #[error("this is no trace: {found}; expected an object with \"traceEvents\" or a list of events")]
+    NotATrace {
+        /// What is there instead.
+        found: String,
+    },
+    /// The text is damaged before the list of events begins.
+    #[error("no event could be read: {damage}")]
+    DamagedBeforeEvents {
+        /// What is wrong, and where.
+        damage: Damage,
+    },
+    /// The source failed.
+    #[error("could not read the trace")]
+    Io(#[from] io::Error),
+}
+
+impl ReadError {
+    /// A word for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::NotATrace { .. } => "not_a_trace",
+            Self::DamagedBeforeEvents { damage } => damage.kind.code(),
+            Self::Io(_) => "io",
+        }
+    }
+}
+
+impl Classified for ReadError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Io(_) => Class::Failure,
+            _ => Class::Damage,
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! What a trace is made of: events, lanes, texts as symbols, exact times, and what can be wrong with a file. Knows neither
+//! bytes nor files.
+
+pub(crate) mod damage;
+pub(crate) mod document;
+pub(crate) mod event;
+pub(crate) mod lane;
+pub(crate) mod symbol;
+pub(crate) mod time;
+
+pub use damage::{Damage, DamageKind, Irregularity, IrregularityKind, ReadError};
+pub use document::Document;
+pub use event::{ArgKey, ArgSet, ArgValue, Args, Event, Phase};
+pub use lane::{Id, Lane, LaneId, Lanes};
+pub use symbol::{Symbol, Symbols};

@@ -1,0 +1,83 @@
+//! Names, categories and other texts of a trace as small numbers. Knows nothing of events.
+
+use crate::read::intern::ByteTable;
+
+/// A text of a trace: equal texts have equal symbols. Given out in the order texts first come in the file, so it
+/// does not depend on the number of threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Symbol(u32);
+
+impl Symbol {
+    /// The empty text, which also stands for an absent one.
+    pub const EMPTY: Self = Self(0);
+
+    /// As an index into a table with one row per symbol.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// The symbol of an index that [`Symbol::index`] gave.
+    #[inline]
+    pub fn from_index(index: usize) -> Self {
+        Self(index as u32)
+    }
+}
+
+/// The texts behind the symbols.
+#[derive(Debug)]
+pub struct Symbols {
+    table: ByteTable,
+}
+
+impl Default for Symbols {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Symbols {
+    /// A table that holds only the empty text.
+    pub fn new() -> Self {
+        let mut table = ByteTable::new();
+        table.insert(b"");
+        Self { table }
+    }
+
+    /// The symbol of `text`, new or not.
+    pub fn intern(&mut self, text: &str) -> Symbol {
+        Symbol(self.table.insert(text.as_bytes()).0)
+    }
+
+    /// The symbol of `text` if it was seen.
+    pub fn find(&self, text: &str) -> Option<Symbol> {
+        self.table.find(text.as_bytes()).map(Symbol)
+    }
+
+    /// The text of a symbol; empty for a symbol of another table.
+    pub fn text(&self, symbol: Symbol) -> &str {
+        if symbol.index() >= self.table.len() {
+            return "";
+        }
+        // Only whole texts go in, so this never fails; checking costs less than a promise to the compiler.
+        std::str::from_utf8(self.table.get(symbol.0)).unwrap_or("")
+    }
+
+    /// How many symbols there are; every index is below it.
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Never: the empty text is always there.
+    pub fn is_empty(&self) -> bool {
+        self.table.len() == 0
+    }
+
+    /// All symbols in order, with their texts.
+    pub fn iter(&self) -> impl Iterator<Item = (Symbol, &str)> {
+        (0..self.table.len()).map(|index| {
+            let symbol = Symbol::from_index(index);
+            (symbol, self.text(symbol))
+        })
+    }
+}

@@ -1,0 +1,341 @@
+//! The whole document, block after block: what stands around the list of events, and where everything ends. Knows
+//! nothing of sources or threads.
+
+use crate::format::damage::{Damage, DamageKind, ReadError};
+use crate::format::document::Document;
+use crate::format::event::ArgSet;
+use crate::read::deliver::{Delivery, Dictionary};
+use crate::read::find::space_end;
+use crate::read::lex::{Lexer, Stop, Stopped};
+use crate::read::reader::Sink;
+use crate::read::scan::{Place, Run, RunEnd, Scanner};
+use crate::read::text::decode;
+use crate::{MAX_DEPTH, MAX_VALUE_BYTES};
+
+/// What comes next in the document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// The opening brace or bracket.
+    Start,
+    /// A field or the closing brace.
+    FirstField,
+    /// A field.
+    Field,
+    /// A comma or the closing brace.
+    AfterField,
+    /// The list of events.
+    List(Place),
+    /// White space to the end.
+    End,
+    /// Nothing: reading stopped.
+    Stopped,
+}
+
+/// What the document is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    Unknown,
+    /// `{"traceEvents": […], …}`
+    Object,
+    /// `[…]`
+    List,
+    /// Anything else.
+    Other,
+}
+
+/// Takes the text in order, in pieces of any size, and delivers events as soon as they are whole.
+pub(crate) struct Feeder<'s> {
+    pub(crate) delivery: Delivery<'s>,
+    pub(crate) document: Document,
+    scanner: Scanner,
+    dictionary: Dictionary,
+    next: Next,
+    shape: Shape,
+    seen_list: bool,
+    /// The beginning of something that has not ended yet.
+    carry: Vec<u8>,
+    /// Where the carry, or else the next piece, begins in the whole text.
+    offset: u64,
+    damage: Option<(DamageKind, u64)>,
+}
+
+/// What to do with the rest of a piece.
+enum Flow {
+    /// Go on from here.
+    Go(usize),
+    /// Keep it from here on until more comes.
+    Wait(usize),
+}
+
+/// How the source ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SourceEnd {
+    Whole,
+    Damaged(DamageKind),
+}
+
+impl<'s> Feeder<'s> {
+    pub(crate) fn new(sink: &'s mut dyn Sink, wants: ArgSet) -> Self {
+        Self {
+            delivery: Delivery::new(sink),
+            document: Document::default(),
+            scanner: Scanner::new(wants),
+            dictionary: Dictionary::default(),
+            next: Next::Start,
+            shape: Shape::Unknown,
+            seen_list: false,
+            carry: Vec::new(),
+            offset: 0,
+            damage: None,
+        }
+    }
+
+    /// Whether nothing that follows can matter.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.next == Next::Stopped
+    }
+
+    /// Takes the next piece of the text.
+    pub(crate) fn feed(&mut self, piece: &[u8]) {
+        let mut piece = piece;
+        // A carry takes no more of the piece than it needs to end, but twice as much each time: what is copied and
+        // scanned again stays in proportion.
+        while !self.carry.is_empty() && !piece.is_empty() && !self.is_stopped() {
+            let before = self.carry.len();
+            let (part, rest) = piece.split_at(piece.len().min(before.max(4096)));
+            let mut carry = std::mem::take(&mut self.carry);
+            carry.extend_from_slice(part);
+            let passed = self.advance(&carry);
+            self.offset += passed as u64;
+            if passed >= before {
+                // The rest of the part is scanned again with what follows it.
+                piece = &piece[passed - before..];
+            } else {
+                carry.drain(..passed);
+                self.carry = carry;
+                piece = rest;
+                self.check_carry();
+            }
+        }
+        if self.is_stopped() || piece.is_empty() {
+            return;
+        }
+        let passed = self.advance(piece);
+        self.offset += passed as u64;
+        self.carry.extend_from_slice(&piece[passed..]);
+        self.check_carry();
+    }
+
+    /// Whether an event may begin exactly here, so that a run scanned elsewhere can be taken over.
+    pub(crate) fn is_at_event(&self) -> bool {
+        self.carry.is_empty() && matches!(self.next, Next::List(Place::BeforeFirst | Place::AfterComma))
+    }
+
+    /// Takes over a run that another scanner made over `piece`, the next piece of the text, from its first byte on,
+    /// which opens an event.
+    pub(crate) fn adopt(
+        &mut self,
+        piece: &[u8],
+        run: Run,
+        scanner: &mut Scanner,
+        dictionary: &mut Dictionary,
+    ) {
+        self.delivery.deliver(piece, self.offset, scanner, dictionary);
+        let passed = self.list_ended(run);
+        self.offset += passed as u64;
+        if self.is_stopped() {
+            return;
+        }
+        self.feed(&piece[passed..]);
+    }
+
+    /// Scans as far as the piece is whole; gives how far. Stops at a fault.
+    fn advance(&mut self, piece: &[u8]) -> usize {
+        let mut at = 0;
+        loop {
+            match self.step(piece, at) {
+                Ok(Flow::Go(passed)) => at = passed,
+                Ok(Flow::Wait(passed)) | Err((passed, Stop::More)) => return passed,
+                Err((passed, Stop::Fault(kind, fault))) => {
+                    self.stop(kind, self.offset + fault as u64);
+                    return passed;
+                }
+            }
+        }
+    }
+
+    /// Passes one part of the document. An error comes with the place to go on from.
+    fn step(&mut self, piece: &[u8], at: usize) -> Result<Flow, (usize, Stop)> {
+        if let Next::List(place) = self.next {
+            let run = self.scanner.run(piece, at, place);
+            self.delivery.deliver(piece, self.offset, &mut self.scanner, &mut self.dictionary);
+            let passed = self.list_ended(run);
+            return Ok(if run.end == RunEnd::Closed { Flow::Go(passed) } else { Flow::Wait(passed) });
+        }
+        if self.next == Next::Stopped {
+            return Ok(Flow::Wait(at));
+        }
+        let mut irregularities = Vec::new();
+        let mut lexer = Lexer::new(piece, &mut irregularities);
+        let start = if self.next == Next::Start { self.behind_byte_order_mark(piece, at)? } else { at };
+        let Ok((byte, here)) = lexer.peek(start) else {
+            // White space need not be kept, except before a document that has not begun.
+            return Ok(Flow::Wait(if self.next == Next::Start { at } else { piece.len() }));
+        };
+        match (self.next, byte) {
+            (Next::Start, b'{') => (self.next, self.shape) = (Next::FirstField, Shape::Object),
+            (Next::Start, b'[') => {
+                (self.next, self.shape) = (Next::List(Place::BeforeFirst), Shape::List);
+                self.seen_list = true;
+            }
+            (Next::Start, _) => {
+                self.shape = Shape::Other;
+                return Err((here, Stop::Fault(DamageKind::InvalidJson, here)));
+            }
+            (Next::FirstField | Next::AfterField, b'}') => self.next = Next::End,
+            (Next::AfterField, b',') => self.next = Next::Field,
+            (Next::FirstField | Next::Field, b'"') => {
+                let field = Field::pass(&mut lexer, here).map_err(|Stopped| (here, lexer.stop()))?;
+                self.take_field(piece, &field, &irregularities);
+                return Ok(Flow::Go(field.end));
+            }
+            (Next::End, _) => return Err((here, Stop::Fault(DamageKind::TrailingData, here))),
+            _ => return Err((here, Stop::Fault(DamageKind::InvalidJson, here))),
+        }
+        Ok(Flow::Go(here + 1))
+    }
+
+    /// The place behind a byte order mark, if there is one at the very beginning.
+    fn behind_byte_order_mark(&self, piece: &[u8], at: usize) -> Result<usize, (usize, Stop)> {
+        const MARK: &[u8] = b"\xef\xbb\xbf";
+        if self.offset > 0 || at > 0 || piece.is_empty() {
+            return Ok(at);
+        }
+        if piece.starts_with(MARK) {
+            return Ok(MARK.len());
+        }
+        if MARK.starts_with(piece) { Err((at, Stop::More)) } else { Ok(at) }
+    }
+
+    fn take_field(
+        &mut self,
+        piece: &[u8],
+        field: &Field,
+        irregularities: &[(crate::IrregularityKind, usize)],
+    ) {
+        for (kind, at) in irregularities {
+            self.delivery.note(*kind, self.offset + *at as u64);
+        }
+        self.next = Next::AfterField;
+        if field.key == "traceEvents" {
+            if self.seen_list {
+                self.stop(DamageKind::SecondEventList, self.offset + field.start as u64);
+            } else if field.first == b'[' {
+                self.seen_list = true;
+                self.next = Next::List(Place::BeforeFirst);
+            }
+            return;
+        }
+        let value = &piece[field.start..field.end];
+        if value.len() <= Document::MAX_FIELD_BYTES
+            && let Ok(value) = serde_json::from_slice(value)
+        {
+            self.document.push(field.key.clone(), value);
+        }
+    }
+
+    /// Notes where a run over the list ended; gives how far it came.
+    fn list_ended(&mut self, run: Run) -> usize {
+        match run.end {
+            RunEnd::More => self.next = Next::List(run.place),
+            RunEnd::Closed => {
+                self.next = if self.shape == Shape::List { Next::End } else { Next::AfterField };
+            }
+            RunEnd::Fault(kind, at) => self.stop(kind, self.offset + at as u64),
+        }
+        run.at
+    }
+
+    fn stop(&mut self, kind: DamageKind, offset: u64) {
+        self.damage = Some((kind, offset));
+        self.next = Next::Stopped;
+        self.carry = Vec::new();
+    }
+
+    fn check_carry(&mut self) {
+        if self.carry.len() > MAX_VALUE_BYTES {
+            self.stop(DamageKind::TooLong, self.offset);
+        }
+    }
+
+    /// The text is over. Gives what is wrong with it, or why there are no figures.
+    pub(crate) fn finish(&mut self, end: SourceEnd) -> Result<Ending, ReadError> {
+        let rest_is_space = space_end(&self.carry, 0) == self.carry.len();
+        let text_end = self.offset + self.carry.len() as u64;
+        let mut unclosed_list = false;
+        match (self.next, end) {
+            // A fault in the text comes first.
+            (Next::Stopped, _) | (Next::End, SourceEnd::Whole) => {}
+            (_, SourceEnd::Damaged(kind)) => self.damage = Some((kind, text_end)),
+            (Next::Start, SourceEnd::Whole) if rest_is_space => return Err(ReadError::Empty),
+            (Next::List(_), SourceEnd::Whole) if self.shape == Shape::List && rest_is_space => {
+                unclosed_list = true;
+            }
+            (_, SourceEnd::Whole) => self.damage = Some((DamageKind::Truncated, text_end)),
+        }
+        let events = self.delivery.events;
+        let damage = self.damage.map(|(kind, offset)| Damage { kind, offset, events_before: events });
+        if !self.seen_list {
+            return Err(match (self.shape, damage) {
+                (Shape::Object, Some(damage)) if damage.kind != DamageKind::TrailingData => {
+                    ReadError::DamagedBeforeEvents { damage }
+                }
+                (Shape::Object, _) => not_a_trace("a JSON object without a list of \"traceEvents\""),
+                (_, Some(damage))
+                    if damage.kind == DamageKind::GzipCorrupt || damage.kind == DamageKind::GzipTruncated =>
+                {
+                    ReadError::DamagedBeforeEvents { damage }
+                }
+                _ => not_a_trace("the text begins with neither '{' nor '['"),
+            });
+        }
+        if events == 0 && self.delivery.not_events > 0 {
+            return Err(not_a_trace("a list whose members are no events"));
+        }
+        Ok(Ending { damage, unclosed_list, text_bytes: text_end })
+    }
+}
+
+/// A field of the document, in a piece.
+struct Field {
+    key: String,
+    /// First byte of its value.
+    first: u8,
+    start: usize,
+    end: usize,
+}
+
+impl Field {
+    /// Passes a key and its value, or the opening bracket of the list of events.
+    fn pass(lexer: &mut Lexer<'_>, at: usize) -> Result<Self, Stopped> {
+        let key = lexer.key(at)?;
+        let name = decode(key.raw).0.into_owned();
+        let (first, start) = lexer.peek(key.end)?;
+        let is_list = name == "traceEvents" && first == b'[';
+        let end = if is_list { start + 1 } else { lexer.skip(start, 1)? };
+        Ok(Self { key: name, first, start, end })
+    }
+}
+
+/// How a document with a list of events ended.
+pub(crate) struct Ending {
+    pub(crate) damage: Option<Damage>,
+    pub(crate) unclosed_list: bool,
+    pub(crate) text_bytes: u64,
+}
+
+fn not_a_trace(found: &str) -> ReadError {
+    ReadError::NotATrace { found: found.to_owned() }
+}
+
+const _: () = assert!(MAX_DEPTH < 128, "one bit of a u128 per open container");

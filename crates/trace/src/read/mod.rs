@@ -1,0 +1,24 @@
+//! From bytes to events, in the order of the path: source (plain or gzip) -> block -> scan, lex and fields -> batch -> deliver ->
+//! the caller's sink. [`parallel`] runs the scan on several threads.
+
+mod batch;
+mod block;
+mod deliver;
+mod digits;
+mod feed;
+mod fields;
+mod find;
+pub(crate) mod intern;
+mod keys;
+mod lex;
+mod parallel;
+mod raw;
+pub(crate) mod reader;
+mod scan;
+mod select;
+mod source;
+mod text;
+
+pub use raw::{field_range, repair};
+pub use reader::{Outcome, ReadOptions, Sink, read};
+pub use select::{Selection, Selector};

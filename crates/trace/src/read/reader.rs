@@ -1,0 +1,140 @@
+//! Drives the scanner over a source of bytes and hands every event, in file order, to a sink. Knows nothing of
+//! paths or analyses.
+
+use crate::format::damage::{Damage, Irregularity, ReadError};
+use crate::format::document::Document;
+use crate::format::event::{ArgSet, Event};
+use crate::format::lane::Lanes;
+use crate::format::symbol::Symbols;
+use crate::read::block::Block;
+use crate::read::feed::{Feeder, SourceEnd};
+use crate::read::source::Source;
+use std::io::Read;
+use std::num::NonZeroUsize;
+
+/// Receives the events of one file, in file order, on one thread at a time.
+pub trait Sink: Send {
+    /// The `args` fields to read; asked once, before the first event.
+    fn wants(&self) -> ArgSet {
+        ArgSet::NONE
+    }
+
+    /// One event. Called in file order whatever the number of threads.
+    fn event(&mut self, event: &Event<'_>);
+}
+
+/// How to read.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadOptions {
+    /// Threads that scan. Results do not depend on it.
+    pub threads: NonZeroUsize,
+    /// Bytes scanned at a time; memory in use is a few times this per thread.
+    pub block_bytes: usize,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self { threads: NonZeroUsize::MIN, block_bytes: 256 << 10 }
+    }
+}
+
+/// What reading one file gave, beside the events that went to the sink.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// Objects in the list of events.
+    pub events: u64,
+    /// Bytes of text, unpacked.
+    pub text_bytes: u64,
+    /// Set when reading stopped early; the sink has everything before it.
+    pub damage: Option<Damage>,
+    /// What is not JSON but could be read past.
+    pub irregularities: Vec<Irregularity>,
+    /// A list of events (without a document around it) that is not closed; the Chrome format allows that.
+    pub unclosed_list: bool,
+    /// Members of the list that are no objects; left out.
+    pub not_events: u64,
+    /// `ts` or `dur` that 64-bit nanoseconds cannot hold; taken as absent.
+    pub times_out_of_range: u64,
+    /// `ts` or `dur` finer than a nanosecond; rounded to the nearest, halves to even.
+    pub times_finer_than_nanos: u64,
+    /// `ts` written with a point or an exponent.
+    pub fractional_starts: u64,
+    /// Whether the source was packed.
+    pub gzip: bool,
+    /// What the file says about itself.
+    pub document: Document,
+    /// The texts behind the symbols.
+    pub symbols: Symbols,
+    /// The lanes behind the lane numbers.
+    pub lanes: Lanes,
+}
+
+impl Outcome {
+    /// Whether the text was less than a whole, valid document, so that figures are those of a rescued part.
+    pub fn is_rescued(&self) -> bool {
+        self.damage.is_some() || !self.irregularities.is_empty()
+    }
+}
+
+/// Reads a trace, plain or gzip (told by its first bytes), and hands every event to `sink`.
+///
+/// Damage is not an error: what comes before it was handed out, and [`Outcome::damage`] says where it is. An error
+/// means that there are no figures at all.
+///
+/// With several threads each takes a block, guesses where its first event begins and scans from there; in file order
+/// the guess is checked against the text before it, and a block guessed wrongly is scanned again. So the events, their
+/// order and every number given out are those of one thread.
+pub fn read(
+    source: impl Read + Send,
+    options: ReadOptions,
+    sink: &mut dyn Sink,
+) -> Result<Outcome, ReadError> {
+    let wants = sink.wants();
+    let block_bytes = options.block_bytes.clamp(1, MAX_BLOCK_BYTES);
+    let mut feeder = Feeder::new(sink, wants);
+    let source = Source::open(source)?;
+    let gzip = source.is_gzip();
+    let end = if options.threads.get() == 1 {
+        feed_alone(source, block_bytes, &mut feeder)?
+    } else {
+        crate::read::parallel::feed_together(source, block_bytes, options.threads, wants, &mut feeder)?
+    };
+    let ending = feeder.finish(end)?;
+    let irregularities = feeder.delivery.take_irregularities();
+    let delivery = feeder.delivery;
+    Ok(Outcome {
+        events: delivery.events,
+        text_bytes: ending.text_bytes,
+        damage: ending.damage,
+        irregularities,
+        unclosed_list: ending.unclosed_list,
+        not_events: delivery.not_events,
+        times_out_of_range: delivery.times_out_of_range,
+        times_finer_than_nanos: delivery.times_finer_than_nanos,
+        fractional_starts: delivery.fractional_starts,
+        gzip,
+        document: feeder.document,
+        symbols: delivery.symbols,
+        lanes: delivery.lanes,
+    })
+}
+
+/// Places in a block are 32-bit numbers; larger blocks gain nothing.
+const MAX_BLOCK_BYTES: usize = 64 << 20;
+
+fn feed_alone<R: Read>(
+    mut source: Source<R>,
+    block_bytes: usize,
+    feeder: &mut Feeder<'_>,
+) -> Result<SourceEnd, ReadError> {
+    let mut block = Block::new(block_bytes);
+    while !feeder.is_stopped() {
+        let len = source.fill(block.bytes_mut())?;
+        feeder.feed(&block.bytes()[..len]);
+        if len < block_bytes {
+            break;
+        }
+    }
+    Ok(source.end())
+}

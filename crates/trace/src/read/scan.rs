@@ -1,0 +1,148 @@
+//! The list of events in a block of bytes. Knows nothing of the document around the list, of sources or of threads.
+
+use crate::format::damage::{DamageKind, IrregularityKind};
+use crate::format::event::ArgSet;
+use crate::read::batch::{Batch, Local, Record};
+use crate::read::fields::{EVENT_DEPTH, FieldReader, Fields};
+use crate::read::keys::ArgKeys;
+use crate::read::lex::{Lexer, Stop, Stopped};
+
+/// What may come next in a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// After the opening bracket: a value or the closing bracket.
+    BeforeFirst,
+    /// After a value: a comma or the closing bracket.
+    AfterValue,
+    /// After a comma: a value.
+    AfterComma,
+}
+
+/// Why a run over a block ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunEnd {
+    /// The rest of the block is the beginning of something longer.
+    More,
+    /// The closing bracket was passed.
+    Closed,
+    /// The rest is not JSON; the place of the fault.
+    Fault(DamageKind, usize),
+}
+
+/// Where a run stands: everything before `at` is in the batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) at: usize,
+    pub(crate) place: Place,
+    pub(crate) end: RunEnd,
+}
+
+/// Scans lists of events. Keeps its numbering of texts from block to block.
+#[derive(Debug)]
+pub(crate) struct Scanner {
+    pub(crate) local: Local,
+    pub(crate) batch: Batch,
+    keys: ArgKeys,
+    /// Whether anything inside `args` is wanted.
+    reads_args: bool,
+    /// Irregularityes of the value being scanned.
+    pending: Vec<(IrregularityKind, usize)>,
+}
+
+/// One comma, one value or the end of the list.
+enum Step {
+    Passed { at: usize, place: Place },
+    Closed { at: usize },
+}
+
+impl Scanner {
+    pub(crate) fn new(wants: ArgSet) -> Self {
+        let keys = ArgKeys::new(wants);
+        let reads_args = !keys.is_empty();
+        Self { local: Local::new(), batch: Batch::default(), keys, reads_args, pending: Vec::new() }
+    }
+
+    /// Scans from `at` on to the end of the block, of the list or of valid text; events go to the batch.
+    pub(crate) fn run(&mut self, bytes: &[u8], at: usize, place: Place) -> Run {
+        let (mut at, mut place) = (at, place);
+        loop {
+            match self.step(bytes, &mut at, place) {
+                Ok(Step::Passed { at: next, place: then }) => (at, place) = (next, then),
+                Ok(Step::Closed { at }) => return Run { at, place, end: RunEnd::Closed },
+                Err(Stop::More) => return Run { at, place, end: RunEnd::More },
+                Err(Stop::Fault(kind, fault)) => return Run { at, place, end: RunEnd::Fault(kind, fault) },
+            }
+        }
+    }
+
+    /// Passes white space, to which `at` moves, and then one comma, one value or the closing bracket.
+    #[inline]
+    fn step(&mut self, bytes: &[u8], at: &mut usize, place: Place) -> Result<Step, Stop> {
+        let mut lexer = Lexer::new(bytes, &mut self.pending);
+        let Ok((byte, here)) = lexer.peek(*at) else {
+            *at = bytes.len();
+            return Err(Stop::More);
+        };
+        *at = here;
+        match (byte, place) {
+            (b',', Place::AfterValue) => Ok(Step::Passed { at: *at + 1, place: Place::AfterComma }),
+            (b']', Place::AfterValue | Place::BeforeFirst) => Ok(Step::Closed { at: *at + 1 }),
+            (_, Place::AfterValue) => Err(Stop::Fault(DamageKind::InvalidJson, *at)),
+            (b'{', _) => {
+                let end = self.event(bytes, *at)?;
+                Ok(Step::Passed { at: end, place: Place::AfterValue })
+            }
+            _ => {
+                let skipped = lexer.skip(here, EVENT_DEPTH - 1).map_err(|Stopped| lexer.stop());
+                let end = self.settle_irregularities(skipped)?;
+                self.batch.not_events += 1;
+                Ok(Step::Passed { at: end, place: Place::AfterValue })
+            }
+        }
+    }
+
+    /// Scans the event whose brace is at `at` and gives the place behind it. Only a whole event leaves a trace.
+    #[inline]
+    pub(crate) fn event(&mut self, bytes: &[u8], at: usize) -> Result<usize, Stop> {
+        let args_before = self.batch.args.len();
+        let mut reader = FieldReader {
+            lexer: Lexer::new(bytes, &mut self.pending),
+            local: &mut self.local,
+            keys: &self.keys,
+            reads_args: self.reads_args,
+            args: &mut self.batch.args,
+        };
+        let mut fields = Fields::NONE;
+        let Ok(end) = reader.event(at, &mut fields) else {
+            let stop = reader.lexer.stop();
+            self.batch.args.truncate(args_before);
+            self.pending.clear();
+            return Err(stop);
+        };
+        if !self.pending.is_empty() {
+            self.batch.irregularities.append(&mut self.pending);
+        }
+        self.batch.fractional_starts += u64::from(fields.fractional_start);
+        self.batch.records.push(Record {
+            start: fields.start,
+            duration: fields.duration,
+            name: fields.name,
+            category: fields.category,
+            lane: self.local.lane(fields.pid, fields.tid),
+            text_start: at as u32,
+            text_end: end as u32,
+            args_end: self.batch.args.len() as u32,
+            phase: fields.phase,
+        });
+        Ok(end)
+    }
+
+    /// Keeps the irregularities of a whole value, forgets those of a part.
+    fn settle_irregularities(&mut self, outcome: Result<usize, Stop>) -> Result<usize, Stop> {
+        match outcome {
+            Ok(_) => self.batch.irregularities.append(&mut self.pending),
+            Err(_) => self.pending.clear(),
+        }
+        outcome
+    }
+}

@@ -1,0 +1,68 @@
+//! Which events of a trace to keep when it is made smaller. Knows nothing of input or output.
+
+use crate::format::event::{Event, Phase};
+use crate::format::lane::LaneId;
+use std::collections::HashMap;
+
+/// What to keep. Metadata (names of processes and threads) always stays.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Keep what is, at least in part, at or after this time.
+    pub from_nanos: Option<i64>,
+    /// Keep what begins before this time.
+    pub to_nanos: Option<i64>,
+    /// Keep these categories, compared without regard to case; all if empty.
+    pub categories: Vec<String>,
+    /// Keep complete events at least this long; events of other kinds have no length and stay.
+    pub min_duration_nanos: i64,
+}
+
+/// A selection at work on one file: begin and end events stay or go in pairs.
+#[derive(Debug)]
+pub struct Selector<'a> {
+    selection: &'a Selection,
+    categories: Vec<String>,
+    /// Per lane, whether each open begin was kept.
+    open: HashMap<LaneId, Vec<bool>>,
+}
+
+impl<'a> Selector<'a> {
+    /// For one file, from its first event on.
+    pub fn new(selection: &'a Selection) -> Self {
+        let categories = selection.categories.iter().map(|category| category.to_lowercase()).collect();
+        Self { selection, categories, open: HashMap::new() }
+    }
+
+    /// Whether to keep an event; to be asked once for each, in file order.
+    pub fn keeps(&mut self, event: &Event<'_>) -> bool {
+        match event.phase {
+            Phase::METADATA => true,
+            Phase::END => self.open.entry(event.lane).or_default().pop().unwrap_or(false),
+            Phase::BEGIN => {
+                let keeps = self.matches(event);
+                self.open.entry(event.lane).or_default().push(keeps);
+                keeps
+            }
+            _ => self.matches(event),
+        }
+    }
+
+    fn matches(&self, event: &Event<'_>) -> bool {
+        let Selection { from_nanos, to_nanos, min_duration_nanos, .. } = *self.selection;
+        let duration = event.duration_nanos.filter(|_| event.phase == Phase::COMPLETE);
+        if event.phase == Phase::COMPLETE && duration.unwrap_or(0) < min_duration_nanos {
+            return false;
+        }
+        if from_nanos.is_some() || to_nanos.is_some() {
+            let Some(start) = event.start_nanos else { return false };
+            let end = start.saturating_add(duration.unwrap_or(0).max(0));
+            if from_nanos.is_some_and(|from| end < from) || to_nanos.is_some_and(|to| start >= to) {
+                return false;
+            }
+        }
+        self.categories.is_empty() || {
+            let category = event.symbols.text(event.category).to_lowercase();
+            self.categories.contains(&category)
+        }
+    }
+}
