@@ -256,5 +256,11 @@ pub(super) fn bar_name(kind: BarKind, name: &str) -> String {
     }
 }
 
+impl Classified for LogError {
+    fn class(&self) -> Class {
+        Class::Damage
+    }
+}
+
 #[cfg(test)]
 mod tests;
