@@ -155,33 +155,11 @@ fn leaves(table: &Table) -> Vec<String> {
 fn nearest(key: &str, known: &[String]) -> Option<String> {
     let last = key.rsplit('.').next().unwrap_or(key);
     let same_last = |candidate: &&String| candidate.rsplit('.').next() == Some(last);
-    let closest = known.iter().map(|candidate| (distance(key, candidate), candidate)).min()?;
+    let closest = known.iter().map(|candidate| (strsim::levenshtein(key, candidate), candidate)).min()?;
     if closest.0 <= 2.max(key.len() / 4) {
         return Some(closest.1.clone());
     }
     known.iter().find(same_last).cloned()
-}
-
-/// Edits (insert, delete, replace) that turn one text into the other.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
-}
-
-impl Classified for OverrideError {
-    fn class(&self) -> Class {
-        Class::Request
-    }
 }
 
 #[cfg(test)]
