@@ -62,6 +62,12 @@ pub enum OverrideError {
     },
 }
 
+impl Classified for OverrideError {
+    fn class(&self) -> Class {
+        Class::Request
+    }
+}
+
 fn suggestion(nearest: Option<&str>) -> String {
     nearest.map(|key| format!("; did you mean {key:?}?")).unwrap_or_default()
 }

@@ -8,9 +8,12 @@ use libtest_mimic::{Arguments, Trial};
 use std::path::Path;
 use std::process::ExitCode;
 
+/// A test's name and what it does with the resource.
+type ResourceTest = (&'static str, fn(&Path));
+
 /// Runs the tests with the resource's path. Where it is missing they are ignored, or fail if `KNOCKOUT_REQUIRE` demands it.
 #[expect(clippy::print_stderr, reason = "the reason why tests are ignored must be seen")]
-pub fn run(resource: Resource, tests: &[(&'static str, fn(&Path))]) -> ExitCode {
+pub fn run(resource: Resource, tests: &[ResourceTest]) -> ExitCode {
     let arguments = Arguments::from_args();
     let located = resource.locate();
     let is_ignored = located.is_err() && !resource.is_required();

@@ -27,7 +27,7 @@ pub struct RunStoreError {
     out: String,
     /// Why.
     #[source]
-    pub source: StoreError,
+    pub source: Box<StoreError>,
 }
 
 impl Stores {
@@ -49,7 +49,7 @@ impl Stores {
             dataset: dataset_folder.to_owned(),
             flag,
             out: named.map(|store| format!(" --out {store}")).unwrap_or_default(),
-            source,
+            source: Box::new(source),
         };
         let store = self.open(&folder, dataset, rows).map_err(failed)?;
         store.check_kind(kind).map_err(failed)?;

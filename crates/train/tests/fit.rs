@@ -275,7 +275,7 @@ fn checkpoints_have_their_phase_and_buffers_are_all_counted() {
     let config = hetero(&dataset).with(&["max_steps=3"]).unwrap();
     let mut run = Run::create(&home.path().join("run"), dataset, config, &context).unwrap();
     let mut saving = Vec::new();
-    while let Some(event) = run.next() {
+    for event in run.by_ref() {
         if let Event::Step(report) = event.unwrap() {
             saving.push(report.times.phase(knockout_meter::StepPhase::Checkpoint));
         }

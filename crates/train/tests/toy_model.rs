@@ -1,8 +1,6 @@
 //! A model is one folder and one line of the registry: this one is trained, resumed and asked for predictions without a change
 //! anywhere else.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 use knockout_cell::{Cell, GeneSetsRef};
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{Activation, Pool};
@@ -41,13 +39,13 @@ impl ModelOptions for TableOptions {
         let (mut parameters, mut init) = (Parameters::new(&Pool::new()), Init::new(seed));
         let table = parameters.add("table", &[cell.genes().len(), self.width], || init.normal(0.1));
         let scorer = SetScorer::new(&mut parameters, "set", self.width, 2, 1, Activation::Relu, &mut init);
-        Ok(Box::new(Table { parameters, table, scorer, width: self.width }))
+        Ok(Box::new(Table { parameters, rows: table, scorer, width: self.width }))
     }
 }
 
 struct Table {
     parameters: Parameters<f32>,
-    table: Var,
+    rows: Var,
     scorer: SetScorer,
     width: usize,
 }
@@ -66,7 +64,7 @@ impl Model for Table {
     }
 
     fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward {
-        let members = gather(tape, self.table, input.sets.genes(), self.width);
+        let members = gather(tape, self.rows, input.sets.genes(), self.width);
         let scores = self.scorer.forward(tape, members, input.sets, None).scores;
         Forward { predictions: scores, hidden: Vec::new() }
     }

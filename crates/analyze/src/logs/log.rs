@@ -256,11 +256,5 @@ pub(super) fn bar_name(kind: BarKind, name: &str) -> String {
     }
 }
 
-impl Classified for LogError {
-    fn class(&self) -> Class {
-        Class::Damage
-    }
-}
-
 #[cfg(test)]
 mod tests;

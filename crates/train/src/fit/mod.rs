@@ -120,13 +120,10 @@ impl Fit {
     /// Takes the next batch of the epoch as far as `mode` goes; `None` when the epoch has no more.
     pub fn step(&mut self, mode: Mode, meter: &mut Meter) -> Result<Option<StepReport>, FitError> {
         let (epoch, batch_count) = (self.position.epoch, self.batch_count());
-        let mut batches = match self.batches.take() {
-            Some(batches) => batches,
-            None => {
-                let loader = self.loader().with_recorder(meter.recorder());
-                loader.epoch(u64::from(epoch), self.position.batch as usize)
-            }
-        };
+        let mut batches = self.batches.take().unwrap_or_else(|| {
+            let loader = self.loader().with_recorder(meter.recorder());
+            loader.epoch(u64::from(epoch), self.position.batch as usize)
+        });
         let Some(loaded) = batches.next_batch()? else { return Ok(None) };
         meter.load(loaded.times());
         let plan = StepPlan {

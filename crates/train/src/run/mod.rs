@@ -91,6 +91,7 @@ pub enum End {
 
 /// What happened in a run.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "steps are what there is most of")]
 pub enum Event {
     /// A step was taken.
     Step(StepReport),
