@@ -23,11 +23,11 @@ pub enum CellError {
     /// More genes, edges or entries than the 32-bit indices hold.
     #[error("{what} has {count} entries; at most {limit} fit")]
     TooLarge {
-        /// What is too large.
+        /// The thing that is too large.
         what: String,
-        /// How many entries it has.
+        /// Its number of entries.
         count: usize,
-        /// How many fit.
+        /// Largest number that fits.
         limit: usize,
     },
     /// Two networks of one name.
@@ -57,7 +57,7 @@ pub enum CellError {
         what: &'static str,
         /// The index found.
         index: u32,
-        /// How many there are.
+        /// Number of them in the table.
         count: usize,
     },
     /// A self-loop where the policy refuses them.

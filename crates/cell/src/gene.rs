@@ -78,7 +78,7 @@ impl GeneTable {
         Self::new(names.into_iter().map(|name| Gene { systematic: name.into(), standard: None }).collect())
     }
 
-    /// How many genes there are.
+    /// Number of genes.
     pub fn len(&self) -> usize {
         self.genes.len()
     }

@@ -21,7 +21,7 @@ pub struct Reaction {
     pub name: String,
     /// The reaction of the metabolic model it came from.
     pub reaction_id: String,
-    /// Which way it runs.
+    /// Direction in which it runs.
     pub direction: Direction,
     /// The model's subsystem; empty where it names none.
     pub subsystem: String,
@@ -119,7 +119,7 @@ impl Metabolism {
         Ok(Self { gene_count, reactions, metabolites, requirements, coefficients, by_gene, by_gene_offsets })
     }
 
-    /// How many genes the lists speak of.
+    /// Number of genes in the table that the lists refer to.
     pub fn gene_count(&self) -> usize {
         self.gene_count
     }

@@ -48,7 +48,7 @@ impl Csr {
         (Self { offsets, columns: grouped }, origins)
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn row_count(&self) -> usize {
         self.offsets.len() - 1
     }
@@ -190,7 +190,7 @@ impl Network {
         self.outgoing.row_count()
     }
 
-    /// How many entries there are.
+    /// Number of entries.
     pub fn edge_count(&self) -> usize {
         self.outgoing.columns.len()
     }

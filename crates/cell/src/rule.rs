@@ -14,18 +14,18 @@ pub enum Rule {
     Or(Vec<Rule>),
 }
 
-/// Why a text is no rule.
+/// A text that is no gene-protein-reaction rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuleError {
     /// Something else was expected here.
     #[error("expected {expected} at byte {offset}, found {found}")]
     Unexpected {
-        /// What would have been right.
+        /// Tokens accepted here.
         expected: &'static str,
         /// Offset in the rule's text.
         offset: usize,
-        /// What stands there.
+        /// The text found.
         found: String,
     },
     /// Parentheses nested beyond any real rule.

@@ -57,7 +57,7 @@ pub enum OverrideError {
     /// The values are each fine, but not for the program.
     #[error("the configuration is refused: {message}")]
     Refused {
-        /// What the program said.
+        /// Reason given by the program.
         message: String,
     },
 }

@@ -20,7 +20,7 @@ pub struct DurableError {
 }
 
 impl DurableError {
-    /// What the operating system said.
+    /// Kind of the operating system's error.
     pub fn kind(&self) -> io::ErrorKind {
         self.source.kind()
     }
@@ -126,7 +126,7 @@ impl StagedDir {
         }
     }
 
-    /// Where to put the files meanwhile.
+    /// Folder to fill until the commit.
     pub fn path(&self) -> &Path {
         &self.partial
     }

@@ -10,6 +10,9 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// An error of a library that decodes a format.
+pub type BoxedError = Box<dyn std::error::Error + Send + Sync>;
+
 /// A source that could not be imported.
 #[derive(Debug, thiserror::Error)]
 #[error("could not import {}{place}", path.display())]
@@ -17,9 +20,9 @@ use std::path::{Path, PathBuf};
 pub struct ImportError {
     /// The file at fault.
     pub path: PathBuf,
-    /// Where in it.
+    /// Location in the file.
     pub place: Place,
-    /// What is wrong.
+    /// The kind of fault.
     #[source]
     pub kind: Box<ImportErrorKind>,
 }
@@ -52,23 +55,23 @@ impl fmt::Display for Place {
     }
 }
 
-/// What is wrong.
+/// The kind of fault.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportErrorKind {
     /// The file cannot be opened.
     #[error("could not be opened")]
     Open(#[source] io::Error),
-    /// The operating system refused while reading.
+    /// Reading failed.
     #[error("could not be read")]
     Read(#[source] io::Error),
     /// Compressed data that end early or do not decompress.
     #[error(
-        "the compressed data are cut off or damaged ({detail}); expected a complete gzip file: download it again"
+        "the compressed data are cut off or damaged ({source}); expected a complete gzip file: download it again"
     )]
     Compressed {
-        /// What the decoder said.
-        detail: String,
+        /// The decoder's error.
+        source: BoxedError,
     },
     /// A line beyond any real one.
     #[error("the line is longer than {limit} bytes; expected a text file with one record per line")]
@@ -79,9 +82,9 @@ pub enum ImportErrorKind {
     /// Not the kind of file that was expected.
     #[error("this is {found}; expected {expected}")]
     SomethingElse {
-        /// What it looks like.
+        /// Format that it looks like.
         found: String,
-        /// What it should be.
+        /// Format expected.
         expected: String,
     },
     /// Columns that are not there.
@@ -107,7 +110,7 @@ pub enum ImportErrorKind {
     BadValue {
         /// The value found.
         value: String,
-        /// What was expected.
+        /// The thing expected.
         expected: String,
     },
     /// A quoted cell without its end.
@@ -116,7 +119,7 @@ pub enum ImportErrorKind {
     /// Nothing in it.
     #[error("there is no {what} in it")]
     Empty {
-        /// What was expected.
+        /// The thing expected.
         what: &'static str,
     },
     /// Too much names genes outside the table.
@@ -152,9 +155,9 @@ pub enum ImportErrorKind {
     /// More than the format holds.
     #[error("there are more than {limit} {what}")]
     TooMany {
-        /// What is counted.
+        /// The things counted.
         what: &'static str,
-        /// How many fit.
+        /// Largest number that fits.
         limit: usize,
     },
     /// A gene-protein-reaction rule that does not parse.
@@ -162,7 +165,7 @@ pub enum ImportErrorKind {
     Rule {
         /// The rule.
         rule: String,
-        /// Why not.
+        /// The cause.
         #[source]
         source: RuleError,
     },
@@ -176,12 +179,12 @@ pub enum ImportErrorKind {
     #[error(transparent)]
     Split(SplitError),
     /// A library could not decode the file.
-    #[error("{what} cannot be decoded: {detail}")]
+    #[error("{what} cannot be decoded")]
     Decode {
-        /// What was being decoded.
+        /// The thing being decoded.
         what: &'static str,
-        /// What the decoder said.
-        detail: String,
+        /// The decoder's error.
+        source: BoxedError,
     },
     /// The request itself cannot be carried out.
     #[error("{0}")]

@@ -6,7 +6,7 @@
 use knockout_cell::{GeneId, GeneTable};
 use std::collections::{BTreeMap, HashMap};
 
-/// What a name stands for.
+/// Meaning of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
     /// One gene of the table.
@@ -91,7 +91,7 @@ impl Names {
         }
     }
 
-    /// How many names there are.
+    /// Number of names.
     pub fn len(&self) -> usize {
         self.claims.len()
     }
@@ -117,7 +117,7 @@ pub struct Strangers {
 pub struct Stranger {
     /// How often it occurred.
     pub count: u64,
-    /// Where it occurred first.
+    /// Location of its first occurrence.
     pub first_line: u64,
     /// Whether several genes claim it, rather than none.
     pub is_ambiguous: bool,

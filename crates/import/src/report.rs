@@ -6,7 +6,7 @@ use crate::source::RowTally;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What an import did.
+/// Report of an import.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
     /// Version of this document.
@@ -60,7 +60,7 @@ pub struct NetworkReport {
     pub rows: RowReport,
 }
 
-/// What the metabolic model gave.
+/// Counts of the metabolic model.
 #[derive(Debug, Clone, Serialize)]
 pub struct MetabolismReport {
     /// The file.
@@ -83,12 +83,12 @@ pub struct MetabolismReport {
     pub alternatives: RowReport,
 }
 
-/// What a screen gave.
+/// Counts of a screen.
 #[derive(Debug, Clone, Serialize)]
 pub struct ScreenReport {
     /// The file.
     pub file: String,
-    /// What the `source` column says.
+    /// Value of the `source` column.
     pub source: String,
     /// Rows that became samples or joined one.
     pub measurements: u64,
@@ -128,7 +128,7 @@ pub struct SplitReport {
     pub moved_to_train: u64,
 }
 
-/// What became of a file's rows.
+/// Counts of a file's rows: read, kept and left out.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct RowReport {
     /// Rows read.

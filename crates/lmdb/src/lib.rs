@@ -38,7 +38,7 @@ pub enum LmdbError {
     /// The file holds no database.
     #[error("it holds no database")]
     Empty,
-    /// The operating system refused.
+    /// Input or output failed.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// LMDB refused.

@@ -88,7 +88,7 @@ pub struct MetabolismSummary {
 /// The samples at a glance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SamplesSummary {
-    /// How many there are.
+    /// Number there are in all.
     pub count: usize,
     /// How many delete 1, 2, 3, … genes.
     pub orders: BTreeMap<usize, usize>,

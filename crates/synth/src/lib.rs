@@ -34,7 +34,7 @@ pub enum SynthError {
         key: String,
         /// Its value.
         value: String,
-        /// What would be right.
+        /// Values accepted.
         expected: String,
     },
     /// More samples than the design allows.

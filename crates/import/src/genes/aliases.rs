@@ -7,7 +7,7 @@ use crate::read::{Column, Quotes, Separator, Style};
 use crate::source::Source;
 use knockout_cell::GeneId;
 
-/// What an alias file added.
+/// Names that an alias file added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Added {
     /// Rows read.

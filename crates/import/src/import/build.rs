@@ -267,7 +267,7 @@ fn read_table(
     table::read(source, sink, &options)
 }
 
-/// What the `source` column says.
+/// Value of the `source` column.
 fn label_of(given: &ScreenSource) -> String {
     match given {
         ScreenSource::Kuzmin2018 { .. } => "kuzmin2018".to_owned(),

@@ -25,7 +25,7 @@ const MAX_LEFT_OUT: f64 = 0.2;
 pub struct Import {
     /// The dataset.
     pub dataset: Dataset,
-    /// What was read and left out.
+    /// Report of what was read and left out.
     pub report: Report,
     /// Splits taken over with the screens.
     pub splits: Vec<IndexSplit>,

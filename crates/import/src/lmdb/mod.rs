@@ -54,5 +54,5 @@ pub(super) fn read_json<T: serde::de::DeserializeOwned>(
         return Err(source.fail(ImportErrorKind::TooMany { what: "bytes", limit: MAX_JSON as usize }));
     }
     serde_json::from_slice(&bytes)
-        .map_err(|error| source.fail(ImportErrorKind::Decode { what, detail: error.to_string() }))
+        .map_err(|error| source.fail(ImportErrorKind::Decode { what, source: error.into() }))
 }

@@ -77,11 +77,10 @@ struct Phenotype {
 }
 
 /// Reads the interaction experiments of a record; a fitness experiment of the record lends them its fitness.
-pub fn parse(json: &[u8]) -> Result<Vec<Experiment>, String> {
+pub fn parse(json: &[u8]) -> serde_json::Result<Vec<Experiment>> {
     let entries: Vec<Entry> = serde_json::from_slice(json)
         // Python writes NaN, which is no JSON: it means that there is no value.
-        .or_else(|error| serde_json::from_slice(&without_nan(json)).map_err(|_still| error))
-        .map_err(|error| error.to_string())?;
+        .or_else(|error| serde_json::from_slice(&without_nan(json)).map_err(|_still| error))?;
     let fitness = entries.iter().find_map(|entry| entry.experiment.phenotype.fitness);
     let fitness_sd = entries.iter().find_map(|entry| entry.experiment.phenotype.fitness_std);
     let interactions =

@@ -46,8 +46,9 @@ pub fn read(
             kind.at(&path, Place { line: None, column: Some(format!("record {index}")) })
         };
         let value = records.get(index.to_string().as_bytes()).map_err(failed)?.unwrap_or_default();
-        let experiments = record::parse(value)
-            .map_err(|detail| at(ImportErrorKind::Decode { what: "the record's JSON", detail }))?;
+        let experiments = record::parse(value).map_err(|error| {
+            at(ImportErrorKind::Decode { what: "the record's JSON", source: error.into() })
+        })?;
         if experiments.is_empty() {
             sink.skip("no interaction in the record");
         }
@@ -76,7 +77,7 @@ fn import_error(error: LmdbError) -> ImportErrorKind {
         },
         LmdbError::Empty => ImportErrorKind::Empty { what: "record" },
         LmdbError::Io(error) => ImportErrorKind::Read(error),
-        other => ImportErrorKind::Decode { what: "the LMDB file", detail: other.to_string() },
+        other => ImportErrorKind::Decode { what: "the LMDB file", source: other.into() },
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct Model {
     pub(crate) reactions: Vec<ModelReaction>,
 }
 
-/// What a model file gives.
+/// The contents of a metabolic model file.
 #[derive(Debug)]
 pub struct MetabolismFile {
     /// The expanded model.

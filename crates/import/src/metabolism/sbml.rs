@@ -1,7 +1,7 @@
 //! SBML level 3 with the fbc package (gene products, bounds) and the groups package (subsystems).
 
 use super::{MetabolismFile, Model, ModelReaction};
-use crate::error::{ImportError, ImportErrorKind, Place};
+use crate::error::{BoxedError, ImportError, ImportErrorKind, Place};
 use crate::names::{Meaning, Names};
 use crate::read::shown;
 use crate::source::Source;
@@ -41,8 +41,10 @@ pub fn read(source: &Source<'_>, names: &Names, gene_count: usize) -> Result<Met
             Ok(Event::End(tag)) => parser.close(tag.local_name().as_ref()).map_err(at)?,
             Ok(Event::Eof) => break,
             Ok(_) => {}
-            Err(quick_xml::Error::Io(error)) => return Err(at(damage_of(&error))),
-            Err(error) => return Err(at(xml(error.to_string()))),
+            Err(quick_xml::Error::Io(error)) if error.kind() == io::ErrorKind::InvalidData => {
+                return Err(at(ImportErrorKind::Compressed { source: error.into() }));
+            }
+            Err(error) => return Err(at(xml(error))),
         }
     }
     if !parser.is_sbml {
@@ -52,25 +54,13 @@ pub fn read(source: &Source<'_>, names: &Names, gene_count: usize) -> Result<Met
         }));
     }
     if parser.depth > 0 {
-        return Err(ImportErrorKind::Decode {
-            what: "the XML",
-            detail: "it ends before its elements do".to_owned(),
-        }
-        .at(&path, Place::line(place.line.get() + 1)));
+        return Err(xml("it ends before its elements do").at(&path, Place::line(place.line.get() + 1)));
     }
     parser.finish(names).build(source, names, gene_count)
 }
 
-fn damage_of(error: &io::Error) -> ImportErrorKind {
-    if error.kind() == io::ErrorKind::InvalidData {
-        ImportErrorKind::Compressed { detail: error.to_string() }
-    } else {
-        xml(error.to_string())
-    }
-}
-
-fn xml(detail: String) -> ImportErrorKind {
-    ImportErrorKind::Decode { what: "the XML", detail }
+fn xml(error: impl Into<BoxedError>) -> ImportErrorKind {
+    ImportErrorKind::Decode { what: "the XML", source: error.into() }
 }
 
 #[derive(Debug, Default)]
@@ -329,10 +319,10 @@ fn required(tag: &BytesStart<'_>, name: &str) -> Result<String, ImportErrorKind>
 
 fn attribute(tag: &BytesStart<'_>, name: &str) -> Result<Option<String>, ImportErrorKind> {
     for attribute in tag.attributes() {
-        let attribute = attribute.map_err(|error| xml(error.to_string()))?;
+        let attribute = attribute.map_err(xml)?;
         if attribute.key.local_name().as_ref() == name {
             let value = attribute.normalized_value(quick_xml::XmlVersion::Implicit1_0);
-            return Ok(Some(value.map_err(|error| xml(error.to_string()))?.into_owned()));
+            return Ok(Some(value.map_err(xml)?.into_owned()));
         }
     }
     Ok(None)

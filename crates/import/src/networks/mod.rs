@@ -19,7 +19,7 @@ use crate::source::RowTally;
 pub struct NetworkFile {
     /// The networks, in the order asked for.
     pub networks: Vec<EdgeList>,
-    /// What became of the rows.
+    /// Counts of rows read, kept and left out.
     pub tally: RowTally,
 }
 

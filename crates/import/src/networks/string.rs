@@ -19,7 +19,7 @@ const STYLE: Style =
 pub const CHANNELS: [&str; 6] =
     ["neighborhood", "fusion", "cooccurence", "coexpression", "experimental", "database"];
 
-/// What to take from a file.
+/// Options of a STRING file.
 #[derive(Debug, Clone)]
 pub struct Options<'o> {
     /// Channels; empty for the six of `links.detailed`, or the combined score of a file that has no channels.

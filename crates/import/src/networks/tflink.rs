@@ -12,7 +12,7 @@ use crate::source::{RowTally, Source};
 const STYLE: Style =
     Style { format: "TFLink simple format", separator: Some(Separator::Tab), quotes: Quotes::Plain };
 
-/// Which rows count.
+/// Evidence that a row needs to count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {

@@ -1,6 +1,6 @@
 //! One line into cells.
 
-/// What stands between two cells.
+/// Separator between two cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Separator {

@@ -49,7 +49,7 @@ impl Header {
         }
     }
 
-    /// How many of the columns are here.
+    /// Number of the columns that are present.
     pub(super) fn matches(&self, columns: &[Column<'_>]) -> usize {
         columns.iter().filter(|column| self.position(column).is_some()).count()
     }

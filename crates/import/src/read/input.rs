@@ -90,7 +90,7 @@ impl<'a> Input<'a> {
         &self.path
     }
 
-    /// What has been read.
+    /// Bytes read so far, and their hash.
     pub fn tally(&self) -> Tally {
         self.tally.clone()
     }
@@ -118,9 +118,9 @@ pub(crate) fn hash_whole(path: &Path, advance: &dyn Fn(u64)) -> Result<Tally, Im
 
 /// The error of a failed read: damage where a decoder complained, the disk otherwise.
 pub(crate) fn read_error(error: io::Error) -> ImportErrorKind {
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<BadPacking>()) {
-        Some(BadPacking(detail)) => ImportErrorKind::Compressed { detail: detail.clone() },
-        None => ImportErrorKind::Read(error),
+    match error.downcast::<BadPacking>() {
+        Ok(BadPacking(error)) => ImportErrorKind::Compressed { source: error.into() },
+        Err(error) => ImportErrorKind::Read(error),
     }
 }
 
@@ -164,14 +164,14 @@ impl<R: Read> Read for Counted<'_, R> {
 struct Unpacked<R>(MultiGzDecoder<R>);
 
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-struct BadPacking(String);
+#[error(transparent)]
+struct BadPacking(io::Error);
 
 impl<R: io::BufRead> Read for Unpacked<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read(buffer).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
-                io::Error::new(io::ErrorKind::InvalidData, BadPacking(error.to_string()))
+                io::Error::new(io::ErrorKind::InvalidData, BadPacking(error))
             }
             _ => error,
         })

@@ -3,7 +3,7 @@
 use super::cells::Span;
 use super::header::Header;
 use super::table::Cells;
-use crate::error::{ImportError, ImportErrorKind, Place};
+use crate::error::{BoxedError, ImportError, ImportErrorKind, Place};
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{
     Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type,
@@ -49,8 +49,8 @@ impl Iterator for ReaderBox {
     }
 }
 
-fn failed(path: &Path, error: impl std::fmt::Display) -> ImportError {
-    ImportErrorKind::Decode { what: "the Parquet file", detail: error.to_string() }.of(path)
+fn failed(path: &Path, error: impl Into<BoxedError>) -> ImportError {
+    ImportErrorKind::Decode { what: "the Parquet file", source: error.into() }.of(path)
 }
 
 fn builder(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, ImportError> {

@@ -22,7 +22,7 @@ impl<'r> Row<'r> {
         self.line
     }
 
-    /// How many cells there are.
+    /// Number of cells.
     pub fn width(&self) -> usize {
         self.cells.len()
     }

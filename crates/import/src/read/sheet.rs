@@ -5,7 +5,7 @@
 
 use super::cells::Span;
 use super::table::Cells;
-use crate::error::{ImportError, ImportErrorKind};
+use crate::error::{BoxedError, ImportError, ImportErrorKind};
 use calamine::{DataRef, Reader as _, Xlsx};
 use std::io::BufReader;
 use std::path::Path;
@@ -26,7 +26,7 @@ struct SheetRow {
 
 enum Message {
     Rows(Vec<SheetRow>),
-    Failed(String),
+    Failed(BoxedError),
     Done,
 }
 
@@ -46,7 +46,7 @@ impl SheetRows {
         let started = std::thread::Builder::new().name("xlsx".to_owned()).spawn(move || {
             let last = match send_rows(BufReader::new(file), sheet.as_deref(), &sender) {
                 Ok(()) => Message::Done,
-                Err(detail) => Message::Failed(detail),
+                Err(error) => Message::Failed(error),
             };
             // A receiver that went away wants no more.
             sender.send(last).ok();
@@ -64,12 +64,12 @@ impl SheetRows {
             if self.is_done {
                 return Ok(None);
             }
-            let failed = |detail| Err(ImportErrorKind::Decode { what: "the xlsx workbook", detail }.of(path));
+            let failed = |source| Err(ImportErrorKind::Decode { what: "the xlsx workbook", source }.of(path));
             match self.receiver.recv() {
                 Ok(Message::Rows(rows)) => self.block = rows.into_iter(),
                 Ok(Message::Done) => self.is_done = true,
-                Ok(Message::Failed(detail)) => return failed(detail),
-                Err(_) => return failed("the decoder gave up".to_owned()),
+                Ok(Message::Failed(error)) => return failed(error),
+                Err(_) => return failed("the decoder gave up".into()),
             }
         }
     }
@@ -79,7 +79,7 @@ fn send_rows(
     file: BufReader<std::fs::File>,
     sheet: Option<&str>,
     sender: &SyncSender<Message>,
-) -> Result<(), String> {
+) -> Result<(), BoxedError> {
     let mut workbook: Xlsx<_> = calamine::open_workbook_from_rs(file)
         .map_err(|error: calamine::XlsxError| format!("{error} (is this an xlsx workbook?)"))?;
     let names = workbook.sheet_names();
@@ -91,14 +91,14 @@ fn send_rows(
         None => names.first().ok_or("it has no sheet")?,
     }
     .clone();
-    let mut cells = workbook.worksheet_cells_reader(&name).map_err(|error| error.to_string())?;
+    let mut cells = workbook.worksheet_cells_reader(&name)?;
     let mut block = Vec::with_capacity(BLOCK);
     let mut row = SheetRow::default();
-    while let Some(cell) = cells.next_cell().map_err(|error| error.to_string())? {
+    while let Some(cell) = cells.next_cell()? {
         let (number, column) = cell.get_position();
         let number = u64::from(number) + 1;
         if column >= MAX_COLUMNS {
-            return Err(format!("row {number} has a cell in column {}", u64::from(column) + 1));
+            return Err(format!("row {number} has a cell in column {}", u64::from(column) + 1).into());
         }
         if number != row.number {
             if !row.cells.is_empty() {

@@ -1,4 +1,4 @@
-//! What to import, as a value: written as TOML, kept with the dataset, or put together from command-line options.
+//! What to import, as a value: written as TOML, kept with the dataset, or built from command-line options.
 //!
 //! The module knows the spelling of every option and none of the formats' content.
 
@@ -12,7 +12,7 @@ use crate::screens::{Alleles, Duplicates};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// What to import.
+/// The files to import, and how.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Recipe {

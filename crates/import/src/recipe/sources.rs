@@ -29,7 +29,7 @@ fn yes() -> bool {
     true
 }
 
-/// Where genes come from.
+/// A source of genes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "format", deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum GeneSource {
@@ -64,7 +64,7 @@ impl GeneSource {
     }
 }
 
-/// Where more names come from.
+/// A source of aliases.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "format", deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum AliasSource {
@@ -97,7 +97,7 @@ impl AliasSource {
     }
 }
 
-/// Where networks come from.
+/// A source of networks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "format", deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum NetworkSource {
@@ -111,7 +111,7 @@ pub enum NetworkSource {
         /// The least score (1 to 1000) that is an edge.
         #[serde(default)]
         threshold: u32,
-        /// The same for single channels.
+        /// Thresholds of single channels.
         #[serde(default)]
         thresholds: BTreeMap<String, u32>,
         /// The name of a single channel's network, or what stands before `_channel` in several; from the file's
@@ -245,7 +245,7 @@ impl NetworkSource {
     }
 }
 
-/// Where metabolism comes from.
+/// A source of metabolism.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "format", deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 pub enum MetabolismSource {
@@ -269,7 +269,7 @@ impl MetabolismSource {
     }
 }
 
-/// Where samples come from.
+/// A source of samples.
 #[expect(clippy::large_enum_variant, reason = "a recipe has a handful of them")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "format", deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]

@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 /// Which rows of a screen are wanted.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice<'c> {
-    /// What the `source` column says.
+    /// Value of the `source` column.
     pub source: &'c str,
-    /// Which perturbations.
+    /// Perturbations to keep.
     pub alleles: Alleles,
     /// How many genes a sample may have; empty for any number.
     pub orders: &'c [usize],
@@ -49,7 +49,7 @@ pub struct Numbers {
     pub replicates: Option<u32>,
 }
 
-/// Where the numbers stand.
+/// Columns of the numbers.
 #[derive(Debug, Clone, Copy)]
 pub struct NumberColumns {
     /// The score.
@@ -86,7 +86,7 @@ impl NumberColumns {
     }
 }
 
-/// What a row says.
+/// Values of a row.
 #[derive(Debug, Clone, Copy)]
 struct Entry<'e> {
     source: &'e str,
@@ -205,7 +205,7 @@ impl<'s> Sink<'s> {
         Ok(Some(sample))
     }
 
-    /// What became of the rows.
+    /// Counts of rows read, kept and left out.
     pub fn finish(self) -> ScreenCounts {
         self.counts
     }

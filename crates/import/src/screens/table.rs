@@ -8,7 +8,7 @@ use crate::read::{Column, Quotes, Row, Separator, Style, is_missing};
 use crate::source::Source;
 use std::collections::BTreeMap;
 
-/// Where everything stands.
+/// Columns of a table of scores.
 #[derive(Debug, Clone)]
 pub struct Options<'o> {
     /// Columns of genes. A cell may hold several, separated by `,`, `;`, `|` or `+`; an empty one holds none.

@@ -20,8 +20,8 @@ use std::sync::Arc;
 #[non_exhaustive]
 pub enum ColumnError {
     /// Not Parquet, or damaged.
-    #[error("the Parquet data cannot be decoded: {0}")]
-    Parquet(String),
+    #[error("the Parquet data cannot be decoded")]
+    Parquet(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A column is not there.
     #[error("column {name:?} is missing (have: {})", have.join(", "))]
     Missing {
@@ -52,13 +52,13 @@ pub enum ColumnError {
 
 impl From<arrow_schema::ArrowError> for ColumnError {
     fn from(error: arrow_schema::ArrowError) -> Self {
-        Self::Parquet(error.to_string())
+        Self::Parquet(error.into())
     }
 }
 
 impl From<parquet::errors::ParquetError> for ColumnError {
     fn from(error: parquet::errors::ParquetError) -> Self {
-        Self::Parquet(error.to_string())
+        Self::Parquet(error.into())
     }
 }
 
@@ -138,7 +138,7 @@ pub fn without_panic<T>(read: impl FnOnce() -> Result<T, ColumnError>) -> Result
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let said = said.or_else(|| panic.downcast_ref::<String>().cloned());
-        Err(ColumnError::Parquet(said.unwrap_or_else(|| "the reader gave up".to_owned())))
+        Err(ColumnError::Parquet(said.unwrap_or_else(|| "the reader gave up".to_owned()).into()))
     })
 }
 

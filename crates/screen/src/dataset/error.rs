@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 pub struct DatasetError {
     /// The file or folder at fault.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The kind of fault.
     #[source]
     pub kind: DatasetErrorKind,
 }
 
-/// What is wrong.
+/// The kind of fault.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatasetErrorKind {
@@ -30,7 +30,7 @@ pub enum DatasetErrorKind {
     /// The folder is something else.
     #[error("this folder has no dataset.toml, so it is no dataset")]
     NotADataset,
-    /// The operating system refused.
+    /// Input or output failed.
     #[error("could not be read")]
     Io(#[source] io::Error),
     /// Writing failed; nothing was changed.
@@ -40,8 +40,8 @@ pub enum DatasetErrorKind {
     #[error("a file to be kept with it could not be written; nothing was changed")]
     Attach(#[source] io::Error),
     /// The description does not parse.
-    #[error("the description does not parse: {0}")]
-    Manifest(String),
+    #[error("the description does not parse")]
+    Manifest(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The description was changed after it was written.
     #[error(
         "the description does not match its own checksum: it was edited or damaged; restore it or rebuild the dataset"
@@ -87,13 +87,13 @@ pub enum DatasetErrorKind {
     Sample {
         /// The row, from 0.
         row: usize,
-        /// What is wrong with it.
+        /// The kind of fault.
         source: SampleError,
     },
     /// The description counts something else.
     #[error("dataset.toml counts {expected} {what}, the file has {found}")]
     Count {
-        /// What is counted.
+        /// The things counted.
         what: &'static str,
         /// The count in the description.
         expected: usize,
@@ -109,7 +109,7 @@ pub enum DatasetErrorKind {
         column: &'static str,
         /// The word found.
         found: String,
-        /// What would be right.
+        /// Values accepted.
         expected: &'static str,
     },
 }

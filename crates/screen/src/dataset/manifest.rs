@@ -99,8 +99,7 @@ impl Manifest {
     }
 
     pub(super) fn to_text(&self) -> Result<String, DatasetErrorKind> {
-        let mut text =
-            toml::to_string(self).map_err(|error| DatasetErrorKind::Manifest(error.to_string()))?;
+        let mut text = toml::to_string(self).map_err(|error| DatasetErrorKind::Manifest(error.into()))?;
         let seal = blake3::hash(text.as_bytes()).to_hex();
         text.push_str(SEAL);
         text.push_str(&seal);
@@ -113,9 +112,9 @@ impl Manifest {
         struct Version {
             format: u32,
         }
-        let bad = |error: &toml::de::Error| DatasetErrorKind::Manifest(error.to_string());
+        let bad = |error: toml::de::Error| DatasetErrorKind::Manifest(error.into());
         // The version first: a newer format may seal or name things differently.
-        let version: Version = toml::from_str(text).map_err(|error| bad(&error))?;
+        let version: Version = toml::from_str(text).map_err(bad)?;
         if version.format > FORMAT_VERSION {
             return Err(DatasetErrorKind::NewerFormat { found: version.format, supported: FORMAT_VERSION });
         }
@@ -123,6 +122,6 @@ impl Manifest {
         if seal != format!("{}\n", blake3::hash(body.as_bytes()).to_hex()) {
             return Err(DatasetErrorKind::ManifestChecksum);
         }
-        toml::from_str(text).map_err(|error| bad(&error))
+        toml::from_str(text).map_err(bad)
     }
 }

@@ -18,7 +18,7 @@ impl Manifest {
         }
         match std::fs::read(&path) {
             Ok(bytes) => String::from_utf8(bytes)
-                .map_err(|error| DatasetErrorKind::Manifest(error.to_string()))
+                .map_err(|error| DatasetErrorKind::Manifest(error.into()))
                 .and_then(|text| Self::from_text(&text))
                 .map_err(|kind| kind.at(&path)),
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {

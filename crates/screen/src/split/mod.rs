@@ -70,7 +70,7 @@ impl Default for Division {
 /// The recipe of a split.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SplitSpec {
-    /// What is kept apart.
+    /// Unit that train, val and test never share.
     pub scheme: Scheme,
     /// How large the parts are.
     pub division: Division,
