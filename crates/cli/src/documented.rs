@@ -12,12 +12,13 @@ struct Documented {
     is_mention: bool,
 }
 
-/// The words of the part of `line` that is one call of the program: no comment, no pipe, no shell around it.
+/// The words of the part of `line` that is one call of the program: no comment or explanation, no pipe, no shell around it.
 fn words_of(line: &str) -> Vec<String> {
     let start = line.find("knockout ").expect("a call");
-    let call = line[start..].split([';', '>']).next().expect("a first part");
-    let call = call.split(" | ").next().expect("a first part");
-    shlex::split(call).unwrap_or_else(|| panic!("unbalanced quotes in {line:?}"))
+    let ends = [";", ">", " | ", " && ", "   "];
+    let call = ends.iter().fold(&line[start..], |call, end| call.split(end).next().unwrap_or(call));
+    // The one shell variable that is used is a number.
+    shlex::split(&call.replace("$seed", "0")).unwrap_or_else(|| panic!("unbalanced quotes in {line:?}"))
 }
 
 /// Blocks of `text` that are indented or fenced, with backslashes at line ends resolved, and calls mentioned in running text.

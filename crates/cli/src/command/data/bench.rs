@@ -27,7 +27,8 @@ pub(crate) struct BenchArgs {
     dir: PathBuf,
     /// The representation to measure
     #[arg(long, value_name = "PROCESSOR", default_value = "all", value_parser = choice::processor_or_all())]
-    processor: Option<ProcessorKind>,
+    // Spelled out, or clap would take `None` for an absent option instead of for all.
+    processor: std::option::Option<ProcessorKind>,
     /// Samples in a batch
     #[arg(long, value_name = "B", default_value_t = 28)]
     batch: usize,
