@@ -1,6 +1,6 @@
 //! Why a measurement failed.
 
-use knockout_fault::{Class, Classified};
+use knockout_fault::{Class, Classified, class_of_path};
 use knockout_profile::NoSteps;
 use knockout_profile::experiment::ExperimentError;
 use knockout_trace::TraceFileError;
@@ -57,7 +57,8 @@ pub(crate) fn create_folder(path: &Path) -> Result<(), MeasureError> {
 impl Classified for MeasureError {
     fn class(&self) -> Class {
         match self {
-            Self::Folder { .. } | Self::NoModel | Self::Config(_) | Self::NoSteps(_) => Class::Request,
+            Self::Folder { source, .. } => class_of_path(source.kind()),
+            Self::NoModel | Self::Config(_) | Self::NoSteps(_) => Class::Request,
             Self::Store(error) => error.class(),
             Self::Fit(error) => error.class(),
             Self::Trace(_) | Self::Contradiction(_) => Class::Failure,

@@ -1,4 +1,4 @@
-//! How much memory the process took at most, where the operating system tells.
+//! Memory of the process at its peak, and what is free, where the operating system tells.
 
 use std::fs;
 
@@ -9,16 +9,16 @@ pub fn reset_peak() {
 
 /// The largest resident size since the last [`reset_peak`].
 pub fn peak_rss_bytes() -> Option<u64> {
-    kibibytes("/proc/self/status", "VmHWM:")
+    bytes_of_line("/proc/self/status", "VmHWM:")
 }
 
 /// Memory that programs could still take.
 pub fn free_bytes() -> Option<u64> {
-    kibibytes("/proc/meminfo", "MemAvailable:")
+    bytes_of_line("/proc/meminfo", "MemAvailable:")
 }
 
 /// A line of a file of the system, such as `VmHWM:  1234 kB`, in bytes.
-fn kibibytes(file: &str, name: &str) -> Option<u64> {
+fn bytes_of_line(file: &str, name: &str) -> Option<u64> {
     let text = fs::read_to_string(file).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

@@ -27,7 +27,7 @@ pub trait ModelOptions:
     const NAME: &'static str;
     /// One line for `--help`.
     const SUMMARY: &'static str;
-    /// What training this model changes in the defaults of all: `key=value` each.
+    /// Overrides of the common training defaults (`batch`, `optimiser.*`, …) for this model, `key=value` each.
     const TRAINING: &'static [&'static str];
 
     /// The defaults for a cell: which networks it reads depends on what there is.

@@ -3,7 +3,7 @@
 use super::{Parts, shares};
 use crate::attribute::gpu::{Busy, DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, StreamTime};
 use crate::attribute::interval::Union;
-use crate::collect::{ArgValue2, Stream};
+use crate::collect::{ArgValueKey, Stream};
 use knockout_stats::{us, us_wide};
 
 /// Names of the types, in the order of [`crate::collect::kind::Work`].
@@ -91,10 +91,10 @@ fn stream_name(parts: &Parts<'_>, number: u32) -> String {
     else {
         return "None:None".to_owned();
     };
-    let text = |value: &Option<ArgValue2>| match value {
+    let text = |value: &Option<ArgValueKey>| match value {
         None => "None".to_owned(),
-        Some(ArgValue2::Number(number)) => number.to_string(),
-        Some(ArgValue2::Text(text)) => parts.text(*text).to_owned(),
+        Some(ArgValueKey::Number(number)) => number.to_string(),
+        Some(ArgValueKey::Text(text)) => parts.text(*text).to_owned(),
     };
     format!("{}:{}", text(device), text(spelt))
 }

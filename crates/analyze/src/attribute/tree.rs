@@ -6,7 +6,7 @@ use crate::collect::rules::CategoryId;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Beyond this many places in one tree, new ones are gathered by kind under [`Tree::CUT`]; memory stays bounded.
+/// Beyond this many places in one tree, new ones are gathered by kind under the outermost event; memory stays bounded.
 const MAX_NODES: usize = 300_000;
 
 /// One place in the tree.

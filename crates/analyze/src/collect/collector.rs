@@ -38,20 +38,20 @@ impl Default for Options {
 /// A stream of a device, as the events spell it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Stream {
-    pub(crate) device: Option<ArgValue2>,
-    pub(crate) spelt: Option<ArgValue2>,
+    pub(crate) device: Option<ArgValueKey>,
+    pub(crate) spelt: Option<ArgValueKey>,
     /// As a number by HTA's reading; -1 when it is none.
     pub(crate) number: i64,
 }
 
 /// [`ArgValue`] that can be a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum ArgValue2 {
+pub(crate) enum ArgValueKey {
     Number(i64),
     Text(Symbol),
 }
 
-impl From<ArgValue> for ArgValue2 {
+impl From<ArgValue> for ArgValueKey {
     fn from(value: ArgValue) -> Self {
         match value {
             ArgValue::Number(number) => Self::Number(number),
@@ -253,8 +253,8 @@ impl Collector {
     /// The number of the event's stream, plus one.
     fn stream(&mut self, event: &Event<'_>, value: Option<ArgValue>) -> u32 {
         let key = Stream {
-            device: event.args.get(ArgKey::Device).map(ArgValue2::from),
-            spelt: value.map(ArgValue2::from),
+            device: event.args.get(ArgKey::Device).map(ArgValueKey::from),
+            spelt: value.map(ArgValueKey::from),
             number: event.args.number(ArgKey::Stream, event.symbols).unwrap_or(-1),
         };
         if let Some((recent, number)) = self.recent_stream

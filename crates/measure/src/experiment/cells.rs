@@ -1,4 +1,4 @@
-//! The cells of an experiment: each model in each mode, with a meter of its own.
+//! The cells of an experiment (a model in a mode; nothing biological), each with a meter of its own.
 
 use super::turn::{Turn, schedule};
 use crate::conditions::{Recording, Subject, delayed};
@@ -58,7 +58,7 @@ struct Cell {
 }
 
 /// Profiles by the cell's folder, and traces by model.
-type Measured = (Vec<(String, RunProfile)>, Vec<(String, PathBuf)>);
+type CellResults = (Vec<(String, RunProfile)>, Vec<(String, PathBuf)>);
 
 impl Cells {
     pub(super) fn new(
@@ -113,7 +113,7 @@ impl Cells {
             let Some(fit) = self.fits.get_mut(at) else { continue };
             let mut meter = Meter::new(&Recorder::off(), Schedule::WholeRun);
             Turn::FIRST_BATCH.take(fit, Mode::Full, &mut meter, &mut || ())?;
-            let free_bytes = memory::free_bytes().unwrap_or(0);
+            let free_bytes = memory::free_bytes().unwrap_or(u64::MAX);
             out.push(Room { buffer_bytes: fit.buffer_bytes(), free_bytes });
         }
         Ok(out)
@@ -128,7 +128,7 @@ impl Cells {
         Ok(())
     }
 
-    pub(super) fn finish(self) -> Result<Measured, MeasureError> {
+    pub(super) fn finish(self) -> Result<CellResults, MeasureError> {
         let (mut profiles, mut traces) = (Vec::new(), Vec::new());
         for cell in self.all {
             let (log, written) = cell.meter.finish()?;

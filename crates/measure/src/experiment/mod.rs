@@ -44,7 +44,7 @@ pub enum Ablation {
     All,
 }
 
-/// An experiment before its first step.
+/// An experiment to be run; its findings are a [`knockout_profile::experiment::Experiment`].
 pub struct Experiment<'s> {
     cells: Cells,
     switches: Vec<SwitchTrials<'s>>,

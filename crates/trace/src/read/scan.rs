@@ -45,7 +45,7 @@ pub(crate) struct Scanner {
     keys: ArgKeys,
     /// Whether anything inside `args` is wanted.
     reads_args: bool,
-    /// Irregularityes of the value being scanned.
+    /// Irregularities of the value being scanned.
     pending: Vec<(IrregularityKind, usize)>,
 }
 

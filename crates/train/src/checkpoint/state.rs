@@ -50,7 +50,7 @@ pub struct State {
     pub loss_buffers: BTreeMap<String, BufferState>,
     /// Where the metrics file ended.
     pub metrics: LogPosition,
-    /// Other numbers by name: the labels' mean and deviation, the running loss of an unfinished epoch, …
+    /// Other numbers by name: the running loss of an unfinished epoch and its samples.
     pub numbers: BTreeMap<String, Number>,
     /// What predicting needs beside the weights; earlier versions wrote none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use toml::Table;
 
-/// Everything that decides a run's numbers.
+/// Every setting of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Config {
     /// Seed of initial values and of the order of samples.
@@ -29,7 +29,7 @@ pub struct Config {
     pub batch: usize,
     /// Epochs at most.
     pub epochs: u32,
-    /// Steps of the optimiser at most; 0 means no limit.
+    /// Batches trained on at most, over all epochs; 0 means no limit.
     pub max_steps: u64,
     /// What is held out, and how.
     pub split: SplitOptions,
@@ -103,7 +103,7 @@ pub enum ConfigError {
     /// An override that cannot be applied.
     #[error(transparent)]
     Override(#[from] OverrideError),
-    /// A key is missing, unknown or of another type.
+    /// The text is not TOML.
     #[error("{}", .0.message())]
     Document(#[from] toml::de::Error),
     /// The configuration cannot be written as TOML.
@@ -182,7 +182,7 @@ impl Config {
         Ok(self.model.check(cell)?)
     }
 
-    /// How the loader represents a deletion: as it is told, or as the model needs it where it is told nothing.
+    /// How the loader represents a deletion: as configured, but `perturbation` gives way to what the model needs.
     pub fn processor(&self) -> ProcessorKind {
         match (self.loader.processor, self.model.processor()) {
             (ProcessorKind::Perturbation, Some(needed)) => needed,

@@ -161,14 +161,20 @@ impl Fit {
         (self.model.parameters().allocated_bytes() + f32::pool().allocated_bytes()) as u64
     }
 
-    /// Whether no gradients wait to be accumulated further: between them there is no state that a checkpoint could hold.
+    /// Whether patience has ended the training.
+    pub(crate) fn is_out_of_patience(&self) -> bool {
+        self.stopping.is_some_and(|stopping| stopping.is_exhausted())
+    }
+
+    /// Whether the optimiser has used all gradients. Inside an accumulated group they exist only in memory, so a checkpoint may be
+    /// taken only where this holds.
     pub fn is_between_groups(&self) -> bool {
         self.position.batch.is_multiple_of(self.accumulation.batches_at(self.position.epoch))
             || self.position.batch as usize == self.batch_count()
     }
 
-    /// Goes to where a run of single batches is before this step, so that several measurements take the same batches. The
-    /// weights stay as they are.
+    /// Moves to the batch that this zero-based step of a run takes, so that several measurements take the same batches. The weights
+    /// stay as they are.
     pub fn seek(&mut self, step: u64) {
         let batches = self.batch_count().max(1) as u64;
         self.batches = None;
@@ -207,7 +213,7 @@ impl Fit {
             position: self.position,
             train_loss: self.epoch_loss / self.epoch_samples.max(1.0),
             learning_rate: self.learning_rate.rate(),
-            validation: meter.time(StepPhase::Validation, || self.measure(Part::Val)),
+            validation: meter.time(StepPhase::Validation, || self.metrics_of(Part::Val)),
             weights_hash: weights_hash(&self.weights()),
         }
     }
@@ -244,7 +250,7 @@ impl Fit {
         predictor::predict(&*self.model, self.labels, self.config.run.predict_batch, sets)
     }
 
-    fn measure(&self, part: Part) -> Metrics {
+    fn metrics_of(&self, part: Part) -> Metrics {
         let rows = self.split.rows(part);
         let targets: Vec<f64> = rows.iter().map(|&row| self.dataset.samples.scores()[row as usize]).collect();
         Metrics::of(&self.predict(part), &targets)

@@ -79,9 +79,9 @@ impl RunContext {
 /// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// All epochs.
+    /// `epochs` were trained.
     Epochs,
-    /// All steps.
+    /// `max_steps` was reached.
     Steps,
     /// No improvement for as long as patience allows.
     Patience,
@@ -97,7 +97,7 @@ pub enum Event {
     Step(StepReport),
     /// An epoch, or a part of one at the end of a run, was validated and its line written.
     Epoch(MetricsLine),
-    /// The run is over and its newest state saved; no event follows.
+    /// The run is over and its newest state that can be resumed is saved; no event follows.
     End(End),
 }
 
@@ -128,7 +128,8 @@ enum Stage {
 }
 
 impl Run {
-    /// Starts a run in a new folder. One that cannot be carried out leaves nothing behind.
+    /// Starts a run in a new folder. A request that is refused leaves nothing behind; a disk that fails may leave a run before its
+    /// first step.
     pub fn create(
         folder: &Path,
         dataset: Arc<Dataset>,
@@ -200,14 +201,16 @@ impl Run {
         Ok(Self {
             writer: RunWriter::open(&folder, from, after_step)?,
             checkpoints: Checkpoints::at(&folder.checkpoints()),
-            meter: Meter::new(&Recorder::default(), Schedule::AtStep(u64::MAX)),
+            // Times every step for its report and keeps none, so that a long run does not grow.
+            meter: Meter::new(&Recorder::off(), Schedule::AtStep(u64::MAX)),
             save_every: Duration::try_from_secs_f64(fit.config().run.checkpoint_every * 60.0)
                 .unwrap_or(Duration::MAX),
             saved_at: Instant::now(),
             last_saved: None,
             resumed_from: after_step,
             stop_requested: false,
-            stage: Stage::Step,
+            // A run that patience has ended stays ended.
+            stage: if fit.is_out_of_patience() { Stage::End(End::Patience) } else { Stage::Step },
             fit,
             folder,
         })
@@ -262,17 +265,17 @@ impl Run {
                 self.stage = Stage::End(End::Stopped);
             } else if position.batch == 0 && position.epoch >= config.epochs {
                 self.stage = Stage::End(End::Epochs);
-            } else if max_steps > 0 && position.step >= max_steps {
-                // At the end of an epoch its validation and its checkpoint are there already.
+            } else if max_steps > 0
+                && position.step >= max_steps
+                && position.batch as usize != self.fit.batch_count()
+            {
+                // At the beginning of an epoch the validation and the checkpoint of the one before are there already.
                 let is_validated = position.batch == 0 && position.step > 0;
                 self.stage =
                     if is_validated { Stage::End(End::Steps) } else { Stage::Validate(Some(End::Steps)) };
             } else if let Some(report) = self.fit.step(Mode::Full, &mut self.meter)? {
                 self.writer.step(&report, &mut self.meter)?;
-                let is_epoch_over = report.position.batch as usize == report.batches;
-                if report.position.step == max_steps && !is_epoch_over && !self.stop_requested {
-                    self.stage = Stage::Validate(Some(End::Steps));
-                } else if self.saved_at.elapsed() >= self.save_every && self.fit.is_between_groups() {
+                if self.saved_at.elapsed() >= self.save_every && self.fit.is_between_groups() {
                     self.save(Slot::Last)?;
                 }
                 return Ok(Some(Event::Step(report)));
@@ -296,7 +299,10 @@ impl Run {
             }
             None => Stage::Step,
         };
-        self.save(Slot::Last)?;
+        // Inside an accumulated group there is no state that could be resumed: the checkpoint before it stays the newest.
+        if self.fit.is_between_groups() {
+            self.save(Slot::Last)?;
+        }
         if end.is_none() {
             self.meter.restart();
         }

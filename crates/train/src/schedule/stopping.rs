@@ -101,7 +101,12 @@ impl EarlyStopping {
             return Progress::Improved;
         }
         self.waited = self.waited.saturating_add(1);
-        if self.waited >= self.patience { Progress::Exhausted } else { Progress::Waiting }
+        if self.is_exhausted() { Progress::Exhausted } else { Progress::Waiting }
+    }
+
+    /// Whether no patience is left.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        self.waited >= self.patience
     }
 }
 

@@ -52,7 +52,7 @@ pub(crate) struct TrainArgs {
     /// Epochs at most
     #[arg(long, value_name = "N")]
     epochs: Option<u32>,
-    /// Steps at most, exactly; 0 means no limit
+    /// Train on at most this many batches; 0 means no limit
     #[arg(long, value_name = "N")]
     max_steps: Option<u64>,
     /// Save and stop after this long, such as 30m or 2h
