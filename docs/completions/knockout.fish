@@ -172,7 +172,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand train" -l split -d 'Wh
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l epochs -d 'Epochs at most' -r
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l max-steps -d 'Steps at most, exactly; 0 means no limit' -r
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l max-steps -d 'Train on at most this many batches; 0 means no limit' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l max-time -d 'Save and stop after this long, such as 30m or 2h' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l json -d 'Print one JSON document on standard output and nothing else there'
@@ -239,13 +239,13 @@ complete -c knockout -n "__fish_knockout_using_subcommand profile" -s v -l verbo
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l models -d 'The models; by default all there are' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'"
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l processors -d 'Ways to represent a deletion, by default what loader.processor says; the first is what the others are compared with' -r -f -a "perturbation\t''
-mask\t''
-resident-mask\t''
-saved-indices\t''
-saved-masks\t''
-subgraph\t''
-neighborhood\t''"
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l processors -d 'Ways to represent a deletion, by default what loader.processor says; the first is what the others are compared with' -r -f -a "perturbation\t'Gene indices only; the default for every model'
+mask\t'Bit masks over genes, edges and reactions'
+resident-mask\t'The same masks, kept allocated: cleared, used, restored'
+saved-indices\t'Removed positions read from disk (`data precompute --indices`)'
+saved-masks\t'Masks read from disk (`data precompute --masks`)'
+subgraph\t'Every network rebuilt without the genes'
+neighborhood\t'Only the genes within some hops'"
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l rounds -d 'Rounds: in each, every cell has its turn' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l steps -d 'Steps of a turn that count; a multiple of 4 is fair to accumulated gradients' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l warmup -d 'Steps of a turn before them that do not' -r

@@ -274,7 +274,7 @@ hetero\:"A graph network over all networks that sees the cell with the genes gon
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
 '--epochs=[Epochs at most]:N:_default' \
-'--max-steps=[Steps at most, exactly; 0 means no limit]:N:_default' \
+'--max-steps=[Train on at most this many batches; 0 means no limit]:N:_default' \
 '--max-time=[Save and stop after this long, such as 30m or 2h]:TIME:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
@@ -375,7 +375,13 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 _arguments "${_arguments_options[@]}" : \
 '*--models=[The models; by default all there are]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"))' \
-'*--processors=[Ways to represent a deletion, by default what loader.processor says; the first is what the others are compared with]:PROCESSOR:(perturbation mask resident-mask saved-indices saved-masks subgraph neighborhood)' \
+'*--processors=[Ways to represent a deletion, by default what loader.processor says; the first is what the others are compared with]:PROCESSOR:((perturbation\:"Gene indices only; the default for every model"
+mask\:"Bit masks over genes, edges and reactions"
+resident-mask\:"The same masks, kept allocated\: cleared, used, restored"
+saved-indices\:"Removed positions read from disk (\`data precompute --indices\`)"
+saved-masks\:"Masks read from disk (\`data precompute --masks\`)"
+subgraph\:"Every network rebuilt without the genes"
+neighborhood\:"Only the genes within some hops"))' \
 '--rounds=[Rounds\: in each, every cell has its turn]:N:_default' \
 '--steps=[Steps of a turn that count; a multiple of 4 is fair to accumulated gradients]:N:_default' \
 '--warmup=[Steps of a turn before them that do not]:N:_default' \

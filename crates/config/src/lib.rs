@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(message("model.residual=1"), "model.residual takes true or false, not \"1\"");
         assert_eq!(
             message("model=1"),
-            "\"model\" is a section, not a value; its keys are dropout, layers, networks, residual"
+            "\"model\" is a section, not a value; its keys are layers, dropout, residual, networks"
         );
         assert!(message("model.layers=-1").starts_with("the configuration is refused: "));
         assert!(message("model.networks=[1]").starts_with("the configuration is refused: "));

@@ -19,7 +19,7 @@ fn text_and_summary_say_what_the_document_says() {
         "OPTIONS TRIED",
         "NEXT STEPS BASED ON RESULTS",
         "NOT RUN: process, collate, wait, loss, clip, optimiser, logging",
-        "hetero full takes 3.19 (range 3.19 to 3.19) times as long per sample as dango full",
+        "hetero full takes 3.19 (3.19 to 3.19) times as long per sample as dango full",
         "x/report.html",
     ] {
         assert!(text.contains(part), "{part:?} is not in\n{text}");

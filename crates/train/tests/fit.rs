@@ -91,10 +91,11 @@ fn train(
 }
 
 /// A folder with the dataset in `data`, where resumed runs look for it.
-fn home() -> tempfile::TempDir {
+fn home() -> (tempfile::TempDir, Arc<Dataset>) {
     let home = tempfile::tempdir().unwrap();
-    synthesise().write(&home.path().join("data"), &|_| ()).unwrap();
-    home
+    let mut dataset = synthesise();
+    dataset.write(&home.path().join("data"), &|_| ()).unwrap();
+    (home, Arc::new(dataset))
 }
 
 fn run(dataset: &Arc<Dataset>, config: &Config, threads: usize) -> Outcome {
@@ -123,7 +124,7 @@ fn threads_do_not_change_a_bit() {
 fn a_checkpoint_beyond_its_epoch_is_refused() {
     let dataset = dataset();
     let config = config(&dataset, &[]);
-    let home = home();
+    let (home, dataset) = home();
     let folder = home.path().join("run");
     train(&dataset, &config, 1, &folder, Some(2));
     let checkpoints = Checkpoints::at(&folder.join("checkpoints"));
@@ -147,7 +148,7 @@ fn interruptions_do_not_change_a_bit() {
         assert_eq!((whole.end, whole.losses.len()), (End::Steps, 20));
         // 1,600 training samples make 16 batches: one stop is in the first epoch, the other at its end.
         for stop in [7, 16] {
-            let home = home();
+            let (home, dataset) = home();
             let folder = home.path().join("run");
             let first = train(&dataset, &config, 1, &folder, Some(stop));
             assert_eq!(first.end, End::Stopped);
@@ -167,7 +168,7 @@ fn neither_threads_nor_interruptions_change_the_hetero_model() {
     assert_eq!((whole.end, whole.losses.len()), (End::Epochs, 16));
     assert_eq!(run(&dataset, &config, 7).hashes, whole.hashes);
     // After five batches the buffers are full and have wrapped around.
-    let home = home();
+    let (home, dataset) = home();
     let folder = home.path().join("run");
     let first = train(&dataset, &config, 1, &folder, Some(5));
     assert_eq!(first.end, End::Stopped);
@@ -249,9 +250,8 @@ fn empty_parts_are_refused() {
 
 #[test]
 fn what_a_resumed_run_lost_of_its_metrics_is_said() {
-    let dataset = dataset();
+    let (home, dataset) = home();
     let config = config(&dataset, &[]);
-    let home = home();
     let folder = home.path().join("run");
     train(&dataset, &config, 1, &folder, Some(20));
     let metrics = folder.join("metrics.jsonl");
