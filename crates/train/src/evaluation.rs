@@ -3,9 +3,10 @@
 //! Everything a table or a JSON document says, as values. The module does not know where predictions come from and
 //! prints nothing.
 
-use crate::baseline::{Baseline, BaselineError, Ladder};
+use crate::baseline::{Baseline, Ladder};
 use crate::metrics::Metrics;
 use knockout_screen::{Dataset, Part, Split};
+use knockout_solve::SolveError;
 use knockout_stats::bootstrap::{Bootstrap, Difference};
 use serde::Serialize;
 
@@ -90,7 +91,7 @@ pub fn evaluate(
     models: &[Model<'_>],
     pairs: Pairs,
     bootstrap: &Bootstrap,
-) -> Result<Evaluation, BaselineError> {
+) -> Result<Evaluation, SolveError> {
     let rows = split.rows(part);
     let ladder = Ladder::new(&dataset.samples, dataset.cell.genes().len(), split)?;
     let ridge = ladder.fit(Baseline::AdditiveRidge, rows, 0, &|_| ())?;

@@ -2,9 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use knockout_screen::{Division, Part, Sample, Samples, SamplesBuilder, Scheme, Split, SplitSpec};
+use knockout_solve::ridge::{ALPHAS, Ridge, choose};
 use knockout_testdata::golden::{Case, cases};
-use knockout_train::baseline::ridge::{ALPHAS, Ridge, choose};
-use knockout_train::baseline::{Baseline, Design, Ladder, PairVocabulary};
+use knockout_train::baseline::{Baseline, Ladder, PairVocabulary, design};
 use knockout_train::metrics::Metrics;
 use serde_json::Value;
 
@@ -104,7 +104,7 @@ fn golden_baselines_on_both_splits() {
             seen("pair_vocabulary");
 
             for (name, pairs) in [("ridge", &PairVocabulary::default()), ("ridge_pairs", ladder.pairs())] {
-                let design = |rows| Design::of(&samples, genes, pairs, rows);
+                let design = |rows| design(&samples, genes, pairs, rows);
                 let strong = &Ridge::fit(&design(train), &scores(train), &[30.0]).unwrap()[0];
                 let key = format!("{name}_alpha30");
                 check(&case, tag, &key, &strong.predict(&design(test)), &targets);

@@ -1,6 +1,7 @@
-//! Which indicators of a linear model are 1 for a record: its genes, and its query pair if that is well known.
+//! Query pairs that are well known, and which indicators of a linear model are 1 for a record: its genes, and its query pair.
 
 use knockout_screen::Samples;
+use knockout_solve::ridge::Design;
 use std::collections::BTreeMap;
 
 /// Query pairs that occur often enough in training to have an estimate of their own.
@@ -49,55 +50,13 @@ impl PairVocabulary {
     }
 }
 
-/// What a linear model sees of records: the columns that are 1, row by row.
-#[derive(Debug, Clone)]
-pub struct Design {
-    offsets: Vec<usize>,
-    columns: Vec<u32>,
-    width: usize,
-}
-
-impl Design {
-    /// One column per gene of the table, then one per pair of the vocabulary (give an empty one for genes alone).
-    pub fn of(samples: &Samples, gene_count: usize, pairs: &PairVocabulary, rows: &[u32]) -> Self {
-        let place: BTreeMap<&[u32], u32> = pairs.pairs().zip(gene_count as u32..).collect();
-        let sets = rows.iter().map(|&row| {
-            let pair = place.get(samples.query(row as usize)).copied();
-            samples.genes(row as usize).iter().copied().chain(pair)
-        });
-        Self::from_sets(sets, gene_count + pairs.len())
-    }
-
-    /// A design of arbitrary sets of columns below `width`, each without repeats.
-    pub fn from_sets<S>(sets: impl IntoIterator<Item = S>, width: usize) -> Self
-    where
-        S: IntoIterator<Item = u32>,
-    {
-        let (mut offsets, mut columns) = (vec![0], Vec::new());
-        for set in sets {
-            columns.extend(set);
-            offsets.push(columns.len());
-        }
-        Self { offsets, columns, width }
-    }
-
-    /// How many columns there are.
-    pub fn width(&self) -> usize {
-        self.width
-    }
-
-    /// How many records there are.
-    pub fn len(&self) -> usize {
-        self.offsets.len() - 1
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The columns that are 1 for each record.
-    pub fn sets(&self) -> impl ExactSizeIterator<Item = &[u32]> {
-        self.offsets.windows(2).map(|ends| &self.columns[ends[0]..ends[1]])
-    }
+/// What a ridge sees of rows: one column per gene of the table, then one per pair of the vocabulary (give an empty one for genes
+/// alone).
+pub fn design(samples: &Samples, gene_count: usize, pairs: &PairVocabulary, rows: &[u32]) -> Design {
+    let place: BTreeMap<&[u32], u32> = pairs.pairs().zip(gene_count as u32..).collect();
+    let sets = rows.iter().map(|&row| {
+        let pair = place.get(samples.query(row as usize)).copied();
+        samples.genes(row as usize).iter().copied().chain(pair)
+    });
+    Design::from_sets(sets, gene_count + pairs.len())
 }

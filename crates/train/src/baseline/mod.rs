@@ -5,17 +5,15 @@
 //! are predicted are never looked at. The module knows nothing of files and prints nothing.
 
 mod design;
-mod gram;
 mod means;
 mod mlp;
-pub mod ridge;
 
-pub use design::{Design, PairVocabulary};
+pub use design::{PairVocabulary, design};
 pub use mlp::{Epoch, Mlp, MlpConfig};
 
-use knockout_fault::{Class, Classified};
 use knockout_screen::{Part, Samples, Split};
-use ridge::Ridge;
+use knockout_solve::SolveError;
+use knockout_solve::ridge::{self, Ridge};
 
 /// A rung of the ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,28 +66,6 @@ impl Baseline {
     }
 }
 
-/// Why a baseline could not be fitted.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum BaselineError {
-    /// Nothing to fit to.
-    #[error("the training part has no samples")]
-    NoTraining,
-    /// The ridge's equations were not solved.
-    #[error(
-        "the ridge with alpha {alpha} was not solved after {iterations} steps (relative residual {residual:e}); \
-         are the scores of very different size?"
-    )]
-    NotConverged {
-        /// The strength of the penalty.
-        alpha: f64,
-        /// Steps taken.
-        iterations: usize,
-        /// What was left.
-        residual: f64,
-    },
-}
-
 /// A baseline's predictions, and what was chosen on the way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
@@ -117,9 +93,9 @@ pub struct Ladder<'a> {
 
 impl<'a> Ladder<'a> {
     /// Prepares the baselines of a split over a gene table of this size.
-    pub fn new(samples: &'a Samples, gene_count: usize, split: &'a Split) -> Result<Self, BaselineError> {
+    pub fn new(samples: &'a Samples, gene_count: usize, split: &'a Split) -> Result<Self, SolveError> {
         let train = split.rows(Part::Train);
-        let stats = samples.label_stats(train).ok_or(BaselineError::NoTraining)?;
+        let stats = samples.label_stats(train).ok_or(SolveError::NoTraining)?;
         Ok(Self {
             samples,
             gene_count,
@@ -149,7 +125,7 @@ impl<'a> Ladder<'a> {
         rows: &[u32],
         seed: u64,
         on_epoch: &dyn Fn(Epoch),
-    ) -> Result<Fitted, BaselineError> {
+    ) -> Result<Fitted, SolveError> {
         let plain = |predictions| Fitted { baseline, predictions, alpha: None, epochs: None };
         match baseline {
             Baseline::TrainMean => Ok(plain(vec![self.mean; rows.len()])),
@@ -172,7 +148,7 @@ impl<'a> Ladder<'a> {
                 let parts = [self.train, self.val];
                 let config = MlpConfig::default();
                 let model = Mlp::fit(self.samples, self.gene_count, parts, config, seed, on_epoch)
-                    .ok_or(BaselineError::NoTraining)?;
+                    .ok_or(SolveError::NoTraining)?;
                 let epochs = Some(model.best_epoch);
                 Ok(Fitted { epochs, ..plain(model.predict(self.samples, rows)) })
             }
@@ -180,23 +156,13 @@ impl<'a> Ladder<'a> {
     }
 
     /// The ridge whose penalty validates best, and its predictions.
-    fn ridge(
-        &self,
-        pairs: &PairVocabulary,
-        rows: &[u32],
-    ) -> Result<(Vec<f64>, ridge::Chosen), BaselineError> {
-        let design = |rows| Design::of(self.samples, self.gene_count, pairs, rows);
+    fn ridge(&self, pairs: &PairVocabulary, rows: &[u32]) -> Result<(Vec<f64>, ridge::Chosen), SolveError> {
+        let design = |rows| design(self.samples, self.gene_count, pairs, rows);
         let scores = |rows: &[u32]| -> Vec<f64> {
             rows.iter().map(|&row| self.samples.scores()[row as usize]).collect()
         };
         let ridges = Ridge::fit(&design(self.train), &scores(self.train), &ridge::ALPHAS)?;
         let chosen = ridge::choose(ridges, &design(self.val), &scores(self.val));
         Ok((chosen.ridge.predict(&design(rows)), chosen))
-    }
-}
-
-impl Classified for BaselineError {
-    fn class(&self) -> Class {
-        Class::Failure
     }
 }

@@ -2,10 +2,54 @@
 //!
 //! Minimises ‖y − b − Xw‖² + α‖w‖². A column that never occurs in training gets the weight 0.
 
-use super::BaselineError;
-use super::design::Design;
-use super::gram::Gram;
+mod gram;
+
+use crate::SolveError;
+use gram::Gram;
 use knockout_stats::pearson;
+
+/// What a linear model sees of records: the columns that are 1, row by row.
+#[derive(Debug, Clone)]
+pub struct Design {
+    offsets: Vec<usize>,
+    columns: Vec<u32>,
+    width: usize,
+}
+
+impl Design {
+    /// A design of arbitrary sets of columns below `width`, each without repeats.
+    pub fn from_sets<S>(sets: impl IntoIterator<Item = S>, width: usize) -> Self
+    where
+        S: IntoIterator<Item = u32>,
+    {
+        let (mut offsets, mut columns) = (vec![0], Vec::new());
+        for set in sets {
+            columns.extend(set);
+            offsets.push(columns.len());
+        }
+        Self { offsets, columns, width }
+    }
+
+    /// How many columns there are.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// How many records there are.
+    pub fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The columns that are 1 for each record.
+    pub fn sets(&self) -> impl ExactSizeIterator<Item = &[u32]> {
+        self.offsets.windows(2).map(|ends| &self.columns[ends[0]..ends[1]])
+    }
+}
 
 /// The strengths of the penalty that are tried; the one with the highest validation Pearson is kept.
 pub const ALPHAS: [f64; 9] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
@@ -27,10 +71,10 @@ impl Ridge {
     /// # Panics
     ///
     /// If there are not as many targets as records.
-    pub fn fit(design: &Design, targets: &[f64], alphas: &[f64]) -> Result<Vec<Self>, BaselineError> {
+    pub fn fit(design: &Design, targets: &[f64], alphas: &[f64]) -> Result<Vec<Self>, SolveError> {
         assert_eq!(design.len(), targets.len(), "every record has a target");
         if targets.is_empty() {
-            return Err(BaselineError::NoTraining);
+            return Err(SolveError::NoTraining);
         }
         let gram = Gram::of(design, targets);
         // The strongest first: it is solved quickly, and each solution is a start for the next weaker one.
@@ -40,7 +84,7 @@ impl Ridge {
         let mut coefficients = vec![0.0; design.width()];
         for place in order {
             let alpha = alphas[place];
-            gram.solve(alpha, &mut coefficients).map_err(|error| BaselineError::NotConverged {
+            gram.solve(alpha, &mut coefficients).map_err(|error| SolveError::NotConverged {
                 alpha,
                 iterations: error.iterations,
                 residual: error.residual,
@@ -152,7 +196,7 @@ mod tests {
         let ridge = &Ridge::fit(&design, &[1.0, 0.5, -1.0], &[1.0]).unwrap()[0];
         assert_eq!((ridge.coefficients[1], ridge.coefficients[3]), (0.0, 0.0));
         let nothing = Ridge::fit(&Design::from_sets(Vec::<Vec<u32>>::new(), 2), &[], &[1.0]);
-        assert!(matches!(nothing, Err(BaselineError::NoTraining)));
+        assert!(matches!(nothing, Err(SolveError::NoTraining)));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! however many genes there are: nothing of size genes x genes is stored. Sums run in a fixed order, and every element
 //! of a product has one writer, so the solution does not depend on the number of threads.
 
-use super::design::Design;
+use super::Design;
 use rayon::prelude::*;
 
 /// The residual at which a solution counts as exact, relative to the right-hand side.

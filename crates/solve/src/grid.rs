@@ -1,0 +1,225 @@
+//! Gene sets as cells of a matrix: a row is what a screen holds fixed (a gene, or the query pair of triples), a column the gene
+//! that is deleted as well.
+//!
+//! A pair {a, b} is two cells, (a, b) and (b, a). A triple is one: its row is the one of its three pairs that most training
+//! triples share, which is the query pair wherever a screen has them. Sets of other sizes have no cell.
+
+use crate::model::{SolveError, SolvedTensor, tensor};
+use knockout_cell::GeneSetsRef;
+use std::collections::BTreeMap;
+
+/// What a row stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Row {
+    Gene(u32),
+    Pair(u32, u32),
+}
+
+/// Training triples that a pair needs to be a row.
+const LEAST_TRIPLES: u32 = 5;
+
+/// The rows and columns that training sets span.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Grid {
+    /// The rows, ascending, and how many training records each has.
+    rows: Vec<(Row, u32)>,
+    /// Genes of the columns, ascending.
+    columns: Vec<u32>,
+    place_of_row: BTreeMap<Row, u32>,
+    place_of_gene: BTreeMap<u32, u32>,
+}
+
+/// One or two cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Cells {
+    places: [(u32, u32); 2],
+    count: u8,
+}
+
+impl Cells {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.places[..usize::from(self.count)].iter().map(|&(row, column)| (row as usize, column as usize))
+    }
+
+    /// The mean over the cells of a value; `None` where there is no cell.
+    pub(crate) fn mean(&self, value: impl Fn(usize, usize) -> f64) -> Option<f64> {
+        let sum: f64 = self.iter().map(|(row, column)| value(row, column)).sum();
+        (self.count > 0).then(|| sum / f64::from(self.count))
+    }
+}
+
+/// The three ways to take a triple apart into a pair and a gene.
+pub(crate) fn parts_of_triple(set: &[u32]) -> [(Row, u32); 3] {
+    let (a, b, c) = (set[0], set[1], set[2]);
+    [(Row::Pair(a, b), c), (Row::Pair(a, c), b), (Row::Pair(b, c), a)]
+}
+
+impl Grid {
+    /// The grid of training sets, whose genes are ascending.
+    pub(crate) fn of(sets: GeneSetsRef<'_>) -> Self {
+        let mut pairs: BTreeMap<Row, u32> = BTreeMap::new();
+        let triples = || sets.iter().filter(|set| set.len() == 3);
+        for (row, _) in triples().flat_map(parts_of_triple) {
+            *pairs.entry(row).or_default() += 1;
+        }
+        let (mut rows, mut columns): (BTreeMap<Row, u32>, BTreeMap<u32, u32>) = Default::default();
+        for set in triples() {
+            let (row, _) = most_frequent(set, |row| pairs.get(&row).copied()).unwrap_or((Row::Gene(0), 0));
+            *rows.entry(row).or_default() += 1;
+        }
+        rows.retain(|_, count| *count >= LEAST_TRIPLES);
+        for set in triples() {
+            if let Some((_, gene)) = most_frequent(set, |row| rows.get(&row).copied()) {
+                columns.insert(gene, 0);
+            }
+        }
+        for set in sets.iter().filter(|set| set.len() == 2) {
+            for &gene in set {
+                *rows.entry(Row::Gene(gene)).or_default() += 1;
+                columns.insert(gene, 0);
+            }
+        }
+        Self::new(rows.into_iter().collect(), columns.into_keys().collect())
+    }
+
+    /// A grid of these rows and columns, both ascending.
+    pub(crate) fn new(rows: Vec<(Row, u32)>, columns: Vec<u32>) -> Self {
+        let place_of_row = rows.iter().map(|&(row, _)| row).zip(0..).collect();
+        let place_of_gene = columns.iter().copied().zip(0..).collect();
+        Self { rows, columns, place_of_row, place_of_gene }
+    }
+
+    pub(crate) fn rows(&self) -> &[(Row, u32)] {
+        &self.rows
+    }
+
+    pub(crate) fn columns(&self) -> &[u32] {
+        &self.columns
+    }
+
+    /// Pairs that are rows, with a number from 0 in their order.
+    pub(crate) fn pair_rows(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.rows.iter().filter_map(|&(row, _)| match row {
+            Row::Pair(a, b) => Some((a, b)),
+            Row::Gene(_) => None,
+        })
+    }
+
+    /// The row and the gene that a triple belongs to, if one of its pairs is a row.
+    pub(crate) fn part_of_triple(&self, set: &[u32]) -> Option<(Row, u32)> {
+        most_frequent(set, |row| self.place_of_row.get(&row).map(|&place| self.rows[place as usize].1))
+    }
+
+    /// The cells of a set of ascending genes.
+    pub(crate) fn cells(&self, set: &[u32]) -> Cells {
+        let parts: [Option<(Row, u32)>; 2] = match *set {
+            [a, b] => [Some((Row::Gene(a), b)), Some((Row::Gene(b), a))],
+            [_, _, _] => [self.part_of_triple(set), None],
+            _ => [None, None],
+        };
+        let mut cells = Cells { places: [(0, 0); 2], count: 0 };
+        for (row, gene) in parts.into_iter().flatten() {
+            if let (Some(&row), Some(&column)) = (self.place_of_row.get(&row), self.place_of_gene.get(&gene))
+            {
+                cells.places[usize::from(cells.count)] = (row, column);
+                cells.count += 1;
+            }
+        }
+        cells
+    }
+
+    /// Rows and columns as they are stored.
+    pub(crate) fn tensors(&self) -> [SolvedTensor; 2] {
+        let (rows, columns) = self.to_numbers();
+        [
+            SolvedTensor::new("grid.rows", &[rows.len() / 3, 3], rows),
+            SolvedTensor::new("grid.columns", &[columns.len()], columns),
+        ]
+    }
+
+    /// The grid of stored tensors.
+    pub(crate) fn load(tensors: &[SolvedTensor], gene_count: usize) -> Result<Self, SolveError> {
+        let (rows, columns) = (tensor(tensors, "grid.rows")?, tensor(tensors, "grid.columns")?);
+        Self::from_numbers(&rows.values, &columns.values, gene_count)
+            .ok_or_else(|| SolveError::Tensor { name: "grid.rows".to_owned() })
+    }
+
+    /// Rows and columns as numbers that can be stored: of each row its first gene, its second or -1, and its records.
+    fn to_numbers(&self) -> (Vec<f32>, Vec<f32>) {
+        let row = |&(row, count): &(Row, u32)| match row {
+            Row::Gene(gene) => [gene as f32, -1.0, count as f32],
+            Row::Pair(a, b) => [a as f32, b as f32, count as f32],
+        };
+        (self.rows.iter().flat_map(row).collect(), self.columns.iter().map(|&gene| gene as f32).collect())
+    }
+
+    /// The grid of what [`Grid::to_numbers`] gave; `None` if these are no rows and columns of `gene_count` genes.
+    fn from_numbers(rows: &[f32], columns: &[f32], gene_count: usize) -> Option<Self> {
+        let gene = |value: f32| {
+            let gene = value as u32;
+            (gene as f32 == value && (gene as usize) < gene_count).then_some(gene)
+        };
+        let row = |part: &[f32; 3]| {
+            let row = if part[1] < 0.0 {
+                Row::Gene(gene(part[0])?)
+            } else {
+                Row::Pair(gene(part[0])?, gene(part[1])?)
+            };
+            Some((row, part[2] as u32))
+        };
+        let (parts, rest) = rows.as_chunks::<3>();
+        let rows = parts.iter().map(row).collect::<Option<Vec<_>>>()?;
+        let columns = columns.iter().map(|&value| gene(value)).collect::<Option<Vec<_>>>()?;
+        let ascending = rows.is_sorted_by(|a, b| a.0 < b.0) && columns.is_sorted_by(|a, b| a < b);
+        (rest.is_empty() && ascending).then(|| Self::new(rows, columns))
+    }
+}
+
+/// The part of a triple whose pair counts most; the first of equals.
+fn most_frequent(set: &[u32], count: impl Fn(Row) -> Option<u32>) -> Option<(Row, u32)> {
+    let mut best: Option<(u32, (Row, u32))> = None;
+    for (row, gene) in parts_of_triple(set) {
+        if let Some(count) = count(row)
+            && best.is_none_or(|(most, _)| count > most)
+        {
+            best = Some((count, (row, gene)));
+        }
+    }
+    best.map(|(_, part)| part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use knockout_cell::GeneSets;
+
+    fn sets(list: &[&[u32]]) -> GeneSets {
+        list.iter().copied().collect()
+    }
+
+    #[test]
+    fn a_pair_is_two_cells() {
+        let grid = Grid::of(sets(&[&[3, 9], &[3, 5]]).view());
+        assert_eq!(grid.columns(), [3, 5, 9]);
+        assert_eq!(grid.cells(&[3, 9]).iter().collect::<Vec<_>>(), [(0, 2), (2, 0)]);
+        assert_eq!(grid.cells(&[5, 9]).iter().collect::<Vec<_>>(), [(1, 2), (2, 1)]);
+        // A gene that training never saw has no row and no column.
+        assert_eq!(grid.cells(&[3, 4]).iter().count(), 0);
+        assert_eq!(grid.cells(&[3]).mean(|_, _| 1.0), None);
+    }
+
+    #[test]
+    fn a_triple_lies_in_the_row_of_its_query() {
+        let triples: Vec<[u32; 3]> = (10..20).map(|array| [1, 2, array]).chain([[1, 5, 10]]).collect();
+        let triples: GeneSets = triples.iter().map(|set| &set[..]).collect();
+        let grid = Grid::of(triples.view());
+        assert_eq!(grid.rows(), [(Row::Pair(1, 2), 10)]);
+        assert_eq!(grid.columns(), (10..20).collect::<Vec<_>>());
+        assert_eq!(grid.cells(&[1, 2, 12]).iter().collect::<Vec<_>>(), [(0, 2)]);
+        assert_eq!(grid.cells(&[1, 5, 10]).iter().count(), 0);
+        let (rows, columns) = grid.to_numbers();
+        assert_eq!(Grid::from_numbers(&rows, &columns, 20), Some(grid));
+        assert_eq!(Grid::from_numbers(&rows, &columns, 19), None);
+        assert_eq!(Grid::from_numbers(&[0.5, -1.0, 1.0], &[], 19), None);
+    }
+}

@@ -1,0 +1,98 @@
+//! Cholesky's factor of a positive definite matrix, and what is made with it: solutions and orthonormal columns.
+
+use super::{Matrix, product};
+use rayon::prelude::*;
+
+/// The lower factor L of a matrix that is L times its transpose.
+pub(crate) struct Cholesky {
+    factor: Matrix<f64>,
+}
+
+impl Cholesky {
+    /// Factors a symmetric matrix. Pivots below a tiny share of the largest diagonal entry are raised to it, so that a matrix
+    /// that is singular up to rounding is treated as barely regular.
+    pub(crate) fn new(mut matrix: Matrix<f64>) -> Self {
+        let size = matrix.rows();
+        let largest = (0..size).map(|i| matrix.get(i, i)).fold(0.0_f64, f64::max);
+        let least = (largest * 1e-13).max(f64::MIN_POSITIVE);
+        for i in 0..size {
+            let (done, rest) = matrix.values_mut().split_at_mut(i * size);
+            let (row, _) = rest.split_at_mut(size);
+            for j in 0..i {
+                let other = &done[j * size..][..=j];
+                let dot: f64 = row[..j].iter().zip(&other[..j]).map(|(a, b)| a * b).sum();
+                row[j] = (row[j] - dot) / other[j];
+            }
+            let square: f64 = row[..i].iter().map(|x| x * x).sum();
+            row[i] = (row[i] - square).max(least).sqrt();
+            row[i + 1..].fill(0.0);
+        }
+        Self { factor: matrix }
+    }
+
+    /// Solves Lx = b in place.
+    pub(crate) fn forward(&self, b: &mut [f64]) {
+        self.forward_from(0, b);
+    }
+
+    /// The same for a b that is 0 before a place.
+    fn forward_from(&self, first: usize, b: &mut [f64]) {
+        for i in first..b.len() {
+            let row = self.factor.row(i);
+            let dot: f64 = row[first..i].iter().zip(&b[first..i]).map(|(l, x)| l * x).sum();
+            b[i] = (b[i] - dot) / row[i];
+        }
+    }
+
+    /// Solves the whole system in place.
+    pub(crate) fn solve(&self, b: &mut [f64]) {
+        self.forward(b);
+        for i in (0..b.len()).rev() {
+            b[i] /= self.factor.get(i, i);
+            let (value, row) = (b[i], &self.factor.row(i)[..i]);
+            b[..i].iter_mut().zip(row).for_each(|(x, l)| *x -= l * value);
+        }
+    }
+}
+
+/// Orthonormal columns that span those of a matrix of full rank: the matrix times the inverse of the
+/// transposed factor of its Gram matrix.
+pub(crate) fn orthonormal_columns(matrix: &Matrix<f64>) -> Matrix<f64> {
+    let factor = Cholesky::new(product(matrix.transposed(), matrix));
+    let columns = matrix.columns();
+    // Row i of the inverse of Lᵀ, transposed, is L⁻¹ times the i-th unit vector.
+    let mut inverse = Matrix::zeros(columns, columns);
+    inverse.values_mut().par_chunks_exact_mut(columns.max(1)).enumerate().for_each(|(i, row)| {
+        row[i] = 1.0;
+        factor.forward_from(i, row);
+    });
+    product(matrix, &inverse)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use knockout_random::Rng;
+
+    #[test]
+    fn it_solves_and_orthonormalises() {
+        let mut rng = Rng::new(0, "factor");
+        for size in [1, 2, 9, 40] {
+            let tall =
+                Matrix::new(2 * size, size, (0..2 * size * size).map(|_| rng.normal()).collect::<Vec<_>>());
+            let gram = product(tall.transposed(), &tall);
+            let expected: Vec<f64> = (0..size).map(|_| rng.normal()).collect();
+            let mut x: Vec<f64> =
+                (0..size).map(|i| gram.row(i).iter().zip(&expected).map(|(a, b)| a * b).sum()).collect();
+            Cholesky::new(gram).solve(&mut x);
+            assert!(x.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-7), "{x:?} {expected:?}");
+            let q = orthonormal_columns(&tall);
+            let unit = product(q.transposed(), &q);
+            for i in 0..size {
+                for j in 0..size {
+                    assert!((unit.get(i, j) - f64::from(u8::from(i == j))).abs() < 1e-9);
+                }
+            }
+        }
+    }
+}

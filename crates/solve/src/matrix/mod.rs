@@ -1,0 +1,72 @@
+//! Dense matrices in row-major order, and the few operations that the solved models are made of. Knows neither genes nor scores.
+//!
+//! Results do not depend on the number of threads: products are cut into blocks of rows by the size of the matrix alone.
+
+mod eigen;
+mod factor;
+mod product;
+
+pub(crate) use eigen::symmetric_eigen;
+pub(crate) use factor::{Cholesky, orthonormal_columns};
+pub(crate) use product::product;
+
+/// A dense row-major matrix.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Matrix<T> {
+    rows: usize,
+    columns: usize,
+    values: Vec<T>,
+}
+
+impl<T: Copy + Default> Matrix<T> {
+    pub(crate) fn zeros(rows: usize, columns: usize) -> Self {
+        Self { rows, columns, values: vec![T::default(); rows * columns] }
+    }
+
+    /// # Panics
+    ///
+    /// If there are not `rows * columns` values.
+    pub(crate) fn new(rows: usize, columns: usize, values: Vec<T>) -> Self {
+        assert_eq!(values.len(), rows * columns, "one value per entry");
+        Self { rows, columns, values }
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    pub(crate) fn columns(&self) -> usize {
+        self.columns
+    }
+
+    pub(crate) fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    pub(crate) fn values_mut(&mut self) -> &mut [T] {
+        &mut self.values
+    }
+
+    pub(crate) fn row(&self, row: usize) -> &[T] {
+        &self.values[row * self.columns..][..self.columns]
+    }
+
+    pub(crate) fn row_mut(&mut self, row: usize) -> &mut [T] {
+        &mut self.values[row * self.columns..][..self.columns]
+    }
+
+    pub(crate) fn get(&self, row: usize, column: usize) -> T {
+        self.values[row * self.columns + column]
+    }
+
+    pub(crate) fn set(&mut self, row: usize, column: usize, value: T) {
+        self.values[row * self.columns + column] = value;
+    }
+
+    /// The first columns.
+    pub(crate) fn first_columns(&self, count: usize) -> Self {
+        let mut values = Vec::with_capacity(self.rows * count);
+        (0..self.rows).for_each(|row| values.extend_from_slice(&self.row(row)[..count]));
+        Self { rows: self.rows, columns: count, values }
+    }
+}

@@ -1,0 +1,217 @@
+//! What a solved model is given, what it gives, and what can go wrong.
+
+use knockout_cell::{Cell, GeneSets, GeneSetsRef};
+use knockout_fault::{Class, Classified};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt;
+
+/// Deleted genes and their scores.
+#[derive(Debug, Clone, Default)]
+pub struct Records {
+    /// The deleted genes of each record, ascending.
+    pub sets: GeneSets,
+    /// Their scores.
+    pub scores: Vec<f64>,
+}
+
+/// What a model is solved for.
+#[derive(Debug, Clone, Copy)]
+pub struct Problem<'a> {
+    /// The genes and their networks.
+    pub cell: &'a Cell,
+    /// What is fitted to.
+    pub train: &'a Records,
+    /// What settings are chosen on.
+    pub val: &'a Records,
+}
+
+impl Problem<'_> {
+    /// Refuses what nothing can be learnt from.
+    pub(crate) fn check(&self) -> Result<(), SolveError> {
+        let is_constant = |scores: &[f64]| scores.windows(2).all(|pair| pair[0] == pair[1]);
+        if self.train.scores.is_empty() {
+            return Err(SolveError::NoTraining);
+        }
+        if self.val.scores.len() < 2 || is_constant(&self.val.scores) {
+            return Err(SolveError::NoValidation { count: self.val.scores.len() });
+        }
+        if is_constant(&self.train.scores) {
+            return Err(SolveError::ConstantScores);
+        }
+        Ok(())
+    }
+}
+
+/// A setting that was tried on the validation part: what a progress line and a metrics file tell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stage {
+    /// What was tried, such as `lambda 12.3, rank 40`.
+    pub tried: String,
+    /// Pearson correlation on the validation part.
+    pub validation_pearson: Option<f64>,
+}
+
+/// Something that was chosen or found, to be reported: a name and a number.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    /// What it is, such as `low_rank.lambda`.
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+}
+
+impl Choice {
+    pub(crate) fn new(name: impl Into<String>, value: f64) -> Self {
+        Self { name: name.into(), value }
+    }
+}
+
+/// A part of a solution as it is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SolvedTensor {
+    /// Its name, distinct in a solution.
+    pub name: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Its values, row-major.
+    pub values: Vec<f32>,
+}
+
+impl SolvedTensor {
+    pub(crate) fn new(name: impl Into<String>, shape: &[usize], values: Vec<f32>) -> Self {
+        Self { name: name.into(), shape: shape.to_vec(), values }
+    }
+}
+
+/// A solved model.
+pub trait Solution: Send + Sync {
+    /// Predictions in the scores' units, one for each set of deleted genes.
+    fn predict(&self, sets: GeneSetsRef<'_>) -> Vec<f64>;
+
+    /// The standard deviation of a new measurement around each prediction, where the model has one.
+    fn deviations(&self, _sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
+        None
+    }
+
+    /// Everything that [`SolvedOptions::load`] needs beside the options and the cell.
+    fn tensors(&self) -> Vec<SolvedTensor>;
+
+    /// What was chosen on the way, and how exact the solution is.
+    fn choices(&self) -> Vec<Choice>;
+}
+
+/// Options of a solved model: the keys `model.*` of a configuration.
+pub trait SolvedOptions:
+    Serialize + DeserializeOwned + Default + Clone + PartialEq + fmt::Debug + Send + Sync + 'static
+{
+    /// Name on the command line, in configurations and in reports.
+    const NAME: &'static str;
+    /// One line for `--help`.
+    const SUMMARY: &'static str;
+
+    /// Checks what can be checked before anything is computed.
+    fn check(&self, cell: &Cell) -> Result<(), SolveError>;
+
+    /// Solves for the training part; `on_stage` hears of every setting that was tried.
+    fn solve(
+        &self,
+        problem: Problem<'_>,
+        on_stage: &mut dyn FnMut(Stage),
+    ) -> Result<Box<dyn Solution>, SolveError>;
+
+    /// A solution from what [`Solution::tensors`] gave, bit for bit.
+    fn load(&self, tensors: &[SolvedTensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError>;
+}
+
+/// Why there is no solution.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SolveError {
+    /// Nothing to fit to.
+    #[error("the training part has no samples")]
+    NoTraining,
+    /// Nothing to choose settings on.
+    #[error(
+        "the validation part has {count} samples or scores that are all equal, so no setting can be chosen on it; \
+         raise split.val"
+    )]
+    NoValidation {
+        /// Records of the part.
+        count: usize,
+    },
+    /// Nothing to explain.
+    #[error("all training scores are equal: there is nothing to explain")]
+    ConstantScores,
+    /// The ridge's equations were not solved.
+    #[error(
+        "the ridge with alpha {alpha} was not solved after {iterations} steps (relative residual {residual:e}); \
+         are the scores of very different size?"
+    )]
+    NotConverged {
+        /// The strength of the penalty.
+        alpha: f64,
+        /// Steps taken.
+        iterations: usize,
+        /// What was left.
+        residual: f64,
+    },
+    /// A value out of range.
+    #[error("model.{key} is {value}, but {rule}")]
+    OutOfRange {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: String,
+        /// What it has to be.
+        rule: &'static str,
+    },
+    /// A network that the dataset does not have.
+    #[error("the dataset has no network {name:?}; it has {}", have.join(", "))]
+    NoSuchNetwork {
+        /// The name configured.
+        name: String,
+        /// The names there are.
+        have: Vec<String>,
+    },
+    /// A matrix that would not fit.
+    #[error(
+        "{rows} x {columns} matrices are needed, {needed_mib} MiB in all, more than model.memory_mib={limit_mib}; raise it, or \
+         use fewer genes"
+    )]
+    TooLarge {
+        /// Rows of the largest.
+        rows: usize,
+        /// Its columns.
+        columns: usize,
+        /// What all of them need.
+        needed_mib: usize,
+        /// What is allowed.
+        limit_mib: usize,
+    },
+    /// A stored solution of other shapes.
+    #[error("the stored solution has no tensor {name} of the right shape")]
+    Tensor {
+        /// The tensor.
+        name: String,
+    },
+}
+
+impl Classified for SolveError {
+    fn class(&self) -> Class {
+        match self {
+            Self::OutOfRange { .. }
+            | Self::NoSuchNetwork { .. }
+            | Self::NoValidation { .. }
+            | Self::TooLarge { .. } => Class::Request,
+            Self::Tensor { .. } => Class::Damage,
+            Self::NoTraining | Self::ConstantScores | Self::NotConverged { .. } => Class::Failure,
+        }
+    }
+}
+
+/// A stored tensor by name.
+pub(crate) fn tensor<'a>(tensors: &'a [SolvedTensor], name: &str) -> Result<&'a SolvedTensor, SolveError> {
+    let found = tensors.iter().find(|tensor| tensor.name == name);
+    found.ok_or_else(|| SolveError::Tensor { name: name.to_owned() })
+}

@@ -1,0 +1,188 @@
+//! Solved models on screens whose truth is known: scores made of gene effects, a matrix of low rank, and modules of a network.
+
+#![expect(clippy::unwrap_used, reason = "a test may fail")]
+
+use knockout_cell::{Cell, Edge, GeneSets, GeneTable, Network, SelfLoops};
+use knockout_random::Rng;
+use knockout_solve::{
+    LowRankOptions, NetworkKernelOptions, Problem, Records, Solution, SolveError, SolvedOptions, StackOptions,
+};
+use knockout_stats::pearson;
+
+const GENES: usize = 60;
+const MODULES: usize = 6;
+
+/// Genes in modules of ten that a network knows and a second network does not.
+fn cell() -> Cell {
+    let genes = GeneTable::from_systematic((0..GENES).map(|gene| format!("G{gene:03}"))).unwrap();
+    let mut rng = Rng::new(0, "networks");
+    let (mut modules, mut noise) = (Vec::new(), Vec::new());
+    for a in 0..GENES as u32 {
+        for b in 0..a {
+            if a as usize % MODULES == b as usize % MODULES && rng.below(10) < 7 {
+                modules.push(Edge::weighted(a, b, 0.5 + 0.5 * rng.unit() as f32));
+            }
+            if rng.below(10) == 0 {
+                noise.push(Edge::new(a, b));
+            }
+        }
+    }
+    let network = |name: &str, edges| Network::from_edges(name, GENES, edges, SelfLoops::Refuse).unwrap().0;
+    Cell::new(genes, vec![network("modules", modules), network("noise", noise)], None).unwrap()
+}
+
+/// What module pairs and genes add, without noise.
+fn truth(set: [u32; 2]) -> f64 {
+    let mut rng = Rng::new(1, "truth");
+    let genes: Vec<f64> = (0..GENES).map(|_| 0.3 * rng.normal()).collect();
+    let pairs: Vec<f64> = (0..MODULES * MODULES).map(|_| rng.normal()).collect();
+    let [a, b] = set.map(|gene| gene as usize % MODULES);
+    set.iter().map(|&gene| genes[gene as usize]).sum::<f64>() + pairs[a.min(b) * MODULES + a.max(b)]
+}
+
+/// All pairs, with noise, in train, val and test; those with a new gene are not in train.
+fn parts(is_new: impl Fn(u32) -> bool) -> [Records; 3] {
+    let mut rng = Rng::new(2, "noise");
+    let mut parts: [Records; 3] = Default::default();
+    for b in 0..GENES as u32 {
+        for a in 0..b {
+            let draw = rng.below(10);
+            let part = match (is_new(a) || is_new(b), draw) {
+                (true, _) => 1 + draw % 2,
+                (false, 0) => 1,
+                (false, 1) => 2,
+                _ => 0,
+            };
+            parts[part].sets.push(&[a, b]);
+            parts[part].scores.push(truth([a, b]) + 0.3 * rng.normal());
+        }
+    }
+    parts
+}
+
+fn solve<O: SolvedOptions>(options: &O, parts: &[Records; 3], cell: &Cell) -> (Box<dyn Solution>, f64) {
+    let problem = Problem { cell, train: &parts[0], val: &parts[1] };
+    let solution = options.solve(problem, &mut |_| ()).unwrap();
+    let predictions = solution.predict(parts[2].sets.view());
+    // What is stored gives the same predictions, bit for bit.
+    let loaded = options.load(&solution.tensors(), cell).unwrap();
+    assert_eq!(loaded.predict(parts[2].sets.view()), predictions);
+    let correlation = pearson(&predictions, &parts[2].scores).unwrap_or(0.0);
+    (solution, correlation)
+}
+
+fn chosen(solution: &dyn Solution, name: &str) -> f64 {
+    solution.choices().iter().find(|choice| choice.name == name).unwrap_or_else(|| panic!("{name}")).value
+}
+
+#[test]
+fn low_rank_finds_what_was_planted_and_certifies_it() {
+    let (cell, parts) = (cell(), parts(|_| false));
+    let (solution, correlation) = solve(&LowRankOptions::default(), &parts, &cell);
+    assert!(correlation > 0.85, "{correlation}");
+    assert!(chosen(&*solution, "low_rank.relative_gap") <= 1e-6);
+    assert!(chosen(&*solution, "low_rank.rank") >= 4.0);
+}
+
+#[test]
+fn the_kernel_knows_new_genes_by_their_network() {
+    let (cell, parts) = (cell(), parts(|gene| gene >= 50));
+    let (_, low_rank) = solve(&LowRankOptions::default(), &parts, &cell);
+    let (solution, kernel) = solve(&NetworkKernelOptions::default(), &parts, &cell);
+    assert!(kernel > low_rank + 0.2, "kernel {kernel}, low rank {low_rank}");
+    assert!(chosen(&*solution, "network_kernel.weight.modules") > 0.9);
+    let (_, stack) = solve(&StackOptions::default(), &parts, &cell);
+    assert!(stack > kernel - 0.02, "stack {stack}, kernel {kernel}");
+    // Of a network that says nothing, nothing of that is left.
+    let blind = NetworkKernelOptions { networks: vec!["noise".to_owned()], ..Default::default() };
+    let (_, blind) = solve(&blind, &parts, &cell);
+    assert!(blind < kernel - 0.2, "{blind}");
+}
+
+#[test]
+fn the_stack_is_no_worse_than_its_parts() {
+    let (cell, parts) = (cell(), parts(|_| false));
+    let (_, low_rank) = solve(&LowRankOptions::default(), &parts, &cell);
+    let (_, kernel) = solve(&NetworkKernelOptions::default(), &parts, &cell);
+    let (_, stack) = solve(&StackOptions::default(), &parts, &cell);
+    assert!(stack > low_rank.max(kernel) - 0.01, "stack {stack}, low rank {low_rank}, kernel {kernel}");
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let (cell, parts) = (cell(), parts(|_| false));
+    let run = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| solve(&StackOptions::default(), &parts, &cell).0.tensors())
+    };
+    let one = run(1);
+    assert!(one == run(2) && one == run(7));
+}
+
+#[test]
+fn triples_are_completed_over_query_pairs_and_arrays() {
+    let cell = cell();
+    let mut rng = Rng::new(3, "triples");
+    let effect: Vec<[f64; 2]> = (0..GENES).map(|_| [rng.normal(), rng.normal()]).collect();
+    let mut parts: [Records; 3] = Default::default();
+    for query in 0..8_u32 {
+        for array in 16..GENES as u32 {
+            let draw = rng.below(10);
+            let (a, b) = (effect[2 * query as usize], effect[array as usize]);
+            let part = &mut parts[draw.saturating_sub(7)];
+            part.sets.push(&[2 * query, 2 * query + 1, array]);
+            part.scores.push(a[0] * b[0] + a[1] * b[1] + 0.1 * rng.normal());
+        }
+    }
+    let (solution, correlation) = solve(&LowRankOptions::default(), &parts, &cell);
+    assert!(correlation > 0.8, "{correlation}");
+    assert_eq!(chosen(&*solution, "low_rank.rows"), 8.0);
+    let (_, stack) = solve(&StackOptions::default(), &parts, &cell);
+    assert!(stack > 0.8, "{stack}");
+}
+
+#[test]
+fn what_cannot_be_solved_says_so_and_odd_sets_are_defined() {
+    let cell = cell();
+    let [train, val, _] = parts(|_| false);
+    let refused = |train: &Records, val: &Records| {
+        let problem = Problem { cell: &cell, train, val };
+        StackOptions::default().solve(problem, &mut |_| ()).err()
+    };
+    let nothing = Records::default();
+    assert_eq!(refused(&nothing, &val), Some(SolveError::NoTraining));
+    assert_eq!(refused(&train, &nothing), Some(SolveError::NoValidation { count: 0 }));
+    let constant = Records { scores: vec![0.5; train.scores.len()], ..train.clone() };
+    assert_eq!(refused(&constant, &val), Some(SolveError::ConstantScores));
+    let unknown = NetworkKernelOptions { networks: vec!["string".to_owned()], ..Default::default() };
+    assert!(matches!(unknown.check(&cell), Err(SolveError::NoSuchNetwork { .. })));
+
+    // One gene per sample: there is no pair to complete, and what is left is the ridge.
+    let single = |records: &Records| Records {
+        sets: records.sets.view().iter().map(|set| &set[..1]).collect(),
+        scores: records.scores.clone(),
+    };
+    let (train, val) = (single(&train), single(&val));
+    let problem = Problem { cell: &cell, train: &train, val: &val };
+    let solution = StackOptions::default().solve(problem, &mut |_| ()).unwrap();
+    let odd: GeneSets = [&[][..], &[3], &[3, 4], &[1, 2, 3], &[1, 2, 3, 4]].into_iter().collect();
+    assert!(solution.predict(odd.view()).iter().all(|value| value.is_finite()));
+}
+
+#[test]
+fn repeated_pairs_with_unlike_scores_are_averaged() {
+    let cell = cell();
+    let [mut train, val, _] = parts(|_| false);
+    let again = train.clone();
+    for (set, score) in again.sets.view().iter().zip(&again.scores) {
+        train.sets.push(set);
+        train.scores.push(score + 1.0);
+    }
+    let predicted = |records: &Records| {
+        let problem = Problem { cell: &cell, train: records, val: &val };
+        LowRankOptions::default().solve(problem, &mut |_| ()).unwrap().predict(val.sets.view())
+    };
+    let (once, twice) = (predicted(&again), predicted(&train));
+    let difference: f64 = once.iter().zip(&twice).map(|(a, b)| (b - a - 0.5).abs()).sum();
+    assert!(difference / (once.len() as f64) < 0.05, "{difference}");
+}
