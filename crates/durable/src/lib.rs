@@ -5,6 +5,7 @@
 
 use knockout_fault::{Class, Classified, class_of_path};
 use std::fs::{self, File};
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,7 +34,8 @@ fn at<'a>(act: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Durabl
 /// Writes a file whole or not at all.
 ///
 /// A crash at any moment leaves the old file or the new one; after `Ok`, a power cut leaves the new one. Two writers
-/// at once leave the file of one of them.
+/// at once leave the file of one of them. A device or a pipe is written to as it is, and a link stays one: the file that it leads
+/// to is replaced.
 pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), DurableError> {
     let mut file = PendingFile::create(path)?;
     fill(&mut file).map_err(at("write", path))?;
@@ -42,29 +44,127 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>)
 
 /// A file that takes its name only when it is complete: [`replace`] for those who write piece by piece.
 ///
-/// Dropped without [`PendingFile::commit`], it disappears.
+/// Dropped without [`PendingFile::commit`], it disappears. On Linux it has no name at all before that, so that a `kill -9` takes it
+/// too; elsewhere one leaves a hidden `.NAME.partial-…`, which the next [`PendingFile::create`] for the same name removes.
 #[derive(Debug)]
 pub struct PendingFile {
     path: PathBuf,
-    partial: PathBuf,
+    place: Place,
     out: BufWriter<File>,
+}
+
+/// Where the bytes of a pending file are.
+#[derive(Debug)]
+enum Place {
+    /// In a file without a name.
+    Nameless,
+    /// In a hidden file beside the target, locked while it is written.
+    Hidden(PathBuf),
+    /// In the target itself, which is no file: a device, a pipe.
+    Target,
 }
 
 impl PendingFile {
     /// Starts a file beside its target, so that a bad path fails before the work is done.
     pub fn create(path: &Path) -> Result<Self, DurableError> {
-        let partial = scratch_beside(path);
-        let file = File::create_new(&partial).map_err(at("create", path))?;
-        Ok(Self { path: path.to_owned(), partial, out: BufWriter::with_capacity(1 << 18, file) })
+        let failed = || at("create", path);
+        let target = match fs::metadata(path) {
+            Ok(found) if found.is_dir() => {
+                return Err(failed()(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder")));
+            }
+            Ok(found) if !found.is_file() || is_special(path) => {
+                let file = File::options().write(true).open(path).map_err(failed())?;
+                return Ok(Self::new(path.to_owned(), Place::Target, file));
+            }
+            Ok(_) => fs::canonicalize(path).map_err(failed())?,
+            Err(_) => path.to_owned(),
+        };
+        remove_abandoned(&target);
+        if let Some(file) = nameless_beside(&target) {
+            return Ok(Self::new(target, Place::Nameless, file));
+        }
+        let (partial, file) = hidden_beside(&target).map_err(failed())?;
+        Ok(Self::new(target, Place::Hidden(partial), file))
+    }
+
+    fn new(path: PathBuf, place: Place, file: File) -> Self {
+        Self { path, place, out: BufWriter::with_capacity(1 << 18, file) }
     }
 
     /// Makes the content durable and gives the file its name.
     pub fn commit(mut self) -> Result<(), DurableError> {
         let path = self.path.clone();
+        self.out.flush().map_err(at("write", &path))?;
+        let file = self.out.get_ref();
+        if let Place::Target = self.place {
+            return Ok(());
+        }
         // The bytes, before the name.
-        self.out.flush().and_then(|()| self.out.get_ref().sync_all()).map_err(at("write", &path))?;
-        fs::rename(&self.partial, &path).map_err(at("move into place", &path))?;
+        file.sync_all().map_err(at("write", &path))?;
+        if let Place::Nameless = self.place {
+            let partial = scratch_beside(&path);
+            // Locked first: whoever clears abandoned files must not take it for one.
+            lock(file).and_then(|()| give_name(file, &partial)).map_err(at("move into place", &path))?;
+            self.place = Place::Hidden(partial);
+        }
+        if let Place::Hidden(partial) = &self.place {
+            fs::rename(partial, &path).map_err(at("move into place", &path))?;
+        }
         sync_folder(parent_of(&path))
+    }
+}
+
+/// Standard output under its name in `/dev` may lead to a file, which must be written to all the same.
+fn is_special(path: &Path) -> bool {
+    ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder))
+}
+
+/// A file beside the target that has no name; `None` where that cannot be.
+#[cfg(target_os = "linux")]
+fn nameless_beside(target: &Path) -> Option<File> {
+    use rustix::fs::{Mode, OFlags, open};
+    use std::os::fd::AsRawFd as _;
+    let mode = Mode::from_raw_mode(0o666);
+    let file = open(parent_of(target), OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, mode).ok()?;
+    // The way to its name.
+    Path::new(&format!("/proc/self/fd/{}", file.as_raw_fd())).exists().then(|| file.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn nameless_beside(_: &Path) -> Option<File> {
+    None
+}
+
+#[cfg(target_os = "linux")]
+fn give_name(file: &File, name: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    use std::os::fd::AsRawFd as _;
+    let here = format!("/proc/self/fd/{}", file.as_raw_fd());
+    Ok(linkat(CWD, here, CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn give_name(_: &File, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// A new hidden file beside the target, locked.
+fn hidden_beside(target: &Path) -> io::Result<(PathBuf, File)> {
+    loop {
+        let partial = scratch_beside(target);
+        let file = File::create_new(&partial)?;
+        // Before it was locked, another process may have taken it for an abandoned one.
+        if lock(&file).is_ok() && partial.exists() {
+            return Ok((partial, file));
+        }
+    }
+}
+
+/// Locks a file or folder of our own. On a file system without locks it is merely not cleaned up after a kill.
+fn lock(file: &File) -> io::Result<()> {
+    match file.try_lock() {
+        Err(fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        locked => Ok(locked?),
     }
 }
 
@@ -80,8 +180,10 @@ impl Write for PendingFile {
 
 impl Drop for PendingFile {
     fn drop(&mut self) {
-        // After `commit` the scratch name is gone already.
-        fs::remove_file(&self.partial).ok();
+        if let Place::Hidden(partial) = &self.place {
+            // After `commit` the scratch name is gone already.
+            fs::remove_file(partial).ok();
+        }
     }
 }
 
@@ -109,19 +211,21 @@ impl StagedDir {
             )));
         }
         remove_abandoned(target);
-        let partial = scratch_beside(target);
-        fs::create_dir(&partial).map_err(at("create", &partial))?;
-        let lock = File::open(&partial).and_then(|lock| match lock.try_lock() {
-            Ok(()) => Ok(lock),
-            // A file system without locks: the folder is merely not cleaned up after a kill.
-            Err(fs::TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => Ok(lock),
-            Err(error) => Err(error.into()),
-        });
-        match lock {
-            Ok(lock) => Ok(Self { target: target.to_owned(), partial, _lock: lock, committed: false }),
-            Err(error) => {
-                fs::remove_dir_all(&partial).ok();
-                Err(at("lock", &partial)(error))
+        loop {
+            let partial = scratch_beside(target);
+            fs::create_dir(&partial).map_err(at("create", target))?;
+            let held = File::open(&partial).and_then(|folder| lock(&folder).map(|()| folder));
+            match held {
+                Ok(folder) if partial.exists() => {
+                    return Ok(Self { target: target.to_owned(), partial, _lock: folder, committed: false });
+                }
+                // Before it was locked, another process took it for an abandoned one.
+                _ if !partial.exists() => {}
+                Ok(_) => {}
+                Err(error) => {
+                    fs::remove_dir_all(&partial).ok();
+                    return Err(at("lock", &partial)(error));
+                }
             }
         }
     }
@@ -149,15 +253,23 @@ impl Drop for StagedDir {
     }
 }
 
-/// Removes folders that killed processes left while filling this target.
+/// Removes what killed processes left while writing this target.
 fn remove_abandoned(target: &Path) {
     let prefix = scratch_prefix(target);
     let Ok(entries) = fs::read_dir(parent_of(target)) else { return };
     for entry in entries.flatten() {
-        let is_scratch = entry.file_name().to_str().is_some_and(|name| name.starts_with(&prefix));
-        let is_abandoned = || File::open(entry.path()).is_ok_and(|lock| lock.try_lock().is_ok());
-        if is_scratch && entry.path().is_dir() && is_abandoned() {
-            fs::remove_dir_all(entry.path()).ok();
+        if !entry.file_name().to_str().is_some_and(|name| name.starts_with(&prefix)) {
+            continue;
+        }
+        let path = entry.path();
+        // Links and pipes are none of ours. The lock is held until it is gone.
+        let Ok(kind) = entry.file_type() else { continue };
+        if !(kind.is_dir() || kind.is_file()) {
+            continue;
+        }
+        let Ok(held) = File::open(&path) else { continue };
+        if held.try_lock().is_ok() {
+            if kind.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) }.ok();
         }
     }
 }
@@ -189,11 +301,12 @@ fn scratch_prefix(target: &Path) -> String {
     format!(".{}.partial-", target.file_name().unwrap_or_default().to_string_lossy())
 }
 
-/// A name of its own beside the target: process and counter keep two writers apart.
+/// A name of its own beside the target. Processes in containers share their id, so it has random digits too.
 fn scratch_beside(target: &Path) -> PathBuf {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let count = COUNTER.fetch_add(1, Ordering::Relaxed);
-    parent_of(target).join(format!("{}{}-{count}", scratch_prefix(target), std::process::id()))
+    let random = RandomState::new().hash_one(count);
+    parent_of(target).join(format!("{}{}-{count}-{random:016x}", scratch_prefix(target), std::process::id()))
 }
 
 impl Classified for DurableError {
@@ -229,6 +342,57 @@ mod tests {
         replace(&path, |out| out.write_all(b"two")).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(names(folder.path()), ["a"]);
+    }
+
+    #[test]
+    fn a_pending_file_is_not_there_before_its_commit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let mut pending = PendingFile::create(&path).unwrap();
+        pending.write_all(b"one").unwrap();
+        pending.flush().unwrap();
+        if cfg!(target_os = "linux") {
+            assert!(names(folder.path()).is_empty(), "a kill here leaves nothing");
+        }
+        // The way where files without a name cannot be.
+        let (partial, file) = hidden_beside(&path).unwrap();
+        let mut hidden = PendingFile::new(path.clone(), Place::Hidden(partial.clone()), file);
+        hidden.write_all(b"two").unwrap();
+        let again = PendingFile::create(&path).unwrap();
+        assert!(partial.exists(), "a busy one stays");
+        drop(again);
+        hidden.commit().unwrap();
+        assert_eq!((fs::read(&path).unwrap(), names(folder.path())), (b"two".to_vec(), vec!["a".to_owned()]));
+        pending.commit().unwrap();
+        assert_eq!((fs::read(&path).unwrap(), names(folder.path())), (b"one".to_vec(), vec!["a".to_owned()]));
+    }
+
+    #[test]
+    fn abandoned_files_go() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in [".a.partial-1-0", ".a.partial-1-0-00ff", ".b.partial-1-0", ".a.other"] {
+            fs::write(folder.path().join(name), b"half").unwrap();
+        }
+        replace(&folder.path().join("a"), |out| out.write_all(b"whole")).unwrap();
+        assert_eq!(names(folder.path()), [".a.other", ".b.partial-1-0", "a"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_and_links_stay_what_they_are() {
+        use std::os::unix::fs::{FileTypeExt as _, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        replace(Path::new("/dev/null"), |out| out.write_all(b"gone")).unwrap();
+        assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+        assert!(replace(Path::new("/dev/full"), |out| out.write_all(b"no room")).is_err());
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, b"old").unwrap();
+        symlink("file", &link).unwrap();
+        replace(&link, |out| out.write_all(b"new")).unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+        let error = replace(folder.path(), |_| Ok(())).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
     }
 
     #[test]

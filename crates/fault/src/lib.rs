@@ -40,6 +40,7 @@ pub fn class_of_path(kind: io::ErrorKind) -> Class {
         | E::AlreadyExists
         | E::PermissionDenied
         | E::ReadOnlyFilesystem
+        | E::DirectoryNotEmpty
         | E::IsADirectory
         | E::NotADirectory => Class::Request,
         _ => Class::Failure,

@@ -38,6 +38,11 @@ impl<T: Real> Gradients<T> {
         &self.parameters[index]
     }
 
+    /// The same, to be set: what was accumulated before an interruption.
+    pub fn parameter_mut(&mut self, index: usize) -> &mut [T] {
+        &mut self.parameters[index]
+    }
+
     /// Lets `add` accumulate into the gradient of a variable.
     pub fn add(&mut self, var: Var, add: impl FnOnce(&mut [T])) {
         if let Some(index) = var.as_parameter() {

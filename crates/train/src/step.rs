@@ -43,7 +43,7 @@ impl Mode {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} is not finite")]
 pub struct NotFinite {
-    /// Which: the loss, or the gradient of a parameter.
+    /// Which: the loss, a gradient, a parameter, a moment, a prediction.
     pub what: String,
 }
 
@@ -52,7 +52,8 @@ pub struct NotFinite {
 pub struct Trainer {
     /// `AdamW`'s state.
     pub optimiser: AdamW<f32>,
-    gradients: Gradients<f32>,
+    /// Of the group of accumulated batches under way.
+    pub(crate) gradients: Gradients<f32>,
     clip_norm: f64,
     targets: Vec<f32>,
 }

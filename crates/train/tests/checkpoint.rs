@@ -35,13 +35,13 @@ fn state(step: u64) -> State {
         early_stopping: Some(stopping),
         best: BTreeMap::from([("mse".to_owned(), best), ("pearson".to_owned(), Best::new(Mode::Max))]),
         loss_buffers: BTreeMap::from([("loss".to_owned(), CircularBuffer::<f32>::new(2, 1, 1).state())]),
-        metrics: LogPosition { bytes: 10, lines: 1 },
+        metrics: LogPosition { bytes: 10, lines: 1, blake3: None },
         numbers: BTreeMap::from([("running".to_owned(), Number(f64::NEG_INFINITY))]),
         card: None,
     }
 }
 
-const ODD: [f32; 6] = [1.5, -0.0, f32::MIN_POSITIVE / 2.0, f32::MAX, 1e-3, f32::INFINITY];
+const ODD: [f32; 6] = [1.5, -0.0, f32::MIN_POSITIVE / 2.0, f32::MAX, 1e-3, f32::MIN];
 
 fn save_small(target: &Path, state: &State) -> String {
     let tensor = |name, values| TensorRef { name, shape: &[2, 3], values };
@@ -55,7 +55,7 @@ fn save_small(target: &Path, state: &State) -> String {
         ],
         first_moments: &moments,
         second_moments: &moments,
-        buffers: &[TensorRef { name: "loss.features", shape: &[2, 1], values: &[f32::NAN, 1.0] }],
+        buffers: &[TensorRef { name: "loss.features", shape: &[2, 1], values: &[-0.0, 1.0] }],
         state,
     };
     save(target, &contents).unwrap()
@@ -78,7 +78,7 @@ fn everything_returns_bit_for_bit() {
     assert_eq!(bits(&loaded.weights[0].values), bits(&ODD));
     assert_eq!((loaded.weights[2].shape.as_slice(), loaded.weights[3].shape.len()), (&[0, 4][..], 0));
     assert_eq!((loaded.first_moments[0].name.as_str(), loaded.second_moments.len()), ("a.weight", 1));
-    assert_eq!(bits(&loaded.buffers[0].values), bits(&[f32::NAN, 1.0]));
+    assert_eq!(bits(&loaded.buffers[0].values), bits(&[-0.0, 1.0]));
     // Equal contents give equal bytes.
     save_small(&folder.path().join("two"), &state(7));
     for file in fs::read_dir(&target).unwrap() {
@@ -87,6 +87,33 @@ fn everything_returns_bit_for_bit() {
             fs::read(target.join(&name)).unwrap(),
             fs::read(folder.path().join("two").join(&name)).unwrap()
         );
+    }
+}
+
+#[test]
+fn a_number_that_is_not_finite_is_never_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("one");
+    let (sound, state) = ([TensorRef { name: "w", shape: &[2], values: &[1.0, 2.0] }], state(7));
+    for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let values = [1.0, value];
+        let broken = [TensorRef { name: "w", shape: &[2], values: &values }];
+        for place in 0..4 {
+            let of = |here: usize| if place == here { &broken } else { &sound };
+            let contents = Contents {
+                weights: of(0),
+                first_moments: of(1),
+                second_moments: of(2),
+                buffers: of(3),
+                state: &state,
+            };
+            let error = save(&target, &contents).unwrap_err();
+            assert!(
+                matches!(&error.kind, CheckpointErrorKind::Tensor { name, .. } if name == "w"),
+                "{error:?}"
+            );
+            assert!(!target.exists());
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+use knockout_fault::{Class, Classified as _};
 use knockout_meter::{Meter, Schedule};
 use knockout_screen::{Dataset, Part, Split};
 use knockout_synth as synth;
@@ -261,6 +262,9 @@ fn what_a_resumed_run_lost_of_its_metrics_is_said() {
     let error = format!("{:?}", read_metrics(&folder).unwrap_err());
     assert!(error.contains("line: 2"), "{error}");
     std::fs::write(&metrics, "").unwrap();
+    let error = Run::resume(&folder, &[] as &[&str]).err().unwrap();
+    assert_eq!(error.class(), Class::Damage, "{error:?}");
+    std::fs::remove_file(&metrics).unwrap();
     let run = Run::resume(&folder, &[] as &[&str]).unwrap();
     assert_eq!(run.resumed_metrics().missing_lines, 1);
     let log = std::fs::read_to_string(folder.join("log.txt")).unwrap();

@@ -124,6 +124,9 @@ fn check_tensors(tensors: &[TensorRef<'_>]) -> Result<(), CheckpointErrorKind> {
         if expected != Some(tensor.values.len()) {
             return refuse(format!("has shape {:?} but {} values", tensor.shape, tensor.values.len()));
         }
+        if tensor.values.iter().any(|value| !value.is_finite()) {
+            return refuse("holds a number that is not finite".to_owned());
+        }
         if tensor.name.is_empty() || tensor.name == "__metadata__" {
             return refuse("has a name that cannot be stored".to_owned());
         }

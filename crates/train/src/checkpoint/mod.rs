@@ -3,13 +3,14 @@
 //! ```text
 //! last-000012/weights.safetensors      the weights, f32, by name; opens in PyTorch
 //!             optimiser.safetensors    both moments of AdamW: `first.NAME`, `second.NAME`
-//!             buffers.safetensors      rows of the loss buffers
+//!             buffers.safetensors      rows of the loss buffers; inside a group of accumulated batches its gradients, `gradient.NAME`
 //!             state.json               step, epoch, schedules, best so far, what the run is
 //!             manifest.json            length and blake3 of every file, and of itself
 //! ```
 //!
 //! **Promise.** A kill or a power cut at any moment leaves a checkpoint whole or absent; after `Ok` it is there. A flipped
-//! byte, a shortened or a missing file is an error that names the file, and the checkpoint before is offered.
+//! byte, a shortened or a missing file is an error that names the file, and the checkpoint before is offered. A number that is not
+//! finite is never written.
 //!
 //! The module takes plain data (names, shapes, slices): it knows neither the tape nor any model.
 

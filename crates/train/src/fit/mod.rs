@@ -14,7 +14,7 @@ use crate::config::{Config, ConfigError};
 use crate::metrics::Metrics;
 use crate::predictor;
 use crate::schedule::{Accumulation, Best, EarlyStopping, LearningRate, Mode as Better, Progress};
-use crate::step::{Mode, StepPlan, Trainer};
+use crate::step::{Mode, NotFinite, StepPlan, Trainer};
 use knockout_batch::{EpochBatches, Loader, LoaderOptions, LoaderPlan, Store};
 use knockout_kernel::Scalar as _;
 use knockout_meter::{Gauge, Meter, StepPhase};
@@ -54,7 +54,9 @@ impl Fit {
                 return Err(FitError::EmptyPart { part: part.name() });
             }
         }
-        let labels = dataset.samples.label_stats(split.rows(Part::Train)).ok_or(FitError::ConstantScores)?;
+        check_scores(&dataset, &split)?;
+        let labels = dataset.samples.label_stats(split.rows(Part::Train));
+        let labels = labels.filter(|labels| labels.sd > 0.0).ok_or(FitError::ConstantScores)?;
         let patience = config.run.patience;
         Ok(Self {
             trainer: Trainer::new(
@@ -166,9 +168,8 @@ impl Fit {
         self.stopping.is_some_and(|stopping| stopping.is_exhausted())
     }
 
-    /// Whether the optimiser has used all gradients. Inside an accumulated group they exist only in memory, so a checkpoint may be
-    /// taken only where this holds.
-    pub fn is_between_groups(&self) -> bool {
+    /// Whether the optimiser has used all gradients. Inside a group of accumulated batches they are part of the state.
+    pub(crate) fn is_between_groups(&self) -> bool {
         self.position.batch.is_multiple_of(self.accumulation.batches_at(self.position.epoch))
             || self.position.batch as usize == self.batch_count()
     }
@@ -207,15 +208,54 @@ impl Fit {
         self.batches = None;
     }
 
-    /// Validates the model as it is.
-    pub fn validate(&self, meter: &mut Meter) -> EpochReport {
-        EpochReport {
+    /// Validates the model as it is; `None` if `wants_stop` said so meanwhile. A model that predicts anything but numbers has
+    /// diverged.
+    pub fn validate(
+        &self,
+        meter: &mut Meter,
+        wants_stop: &dyn Fn() -> bool,
+    ) -> Result<Option<EpochReport>, FitError> {
+        let validation = meter.time(StepPhase::Validation, || self.metrics_of(Part::Val, wants_stop));
+        let Some(validation) = validation else { return Ok(None) };
+        if validation.count > 0 && !validation.mse.is_some_and(f64::is_finite) {
+            return Err(self.diverged("a prediction for the validation part".to_owned()));
+        }
+        Ok(Some(EpochReport {
             position: self.position,
             train_loss: self.epoch_loss / self.epoch_samples.max(1.0),
             learning_rate: self.learning_rate.rate(),
-            validation: meter.time(StepPhase::Validation, || self.metrics_of(Part::Val)),
+            validation,
             weights_hash: weights_hash(&self.weights()),
+        }))
+    }
+
+    /// Refuses a state with a number that is not finite: nobody could go on from it.
+    pub fn check_finite(&self) -> Result<(), FitError> {
+        let is_broken = |values: &[f32]| values.iter().any(|value| !value.is_finite());
+        let moments = &self.trainer.optimiser.moments;
+        for (place, (weight, moments)) in self.weights().iter().zip(moments).enumerate() {
+            let name = weight.name;
+            if is_broken(weight.values) {
+                return Err(self.diverged(format!("the parameter {name:?}")));
+            }
+            if is_broken(&moments.first) || is_broken(&moments.second) {
+                return Err(self.diverged(format!("a moment of {name:?}")));
+            }
+            if !self.is_between_groups() && is_broken(self.trainer.gradients.parameter(place)) {
+                return Err(self.diverged(format!("the gradient of {name:?}")));
+            }
         }
+        for (name, buffer) in self.model.loss_buffers() {
+            if is_broken(buffer.features()) || is_broken(buffer.labels()) {
+                return Err(self.diverged(format!("the loss buffer {name:?}")));
+            }
+        }
+        Ok(())
+    }
+
+    fn diverged(&self, what: String) -> FitError {
+        let Position { step, epoch, .. } = self.position;
+        FitError::Diverged { step, epoch, source: NotFinite { what } }
     }
 
     /// Takes note of a validation, and says in which ways the model is the best so far.
@@ -245,15 +285,20 @@ impl Fit {
 
     /// The predictions for a part, in the order of its rows and in the scores' own units.
     pub fn predict(&self, part: Part) -> Vec<f64> {
-        let rows = self.split.rows(part).iter();
-        let sets = rows.map(|&row| self.dataset.samples.genes(row as usize));
-        predictor::predict(&*self.model, self.labels, self.config.run.predict_batch, sets)
+        self.predict_unless(part, &|| false).unwrap_or_default()
     }
 
-    fn metrics_of(&self, part: Part) -> Metrics {
+    /// The same; `None` if `wants_stop`, which is asked before every batch of `run.predict_batch` samples, said so.
+    pub fn predict_unless(&self, part: Part, wants_stop: &dyn Fn() -> bool) -> Option<Vec<f64>> {
+        let rows = self.split.rows(part).iter();
+        let sets = rows.map(|&row| self.dataset.samples.genes(row as usize));
+        predictor::predict_unless(&*self.model, self.labels, self.config.run.predict_batch, sets, wants_stop)
+    }
+
+    fn metrics_of(&self, part: Part, wants_stop: &dyn Fn() -> bool) -> Option<Metrics> {
         let rows = self.split.rows(part);
         let targets: Vec<f64> = rows.iter().map(|&row| self.dataset.samples.scores()[row as usize]).collect();
-        Metrics::of(&self.predict(part), &targets)
+        Some(Metrics::of(&self.predict_unless(part, wants_stop)?, &targets))
     }
 
     fn loader(&self) -> Loader {
@@ -275,4 +320,15 @@ impl Fit {
             .map(|entry| TensorRef { name: entry.name(), shape: entry.shape(), values: entry.values() })
             .collect()
     }
+}
+
+/// Models compute in `f32`: a score beyond its range could be neither fitted nor judged.
+fn check_scores(dataset: &Dataset, split: &Split) -> Result<(), FitError> {
+    for row in Part::ALL.into_iter().flat_map(|part| split.rows(part)) {
+        let score = dataset.samples.scores()[*row as usize];
+        if score.is_infinite() || score.abs() > f64::from(f32::MAX) {
+            return Err(FitError::Score { row: *row, score });
+        }
+    }
+    Ok(())
 }

@@ -56,6 +56,16 @@ pub enum FitError {
     /// The training scores are all the same.
     #[error("the training scores are all equal: there is nothing to learn")]
     ConstantScores,
+    /// A score that is no `f32`.
+    #[error(
+        "the score of sample {row} is {score:e}, beyond what a model can be trained on (±3.4e38); remove it or rescale the scores"
+    )]
+    Score {
+        /// Zero-based sample.
+        row: u32,
+        /// Its score.
+        score: f64,
+    },
     /// A sample that cannot be loaded.
     #[error(transparent)]
     Batch(#[from] BatchError),
@@ -115,6 +125,7 @@ impl Classified for FitError {
             Self::Config(_) | Self::EmptyPart { .. } | Self::ConstantScores | Self::Identity(_) => {
                 Class::Request
             }
+            Self::Score { .. } => Class::Damage,
             Self::Diverged { .. } => Class::Diverged,
             Self::Batch(error) => error.class(),
             _ => Class::Failure,

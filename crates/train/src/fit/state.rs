@@ -57,11 +57,21 @@ impl Fit {
         };
         let (first, second) = (with(|moments| &moments.first), with(|moments| &moments.second));
         let rows: Vec<BufferRows<'_>> = buffers.iter().flat_map(BufferRows::of).collect();
+        let names: Vec<String> = weights.iter().map(|weight| gradient_name(weight.name)).collect();
+        let mut more: Vec<TensorRef<'_>> = rows.iter().map(BufferRows::tensor).collect();
+        if !self.is_between_groups() {
+            let gradients = weights.iter().zip(&names).enumerate();
+            more.extend(gradients.map(|(place, (weight, name))| TensorRef {
+                name,
+                values: self.trainer.gradients.parameter(place),
+                ..*weight
+            }));
+        }
         let contents = Contents {
             weights: &weights,
             first_moments: &first,
             second_moments: &second,
-            buffers: &rows.iter().map(BufferRows::tensor).collect::<Vec<_>>(),
+            buffers: &more,
             state: &state,
         };
         checkpoints.save(slot, &contents)
@@ -96,9 +106,15 @@ impl Fit {
             }
         }
         let state = &checkpoint.state;
+        self.position = state.position;
+        if !self.is_between_groups() {
+            for place in 0..self.trainer.optimiser.moments.len() {
+                let name = gradient_name(self.model.parameters().get(place).name());
+                copy_tensor(&checkpoint.buffers, &name, self.trainer.gradients.parameter_mut(place))?;
+            }
+        }
         self.batches = None;
         self.trainer.optimiser.step = state.position.optimiser_step;
-        self.position = state.position;
         self.learning_rate = state.learning_rate.clone();
         self.stopping = state.early_stopping;
         let best = |name: &str, otherwise: Best| state.best.get(name).copied().unwrap_or(otherwise);
@@ -108,6 +124,11 @@ impl Fit {
         (self.epoch_loss, self.epoch_samples) = (number("epoch_loss"), number("epoch_samples"));
         Ok(())
     }
+}
+
+/// Inside a group of accumulated batches, the gradients so far are tensors of `buffers.safetensors` under these names.
+fn gradient_name(parameter: &str) -> String {
+    format!("gradient.{parameter}")
 }
 
 /// One side of a loss buffer as a tensor of a checkpoint.

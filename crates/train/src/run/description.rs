@@ -28,10 +28,18 @@ impl RunDescription {
         models: &[ModelEntry],
     ) -> Result<Self, RunError> {
         let manifest = RunFolder::read_manifest(folder)?;
+        RunFolder::verify(folder)?;
         let text = RunFolder::read_config(folder)?;
         let config = Config::from_toml(&text, models)
             .map_err(|source| RunError::OtherVersion { path: folder.join("config.toml"), source })?;
-        Ok(Self { folder: folder.to_owned(), manifest, config: config.with(overrides)? })
+        let changed = config.with(overrides)?;
+        // What a run is was decided when it began, whether or not it has a checkpoint yet.
+        let genes = &manifest.inputs.gene_table;
+        let differences = config.identity(genes).differences(&changed.identity(genes));
+        if !differences.is_empty() {
+            return Err(RunError::OtherSettings { run: folder.to_owned(), differences });
+        }
+        Ok(Self { folder: folder.to_owned(), manifest, config: changed })
     }
 
     /// The run's folder.
@@ -73,7 +81,8 @@ impl RunDescription {
             .identity
             .check(&self.config.identity(&dataset.cell.genes().hash().to_hex()))
             .map_err(FitError::from)?;
-        let labels = dataset.samples.label_stats(split.rows(Part::Train)).ok_or(FitError::ConstantScores)?;
+        let labels = dataset.samples.label_stats(split.rows(Part::Train));
+        let labels = labels.filter(|labels| labels.sd > 0.0).ok_or(FitError::ConstantScores)?;
         Ok(Predictor::with_labels(checkpoint, &self.config, labels, &dataset.cell)?)
     }
 }

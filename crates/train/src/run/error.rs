@@ -1,7 +1,7 @@
 //! Why a run cannot begin or go on.
 
 use super::RunFolderError;
-use crate::checkpoint::CheckpointError;
+use crate::checkpoint::{CheckpointError, Difference};
 use crate::config::ConfigError;
 use crate::fit::FitError;
 use crate::predictor::PredictorError;
@@ -27,6 +27,31 @@ pub enum RunError {
         path: PathBuf,
         /// Why it cannot be read.
         source: ConfigError,
+    },
+    /// An override would make another run of it.
+    #[error(
+        "{} was begun with other settings, which decide its numbers; begin a new run for these: {}",
+        run.display(),
+        differences.iter().map(said).collect::<Vec<_>>().join(", ")
+    )]
+    OtherSettings {
+        /// The run's folder.
+        run: PathBuf,
+        /// What differs.
+        differences: Vec<Difference>,
+    },
+    /// The run was begun with other instructions of the CPU, which this machine has too.
+    #[error(
+        "{} was begun with the instruction set {began}, and {here} rounds differently; set KNOCKOUT_ISA={began} to go on to the same bits",
+        run.display()
+    )]
+    OtherInstructions {
+        /// The run's folder.
+        run: PathBuf,
+        /// The instruction set that it was begun with.
+        began: &'static str,
+        /// The one in use.
+        here: &'static str,
     },
     /// The dataset cannot be opened.
     #[error(transparent)]
@@ -65,10 +90,22 @@ pub enum RunError {
     Checkpoint(#[from] CheckpointError),
 }
 
+fn said(difference: &Difference) -> String {
+    let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
+    format!(
+        "{} ({} there, {} asked for)",
+        difference.key,
+        side(&difference.checkpoint),
+        side(&difference.here)
+    )
+}
+
 impl Classified for RunError {
     fn class(&self) -> Class {
         match self {
             Self::Config(_)
+            | Self::OtherSettings { .. }
+            | Self::OtherInstructions { .. }
             | Self::OtherVersion { .. }
             | Self::NoDataset { .. }
             | Self::OtherDataset { .. }

@@ -3,7 +3,8 @@
 //! ```text
 //! RUN/config.toml               the resolved configuration
 //!     overrides.txt             what was changed on the command line, one `key=value` a line
-//!     manifest.json             version, commit, seed, host, hashes of the inputs, conditions
+//!     split.parquet             which sample is in which part
+//!     manifest.json             version, commit, seed, host, hashes of the inputs and of the three files above, conditions
 //!     metrics.jsonl             one JSON object a line
 //!     events.out.tfevents.*     the same for TensorBoard
 //!     checkpoints/              see [`crate::checkpoint`]
@@ -16,6 +17,8 @@
 use super::{EventWriter, LogPosition, Manifest, MetricsLog, Resumed};
 use knockout_durable::{DurableError, StagedDir};
 use knockout_fault::{Class, Classified};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,8 +40,14 @@ impl Classified for RunFolderError {
         use RunFolderErrorKind as Kind;
         match self.kind {
             Kind::Exists | Kind::NotARun { .. } | Kind::Busy => Class::Request,
-            Kind::Manifest(_) | Kind::Line { .. } => Class::Damage,
-            Kind::Io(_) | Kind::Durable(_) => Class::Failure,
+            Kind::Manifest(_)
+            | Kind::Seal
+            | Kind::Changed { .. }
+            | Kind::Line { .. }
+            | Kind::Shortened { .. }
+            | Kind::Altered { .. } => Class::Damage,
+            Kind::Io(_) => Class::Failure,
+            Kind::Durable(ref error) => error.class(),
         }
     }
 }
@@ -62,6 +71,33 @@ pub enum RunFolderErrorKind {
     /// The manifest cannot be read.
     #[error("manifest.json is damaged: {0}")]
     Manifest(#[source] serde_json::Error),
+    /// The manifest is not what was written.
+    #[error("manifest.json is damaged: it does not match its own checksum")]
+    Seal,
+    /// A file that is written once, when the run begins, is not what was written.
+    #[error("{file} is damaged: it is not what the run began with; put it back, or begin a new run")]
+    Changed {
+        /// Which.
+        file: String,
+    },
+    /// The metrics end before a checkpoint.
+    #[error(
+        "it is damaged: it has {found} bytes of {expected} that were there at the checkpoint; move the file away to resume without its history"
+    )]
+    Shortened {
+        /// Its length in bytes.
+        found: u64,
+        /// Bytes at the checkpoint.
+        expected: u64,
+    },
+    /// The metrics before a checkpoint are others.
+    #[error(
+        "it is damaged: its first {lines} lines are not those of the checkpoint; move the file away to resume without its history"
+    )]
+    Altered {
+        /// Lines at the checkpoint.
+        lines: u64,
+    },
     /// A line of the metrics cannot be read.
     #[error("line {line} is damaged: {source}; move the file away to resume without its history")]
     Line {
@@ -111,8 +147,20 @@ impl RunFolder {
     ///
     /// It appears whole or not at all. A name that exists is refused, whatever it is.
     pub fn create(folder: &Path, start: Start<'_>) -> Result<Self, RunFolderError> {
+        Self::create_with(folder, start, |_| Ok(()))
+    }
+
+    /// The same, with what `fill` writes into the folder before it appears.
+    pub fn create_with<E: From<RunFolderError>>(
+        folder: &Path,
+        start: Start<'_>,
+        fill: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<Self, E> {
         let failed = |error: DurableError| match error.kind() {
-            io::ErrorKind::AlreadyExists => at("start a run in", folder)(RunFolderErrorKind::Exists),
+            // The second where two begin a run of one name.
+            io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => {
+                at("start a run in", folder)(RunFolderErrorKind::Exists)
+            }
             _ => at("start a run in", folder)(error),
         };
         if let Some(parent) = folder.parent() {
@@ -124,13 +172,20 @@ impl RunFolder {
         };
         write("config.toml", start.config)?;
         write("overrides.txt", &start.overrides.iter().flat_map(|line| [line, "\n"]).collect::<String>())?;
-        write("manifest.json", &start.manifest.to_json())?;
+        fill(staged.path())?;
+        let mut files = BTreeMap::new();
+        for entry in fs::read_dir(staged.path()).map_err(at("read", folder))? {
+            let path = entry.map_err(at("read", folder))?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            files.insert(name, file_hash(&path)?);
+        }
+        write("manifest.json", &start.manifest.sealed(&files))?;
         write("metrics.jsonl", "")?;
         write("log.txt", "")?;
         let checkpoints = staged.path().join("checkpoints");
         fs::create_dir(&checkpoints).map_err(at("create", &checkpoints))?;
         staged.commit().map_err(failed)?;
-        Self::open(folder)
+        Ok(Self::open(folder)?)
     }
 
     /// Opens a run directory to go on with it.
@@ -155,6 +210,12 @@ impl RunFolder {
 
     /// Reads the manifest of a run, also of one that is being written.
     pub fn read_manifest(folder: &Path) -> Result<Manifest, RunFolderError> {
+        let (manifest, text) = Self::manifest_of(folder)?;
+        manifest.files(&text).map_err(at("open run", folder))?;
+        Ok(manifest)
+    }
+
+    fn manifest_of(folder: &Path) -> Result<(Manifest, Vec<u8>), RunFolderError> {
         let path = folder.join("manifest.json");
         let text = fs::read(&path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
@@ -162,8 +223,23 @@ impl RunFolder {
             }
             _ => at("read", &path)(error),
         })?;
-        serde_json::from_slice(&text)
-            .map_err(|error| at("open run", folder)(RunFolderErrorKind::Manifest(error)))
+        let manifest: Manifest = serde_json::from_slice(&text)
+            .map_err(|error| at("open run", folder)(RunFolderErrorKind::Manifest(error)))?;
+        Ok((manifest, text))
+    }
+
+    /// Checks the files that are written once, when a run begins, against the manifest. Earlier versions did not list them.
+    pub fn verify(folder: &Path) -> Result<(), RunFolderError> {
+        let (manifest, text) = Self::manifest_of(folder)?;
+        let files = manifest.files(&text).map_err(at("open run", folder))?;
+        for (name, expected) in files {
+            // A name that leads elsewhere is none that we wrote.
+            let is_plain = Path::new(&name).file_name() == Some(OsStr::new(&name));
+            if !is_plain || file_hash(&folder.join(&name)).map_or(true, |found| found != expected) {
+                return Err(at("open run", folder)(RunFolderErrorKind::Changed { file: name }));
+            }
+        }
+        Ok(())
     }
 
     /// The directory.
@@ -211,11 +287,15 @@ impl RunFolder {
     }
 }
 
+fn file_hash(path: &Path) -> Result<String, RunFolderError> {
+    let bytes = fs::read(path).map_err(at("read", path))?;
+    Ok(blake3::hash(&bytes).to_hex().to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::run::Inputs;
-    use std::collections::BTreeMap;
 
     pub(super) fn manifest() -> Manifest {
         Manifest {
@@ -256,6 +336,31 @@ mod tests {
             names,
             ["checkpoints", "config.toml", "log.txt", "manifest.json", "metrics.jsonl", "overrides.txt"]
         );
+    }
+
+    #[test]
+    fn what_a_run_began_with_is_sealed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run");
+        let fill =
+            |staged: &Path| fs::write(staged.join("split.parquet"), "split").map_err(at("write", staged));
+        drop(RunFolder::create_with(&path, start(&manifest()), fill).unwrap());
+        RunFolder::verify(&path).unwrap();
+        for name in ["config.toml", "overrides.txt", "split.parquet", "manifest.json"] {
+            let before = fs::read(path.join(name)).unwrap();
+            let mut damaged = before.clone();
+            match damaged.iter_mut().find(|byte| byte.is_ascii_lowercase()) {
+                Some(byte) => *byte ^= 1,
+                None => damaged.push(b'a'),
+            }
+            fs::write(path.join(name), damaged).unwrap();
+            let error = RunFolder::verify(&path).unwrap_err();
+            assert_eq!(error.class(), Class::Damage, "{name}: {error:?}");
+            fs::remove_file(path.join(name)).unwrap();
+            RunFolder::verify(&path).unwrap_err();
+            fs::write(path.join(name), before).unwrap();
+        }
+        RunFolder::verify(&path).unwrap();
     }
 
     #[test]

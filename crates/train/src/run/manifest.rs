@@ -1,5 +1,6 @@
 //! What a run was started with, for people and for `compare`.
 
+use super::RunFolderErrorKind;
 use knockout_screen::Dataset;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -45,11 +46,47 @@ impl Inputs {
     }
 }
 
-impl Manifest {
-    pub(super) fn to_json(&self) -> String {
+/// The manifest as it is written: with the hashes of the files that a run begins with, and of itself.
+#[derive(Serialize)]
+struct Sealed<'a> {
+    #[serde(flatten)]
+    manifest: &'a Manifest,
+    files: &'a BTreeMap<String, String>,
+    /// blake3 of this document with nothing here.
+    checksum: String,
+}
+
+impl Sealed<'_> {
+    fn text(&self) -> String {
         // Maps with text keys and plain numbers: nothing here can fail to be written.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text
+    }
+}
+
+impl Manifest {
+    pub(super) fn sealed(&self, files: &BTreeMap<String, String>) -> String {
+        let mut sealed = Sealed { manifest: self, files, checksum: String::new() };
+        sealed.checksum = blake3::hash(sealed.text().as_bytes()).to_hex().to_string();
+        sealed.text()
+    }
+
+    /// The hashes of a run's files, out of the text that this manifest was read from; none in one of an earlier version.
+    pub(super) fn files(&self, text: &[u8]) -> Result<BTreeMap<String, String>, RunFolderErrorKind> {
+        #[derive(Deserialize)]
+        struct Seal {
+            #[serde(default)]
+            files: BTreeMap<String, String>,
+            checksum: Option<String>,
+        }
+        let Seal { files, checksum } = serde_json::from_slice(text).map_err(RunFolderErrorKind::Manifest)?;
+        // Sealed anew it must be the same to the byte.
+        let is_ours = match checksum {
+            Some(_) => self.sealed(&files).as_bytes() == text,
+            // A seal that lost its checksum is damaged; earlier versions had neither.
+            None => files.is_empty(),
+        };
+        if is_ours { Ok(files) } else { Err(RunFolderErrorKind::Seal) }
     }
 }

@@ -10,6 +10,31 @@ use std::fs::{self, File};
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
+/// blake3 of the lines before a place, in hexadecimal digits where it is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Digest([u8; blake3::OUT_LEN]);
+
+impl Digest {
+    fn of(bytes: &[u8]) -> Self {
+        Self(*blake3::hash(bytes).as_bytes())
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        blake3::Hash::from_bytes(digest.0).to_hex().to_string()
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = blake3::HexError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Ok(Self(*blake3::Hash::from_hex(text)?.as_bytes()))
+    }
+}
+
 /// A place in the file between two lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -18,11 +43,14 @@ pub struct LogPosition {
     pub bytes: u64,
     /// Lines before it.
     pub lines: u64,
+    /// What those lines were; earlier versions did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blake3: Option<Digest>,
 }
 
 impl LogPosition {
     /// Before the first line.
-    pub const START: Self = Self { bytes: 0, lines: 0 };
+    pub const START: Self = Self { bytes: 0, lines: 0, blake3: None };
 }
 
 /// A line of `metrics.jsonl`: an epoch, or the end of a run inside one.
@@ -65,7 +93,7 @@ pub fn read_metrics(folder: &Path) -> Result<Vec<MetricsLine>, RunFolderError> {
 pub struct Resumed {
     /// Whole lines that were written after the checkpoint and are cut off: they will be written again.
     pub cut_lines: u64,
-    /// Lines before the checkpoint that are not there any more: somebody else changed the file.
+    /// Lines before the checkpoint that are not there any more: somebody moved the file away.
     pub missing_lines: u64,
 }
 
@@ -75,20 +103,28 @@ pub struct MetricsLog {
     path: PathBuf,
     file: File,
     position: LogPosition,
+    /// Over everything before the position.
+    hasher: blake3::Hasher,
 }
 
 impl MetricsLog {
     /// Opens the file at a position, and cuts off what comes after it.
     ///
-    /// A file that ends before the position (somebody shortened it) is kept up to its last whole line; see
-    /// [`Resumed::missing_lines`]. A line that is not JSON before the position is an error.
+    /// A file that is not there any more begins anew; see [`Resumed::missing_lines`]. One that ends before the position, or whose
+    /// lines before it are not those of the checkpoint, is damaged.
     pub fn resume(path: &Path, from: LogPosition) -> Result<(Self, Resumed), RunFolderError> {
+        let is_there = path.try_exists().map_err(at("open", path))?;
         let file = File::options().create(true).truncate(false).read(true).write(true).open(path);
         let mut file = file.map_err(at("open", path))?;
         let bytes = fs::read(path).map_err(at("read", path))?;
-        let kept = bytes.get(..from.bytes as usize).unwrap_or(&bytes);
-        // Of a shortened or edited file, whole lines only.
-        let kept = &kept[..kept.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1)];
+        let kept = match bytes.get(..from.bytes as usize) {
+            Some(kept) => kept,
+            None if !is_there => &[],
+            None => {
+                let kind = RunFolderErrorKind::Shortened { found: bytes.len() as u64, expected: from.bytes };
+                return Err(at("resume from", path)(kind));
+            }
+        };
         let mut lines = 0;
         for line in kept.split_inclusive(|&byte| byte == b'\n') {
             lines += 1;
@@ -100,11 +136,17 @@ impl MetricsLog {
             .split_inclusive(|&byte| byte == b'\n')
             .filter(|line| line.ends_with(b"\n"))
             .count() as u64;
-        let position = LogPosition { bytes: kept.len() as u64, lines };
+        let is_other = from.blake3.is_some_and(|digest| digest != Digest::of(kept)) || lines != from.lines;
+        if is_there && (is_other || !(kept.is_empty() || kept.ends_with(b"\n"))) {
+            return Err(at("resume from", path)(RunFolderErrorKind::Altered { lines: from.lines }));
+        }
+        let position = LogPosition { bytes: kept.len() as u64, lines, blake3: None };
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(kept);
         file.set_len(position.bytes).map_err(at("shorten", path))?;
         file.seek(SeekFrom::End(0)).map_err(at("open", path))?;
         let missing_lines = from.lines.saturating_sub(lines);
-        Ok((Self { path: path.to_owned(), file, position }, Resumed { cut_lines, missing_lines }))
+        Ok((Self { path: path.to_owned(), file, position, hasher }, Resumed { cut_lines, missing_lines }))
     }
 
     /// Appends one line, in one write: after a kill it is there or not (a torn one is cut off on resuming).
@@ -113,6 +155,7 @@ impl MetricsLog {
             .map_err(|error| at("write", &self.path)(std::io::Error::other(error)))?;
         text.push(b'\n');
         self.file.write_all(&text).map_err(at("write", &self.path))?;
+        self.hasher.update(&text);
         self.position.bytes += text.len() as u64;
         self.position.lines += 1;
         Ok(())
@@ -121,7 +164,7 @@ impl MetricsLog {
     /// Makes everything written so far survive a power cut, and says where the file ends: for a checkpoint.
     pub fn sync(&mut self) -> Result<LogPosition, RunFolderError> {
         self.file.sync_data().map_err(at("sync", &self.path))?;
-        Ok(self.position)
+        Ok(LogPosition { blake3: Some(Digest(*self.hasher.finalize().as_bytes())), ..self.position })
     }
 }
 
@@ -153,19 +196,41 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_last_line_is_cut() {
+    fn a_torn_line_behind_the_checkpoint_is_cut() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("metrics.jsonl");
         let whole = "{\"step\":1}\n{\"step\":2}\n";
-        for end in 0..=whole.len() {
+        for end in 11..=whole.len() {
             fs::write(&path, &whole[..end]).unwrap();
-            let (mut log, resumed) =
-                MetricsLog::resume(&path, LogPosition { bytes: whole.len() as u64, lines: 2 }).unwrap();
-            let lines = whole[..end].matches('\n').count();
-            assert_eq!(resumed.missing_lines, 2 - lines as u64, "cut at {end}");
+            let from = LogPosition { bytes: 11, lines: 1, blake3: Some(Digest::of(&whole.as_bytes()[..11])) };
+            let (mut log, resumed) = MetricsLog::resume(&path, from).unwrap();
+            assert_eq!(resumed, Resumed { cut_lines: u64::from(end == 22), missing_lines: 0 });
             log.append(&json!({"step": 9})).unwrap();
-            assert_eq!(text(&path), format!("{}{{\"step\":9}}\n", &whole[..lines * 11]));
+            assert_eq!(text(&path), "{\"step\":1}\n{\"step\":9}\n");
         }
+    }
+
+    #[test]
+    fn a_cut_or_changed_file_is_damaged_and_a_missing_one_begins_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("metrics.jsonl");
+        let (mut log, _) = MetricsLog::resume(&path, LogPosition::START).unwrap();
+        log.append(&json!({"step": 1})).unwrap();
+        log.append(&json!({"step": 2})).unwrap();
+        let checkpoint = log.sync().unwrap();
+        let whole = text(&path);
+        for end in 0..whole.len() {
+            fs::write(&path, &whole[..end]).unwrap();
+            let error = MetricsLog::resume(&path, checkpoint).unwrap_err();
+            assert!(matches!(error.kind, RunFolderErrorKind::Shortened { .. }), "cut at {end}: {error:?}");
+            assert_eq!(text(&path), &whole[..end], "what is damaged is left as it is");
+        }
+        fs::write(&path, whole.replace('2', "3")).unwrap();
+        let error = MetricsLog::resume(&path, checkpoint).unwrap_err();
+        assert!(matches!(error.kind, RunFolderErrorKind::Altered { lines: 2 }), "{error:?}");
+        fs::remove_file(&path).unwrap();
+        let (_, resumed) = MetricsLog::resume(&path, checkpoint).unwrap();
+        assert_eq!(resumed, Resumed { cut_lines: 0, missing_lines: 2 });
     }
 
     #[test]
@@ -173,10 +238,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("metrics.jsonl");
         fs::write(&path, "{\"step\":1}\nnonsense\n{\"step\":3}\n").unwrap();
-        let error = MetricsLog::resume(&path, LogPosition { bytes: 31, lines: 3 }).unwrap_err();
+        let error = MetricsLog::resume(&path, LogPosition { bytes: 31, lines: 3, blake3: None }).unwrap_err();
         assert!(matches!(error.kind, RunFolderErrorKind::Line { line: 2, .. }), "{error:?}");
         // What comes after the checkpoint does not matter.
-        let (_, resumed) = MetricsLog::resume(&path, LogPosition { bytes: 11, lines: 1 }).unwrap();
+        let (_, resumed) =
+            MetricsLog::resume(&path, LogPosition { bytes: 11, lines: 1, blake3: None }).unwrap();
         assert_eq!(resumed, Resumed { cut_lines: 2, missing_lines: 0 });
     }
 }

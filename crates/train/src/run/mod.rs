@@ -51,6 +51,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use writer::RunWriter;
 
+const SPLIT: &str = "split.parquet";
+
 /// What a run says of itself beside its configuration.
 #[derive(Debug, Clone)]
 pub struct RunContext {
@@ -114,6 +116,8 @@ pub struct Run {
     last_saved: Option<Saved>,
     resumed_from: Option<u64>,
     stop_requested: bool,
+    wants_stop: Box<dyn Fn() -> bool + Send + Sync>,
+    other_instructions: Option<String>,
     stage: Stage,
 }
 
@@ -128,8 +132,7 @@ enum Stage {
 }
 
 impl Run {
-    /// Starts a run in a new folder. A request that is refused leaves nothing behind; a disk that fails may leave a run before its
-    /// first step.
+    /// Starts a run in a new folder. It appears with everything that decides the run, or not at all.
     pub fn create(
         folder: &Path,
         dataset: Arc<Dataset>,
@@ -158,12 +161,15 @@ impl Run {
             ]),
         };
         let start = Start { config: &config.to_toml()?, overrides: &context.overrides, manifest: &manifest };
-        let run = RunFolder::create(folder, start)?;
-        fit.split().save(&folder.join("split.parquet"), &dataset.manifest)?;
+        let run = RunFolder::create_with(folder, start, |staged| -> Result<(), RunError> {
+            Ok(fit.split().save(&staged.join(SPLIT), &dataset.manifest)?)
+        })?;
         Self::begin(fit, run, LogPosition::START, None)
     }
 
-    /// Goes on with a run where its newest checkpoint left it, or from its start. Overrides that change its numbers are refused.
+    /// Goes on with a run where its newest checkpoint left it, or from its start. Overrides that change its numbers are refused, and
+    /// so is another instruction set than the run was begun with, unless this CPU lacks that one: see
+    /// [`Self::other_instructions`].
     pub fn resume<S: AsRef<str>>(folder: &Path, overrides: &[S]) -> Result<Self, RunError> {
         Self::resume_with(folder, overrides, MODELS)
     }
@@ -176,6 +182,7 @@ impl Run {
     ) -> Result<Self, RunError> {
         let run = RunFolder::open(folder)?;
         let description = RunDescription::read(folder, overrides, models)?;
+        let other_instructions = other_instructions(&description)?;
         let (dataset, split) = description.open_dataset()?;
         let checkpoints = Checkpoints::at(&run.checkpoints());
         checkpoints.clean()?;
@@ -189,7 +196,21 @@ impl Run {
             fit.restore(&checkpoint)?;
             (from, after_step) = (checkpoint.state.metrics, Some(checkpoint.state.position.step));
         }
-        Self::begin(fit, run, from, after_step)
+        if !folder.join(SPLIT).exists() {
+            // Runs of earlier versions could lose it to a kill at their start.
+            fit.split().save(&folder.join(SPLIT), &fit.dataset().manifest)?;
+        }
+        let mut run = Self::begin(fit, run, from, after_step)?;
+        let changes: Vec<&str> = overrides.iter().map(AsRef::as_ref).collect();
+        let with = if changes.is_empty() { String::new() } else { format!(" with {}", changes.join(" ")) };
+        run.writer.say(&format!("resumed after step {}{with}", after_step.unwrap_or(0)))?;
+        if let Some(began) = &other_instructions {
+            let here = Isa::current().name();
+            run.writer
+                .say(&format!("begun with the instruction set {began}, which this CPU lacks: now {here}"))?;
+        }
+        run.other_instructions = other_instructions;
+        Ok(run)
     }
 
     fn begin(
@@ -209,6 +230,8 @@ impl Run {
             last_saved: None,
             resumed_from: after_step,
             stop_requested: false,
+            wants_stop: Box::new(|| false),
+            other_instructions: None,
             // A run that patience has ended stays ended.
             stage: if fit.is_out_of_patience() { Stage::End(End::Patience) } else { Stage::Step },
             fit,
@@ -241,9 +264,25 @@ impl Run {
         self.last_saved.as_ref()
     }
 
-    /// Asks for the end: after the step under way, or the last of an accumulated group, the state is saved.
+    /// The instruction set that a resumed run was begun with, where this CPU lacks it: its numbers are not those that it would have
+    /// come to there.
+    pub fn other_instructions(&self) -> Option<&str> {
+        self.other_instructions.as_deref()
+    }
+
+    /// Asks for the end: after the step under way the state is saved.
     pub fn stop(&mut self) {
         self.stop_requested = true;
+    }
+
+    /// Ends as after [`Self::stop`] as soon as `wants_stop` says so. It is asked after every step and, while validating, after every
+    /// batch of predictions.
+    pub fn stop_when(&mut self, wants_stop: impl Fn() -> bool + Send + Sync + 'static) {
+        self.wants_stop = Box::new(wants_stop);
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stop_requested || (self.wants_stop)()
     }
 
     /// Does what comes next, up to something to tell.
@@ -260,7 +299,7 @@ impl Run {
             }
             let config = self.fit.config();
             let (position, max_steps) = (self.fit.position(), config.max_steps);
-            if self.stop_requested && self.fit.is_between_groups() {
+            if self.is_stopping() {
                 self.save(Slot::Last)?;
                 self.stage = Stage::End(End::Stopped);
             } else if position.batch == 0 && position.epoch >= config.epochs {
@@ -275,7 +314,7 @@ impl Run {
                     if is_validated { Stage::End(End::Steps) } else { Stage::Validate(Some(End::Steps)) };
             } else if let Some(report) = self.fit.step(Mode::Full, &mut self.meter)? {
                 self.writer.step(&report, &mut self.meter)?;
-                if self.saved_at.elapsed() >= self.save_every && self.fit.is_between_groups() {
+                if self.saved_at.elapsed() >= self.save_every {
                     self.save(Slot::Last)?;
                 }
                 return Ok(Some(Event::Step(report)));
@@ -286,30 +325,36 @@ impl Run {
     }
 
     fn validate(&mut self, end: Option<End>) -> Result<Event, RunError> {
-        let report = self.fit.validate(&mut self.meter);
+        let (stop_requested, wants_stop) = (self.stop_requested, &self.wants_stop);
+        let report = self.fit.validate(&mut self.meter, &|| stop_requested || wants_stop())?;
+        let Some(report) = report else {
+            // The validation is done again when the run is resumed.
+            self.save(Slot::Last)?;
+            self.stage = Stage::Over;
+            return Ok(Event::End(End::Stopped));
+        };
+        if let Some(end) = end {
+            // In the middle of an epoch, where only the limit of this sitting ends it: neither the schedules nor the best states may
+            // see this validation, and its line is written behind the checkpoint, which cuts it off when the run is resumed.
+            self.save(Slot::Last)?;
+            self.stage = Stage::End(end);
+            return Ok(Event::Epoch(self.writer.epoch(&report)?));
+        }
         let line = self.writer.epoch(&report)?;
         for slot in self.fit.observe(&report.validation) {
             self.save(slot)?;
         }
-        self.stage = match end {
-            // In the middle of an epoch: the schedules have not seen its end.
-            Some(end) => Stage::End(end),
-            None if self.fit.end_epoch(&report.validation) == Progress::Exhausted => {
-                Stage::End(End::Patience)
-            }
-            None => Stage::Step,
+        self.stage = match self.fit.end_epoch(&report.validation) {
+            Progress::Exhausted => Stage::End(End::Patience),
+            _ => Stage::Step,
         };
-        // Inside an accumulated group there is no state that could be resumed: the checkpoint before it stays the newest.
-        if self.fit.is_between_groups() {
-            self.save(Slot::Last)?;
-        }
-        if end.is_none() {
-            self.meter.restart();
-        }
+        self.save(Slot::Last)?;
+        self.meter.restart();
         Ok(Event::Epoch(line))
     }
 
     fn save(&mut self, slot: Slot) -> Result<(), RunError> {
+        self.fit.check_finite()?;
         let Self { fit, checkpoints, meter, writer, .. } = self;
         let saved = meter.time(StepPhase::Checkpoint, || -> Result<Saved, RunError> {
             Ok(fit.save(checkpoints, slot, writer.position()?)?)
@@ -319,6 +364,21 @@ impl Run {
             self.last_saved = Some(saved);
         }
         Ok(())
+    }
+}
+
+/// The instruction set that a run was begun with, where it is another than here and this CPU lacks it; an error if it could be used.
+fn other_instructions(run: &RunDescription) -> Result<Option<String>, RunError> {
+    let here = Isa::current();
+    let began = run.manifest.conditions.get("instructions").filter(|began| *began != here.name());
+    let Some(began) = began else { return Ok(None) };
+    match Isa::available().into_iter().find(|isa| isa.name() == began) {
+        Some(began) => Err(RunError::OtherInstructions {
+            run: run.folder().to_owned(),
+            began: began.name(),
+            here: here.name(),
+        }),
+        None => Ok(Some(began.clone())),
     }
 }
 

@@ -95,7 +95,8 @@ impl RunWriter {
         self.metrics.sync()
     }
 
-    fn say(&mut self, text: &str) -> Result<(), RunFolderError> {
+    /// Adds a line to the log.
+    pub(super) fn say(&mut self, text: &str) -> Result<(), RunFolderError> {
         writeln!(self.log, "{text}").map_err(super::folder::at("write", &self.log_path))
     }
 }

@@ -109,7 +109,7 @@ fn decoded(files: &Files<'_>) -> bool {
 
 fn metrics(bytes: &[u8], folder: &Path) -> bool {
     let Some((&[bytes_before, lines_before], text)) = bytes.split_first_chunk::<2>() else { return false };
-    let from = LogPosition { bytes: u64::from(bytes_before), lines: u64::from(lines_before) };
+    let from = LogPosition { bytes: u64::from(bytes_before), lines: u64::from(lines_before), blake3: None };
     let path = folder.join("metrics.jsonl");
     fs::write(&path, text).expect("scratch space takes a file");
     read_metrics(folder).ok();

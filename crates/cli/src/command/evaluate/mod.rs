@@ -40,9 +40,9 @@ pub(crate) struct EvaluateArgs {
     /// Folders of runs: one, or several seeds of one configuration, which shows their spread and ensemble
     #[arg(value_name = "RUN", conflicts_with_all = ["predictions", "against", "data"])]
     runs: Vec<PathBuf>,
-    /// Which state of the runs
-    #[arg(long, value_name = "STATE", default_value = "best-pearson", value_parser = choice::slot(), conflicts_with = "predictions")]
-    state: Slot,
+    /// Which state of the runs; best-pearson where nothing is said, or last if no epoch has ended yet
+    #[arg(long, value_name = "STATE", value_parser = choice::slot(), conflicts_with = "predictions")]
+    state: Option<Slot>,
     /// The prediction file
     #[arg(long, value_name = "FILE")]
     predictions: Option<PathBuf>,

@@ -7,7 +7,7 @@ use crate::ui::Ui;
 use knockout_cell::GeneSets;
 use knockout_model::MODELS;
 use knockout_screen::Part;
-use knockout_train::checkpoint::Checkpoints;
+use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::predictions::Predictions;
 use knockout_train::run::{RunDescription, RunFolderError, read_metrics};
 use std::path::PathBuf;
@@ -27,11 +27,17 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
     let mut models = Vec::new();
     for ((folder, run), name) in folders.iter().zip(&runs).zip(run_names(&runs, folders)) {
         let checkpoints = Checkpoints::at(&folder.join("checkpoints"));
-        let Some((path, checkpoint)) = checkpoints.newest(args.state)? else {
+        let wanted = args.state.unwrap_or(Slot::BestPearson);
+        let mut newest = checkpoints.newest(wanted)?;
+        if newest.is_none() && args.state.is_none() {
+            // Best states belong to the ends of epochs.
+            newest = checkpoints.newest(Slot::Last)?;
+        }
+        let Some((path, checkpoint)) = newest else {
             return Err(request_error(format!(
                 "{} has no state {:?} yet; let it train for an epoch, or take --state last",
                 folder.display(),
-                args.state.name()
+                wanted.name()
             )));
         };
         let predictor = run.predictor(&checkpoint, &dataset, &split)?;

@@ -196,7 +196,13 @@ fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
             folder.join("metrics.jsonl").display()
         ));
     }
+    if let Some(began) = run.other_instructions() {
+        ui.note(&format!(
+            "warning: the run was begun with the instruction set {began}, which this CPU lacks; the numbers will differ in their last bits"
+        ));
+    }
     let console = Console::new(ui, &config, samples, args.max_time)?;
+    run.stop_when(console.wants_stop());
     let (mut last, mut end) = (None, End::Epochs);
     while let Some(event) = run.next() {
         let event = event.map_err(|error| {
@@ -209,9 +215,6 @@ fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
         match event {
             Event::Step(report) => {
                 console.step(&report);
-                if console.wants_stop() {
-                    run.stop();
-                }
             }
             Event::Epoch(line) => {
                 console.epoch(&line);
@@ -222,7 +225,7 @@ fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
     }
     console.bar.finish_and_clear();
     let lines = read_metrics(&folder)?;
-    page::write(&run, &lines, end)?;
+    page::write(&run, &lines, end, &console.wants_stop())?;
     let last = last.as_ref().or(lines.last());
     let trained = Trained { schema: 1, run: &folder, ended: word(end), last };
     ui.result(|| summary(&folder, end, last), &trained)?;
@@ -308,7 +311,8 @@ impl Console<'_> {
         });
     }
 
-    fn wants_stop(&self) -> bool {
-        self.interrupted.is_asked() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    fn wants_stop(&self) -> impl Fn() -> bool + Send + Sync + 'static {
+        let (interrupted, deadline) = (self.interrupted.clone(), self.deadline);
+        move || interrupted.is_asked() || deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 }

@@ -11,15 +11,15 @@ use knockout_train::run::{End, MetricsLine, Run};
 
 /// Writes the page beside the metrics it shows. A run that was stopped has nothing predicted for it: whoever stops it does not want
 /// to wait.
-pub(super) fn write(run: &Run, lines: &[MetricsLine], end: End) -> Result<()> {
+pub(super) fn write(run: &Run, lines: &[MetricsLine], end: End, wants_stop: &dyn Fn() -> bool) -> Result<()> {
     let (folder, fit) = (run.folder(), run.fit());
     let (config, dataset) = (fit.config(), fit.dataset());
-    let is_stopped = end == End::Stopped;
+    let scatter = if end == End::Stopped { None } else { scatter(fit, wants_stop) };
     let mut notes = vec![format!(
         "Validation figures only; `knockout evaluate {}` sets the test part beside the additive ridge.",
         folder.display()
     )];
-    if is_stopped {
+    if scatter.is_none() {
         notes.push(
             "Stopped before its end: predictions are set beside measurements when it has ended.".to_owned(),
         );
@@ -41,7 +41,7 @@ pub(super) fn write(run: &Run, lines: &[MetricsLine], end: End) -> Result<()> {
         facts: facts(fit, lines),
         notes,
         charts: charts(lines),
-        scatters: if is_stopped { Vec::new() } else { vec![scatter(fit)] },
+        scatters: scatter.into_iter().collect(),
     };
     let path = folder.join("report.html");
     replace(&path, |file| file.write_all(training_html(&page).as_bytes()))
@@ -92,12 +92,12 @@ fn charts(lines: &[MetricsLine]) -> Vec<Chart> {
     ]
 }
 
-fn scatter(fit: &Fit) -> Scatter {
+fn scatter(fit: &Fit, wants_stop: &dyn Fn() -> bool) -> Option<Scatter> {
     let rows = fit.split().rows(Part::Val);
     let measured: Vec<f64> = rows.iter().map(|&row| fit.dataset().samples.scores()[row as usize]).collect();
-    let predicted = fit.predict(Part::Val);
+    let predicted = fit.predict_unless(Part::Val, wants_stop)?;
     let metrics = Metrics::of(&predicted, &measured);
-    Scatter {
+    Some(Scatter {
         title: "Validation part, last state".to_owned(),
         caption: format!(
             "Pearson {}, Spearman {}, {} samples",
@@ -107,5 +107,5 @@ fn scatter(fit: &Fit) -> Scatter {
         ),
         measured: measured.iter().map(|&value| value as f32).collect(),
         predicted: predicted.iter().map(|&value| value as f32).collect(),
-    }
+    })
 }
