@@ -26,6 +26,12 @@ pub(crate) fn model() -> impl TypedValueParser<Value = ModelEntry> {
     choice(MODELS.iter().map(|entry| (entry.name, *entry, entry.summary)).collect())
 }
 
+/// A model that is trained step by step, of those there are.
+pub(crate) fn trained_model() -> impl TypedValueParser<Value = ModelEntry> {
+    let trained = MODELS.iter().filter(|entry| !entry.is_solved);
+    choice(trained.map(|entry| (entry.name, *entry, entry.summary)).collect())
+}
+
 /// How far a step goes.
 pub(crate) fn mode() -> impl TypedValueParser<Value = Mode> {
     let help = |mode| match mode {

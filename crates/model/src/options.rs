@@ -1,12 +1,17 @@
 //! What a model offers to a configuration, and the registry that finds a model by its name.
 //!
-//! A model is added by a folder with its options (a type that is [`ModelOptions`]) and one line in [`MODELS`]. Nothing outside
-//! this crate names a model: configurations, the command line and checkpoints all ask the registry.
+//! A model is added by a folder with its options (a type that is [`ModelOptions`], or [`SolvedOptions`] for a model that is solved
+//! instead of trained step by step) and one line in [`MODELS`]. Nothing outside names a model: configurations, the command line
+//! and checkpoints all ask the registry.
 
 use crate::loss::LossError;
 use crate::{DangoOptions, HeteroOptions, Model};
 use knockout_batch::ProcessorKind;
 use knockout_cell::Cell;
+use knockout_solve::{
+    LowRankOptions, NetworkKernelOptions, Problem, Solution, SolveError, SolvedOptions, SolvedTensor,
+    StackOptions, Stage,
+};
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 use std::any::Any;
@@ -14,8 +19,14 @@ use std::fmt;
 use std::sync::Arc;
 use toml::{Table, Value};
 
-/// The models there are.
-pub const MODELS: &[ModelEntry] = &[ModelEntry::of::<DangoOptions>(), ModelEntry::of::<HeteroOptions>()];
+/// The models there are; the first is what is trained when none is named.
+pub const MODELS: &[ModelEntry] = &[
+    ModelEntry::solved::<StackOptions>(),
+    ModelEntry::solved::<LowRankOptions>(),
+    ModelEntry::solved::<NetworkKernelOptions>(),
+    ModelEntry::of::<DangoOptions>(),
+    ModelEntry::of::<HeteroOptions>(),
+];
 
 /// Options of one model: the keys `model.*` of a configuration.
 ///
@@ -88,6 +99,15 @@ pub enum OptionsError {
     /// A loss that cannot be computed.
     #[error("model.mle_wass_supcr: {0}")]
     Loss(#[from] LossError),
+    /// Options of a solved model.
+    #[error(transparent)]
+    Solve(#[from] SolveError),
+    /// Steps were asked of a model that has none.
+    #[error("{name} is solved, not trained step by step: it has no steps to take or to measure")]
+    NoSteps {
+        /// The model.
+        name: &'static str,
+    },
 }
 
 impl OptionsError {
@@ -120,6 +140,8 @@ pub struct ModelEntry {
     pub summary: &'static str,
     /// See [`ModelOptions::TRAINING`].
     pub training: &'static [&'static str],
+    /// Whether it is solved instead of trained step by step.
+    pub is_solved: bool,
     defaults: fn(&Cell) -> ModelConfig,
     read: fn(Table) -> Result<ModelConfig, toml::de::Error>,
 }
@@ -131,8 +153,21 @@ impl ModelEntry {
             name: O::NAME,
             summary: O::SUMMARY,
             training: O::TRAINING,
+            is_solved: false,
             defaults: |cell| ModelConfig::new(O::defaults(cell)),
             read: |table| Ok(ModelConfig::new(O::deserialize(table)?)),
+        }
+    }
+
+    /// The entry of a model that is solved.
+    pub const fn solved<O: SolvedOptions>() -> Self {
+        Self {
+            name: O::NAME,
+            summary: O::SUMMARY,
+            training: &[],
+            is_solved: true,
+            defaults: |_| ModelConfig::solved(O::default()),
+            read: |table| Ok(ModelConfig::solved(O::deserialize(table)?)),
         }
     }
 
@@ -185,6 +220,64 @@ trait ErasedOptions: Any + fmt::Debug + Send + Sync {
     fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>, OptionsError>;
     fn processor(&self) -> Option<ProcessorKind>;
     fn notice(&self) -> Option<&'static str>;
+    fn solver(&self) -> Option<&dyn Solver>;
+}
+
+/// A model that is solved: [`SolvedOptions`] behind a pointer.
+pub trait Solver {
+    /// See [`SolvedOptions::solve`].
+    fn solve(
+        &self,
+        problem: Problem<'_>,
+        on_stage: &mut dyn FnMut(Stage),
+    ) -> Result<Box<dyn Solution>, SolveError>;
+
+    /// See [`SolvedOptions::load`].
+    fn load(&self, tensors: &[SolvedTensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError>;
+}
+
+impl<O: SolvedOptions> Solver for O {
+    fn solve(
+        &self,
+        problem: Problem<'_>,
+        on_stage: &mut dyn FnMut(Stage),
+    ) -> Result<Box<dyn Solution>, SolveError> {
+        SolvedOptions::solve(self, problem, on_stage)
+    }
+
+    fn load(&self, tensors: &[SolvedTensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError> {
+        SolvedOptions::load(self, tensors, cell)
+    }
+}
+
+/// Options of a solved model among those of the others.
+#[derive(Debug)]
+struct Solved<O>(O);
+
+impl<O: SolvedOptions> ErasedOptions for Solved<O> {
+    fn table(&self) -> Result<Table, toml::ser::Error> {
+        Table::try_from(&self.0)
+    }
+
+    fn check(&self, cell: &Cell) -> Result<(), OptionsError> {
+        Ok(self.0.check(cell)?)
+    }
+
+    fn build(&self, _cell: &Cell, _seed: u64) -> Result<Box<dyn Model>, OptionsError> {
+        Err(OptionsError::NoSteps { name: O::NAME })
+    }
+
+    fn processor(&self) -> Option<ProcessorKind> {
+        None
+    }
+
+    fn notice(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn solver(&self) -> Option<&dyn Solver> {
+        Some(&self.0)
+    }
 }
 
 impl<O: ModelOptions> ErasedOptions for O {
@@ -207,12 +300,21 @@ impl<O: ModelOptions> ErasedOptions for O {
     fn notice(&self) -> Option<&'static str> {
         ModelOptions::notice(self)
     }
+
+    fn solver(&self) -> Option<&dyn Solver> {
+        None
+    }
 }
 
 impl ModelConfig {
     /// The section of some options.
     pub fn new<O: ModelOptions>(options: O) -> Self {
         Self { entry: ModelEntry::of::<O>(), options: Arc::new(options) }
+    }
+
+    /// The section of the options of a solved model.
+    pub fn solved<O: SolvedOptions>(options: O) -> Self {
+        Self { entry: ModelEntry::solved::<O>(), options: Arc::new(Solved(options)) }
     }
 
     /// Reads a section: `name` says which of `models` it configures.
@@ -262,6 +364,11 @@ impl ModelConfig {
     /// See [`ModelOptions::notice`].
     pub fn notice(&self) -> Option<&'static str> {
         self.options.notice()
+    }
+
+    /// How the model is solved, where it is not trained step by step.
+    pub fn solver(&self) -> Option<&dyn Solver> {
+        self.options.solver()
     }
 
     fn table(&self) -> Result<Table, toml::ser::Error> {

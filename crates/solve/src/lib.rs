@@ -7,7 +7,9 @@
 
 mod additive;
 mod base;
+mod deviation;
 mod grid;
+mod least_squares;
 pub mod low_rank;
 mod matrix;
 mod model;

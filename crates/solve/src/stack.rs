@@ -1,9 +1,12 @@
 //! The stack: additive ridge, low rank and network kernel, weighted by least squares on the validation part.
 
 use crate::base::Base;
+use crate::deviation::Spread;
+use crate::least_squares::from_zero_up;
 use crate::low_rank::{LowRank, LowRankOptions};
-use crate::matrix::{Cholesky, Matrix};
-use crate::model::{Choice, Problem, Solution, SolveError, SolvedOptions, SolvedTensor, Stage, tensor};
+use crate::model::{
+    Choice, Problem, Records, Solution, SolveError, SolvedOptions, SolvedTensor, Stage, tensor,
+};
 use crate::network_kernel::{NetworkKernel, NetworkKernelOptions};
 use knockout_cell::{Cell, GeneSetsRef};
 use knockout_stats::pearson;
@@ -21,6 +24,7 @@ pub struct StackOptions {
 
 /// An intercept, the additive part, the completed matrix and the kernel.
 const PARTS: usize = 4;
+const SPREAD: &str = "stack.spread";
 const PART_NAMES: [&str; PARTS] = ["intercept", "additive", "low_rank", "network_kernel"];
 
 impl SolvedOptions for StackOptions {
@@ -41,35 +45,14 @@ impl SolvedOptions for StackOptions {
         let base = Base::of(problem)?;
         let low_rank = LowRank::solve(&self.low_rank, problem, &base, on_stage)?;
         let kernel = NetworkKernel::solve(&self.network_kernel, problem, &base, on_stage)?;
-        let mut stack = Stack { low_rank, kernel, weights: [0.0; PARTS] };
-        let mut scratch = Vec::new();
-        let (mut gram, mut moments) = (Matrix::zeros(PARTS, PARTS), vec![0.0; PARTS]);
-        for (set, score) in problem.val.sets.view().iter().zip(&problem.val.scores) {
-            let parts = stack.parts(set, &mut scratch);
-            for i in 0..PARTS {
-                moments[i] += parts[i] * score;
-                for j in 0..PARTS {
-                    gram.set(i, j, gram.get(i, j) + parts[i] * parts[j]);
-                }
-            }
-        }
-        // A part that is the same everywhere (no low rank on new genes) would make the equations singular.
-        for i in 0..PARTS {
-            gram.set(i, i, gram.get(i, i) * (1.0 + 1e-9) + f64::MIN_POSITIVE);
-        }
-        let silent: Vec<usize> = (0..PARTS).filter(|&i| gram.get(i, i) <= f64::MIN_POSITIVE).collect();
-        for &i in &silent {
-            gram.set(i, i, 1.0);
-        }
-        Cholesky::new(gram).solve(&mut moments);
-        for (weight, found) in stack.weights.iter_mut().zip(&moments) {
-            *weight = *found as f32;
-        }
+        let mut stack = Stack { low_rank, kernel, weights: [0.0; PARTS], spread: Spread::default() };
+        stack.weights = weigh(&stack, problem.val);
         let predictions = stack.predict(problem.val.sets.view());
         on_stage(Stage {
             tried: "stack".to_owned(),
             validation_pearson: pearson(&predictions, &problem.val.scores),
         });
+        stack.spread = Spread::fit(problem.val, &predictions, |set| stack.kernel.known_share(set));
         Ok(Box::new(stack))
     }
 
@@ -81,6 +64,7 @@ impl SolvedOptions for StackOptions {
             low_rank: LowRank::load(tensors, cell)?,
             kernel: NetworkKernel::load(&self.network_kernel, tensors, cell)?,
             weights,
+            spread: Spread::load(tensors, SPREAD)?,
         }))
     }
 }
@@ -89,9 +73,39 @@ struct Stack {
     low_rank: LowRank,
     kernel: NetworkKernel,
     weights: [f32; PARTS],
+    spread: Spread,
+}
+
+/// Weights by least squares on the validation part. None but the intercept's may be negative: parts that say nearly the same would
+/// otherwise be set against each other, which a small validation part cannot decide.
+fn weigh(stack: &Stack, val: &Records) -> [f32; PARTS] {
+    let mut scratch = Vec::new();
+    let parts: Vec<[f64; PARTS]> = val.sets.view().iter().map(|set| stack.parts(set, &mut scratch)).collect();
+    let count = parts.len() as f64;
+    let mean = |part: usize| parts.iter().map(|parts| parts[part]).sum::<f64>() / count;
+    let means: [f64; PARTS] = std::array::from_fn(mean);
+    let score_mean = knockout_stats::mean(&val.scores);
+    let size = PARTS - 1;
+    let (mut gram, mut moments) = (vec![0.0; size * size], vec![0.0; size]);
+    for (parts, score) in parts.iter().zip(&val.scores) {
+        for i in 0..size {
+            let part = parts[i + 1] - means[i + 1];
+            moments[i] += part * (score - score_mean);
+            for j in 0..size {
+                gram[i * size + j] += part * (parts[j + 1] - means[j + 1]);
+            }
+        }
+    }
+    let found = from_zero_up(&gram, &moments);
+    let explained: f64 = found.iter().zip(&means[1..]).map(|(weight, mean)| weight * mean).sum();
+    let mut weights = [(score_mean - explained) as f32; PARTS];
+    weights[1..].iter_mut().zip(&found).for_each(|(weight, found)| *weight = *found as f32);
+    weights
 }
 
 impl Stack {
+    const PREFIX: &'static str = "stack";
+
     fn parts(&self, set: &[u32], scratch: &mut Vec<f32>) -> [f64; PARTS] {
         let kernel = self.kernel.predict_one(set, scratch);
         [1.0, self.low_rank.additive(set), self.low_rank.completed(set), kernel]
@@ -108,9 +122,14 @@ impl Solution for Stack {
         sets.iter().map(one).collect()
     }
 
+    fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
+        Some(sets.iter().map(|set| self.spread.deviation(self.kernel.known_share(set))).collect())
+    }
+
     fn tensors(&self) -> Vec<SolvedTensor> {
         let mut tensors = self.low_rank.tensors();
         tensors.extend(self.kernel.own_tensors());
+        tensors.push(self.spread.tensor(SPREAD));
         tensors.push(SolvedTensor::new("stack.weights", &[PARTS], self.weights.to_vec()));
         tensors
     }
@@ -122,6 +141,7 @@ impl Solution for Stack {
         let mut choices = self.low_rank.choices();
         choices.extend(self.kernel.chosen().iter().cloned());
         choices.extend(weights);
+        choices.extend(self.spread.choices(Self::PREFIX));
         choices
     }
 }

@@ -186,3 +186,26 @@ fn repeated_pairs_with_unlike_scores_are_averaged() {
     let difference: f64 = once.iter().zip(&twice).map(|(a, b)| (b - a - 0.5).abs()).sum();
     assert!(difference / (once.len() as f64) < 0.05, "{difference}");
 }
+
+#[test]
+fn deviations_cover_what_they_say_and_are_wider_for_new_genes() {
+    let (cell, parts) = (cell(), parts(|gene| gene >= 50));
+    for (solution, _) in [
+        solve(&NetworkKernelOptions::default(), &parts, &cell),
+        solve(&StackOptions::default(), &parts, &cell),
+    ] {
+        let test = &parts[2];
+        let predictions = solution.predict(test.sets.view());
+        let deviations = solution.deviations(test.sets.view()).unwrap();
+        let within = |times: f64| {
+            let errors = predictions.iter().zip(&test.scores).map(|(a, b)| (a - b).abs());
+            let inside = errors.zip(&deviations).filter(|(error, deviation)| *error <= times * **deviation);
+            inside.count() as f64 / predictions.len() as f64
+        };
+        assert!((0.58..0.80).contains(&within(1.0)), "{}", within(1.0));
+        assert!(within(1.96) > 0.9, "{}", within(1.96));
+        let pair =
+            |a, b| solution.deviations([&[a, b][..]].into_iter().collect::<GeneSets>().view()).unwrap()[0];
+        assert!(pair(55, 58) >= pair(1, 2));
+    }
+}

@@ -1,4 +1,4 @@
-//! Models side by side on one part of one split, never without the additive ridge.
+//! Models side by side on one part of one split, never without the additive ridge and the stack.
 //!
 //! Everything a table or a JSON document says, as values. The module does not know where predictions come from and
 //! prints nothing.
@@ -60,7 +60,7 @@ pub struct Comparison {
 /// Models side by side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evaluation {
-    /// One line per model, the ridge last.
+    /// One line per model, then the stack, where there is a validation part and a network, and the ridge.
     pub rows: Vec<Row>,
     /// Paired differences, as [`Pairs`] says.
     pub comparisons: Vec<Comparison>,
@@ -73,13 +73,13 @@ pub struct Evaluation {
 /// Which models are compared with each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pairs {
-    /// Each with the one after it, and with the ridge.
+    /// Each with the one after it, and with the references (the stack and the ridge).
     Neighbours,
-    /// Each with the ridge alone: seeds of one model have a spread, not a winner.
-    RidgeOnly,
+    /// Each with the references alone: seeds of one model have a spread, not a winner.
+    ReferencesOnly,
 }
 
-/// Evaluates models on a part of a split, beside the additive ridge fitted to the same split.
+/// Evaluates models on a part of a split, beside the stack and the additive ridge fitted to the same split.
 ///
 /// # Panics
 ///
@@ -93,14 +93,20 @@ pub fn evaluate(
     bootstrap: &Bootstrap,
 ) -> Result<Evaluation, SolveError> {
     let rows = split.rows(part);
-    let ladder = Ladder::new(&dataset.samples, dataset.cell.genes().len(), split)?;
+    let ladder = Ladder::new(&dataset.samples, dataset.cell.genes().len(), split)?.over(&dataset.cell);
     let ridge = ladder.fit(Baseline::AdditiveRidge, rows, 0, &|_| ())?;
+    // The best that is known to come without training; a network has learnt something new only where it beats that.
+    let has_stack = ladder.baselines().contains(&Baseline::Stack);
+    let stack = has_stack.then(|| ladder.fit(Baseline::Stack, rows, 0, &|_| ())).transpose()?;
     let targets: Vec<f64> = rows.iter().map(|&row| dataset.samples.scores()[row as usize]).collect();
     let ridge = Model { name: Baseline::AdditiveRidge.name(), predictions: &ridge.predictions };
-    let beside: Vec<Model<'_>> = models.iter().copied().chain([ridge]).collect();
+    let stack =
+        stack.as_ref().map(|stack| Model { name: Baseline::Stack.name(), predictions: &stack.predictions });
+    let references: Vec<Model<'_>> = stack.into_iter().chain([ridge]).collect();
+    let beside: Vec<Model<'_>> = models.iter().chain(&references).copied().collect();
     Ok(Evaluation {
         rows: rows_of(&beside, &targets, split.spec().scheme.name(), part, bootstrap),
-        comparisons: compare(models, pairs, Some(ridge), &targets, bootstrap),
+        comparisons: compare(models, pairs, &references, &targets, bootstrap),
         unseen: Unseen::of(dataset, split, part),
         attainable_pearson: dataset.manifest.synthetic.as_ref().map(|known| known.attainable_pearson),
     })
@@ -131,7 +137,7 @@ pub fn rows_of(
     models.iter().zip(intervals).map(row).collect()
 }
 
-/// Each model against the one after it, where that is wanted, then each against the ridge, where there is one.
+/// Each model against the one after it, where that is wanted, then each against every reference.
 ///
 /// # Panics
 ///
@@ -139,18 +145,19 @@ pub fn rows_of(
 pub fn compare(
     models: &[Model<'_>],
     pairs: Pairs,
-    ridge: Option<Model<'_>>,
+    references: &[Model<'_>],
     targets: &[f64],
     bootstrap: &Bootstrap,
 ) -> Vec<Comparison> {
     let beside = match pairs {
         Pairs::Neighbours => models,
-        Pairs::RidgeOnly => &[],
+        Pairs::ReferencesOnly => &[],
     };
     let neighbours = beside.windows(2).map(|pair| (pair[0], pair[1]));
-    let with_ridge = models.iter().filter_map(|&model| Some((model, ridge?)));
+    let with_references =
+        models.iter().flat_map(|&model| references.iter().map(move |&reference| (model, reference)));
     neighbours
-        .chain(with_ridge)
+        .chain(with_references)
         .map(|(a, b)| Comparison {
             name: a.name.to_owned(),
             against: b.name.to_owned(),
@@ -319,12 +326,12 @@ mod tests {
         let models = [model("a", &targets[..]), model("b", &other)];
         let bootstrap = Bootstrap { resamples: 10, ..Bootstrap::default() };
         let pairs_of = |pairs| -> Vec<(String, String)> {
-            let found = compare(&models, pairs, Some(model("ridge", &other)), &targets, &bootstrap);
+            let found = compare(&models, pairs, &[model("ridge", &other)], &targets, &bootstrap);
             found.into_iter().map(|found| (found.name, found.against)).collect()
         };
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
         let with_ridge = [pair("a", "ridge"), pair("b", "ridge")];
-        assert_eq!(pairs_of(Pairs::RidgeOnly), with_ridge);
+        assert_eq!(pairs_of(Pairs::ReferencesOnly), with_ridge);
         assert_eq!(pairs_of(Pairs::Neighbours), [&[pair("a", "b")], &with_ridge[..]].concat());
     }
 }

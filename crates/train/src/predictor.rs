@@ -10,15 +10,26 @@ use knockout_fault::{Class, Classified};
 use knockout_grad::Tape;
 use knockout_model::{Input, MODELS, Model, ModelEntry};
 use knockout_screen::LabelStats;
+use knockout_solve::{Solution, SolveError, SolvedTensor};
 use std::path::Path;
 
 /// A trained model that predicts.
 pub struct Predictor {
-    model: Box<dyn Model>,
-    labels: LabelStats,
-    /// Sets that are predicted at once.
-    batch: usize,
+    trained: Trained,
     gene_count: usize,
+}
+
+/// What came out of training.
+enum Trained {
+    /// A network and its weights.
+    Network {
+        model: Box<dyn Model>,
+        labels: LabelStats,
+        /// Sets that are predicted at once.
+        batch: usize,
+    },
+    /// A model that was solved.
+    Solved(Box<dyn Solution>),
 }
 
 /// A checkpoint that cannot predict here.
@@ -57,6 +68,9 @@ pub enum PredictorError {
         /// Those that differ or are missing.
         names: Vec<String>,
     },
+    /// It does not hold the solution of its model.
+    #[error(transparent)]
+    Solution(#[from] SolveError),
     /// A gene beyond the table.
     #[error("set {set} names gene {gene}, but the cell has {count}")]
     UnknownGene {
@@ -89,13 +103,24 @@ impl Predictor {
         labels: LabelStats,
         cell: &Cell,
     ) -> Result<Self, PredictorError> {
+        let gene_count = cell.genes().len();
+        if let Some(solver) = config.model.solver() {
+            let stored = checkpoint.weights.iter().map(|tensor| SolvedTensor {
+                name: tensor.name.clone(),
+                shape: tensor.shape.clone(),
+                values: tensor.values.clone(),
+            });
+            let solution = solver.load(&stored.collect::<Vec<_>>(), cell)?;
+            return Ok(Self { trained: Trained::Solved(solution), gene_count });
+        }
         let mut model = config.model.build(cell, config.seed).map_err(ConfigError::from)?;
         let parameters = model.parameters_mut();
         for place in 0..parameters.len() {
             let name = parameters.get(place).name().to_owned();
             copy_tensor(&checkpoint.weights, &name, parameters.values_mut(place))?;
         }
-        Ok(Self { model, labels, batch: config.run.predict_batch.max(1), gene_count: cell.genes().len() })
+        let trained = Trained::Network { model, labels, batch: config.run.predict_batch.max(1) };
+        Ok(Self { trained, gene_count })
     }
 
     /// Predictions in the scores' own units, one for each set of deleted genes.
@@ -105,13 +130,34 @@ impl Predictor {
                 return Err(PredictorError::UnknownGene { set, gene, count: self.gene_count });
             }
         }
-        Ok(predict(&*self.model, self.labels, self.batch, sets.iter()))
+        Ok(match &self.trained {
+            Trained::Network { model, labels, batch } => predict(&**model, *labels, *batch, sets.iter()),
+            Trained::Solved(solution) => solution.predict(ascending(sets).view()),
+        })
     }
 
-    /// The model.
-    pub fn model(&self) -> &dyn Model {
-        &*self.model
+    /// The standard deviation of a new measurement around each prediction, where the model has one.
+    pub fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
+        match &self.trained {
+            Trained::Network { .. } => None,
+            Trained::Solved(solution) => solution.deviations(ascending(sets).view()),
+        }
     }
+
+    /// The network, where the model is one.
+    pub fn model(&self) -> Option<&dyn Model> {
+        match &self.trained {
+            Trained::Network { model, .. } => Some(&**model),
+            Trained::Solved(_) => None,
+        }
+    }
+}
+
+/// Sets in the order that solved models expect.
+fn ascending(sets: GeneSetsRef<'_>) -> GeneSets {
+    let mut out = GeneSets::default();
+    sets.iter().for_each(|set| out.push_sorted(set));
+    out
 }
 
 fn check_cell(card: &ModelCard, cell: &Cell) -> Result<(), PredictorError> {
@@ -172,6 +218,7 @@ impl Classified for PredictorError {
         match self {
             Self::Checkpoint(error) => error.class(),
             Self::Weights(error) => error.class(),
+            Self::Solution(error) => error.class(),
             _ => Class::Request,
         }
     }

@@ -1,4 +1,4 @@
-//! `knockout baseline`: what gene identity and query pairs give by themselves.
+//! `knockout baseline`: what gene identity, query pairs and the solved models give without training.
 
 use crate::choice;
 use crate::command::data;
@@ -17,10 +17,11 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Fit the baselines that know genes by identity alone: what every model must beat
+/// Fit the baselines, from the mean to the stack: what every network must beat
 ///
-/// Train mean, query-pair mean, hierarchical mean, additive ridge, ridge with pairs and a gene-embedding MLP, fitted to
-/// the training part of a split; penalties and stopping are chosen on its val part. docs/evaluate.md explains each.
+/// Train mean, query-pair mean, hierarchical mean, additive ridge, ridge with pairs and a gene-embedding MLP know genes by
+/// identity alone; low rank, the network kernel and their stack are the solved models. All are fitted to the training part of a
+/// split; penalties and stopping are chosen on its val part. docs/evaluate.md explains each.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout baseline yeast
@@ -122,7 +123,7 @@ fn climb(
     let split = Split::new(&dataset.samples, dataset.cell.genes(), spec)
         .with_context(|| format!("cannot split {}", args.dir.display()))?;
     let rows = split.rows(args.part);
-    let ladder = Ladder::new(&dataset.samples, dataset.cell.genes().len(), &split)?;
+    let ladder = Ladder::new(&dataset.samples, dataset.cell.genes().len(), &split)?.over(&dataset.cell);
     let mut fitted = Vec::new();
     for baseline in ladder.baselines() {
         let seeds: Vec<Option<u64>> =

@@ -34,7 +34,7 @@ pub(crate) struct ExperimentArgs {
     /// The dataset folder
     dir: PathBuf,
     /// The models; by default all there are
-    #[arg(long, value_parser = choice::model(), value_delimiter = ',', value_name = "MODEL")]
+    #[arg(long, value_parser = choice::trained_model(), value_delimiter = ',', value_name = "MODEL")]
     models: Vec<ModelEntry>,
     /// Ways to represent a deletion, by default what loader.processor says; the first is what the others are compared with
     #[arg(long, value_delimiter = ',', value_name = "PROCESSOR", value_parser = choice::processor())]
@@ -104,7 +104,8 @@ pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
         .out
         .clone()
         .unwrap_or_else(|| Path::new("runs").join(format!("experiment-{}", dataset.manifest.name)));
-    let models = if args.models.is_empty() { MODELS } else { &args.models };
+    let trained: Vec<ModelEntry> = MODELS.iter().copied().filter(|entry| !entry.is_solved).collect();
+    let models = if args.models.is_empty() { &trained } else { &args.models };
     let mut keys = args.choices.keys();
     keys.extend(args.overrides.keys.iter().cloned());
     let configs = models.iter().map(|model| configure(model, &dataset, &keys));

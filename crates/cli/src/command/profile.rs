@@ -35,7 +35,7 @@ pub(crate) struct ProfileArgs {
     /// The dataset folder
     dir: PathBuf,
     /// The model
-    #[arg(long, value_name = "MODEL", value_parser = choice::model())]
+    #[arg(long, value_name = "MODEL", value_parser = choice::trained_model())]
     model: ModelEntry,
     #[command(flatten)]
     experiment: ExperimentArg,

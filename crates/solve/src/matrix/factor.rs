@@ -1,4 +1,4 @@
-//! Cholesky's factor of a positive definite matrix, and what is made with it: solutions and orthonormal columns.
+//! Cholesky's factor of a positive definite matrix, and the orthonormal columns that are made with it.
 
 use super::{Matrix, product};
 use rayon::prelude::*;
@@ -30,12 +30,7 @@ impl Cholesky {
         Self { factor: matrix }
     }
 
-    /// Solves Lx = b in place.
-    pub(crate) fn forward(&self, b: &mut [f64]) {
-        self.forward_from(0, b);
-    }
-
-    /// The same for a b that is 0 before a place.
+    /// Solves Lx = b in place, for a b that is 0 before a place.
     fn forward_from(&self, first: usize, b: &mut [f64]) {
         for i in first..b.len() {
             let row = self.factor.row(i);
@@ -45,8 +40,9 @@ impl Cholesky {
     }
 
     /// Solves the whole system in place.
+    #[cfg(test)]
     pub(crate) fn solve(&self, b: &mut [f64]) {
-        self.forward(b);
+        self.forward_from(0, b);
         for i in (0..b.len()).rev() {
             b[i] /= self.factor.get(i, i);
             let (value, row) = (b[i], &self.factor.row(i)[..i]);

@@ -7,7 +7,9 @@ mod factor;
 mod product;
 
 pub(crate) use eigen::symmetric_eigen;
-pub(crate) use factor::{Cholesky, orthonormal_columns};
+#[cfg(test)]
+pub(crate) use factor::Cholesky;
+pub(crate) use factor::orthonormal_columns;
 pub(crate) use product::product;
 
 /// A dense row-major matrix.

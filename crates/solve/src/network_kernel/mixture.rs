@@ -5,6 +5,7 @@
 //! for that, so it costs a fraction of a fit, and a network that says nothing gets the weight 0.
 
 use super::neighbourhood::Neighbourhoods;
+use crate::least_squares::from_zero_up;
 use crate::matrix::{Matrix, product};
 
 /// Genes that are enough to tell the networks apart.
@@ -58,7 +59,7 @@ pub(super) fn weights(
             }
         }
     }
-    let mut found = least_squares_from_zero_up(&gram, &moments);
+    let mut found = from_zero_up(&gram, &moments);
     found.pop();
     let total: f64 = found.iter().sum();
     if total > 0.0 {
@@ -69,45 +70,8 @@ pub(super) fn weights(
     found
 }
 
-/// The x ≥ 0 that minimises xᵀGx − 2mᵀx, one coordinate after the other.
-fn least_squares_from_zero_up(gram: &[f64], moments: &[f64]) -> Vec<f64> {
-    let size = moments.len();
-    let mut x = vec![0.0; size];
-    for _ in 0..10_000 {
-        let mut largest = 0.0_f64;
-        for i in 0..size {
-            let own = gram[i * size + i];
-            if own <= 0.0 {
-                continue;
-            }
-            let dot: f64 = gram[i * size..][..size].iter().zip(&x).map(|(g, x)| g * x).sum();
-            let next = (x[i] + (moments[i] - dot) / own).max(0.0);
-            largest = largest.max((next - x[i]).abs() * own.sqrt());
-            x[i] = next;
-        }
-        if largest == 0.0 || largest * largest <= 1e-24 * moments.iter().map(|m| m.abs()).sum::<f64>() {
-            break;
-        }
-    }
-    x
-}
-
 fn take_columns(matrix: &Matrix<f32>, columns: &[usize]) -> Matrix<f32> {
     let values = (0..matrix.rows()).flat_map(|row| columns.iter().map(move |&column| (row, column)));
     let values = values.map(|(row, column)| matrix.get(row, column)).collect();
     Matrix::new(matrix.rows(), columns.len(), values)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn weights_are_those_of_the_constrained_minimum() {
-        // Unconstrained the second would be negative.
-        let (gram, moments) = (vec![2.0, 1.0, 1.0, 2.0], vec![2.0, -1.0]);
-        assert_eq!(least_squares_from_zero_up(&gram, &moments), [1.0, 0.0]);
-        let free = least_squares_from_zero_up(&gram, &[3.0, 3.0]);
-        assert!(free.iter().all(|x| (x - 1.0).abs() < 1e-9), "{free:?}");
-    }
 }

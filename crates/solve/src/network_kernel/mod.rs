@@ -7,6 +7,7 @@ mod process;
 mod table;
 
 use crate::base::Base;
+use crate::deviation::Spread;
 use crate::grid::{Cells, Grid};
 use crate::matrix::{Matrix, product};
 use crate::model::{
@@ -41,6 +42,9 @@ impl Default for NetworkKernelOptions {
 const TRIAL_STEPS: usize = 12;
 /// Steps at most for the setting that is kept.
 const MOST_STEPS: usize = 100;
+
+/// The gain in validation Pearson that is worth another step in the same direction.
+const LEAST_GAIN: f64 = 3e-4;
 
 /// What is chosen on the validation part.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -97,8 +101,11 @@ pub(crate) struct NetworkKernel {
     alpha: Matrix<f32>,
     /// For every gene as a column, what each row of the grid adds.
     answers: Matrix<f32>,
+    spread: Spread,
     choices: Vec<Choice>,
 }
+
+const SPREAD: &str = "network_kernel.spread";
 
 impl NetworkKernelOptions {
     fn neighbourhoods(&self, cell: &Cell) -> Vec<(String, Neighbourhoods)> {
@@ -154,18 +161,28 @@ impl NetworkKernel {
 
         table.set_own(setting.own);
         let alpha = trained.solve(&table, setting.noise, MOST_STEPS, options.tolerance);
-        let choices = names
+        let chosen = names
             .iter()
             .zip(&mixture)
             .map(|(name, &weight)| Choice::new(format!("network_kernel.weight.{name}"), f64::from(weight)))
             .chain([
                 Choice::new("network_kernel.own", f64::from(setting.own)),
                 Choice::new("network_kernel.noise", f64::from(setting.noise)),
-            ])
-            .collect();
+            ]);
+        let choices = chosen.collect();
         let (mean, sd) = (trained.mean as f32, trained.sd as f32);
         let answers = table.answers(&alpha, &(0..gene_count as u32).collect::<Vec<_>>());
-        Ok(Self { table, mean, sd, setting, mixture, alpha, answers, choices })
+        let spread = Spread::default();
+        let mut kernel = Self { table, mean, sd, setting, mixture, alpha, answers, spread, choices };
+        let predictions = kernel.predict(problem.val.sets.view());
+        kernel.spread = Spread::fit(problem.val, &predictions, |set| kernel.known_share(set));
+        kernel.choices.extend(kernel.spread.choices("network_kernel"));
+        Ok(kernel)
+    }
+
+    /// How much of a set training has seen: the product over its genes of what is known of each.
+    pub(crate) fn known_share(&self, set: &[u32]) -> f64 {
+        set.iter().map(|&gene| self.table.known_share(gene)).product()
     }
 
     pub(crate) fn predict_one(&self, set: &[u32], scratch: &mut Vec<f32>) -> f64 {
@@ -202,7 +219,8 @@ impl NetworkKernel {
         table.set_own(own);
         let answers = table.answers(&alpha, &(0..gene_count as u32).collect::<Vec<_>>());
         let setting = Setting { own, noise };
-        Ok(Self { table, mean, sd, setting, mixture, alpha, answers, choices: Vec::new() })
+        let spread = Spread::load(tensors, SPREAD)?;
+        Ok(Self { table, mean, sd, setting, mixture, alpha, answers, spread, choices: Vec::new() })
     }
 
     /// What has to be stored beside the grid.
@@ -210,6 +228,7 @@ impl NetworkKernel {
         let numbers = vec![self.mean, self.sd, self.setting.own, self.setting.noise];
         let alpha = &self.alpha;
         vec![
+            self.spread.tensor(SPREAD),
             SolvedTensor::new("network_kernel.numbers", &[4], numbers),
             SolvedTensor::new("network_kernel.mixture", &[self.mixture.len()], self.mixture.clone()),
             SolvedTensor::new(
@@ -229,6 +248,10 @@ impl Solution for NetworkKernel {
     fn predict(&self, sets: GeneSetsRef<'_>) -> Vec<f64> {
         let mut scratch = Vec::new();
         sets.iter().map(|set| self.predict_one(set, &mut scratch)).collect()
+    }
+
+    fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
+        Some(sets.iter().map(|set| self.spread.deviation(self.known_share(set))).collect())
     }
 
     fn tensors(&self) -> Vec<SolvedTensor> {
@@ -278,7 +301,7 @@ struct Trials<'a, 'p> {
 }
 
 impl Trials<'_, '_> {
-    /// Tries a setting; whether it is the best so far.
+    /// Tries a setting; whether it is worth going on in its direction.
     fn judge(&mut self, table: &mut Table, setting: Setting) -> bool {
         table.set_own(setting.own);
         let alpha = self.trained.solve(table, setting.noise, TRIAL_STEPS, 0.0);
@@ -292,11 +315,14 @@ impl Trials<'_, '_> {
         let validation_pearson = pearson(&predictions, &self.problem.val.scores);
         let tried = format!("network kernel, own {:.3}, noise {:.3}", setting.own, setting.noise);
         (self.on_stage)(Stage { tried, validation_pearson });
-        let is_better = self.best.is_none_or(|(_, best)| validation_pearson > best);
-        if is_better {
+        let gain = match self.best {
+            Some((_, best)) => validation_pearson.unwrap_or(-1.0) - best.unwrap_or(-1.0),
+            None => f64::INFINITY,
+        };
+        if gain > 0.0 {
             self.best = Some((setting, validation_pearson));
         }
-        is_better
+        gain > LEAST_GAIN
     }
 
     /// Follows the first direction in which validation improves, for as long as it does.

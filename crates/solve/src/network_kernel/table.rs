@@ -51,6 +51,16 @@ impl Table {
         Self { grid, known, kernel, column_places, row_places, diagonal }
     }
 
+    /// How much of a gene is known, from 0 to 1: all of one that training has seen, else as much as the known genes nearest to it
+    /// share with it.
+    pub(super) fn known_share(&self, gene: u32) -> f64 {
+        if self.known.binary_search(&gene).is_ok() {
+            return 1.0;
+        }
+        let nearest = self.kernel.row(gene as usize).iter().copied().fold(0.0_f32, f32::max);
+        f64::from((nearest - SHARED).clamp(0.0, 1.0))
+    }
+
     pub(super) fn grid(&self) -> &Grid {
         &self.grid
     }

@@ -11,9 +11,12 @@ mod mlp;
 pub use design::{PairVocabulary, design};
 pub use mlp::{Epoch, Mlp, MlpConfig};
 
+use knockout_cell::Cell;
 use knockout_screen::{Part, Samples, Split};
-use knockout_solve::SolveError;
 use knockout_solve::ridge::{self, Ridge};
+use knockout_solve::{
+    LowRankOptions, NetworkKernelOptions, Problem, Records, SolveError, SolvedOptions, StackOptions,
+};
 
 /// A rung of the ladder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,17 +33,26 @@ pub enum Baseline {
     RidgePairs,
     /// A small network over summed gene embeddings.
     GeneMlp,
+    /// Additive ridge and exact low-rank completion of what it leaves.
+    LowRank,
+    /// A Gaussian process over the cell's networks.
+    NetworkKernel,
+    /// The three above it, weighted on the validation part.
+    Stack,
 }
 
 impl Baseline {
     /// All rungs, the plainest first.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
         Self::TrainMean,
         Self::QueryPairMean,
         Self::HierarchicalMean,
         Self::AdditiveRidge,
         Self::RidgePairs,
         Self::GeneMlp,
+        Self::LowRank,
+        Self::NetworkKernel,
+        Self::Stack,
     ];
 
     /// The name used in tables and file names.
@@ -52,12 +64,20 @@ impl Baseline {
             Self::AdditiveRidge => "additive-ridge",
             Self::RidgePairs => "ridge-pairs",
             Self::GeneMlp => "gene-mlp",
+            Self::LowRank => LowRankOptions::NAME,
+            Self::NetworkKernel => NetworkKernelOptions::NAME,
+            Self::Stack => StackOptions::NAME,
         }
     }
 
     /// Whether it says nothing of its own without query pairs.
     pub fn needs_queries(self) -> bool {
         matches!(self, Self::QueryPairMean | Self::RidgePairs)
+    }
+
+    /// Whether it reads the cell's networks, or is made of one that does.
+    pub fn needs_networks(self) -> bool {
+        matches!(self, Self::NetworkKernel | Self::Stack)
     }
 
     /// Whether it depends on a seed of its own.
@@ -84,6 +104,7 @@ pub struct Fitted {
 pub struct Ladder<'a> {
     samples: &'a Samples,
     gene_count: usize,
+    cell: Option<&'a Cell>,
     train: &'a [u32],
     val: &'a [u32],
     mean: f64,
@@ -99,6 +120,7 @@ impl<'a> Ladder<'a> {
         Ok(Self {
             samples,
             gene_count,
+            cell: None,
             train,
             val: split.rows(Part::Val),
             mean: stats.mean,
@@ -107,9 +129,22 @@ impl<'a> Ladder<'a> {
         })
     }
 
-    /// The rungs that apply: without query pairs those made of them are left out.
+    /// Adds the solved models, which know the cell.
+    #[must_use]
+    pub fn over(self, cell: &'a Cell) -> Self {
+        Self { cell: Some(cell), ..self }
+    }
+
+    /// The rungs that apply: without query pairs those made of them are left out, without a cell the solved models, without
+    /// networks those that read them, and without a validation part to choose their settings on all of these.
     pub fn baselines(&self) -> Vec<Baseline> {
-        let applies = |baseline: &Baseline| self.has_queries || !baseline.needs_queries();
+        let applies = |baseline: &Baseline| match (baseline, self.cell) {
+            (Baseline::LowRank | Baseline::NetworkKernel | Baseline::Stack, Some(cell)) => {
+                !self.val.is_empty() && (!baseline.needs_networks() || !cell.networks().is_empty())
+            }
+            (Baseline::LowRank | Baseline::NetworkKernel | Baseline::Stack, None) => false,
+            _ => self.has_queries || !baseline.needs_queries(),
+        };
         Baseline::ALL.into_iter().filter(applies).collect()
     }
 
@@ -152,7 +187,19 @@ impl<'a> Ladder<'a> {
                 let epochs = Some(model.best_epoch);
                 Ok(Fitted { epochs, ..plain(model.predict(self.samples, rows)) })
             }
+            Baseline::LowRank => self.solve(&LowRankOptions::default(), rows).map(plain),
+            Baseline::NetworkKernel => self.solve(&NetworkKernelOptions::default(), rows).map(plain),
+            Baseline::Stack => self.solve(&StackOptions::default(), rows).map(plain),
         }
+    }
+
+    /// The predictions of a solved model with its defaults.
+    fn solve<O: SolvedOptions>(&self, options: &O, rows: &[u32]) -> Result<Vec<f64>, SolveError> {
+        let Some(cell) = self.cell else { return Err(SolveError::NoTraining) };
+        let records = |rows| records(self.samples, rows);
+        let (train, val) = (records(self.train), records(self.val));
+        let solution = options.solve(Problem { cell, train: &train, val: &val }, &mut |_| ())?;
+        Ok(solution.predict(records(rows).sets.view()))
     }
 
     /// The ridge whose penalty validates best, and its predictions.
@@ -165,4 +212,14 @@ impl<'a> Ladder<'a> {
         let chosen = ridge::choose(ridges, &design(self.val), &scores(self.val));
         Ok((chosen.ridge.predict(&design(rows)), chosen))
     }
+}
+
+/// Rows as a solved model takes them.
+pub(crate) fn records(samples: &Samples, rows: &[u32]) -> Records {
+    let mut records = Records::default();
+    for &row in rows {
+        records.sets.push_sorted(samples.genes(row as usize));
+        records.scores.push(samples.scores()[row as usize]);
+    }
+    records
 }

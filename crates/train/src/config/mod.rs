@@ -106,6 +106,14 @@ pub enum ConfigError {
     /// The text is not TOML.
     #[error("{}", .0.message())]
     Document(#[from] toml::de::Error),
+    /// A setting of steps for a model that takes none.
+    #[error("{key} says nothing to {model}, which is solved, not trained step by step; leave it out")]
+    NoSteps {
+        /// The key.
+        key: String,
+        /// The model.
+        model: &'static str,
+    },
     /// The configuration cannot be written as TOML.
     #[error("the configuration cannot be written as TOML")]
     Unwritable(#[from] toml::ser::Error),
@@ -179,7 +187,22 @@ impl Config {
         OptionsError::not_negative("run.checkpoint_every", self.run.checkpoint_every)?;
         self.optimiser.learning_rate()?;
         self.optimiser.accumulation()?;
+        self.check_steps(cell)?;
         Ok(self.model.check(cell)?)
+    }
+
+    /// Refuses settings of steps for a model that takes none: nobody should wonder why they change nothing.
+    fn check_steps(&self, cell: &Cell) -> Result<(), ConfigError> {
+        let entry = self.model.entry();
+        if entry.is_solved {
+            let defaults = Self::defaults(&entry, cell)?.flat();
+            let counts = |key: &str| ["seed", "model.", "split."].iter().any(|part| key.starts_with(part));
+            let mut changed = self.flat().into_iter().filter(|(key, value)| defaults.get(key) != Some(value));
+            if let Some((key, _)) = changed.find(|(key, _)| !counts(key)) {
+                return Err(ConfigError::NoSteps { key, model: entry.name });
+            }
+        }
+        Ok(())
     }
 
     /// How the loader represents a deletion: as configured, but `perturbation` gives way to what the model needs.

@@ -8,6 +8,7 @@ use crate::predictor::PredictorError;
 use crate::stores::RunStoreError;
 use knockout_fault::{Class, Classified};
 use knockout_screen::{DatasetError, SplitError, SplitFileError};
+use knockout_solve::SolveError;
 use std::path::PathBuf;
 
 /// A run that cannot begin or go on.
@@ -82,6 +83,9 @@ pub enum RunError {
     /// Training cannot begin or go on.
     #[error(transparent)]
     Fit(#[from] FitError),
+    /// A model cannot be solved.
+    #[error(transparent)]
+    Solve(#[from] SolveError),
     /// A checkpoint cannot predict.
     #[error(transparent)]
     Predictor(#[from] PredictorError),
@@ -115,6 +119,7 @@ impl Classified for RunError {
             Self::SplitFile(error) => error.class(),
             Self::Store(error) => error.class(),
             Self::Fit(error) => error.class(),
+            Self::Solve(error) => error.class(),
             Self::Checkpoint(error) => error.class(),
             Self::Predictor(error) => error.class(),
         }

@@ -24,6 +24,7 @@ mod error;
 mod folder;
 mod manifest;
 mod metrics;
+mod solved;
 mod tensorboard;
 mod writer;
 
@@ -32,6 +33,7 @@ pub use error::RunError;
 pub use folder::{RunFolder, RunFolderError, RunFolderErrorKind, Start};
 pub use manifest::{Inputs, Manifest};
 pub use metrics::{LogPosition, MetricsLine, MetricsLog, Resumed, read_metrics};
+pub use solved::{Solved, SolvedRun};
 pub use tensorboard::{EventWriter, Scalar};
 
 use crate::checkpoint::{Checkpoints, Saved, Slot};
@@ -144,26 +146,7 @@ impl Run {
         let store = stores.for_run(&config, &context.dataset_folder, &dataset, split.rows(Part::Train))?;
         let fit = Fit::new(config, dataset, split)?.with_store(store.as_ref());
         let (config, dataset) = (fit.config(), fit.dataset());
-        let dataset_folder =
-            std::path::absolute(&context.dataset_folder).unwrap_or_else(|_| context.dataset_folder.clone());
-        let manifest = Manifest {
-            schema: 1,
-            version: context.version.clone(),
-            commit: context.commit.clone(),
-            seed: config.seed,
-            host: crate::machine::host(),
-            inputs: Inputs::of(dataset),
-            conditions: BTreeMap::from([
-                ("dataset_folder".to_owned(), dataset_folder.display().to_string()),
-                ("threads".to_owned(), rayon::current_num_threads().to_string()),
-                ("instructions".to_owned(), Isa::current().name().to_owned()),
-                ("precision".to_owned(), "f32".to_owned()),
-            ]),
-        };
-        let start = Start { config: &config.to_toml()?, overrides: &context.overrides, manifest: &manifest };
-        let run = RunFolder::create_with(folder, start, |staged| -> Result<(), RunError> {
-            Ok(fit.split().save(&staged.join(SPLIT), &dataset.manifest)?)
-        })?;
+        let run = start_folder(folder, dataset, fit.split(), config, context)?;
         Self::begin(fit, run, LogPosition::START, None)
     }
 
@@ -392,4 +375,34 @@ impl Iterator for Run {
         }
         event
     }
+}
+
+/// Makes the folder of a run, with everything that decides it.
+fn start_folder(
+    folder: &Path,
+    dataset: &Dataset,
+    split: &Split,
+    config: &Config,
+    context: &RunContext,
+) -> Result<RunFolder, RunError> {
+    let dataset_folder =
+        std::path::absolute(&context.dataset_folder).unwrap_or_else(|_| context.dataset_folder.clone());
+    let manifest = Manifest {
+        schema: 1,
+        version: context.version.clone(),
+        commit: context.commit.clone(),
+        seed: config.seed,
+        host: crate::machine::host(),
+        inputs: Inputs::of(dataset),
+        conditions: BTreeMap::from([
+            ("dataset_folder".to_owned(), dataset_folder.display().to_string()),
+            ("threads".to_owned(), rayon::current_num_threads().to_string()),
+            ("instructions".to_owned(), Isa::current().name().to_owned()),
+            ("precision".to_owned(), "f32".to_owned()),
+        ]),
+    };
+    let start = Start { config: &config.to_toml()?, overrides: &context.overrides, manifest: &manifest };
+    RunFolder::create_with(folder, start, |staged| -> Result<(), RunError> {
+        Ok(split.save(&staged.join(SPLIT), &dataset.manifest)?)
+    })
 }

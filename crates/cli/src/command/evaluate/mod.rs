@@ -12,6 +12,7 @@ use crate::ui::Ui;
 use clap::Args;
 use knockout_screen::{Dataset, Part, Split};
 use knockout_stats::bootstrap::Bootstrap;
+use knockout_train::baseline::Baseline;
 use knockout_train::checkpoint::Slot;
 use knockout_train::evaluation::{
     Comparison, Evaluation, Model, Pairs, Row, Spread, compare, ensemble, evaluate, rows_of,
@@ -201,7 +202,7 @@ fn home_of(
 
 /// What to call the models: as they call themselves, by their file where that would be ambiguous.
 fn names<P: AsRef<Path>>(own: &[String], paths: &[P]) -> Vec<String> {
-    let ours = [knockout_train::baseline::Baseline::AdditiveRidge.name(), ENSEMBLE];
+    let ours = [Baseline::AdditiveRidge.name(), Baseline::Stack.name(), ENSEMBLE];
     let is_taken = |place: usize| {
         ours.contains(&own[place].as_str())
             || own.iter().enumerate().any(|(other, name)| other != place && *name == own[place])
@@ -217,7 +218,7 @@ fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> Result<()> {
     let together = ensemble(&models);
     let pairs = if subject.seeds.is_some() {
         models.push(Model { name: ENSEMBLE, predictions: &together });
-        Pairs::RidgeOnly
+        Pairs::ReferencesOnly
     } else {
         Pairs::Neighbours
     };
@@ -232,7 +233,7 @@ fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> Result<()> {
         }
         None => (
             rows_of(&models, &first.scores, scheme, part, bootstrap),
-            compare(&models, pairs, None, &first.scores, bootstrap),
+            compare(&models, pairs, &[], &first.scores, bootstrap),
             None,
             None,
         ),

@@ -1,6 +1,7 @@
 //! `knockout train`: a run from its first step, or from where it was left.
 
 mod page;
+mod solved;
 
 use crate::choice;
 use crate::exit;
@@ -16,9 +17,12 @@ use knockout_model::{MODELS, ModelEntry};
 use knockout_screen::{Dataset, Part, Scheme};
 use knockout_train::config::Config;
 use knockout_train::fit::StepReport;
-use knockout_train::run::{End, Event, MetricsLine, Run, RunContext, read_metrics};
+use knockout_train::run::{
+    End, Event, MetricsLine, Run, RunContext, RunDescription, SolvedRun, read_metrics,
+};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Train a model, or go on with a run that was interrupted
@@ -27,6 +31,7 @@ use std::time::{Duration, Instant};
 /// same weights for any number of threads and any sequence of interruptions.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
+  knockout train yeast
   knockout train yeast --model dango
   knockout train yeast --model dango --batch 4096 optimiser.learning_rate=0.003 --seed 7
   knockout train yeast --model dango --split gene-disjoint --max-time 30m
@@ -36,8 +41,8 @@ pub(crate) struct TrainArgs {
     /// The dataset folder; not with --resume
     #[arg(value_name = "DIR", required_unless_present = "resume")]
     dir: Option<PathBuf>,
-    /// The model
-    #[arg(long, value_name = "MODEL", value_parser = choice::model(), required_unless_present = "resume")]
+    /// The model; the stack of the solved ones unless another is named
+    #[arg(long, value_name = "MODEL", value_parser = choice::model())]
     model: Option<ModelEntry>,
     #[command(flatten)]
     experiment: ExperimentArg,
@@ -113,12 +118,21 @@ fn parse_time(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<()> {
-    on_workers(|| {
-        let run = match &args.resume {
-            Some(folder) => resume(args, folder)?,
-            None => create(args, ui)?,
-        };
-        train(args, run, ui)
+    on_workers(|| match &args.resume {
+        Some(folder) => {
+            let keys = resume_keys(args);
+            if RunDescription::read(folder, &keys, MODELS)?.config.model.entry().is_solved {
+                return solved::solve(&SolvedRun::resume(folder, &keys)?, ui);
+            }
+            train(args, Run::resume(folder, &keys)?, ui)
+        }
+        None => {
+            let Plan { folder, dataset, config, context } = plan(args, ui)?;
+            if config.model.entry().is_solved {
+                return solved::solve(&SolvedRun::create(&folder, dataset, config, &context)?, ui);
+            }
+            train(args, Run::create(&folder, dataset, config, &context)?, ui)
+        }
     })
 }
 
@@ -137,13 +151,18 @@ pub(crate) fn configure(model: &ModelEntry, dataset: &Dataset, keys: &[String]) 
     Ok(config)
 }
 
-fn create(args: &TrainArgs, ui: &Ui) -> Result<Run> {
+/// A run that is to begin.
+struct Plan {
+    folder: PathBuf,
+    dataset: Arc<Dataset>,
+    config: Config,
+    context: RunContext,
+}
+
+fn plan(args: &TrainArgs, ui: &Ui) -> Result<Plan> {
     let dir = args.dir.as_deref().ok_or_else(|| request_error("name the dataset folder"))?;
     let dataset = super::data::open(dir)?;
-    let Some(model) = &args.model else {
-        let names: Vec<String> = MODELS.iter().map(|entry| format!("--model {}", entry.name)).collect();
-        return Err(request_error(format!("name the model: {}", names.join(" or "))));
-    };
+    let model = args.model.as_ref().unwrap_or(&MODELS[0]);
     let mut keys = args.experiment.keys(model, ui)?;
     keys.extend(args.choices.keys());
     keys.extend(length_keys(args));
@@ -161,7 +180,7 @@ fn create(args: &TrainArgs, ui: &Ui) -> Result<Run> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: env!("KNOCKOUT_COMMIT").to_owned(),
     };
-    Ok(Run::create(&folder, dataset, config, &context)?)
+    Ok(Plan { folder, dataset, config, context })
 }
 
 fn length_keys(args: &TrainArgs) -> impl Iterator<Item = String> {
@@ -169,12 +188,12 @@ fn length_keys(args: &TrainArgs) -> impl Iterator<Item = String> {
     epochs.into_iter().chain(args.max_steps.map(|steps| format!("max_steps={steps}")))
 }
 
-fn resume(args: &TrainArgs, folder: &Path) -> Result<Run> {
+fn resume_keys(args: &TrainArgs) -> Vec<String> {
     let mut keys: Vec<String> = length_keys(args).collect();
     // A first word that is no folder is an override, such as `train --resume RUN epochs=20`.
     keys.extend(args.dir.iter().map(|key| key.display().to_string()));
     keys.extend(args.overrides.keys.iter().cloned());
-    Ok(Run::resume(folder, &keys)?)
+    keys
 }
 
 fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {

@@ -96,9 +96,14 @@ fn scatter(fit: &Fit, wants_stop: &dyn Fn() -> bool) -> Option<Scatter> {
     let rows = fit.split().rows(Part::Val);
     let measured: Vec<f64> = rows.iter().map(|&row| fit.dataset().samples.scores()[row as usize]).collect();
     let predicted = fit.predict_unless(Part::Val, wants_stop)?;
-    let metrics = Metrics::of(&predicted, &measured);
-    Some(Scatter {
-        title: "Validation part, last state".to_owned(),
+    Some(scatter_of("Validation part, last state", &measured, &predicted))
+}
+
+/// Predicted against measured.
+pub(super) fn scatter_of(title: &str, measured: &[f64], predicted: &[f64]) -> Scatter {
+    let metrics = Metrics::of(predicted, measured);
+    Scatter {
+        title: title.to_owned(),
         caption: format!(
             "Pearson {}, Spearman {}, {} samples",
             figure(metrics.pearson),
@@ -107,5 +112,5 @@ fn scatter(fit: &Fit, wants_stop: &dyn Fn() -> bool) -> Option<Scatter> {
         ),
         measured: measured.iter().map(|&value| value as f32).collect(),
         predicted: predicted.iter().map(|&value| value as f32).collect(),
-    })
+    }
 }

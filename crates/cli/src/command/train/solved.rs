@@ -1,0 +1,118 @@
+//! `knockout train` with a model that is solved: every setting that was tried is a line, and the run's folder is as any other's.
+
+use super::page::scatter_of;
+use crate::failure::{Context as _, Result};
+use crate::text::{figure, grouped};
+use crate::ui::Ui;
+use knockout_durable::replace;
+use knockout_report::training::{Chart, Fact, Scale, Series, TrainingPage, training_html};
+use knockout_screen::Part;
+use knockout_solve::{Choice, Stage};
+use knockout_train::predictor::Predictor;
+use knockout_train::run::{MetricsLine, Solved, SolvedRun};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    schema: u32,
+    run: &'a Path,
+    ended: &'static str,
+    choices: BTreeMap<&'a str, f64>,
+    #[serde(flatten)]
+    line: &'a MetricsLine,
+}
+
+pub(super) fn solve(run: &SolvedRun, ui: &Ui) -> Result<()> {
+    let folder = run.folder();
+    let samples = grouped(run.split().rows(Part::Train).len());
+    ui.note(&format!("{}: {}, {samples} training samples", folder.display(), run.config().model.name()));
+    let mut stages = Vec::new();
+    let solved = run.solve(&mut |stage| {
+        ui.note(&format!("{}: validation Pearson {}", stage.tried, figure(stage.validation_pearson)));
+        stages.push(stage);
+    })?;
+    page(run, &solved, &stages)?;
+    let choices = solved.choices.iter().map(|choice| (&choice.name[..], choice.value)).collect();
+    let shown = Shown { schema: 1, run: folder, ended: "solved", choices, line: &solved.line };
+    ui.result(|| text(folder, &solved), &shown)
+}
+
+fn text(folder: &Path, solved: &Solved) -> String {
+    let val = &solved.line.val;
+    let lines: String = solved.choices.iter().map(|choice| format!("  {}\n", said(choice))).collect();
+    let folder = folder.display();
+    format!(
+        "solved: validation Pearson {}, Spearman {}, MSE {:.3e}\n{lines}next: knockout evaluate {folder}\n",
+        figure(val.pearson),
+        figure(val.spearman),
+        val.mse.unwrap_or(f64::NAN),
+    )
+}
+
+fn said(choice: &Choice) -> String {
+    let Choice { name, value } = choice;
+    if *value != 0.0 && (value.abs() < 1e-3 || value.abs() >= 1e6) {
+        format!("{name} {value:.3e}")
+    } else {
+        format!("{name} {}", (value * 1e4).round() / 1e4)
+    }
+}
+
+/// Writes `report.html`; a run that had been solved before keeps the one it has.
+fn page(run: &SolvedRun, solved: &Solved, stages: &[Stage]) -> Result<()> {
+    let path = run.folder().join("report.html");
+    if stages.is_empty() && path.exists() {
+        return Ok(());
+    }
+    let (config, dataset) = (run.config(), run.dataset());
+    let rows = run.split().rows(Part::Val);
+    let measured: Vec<f64> = rows.iter().map(|&row| dataset.samples.scores()[row as usize]).collect();
+    let predictor = Predictor::open(&solved.saved.path, &dataset.cell)?;
+    let sets =
+        rows.iter().map(|&row| dataset.samples.genes(row as usize)).collect::<knockout_cell::GeneSets>();
+    let predicted = predictor.predict(sets.view())?;
+    let name = run.folder().file_name().map(|name| name.to_string_lossy().into_owned());
+    let points = stages.iter().enumerate();
+    let points = points.map(|(place, stage)| (place as f64, stage.validation_pearson.unwrap_or(f64::NAN)));
+    let page = TrainingPage {
+        title: name.unwrap_or_else(|| run.folder().display().to_string()),
+        subtitle: format!(
+            "{} on {} ({} samples), {} split, seed {}",
+            config.model.name(),
+            dataset.manifest.name,
+            grouped(dataset.samples.len()),
+            config.split.scheme.name(),
+            config.seed
+        ),
+        facts: solved
+            .choices
+            .iter()
+            .map(|choice| {
+                let said = said(choice);
+                let (name, value) = said.split_once(' ').unwrap_or((&said, ""));
+                Fact { name: name.to_owned(), value: value.to_owned() }
+            })
+            .collect(),
+        notes: vec![
+            format!(
+                "Validation figures only; `knockout evaluate {}` sets the test part beside the additive ridge.",
+                run.folder().display()
+            ),
+            format!(
+                "Settings tried, in order: {}.",
+                stages.iter().map(|stage| stage.tried.as_str()).collect::<Vec<_>>().join("; ")
+            ),
+        ],
+        charts: vec![Chart {
+            title: "Validation Pearson of every setting that was tried".to_owned(),
+            across: "setting".to_owned(),
+            scale: Scale::Linear,
+            series: vec![Series { name: "validation Pearson".to_owned(), points: points.collect() }],
+        }],
+        scatters: vec![scatter_of("Validation part", &measured, &predicted)],
+    };
+    replace(&path, |file| file.write_all(training_html(&page).as_bytes()))
+        .with_context(|| format!("could not write {}", path.display()))
+}
