@@ -67,7 +67,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
     let shown = Shown {
         schema: 1,
         dataset: yeast,
-        summary: Summary::of(&dataset, 42),
+        summary: Summary::of(&dataset, knockout_screen::DEFAULT_SPLIT_SEED),
         deletion: delete(&dataset, dataset.samples.len() / 2),
         report: finished.folder.join("report.html"),
         insights: knockout_report::insight_texts(&finished.experiment),

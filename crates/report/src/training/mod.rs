@@ -53,6 +53,8 @@ pub struct Chart {
     pub title: String,
     /// What the horizontal axis counts: `epoch`, `step`.
     pub across: String,
+    /// Whether it counts whole things: the numbers below it are whole ones.
+    pub counts_whole: bool,
     /// The vertical scale.
     pub scale: Scale,
     /// The curves.
@@ -148,6 +150,7 @@ mod tests {
             charts: vec![Chart {
                 title: hostile.into(),
                 across: hostile.into(),
+                counts_whole: false,
                 scale: Scale::Log,
                 series: vec![Series {
                     name: hostile.into(),

@@ -18,7 +18,7 @@ pub(crate) struct ShowArgs {
     /// The dataset folder
     dir: PathBuf,
     /// The seed of the splits whose sizes are shown
-    #[arg(long, value_name = "S", default_value_t = 42)]
+    #[arg(long, value_name = "S", default_value_t = knockout_screen::DEFAULT_SPLIT_SEED)]
     seed: u64,
 }
 
