@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Experiment(command::experiment::ExperimentArgs),
     #[cfg(feature = "lab")]
     Config(command::config::ConfigArgs),
+    #[cfg(feature = "lab")]
+    Runs(command::runs::RunsArgs),
     Compare(command::compare::CompareArgs),
     Trace(command::trace::TraceArgs),
     Logs(command::logs::LogsArgs),

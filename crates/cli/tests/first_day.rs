@@ -259,3 +259,173 @@ fn habits_are_understood_and_quiet_is_quiet() {
     let verbose = ["train", "tiny", "--model", "dango", "--max-steps", "1", "model.width=32", "-v"];
     assert!(run(folder.path(), &verbose).ok().stderr.contains("set model.width=32"));
 }
+
+#[test]
+fn many_runs_are_listed_and_two_are_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    tiny(folder.path());
+    train(folder.path(), "runs/narrow", &[]);
+    train(folder.path(), "runs/deeper/wide", &["model.width=32", "--seed", "1"]);
+    train(folder.path(), "runs/other", &["split.seed=5"]);
+    // A run of a model that this program does not have, one that was never trained, and one that cannot be read.
+    let copy = |name: &str| {
+        fs::create_dir(folder.path().join("runs").join(name)).unwrap();
+        for file in ["manifest.json", "config.toml", "metrics.jsonl"] {
+            fs::copy(
+                folder.path().join("runs/narrow").join(file),
+                folder.path().join("runs").join(name).join(file),
+            )
+            .unwrap();
+        }
+    };
+    ["strange", "empty", "broken"].into_iter().for_each(copy);
+    let file = |name: &str| folder.path().join("runs").join(name);
+    let config = fs::read_to_string(file("narrow/config.toml")).unwrap();
+    let strange =
+        config.replace("name = \"dango\"", "name = \"telepathy\"").replace("epochs = 1", "epochs = 7");
+    fs::write(file("strange/config.toml"), strange).unwrap();
+    fs::write(file("empty/metrics.jsonl"), "").unwrap();
+    fs::write(file("broken/manifest.json"), "{").unwrap();
+    let ran = run(folder.path(), &["runs", "runs", "--json", "--html", "runs.html"]);
+    assert!(ran.stderr.contains("left out runs/broken"), "{}", ran.stderr);
+    let listed = ran.json();
+    let of = |key: &str| -> Vec<Value> {
+        listed["runs"].as_array().unwrap().iter().map(|run| run[key].clone()).collect()
+    };
+    assert_eq!(of("folder"), ["runs/deeper/wide", "runs/empty", "runs/narrow", "runs/other", "runs/strange"]);
+    assert_eq!(of("model"), ["dango", "dango", "dango", "dango", "telepathy"]);
+    assert_eq!(of("state"), ["done", "empty", "done", "done", "unfinished"]);
+    assert!(listed["runs"][0]["cpu_seconds"].as_f64().unwrap() > 0.0);
+    let page = fs::read_to_string(folder.path().join("runs.html")).unwrap();
+    assert!(
+        page.contains("Validation Pearson") && page.contains("deeper/wide") && page.contains("telepathy")
+    );
+    let text = run(folder.path(), &["runs", "runs", "--sort", "best", "-q"]).ok().stdout;
+    let best: Vec<f64> = text
+        .lines()
+        .filter_map(|line| line.split(" (epoch").next()?.rsplit(' ').next()?.parse().ok())
+        .collect();
+    assert!(best.len() == 4 && best.is_sorted_by(|a, b| a >= b), "{text}");
+    assert!(text.contains("unlike records"), "{text}");
+    run(folder.path(), &["runs", "nowhere"]).fails(2, &["there is no folder nowhere"]);
+
+    let compared = run(folder.path(), &["compare", "runs/narrow", "runs/deeper/wide", "--json"]).json();
+    assert_eq!((&compared["kind"], &compared["comparable"]), (&"trained".into(), &true.into()));
+    let keys: Vec<&Value> =
+        compared["settings"].as_array().unwrap().iter().map(|setting| &setting["key"]).collect();
+    assert_eq!(keys, ["model.width", "seed"]);
+    let text = run(folder.path(), &["compare", "runs/narrow", "runs/deeper/wide"]).ok().stdout;
+    assert!(
+        text.contains("best validation Pearson, by") && text.contains("next: knockout evaluate"),
+        "{text}"
+    );
+    run(folder.path(), &["compare", "runs/narrow", "runs/other"]).fails(7, &["unlike records"]);
+    run(folder.path(), &["compare", "runs/narrow", "runs/other", "--fail-above", "1.1"])
+        .fails(2, &["these were trained"]);
+}
+
+#[test]
+fn a_gene_is_looked_up_and_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    tiny(folder.path());
+    let demo = run(folder.path(), &["data", "show", "tiny", "--json"]).json();
+    let networks = demo["networks"].as_array().unwrap().len();
+    let gene = run(folder.path(), &["data", "show", "tiny", "--gene", "ZAL001C", "--json"]).json();
+    assert_eq!(gene["networks"].as_array().unwrap().len(), networks);
+    let systematic = gene["systematic"].as_str().unwrap();
+    let text = run(folder.path(), &["data", "show", "tiny", "--gene", &systematic.to_lowercase()]).ok();
+    assert!(text.stdout.contains(systematic) && text.stdout.contains("it is deleted in"), "{}", text.stdout);
+    let deleted = run(folder.path(), &["data", "delete", "tiny", systematic, "--json"]).json();
+    for (removed, network) in
+        deleted["edges"].as_array().unwrap().iter().zip(gene["networks"].as_array().unwrap())
+    {
+        assert_eq!(
+            (&removed[0], &removed[1]),
+            (&network["network"], &network["edges"]),
+            "what goes is what it has"
+        );
+    }
+    assert_eq!(deleted["reactions_stopped"], gene["reactions_stopped"]);
+    run(folder.path(), &["data", "show", "tiny", "--gene", &format!("{systematic}X")])
+        .fails(2, &["did you mean", systematic]);
+    run(folder.path(), &["data", "delete", "tiny", "telepathy"]).fails(2, &["has no gene \"telepathy\""]);
+    run(folder.path(), &["data", "delete", "tiny", systematic, systematic]).fails(2, &["cannot delete"]);
+}
+
+/// A trace with steps of 100 µs, of which most is one operation.
+fn trace(rank: Option<(u32, u32)>, start: u32, step: &str) -> String {
+    let job = rank.map_or_else(String::new, |(rank, world)| {
+        format!("\"distributedInfo\":{{\"rank\":{rank},\"world_size\":{world}}},")
+    });
+    let mut events = Vec::new();
+    for place in 0..3 {
+        let at = start + 100 * place;
+        events.push(format!(
+            "{{\"ph\":\"X\",\"cat\":\"user_annotation\",\"name\":\"{step}{place}\",\"pid\":1,\"tid\":1,\"ts\":{at},\"dur\":100}}"
+        ));
+        events.push(format!(
+            "{{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":{},\"dur\":80}}",
+            at + 10
+        ));
+    }
+    format!("{{{job}\"traceEvents\":[{}]}}", events.join(","))
+}
+
+#[test]
+fn traces_of_a_folder_have_a_line_each_and_are_summed_only_as_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let traces = folder.path().join("traces");
+    fs::create_dir_all(traces.join("older")).unwrap();
+    let write = |name: &str, text: String| fs::write(traces.join(name), text).unwrap();
+    write("rank0.json", trace(Some((0, 2)), 0, "ProfilerStep#"));
+    write("rank1.json", trace(Some((1, 2)), 50, "ProfilerStep#"));
+    write("later.json", trace(Some((1, 2)), 900_000, "ProfilerStep#"));
+    write("older/alone.json", trace(None, 0, "ProfilerStep#"));
+    write("notes.json", "not a trace".to_owned());
+    let ran = run(folder.path(), &["trace", "analyze", "traces", "--json"]);
+    assert!(ran.stderr.contains("left out traces/notes.json"), "{}", ran.stderr);
+    let found = ran.json();
+    assert_eq!(found["kind"], "overview");
+    let lines: Vec<(&str, &Value)> = found["traces"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| (line["file"].as_str().unwrap(), &line["job"]))
+        .collect();
+    let (one, none) = (Value::from(1), Value::Null);
+    assert_eq!(
+        lines,
+        [
+            ("traces/later.json", &none),
+            ("traces/older/alone.json", &none),
+            ("traces/rank0.json", &one),
+            ("traces/rank1.json", &one),
+        ]
+    );
+    let first = &found["traces"][0];
+    assert_eq!((&first["bound"]["limit"], &first["steps"]), (&"operations".into(), &3.into()));
+    assert_eq!(first["bound"]["operation"][0], "aten::mm");
+    let text = run(folder.path(), &["trace", "analyze", "traces", "-q"]).ok().stdout;
+    assert!(text.contains("host operations") && text.contains("1, rank 0"), "{text}");
+    // Files that belong together are shown together, others never summed.
+    let together = run(folder.path(), &["trace", "analyze", "traces/rank0.json", "traces/rank1.json"]).ok();
+    assert!(together.stdout.contains("rank 1: a step is bound by host operations"), "{}", together.stdout);
+    let apart = run(folder.path(), &["trace", "analyze", "traces/rank0.json", "traces/later.json", "--json"]);
+    assert_eq!(apart.json()["kind"], "overview");
+    let page = ["trace", "analyze", "traces", "--html", "page.html", "-q"];
+    run(folder.path(), &page).fails(2, &["name the files that belong together"]);
+    fs::create_dir(folder.path().join("nothing")).unwrap();
+    run(folder.path(), &["trace", "analyze", "nothing"]).fails(2, &["there is no trace in nothing"]);
+
+    // A comparison leads with a sentence; per sample, a batch twice as large is no slower.
+    write("double.json", trace(None, 0, "ProfilerStep#").replace("\"dur\":100", "\"dur\":99"));
+    let pair = ["trace", "compare", "traces/older/alone.json", "traces/double.json"];
+    let text = run(folder.path(), &pair).ok().stdout;
+    assert!(text.starts_with("A step of b takes 1.0 % less time than one of a (too few steps"), "{text}");
+    let samples = [&pair[..], &["--samples-per-step", "10,20", "--json"]].concat();
+    let compared = run(folder.path(), &samples).json();
+    assert!((compared["rows"][0]["ratio"].as_f64().unwrap() - 0.495).abs() < 1e-9, "{compared}");
+    run(folder.path(), &[&pair[..], &["--samples-per-step", "10"]].concat()).fails(2, &["two numbers"]);
+    run(folder.path(), &[&pair[..], &["--samples-per-step", "0,1"]].concat())
+        .fails(2, &["no number of samples"]);
+}

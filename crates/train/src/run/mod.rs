@@ -22,6 +22,7 @@
 mod description;
 mod error;
 mod folder;
+mod listing;
 mod manifest;
 mod metrics;
 mod tensorboard;
@@ -31,6 +32,7 @@ pub use description::RunDescription;
 use description::SPLIT_FILE;
 pub use error::RunError;
 pub use folder::{RunFolder, RunFolderError, RunFolderErrorKind, Start};
+pub use listing::{RunList, RunState, RunSummary};
 pub use manifest::{Inputs, Manifest};
 pub use metrics::{EpochTimes, LogPosition, MetricsLine, MetricsLog, Resumed, read_metrics};
 pub use tensorboard::{EventWriter, Scalar};

@@ -42,6 +42,8 @@ pub(super) fn write(run: &Run, lines: &[MetricsLine], end: End, wants_stop: &dyn
         ),
         facts: facts(fit, lines),
         notes,
+        table: None,
+        made_by: "knockout train".to_owned(),
         charts: charts(fit, lines, if scatter.is_some() { ridge(fit) } else { None }),
         scatters: scatter.into_iter().collect(),
     };
