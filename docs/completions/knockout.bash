@@ -242,7 +242,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__baseline)
-            opts="-q -v -h --split --part --seed --seeds --splits --out --resamples --json --threads --quiet --verbose --help"
+            opts="-q -v -h --split --split-file --part --seed --seeds --splits --out --resamples --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -250,6 +250,10 @@ _knockout() {
             case "${prev}" in
                 --split)
                     COMPREPLY=($(compgen -W "random pair-disjoint gene-disjoint" -- "${cur}"))
+                    return 0
+                    ;;
+                --split-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --part)
@@ -396,7 +400,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__config__subcmd__show)
-            opts="-q -v -h --preset --model --experiment --data --json --threads --quiet --verbose --help"
+            opts="-q -v -h --preset --model --experiment --config --data --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -411,6 +415,10 @@ _knockout() {
                     return 0
                     ;;
                 --experiment)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -896,7 +904,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__experiment)
-            opts="-q -v -h --models --processors --ablate --rounds --steps --warmup --batch --seed --split --out --json --threads --quiet --verbose --help"
+            opts="-q -v -h --models --experiment --preset --config --modes --processors --ablate --rounds --max-time --steps --warmup --batch --seed --split --out --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -906,11 +914,31 @@ _knockout() {
                     COMPREPLY=($(compgen -W "dango hetero" -- "${cur}"))
                     return 0
                     ;;
+                --preset)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --experiment)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --modes)
+                    COMPREPLY=($(compgen -W "data forward backward full" -- "${cur}"))
+                    return 0
+                    ;;
                 --processors)
                     COMPREPLY=($(compgen -W "perturbation mask resident-mask saved-indices saved-masks subgraph neighborhood" -- "${cur}"))
                     return 0
                     ;;
                 --rounds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-time)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1354,7 +1382,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__profile)
-            opts="-q -v -h --model --experiment --mode --steps --batch --seed --split --wait --warmup --active --repeat --at-step --no-trace --out --html --against --json --threads --quiet --verbose --help"
+            opts="-q -v -h --model --experiment --preset --config --mode --steps --batch --seed --split --wait --warmup --active --repeat --at-step --no-trace --out --html --against --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1364,7 +1392,15 @@ _knockout() {
                     COMPREPLY=($(compgen -W "dango hetero" -- "${cur}"))
                     return 0
                     ;;
+                --preset)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --experiment)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1622,7 +1658,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__train)
-            opts="-q -v -h --model --experiment --resume --out --batch --seed --split --epochs --max-steps --max-time --json --threads --quiet --verbose --help"
+            opts="-q -v -h --model --experiment --preset --config --resume --data --out --batch --seed --split --epochs --max-steps --max-time --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1632,11 +1668,23 @@ _knockout() {
                     COMPREPLY=($(compgen -W "dango hetero" -- "${cur}"))
                     return 0
                     ;;
+                --preset)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --experiment)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --resume)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

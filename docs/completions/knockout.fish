@@ -26,8 +26,8 @@ end
 
 complete -c knockout -n "__fish_knockout_needs_command" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_needs_command" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_needs_command" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_needs_command" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_needs_command" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_needs_command" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_needs_command" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_needs_command" -s V -l version -d 'Print version'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes, measure training and open the report'
@@ -50,13 +50,13 @@ small\t''
 yeast\t''"
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand demo" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand demo" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand demo" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand demo" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -f -a "import" -d 'Make a dataset from the public yeast files'
@@ -73,8 +73,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l seed -d 'The seed' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l recipe -d 'Take all sources and choices from a TOML file; options given here come on top' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l data -d 'The folder that relative file names start from; else `KNOCKOUT_DATA`, else the current folder' -r -F
@@ -92,19 +92,19 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l allow-missing -d 'Go on when a source loses more than 20 % of its rows to unknown genes'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l seed -d 'The seed of the splits whose sizes are shown' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l split -d 'What is kept apart between the parts' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
@@ -118,8 +118,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l out -d 'The Parquet file to write (columns sample, part); without it the sizes are shown and nothing is written' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l processor -d 'The representation to measure' -r -f -a "perturbation\t'Gene indices only; the default for every model'
 mask\t'Bit masks over genes, edges and reactions'
@@ -138,8 +138,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l store -d 'A folder of `data precompute --out`; may be repeated. DIR/saved-indices and DIR/saved-masks if not given' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l samples -d 'How many samples, drawn as `data bench` draws them; all if not given' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l seed -d 'The seed that chooses them' -r
@@ -150,8 +150,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l bytes -d 'Store one byte per flag instead of one bit, as the Python system did: eight times the size'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l dry-run -d 'Say how large and how long, and stop there'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "import" -d 'Make a dataset from the public yeast files'
@@ -161,10 +161,12 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "bench" -d 'Measure what each way of representing a deletion costs, per sample and phase'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "precompute" -d 'Compute the masks or the removed positions of all samples beforehand and keep them in LMDB'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l model -d 'The model' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l model -d 'The model; a preset or a configuration may name it' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'"
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l experiment -d 'Start from a named experiment of the hetero model: 073, 077, 082, 083, 084, 085 or 086' -r
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where `KNOCKOUT_PRESETS` says' -r
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l resume -d 'Go on with the run in this folder' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l data -d 'With --resume: where the dataset is now, if not where it was; its contents are checked' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l out -d 'The run\'s folder; by default runs/MODEL-DATASET-SEED' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l batch -d 'Samples in a batch' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l seed -d 'The seed of starting values and of the order of samples; the split has its own, split.seed' -r
@@ -176,12 +178,13 @@ complete -c knockout -n "__fish_knockout_using_subcommand train" -l max-steps -d
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l max-time -d 'Save and stop after this long, such as 30m or 2h' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand train" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand train" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand train" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand train" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand train" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l split -d 'What is kept apart between the parts' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l split-file -d 'A split file to take instead of making a split' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l part -d 'The part to predict' -r -f -a "train\t'What models are fitted to'
 val\t'What choices are made on'
 test\t'What is reported'"
@@ -192,27 +195,28 @@ complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l out -d 'A
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l resamples -d 'Bootstrap resamples behind every interval' -r
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l state -d 'Which state of the runs' -r -f -a "best-pearson\t'The best validation Pearson'
 best-mse\t'The least validation MSE'
 last\t'The last one saved'"
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l predictions -d 'The prediction file' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l against -d 'A second prediction file over the same records, to compare with' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l data -d 'The dataset folder; without it the one that the file names' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l data -d 'The dataset folder, where it is not the one that the run or the file names; its contents are checked' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l part -d 'The part: of runs, test where nothing is said; of a file, the one it must be about' -r -f -a "train\t'What models are fitted to'
 val\t'What choices are made on'
 test\t'What is reported'"
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l resamples -d 'Bootstrap resamples behind every interval' -r
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -l model -d 'The model' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l model -d 'The model; a preset or a configuration may name it' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'"
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -l experiment -d 'Start from a named experiment of the hetero model: 073, 077, 082, 083, 084, 085 or 086' -r
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where `KNOCKOUT_PRESETS` says' -r
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l mode -d 'How far a step goes' -r -f -a "data\t'Fetching, processing and collating'
 forward\t'That, the model and its loss'
 backward\t'That, and gradients'
@@ -234,11 +238,17 @@ complete -c knockout -n "__fish_knockout_using_subcommand profile" -l against -d
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l no-trace -d 'Record no spans: phases only, no layers, no trace'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l models -d 'The models; by default all there are' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l models -d 'The models; by default the one that --preset or --config is for, else all there are' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'"
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where `KNOCKOUT_PRESETS` says' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l modes -d 'The modes; by default all four. Parts of a step are compared where all are measured' -r -f -a "data\t'Fetching, processing and collating'
+forward\t'That, the model and its loss'
+backward\t'That, and gradients'
+full\t'That, clipping and the optimiser'"
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l processors -d 'Ways to represent a deletion, by default what loader.processor says; the first is what the others are compared with' -r -f -a "perturbation\t'Gene indices only; the default for every model'
 mask\t'Bit masks over genes, edges and reactions'
 resident-mask\t'The same masks, kept allocated: cleared, used, restored'
@@ -247,6 +257,7 @@ saved-masks\t'Masks read from disk (`data precompute --masks`)'
 subgraph\t'Every network rebuilt without the genes'
 neighborhood\t'Only the genes within some hops'"
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l rounds -d 'Rounds: in each, every cell has its turn' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l max-time -d 'Take no more rounds than fit into this time, such as 5m, but at least 3 of --rounds' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l steps -d 'Steps of a turn that count; a multiple of 4 is fair to accumulated gradients' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l warmup -d 'Steps of a turn before them that do not' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l batch -d 'Samples in a batch' -r
@@ -258,13 +269,13 @@ complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l out -d 
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l ablate -d 'Also measure the switches that could make training faster, and rank them'
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -f -a "show" -d 'Print the resolved configuration, of the synthetic yeast or of a model, with your overrides applied'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -273,12 +284,13 @@ small\t''
 yeast\t''"
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l model -d 'Show what `train` and `profile` take for this model instead' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'"
-complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l experiment -d 'Start from a named experiment of the hetero model: 073, 077, 082, 083, 084, 085 or 086' -r
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l experiment -d 'Start from a preset of the model: as `train --preset`' -r
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l data -d 'The dataset folder the model is for: its networks are part of the configuration' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the resolved configuration, of the synthetic yeast or of a model, with your overrides applied'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -287,13 +299,13 @@ complete -c knockout -n "__fish_knockout_using_subcommand compare" -l html -d 'A
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l fail-above -d 'Exit with code 5 if a sample of B takes more than RATIO times as long as one of A' -r
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand compare" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand compare" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -f -a "analyze" -d 'Show where the time of a trace went'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -f -a "compare" -d 'Compare two traces, or the ranks of two runs, per step: categories, operations, conditions'
@@ -305,8 +317,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l strict -d 'Refuse damaged traces instead of using what can be read of them'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l against -d 'The trace to judge, or its ranks; ratios are b / a' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l rules -d 'How events become categories: `default` or a TOML file' -r
@@ -315,8 +327,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l strict -d 'Refuse damaged traces instead of using what can be read of them'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l from -d 'Keep what ends at this time or later, in milliseconds after the first event' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l to -d 'Keep what begins before this time, in milliseconds after the first event' -r
@@ -327,8 +339,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l force -d 'Replace the output if it exists'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l strict -d 'Refuse damaged traces instead of using what can be read of them'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from help" -f -a "analyze" -d 'Show where the time of a trace went'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from help" -f -a "compare" -d 'Compare two traces, or the ranks of two runs, per step: categories, operations, conditions'
@@ -336,20 +348,20 @@ complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand logs" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand logs" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand logs" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand logs" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand logs" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand logs" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand logs" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand completions" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand completions" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand completions" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand completions" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand completions" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand completions" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -l out -d 'Write one page per command into this folder, which must exist' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand man" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand man" -l markdown -d 'Print the help of every command as Markdown'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand man" -s q -l quiet -d 'Say only what went wrong'
-complete -c knockout -n "__fish_knockout_using_subcommand man" -s v -l verbose -d 'Say more; twice for details'
+complete -c knockout -n "__fish_knockout_using_subcommand man" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand man" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes, measure training and open the report'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "data" -d 'Make, look at, check and divide datasets'

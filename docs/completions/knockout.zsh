@@ -17,10 +17,10 @@ _knockout() {
     _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '-V[Print version]' \
@@ -40,10 +40,10 @@ _arguments "${_arguments_options[@]}" : \
 '--preset=[The synthetic yeast]:PRESET:(tiny small yeast)' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -52,10 +52,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_knockout__subcmd__data_commands" \
@@ -75,10 +75,10 @@ _arguments "${_arguments_options[@]}" : \
 '--seed=[The seed]:S:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':out -- The dataset folder to make; it must not exist:_files' \
@@ -103,10 +103,10 @@ error\:"Stop with an error"))' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--allow-missing[Go on when a source loses more than 20 % of its rows to unknown genes]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':out -- The dataset'\''s folder, which must not exist yet:_files' \
@@ -117,10 +117,10 @@ _arguments "${_arguments_options[@]}" : \
 '--seed=[The seed of the splits whose sizes are shown]:S:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':dir -- The dataset folder:_files' \
@@ -130,10 +130,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':dir -- The dataset folder:_files' \
@@ -153,10 +153,10 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '--out=[The Parquet file to write (columns sample, part); without it the sizes are shown and nothing is written]:FILE:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
@@ -180,10 +180,10 @@ all\:"All of them, side by side; stored ones where there is a store"))' \
 '*--store=[A folder of \`data precompute --out\`; may be repeated. DIR/saved-indices and DIR/saved-masks if not given]:FOLDER:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
@@ -200,10 +200,10 @@ _arguments "${_arguments_options[@]}" : \
 '(--indices)--bytes[Store one byte per flag instead of one bit, as the Python system did\: eight times the size]' \
 '--dry-run[Say how large and how long, and stop there]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
@@ -263,10 +263,13 @@ esac
 ;;
 (train)
 _arguments "${_arguments_options[@]}" : \
-'--model=[The model]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
+'--model=[The model; a preset or a configuration may name it]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"))' \
-'--experiment=[Start from a named experiment of the hetero model\: 073, 077, 082, 083, 084, 085 or 086]:NAME:_default' \
-'(--model --out --batch --seed --split)--resume=[Go on with the run in this folder]:RUN:_files' \
+'--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
+'--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
+'--config=[Start from a configuration file\: the config.toml of a run, or any part of one]:FILE:_files' \
+'(--model --preset --config --out --batch --seed --split)--resume=[Go on with the run in this folder]:RUN:_files' \
+'--data=[With --resume\: where the dataset is now, if not where it was; its contents are checked]:DIR:_files' \
 '--out=[The run'\''s folder; by default runs/MODEL-DATASET-SEED]:RUN:_files' \
 '--batch=[Samples in a batch]:B:_default' \
 '--seed=[The seed of starting values and of the order of samples; the split has its own, split.seed]:S:_default' \
@@ -278,10 +281,10 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '--max-time=[Save and stop after this long, such as 30m or 2h]:TIME:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '::dir -- The dataset folder; not with --resume:_files' \
@@ -293,6 +296,7 @@ _arguments "${_arguments_options[@]}" : \
 '--split=[What is kept apart between the parts]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
+'(--split --splits)--split-file=[A split file to take instead of making a split]:FILE:_files' \
 '--part=[The part to predict]:PART:((train\:"What models are fitted to"
 val\:"What choices are made on"
 test\:"What is reported"))' \
@@ -303,10 +307,10 @@ test\:"What is reported"))' \
 '--resamples=[Bootstrap resamples behind every interval]:N:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
@@ -319,27 +323,29 @@ best-mse\:"The least validation MSE"
 last\:"The last one saved"))' \
 '--predictions=[The prediction file]:FILE:_files' \
 '--against=[A second prediction file over the same records, to compare with]:FILE:_files' \
-'--data=[The dataset folder; without it the one that the file names]:DIR:_files' \
+'--data=[The dataset folder, where it is not the one that the run or the file names; its contents are checked]:DIR:_files' \
 '--part=[The part\: of runs, test where nothing is said; of a file, the one it must be about]:PART:((train\:"What models are fitted to"
 val\:"What choices are made on"
 test\:"What is reported"))' \
 '--resamples=[Bootstrap resamples behind every interval]:N:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-'*::runs -- Folders of runs\: one, or several seeds of one configuration, which shows their spread and ensemble:_files' \
+'*::runs -- Folders of runs of one dataset and split. Seeds of one configuration show their spread and ensemble; unlike ones are compared record by record:_files' \
 && ret=0
 ;;
 (profile)
 _arguments "${_arguments_options[@]}" : \
-'--model=[The model]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
+'--model=[The model; a preset or a configuration may name it]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"))' \
-'--experiment=[Start from a named experiment of the hetero model\: 073, 077, 082, 083, 084, 085 or 086]:NAME:_default' \
+'--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
+'--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
+'--config=[Start from a configuration file\: the config.toml of a run, or any part of one]:FILE:_files' \
 '--mode=[How far a step goes]:MODE:((data\:"Fetching, processing and collating"
 forward\:"That, the model and its loss"
 backward\:"That, and gradients"
@@ -361,10 +367,10 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--no-trace[Record no spans\: phases only, no layers, no trace]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
@@ -373,8 +379,15 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 ;;
 (experiment)
 _arguments "${_arguments_options[@]}" : \
-'*--models=[The models; by default all there are]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
+'*--models=[The models; by default the one that --preset or --config is for, else all there are]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"))' \
+'--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
+'--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
+'--config=[Start from a configuration file\: the config.toml of a run, or any part of one]:FILE:_files' \
+'*--modes=[The modes; by default all four. Parts of a step are compared where all are measured]:MODE:((data\:"Fetching, processing and collating"
+forward\:"That, the model and its loss"
+backward\:"That, and gradients"
+full\:"That, clipping and the optimiser"))' \
 '*--processors=[Ways to represent a deletion, by default what loader.processor says; the first is what the others are compared with]:PROCESSOR:((perturbation\:"Gene indices only; the default for every model"
 mask\:"Bit masks over genes, edges and reactions"
 resident-mask\:"The same masks, kept allocated\: cleared, used, restored"
@@ -383,6 +396,7 @@ saved-masks\:"Masks read from disk (\`data precompute --masks\`)"
 subgraph\:"Every network rebuilt without the genes"
 neighborhood\:"Only the genes within some hops"))' \
 '--rounds=[Rounds\: in each, every cell has its turn]:N:_default' \
+'--max-time=[Take no more rounds than fit into this time, such as 5m, but at least 3 of --rounds]:TIME:_default' \
 '--steps=[Steps of a turn that count; a multiple of 4 is fair to accumulated gradients]:N:_default' \
 '--warmup=[Steps of a turn before them that do not]:N:_default' \
 '--batch=[Samples in a batch]:B:_default' \
@@ -394,10 +408,10 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--ablate[Also measure the switches that could make training faster, and rank them]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
@@ -408,10 +422,10 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_knockout__subcmd__config_commands" \
@@ -429,14 +443,15 @@ _arguments "${_arguments_options[@]}" : \
 '--preset=[The synthetic yeast to start from]:PRESET:(tiny small yeast)' \
 '(--preset)--model=[Show what \`train\` and \`profile\` take for this model instead]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"))' \
-'--experiment=[Start from a named experiment of the hetero model\: 073, 077, 082, 083, 084, 085 or 086]:NAME:_default' \
+'--experiment=[Start from a preset of the model\: as \`train --preset\`]:NAME:_default' \
+'--config=[Start from a configuration file\: the config.toml of a run, or any part of one]:FILE:_files' \
 '--data=[The dataset folder the model is for\: its networks are part of the configuration]:DIR:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '*::keys -- Changes as key=value; `knockout config show` lists the keys:_default' \
@@ -477,10 +492,10 @@ _arguments "${_arguments_options[@]}" : \
 '--fail-above=[Exit with code 5 if a sample of B takes more than RATIO times as long as one of A]:RATIO:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':a -- The run to compare with\: its folder, or what `knockout profile --json` printed:_files' \
@@ -491,10 +506,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_knockout__subcmd__trace_commands" \
@@ -515,10 +530,10 @@ _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--strict[Refuse damaged traces instead of using what can be read of them]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '*::files -- Traces, plain or gzip, one per rank; - is standard input:_files' \
@@ -533,10 +548,10 @@ _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--strict[Refuse damaged traces instead of using what can be read of them]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '*::traces -- The trace to compare with and the trace to judge, A and B; with --against the ranks of A alone:_files' \
@@ -553,10 +568,10 @@ _arguments "${_arguments_options[@]}" : \
 '--force[Replace the output if it exists]' \
 '--strict[Refuse damaged traces instead of using what can be read of them]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '*::inputs -- Traces to read, plain or gzip; - is standard input:_files' \
@@ -603,10 +618,10 @@ esac
 _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '*::logs -- Logs of training runs; - is standard input:_files' \
@@ -616,10 +631,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':shell -- The shell to complete in:(bash elvish fish powershell zsh)' \
@@ -631,10 +646,10 @@ _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '(--out)--markdown[Print the help of every command as Markdown]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Say only what went wrong]' \
-'(-v --verbose)--quiet[Say only what went wrong]' \
-'*-v[Say more; twice for details]' \
-'*--verbose[Say more; twice for details]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0

@@ -40,8 +40,8 @@ pub use compare::{
 };
 pub use error::AnalyzeError;
 pub use findings::{
-    Analysis, CategoryShare, Counted, CriticalPath, DeviceSummary, EventCat, FileFindings, FirstStepRow,
-    FirstStepRows, LaneFindings, LanePicture, LaneStacks, Operation, OperationPart, Picture, PythonFunction,
-    RankRow, SCHEMA, Share, Source, Sourced, StackNode, Standout, StepFindings, StepRow, StepSpan,
-    StepSummary, Stragglers, TraceWarning,
+    Analysis, Bound, CategoryShare, Counted, CriticalPath, DeviceSummary, EventCat, FileFindings,
+    FirstStepRow, FirstStepRows, LaneFindings, LanePicture, LaneStacks, Limit, Operation, OperationPart,
+    Picture, PythonFunction, RankRow, SCHEMA, Share, Source, Sourced, StackNode, Standout, StepFindings,
+    StepRow, StepSpan, StepSummary, Stragglers, TraceWarning, jobs,
 };

@@ -3,7 +3,7 @@
 use crate::{command, exit};
 use clap::{Args, Parser, Subcommand};
 
-const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("KNOCKOUT_COMMIT"), ")");
+pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("KNOCKOUT_COMMIT"), ")");
 
 /// Train graph networks on gene-deletion screens, and see where every millisecond of training goes.
 #[derive(Debug, Parser)]
@@ -25,10 +25,10 @@ pub(crate) struct Global {
     /// Worker threads; 0 means one per core. Results do not depend on it
     #[arg(long, global = true, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
-    /// Say only what went wrong
+    /// Nothing on standard error but errors: no progress, no remarks. Results are printed as ever
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Say more; twice for details
+    /// Also say the settings that were changed, and at the end wall and CPU time; twice for every stage
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 }
@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Experiment(command::experiment::ExperimentArgs),
     #[cfg(feature = "lab")]
     Config(command::config::ConfigArgs),
+    #[cfg(feature = "lab")]
+    Runs(command::runs::RunsArgs),
     Compare(command::compare::CompareArgs),
     Trace(command::trace::TraceArgs),
     Logs(command::logs::LogsArgs),

@@ -9,16 +9,19 @@ mod command;
 #[cfg(all(test, feature = "lab"))]
 mod documented;
 mod exit;
-#[cfg(feature = "lab")]
-mod experiments;
 mod failure;
 #[cfg(feature = "lab")]
+mod hints;
+#[cfg(feature = "lab")]
 mod interrupt;
+#[cfg(feature = "lab")]
+mod presets;
 #[cfg(feature = "lab")]
 mod text;
 mod ui;
 
 use clap::Parser as _;
+use knockout_trace::Clock as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -28,14 +31,26 @@ fn main() -> ExitCode {
             // clap prints help and version to stdout with code 0, usage errors to stderr with code 2.
             let code = if error.use_stderr() { exit::REQUEST } else { exit::OK };
             return match error.print() {
-                Ok(()) => ExitCode::from(code),
+                Ok(()) => {
+                    #[cfg(feature = "lab")]
+                    ui::hint(hints::of_unknown_option(&error));
+                    ExitCode::from(code)
+                }
                 Err(_) => ExitCode::from(exit::FAILED),
             };
         }
     };
     let ui = ui::Ui::new(&cli.global);
+    let clock = knockout_trace::SystemClock::new();
     let run = || ui.set_up_threads(cli.global.threads).and_then(|()| command::run(cli.command, &ui));
     let outcome = exit::with_panics_as_errors(run);
+    ui.detail(&format!(
+        "took {:.2} s of wall and {:.2} s of CPU time on {} threads; knockout {}",
+        clock.now_nanos() as f64 / 1e9,
+        clock.cpu_nanos() as f64 / 1e9,
+        rayon::current_num_threads(),
+        args::VERSION
+    ));
     match outcome {
         Ok(()) => ExitCode::from(exit::OK),
         Err(failure) => {

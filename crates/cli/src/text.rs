@@ -2,6 +2,7 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, presets};
 use knockout_report::units;
+use std::time::Duration;
 
 /// A figure that may not be defined.
 pub(crate) fn figure(value: Option<f64>) -> String {
@@ -16,6 +17,18 @@ pub(crate) fn grouped(number: usize) -> String {
 /// A number of bytes with a fitting unit.
 pub(crate) fn size(bytes: u64) -> String {
     units::bytes(i64::try_from(bytes).unwrap_or(i64::MAX))
+}
+
+/// A time for people.
+pub(crate) fn duration(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        ..10.0 => format!("{seconds:.1} s"),
+        ..120.0 => format!("{seconds:.0} s"),
+        ..7_200.0 => format!("{:.0} min", seconds / 60.0),
+        ..172_800.0 => format!("{:.1} h", seconds / 3_600.0),
+        _ => format!("{:.1} days", seconds / 86_400.0),
+    }
 }
 
 /// A horizontal bar of a share of `width` columns, to an eighth of a column.

@@ -13,6 +13,7 @@ use std::time::Duration;
 pub(crate) struct Ui {
     json: bool,
     quiet: bool,
+    verbose: bool,
 }
 
 impl Ui {
@@ -30,7 +31,7 @@ impl Ui {
             .without_time()
             .with_target(false)
             .init();
-        Self { json: global.json, quiet: global.quiet }
+        Self { json: global.json, quiet: global.quiet, verbose: global.verbose > 0 }
     }
 
     /// Fixes the number of worker threads for the whole process; 0 means one per core.
@@ -74,6 +75,19 @@ impl Ui {
         }
     }
 
+    /// Whether progress is seen on a terminal, which draws bars.
+    #[expect(clippy::unused_self, reason = "what is known of the output is asked of the Ui")]
+    pub(crate) fn is_on_terminal(&self) -> bool {
+        io::stderr().is_terminal()
+    }
+
+    /// Says what only those want to hear who asked with `--verbose`.
+    pub(crate) fn detail(&self, text: &str) {
+        if self.verbose {
+            complain(text);
+        }
+    }
+
     /// One line, with the chain of causes; never silent.
     #[expect(clippy::unused_self, reason = "every print goes through the Ui")]
     pub(crate) fn error(&self, error: &Failure) {
@@ -95,6 +109,14 @@ impl Ui {
         bar.set_prefix(what);
         bar.enable_steady_tick(Duration::from_millis(200));
         bar
+    }
+}
+
+/// A line below the message of an argument that was not understood.
+#[cfg(feature = "lab")]
+pub(crate) fn hint(text: Option<String>) {
+    if let Some(text) = text {
+        complain(&text);
     }
 }
 

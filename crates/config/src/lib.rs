@@ -110,6 +110,11 @@ fn apply_one(table: &mut Table, text: &str) -> Result<(), OverrideError> {
     Ok(())
 }
 
+/// Whether a key names a value of a table.
+pub fn has_key(table: &Table, key: &str) -> bool {
+    leaves(table).iter().any(|leaf| leaf == key)
+}
+
 fn find<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Value> {
     match key.split_once('.') {
         None => table.get_mut(key),

@@ -11,5 +11,5 @@ mod profiling;
 
 pub use conditions::{Recording, Subject};
 pub use error::MeasureError;
-pub use experiment::{Ablation, Experiment, ExperimentOutcome, ExperimentRequest};
+pub use experiment::{Ablation, Experiment, ExperimentOutcome, ExperimentRequest, FEWEST_ROUNDS};
 pub use profiling::{Measured, Profiling};

@@ -13,8 +13,17 @@ const TOP: usize = 20;
 /// The comparison as text.
 pub fn compare_text(comparison: &Comparison) -> String {
     let mut out = format!(
-        "a  {}\nb  {}\nratios are b / a, with the bounds the spread over steps allows\n",
-        comparison.a, comparison.b
+        "{}\n\na  {}\nb  {}\nratios are b / a, with the bounds the spread over steps allows{}\n",
+        headline(
+            &comparison.rows,
+            if comparison.samples_per_step.is_some() { "sample" } else { "step" },
+            comparison.comparable
+        ),
+        comparison.a,
+        comparison.b,
+        comparison.samples_per_step.map_or_else(String::new, |(a, b)| format!(
+            "; times are per sample: a step has {a} in a and {b} in b"
+        ))
     );
     if !comparison.differences.is_empty() {
         out.push_str("\nConditions that differ\n");
@@ -60,6 +69,34 @@ pub fn compare_text(comparison: &Comparison) -> String {
     out
 }
 
+/// A ratio with the bounds it has: an interval, the range seen, or none of a single step.
+fn bounded<A>(row: &Row<A>) -> String {
+    let (low, high) = if row.has_range() { (row.low, row.high) } else { (None, None) };
+    let text = ratio(row.ratio, low, high);
+    if row.is_interval() { text } else { text.replacen('(', "(range ", 1) }
+}
+
+/// The comparison in a sentence: what happened to the first row's time, and whether the bounds tell.
+pub(crate) fn headline<A>(rows: &[Row<A>], unit: &str, comparable: bool) -> String {
+    let Some((row, ratio)) = rows.first().and_then(|row| Some((row, row.ratio?))) else {
+        return format!("there is no {unit} in both to compare");
+    };
+    let percent = 100.0 * (ratio - 1.0).abs();
+    let change = match ratio {
+        _ if percent < 0.05 => format!("A {unit} of b takes as long as one of a"),
+        ratio if ratio > 1.0 => format!("A {unit} of b takes {percent:.1} % longer than one of a"),
+        _ => format!("A {unit} of b takes {percent:.1} % less time than one of a"),
+    };
+    let sure = match (row.low, row.high) {
+        _ if !row.is_interval() => " (too few steps for an interval)",
+        (Some(low), Some(high)) if low > 1.0 || high < 1.0 => ", beyond the spread of the steps",
+        (Some(_), Some(_)) => ", which is within the spread of the steps",
+        _ => "",
+    };
+    let unlike = if comparable { "" } else { "; the conditions differ, see below" };
+    format!("{change}{sure}{unlike}.")
+}
+
 /// A table of rows; nothing when there are none.
 pub(crate) fn comparison_rows<'a, A: 'a>(
     out: &mut String,
@@ -68,12 +105,7 @@ pub(crate) fn comparison_rows<'a, A: 'a>(
 ) {
     let mut table = Table::new(&["<", "a", "b", "<b / a"]);
     for row in rows.take(TOP) {
-        table.row(vec![
-            shortened(&row.name, 64),
-            time(row.a),
-            time(row.b),
-            ratio(row.ratio, row.low, row.high),
-        ]);
+        table.row(vec![shortened(&row.name, 64), time(row.a), time(row.b), bounded(row)]);
     }
     if !table.is_empty() {
         out.push('\n');

@@ -1,10 +1,10 @@
 //! The documents of `--json`: findings with the sentences that people read beside the figures. No figure is computed here.
 
 use crate::sentence::{
-    decision_texts, experiment_warning, insight, next_step, run_comparison_warning, run_finding, run_warning,
-    sourced_standout, sourced_warning, trace_comparison_warning, trace_warning,
+    bounds, decision_texts, experiment_warning, insight, next_step, run_comparison_warning, run_finding,
+    run_warning, sourced_standout, sourced_warning, trace_comparison_warning, trace_warning,
 };
-use knockout_analyze::{Analysis, Comparison, FileFindings, Sourced, Stragglers};
+use knockout_analyze::{Analysis, Bound, Comparison, FileFindings, Sourced, Stragglers};
 use knockout_profile::experiment::{CellFindings, Experiment};
 use knockout_profile::{RunComparison, RunProfile};
 use serde::Serialize;
@@ -78,7 +78,20 @@ pub fn analysis_json(analysis: &Analysis) -> impl Serialize + '_ {
         verdicts: analysis.verdicts.iter().map(sourced).collect(),
         warnings: analysis.warnings.iter().map(sourced_warning).collect(),
         ranks: analysis.ranks.iter().map(rank).collect(),
+        bound: analysis.ranks.iter().zip(bounds(analysis)).map(said_bound).collect(),
     }
+}
+
+fn said_bound((file, text): (&FileFindings, String)) -> SaidBound {
+    SaidBound { rank: file.rank, bound: Bound::of(file), text }
+}
+
+#[derive(Serialize)]
+struct SaidBound {
+    rank: Option<i64>,
+    #[serde(flatten)]
+    bound: Bound,
+    text: String,
 }
 
 #[derive(Serialize)]
@@ -89,6 +102,7 @@ struct AnalysisDocument<'a> {
     verdicts: Vec<Said>,
     warnings: Vec<String>,
     ranks: Vec<RankDocument<'a>>,
+    bound: Vec<SaidBound>,
 }
 
 #[derive(Serialize)]

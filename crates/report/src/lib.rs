@@ -7,6 +7,7 @@ mod document;
 mod experiment;
 mod html;
 mod logs;
+mod overview;
 mod reference;
 mod run;
 mod sentence;
@@ -23,6 +24,7 @@ pub use document::{
 pub use experiment::{experiment_markdown, experiment_text};
 pub use html::{compare_html, experiment_html, html, run_compare_html, run_html};
 pub use logs::logs_text;
+pub use overview::{Overview, TraceLine, overview_text};
 pub use reference::{ReferenceDocument, reference_json, reference_text};
 pub use run::{run_compare_text, run_text};
 pub use sentence::{trace_warning, trace_warnings};

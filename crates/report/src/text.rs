@@ -1,6 +1,6 @@
 //! Findings for a terminal: what stands out first, then the tables it rests on.
 
-use crate::sentence::{sourced_standout, sourced_warning};
+use crate::sentence::{autograd_wait, bounds, sourced_standout, sourced_warning};
 use crate::table::Table;
 use crate::units::{bytes, count, percent, shortened, time};
 use knockout_analyze::{Analysis, FileFindings, Gpu, Share};
@@ -75,12 +75,16 @@ fn heading(out: &mut String, analysis: &Analysis) {
 }
 
 fn verdicts(out: &mut String, analysis: &Analysis) {
+    title(out, "What bounds it");
+    for bound in bounds(analysis) {
+        line(out, format_args!("  - {bound}"));
+    }
     title(out, "What stands out");
     for verdict in &analysis.verdicts {
         line(out, format_args!("  - {}", sourced_standout(verdict)));
     }
     if analysis.verdicts.is_empty() {
-        out.push_str("  nothing\n");
+        out.push_str("  nothing else\n");
     }
 }
 
@@ -93,6 +97,9 @@ fn categories(out: &mut String, analysis: &Analysis) {
         if !table.is_empty() {
             title(out, &format!("Where the {side} time went"));
             table.print(out);
+            if let Some(wait) = autograd_wait(analysis).filter(|_| !device) {
+                line(out, format_args!("  {wait}"));
+            }
         }
     }
 }

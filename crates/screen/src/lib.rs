@@ -15,7 +15,9 @@ pub use dataset::{
 };
 pub use labels::LabelStats;
 pub use samples::{Sample, SampleError, Samples, SamplesBuilder};
-pub use split::{Division, Part, Scheme, Split, SplitError, SplitFileError, SplitSpec, subset};
+pub use split::{
+    DEFAULT_SPLIT_SEED, Division, Part, Scheme, Split, SplitError, SplitFileError, SplitSpec, subset,
+};
 pub use summary::{
     Histogram, MetabolismSummary, NetworkSummary, Quartiles, SamplesSummary, ScoreSummary, SplitSummary,
     Summary,

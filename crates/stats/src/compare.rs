@@ -79,6 +79,20 @@ impl<About> Row<About> {
         }
     }
 
+    /// Whether there is a range at all: one step on a side has none.
+    pub fn has_range(&self) -> bool {
+        self.steps.0.min(self.steps.1) >= 2
+    }
+
+    /// The same per sample, where a step has so many of them in `a` and in `b`.
+    pub fn divide(&mut self, a: f64, b: f64) {
+        self.a /= a;
+        self.b /= b;
+        for value in [&mut self.ratio, &mut self.low, &mut self.high] {
+            *value = value.map(|value| value * a / b);
+        }
+    }
+
     /// Whether the bounds are an interval; else they are the range seen.
     pub fn is_interval(&self) -> bool {
         has_interval(self.steps.0) && has_interval(self.steps.1)

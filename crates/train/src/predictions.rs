@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field, Schema};
 use knockout_durable::{DurableError, replace};
 use knockout_fault::{Class, Classified, class_of_path};
 use knockout_screen::columns::{self, Table};
-use knockout_screen::{ColumnError, Dataset, Part, Split, SplitError, SplitSpec};
+use knockout_screen::{ColumnError, Dataset, Part, Split, SplitError, SplitFileError, SplitSpec};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::io;
@@ -34,6 +34,9 @@ pub struct Description {
     /// Where the dataset was when the file was written: a hint, nothing more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<PathBuf>,
+    /// The split's own file, where no recipe makes it again; relative to the folder of the prediction file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split_file: Option<PathBuf>,
     /// The recipe of the split.
     pub split: SplitSpec,
 }
@@ -87,6 +90,8 @@ enum PredictionsErrorKind {
     OtherDataset { found: String, expected: String, folder: PathBuf },
     #[error("the split it names cannot be made of this dataset")]
     Split(#[source] SplitError),
+    #[error("the split file it names cannot be used")]
+    SplitFile(#[source] SplitFileError),
     #[error(
         "has {found} rows that are not those of the {part} part of its {scheme} split (seed {seed}, {expected} rows)"
     )]
@@ -124,6 +129,7 @@ impl Predictions {
             data_hash: dataset.manifest.data_hash(),
             part,
             folder: None,
+            split_file: None,
             split: *split.spec(),
         };
         Self { description, rows, scores, predictions }
@@ -182,16 +188,23 @@ impl Predictions {
     ///
     /// `path` and `folder` are those of the file and the dataset, for the message.
     pub fn split_of(&self, dataset: &Dataset, path: &Path, folder: &Path) -> Result<Split, PredictionsError> {
-        self.split_kind(dataset, folder).map_err(|kind| PredictionsError { path: path.to_owned(), kind })
+        self.split_kind(dataset, path, folder)
+            .map_err(|kind| PredictionsError { path: path.to_owned(), kind })
     }
 
-    fn split_kind(&self, dataset: &Dataset, folder: &Path) -> Result<Split, Kind> {
-        let Description { part, split: spec, data_hash, .. } = &self.description;
+    fn split_kind(&self, dataset: &Dataset, path: &Path, folder: &Path) -> Result<Split, Kind> {
+        let Description { part, split: spec, split_file, data_hash, .. } = &self.description;
         let expected = dataset.manifest.data_hash();
         if *data_hash != expected {
             return Err(Kind::OtherDataset { found: data_hash.clone(), expected, folder: folder.to_owned() });
         }
-        let split = Split::new(&dataset.samples, dataset.cell.genes(), *spec).map_err(Kind::Split)?;
+        let split = match split_file {
+            Some(file) => {
+                let file = path.parent().unwrap_or(Path::new("")).join(file);
+                Split::load(&file, &dataset.manifest).map_err(Kind::SplitFile)?
+            }
+            None => Split::new(&dataset.samples, dataset.cell.genes(), *spec).map_err(Kind::Split)?,
+        };
         let rows = split.rows(*part);
         if rows != self.rows {
             return Err(Kind::OtherRows {
@@ -222,7 +235,7 @@ impl Predictions {
         };
         let hash = |text: &str| text.chars().take(16).collect::<String>();
         let recipe =
-            |spec: &SplitSpec| format!("{} {:?} seed {}", spec.scheme.name(), spec.division, spec.seed);
+            |spec: &SplitSpec| format!("{} {} seed {}", spec.scheme.name(), spec.division, spec.seed);
         compare("dataset", hash(&a.data_hash), hash(&b.data_hash));
         compare("split", recipe(&a.split), recipe(&b.split));
         compare("part", a.part.name().to_owned(), b.part.name().to_owned());

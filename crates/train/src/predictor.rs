@@ -187,22 +187,8 @@ pub(crate) fn predict<'s>(
     batch: usize,
     sets: impl Iterator<Item = &'s [u32]>,
 ) -> Vec<f64> {
-    predict_unless(model, labels, batch, sets, &|| false).unwrap_or_default()
-}
-
-/// The same; `None` if `wants_stop`, which is asked before every batch, said so.
-pub(crate) fn predict_unless<'s>(
-    model: &dyn Model,
-    labels: LabelStats,
-    batch: usize,
-    sets: impl Iterator<Item = &'s [u32]>,
-    wants_stop: &dyn Fn() -> bool,
-) -> Option<Vec<f64>> {
     let (mut sets, mut chunk, mut predictions) = (sets.peekable(), GeneSets::default(), Vec::new());
     while sets.peek().is_some() {
-        if wants_stop() {
-            return None;
-        }
         chunk.clear();
         sets.by_ref().take(batch).for_each(|set| chunk.push(set));
         let mut tape = Tape::new(model.parameters());
@@ -210,7 +196,7 @@ pub(crate) fn predict_unless<'s>(
         let values = tape.value(forward.predictions).iter();
         predictions.extend(values.map(|&value| labels.restore(f64::from(value))));
     }
-    Some(predictions)
+    predictions
 }
 
 impl Classified for PredictorError {

@@ -84,6 +84,7 @@ fn train(
                     }
                 }
                 Event::Epoch(line) => outcome.hashes.push(line.weights_hash),
+                Event::Validation { .. } => {}
                 Event::End(end) => outcome.end = end,
             }
         }

@@ -108,7 +108,7 @@ fn a_toy_model_trains_resumes_and_predicts() {
     assert!(matches!(run.next(), Some(Ok(Event::End(End::Stopped)))));
     assert!(run.next().is_none());
     drop(run);
-    let mut run = Run::resume_with(&folder, &[] as &[&str], REGISTRY).unwrap();
+    let mut run = Run::resume_with(&folder, &[] as &[&str], None, REGISTRY).unwrap();
     assert_eq!(run.resumed_from(), Some(3));
     let last = run.by_ref().last().unwrap().unwrap();
     assert!(matches!(last, Event::End(End::Epochs)), "{last:?}");

@@ -88,6 +88,8 @@ pub(crate) fn findings(mut parts: Parts<'_>) -> FileFindings {
         self_us: us_wide(sides.0 + sides.1),
         host_us: us_wide(sides.0),
         device_us: us_wide(sides.1),
+        autograd_wait_us: us_wide(autograd_wait(parts)),
+        window_nanos: totals.window,
         categories,
         phases: phases(parts, sides.0),
         operations: operations::operations(parts),
@@ -148,6 +150,24 @@ fn categories(parts: &Parts<'_>) -> (Vec<CategoryShare>, (i128, i128)) {
         .collect();
     out.sort_by(|a, b| b.us.total_cmp(&a.us).then_with(|| (&a.name, a.device).cmp(&(&b.name, b.device))));
     (out, sides)
+}
+
+/// Backward time of host threads other than autograd's own, where autograd has any: they wait.
+fn autograd_wait(parts: &Parts<'_>) -> i128 {
+    const ENGINE: &str = "autograd::engine::evaluate_function";
+    let host = || parts.lanes.iter().filter(|lane| !lane.device);
+    let is_engine = |lane: &LaneResult| {
+        let roots = lane.tree.nodes.iter().filter(|node| node.parent.is_none());
+        roots.into_iter().any(|node| parts.kind_name(node.kind).starts_with(ENGINE))
+    };
+    if !host().any(is_engine) {
+        return 0;
+    }
+    let nodes = host().filter(|lane| !is_engine(lane)).flat_map(|lane| &lane.tree.nodes);
+    nodes
+        .filter(|node| parts.category_name(usize::from(node.category)) == "backward")
+        .map(|node| i128::from(node.self_nanos))
+        .sum()
 }
 
 /// Host time by the phase around it.

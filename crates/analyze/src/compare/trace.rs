@@ -50,6 +50,9 @@ pub struct Comparison {
     pub removed: Vec<Row>,
     /// The first profiler step of each by HTA's rule; `None` unless both have steps.
     pub first_step: Option<FirstStepComparison>,
+    /// Samples of a step in `a` and `b`, where times are per sample.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub samples_per_step: Option<(f64, f64)>,
     /// What to know before trusting the figures.
     #[serde(skip)]
     pub warnings: Vec<ComparisonWarning>,
@@ -125,8 +128,22 @@ impl Comparison {
             added,
             removed,
             first_step: first_step::compare(a, b),
+            samples_per_step: None,
             warnings,
         }
+    }
+
+    /// The same with every time per sample, where a step has so many of them in `a` and in `b`: batches of unlike size compare.
+    #[must_use]
+    pub fn per_sample(mut self, a: f64, b: f64) -> Self {
+        let lists = [&mut self.rows, &mut self.operations, &mut self.added, &mut self.removed];
+        lists.into_iter().flatten().for_each(|row| row.divide(a, b));
+        knockout_stats::sort_by_difference(&mut self.operations);
+        self.samples_per_step = Some((a, b));
+        // That the batches differ is then no difference of conditions.
+        self.differences.retain(|difference| difference.what != "batch");
+        self.comparable = self.differences.iter().all(|d| !DECISIVE.contains(&d.what.as_str()));
+        self
     }
 
     /// The rows that are slower than `ratio` even at the low end of their spread. Only the step decides: a category

@@ -50,6 +50,12 @@ pub struct FileFindings {
     pub host_us: f64,
     /// Self time of device lanes.
     pub device_us: f64,
+    /// Of the host's backward time, what the thread that asked for it spends waiting for autograd's own threads: counted in the
+    /// categories, since it is that thread's time, and no work.
+    pub autograd_wait_us: f64,
+    /// First start and last end on the trace's own clock, in nanoseconds.
+    #[serde(skip)]
+    pub window_nanos: Option<(i64, i64)>,
     /// Where the time went; the parts sum to `self_us`.
     pub categories: Vec<CategoryShare>,
     /// Host time by the phase around it; the parts sum to `host_us`.

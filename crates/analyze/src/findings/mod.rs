@@ -1,6 +1,7 @@
 //! Last step of the path: what is known about a file, about all files of a run together, and what stands out in it.
 
 mod analysis;
+mod bound;
 mod file;
 mod flame;
 pub(crate) mod standout;
@@ -8,6 +9,7 @@ mod stragglers;
 pub(crate) mod warning;
 
 pub use analysis::{Analysis, DeviceSummary, SCHEMA};
+pub use bound::{Bound, Limit, jobs};
 pub use file::{
     CategoryShare, CriticalPath, EventCat, FileFindings, FirstStepRow, FirstStepRows, LaneFindings,
     LanePicture, LaneStacks, Operation, OperationPart, Picture, PythonFunction, Share, StackNode,

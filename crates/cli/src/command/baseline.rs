@@ -27,6 +27,7 @@ use std::path::{Path, PathBuf};
   knockout baseline yeast
   knockout baseline yeast --split pair-disjoint --splits 5
   knockout baseline yeast --split gene-disjoint --seeds 3 --out ladder
+  knockout baseline yeast --split-file split.parquet --out ladder
   knockout baseline yeast --json | jq '.rows[] | {name, pearson}'")]
 pub(crate) struct BaselineArgs {
     /// The dataset folder
@@ -34,11 +35,14 @@ pub(crate) struct BaselineArgs {
     /// What is kept apart between the parts
     #[arg(long, value_name = "SPLIT", default_value = "random", value_parser = choice::scheme())]
     split: Scheme,
+    /// A split file to take instead of making a split
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["split", "splits"])]
+    split_file: Option<PathBuf>,
     /// The part to predict
     #[arg(long, value_name = "PART", default_value = "test", value_parser = choice::part())]
     part: Part,
     /// The seed of the split and of the first MLP
-    #[arg(long, value_name = "S", default_value_t = 42)]
+    #[arg(long, value_name = "S", default_value_t = knockout_screen::DEFAULT_SPLIT_SEED)]
     seed: u64,
     /// MLPs to train on the same split, with seeds S, S+1, …; shows the spread over them
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -118,10 +122,14 @@ fn climb(
     weight_seeds: &[u64],
     bar: &ProgressBar,
 ) -> Result<Climbed> {
-    let spec =
-        SplitSpec { scheme: args.split, division: Division::default(), seed: split_seed, subset: None };
-    let split = Split::new(&dataset.samples, dataset.cell.genes(), spec)
-        .with_context(|| format!("cannot split {}", args.dir.display()))?;
+    let split = if let Some(file) = &args.split_file {
+        Split::load(file, &dataset.manifest)?
+    } else {
+        let spec =
+            SplitSpec { scheme: args.split, division: Division::default(), seed: split_seed, subset: None };
+        Split::new(&dataset.samples, dataset.cell.genes(), spec)
+            .with_context(|| format!("cannot split {}", args.dir.display()))?
+    };
     let rows = split.rows(args.part);
     let ladder = Ladder::new(&dataset.samples, dataset.cell.genes().len(), &split)?.over(&dataset.cell);
     let mut fitted = Vec::new();
@@ -153,6 +161,8 @@ fn save(dataset: &Dataset, args: &BaselineArgs, climbed: &Climbed, folder: &Path
         let mut file = Predictions::new(dataset, split, args.part, name, fitted.predictions.clone());
         file.description.seed = *seed;
         file.description.folder.clone_from(&home);
+        file.description.split_file =
+            args.split_file.as_deref().and_then(|path| std::path::absolute(path).ok());
         let stem = match seed {
             Some(seed) if *seed != args.seed => format!("{name}-seed-{seed}"),
             _ => name.to_owned(),

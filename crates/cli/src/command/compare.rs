@@ -18,10 +18,14 @@ const MOST_BYTES: u64 = 256 << 20;
 /// With fewer steps than this in either run the range of their ratios is no test.
 const FEWEST_STEPS: usize = 3;
 
-/// Compare two measured runs per sample and per iteration, if their conditions allow it
+/// Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones
+///
+/// Of two folders of `knockout train` it shows the settings that differ, the best validation figures and the time;
+/// `knockout evaluate RUN_A RUN_B` has the paired difference on the test part.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout compare runs/before runs/after
+  knockout compare runs/dango-yeast-0 runs/hetero-yeast-0
   knockout compare dango.json hetero.json --vary model,batch
   knockout compare main.json branch.json --fail-above 1.10
 
@@ -49,6 +53,13 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
     if let Some(ratio) = args.fail_above.filter(|ratio| !(ratio.is_finite() && *ratio > 0.0)) {
         return Err(request_error(format!("--fail-above {ratio} is no ratio; 1.10 allows ten per cent")));
     }
+    #[cfg(feature = "lab")]
+    if [&args.a, &args.b].into_iter().all(|path| is_trained(path)) {
+        if args.fail_above.is_some() || !args.vary.is_empty() {
+            return Err(request_error("--fail-above and --vary are about measured runs; these were trained"));
+        }
+        return super::runs::compare_trained(&args.a, &args.b, args.html.as_deref(), ui);
+    }
     let (a, b) = (read(&args.a)?, read(&args.b)?);
     let (name_a, name_b) = (args.a.display().to_string(), args.b.display().to_string());
     let comparison = RunComparison::of((&name_a, &a), (&name_b, &b), &args.vary).context("--vary")?;
@@ -67,6 +78,13 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
         return Err(Failure::verdict(INCOMPARABLE, message));
     }
     args.fail_above.map_or(Ok(()), |ratio| gate(&comparison, ratio))
+}
+
+/// Whether this is the folder of a training run that was not measured.
+#[cfg(feature = "lab")]
+fn is_trained(path: &Path) -> bool {
+    !path.join(FINDINGS).exists()
+        && ["metrics.jsonl", "config.toml"].iter().all(|name| path.join(name).is_file())
 }
 
 /// Whether B may pass.

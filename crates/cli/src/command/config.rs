@@ -2,8 +2,8 @@
 
 use super::train::configure;
 use crate::choice;
-use crate::experiments::ExperimentArg;
 use crate::failure::{Result, Unexpected as _, request_error};
+use crate::presets::ExperimentArg;
 use crate::ui::Ui;
 use clap::{Args, Subcommand};
 use knockout_model::ModelEntry;
@@ -89,7 +89,9 @@ impl Overrides {
 pub(crate) fn run(args: &ConfigArgs, ui: &Ui) -> Result<()> {
     let ConfigCommand::Show(args) = &args.command;
     if let (Some(model), Some(folder)) = (args.model, &args.data) {
-        let mut keys = args.experiment.keys(&model, ui)?;
+        let start = args.experiment.read(ui)?;
+        let model = start.model(Some(model))?;
+        let mut keys = start.keys().to_vec();
         keys.extend(args.overrides.keys.iter().cloned());
         let dataset = super::data::open(folder)?;
         let config = configure(&model, &dataset, &keys)?;

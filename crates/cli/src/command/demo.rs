@@ -3,11 +3,9 @@
 use crate::command::experiment::{self, ExperimentArgs};
 use crate::command::{config::Overrides, data};
 use crate::failure::{Result, request_error};
-use crate::text::{Align, Table, grouped};
 use crate::ui::Ui;
 use clap::Args;
-use knockout_cell::Reach;
-use knockout_screen::{Dataset, Summary};
+use knockout_screen::Summary;
 use knockout_synth as synth;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -31,21 +29,11 @@ struct Shown {
     schema: u32,
     dataset: PathBuf,
     summary: Summary,
-    deletion: Deleted,
+    deletion: data::Deleted,
     /// The experiment's page.
     report: PathBuf,
     insights: Vec<String>,
     next_steps: Vec<String>,
-}
-
-/// What deleting one sample's genes does.
-#[derive(Serialize)]
-struct Deleted {
-    genes: Vec<String>,
-    score: f64,
-    edges: Vec<(String, usize, usize)>,
-    reactions_stopped: usize,
-    reach: [usize; 3],
 }
 
 pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
@@ -67,8 +55,8 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
     let shown = Shown {
         schema: 1,
         dataset: yeast,
-        summary: Summary::of(&dataset, 42),
-        deletion: delete(&dataset, dataset.samples.len() / 2),
+        summary: Summary::of(&dataset, knockout_screen::DEFAULT_SPLIT_SEED),
+        deletion: data::delete_sample(&dataset, dataset.samples.len() / 2),
         report: finished.folder.join("report.html"),
         insights: knockout_report::insight_texts(&finished.experiment),
         next_steps: knockout_report::next_step_texts(&finished.experiment),
@@ -87,48 +75,10 @@ fn text(shown: &Shown) -> String {
          the dataset is in {yeast}; next: `knockout train {yeast} --model dango`, `knockout data show {yeast}`\n\
          the report is in {report}; open it in a browser\n",
         data::show_text(&shown.summary),
-        deletion_text(&shown.deletion),
+        data::deletion_text(&shown.deletion),
         list(&shown.insights),
         list(&shown.next_steps),
         yeast = shown.dataset.display(),
         report = shown.report.display()
-    )
-}
-
-fn delete(dataset: &Dataset, row: usize) -> Deleted {
-    let deletion = dataset.samples.deletion(row);
-    let name = |gene: &knockout_cell::GeneId| {
-        let gene = &dataset.cell.genes().genes()[gene.index()];
-        gene.standard.clone().unwrap_or_else(|| gene.systematic.clone())
-    };
-    let networks = dataset.cell.networks().iter();
-    Deleted {
-        genes: deletion.genes().iter().map(name).collect(),
-        score: dataset.samples.scores()[row],
-        edges: networks
-            .map(|network| {
-                (network.name().to_owned(), deletion.removed_edges(network).len(), network.edge_count())
-            })
-            .collect(),
-        reactions_stopped: dataset.cell.metabolism().map_or(0, |m| deletion.stopped_reactions(m).len()),
-        reach: Reach::new(&dataset.cell).within(&deletion),
-    }
-}
-
-fn deletion_text(deleted: &Deleted) -> String {
-    let mut table =
-        Table::new(&[("network", Align::Left), ("edges removed", Align::Right), ("of", Align::Right)]);
-    for (name, removed, all) in &deleted.edges {
-        table.row(vec![name.clone(), grouped(*removed), grouped(*all)]);
-    }
-    format!(
-        "deleting {} (score {:.4}) stops {} reactions and changes {} / {} / {} genes in 1 / 2 / 3 message passes:\n{}",
-        deleted.genes.join(", "),
-        deleted.score,
-        deleted.reactions_stopped,
-        grouped(deleted.reach[0]),
-        grouped(deleted.reach[1]),
-        grouped(deleted.reach[2]),
-        table.to_text()
     )
 }

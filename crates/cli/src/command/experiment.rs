@@ -1,9 +1,10 @@
 //! `knockout experiment`: models, modes and switches measured in turns on the same batches, and one comparable report.
 
 use super::profile::{recorded, subject, write_profile};
-use super::train::{Choices, configure, on_workers};
+use super::train::{Choices, configure, dataset_word, on_workers, parse_time};
 use crate::choice;
 use crate::failure::{Context as _, Result, Unexpected as _, request_error};
+use crate::presets::StartArgs;
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_analyze::Analysis;
@@ -14,8 +15,10 @@ use knockout_model::{MODELS, ModelEntry};
 use knockout_profile::experiment::{Experiment, ExperimentPlan};
 use knockout_report::{experiment_html, experiment_markdown, experiment_text};
 use knockout_train::config::Config;
+use knockout_train::step::Mode;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Measure models in every mode, in turns and on the same batches, and report what can be compared
 ///
@@ -26,6 +29,7 @@ use std::sync::Arc;
 #[command(after_help = "EXAMPLES:
   knockout experiment yeast
   knockout experiment yeast --models dango --ablate --out runs/switches
+  knockout experiment yeast --preset 086 --modes data,full
   knockout experiment yeast --processors perturbation,mask --rounds 9 --json > report.json
   knockout compare runs/switches/dango-forward runs/switches/dango-full --vary mode
 
@@ -33,9 +37,14 @@ The folder gets report.html, report.txt, summary.md, report.json, and a run's fo
 pub(crate) struct ExperimentArgs {
     /// The dataset folder
     dir: PathBuf,
-    /// The models; by default all there are
+    /// The models; by default the one that --preset or --config is for, else all there are
     #[arg(long, value_parser = choice::trained_model(), value_delimiter = ',', value_name = "MODEL")]
     models: Vec<ModelEntry>,
+    #[command(flatten)]
+    start: StartArgs,
+    /// The modes; by default all four. Parts of a step are compared where all are measured
+    #[arg(long, value_parser = choice::mode(), value_delimiter = ',', value_name = "MODE")]
+    modes: Vec<Mode>,
     /// Ways to represent a deletion, by default what loader.processor says; the first is what the others are compared with
     #[arg(long, value_delimiter = ',', value_name = "PROCESSOR", value_parser = choice::processor())]
     processors: Vec<ProcessorKind>,
@@ -48,6 +57,9 @@ pub(crate) struct ExperimentArgs {
     /// Rounds: in each, every cell has its turn
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: u64,
+    /// Take no more rounds than fit into this time, such as 5m, but at least 3 of --rounds
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    max_time: Option<Duration>,
     /// Steps of a turn that count; a multiple of 4 is fair to accumulated gradients
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
     steps: u64,
@@ -62,6 +74,9 @@ pub(crate) struct ExperimentArgs {
     #[command(flatten)]
     overrides: super::config::Overrides,
 }
+
+/// Time that a demonstration measures for.
+const DEMO_TIME: Duration = Duration::from_secs(50);
 
 /// A finished experiment.
 pub(crate) struct Finished {
@@ -84,10 +99,13 @@ impl ExperimentArgs {
         Self {
             dir: dir.to_owned(),
             models: Vec::new(),
+            start: StartArgs::default(),
+            modes: Vec::new(),
             processors: Vec::new(),
             ablate: true,
             ablates_first_only: true,
-            rounds: 3,
+            rounds: 9,
+            max_time: Some(DEMO_TIME),
             steps: 2,
             warmup: 1,
             choices: Choices::default(),
@@ -103,18 +121,31 @@ pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
     let folder = args
         .out
         .clone()
-        .unwrap_or_else(|| Path::new("runs").join(format!("experiment-{}", dataset.manifest.name)));
+        .unwrap_or_else(|| Path::new("runs").join(format!("experiment-{}", dataset_word(&args.dir))));
+    let start = args.start.read(ui)?;
     let trained: Vec<ModelEntry> = MODELS.iter().copied().filter(|entry| !entry.is_solved).collect();
-    let models = if args.models.is_empty() { &trained } else { &args.models };
-    let mut keys = args.choices.keys();
-    keys.extend(args.overrides.keys.iter().cloned());
-    let configs = models.iter().map(|model| configure(model, &dataset, &keys));
+    let models = match (&args.models[..], &start.model) {
+        ([], Some(own)) => std::slice::from_ref(own),
+        ([], None) => &trained,
+        (asked, _) => asked,
+    };
+    let configs = models.iter().map(|model| {
+        let mut keys = start.keys_for(model);
+        keys.extend(args.choices.keys());
+        keys.extend(args.overrides.keys.iter().cloned());
+        for key in &keys {
+            ui.detail(&format!("  {}: set {key}", model.name));
+        }
+        configure(model, &dataset, &keys)
+    });
     let configs = configs.collect::<Result<Vec<Config>>>()?;
     let Some(first) = configs.first() else { return Err(request_error("name a model")) };
     let mut subject = subject(Arc::clone(&dataset), first)?;
     let request = ExperimentRequest {
         configs,
         processors: args.processors.clone(),
+        modes: args.modes.clone(),
+        time_limit: args.max_time,
         plan: ExperimentPlan {
             dataset: dataset.manifest.name.clone(),
             rounds: args.rounds,

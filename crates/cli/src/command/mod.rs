@@ -18,6 +18,8 @@ pub(crate) mod logs;
 pub(crate) mod man;
 #[cfg(feature = "lab")]
 pub(crate) mod profile;
+#[cfg(feature = "lab")]
+pub(crate) mod runs;
 pub(crate) mod trace;
 #[cfg(feature = "lab")]
 pub(crate) mod train;
@@ -45,6 +47,8 @@ pub(crate) fn run(command: Command, ui: &Ui) -> Result<()> {
         Command::Experiment(args) => experiment::run(&args, ui),
         #[cfg(feature = "lab")]
         Command::Config(args) => config::run(&args, ui),
+        #[cfg(feature = "lab")]
+        Command::Runs(args) => runs::run(&args, ui),
         Command::Compare(args) => compare::run(&args, ui),
         Command::Trace(args) => trace::run(args, ui),
         Command::Logs(args) => logs::run(&args, ui),

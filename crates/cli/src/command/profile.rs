@@ -4,8 +4,8 @@ use super::compare;
 use super::trace::{analyze_recorded, write_text};
 use super::train::{Choices, configure, on_workers};
 use crate::choice;
-use crate::experiments::ExperimentArg;
 use crate::failure::{Context as _, Result, Unexpected as _, request_error};
+use crate::presets::StartArgs;
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_analyze::Analysis;
@@ -14,7 +14,7 @@ use knockout_measure::{Measured, Profiling, Recording, Subject};
 use knockout_meter::Schedule;
 use knockout_model::ModelEntry;
 use knockout_profile::{RunComparison, RunProfile};
-use knockout_screen::{Dataset, Split};
+use knockout_screen::Dataset;
 use knockout_train::config::Config;
 use knockout_train::step::Mode;
 use std::path::{Path, PathBuf};
@@ -34,11 +34,11 @@ use std::sync::Arc;
 pub(crate) struct ProfileArgs {
     /// The dataset folder
     dir: PathBuf,
-    /// The model
+    /// The model; a preset or a configuration may name it
     #[arg(long, value_name = "MODEL", value_parser = choice::trained_model())]
-    model: ModelEntry,
+    model: Option<ModelEntry>,
     #[command(flatten)]
-    experiment: ExperimentArg,
+    start: StartArgs,
     /// How far a step goes
     #[arg(long, value_name = "MODE", default_value = "full", value_parser = choice::mode())]
     mode: Mode,
@@ -149,11 +149,16 @@ fn measure(
     ui: &Ui,
 ) -> Result<Measured> {
     let dataset = super::data::open(&args.dir)?;
-    let mut keys = args.experiment.keys(&args.model, ui)?;
+    let start = args.start.read(ui)?;
+    let model = start.model(args.model)?;
+    let mut keys = start.keys().to_vec();
     keys.extend(args.choices.keys());
     keys.extend(args.overrides.keys.iter().cloned());
-    let config = configure(&args.model, &dataset, &keys)?;
+    let config = configure(&model, &dataset, &keys)?;
     config.model.notice().inspect(|notice| ui.note(notice));
+    for key in &keys {
+        ui.detail(&format!("  set {key}"));
+    }
     let mut subject = subject(dataset, &config)?;
     subject.open_store(&config, &args.dir)?;
     let profiling = Profiling {
@@ -172,7 +177,7 @@ fn measure(
 
 /// A dataset, split as a configuration says, to be measured on.
 pub(super) fn subject(dataset: Arc<Dataset>, config: &Config) -> Result<Subject> {
-    let split = Split::new(&dataset.samples, dataset.cell.genes(), config.split_spec())?;
+    let split = config.split(&dataset)?;
     Ok(Subject::new(dataset, Arc::new(split), env!("KNOCKOUT_COMMIT")))
 }
 

@@ -63,6 +63,7 @@ type CellResults = (Vec<(String, RunProfile)>, Vec<(String, PathBuf)>);
 impl Cells {
     pub(super) fn new(
         variants: &[Variant],
+        modes: &[Mode],
         subject: &Subject,
         plan: &ExperimentPlan,
         out: &Path,
@@ -75,9 +76,10 @@ impl Cells {
             if variant.is_first {
                 firsts.push(fit);
             }
-            let recorded = variant.is_first.then_some((Mode::Full, Recording::On));
-            for (mode, recording) in Mode::ALL.map(|mode| (mode, Recording::Off)).into_iter().chain(recorded)
-            {
+            let modes = Mode::ALL.into_iter().filter(|mode| modes.is_empty() || modes.contains(mode));
+            let recorded = (variant.is_first && modes.clone().any(|mode| mode == Mode::Full))
+                .then_some((Mode::Full, Recording::On));
+            for (mode, recording) in modes.map(|mode| (mode, Recording::Off)).chain(recorded) {
                 let conditions = subject.conditions(config, mode, recording)?;
                 let mut folder = format!("{}-{}", conditions.model, conditions.mode);
                 if several {

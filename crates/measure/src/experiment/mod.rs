@@ -12,7 +12,9 @@ use knockout_batch::ProcessorKind;
 use knockout_profile::RunProfile;
 use knockout_profile::experiment::ExperimentPlan;
 use knockout_train::config::Config;
+use knockout_train::step::Mode;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 use switches::SwitchTrials;
 use turn::Turn;
 
@@ -23,6 +25,10 @@ pub struct ExperimentRequest {
     pub configs: Vec<Config>,
     /// Representations, of which the first is what the others are compared with; empty: each configuration's own.
     pub processors: Vec<ProcessorKind>,
+    /// Modes; empty: all of them. The model's recording needs the full one.
+    pub modes: Vec<Mode>,
+    /// Take no more rounds than fit into this time, but at least [`FEWEST_ROUNDS`] of the plan's.
+    pub time_limit: Option<Duration>,
     /// Rounds and steps.
     pub plan: ExperimentPlan,
     /// Which models' switches are measured.
@@ -32,6 +38,9 @@ pub struct ExperimentRequest {
     /// Folder to make: it gets a folder for each cell.
     pub out: PathBuf,
 }
+
+/// Rounds that are taken whatever the time limit.
+pub const FEWEST_ROUNDS: u64 = 3;
 
 /// Which models' switches are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +58,7 @@ pub struct Experiment<'s> {
     cells: Cells,
     switches: Vec<SwitchTrials<'s>>,
     plan: ExperimentPlan,
+    time_limit: Option<Duration>,
 }
 
 /// A finished experiment.
@@ -83,7 +93,7 @@ impl<'s> Experiment<'s> {
         }
         create_folder(&request.out)?;
         let subject: &'s Subject = subject;
-        let mut cells = Cells::new(&variants, subject, &request.plan, &request.out)?;
+        let mut cells = Cells::new(&variants, &request.modes, subject, &request.plan, &request.out)?;
         let ablated = match request.ablation {
             Ablation::Off => 0,
             Ablation::First => 1,
@@ -95,10 +105,10 @@ impl<'s> Experiment<'s> {
                 switches.push(SwitchTrials::new(config, subject, &request.plan, room)?);
             }
         }
-        Ok(Self { cells, switches, plan: request.plan.clone() })
+        Ok(Self { cells, switches, plan: request.plan.clone(), time_limit: request.time_limit })
     }
 
-    /// Steps that [`Experiment::run`] takes.
+    /// Steps that [`Experiment::run`] takes at most.
     pub fn step_count(&self) -> u64 {
         let turns = self.cells.len() + self.switches.iter().map(SwitchTrials::len).sum::<usize>();
         self.plan.rounds * (self.plan.warmup + self.plan.steps) * turns as u64
@@ -106,7 +116,13 @@ impl<'s> Experiment<'s> {
 
     /// Gives everybody a turn in every round; `on_step` hears of every step.
     pub fn run(mut self, on_step: &mut dyn FnMut()) -> Result<ExperimentOutcome, MeasureError> {
+        let began = Instant::now();
         for round in 0..self.plan.rounds {
+            let next_end = began.elapsed().mul_f64((round + 1) as f64 / round.max(1) as f64);
+            if round >= FEWEST_ROUNDS && self.time_limit.is_some_and(|limit| next_end > limit) {
+                self.plan.rounds = round;
+                break;
+            }
             let turn = Turn::of(&self.plan, round);
             self.cells.take_turns(turn, on_step)?;
             for trials in &mut self.switches {

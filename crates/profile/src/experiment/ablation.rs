@@ -2,7 +2,7 @@
 
 use super::cell::Rounds;
 use crate::run::RunProfile;
-use knockout_stats::Estimate;
+use knockout_stats::{Estimate, relative_iqr};
 use serde::Serialize;
 
 /// What was measured of one model's switches.
@@ -47,7 +47,22 @@ pub struct Ablation {
     pub tried: Vec<Tried>,
     /// Those that make no sense here: name and reason.
     pub not_applicable: Vec<(String, String)>,
+    /// The time whose gain they are ranked by: CPU time where rounds of wall time differ more.
+    pub ranked_by: RankedBy,
 }
+
+/// The time that switches are ranked by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RankedBy {
+    /// Wall time.
+    Wall,
+    /// CPU time.
+    Cpu,
+}
+
+/// Rounds of wall time that differ by less than this share of their median rank as they are.
+const STEADY: f64 = 0.05;
 
 /// A switch that was measured.
 #[derive(Debug, Clone, Serialize)]
@@ -125,12 +140,20 @@ impl Ablation {
                 }
             }
         }
-        tried.sort_by(|a, b| b.gain.median.total_cmp(&a.gain.median));
+        let noise = relative_iqr(&without);
+        let ranked_by =
+            if noise > STEADY && noise > relative_iqr(&cpu_without) { RankedBy::Cpu } else { RankedBy::Wall };
+        let ranks = |tried: &Tried| match ranked_by {
+            RankedBy::Wall => tried.gain.median,
+            RankedBy::Cpu => tried.cpu_gain.median,
+        };
+        tried.sort_by(|a, b| ranks(b).total_cmp(&ranks(a)));
         Self {
             model: baseline.model.clone(),
             baseline_s_per_sample: Estimate::of(&without),
             tried,
             not_applicable,
+            ranked_by,
         }
     }
 }

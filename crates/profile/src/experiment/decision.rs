@@ -106,11 +106,11 @@ pub(super) fn all(experiment: &Experiment) -> Vec<Decision> {
     }
     for cost in &experiment.recording {
         let question = Question::RecordingDisturbs { model: cost.model.clone(), ratio: cost.ratio };
-        decide(question, Some(RECORDING), cost.ratio.is_above(1.0 + RECORDING));
+        decide(question, Some(RECORDING), cost.ratio.clears(1.0 + RECORDING));
     }
     for ratio in experiment.ratios.iter().filter(|ratio| ratio.vary == "model" && ratio.mode == "full") {
         let question = Question::IsSlower { a: ratio.a.clone(), b: ratio.b.clone(), ratio: ratio.per_sample };
-        decide(question, Some(TIE), ratio.per_sample.is_above(1.0 + TIE));
+        decide(question, Some(TIE), ratio.per_sample.clears(1.0 + TIE));
     }
     let noise = noise(experiment);
     decide(Question::WasQuiet { share: noise }, Some(UNSTEADY), noise <= UNSTEADY);

@@ -14,7 +14,7 @@ mod findings;
 mod insights;
 mod ratio;
 
-pub use ablation::{Ablation, Effect, Switch, SwitchOutcome, SwitchRuns, Tried};
+pub use ablation::{Ablation, Effect, RankedBy, Switch, SwitchOutcome, SwitchRuns, Tried};
 pub use breakdown::{Breakdown, BreakdownRow};
 pub use cell::CellFindings;
 pub use decision::{Decision, Question};

@@ -5,7 +5,7 @@ use crate::sentence::{estimate, experiment_warning, insight, next_step};
 use crate::table::Table;
 use crate::text::warnings;
 use crate::units::{bytes, count, percent, shortened, three, time, two};
-use knockout_profile::experiment::{Ablation, CellFindings, Decomposition, Experiment};
+use knockout_profile::experiment::{Ablation, CellFindings, Decomposition, Experiment, RankedBy};
 use std::fmt::Write as _;
 
 const RULE: &str = "=============================================================================";
@@ -138,9 +138,13 @@ fn decomposition(out: &mut String, parts: &Decomposition) {
 fn options(out: &mut String, ablation: &Ablation) {
     writeln!(
         out,
-        "{}: each switch beside the baseline ({} per sample) in every round, full steps; gain = how many times as fast\n",
+        "{}: each switch beside the baseline ({} per sample) in every round, full steps; gain = how many times as fast{}\n",
         ablation.model,
-        seconds(&ablation.baseline_s_per_sample)
+        seconds(&ablation.baseline_s_per_sample),
+        match ablation.ranked_by {
+            RankedBy::Wall => "",
+            RankedBy::Cpu => "; ranked by CPU time, whose rounds differ less here",
+        }
     )
     .unwrap_or_default();
     let mut table = Table::new(&["<switch", "gain", "by CPU time", "per sample", "buffers", "<", "<keys"]);

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 pub fn compare_html(comparison: &Comparison) -> String {
     let data = json!({
         "kind": "comparison",
+        "headline": crate::compare::headline(&comparison.rows, unit(comparison), comparison.comparable),
         "a": comparison.a,
         "b": comparison.b,
         "comparable": comparison.comparable,
@@ -24,6 +25,10 @@ pub fn compare_html(comparison: &Comparison) -> String {
     page(&title(&comparison.a, &comparison.b), &data, &crate::compare_text(comparison), &Foot::Trace)
 }
 
+fn unit(comparison: &Comparison) -> &'static str {
+    if comparison.samples_per_step.is_some() { "sample" } else { "step" }
+}
+
 /// A comparison of runs as one HTML file.
 pub fn run_compare_html(comparison: &RunComparison) -> String {
     let data = comparison_data(comparison);
@@ -34,6 +39,7 @@ pub fn run_compare_html(comparison: &RunComparison) -> String {
 pub(super) fn comparison_data(comparison: &RunComparison) -> Value {
     json!({
         "kind": "comparison",
+        "headline": crate::compare::headline(&comparison.rows, "sample", comparison.comparable),
         "headings": [
             ["Per sample", "step", "step"],
             ["CPU time per sample", "cpu", "cpu"],
@@ -52,7 +58,12 @@ pub(super) fn comparison_data(comparison: &RunComparison) -> Value {
 }
 
 fn rows<A: serde::Serialize>(list: &[Row<A>]) -> Vec<Value> {
-    list.iter().map(|row| json!([row.name, row.about, row.a, row.b, row.ratio, row.low, row.high])).collect()
+    let bound = |row: &Row<A>, value: Option<f64>| value.filter(|_| row.has_range());
+    list.iter()
+        .map(|row| {
+            json!([row.name, row.about, row.a, row.b, row.ratio, bound(row, row.low), bound(row, row.high)])
+        })
+        .collect()
 }
 
 fn title(a: &str, b: &str) -> String {

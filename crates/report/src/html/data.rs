@@ -18,7 +18,9 @@ pub(super) fn of(analysis: &Analysis) -> Value {
         "kind": "analysis",
         "files": analysis.ranks.iter().map(file).collect::<Vec<_>>(),
         "facts": facts(analysis),
-        "verdicts": analysis.verdicts.iter().map(crate::sentence::sourced_standout).collect::<Vec<_>>(),
+        "verdicts": crate::sentence::bounds(analysis).into_iter()
+            .chain(crate::sentence::autograd_wait(analysis))
+            .chain(analysis.verdicts.iter().map(crate::sentence::sourced_standout)).collect::<Vec<_>>(),
         "warnings": crate::trace_warnings(analysis),
         "categories": names.list,
         "shares": analysis.categories.iter().map(|row| {

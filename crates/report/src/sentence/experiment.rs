@@ -3,7 +3,7 @@
 use super::{estimate, range_not_interval};
 use crate::units::{percent, three, two};
 use knockout_profile::experiment::{Decision, ExperimentWarning, Insight, NextStep, Question};
-use knockout_stats::FEWEST_FOR_INTERVAL;
+use knockout_stats::{Estimate, FEWEST_FOR_INTERVAL};
 
 pub(crate) fn insight(insight: &Insight) -> String {
     match insight {
@@ -91,18 +91,27 @@ pub(crate) fn decision_texts(decision: &Decision) -> [String; 3] {
         Question::RecordingDisturbs { model, ratio } => [
             format!("Does recording spans disturb {model}?"),
             estimate(ratio, three) + " times a step without",
-            format!("surely more than {}", percent(threshold)),
+            surely(ratio, &percent(threshold)),
         ],
         Question::IsSlower { a, b, ratio } => [
             format!("Is {b} slower than {a} per sample?"),
             estimate(ratio, two) + " times as long",
-            format!("surely more than {}", two(1.0 + threshold)),
+            surely(ratio, &two(1.0 + threshold)),
         ],
         Question::WasQuiet { share } => [
             "Was the machine quiet?".to_owned(),
             format!("the middle half of the rounds differs by {} of the median", percent(*share)),
             format!("at most {}", percent(threshold)),
         ],
+    }
+}
+
+/// What decides: the interval, or all rounds where they are too few for one.
+fn surely(ratio: &Estimate, threshold: &str) -> String {
+    if ratio.is_interval() {
+        format!("surely more than {threshold}")
+    } else {
+        format!("more than {threshold} in every round")
     }
 }
 

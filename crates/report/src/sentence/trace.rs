@@ -2,7 +2,9 @@
 
 use super::range_not_interval;
 use crate::units::{percent, time};
-use knockout_analyze::{ComparisonWarning, Counted, Source, Sourced, Standout, TraceWarning};
+use knockout_analyze::{
+    Bound, ComparisonWarning, Counted, FileFindings, Limit, Source, Sourced, Standout, TraceWarning,
+};
 use knockout_stats::FEWEST_FOR_INTERVAL;
 
 fn source(source: &Source) -> String {
@@ -29,6 +31,66 @@ pub(crate) fn sourced_warning(found: &Sourced<TraceWarning>) -> String {
 /// The warnings of an analysis, each as `code: sentence` with its rank before it where there are several.
 pub fn trace_warnings(analysis: &knockout_analyze::Analysis) -> Vec<String> {
     analysis.warnings.iter().map(sourced_warning).collect()
+}
+
+/// What bounds a trace, in a word or two.
+pub(crate) fn limit_word(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Device => "the device",
+        Limit::Host => "the host",
+        Limit::Communication => "communication",
+        Limit::Data => "data loading",
+        Limit::Operations => "host operations",
+        Limit::Nothing => "nothing",
+    }
+}
+
+/// What bounds a file, with the figures that say so.
+pub(crate) fn bound(file: &FileFindings) -> String {
+    let found = Bound::of(file);
+    let why = match found.limit {
+        Limit::Device => format!("it is busy for {} of its time", percent(found.share)),
+        Limit::Host => format!("the device is idle for {} of its time", percent(found.share)),
+        Limit::Communication => {
+            format!("{} of the device's time is communication that nothing hides", percent(found.share))
+        }
+        Limit::Data => format!("it takes {} of a step", percent(found.share)),
+        Limit::Operations => "there is no device in the trace".to_owned(),
+        Limit::Nothing => return "there is no time in the trace".to_owned(),
+    };
+    let part = |(name, share): &(String, f64)| format!("{name} ({})", percent(*share));
+    let parts: Vec<String> = [found.largest.as_ref(), found.operation.as_ref()]
+        .into_iter()
+        .zip(["mostly", "most of all in"])
+        .filter_map(|(of, word)| Some(format!("{word} {}", part(of?))))
+        .collect();
+    let unit = if file.steps.is_empty() { "the trace" } else { "a step" };
+    let parts = if parts.is_empty() { String::new() } else { format!("; {}", parts.join(", ")) };
+    format!("{unit} is bound by {}: {why}{parts}", limit_word(found.limit))
+}
+
+/// What bounds each file of an analysis, with its rank before it where there are several.
+pub(crate) fn bounds(analysis: &knockout_analyze::Analysis) -> Vec<String> {
+    let several = analysis.ranks.len() > 1;
+    let name = |file: &FileFindings| match file.rank {
+        _ if !several => String::new(),
+        Some(rank) => format!("rank {rank}: "),
+        None => format!("{}: ", file.file),
+    };
+    analysis.ranks.iter().map(|file| name(file) + &bound(file)).collect()
+}
+
+/// How much of backward is waiting; nothing where autograd has no threads of its own.
+pub(crate) fn autograd_wait(analysis: &knockout_analyze::Analysis) -> Option<String> {
+    let wait: f64 = analysis.ranks.iter().map(|file| file.autograd_wait_us).sum();
+    let backward = analysis.categories.iter().find(|row| row.name == "backward" && !row.device)?.us;
+    (wait > 0.0).then(|| {
+        format!(
+            "backward: {} of it are a thread that waits for autograd's threads, {} are work",
+            time(wait),
+            time((backward - wait).max(0.0))
+        )
+    })
 }
 
 fn standout(standout: &Standout) -> String {

@@ -38,7 +38,7 @@ pub(super) fn draw(chart: &Chart) -> String {
         escape(&chart.across)
     )
     .ok();
-    frame(&mut out, &across, &up, &chart.across);
+    frame(&mut out, &across, &up, chart);
     for (i, series) in chart.series.iter().enumerate() {
         curve(&mut out, series, i % COLOURS + 1, &across, &up);
     }
@@ -49,19 +49,20 @@ pub(super) fn draw(chart: &Chart) -> String {
     out
 }
 
-fn frame(out: &mut String, across: &Axis, up: &Axis, label: &str) {
+fn frame(out: &mut String, across: &Axis, up: &Axis, chart: &Chart) {
     for (value, text) in up.ticks(5) {
         let Some(y) = up.place(value).map(height) else { continue };
         write!(out, "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>").ok();
         writeln!(out, "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>", LEFT - 6.0, y + 4.0)
             .ok();
     }
-    for (value, text) in across.ticks(5) {
+    let is_shown = |value: f64| !chart.counts_whole || value.fract() == 0.0;
+    for (value, text) in across.ticks(5).into_iter().filter(|(value, _)| is_shown(*value)) {
         let Some(x) = across.place(value).map(width) else { continue };
         writeln!(out, "<text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{text}</text>", BOTTOM + 16.0).ok();
     }
     let (x, y) = (f64::midpoint(LEFT, RIGHT), HEIGHT - 4.0);
-    writeln!(out, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{}</text>", escape(label)).ok();
+    writeln!(out, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{}</text>", escape(&chart.across)).ok();
 }
 
 fn width(place: f64) -> f64 {
@@ -171,7 +172,7 @@ fn table(out: &mut String, chart: &Chart) {
     }
     out.push_str("</tr>");
     for row in rows {
-        write!(out, "<tr><td>{row}</td>").ok();
+        write!(out, "<tr><td>{}</td>", (row * 1e3).round() / 1e3).ok();
         for series in &chart.series {
             let found = series.points.iter().find(|point| point.0.total_cmp(&row).is_eq());
             let text = found.map_or_else(String::new, |point| number(point.1));

@@ -21,10 +21,23 @@ pub struct TrainingPage {
     pub facts: Vec<Fact>,
     /// Sentences to be read first: warnings, the comparison with the additive baseline.
     pub notes: Vec<String>,
+    /// A table below them.
+    pub table: Option<PageTable>,
     /// Curves, two beside each other where there is room.
     pub charts: Vec<Chart>,
     /// Predicted against measured, one for each part.
     pub scatters: Vec<Scatter>,
+    /// The command that made the page.
+    pub made_by: String,
+}
+
+/// A table of texts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PageTable {
+    /// Columns: their names, and whether they hold numbers.
+    pub headings: Vec<(String, bool)>,
+    /// As many cells a row as there are columns.
+    pub rows: Vec<Vec<String>>,
 }
 
 /// A figure with its name.
@@ -53,6 +66,8 @@ pub struct Chart {
     pub title: String,
     /// What the horizontal axis counts: `epoch`, `step`.
     pub across: String,
+    /// Whether it counts whole things: the numbers below it are whole ones.
+    pub counts_whole: bool,
     /// The vertical scale.
     pub scale: Scale,
     /// The curves.
@@ -90,17 +105,24 @@ pub fn training_html(page: &TrainingPage) -> String {
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title} – knockout train</title>\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title} – {made_by}</title>\n\
          <style>{STYLE}{}</style>\n</head>\n<body>\n<header><h1>{title}</h1><p class=\"soft\">{}</p></header>\n<main>\n",
         include_str!("training.css"),
         escape(&page.subtitle),
+        made_by = escape(&page.made_by),
     )
     .ok();
     facts(&mut out, &page.facts);
     notes(&mut out, &page.notes);
+    page.table.iter().for_each(|shown| table(&mut out, shown));
     grid(&mut out, page.charts.iter().map(curves::draw));
     grid(&mut out, page.scatters.iter().map(scatter::draw));
-    out.push_str("</main>\n<footer>Made by <b>knockout train</b>. Metrics are over whole parts, never over a sample.</footer>\n</body>\n</html>\n");
+    writeln!(
+        out,
+        "</main>\n<footer>Made by <b>{}</b>. Metrics are over whole parts, never over a sample.</footer>\n</body>\n</html>",
+        escape(&page.made_by)
+    )
+    .ok();
     out
 }
 
@@ -126,6 +148,26 @@ fn notes(out: &mut String, notes: &[String]) {
     out.push_str("</ul></section>\n");
 }
 
+fn table(out: &mut String, table: &PageTable) {
+    let class = |column: usize| match table.headings.get(column) {
+        Some((_, true)) => " class=\"num\"",
+        _ => "",
+    };
+    out.push_str("<section><div class=\"scroll\"><table><tr>");
+    for (column, (name, _)) in table.headings.iter().enumerate() {
+        write!(out, "<th{}>{}</th>", class(column), escape(name)).ok();
+    }
+    out.push_str("</tr>");
+    for row in &table.rows {
+        out.push_str("<tr>");
+        for (column, cell) in row.iter().enumerate() {
+            write!(out, "<td{}>{}</td>", class(column), escape(cell)).ok();
+        }
+        out.push_str("</tr>");
+    }
+    out.push_str("</table></div></section>\n");
+}
+
 fn grid(out: &mut String, figures: impl Iterator<Item = String>) {
     out.push_str("<div class=\"figures\">\n");
     for figure in figures {
@@ -145,9 +187,15 @@ mod tests {
             subtitle: hostile.into(),
             facts: vec![Fact { name: hostile.into(), value: hostile.into() }],
             notes: vec![hostile.into()],
+            table: Some(PageTable {
+                headings: vec![(hostile.into(), true)],
+                rows: vec![vec![hostile.into()]],
+            }),
+            made_by: hostile.into(),
             charts: vec![Chart {
                 title: hostile.into(),
                 across: hostile.into(),
+                counts_whole: false,
                 scale: Scale::Log,
                 series: vec![Series {
                     name: hostile.into(),

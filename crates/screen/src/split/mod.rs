@@ -14,6 +14,10 @@ use crate::Samples;
 use knockout_cell::GeneTable;
 use knockout_fault::{Class, Classified};
 use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The seed of a split where none is named: one for every command, so that what they say is about the same records.
+pub const DEFAULT_SPLIT_SEED: u64 = 0;
 
 /// What is kept apart between the parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +63,15 @@ pub enum Division {
         /// The fold that tests, from 0.
         fold: u32,
     },
+}
+
+impl fmt::Display for Division {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Shares { val, test } => write!(out, "val {val} test {test}"),
+            Self::Fold { folds, fold } => write!(out, "fold {fold}/{folds}"),
+        }
+    }
 }
 
 impl Default for Division {

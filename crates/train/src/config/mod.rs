@@ -5,8 +5,12 @@
 //! `loader.*` to `knockout-batch`, `model.*` to the model's own options.
 
 mod optimiser;
+mod split;
+mod synonyms;
 
 pub use optimiser::{OptimiserOptions, ScheduleKind};
+pub use split::{Fold, SplitOptions, SplitOptionsError};
+pub use synonyms::synonym;
 
 use crate::checkpoint::{Difference, Identity, flatten};
 use crate::schedule::ScheduleError;
@@ -15,7 +19,7 @@ use knockout_cell::Cell;
 use knockout_config::OverrideError;
 use knockout_fault::{Class, Classified};
 use knockout_model::{MODELS, ModelConfig, ModelConfigError, ModelEntry, OptionsError};
-use knockout_screen::{Division, Scheme, SplitSpec};
+use knockout_screen::{Dataset, Split, SplitSpec};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use toml::Table;
@@ -57,22 +61,6 @@ struct Document {
     model: Table,
     optimiser: OptimiserOptions,
     run: RunOptions,
-}
-
-/// How samples are divided: the keys `split.*`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SplitOptions {
-    /// What is kept apart.
-    pub scheme: Scheme,
-    /// Fraction of the validation part.
-    pub val: f64,
-    /// Fraction of the test part.
-    pub test: f64,
-    /// Number of samples used; 0 means all.
-    pub subset: usize,
-    /// The split's own seed: runs of several seeds are judged on the same records.
-    pub seed: u64,
 }
 
 /// When to save and when to stop: the keys `run.*`.
@@ -127,7 +115,7 @@ impl Config {
             batch: 64,
             epochs: 100,
             max_steps: 0,
-            split: SplitOptions { scheme: Scheme::Random, val: 0.1, test: 0.1, subset: 0, seed: 0 },
+            split: SplitOptions::default(),
             loader: LoaderOptions::default(),
             model: model.defaults(cell),
             optimiser: OptimiserOptions::default(),
@@ -149,7 +137,16 @@ impl Config {
     /// Applies overrides `key=value` in order, later ones winning.
     pub fn with<S: AsRef<str>>(&self, overrides: &[S]) -> Result<Self, ConfigError> {
         let mut table = Table::try_from(self)?;
-        knockout_config::apply(&mut table, overrides)?;
+        knockout_config::apply(&mut table, overrides).map_err(|error| match error {
+            OverrideError::UnknownKey { key, nearest } => {
+                let known = synonym(&key).filter(|key| knockout_config::has_key(&table, key));
+                // A British word in American spelling, of a section that there is.
+                let spelt = key.trim_start_matches('+').replace("optimizer", "optimiser");
+                let spelt = (spelt != key && knockout_config::has_key(&table, &spelt)).then_some(spelt);
+                OverrideError::UnknownKey { nearest: spelt.or(known.map(str::to_owned)).or(nearest), key }
+            }
+            error => error,
+        })?;
         Self::read(table, &[self.model.entry()])
     }
 
@@ -215,12 +212,12 @@ impl Config {
 
     /// The recipe of the split.
     pub fn split_spec(&self) -> SplitSpec {
-        SplitSpec {
-            scheme: self.split.scheme,
-            division: Division::Shares { val: self.split.val, test: self.split.test },
-            seed: self.split.seed,
-            subset: (self.split.subset > 0).then_some(self.split.subset),
-        }
+        self.split.spec()
+    }
+
+    /// Divides a dataset as configured: by the recipe, or by `split.file`.
+    pub fn split(&self, dataset: &Dataset) -> Result<Split, SplitOptionsError> {
+        self.split.split(dataset)
     }
 
     /// What identifies a run of this configuration over a gene table, given by its hash: a checkpoint continues only a run that
@@ -231,11 +228,14 @@ impl Config {
         (lasting.epochs, lasting.max_steps) = (0, 0);
         (lasting.run.checkpoint_every, lasting.run.predict_batch) = (0.0, 0);
         lasting.loader = LoaderOptions::default();
-        Identity {
-            model: self.model.name().to_owned(),
-            gene_table: gene_table.to_owned(),
-            config: lasting.flat(),
+        let mut config = lasting.flat();
+        // Keys that came later, where they say nothing: runs of before are still themselves.
+        for key in ["split.fold", "split.file"] {
+            if config.get(key).is_some_and(|value| value == "\"\"") {
+                config.remove(key);
+            }
         }
+        Identity { model: self.model.name().to_owned(), gene_table: gene_table.to_owned(), config }
     }
 
     /// The settings that decide what a step costs and differ from the model's defaults on a cell, by key. Two measurements that

@@ -20,6 +20,7 @@ use knockout_kernel::Scalar as _;
 use knockout_meter::{Gauge, Meter, StepPhase};
 use knockout_model::{LossAt, Model};
 use knockout_screen::{Dataset, LabelStats, Part, Split};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A model, its optimiser and where training stands.
@@ -40,6 +41,8 @@ pub struct Fit {
     /// Loss × samples and samples of the epoch so far.
     epoch_loss: f64,
     epoch_samples: f64,
+    /// Parts of the loss × samples of the epoch so far, by name.
+    epoch_parts: BTreeMap<String, f64>,
     /// The rest of the epoch, once its first batch was asked for.
     batches: Option<EpochBatches>,
 }
@@ -74,6 +77,7 @@ impl Fit {
             position: Position::default(),
             epoch_loss: 0.0,
             epoch_samples: 0.0,
+            epoch_parts: BTreeMap::new(),
             batches: None,
             config,
             dataset,
@@ -147,6 +151,9 @@ impl Fit {
         self.position.optimiser_step = self.trainer.optimiser.step;
         self.epoch_loss += outcome.loss * samples as f64;
         self.epoch_samples += samples as f64;
+        for (name, value) in &outcome.parts {
+            *self.epoch_parts.entry(name.clone()).or_default() += value * samples as f64;
+        }
         meter.gauge(Gauge::Pool, self.buffer_bytes());
         let times = meter.end_step(samples)?;
         Ok(Some(StepReport {
@@ -205,28 +212,28 @@ impl Fit {
     fn begin_epoch(&mut self) {
         (self.position.epoch, self.position.batch) = (self.position.epoch + 1, 0);
         (self.epoch_loss, self.epoch_samples) = (0.0, 0.0);
+        self.epoch_parts.clear();
         self.batches = None;
     }
 
-    /// Validates the model as it is; `None` if `wants_stop` said so meanwhile. A model that predicts anything but numbers has
-    /// diverged.
-    pub fn validate(
-        &self,
-        meter: &mut Meter,
-        wants_stop: &dyn Fn() -> bool,
-    ) -> Result<Option<EpochReport>, FitError> {
-        let validation = meter.time(StepPhase::Validation, || self.metrics_of(Part::Val, wants_stop));
-        let Some(validation) = validation else { return Ok(None) };
+    /// What the epoch so far gave, and the metrics of these predictions for the validation part. A model that predicts anything but
+    /// numbers has diverged.
+    pub fn report(&self, predictions: &[f64]) -> Result<EpochReport, FitError> {
+        let rows = self.split.rows(Part::Val);
+        let targets: Vec<f64> = rows.iter().map(|&row| self.dataset.samples.scores()[row as usize]).collect();
+        let validation = Metrics::of(predictions, &targets);
         if validation.count > 0 && !validation.mse.is_some_and(f64::is_finite) {
             return Err(self.diverged("a prediction for the validation part".to_owned()));
         }
-        Ok(Some(EpochReport {
+        let samples = self.epoch_samples.max(1.0);
+        Ok(EpochReport {
             position: self.position,
-            train_loss: self.epoch_loss / self.epoch_samples.max(1.0),
+            train_loss: self.epoch_loss / samples,
+            loss_parts: self.epoch_parts.iter().map(|(name, sum)| (name.clone(), sum / samples)).collect(),
             learning_rate: self.learning_rate.rate(),
             validation,
             weights_hash: weights_hash(&self.weights()),
-        }))
+        })
     }
 
     /// Refuses a state with a number that is not finite: nobody could go on from it.
@@ -290,15 +297,24 @@ impl Fit {
 
     /// The same; `None` if `wants_stop`, which is asked before every batch of `run.predict_batch` samples, said so.
     pub fn predict_unless(&self, part: Part, wants_stop: &dyn Fn() -> bool) -> Option<Vec<f64>> {
-        let rows = self.split.rows(part).iter();
-        let sets = rows.map(|&row| self.dataset.samples.genes(row as usize));
-        predictor::predict_unless(&*self.model, self.labels, self.config.run.predict_batch, sets, wants_stop)
+        let mut predictions = Vec::new();
+        loop {
+            if wants_stop() {
+                return None;
+            }
+            if !self.predict_more(part, &mut predictions) {
+                return Some(predictions);
+            }
+        }
     }
 
-    fn metrics_of(&self, part: Part, wants_stop: &dyn Fn() -> bool) -> Option<Metrics> {
-        let rows = self.split.rows(part);
-        let targets: Vec<f64> = rows.iter().map(|&row| self.dataset.samples.scores()[row as usize]).collect();
-        Some(Metrics::of(&self.predict_unless(part, wants_stop)?, &targets))
+    /// Adds the predictions of one batch more of a part; whether there are more to come.
+    pub fn predict_more(&self, part: Part, predictions: &mut Vec<f64>) -> bool {
+        let (rows, batch) = (self.split.rows(part), self.config.run.predict_batch);
+        let next = rows.iter().skip(predictions.len()).take(batch);
+        let sets = next.map(|&row| self.dataset.samples.genes(row as usize));
+        predictions.extend(predictor::predict(&*self.model, self.labels, batch, sets));
+        predictions.len() < rows.len()
     }
 
     fn loader(&self) -> Loader {

@@ -9,6 +9,7 @@ use knockout_fault::{Class, Classified};
 use knockout_meter::StepTimes;
 use knockout_model::loss::BufferError;
 use knockout_trace::TraceFileError;
+use std::collections::BTreeMap;
 
 /// A step that was taken.
 #[derive(Debug, Clone)]
@@ -32,6 +33,8 @@ pub struct EpochReport {
     pub position: Position,
     /// Mean loss over the epoch's samples.
     pub train_loss: f64,
+    /// Means of the loss's parts and of their weights over the same samples, by name.
+    pub loss_parts: BTreeMap<String, f64>,
     /// Learning rate it ran at.
     pub learning_rate: f64,
     /// Metrics over the full validation part, in the scores' own units.
@@ -71,7 +74,8 @@ pub enum FitError {
     Batch(#[from] BatchError),
     /// A number left the range of floats.
     #[error(
-        "step {step} (epoch {epoch}) diverged: {source}; lower optimiser.learning_rate or set optimiser.clip_norm"
+        "step {step} (epoch {}) diverged: {source}; lower optimiser.learning_rate or set optimiser.clip_norm",
+        epoch + 1
     )]
     Diverged {
         /// One-based step.

@@ -10,6 +10,9 @@ use crate::schedule::Best;
 use knockout_model::loss::{CircularBuffer, Restored};
 use std::collections::BTreeMap;
 
+/// What the names of sums of the loss's parts begin with.
+const PART: &str = "epoch_part.";
+
 impl Fit {
     /// What identifies the run: a checkpoint of another one is refused.
     pub fn identity(&self) -> Identity {
@@ -41,10 +44,11 @@ impl Fit {
             ]),
             loss_buffers: buffers.iter().map(|(name, buffer)| ((*name).to_owned(), buffer.state())).collect(),
             metrics,
-            numbers: BTreeMap::from([
-                ("epoch_loss".to_owned(), Number(self.epoch_loss)),
-                ("epoch_samples".to_owned(), Number(self.epoch_samples)),
-            ]),
+            numbers: [("epoch_loss", self.epoch_loss), ("epoch_samples", self.epoch_samples)]
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), Number(value)))
+                .chain(self.epoch_parts.iter().map(|(name, sum)| (format!("{PART}{name}"), Number(*sum))))
+                .collect(),
             card: self.card(),
         };
         let (weights, moments) = (self.weights(), &self.trainer.optimiser.moments);
@@ -122,6 +126,9 @@ impl Fit {
         self.best_mse = best("mse", self.best_mse);
         let number = |name: &str| state.numbers.get(name).map_or(0.0, |number| number.0);
         (self.epoch_loss, self.epoch_samples) = (number("epoch_loss"), number("epoch_samples"));
+        let parts = state.numbers.iter();
+        self.epoch_parts =
+            parts.filter_map(|(name, sum)| Some((name.strip_prefix(PART)?.to_owned(), sum.0))).collect();
         Ok(())
     }
 }

@@ -10,10 +10,15 @@ use knockout_screen::{Dataset, Part, Split};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// The split of a run, in its folder.
+pub(crate) const SPLIT_FILE: &str = "split.parquet";
+
 /// A run's folder as it describes itself; also of a run that another process is training.
 #[derive(Debug)]
 pub struct RunDescription {
     folder: PathBuf,
+    /// Where the dataset is now, if not where it was.
+    dataset_now: Option<PathBuf>,
     /// Where and with what it was started.
     pub manifest: Manifest,
     /// Its configuration.
@@ -39,7 +44,7 @@ impl RunDescription {
         if !differences.is_empty() {
             return Err(RunError::OtherSettings { run: folder.to_owned(), differences });
         }
-        Ok(Self { folder: folder.to_owned(), manifest, config: changed })
+        Ok(Self { folder: folder.to_owned(), dataset_now: None, manifest, config: changed })
     }
 
     /// The run's folder.
@@ -47,26 +52,50 @@ impl RunDescription {
         &self.folder
     }
 
-    /// Where the dataset was when the run began.
+    /// The same run with its dataset in another folder: runs and datasets move.
+    #[must_use]
+    pub fn with_dataset(mut self, folder: &Path) -> Self {
+        self.dataset_now = Some(folder.to_owned());
+        self
+    }
+
+    /// Where the dataset is: as told, or where it was when the run began.
     pub fn dataset_folder(&self) -> Result<&Path, RunError> {
-        self.manifest
-            .conditions
-            .get("dataset_folder")
-            .map(Path::new)
+        let then = self.manifest.conditions.get("dataset_folder").map(Path::new);
+        self.dataset_now
+            .as_deref()
+            .or(then)
             .ok_or_else(|| RunError::NoDataset { manifest: self.folder.join("manifest.json") })
     }
 
     /// Opens the run's dataset, which must have the contents that it was trained on, and makes its split.
     pub fn open_dataset(&self) -> Result<(Arc<Dataset>, Arc<Split>), RunError> {
         let folder = self.dataset_folder()?;
+        if self.dataset_now.is_none() && !folder.exists() {
+            return Err(RunError::DatasetGone { dataset: folder.to_owned(), run: self.folder.clone() });
+        }
         let dataset = Dataset::open(folder)?;
         if dataset.manifest.data_hash() != self.manifest.inputs.dataset {
             let (dataset, run) = (folder.to_owned(), self.folder.clone());
             return Err(RunError::OtherDataset { dataset, run });
         }
         self.config.check(&dataset.cell)?;
-        let split = Split::new(&dataset.samples, dataset.cell.genes(), self.config.split_spec())?;
+        let split = self.split_of(&dataset)?;
         Ok((Arc::new(dataset), Arc::new(split)))
+    }
+
+    /// The split that the run is trained by, of its dataset.
+    pub fn split_of(&self, dataset: &Dataset) -> Result<Split, RunError> {
+        match self.split_file() {
+            None => Ok(self.config.split(dataset)?),
+            // The run's own copy: the file that it was given may be gone or changed.
+            Some(file) => Ok(Split::load(&self.folder.join(file), &dataset.manifest)?),
+        }
+    }
+
+    /// The run's own copy of its split in its folder, where it was given one that no recipe makes again.
+    pub fn split_file(&self) -> Option<&'static Path> {
+        (!self.config.split.file.is_empty()).then_some(Path::new(SPLIT_FILE))
     }
 
     /// A predictor of one of its checkpoints. Those of earlier versions do not describe their model; the run does.

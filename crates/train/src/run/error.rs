@@ -2,12 +2,12 @@
 
 use super::RunFolderError;
 use crate::checkpoint::{CheckpointError, Difference};
-use crate::config::ConfigError;
+use crate::config::{ConfigError, SplitOptionsError};
 use crate::fit::FitError;
 use crate::predictor::PredictorError;
 use crate::stores::RunStoreError;
 use knockout_fault::{Class, Classified};
-use knockout_screen::{DatasetError, SplitError, SplitFileError};
+use knockout_screen::{DatasetError, SplitFileError};
 use knockout_solve::SolveError;
 use std::path::PathBuf;
 
@@ -71,9 +71,19 @@ pub enum RunError {
         /// The run's folder.
         run: PathBuf,
     },
+    /// The dataset is no longer where the run found it.
+    #[error(
+        "{} is gone, on which {} was trained; say where the dataset is now with --data DIR", dataset.display(), run.display()
+    )]
+    DatasetGone {
+        /// Where it was.
+        dataset: PathBuf,
+        /// The run's folder.
+        run: PathBuf,
+    },
     /// The samples cannot be divided as configured.
     #[error(transparent)]
-    Split(#[from] SplitError),
+    Split(#[from] SplitOptionsError),
     /// The split cannot be written.
     #[error(transparent)]
     SplitFile(#[from] SplitFileError),
@@ -113,7 +123,8 @@ impl Classified for RunError {
             | Self::OtherVersion { .. }
             | Self::NoDataset { .. }
             | Self::OtherDataset { .. }
-            | Self::Split(_) => Class::Request,
+            | Self::DatasetGone { .. } => Class::Request,
+            Self::Split(error) => error.class(),
             Self::Folder(error) => error.class(),
             Self::Dataset(error) => error.class(),
             Self::SplitFile(error) => error.class(),

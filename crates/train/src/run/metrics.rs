@@ -6,6 +6,7 @@
 use super::folder::{RunFolderError, RunFolderErrorKind, at};
 use crate::metrics::Metrics;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -70,6 +71,25 @@ pub struct MetricsLine {
     pub val: Metrics,
     /// blake3 over all parameters, in the order of their names.
     pub weights_hash: String,
+    /// Means of the loss's parts and of their weights, by name; earlier versions wrote none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub loss_parts: BTreeMap<String, f64>,
+    /// Time that it took; earlier versions wrote none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub times: Option<EpochTimes>,
+}
+
+/// Time of an epoch, counted from where the run was started or resumed if that was inside of it.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct EpochTimes {
+    /// Wall time of training, checkpoints included, in seconds.
+    pub train_seconds: f64,
+    /// Wall time of the validation.
+    pub validation_seconds: f64,
+    /// CPU time of both, of all threads.
+    pub cpu_seconds: f64,
+    /// Samples trained on by wall time of training.
+    pub samples_per_second: f64,
 }
 
 /// Reads the metrics of a run, one line per epoch. A torn last line of a killed run is left out; any other line that cannot be

@@ -22,6 +22,7 @@
 mod description;
 mod error;
 mod folder;
+mod listing;
 mod manifest;
 mod metrics;
 mod solved;
@@ -29,10 +30,12 @@ mod tensorboard;
 mod writer;
 
 pub use description::RunDescription;
+use description::SPLIT_FILE;
 pub use error::RunError;
 pub use folder::{RunFolder, RunFolderError, RunFolderErrorKind, Start};
+pub use listing::{RunList, RunState, RunSummary};
 pub use manifest::{Inputs, Manifest};
-pub use metrics::{LogPosition, MetricsLine, MetricsLog, Resumed, read_metrics};
+pub use metrics::{EpochTimes, LogPosition, MetricsLine, MetricsLog, Resumed, read_metrics};
 pub use solved::{Solved, SolvedRun};
 pub use tensorboard::{EventWriter, Scalar};
 
@@ -46,14 +49,12 @@ use knockout_kernel::Isa;
 use knockout_meter::{Meter, Schedule, StepPhase};
 use knockout_model::{MODELS, ModelEntry};
 use knockout_screen::{Dataset, Part, Split};
-use knockout_trace::Recorder;
+use knockout_trace::{Clock as _, Recorder, SystemClock};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use writer::RunWriter;
-
-const SPLIT: &str = "split.parquet";
 
 /// What a run says of itself beside its configuration.
 #[derive(Debug, Clone)]
@@ -95,10 +96,16 @@ pub enum End {
 
 /// What happened in a run.
 #[derive(Debug, Clone)]
-#[expect(clippy::large_enum_variant, reason = "steps are what there is most of")]
 pub enum Event {
     /// A step was taken.
     Step(StepReport),
+    /// A part of the validation samples was predicted; not told of a validation that is done in one batch.
+    Validation {
+        /// Samples predicted.
+        done: usize,
+        /// Samples of the validation part.
+        total: usize,
+    },
     /// An epoch, or a part of one at the end of a run, was validated and its line written.
     Epoch(MetricsLine),
     /// The run is over and its newest state that can be resumed is saved; no event follows.
@@ -121,6 +128,29 @@ pub struct Run {
     wants_stop: Box<dyn Fn() -> bool + Send + Sync>,
     other_instructions: Option<String>,
     stage: Stage,
+    /// Validation predictions: of the validation under way, or of the last one.
+    validation: Vec<f64>,
+    /// Step of the last validation that is complete.
+    validated_at: Option<u64>,
+    clock: SystemClock,
+    /// Wall and CPU time when this epoch (or the rest of it) began, and when its validation did.
+    epoch_began: Moment,
+    validation_began: Option<Moment>,
+    /// Samples trained on since then.
+    epoch_samples: u64,
+}
+
+/// Wall and CPU time in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    wall: u64,
+    cpu: u64,
+}
+
+impl Moment {
+    fn now(clock: &SystemClock) -> Self {
+        Self { wall: clock.now_nanos(), cpu: clock.cpu_nanos() }
+    }
 }
 
 /// What comes next.
@@ -138,10 +168,11 @@ impl Run {
     pub fn create(
         folder: &Path,
         dataset: Arc<Dataset>,
-        config: Config,
+        mut config: Config,
         context: &RunContext,
     ) -> Result<Self, RunError> {
-        let split = Arc::new(Split::new(&dataset.samples, dataset.cell.genes(), config.split_spec())?);
+        let split = Arc::new(config.split(&dataset)?);
+        config.split = config.split.resolved(&split);
         let mut stores = Stores::default();
         let store = stores.for_run(&config, &context.dataset_folder, &dataset, split.rows(Part::Train))?;
         let fit = Fit::new(config, dataset, split)?.with_store(store.as_ref());
@@ -154,17 +185,21 @@ impl Run {
     /// so is another instruction set than the run was begun with, unless this CPU lacks that one: see
     /// [`Self::other_instructions`].
     pub fn resume<S: AsRef<str>>(folder: &Path, overrides: &[S]) -> Result<Self, RunError> {
-        Self::resume_with(folder, overrides, MODELS)
+        Self::resume_with(folder, overrides, None, MODELS)
     }
 
-    /// The same, where the model is one of `models`.
+    /// The same, where the dataset may be elsewhere now and the model is one of `models`.
     pub fn resume_with<S: AsRef<str>>(
         folder: &Path,
         overrides: &[S],
+        dataset_folder: Option<&Path>,
         models: &[ModelEntry],
     ) -> Result<Self, RunError> {
         let run = RunFolder::open(folder)?;
-        let description = RunDescription::read(folder, overrides, models)?;
+        let mut description = RunDescription::read(folder, overrides, models)?;
+        if let Some(dataset_folder) = dataset_folder {
+            description = description.with_dataset(dataset_folder);
+        }
         let other_instructions = other_instructions(&description)?;
         let (dataset, split) = description.open_dataset()?;
         let checkpoints = Checkpoints::at(&run.checkpoints());
@@ -179,9 +214,9 @@ impl Run {
             fit.restore(&checkpoint)?;
             (from, after_step) = (checkpoint.state.metrics, Some(checkpoint.state.position.step));
         }
-        if !folder.join(SPLIT).exists() {
+        if !folder.join(SPLIT_FILE).exists() {
             // Runs of earlier versions could lose it to a kill at their start.
-            fit.split().save(&folder.join(SPLIT), &fit.dataset().manifest)?;
+            fit.split().save(&folder.join(SPLIT_FILE), &fit.dataset().manifest)?;
         }
         let mut run = Self::begin(fit, run, from, after_step)?;
         let changes: Vec<&str> = overrides.iter().map(AsRef::as_ref).collect();
@@ -202,7 +237,14 @@ impl Run {
         from: LogPosition,
         after_step: Option<u64>,
     ) -> Result<Self, RunError> {
+        let clock = SystemClock::new();
         Ok(Self {
+            validation: Vec::new(),
+            validated_at: None,
+            epoch_began: Moment::now(&clock),
+            validation_began: None,
+            epoch_samples: 0,
+            clock,
             writer: RunWriter::open(&folder, from, after_step)?,
             checkpoints: Checkpoints::at(&folder.checkpoints()),
             // Times every step for its report and keeps none, so that a long run does not grow.
@@ -240,6 +282,11 @@ impl Run {
     /// What resuming found in the metrics file: lines cut off behind the checkpoint, and lines before it that are missing.
     pub fn resumed_metrics(&self) -> Resumed {
         self.writer.resumed()
+    }
+
+    /// Predictions for the validation part by the model as it is now, where its last validation made them.
+    pub fn validation_predictions(&self) -> Option<&[f64]> {
+        (self.validated_at == Some(self.fit.position().step)).then_some(&self.validation)
     }
 
     /// The newest state that this value has saved to go on from.
@@ -296,6 +343,7 @@ impl Run {
                 self.stage =
                     if is_validated { Stage::End(End::Steps) } else { Stage::Validate(Some(End::Steps)) };
             } else if let Some(report) = self.fit.step(Mode::Full, &mut self.meter)? {
+                self.epoch_samples += report.times.samples;
                 self.writer.step(&report, &mut self.meter)?;
                 if self.saved_at.elapsed() >= self.save_every {
                     self.save(Slot::Last)?;
@@ -308,22 +356,34 @@ impl Run {
     }
 
     fn validate(&mut self, end: Option<End>) -> Result<Event, RunError> {
-        let (stop_requested, wants_stop) = (self.stop_requested, &self.wants_stop);
-        let report = self.fit.validate(&mut self.meter, &|| stop_requested || wants_stop())?;
-        let Some(report) = report else {
+        let began = *self.validation_began.get_or_insert_with(|| {
+            self.validation.clear();
+            Moment::now(&self.clock)
+        });
+        if self.is_stopping() {
             // The validation is done again when the run is resumed.
+            self.validation_began = None;
             self.save(Slot::Last)?;
             self.stage = Stage::Over;
             return Ok(Event::End(End::Stopped));
-        };
+        }
+        let Self { fit, meter, validation, .. } = self;
+        if meter.time(StepPhase::Validation, || fit.predict_more(Part::Val, validation)) {
+            let (done, total) = (validation.len(), fit.split().rows(Part::Val).len());
+            return Ok(Event::Validation { done, total });
+        }
+        let report = fit.report(validation)?;
+        self.validation_began = None;
+        self.validated_at = Some(report.position.step);
+        let times = self.epoch_times(began);
         if let Some(end) = end {
             // In the middle of an epoch, where only the limit of this sitting ends it: neither the schedules nor the best states may
             // see this validation, and its line is written behind the checkpoint, which cuts it off when the run is resumed.
             self.save(Slot::Last)?;
             self.stage = Stage::End(end);
-            return Ok(Event::Epoch(self.writer.epoch(&report)?));
+            return Ok(Event::Epoch(self.writer.epoch(&report, times)?));
         }
-        let line = self.writer.epoch(&report)?;
+        let line = self.writer.epoch(&report, times)?;
         for slot in self.fit.observe(&report.validation) {
             self.save(slot)?;
         }
@@ -334,6 +394,21 @@ impl Run {
         self.save(Slot::Last)?;
         self.meter.restart();
         Ok(Event::Epoch(line))
+    }
+
+    /// Times of the epoch that ends now, whose validation began then; the next one begins.
+    fn epoch_times(&mut self, validation_began: Moment) -> EpochTimes {
+        let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e9;
+        let (began, now) = (self.epoch_began, Moment::now(&self.clock));
+        let train_seconds = seconds(began.wall, validation_began.wall);
+        let samples = std::mem::take(&mut self.epoch_samples) as f64;
+        self.epoch_began = now;
+        EpochTimes {
+            train_seconds,
+            validation_seconds: seconds(validation_began.wall, now.wall),
+            cpu_seconds: seconds(began.cpu, now.cpu),
+            samples_per_second: if train_seconds > 0.0 { samples / train_seconds } else { 0.0 },
+        }
     }
 
     fn save(&mut self, slot: Slot) -> Result<(), RunError> {
@@ -403,6 +478,6 @@ fn start_folder(
     };
     let start = Start { config: &config.to_toml()?, overrides: &context.overrides, manifest: &manifest };
     RunFolder::create_with(folder, start, |staged| -> Result<(), RunError> {
-        Ok(split.save(&staged.join(SPLIT), &dataset.manifest)?)
+        Ok(split.save(&staged.join(SPLIT_FILE), &dataset.manifest)?)
     })
 }

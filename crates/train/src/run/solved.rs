@@ -5,7 +5,8 @@
 
 use super::writer::RunWriter;
 use super::{
-    LogPosition, MetricsLine, RunContext, RunDescription, RunError, RunFolder, read_metrics, start_folder,
+    EpochTimes, LogPosition, MetricsLine, RunContext, RunDescription, RunError, RunFolder, read_metrics,
+    start_folder,
 };
 use crate::baseline;
 use crate::checkpoint::{
@@ -18,6 +19,7 @@ use crate::schedule::LearningRate;
 use knockout_model::{MODELS, OptionsError};
 use knockout_screen::{Dataset, Part, Split};
 use knockout_solve::{Choice, Problem, Stage};
+use knockout_trace::{Clock as _, SystemClock};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -46,19 +48,28 @@ impl SolvedRun {
     pub fn create(
         folder: &Path,
         dataset: Arc<Dataset>,
-        config: Config,
+        mut config: Config,
         context: &RunContext,
     ) -> Result<Self, RunError> {
         config.check(&dataset.cell)?;
-        let split = Arc::new(Split::new(&dataset.samples, dataset.cell.genes(), config.split_spec())?);
+        let split = Arc::new(config.split(&dataset)?);
+        config.split = config.split.resolved(&split);
         let folder = start_folder(folder, &dataset, &split, &config, context)?;
         Ok(Self { folder, config, dataset, split })
     }
 
-    /// Opens a run to solve it if it was interrupted. Overrides that change its numbers are refused.
-    pub fn resume<S: AsRef<str>>(folder: &Path, overrides: &[S]) -> Result<Self, RunError> {
+    /// Opens a run to solve it if it was interrupted; its dataset may be elsewhere now. Overrides that change its numbers are
+    /// refused.
+    pub fn resume<S: AsRef<str>>(
+        folder: &Path,
+        overrides: &[S],
+        dataset_folder: Option<&Path>,
+    ) -> Result<Self, RunError> {
         let run = RunFolder::open(folder)?;
-        let description = RunDescription::read(folder, overrides, MODELS)?;
+        let mut description = RunDescription::read(folder, overrides, MODELS)?;
+        if let Some(dataset_folder) = dataset_folder {
+            description = description.with_dataset(dataset_folder);
+        }
         let (dataset, split) = description.open_dataset()?;
         Checkpoints::at(&run.checkpoints()).clean()?;
         Ok(Self { folder: run, config: description.config, dataset, split })
@@ -103,7 +114,11 @@ impl SolvedRun {
         let records = |part| baseline::records(&self.dataset.samples, self.split.rows(part));
         let (train, val) = (records(Part::Train), records(Part::Val));
         let problem = Problem { cell: &self.dataset.cell, train: &train, val: &val };
+        let clock = SystemClock::new();
+        let began = (clock.now_nanos(), clock.cpu_nanos());
         let solution = solver.solve(problem, on_stage)?;
+        let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e9;
+        let train_seconds = seconds(began.0, clock.now_nanos());
 
         let tensors = solution.tensors();
         let weights: Vec<TensorRef<'_>> = tensors
@@ -119,12 +134,19 @@ impl SolvedRun {
             position,
             // On standardised scores, as the losses of the other models are.
             train_loss: fitted.mse.unwrap_or(f64::NAN) / (labels.sd * labels.sd),
+            loss_parts: BTreeMap::new(),
             learning_rate: learning_rate.rate(),
             validation: Metrics::of(&solution.predict(val.sets.view()), &val.scores),
             weights_hash: weights_hash(&weights),
         };
+        let times = EpochTimes {
+            train_seconds,
+            validation_seconds: 0.0,
+            cpu_seconds: seconds(began.1, clock.cpu_nanos()),
+            samples_per_second: train.scores.len() as f64 / train_seconds.max(1e-9),
+        };
         let mut writer = RunWriter::open(&self.folder, LogPosition::START, None)?;
-        let line = writer.epoch(&report)?;
+        let line = writer.epoch(&report, times)?;
         let choices = solution.choices();
         for choice in &choices {
             writer.say(&format!("{} {}", choice.name, choice.value))?;

@@ -1,6 +1,8 @@
 //! Writes what a run gives into its folder: metrics, TensorBoard events, a log to read.
 
-use super::{EventWriter, LogPosition, MetricsLine, MetricsLog, Resumed, RunFolder, RunFolderError, Scalar};
+use super::{
+    EpochTimes, EventWriter, LogPosition, MetricsLine, MetricsLog, Resumed, RunFolder, RunFolderError, Scalar,
+};
 use crate::fit::{EpochReport, StepReport};
 use knockout_meter::{Meter, StepPhase};
 use std::fs::File;
@@ -61,7 +63,11 @@ impl RunWriter {
     }
 
     /// Writes the line of an epoch.
-    pub(super) fn epoch(&mut self, report: &EpochReport) -> Result<MetricsLine, RunFolderError> {
+    pub(super) fn epoch(
+        &mut self,
+        report: &EpochReport,
+        times: EpochTimes,
+    ) -> Result<MetricsLine, RunFolderError> {
         let line = MetricsLine {
             schema: 1,
             step: report.position.step,
@@ -70,6 +76,8 @@ impl RunWriter {
             learning_rate: report.learning_rate,
             val: report.validation,
             weights_hash: report.weights_hash.clone(),
+            loss_parts: report.loss_parts.clone(),
+            times: Some(times),
         };
         self.metrics.append(&line)?;
         let figures = [
@@ -79,13 +87,34 @@ impl RunWriter {
             ("val/mae", line.val.mae),
             ("epoch/train_loss", Some(line.train_loss)),
         ];
-        let scalars: Vec<Scalar<'_>> =
-            figures.iter().filter_map(|&(tag, value)| Some(Scalar { tag, value: value? })).collect();
+        let parts: Vec<(String, f64)> =
+            line.loss_parts.iter().map(|(name, value)| (format!("epoch/{name}"), *value)).collect();
+        let timed = [
+            ("time/train_seconds", times.train_seconds),
+            ("time/validation_seconds", times.validation_seconds),
+            ("time/samples_per_second", times.samples_per_second),
+        ];
+        let scalars: Vec<Scalar<'_>> = figures
+            .iter()
+            .filter_map(|&(tag, value)| Some(Scalar { tag, value: value? }))
+            .chain(parts.iter().map(|(tag, value)| Scalar { tag, value: *value }))
+            .chain(timed.iter().map(|&(tag, value)| Scalar { tag, value }))
+            .collect();
         self.events.scalars(unix_seconds(), line.step, &scalars)?;
         let pearson = line.val.pearson.map_or_else(|| "undefined".to_owned(), |value| value.to_string());
+        let parts: Vec<String> =
+            line.loss_parts.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
         self.say(&format!(
-            "epoch {} step {}: train loss {}, validation Pearson {pearson}, learning rate {}",
-            line.epoch, line.step, line.train_loss, line.learning_rate
+            "epoch {} step {}: train loss {}{parts}, validation Pearson {pearson}, learning rate {}, \
+             {:.1} s training at {:.1} samples/s, {:.1} s validation",
+            line.epoch + 1,
+            line.step,
+            line.train_loss,
+            line.learning_rate,
+            times.train_seconds,
+            times.samples_per_second,
+            times.validation_seconds,
         ))?;
         Ok(line)
     }

@@ -1,6 +1,8 @@
 //! `knockout data`: make, look at, check and divide datasets.
 
 mod bench;
+mod delete;
+mod gene;
 mod import;
 mod precompute;
 mod show;
@@ -8,6 +10,7 @@ mod split;
 mod synth;
 mod verify;
 
+pub(crate) use delete::{Deleted, of_sample as delete_sample, text as deletion_text};
 pub(crate) use show::text as show_text;
 pub(crate) use split::table as split_table;
 pub(crate) use synth::make as make_synthetic;
@@ -31,6 +34,7 @@ enum DataCommand {
     Synth(synth::SynthArgs),
     Import(Box<import::ImportArgs>),
     Show(show::ShowArgs),
+    Delete(delete::DeleteArgs),
     Verify(verify::VerifyArgs),
     Split(split::SplitArgs),
     Bench(bench::BenchArgs),
@@ -42,6 +46,7 @@ pub(crate) fn run(args: DataArgs, ui: &Ui) -> Result<()> {
         DataCommand::Synth(args) => synth::run(&args, ui),
         DataCommand::Import(args) => import::run(*args, ui),
         DataCommand::Show(args) => show::run(&args, ui),
+        DataCommand::Delete(args) => delete::run(&args, ui),
         DataCommand::Verify(args) => verify::run(&args, ui),
         DataCommand::Split(args) => split::run(&args, ui),
         DataCommand::Bench(args) => bench::run(&args, ui),

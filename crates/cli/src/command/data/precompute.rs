@@ -3,7 +3,7 @@
 use crate::exit::INTERRUPTED;
 use crate::failure::{Failure, Result, request_error};
 use crate::interrupt::Interrupt;
-use crate::text::{grouped, size};
+use crate::text::{duration, grouped, size};
 use crate::ui::{Ui, Unit};
 use clap::{ArgGroup, Args};
 use knockout_batch::{About, Estimate, Origin, Probe, StoreWriter, StoredForm};
@@ -209,15 +209,4 @@ fn text(stored: &Stored<'_>) -> String {
         stored.form.kind().name(),
         stored.path.display(),
     )
-}
-
-/// A time for people.
-fn duration(time: Duration) -> String {
-    let seconds = time.as_secs_f64();
-    match seconds {
-        ..10.0 => format!("{seconds:.1} s"),
-        ..120.0 => format!("{seconds:.0} s"),
-        ..7_200.0 => format!("{:.0} min", seconds / 60.0),
-        _ => format!("{:.1} h", seconds / 3_600.0),
-    }
 }

@@ -1,5 +1,6 @@
 //! `knockout data show`: a dataset at a glance.
 
+use super::gene;
 use crate::failure::Result;
 use crate::text::{Align, Table, grouped};
 use crate::ui::Ui;
@@ -13,13 +14,17 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout data show yeast
+  knockout data show yeast --gene ARO4
   knockout data show yeast --json | jq .samples.score")]
 pub(crate) struct ShowArgs {
     /// The dataset folder
     dir: PathBuf,
     /// The seed of the splits whose sizes are shown
-    #[arg(long, value_name = "S", default_value_t = 42)]
+    #[arg(long, value_name = "S", default_value_t = knockout_screen::DEFAULT_SPLIT_SEED)]
     seed: u64,
+    /// Show one gene instead, by systematic or standard name: its neighbours and its samples
+    #[arg(long, value_name = "GENE", conflicts_with = "seed")]
+    gene: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -31,6 +36,10 @@ struct Shown {
 
 pub(crate) fn run(args: &ShowArgs, ui: &Ui) -> Result<()> {
     let dataset = super::open(&args.dir)?;
+    if let Some(name) = &args.gene {
+        let shown = gene::describe(&dataset, gene::find(&dataset, name)?)?;
+        return ui.result(|| gene::text(&shown), &shown);
+    }
     let shown = Shown { schema: 1, summary: Summary::of(&dataset, args.seed) };
     ui.result(|| text(&shown.summary), &shown)
 }

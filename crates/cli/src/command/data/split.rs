@@ -25,7 +25,7 @@ pub(crate) struct SplitArgs {
     #[arg(long, value_name = "SPLIT", default_value = "random", value_parser = choice::scheme())]
     split: Scheme,
     /// The seed
-    #[arg(long, value_name = "S", default_value_t = 42)]
+    #[arg(long, value_name = "S", default_value_t = knockout_screen::DEFAULT_SPLIT_SEED)]
     seed: u64,
     /// Share of the samples that validate
     #[arg(long, value_name = "SHARE", default_value_t = 0.1, conflicts_with = "folds")]

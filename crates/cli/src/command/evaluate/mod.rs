@@ -28,18 +28,22 @@ const ENSEMBLE: &str = "ensemble";
 /// Say how good predictions are, beside the additive ridge on the same split
 ///
 /// Pearson with its bootstrap interval over records, Spearman and errors over the whole part. The additive ridge knows
-/// genes by identity alone: a model that does not beat it has learnt nothing from its networks. Several runs must differ
-/// in their seed alone: mean and spread over them, and their ensemble. With --against, the paired bootstrap of the
-/// difference between two prediction files. docs/evaluate.md explains the table.
+/// genes by identity alone: a model that does not beat it has learnt nothing from its networks. Of runs that differ
+/// in their seed alone: mean and spread over them, and their ensemble. Of other runs on the same dataset and split, and
+/// with --against, the paired bootstrap of the
+/// difference. docs/evaluate.md explains the table.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout evaluate runs/dango-yeast-0
   knockout evaluate runs/dango-yeast-0 runs/dango-yeast-1 runs/dango-yeast-2
+  knockout evaluate runs/dango-yeast-0 runs/hetero-yeast-0
+  knockout evaluate runs/dango-yeast-0 --data /elsewhere/yeast
   knockout evaluate --predictions dango.parquet --against ladder/gene-mlp.parquet
   knockout evaluate --predictions dango.parquet --data yeast --json | jq .rows")]
 pub(crate) struct EvaluateArgs {
-    /// Folders of runs: one, or several seeds of one configuration, which shows their spread and ensemble
-    #[arg(value_name = "RUN", conflicts_with_all = ["predictions", "against", "data"])]
+    /// Folders of runs of one dataset and split. Seeds of one configuration show their spread and ensemble; unlike ones
+    /// are compared record by record
+    #[arg(value_name = "RUN", conflicts_with_all = ["predictions", "against"])]
     runs: Vec<PathBuf>,
     /// Which state of the runs; best-pearson where nothing is said, or last if no epoch has ended yet
     #[arg(long, value_name = "STATE", value_parser = choice::slot(), conflicts_with = "predictions")]
@@ -50,7 +54,7 @@ pub(crate) struct EvaluateArgs {
     /// A second prediction file over the same records, to compare with
     #[arg(long, value_name = "FILE", requires = "predictions")]
     against: Option<PathBuf>,
-    /// The dataset folder; without it the one that the file names
+    /// The dataset folder, where it is not the one that the run or the file names; its contents are checked
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// The part: of runs, test where nothing is said; of a file, the one it must be about

@@ -1,4 +1,4 @@
-//! Predictions of runs: of one, or of several that are seeds of one configuration.
+//! Predictions of runs: of one, of several seeds of one configuration, or of unlike ones on the same dataset and split.
 
 use super::{EvaluateArgs, Seeds, Subject, incomparable, names};
 use crate::exit::INCOMPARABLE;
@@ -9,18 +9,39 @@ use knockout_model::MODELS;
 use knockout_screen::Part;
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::predictions::Predictions;
-use knockout_train::run::{RunDescription, RunFolderError, read_metrics};
-use std::path::PathBuf;
+use knockout_train::run::{RunDescription, RunError, RunFolderError, read_metrics};
+use std::path::{Path, PathBuf};
 
 /// Predicts a part with each run's weights; the predictions stay in the run's folder.
 pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
     let (folders, part) = (&args.runs, args.part.unwrap_or(Part::Test));
-    let runs = folders.iter().map(|folder| RunDescription::read(folder, &[] as &[&str], MODELS));
-    let runs = runs.collect::<Result<Vec<_>, _>>()?;
+    let runs = folders.iter().map(|folder| {
+        let run = RunDescription::read(folder, &[] as &[&str], MODELS)?;
+        Ok(match &args.data {
+            Some(data) => run.with_dataset(data),
+            None => run,
+        })
+    });
+    let runs = runs.collect::<Result<Vec<_>, RunError>>()?;
     refuse_unlike(&runs, folders)?;
-    note_lengths(folders, ui)?;
+    let are_seeds = are_seeds(&runs, folders)?;
+    if are_seeds {
+        note_lengths(folders, ui)?;
+    }
     // All are of one dataset and one split.
     let (dataset, split) = runs[0].open_dataset()?;
+    for (run, folder) in runs.iter().zip(folders).skip(1) {
+        let is_by_file = [run, &runs[0]].iter().any(|run| run.split_file().is_some());
+        if is_by_file && run.split_of(&dataset)? != *split {
+            let differences = [("split".to_owned(), "some rows".to_owned(), "other rows".to_owned())];
+            return Err(incomparable(
+                (&folders[0], folder),
+                "cannot be compared record by record",
+                &differences,
+                "",
+            ));
+        }
+    }
     let home = std::path::absolute(runs[0].dataset_folder()?).ok();
     let rows = split.rows(part).iter();
     let sets: GeneSets = rows.map(|&row| dataset.samples.genes(row as usize)).collect();
@@ -45,13 +66,14 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
             Predictions::new(&dataset, &split, part, &name, predictor.predict(sets.view())?);
         predictions.description.seed = Some(run.config.seed);
         predictions.description.folder.clone_from(&home);
+        predictions.description.split_file = run.split_file().map(Path::to_owned);
         let file = folder.join(format!("predictions-{}.parquet", part.name()));
         predictions.save(&file)?;
         let step = checkpoint.state.position.step;
         ui.note(&format!("{}: step {step} of {}", file.display(), path.display()));
         models.push((name, predictions));
     }
-    let seeds = (runs.len() > 1).then(|| Seeds {
+    let seeds = are_seeds.then(|| Seeds {
         model: runs[0].config.model.name(),
         seeds: runs.iter().map(|run| run.config.seed).collect(),
     });
@@ -66,26 +88,44 @@ fn run_names(runs: &[RunDescription], folders: &[PathBuf]) -> Vec<String> {
     names(&own.collect::<Vec<_>>(), folders)
 }
 
-/// A mean over runs says something only where nothing but the seed differs, and that does.
+/// Runs that can stand side by side are of one dataset and one split.
 fn refuse_unlike(runs: &[RunDescription], folders: &[PathBuf]) -> Result<()> {
     let first = &runs[0];
-    for (place, run) in runs.iter().enumerate().skip(1) {
-        let (a, b) = (&first.manifest.inputs, &run.manifest.inputs);
+    for (run, folder) in runs.iter().zip(folders).skip(1) {
         let mut differences = Vec::new();
-        if a.dataset != b.dataset {
+        let (a, b) = (&first.manifest.inputs.dataset, &run.manifest.inputs.dataset);
+        if a != b {
             let short = |hash: &str| hash.chars().take(16).collect::<String>();
-            differences.push(("dataset".to_owned(), short(&a.dataset), short(&b.dataset)));
+            differences.push(("dataset".to_owned(), short(a), short(b)));
         }
-        let side = |value: Option<String>| value.unwrap_or_else(|| "nothing".to_owned());
-        let settings = first.config.differences_beside_seed(&a.gene_table, (&run.config, &b.gene_table));
-        differences
-            .extend(settings.into_iter().map(|found| (found.key, side(found.checkpoint), side(found.here))));
+        let of_split = settings(first, run).into_iter().filter(|(key, ..)| key.starts_with("split."));
+        differences.extend(of_split);
         if !differences.is_empty() {
-            let what = "are not seeds of one configuration";
-            let next = "; evaluate each alone and compare their files with --predictions and --against";
-            return Err(incomparable((&folders[0], &folders[place]), what, &differences, next));
+            let what = "cannot be compared record by record";
+            let next = "; evaluate each alone, or train on the same split";
+            return Err(incomparable((&folders[0], folder), what, &differences, next));
         }
-        if let Some(same) = runs[..place].iter().position(|other| other.config.seed == run.config.seed) {
+    }
+    Ok(())
+}
+
+/// What differs between two runs beside their seeds: key, value here, value there. The path of a split file says nothing; the
+/// rows are compared once the dataset is open.
+fn settings(a: &RunDescription, b: &RunDescription) -> Vec<(String, String, String)> {
+    let side = |value: Option<String>| value.unwrap_or_else(|| "nothing".to_owned());
+    let (genes_a, genes_b) = (&a.manifest.inputs.gene_table, &b.manifest.inputs.gene_table);
+    let found = a.config.differences_beside_seed(genes_a, (&b.config, genes_b)).into_iter();
+    let found = found.filter(|found| found.key != "split.file");
+    found.map(|found| (found.key, side(found.checkpoint), side(found.here))).collect()
+}
+
+/// Whether runs are seeds of one configuration. A mean over runs says something only where nothing but the seed differs, and
+/// that does.
+fn are_seeds(runs: &[RunDescription], folders: &[PathBuf]) -> Result<bool> {
+    for (place, run) in runs.iter().enumerate().skip(1) {
+        let same =
+            |other: &RunDescription| other.config.seed == run.config.seed && settings(other, run).is_empty();
+        if let Some(same) = runs[..place].iter().position(same) {
             let message = format!(
                 "{} and {} are of the same seed, {}: the same run twice has no spread; train with another --seed",
                 folders[same].display(),
@@ -95,7 +135,7 @@ fn refuse_unlike(runs: &[RunDescription], folders: &[PathBuf]) -> Result<()> {
             return Err(Failure::verdict(INCOMPARABLE, message));
         }
     }
-    Ok(())
+    Ok(runs.len() > 1 && runs[1..].iter().all(|run| settings(&runs[0], run).is_empty()))
 }
 
 /// How long a run lasts is no part of what it is, but a mean over runs of unlike length should not pass unnoticed.

@@ -7,6 +7,8 @@ use crate::failure::{Result, request_error};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_analyze::reference::{Reference, ReferenceSink};
+use knockout_analyze::{Analysis, FileFindings, jobs};
+use knockout_report::Overview;
 use std::path::PathBuf;
 
 /// Show where the time of a trace went
@@ -14,9 +16,10 @@ use std::path::PathBuf;
 #[command(after_help = "EXAMPLES:
   knockout trace analyze rank0.pt.trace.json.gz
   knockout trace analyze rank*.json.gz --html report.html
+  knockout trace analyze traces/
   knockout trace analyze huge.json --rules reference --json")]
 pub(crate) struct AnalyzeArgs {
-    /// Traces, plain or gzip, one per rank; - is standard input
+    /// Traces, plain or gzip; - is standard input. Ranks of one job are shown together, other traces and folders with a line each
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// How events become categories: `default`, `reference` (substring rules, nested time counted again) or a TOML file
@@ -40,7 +43,21 @@ pub(crate) fn run(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
 fn honest(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
     let rules = findings::rules(&args.rules)?;
     let mut rescued = Rescued::default();
-    let analysis = findings::analyze(&args.files, &rules, &args.damage, &mut rescued, ui)?;
+    let (files, has_folder) = input::expand(&args.files)?;
+    let mut found = Vec::new();
+    for path in &files {
+        match findings::analyze_one(path, &rules, &args.damage, &mut rescued, ui) {
+            Ok(one) => found.push(one),
+            // Not every JSON file in a folder is a trace.
+            Err(error) if has_folder => ui.note(&format!("left out {}: {error}", path.display())),
+            Err(error) => return Err(error),
+        }
+    }
+    if has_folder || jobs(&found).len() > 1 {
+        return overview(args, &found, &rescued, ui);
+    }
+    let analysis = Analysis::of(found);
+    findings::say_warnings(&analysis, ui);
     if let Some(path) = &args.html {
         write_text(path, &knockout_report::html(&analysis), ui)?;
     }
@@ -54,6 +71,21 @@ fn honest(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
     input::partial_verdict(&rescued.files)
 }
 
+/// One line per trace: traces that do not belong together are never summed.
+fn overview(args: &AnalyzeArgs, found: &[FileFindings], rescued: &Rescued, ui: &Ui) -> Result<()> {
+    if found.is_empty() {
+        return Err(request_error("there is no trace among these files"));
+    }
+    if args.html.is_some() || args.collapsed.is_some() {
+        return Err(request_error(
+            "--html and --collapsed show one trace or the ranks of one job, and these are several; name the files that belong together",
+        ));
+    }
+    let overview = Overview::of(found);
+    ui.result(|| knockout_report::overview_text(&overview), &overview)?;
+    input::partial_verdict(&rescued.files)
+}
+
 /// The reference's substring rules and naive sums.
 fn reference(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
     if args.html.is_some() || args.collapsed.is_some() {
@@ -63,7 +95,7 @@ fn reference(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
     }
     let mut reference = Reference::new();
     let mut rescued = Rescued::default();
-    for path in &args.files {
+    for path in &input::expand(&args.files)?.0 {
         let mut sink = ReferenceSink::default();
         let outcome = input::read(path, &args.damage, &mut sink, ui)?;
         reference.add(&path.display().to_string(), &sink, &outcome);

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 #[command(after_help = "EXAMPLES:
   knockout trace compare before.json.gz after.json.gz
   knockout trace compare before.json.gz after.json.gz --html diff.html
+  knockout trace compare batch-64.json.gz batch-128.json.gz --samples-per-step 64,128
   knockout trace compare main.json.gz branch.json.gz --fail-above 1.05
   knockout trace compare before/rank*.json.gz --against after/rank*.json.gz
 
@@ -36,8 +37,16 @@ pub(crate) struct CompareArgs {
     /// Exit with code 5 if a step of B takes more than RATIO times as long as one of A
     #[arg(long, value_name = "RATIO")]
     fail_above: Option<f64>,
+    /// Compare per sample: how many a step has in A and in B
+    #[arg(long, value_name = "A,B", value_delimiter = ',', num_args = 1, value_parser = parse_samples)]
+    samples_per_step: Vec<f64>,
     #[command(flatten)]
     damage: DamageArgs,
+}
+
+fn parse_samples(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| format!("{text:?} is no number of samples; write two, such as 64,128"))
 }
 
 pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
@@ -49,11 +58,17 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
     if let Some(ratio) = args.fail_above.filter(|ratio| !(ratio.is_finite() && *ratio > 0.0)) {
         return Err(request_error(format!("--fail-above {ratio} is no ratio; 1.05 allows five per cent")));
     }
+    if !matches!(args.samples_per_step.len(), 0 | 2) {
+        return Err(request_error("--samples-per-step takes two numbers, of A and of B, such as 64,128"));
+    }
     let rules = findings::rules(&args.rules)?;
     let mut rescued = Rescued::default();
     let (a, b) = sides(args)?;
     let mut one = |paths: &[PathBuf]| findings::analyze(paths, &rules, &args.damage, &mut rescued, ui);
-    let comparison = Comparison::of(&one(a)?, &one(b)?);
+    let mut comparison = Comparison::of(&one(a)?, &one(b)?);
+    if let [a, b] = args.samples_per_step[..] {
+        comparison = comparison.per_sample(a, b);
+    }
     if let Some(path) = &args.html {
         write_text(path, &knockout_report::compare_html(&comparison), ui)?;
     }

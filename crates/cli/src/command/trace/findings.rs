@@ -3,7 +3,7 @@
 use super::input::{self, DamageArgs};
 use crate::failure::{Context as _, Result, request_error};
 use crate::ui::Ui;
-use knockout_analyze::{Analysis, Collector, Options, Rules};
+use knockout_analyze::{Analysis, Collector, FileFindings, Options, Rules};
 use knockout_trace::Outcome;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ pub(crate) fn rules(name: &str) -> Result<Rules> {
     Ok(Rules::from_toml(name, &text)?)
 }
 
-/// Analyses files, one per rank; warnings go to standard error too.
+/// Analyses files, the ranks of one run.
 pub(crate) fn analyze(
     files: &[PathBuf],
     rules: &Rules,
@@ -42,23 +42,35 @@ pub(crate) fn analyze(
     rescued: &mut Rescued,
     ui: &Ui,
 ) -> Result<Analysis> {
+    let ranks = files.iter().map(|path| analyze_one(path, rules, damage, rescued, ui));
+    let analysis = Analysis::of(ranks.collect::<Result<Vec<_>>>()?);
+    say_warnings(&analysis, ui);
+    Ok(analysis)
+}
+
+/// Analyses one file.
+pub(crate) fn analyze_one(
+    path: &Path,
+    rules: &Rules,
+    damage: &DamageArgs,
+    rescued: &mut Rescued,
+    ui: &Ui,
+) -> Result<FileFindings> {
     let options = Options { threads: rayon::current_num_threads(), ..Options::default() };
-    let mut ranks = Vec::with_capacity(files.len());
-    for path in files {
-        let mut collector = Collector::new(rules, &options);
-        let outcome = input::read(path, damage, &mut collector, ui)?;
-        let label = path.display().to_string();
-        let findings = collector
-            .finish(&label, &outcome)
-            .with_context(|| format!("could not analyse the trace {label}"))?;
-        rescued.note(path, &outcome);
-        ranks.push(findings);
-    }
-    let analysis = Analysis::of(ranks);
-    for warning in knockout_report::trace_warnings(&analysis) {
+    let mut collector = Collector::new(rules, &options);
+    let outcome = input::read(path, damage, &mut collector, ui)?;
+    let label = path.display().to_string();
+    let findings =
+        collector.finish(&label, &outcome).with_context(|| format!("could not analyse the trace {label}"))?;
+    rescued.note(path, &outcome);
+    Ok(findings)
+}
+
+/// Warnings go to standard error too.
+pub(crate) fn say_warnings(analysis: &Analysis, ui: &Ui) {
+    for warning in knockout_report::trace_warnings(analysis) {
         ui.note(&format!("warning: {warning}"));
     }
-    Ok(analysis)
 }
 
 /// Analyses a trace that this program has just written.

@@ -71,10 +71,56 @@ fn open(path: &Path) -> Result<File> {
     };
     let is_folder = file.metadata().is_ok_and(|metadata| metadata.is_dir());
     if is_folder {
-        let advice = "name the trace files in it, one per rank";
+        let advice = "name the trace files in it";
         return Err(request_error(format!("{} is a folder; {advice}", path.display())));
     }
     Ok(file)
+}
+
+/// The traces that are named: files as they are, folders by the traces in them and in the folders below. Whether a folder was named.
+pub(crate) fn expand(paths: &[PathBuf]) -> Result<(Vec<PathBuf>, bool)> {
+    let (mut files, mut has_folder) = (Vec::new(), false);
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        has_folder = true;
+        let before = files.len();
+        add_traces(path, &mut files, FOLDER_DEPTH)
+            .with_context(|| format!("could not look into {}", path.display()))?;
+        if files.len() == before {
+            return Err(request_error(format!(
+                "there is no trace in {}: no file there ends in .json or .json.gz",
+                path.display()
+            )));
+        }
+    }
+    Ok((files, has_folder))
+}
+
+/// Folders below a folder that are searched for traces.
+const FOLDER_DEPTH: usize = 2;
+
+fn add_traces(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) -> io::Result<()> {
+    let mut entries = std::fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+        if path.is_dir() {
+            if depth > 0 {
+                add_traces(&path, files, depth - 1)?;
+            }
+        } else if is_trace_name(&name) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn is_trace_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    [".json", ".json.gz"].iter().any(|end| name.ends_with(end))
 }
 
 /// As many threads as the program was given.

@@ -1,29 +1,28 @@
 //! `knockout train`: a run from its first step, or from where it was left.
 
+mod console;
 mod page;
 mod solved;
 
 use crate::choice;
 use crate::exit;
-use crate::experiments::ExperimentArg;
 use crate::failure::{Failure, Result, Unexpected as _, request_error};
-use crate::interrupt::Interrupt;
+use crate::presets::StartArgs;
 use crate::text::figure;
 use crate::ui::Ui;
 use clap::Args;
-use indicatif::ProgressBar;
+use console::Console;
 use knockout_kernel::Isa;
 use knockout_model::{MODELS, ModelEntry};
 use knockout_screen::{Dataset, Part, Scheme};
 use knockout_train::config::Config;
-use knockout_train::fit::StepReport;
 use knockout_train::run::{
     End, Event, MetricsLine, Run, RunContext, RunDescription, SolvedRun, read_metrics,
 };
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Train a model, or go on with a run that was interrupted
 ///
@@ -35,20 +34,27 @@ use std::time::{Duration, Instant};
   knockout train yeast --model dango
   knockout train yeast --model dango --batch 4096 optimiser.learning_rate=0.003 --seed 7
   knockout train yeast --model dango --split gene-disjoint --max-time 30m
-  knockout train yeast --model hetero --experiment 085 --epochs 10
-  knockout train --resume runs/dango-yeast-0")]
+  knockout train yeast --preset 085 --epochs 10
+  knockout train yeast --config runs/dango-yeast-0/config.toml --seed 1
+  knockout train yeast --model dango split.file=split.parquet
+  knockout train yeast --model dango split.fold=0/5
+  knockout train --resume runs/dango-yeast-0
+  knockout train --resume runs/dango-yeast-0 --data /elsewhere/yeast")]
 pub(crate) struct TrainArgs {
     /// The dataset folder; not with --resume
     #[arg(value_name = "DIR", required_unless_present = "resume")]
     dir: Option<PathBuf>,
-    /// The model; the stack of the solved ones unless another is named
+    /// The model; a preset or a configuration may name it, and without any of them it is the stack of the solved models
     #[arg(long, value_name = "MODEL", value_parser = choice::model())]
     model: Option<ModelEntry>,
     #[command(flatten)]
-    experiment: ExperimentArg,
+    start: StartArgs,
     /// Go on with the run in this folder
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["model", "out", "batch", "seed", "split"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["model", "preset", "config", "out", "batch", "seed", "split"])]
     resume: Option<PathBuf>,
+    /// With --resume: where the dataset is now, if not where it was; its contents are checked
+    #[arg(long, value_name = "DIR", requires = "resume")]
+    data: Option<PathBuf>,
     /// The run's folder; by default runs/MODEL-DATASET-SEED
     #[arg(long, value_name = "RUN")]
     out: Option<PathBuf>,
@@ -102,7 +108,7 @@ struct Trained<'a> {
     last: Option<&'a MetricsLine>,
 }
 
-fn parse_time(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let factor = match unit {
@@ -122,9 +128,10 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<()> {
         Some(folder) => {
             let keys = resume_keys(args);
             if RunDescription::read(folder, &keys, MODELS)?.config.model.entry().is_solved {
-                return solved::solve(&SolvedRun::resume(folder, &keys)?, ui);
+                let run = SolvedRun::resume(folder, &keys, args.data.as_deref())?;
+                return solved::solve(&run, ui);
             }
-            train(args, Run::resume(folder, &keys)?, ui)
+            train(args, Run::resume_with(folder, &keys, args.data.as_deref(), MODELS)?, ui)
         }
         None => {
             let Plan { folder, dataset, config, context } = plan(args, ui)?;
@@ -162,16 +169,22 @@ struct Plan {
 fn plan(args: &TrainArgs, ui: &Ui) -> Result<Plan> {
     let dir = args.dir.as_deref().ok_or_else(|| request_error("name the dataset folder"))?;
     let dataset = super::data::open(dir)?;
-    let model = args.model.as_ref().unwrap_or(&MODELS[0]);
-    let mut keys = args.experiment.keys(model, ui)?;
+    let start = args.start.read(ui)?;
+    let model = match (args.model, start.model) {
+        (None, None) => MODELS[0],
+        _ => start.model(args.model)?,
+    };
+    let mut keys = start.keys().to_vec();
     keys.extend(args.choices.keys());
     keys.extend(length_keys(args));
     keys.extend(args.overrides.keys.iter().cloned());
-    let config = configure(model, &dataset, &keys)?;
+    let config = configure(&model, &dataset, &keys)?;
     config.model.notice().inspect(|notice| ui.note(notice));
+    for key in &keys {
+        ui.detail(&format!("  set {key}"));
+    }
     let folder = args.out.clone().unwrap_or_else(|| {
-        let dataset = std::path::absolute(dir).ok();
-        let dataset = dataset.as_ref().and_then(|dir| dir.file_name()).unwrap_or_default().to_string_lossy();
+        let dataset = dataset_word(dir);
         Path::new("runs").join(format!("{}-{dataset}-{}", config.model.name(), config.seed))
     });
     let context = RunContext {
@@ -181,6 +194,13 @@ fn plan(args: &TrainArgs, ui: &Ui) -> Result<Plan> {
         commit: env!("KNOCKOUT_COMMIT").to_owned(),
     };
     Ok(Plan { folder, dataset, config, context })
+}
+
+/// The name of a dataset's folder as a part of another folder's name: nothing that a shell would take apart.
+pub(crate) fn dataset_word(dir: &Path) -> String {
+    let dir = std::path::absolute(dir).ok();
+    let name = dir.as_ref().and_then(|dir| dir.file_name()).unwrap_or_default().to_string_lossy();
+    name.split_whitespace().collect::<Vec<_>>().join("-")
 }
 
 fn length_keys(args: &TrainArgs) -> impl Iterator<Item = String> {
@@ -220,7 +240,7 @@ fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
             "warning: the run was begun with the instruction set {began}, which this CPU lacks; the numbers will differ in their last bits"
         ));
     }
-    let console = Console::new(ui, &config, samples, args.max_time)?;
+    let console = Console::new(ui, run.fit(), args.max_time)?;
     run.stop_when(console.wants_stop());
     let (mut last, mut end) = (None, End::Epochs);
     while let Some(event) = run.next() {
@@ -235,6 +255,7 @@ fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
             Event::Step(report) => {
                 console.step(&report);
             }
+            Event::Validation { done, total } => console.validation(done, total),
             Event::Epoch(line) => {
                 console.epoch(&line);
                 last = Some(line);
@@ -275,10 +296,11 @@ fn summary(folder: &Path, end: End, line: Option<&MetricsLine>) -> String {
     };
     let line = line.map_or_else(String::new, |line| {
         format!(
-            "epoch {} step {}: train loss {:.4}, validation Pearson {}, Spearman {}, MSE {:.3e}\n",
-            line.epoch,
+            "epoch {} step {}: train loss {:.4}{}, validation Pearson {}, Spearman {}, MSE {:.3e}\n",
+            line.epoch + 1,
             line.step,
             line.train_loss,
+            console::parts(line),
             figure(line.val.pearson),
             figure(line.val.spearman),
             line.val.mse.unwrap_or(f64::NAN),
@@ -286,52 +308,4 @@ fn summary(folder: &Path, end: End, line: Option<&MetricsLine>) -> String {
     });
     let folder = folder.display();
     format!("{why}\n{line}next: knockout evaluate {folder}\n")
-}
-
-/// The progress line, and who may stop the run: Ctrl-C, SIGTERM, the time limit.
-struct Console<'a> {
-    ui: &'a Ui,
-    bar: ProgressBar,
-    interrupted: Interrupt,
-    deadline: Option<Instant>,
-    epochs: u32,
-}
-
-impl<'a> Console<'a> {
-    fn new(ui: &'a Ui, config: &Config, samples: usize, max_time: Option<Duration>) -> Result<Self> {
-        let interrupted = Interrupt::install()?;
-        let all = samples.div_ceil(config.batch) as u64 * u64::from(config.epochs);
-        let total = if config.max_steps > 0 { all.min(config.max_steps) } else { all };
-        let bar = ui.progress("training", total, crate::ui::Unit::Items);
-        let deadline = max_time.and_then(|time| Instant::now().checked_add(time));
-        Ok(Self { ui, bar, interrupted, deadline, epochs: config.epochs })
-    }
-}
-
-impl Console<'_> {
-    fn step(&self, report: &StepReport) {
-        self.bar.set_position(report.position.step);
-        let seconds = report.times.wall_nanos as f64 / 1e9;
-        let rate = if seconds > 0.0 { report.times.samples as f64 / seconds } else { 0.0 };
-        self.bar.set_message(format!("{rate:.0} samples/s, loss {:.4}", report.outcome.loss));
-    }
-
-    fn epoch(&self, line: &MetricsLine) {
-        let pearson = figure(line.val.pearson);
-        self.bar.suspend(|| {
-            self.ui.note(&format!(
-                "epoch {}/{}: train loss {:.4}, validation Pearson {pearson}, MSE {:.3e}, learning rate {:.1e}",
-                line.epoch + 1,
-                self.epochs,
-                line.train_loss,
-                line.val.mse.unwrap_or(f64::NAN),
-                line.learning_rate,
-            ));
-        });
-    }
-
-    fn wants_stop(&self) -> impl Fn() -> bool + Send + Sync + 'static {
-        let (interrupted, deadline) = (self.interrupted.clone(), self.deadline);
-        move || interrupted.is_asked() || deadline.is_some_and(|deadline| Instant::now() >= deadline)
-    }
 }

@@ -108,9 +108,12 @@ fn page(run: &SolvedRun, solved: &Solved, stages: &[Stage]) -> Result<()> {
         charts: vec![Chart {
             title: "Validation Pearson of every setting that was tried".to_owned(),
             across: "setting".to_owned(),
+            counts_whole: true,
             scale: Scale::Linear,
             series: vec![Series { name: "validation Pearson".to_owned(), points: points.collect() }],
         }],
+        table: None,
+        made_by: "knockout train".to_owned(),
         scatters: vec![scatter_of("Validation part", &measured, &predicted)],
     };
     replace(&path, |file| file.write_all(training_html(&page).as_bytes()))

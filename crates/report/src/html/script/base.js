@@ -141,5 +141,5 @@ function findings() {
 // A ratio with its bounds; marked where even the low one is above the threshold.
 function ratio(r, low, high) {
   const bounds = r == null || low == null ? '' : ' (' + low.toFixed(3) + ' to ' + high.toFixed(3) + ')';
-  return make('span', { class: low != null && low > 1.02 ? 'slow' : '' }, r == null ? 'new' : r.toFixed(3), make('span', { class: 'bounds', text: bounds }));
+  return make('span', { class: low != null && low > 1.02 ? 'slow' : high != null && high < 0.98 ? 'fast' : '' }, r == null ? 'new' : r.toFixed(3), make('span', { class: 'bounds', text: bounds }));
 }

@@ -33,7 +33,7 @@ const largest = (parts, label) => [...parts].sort((p, q) => q[1] - p[1]).slice(0
 function flameGraph(title, id, graph, label) {
   const lanes = graph.lanes;
   if (!lanes.length) return;
-  const s = section(title, id, 'What ran inside what, equal stacks added up. Click to look closer, click the top bar to go back.' + (graph.cut ? ' Only the largest places are drawn.' : ''));
+  const s = section(title, id, 'What ran inside what, equal stacks added up; the largest stand first, not in order of time. Click to look closer, click the top bar to go back.' + (graph.cut ? ' Only the largest places are drawn.' : ''));
   const tools = make('div', { class: 'tools' });
   const choose = make('select', { id: id + '-lane', 'aria-label': 'lane' });
   lanes.forEach((l, i) => choose.append(make('option', { value: i, text: l.label })));
@@ -96,7 +96,10 @@ function memoryCurve(s, points) {
     width = fit(); g.clearRect(0, 0, width, 90); g.beginPath(); g.moveTo(0, 88);
     for (const [t, v] of points) g.lineTo(width * (t - t0) / ((t1 - t0) || 1), 88 - 80 * Math.max(0, v) / most);
     g.lineTo(width, 88); g.closePath(); g.globalAlpha = 0.25; g.fillStyle = ink('--accent'); g.fill(); g.globalAlpha = 1; g.strokeStyle = ink('--accent'); g.stroke();
-    g.fillStyle = ink('--soft'); g.font = '11px system-ui'; g.fillText(mebibytes(most), 3, 18);
+    g.strokeStyle = ink('--line'); g.lineWidth = 1;
+    for (const part of [0, 0.5, 1]) { const y = Math.round(88 - 80 * part) + 0.5; g.beginPath(); g.moveTo(0, y); g.lineTo(width, y); g.stroke(); }
+    g.fillStyle = ink('--soft'); g.font = '11px system-ui'; g.fillText(mebibytes(most), 3, 19); g.fillText(mebibytes(most / 2), 3, 59); g.fillText('0', 3, 86);
+    g.textAlign = 'right'; g.fillText(time(t1 - t0), width - 3, 86); g.textAlign = 'left';
   }
   c.addEventListener('mousemove', (e) => {
     const t = t0 + (t1 - t0) * e.offsetX / width; let p = points[0];

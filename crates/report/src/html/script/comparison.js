@@ -1,6 +1,8 @@
 // Two things beside each other. d: a, b, comparable, differences, headings, rows, operations, added, removed; ids begin with the prefix.
 function comparison(d, prefix) {
   let s;
+  if (d.headline) s = section(d.headline, prefix + 'headline');
+  if (d.rows.length) changes(s || section('What changed', prefix + 'headline'), d);
   if (d.differences.length) {
     s = section('Conditions that differ', prefix + 'differences', d.comparable ? '' : 'These make times differ by themselves' + (d.rows.length ? ': a ratio says nothing about the code alone.' : ', so there is no ratio.'));
     table(s, prefix + 'difference-table', [['condition', 'text', (r) => r.what], ['a', 'text', (r) => r.a || '–'], ['b', 'text', (r) => r.b || '–']], d.differences, {});
@@ -16,6 +18,19 @@ function comparison(d, prefix) {
     if (!d[id].length) continue;
     s = section(title, prefix + id); s.classList.add('long');
     table(s, prefix + (id === 'operations' ? 'operation-table' : id + '-table'), columns, d[id], { search: 'search operations', limit: 30 });
+  }
+}
+
+// Differences as bars from the middle: to the left less time (better), to the right more.
+function changes(s, d) {
+  const rows = d.rows.slice(1).concat(d.operations, d.added, d.removed).filter((r) => r[3] !== r[2]);
+  const shown = [d.rows[0]].concat(rows.sort((x, y) => Math.abs(y[3] - y[2]) - Math.abs(x[3] - x[2])).slice(0, 10));
+  const most = Math.max(...shown.map((r) => Math.abs(r[3] - r[2])), 1e-9);
+  s.append(make('p', { class: 'soft', text: 'b − a, the whole first, then what changed most: green is less time, red is more.' }));
+  for (const r of shown) {
+    const by = r[3] - r[2], part = 50 * Math.abs(by) / most;
+    const fill = make('div', { class: 'fill ' + (by > 0 ? 'worse' : 'better'), style: 'width:' + part + '%;left:' + (by > 0 ? 50 : 50 - part) + '%' });
+    s.append(make('div', { class: 'change', title: r[0] }, make('div', { class: 'name', text: r[0] }), make('div', { class: 'track' }, fill, make('b', {})), make('div', { class: 'num ' + (by > 0 ? 'worse' : 'better'), text: (by > 0 ? '+' : '−') + time(Math.abs(by)) })));
   }
 }
 

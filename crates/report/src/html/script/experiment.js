@@ -7,10 +7,12 @@ const partColor = { 'data pipeline and loop': '#d9534f', 'forward and loss': '#4
 // The parts of every model's step as stacked bars, found out in two ways.
 function twoWays() {
   const s = section('Where a step goes, found out twice', 'decomposition', 'By the phases inside a full step, and by what each mode takes longer than the one before. Where both bars look alike, both can be trusted.');
-  const most = Math.max(...data.decomposition.map((d) => d.step[0]), 1e-9);
   for (const d of data.decomposition) {
     const label = d.model + (data.decomposition.some((e) => e !== d && e.model === d.model) ? ', ' + d.processor : '');
-    s.append(make('div', { class: 'side', text: label + ': ' + time(d.step[0]) + ' per step' }));
+    // Every model on a scale of its own: beside a step of seconds one of milliseconds would be a line.
+    const sum = (at) => d.components.reduce((all, part) => all + Math.max(0, part[at][0]), 0);
+    const most = Math.max(sum(2), sum(3), 1e-9);
+    s.append(make('div', { class: 'side', text: label + ': ' + time(d.step[0]) + ' per step, which is the width of its bars' }));
     for (const [way, at] of [['by phases', 2], ['by difference', 3]]) {
       const track = make('div', { class: 'track stack' });
       for (const part of d.components) {
@@ -42,7 +44,8 @@ function switches(a) {
   for (const [name, keys, gain, , verdict, , note] of a.tried) {
     const fill = verdict === 'faster' ? '#2a9d6f' : verdict === 'slower' ? '#d9534f' : '#a7adb8';
     const track = make('div', { class: 'track' }, make('div', { class: 'fill', style: 'width:' + (100 * gain[0] / most) + '%;background:' + fill }));
-    if (gain[1] != null) track.append(make('i', { style: 'left:' + (100 * gain[1] / most) + '%;width:' + (100 * (gain[2] - gain[1]) / most) + '%' }));
+    const at = (value) => Math.min(100, Math.max(0, 100 * value / most));
+    if (gain[1] != null) track.append(make('i', { style: 'left:' + at(gain[1]) + '%;width:' + (at(gain[2]) - at(gain[1])) + '%' }));
     track.append(make('b', { style: 'left:' + (100 / most) + '%' }));
     s.append(make('div', { class: 'option', title: keys + (note ? '\n' + note : '') }, make('div', { class: 'name', text: name }), track, make('div', { class: 'num' }, counted(gain, 2))));
   }
@@ -64,6 +67,13 @@ function tree(b) {
   s.append(make('div', { class: 'scroll' }, t));
 }
 
+// Links to every section, above the first.
+function contents() {
+  const page = document.getElementById('page'), nav = make('nav', { class: 'contents', 'aria-label': 'contents' });
+  for (const s of page.querySelectorAll(':scope > section[id]')) nav.append(make('a', { href: '#' + s.id, text: s.querySelector('h2').textContent }));
+  page.prepend(nav);
+}
+
 function experimentPage() {
   document.getElementById('files').textContent = data.subtitle;
   findings();
@@ -76,4 +86,5 @@ function experimentPage() {
   data.breakdown.forEach(tree);
   for (const r of data.runs) runSections(r.run, r.model + '-', r.model + ', full and recorded');
   conditions(data.conditions);
+  contents();
 }

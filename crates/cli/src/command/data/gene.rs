@@ -1,0 +1,122 @@
+//! One gene of a dataset: its names, its neighbours in every network, its samples.
+
+use crate::failure::{Result, request_error};
+use crate::text::{Align, Table, grouped};
+use knockout_cell::{Deletion, GeneId};
+use knockout_screen::Dataset;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Neighbours that are named in text; JSON has all.
+const NAMED: usize = 8;
+
+/// What a dataset knows of a gene.
+#[derive(Serialize)]
+pub(super) struct GeneShown {
+    schema: u32,
+    systematic: String,
+    standard: Option<String>,
+    index: usize,
+    networks: Vec<InNetwork>,
+    /// Reactions that stop when the gene alone is deleted.
+    reactions_stopped: usize,
+    /// Samples in which it is deleted.
+    samples: usize,
+    /// Their mean score.
+    mean_score: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct InNetwork {
+    network: String,
+    edges: usize,
+    neighbours: Vec<String>,
+}
+
+/// A gene by a name of it; an unknown one is an error with names like it.
+pub(super) fn find(dataset: &Dataset, wanted: &str) -> Result<GeneId> {
+    let genes = dataset.cell.genes();
+    if genes.is_empty() {
+        return Err(request_error("the dataset has no genes: its gene table is empty"));
+    }
+    genes.find(wanted).ok_or_else(|| {
+        let upper = wanted.to_uppercase();
+        let all = genes.genes().iter().flat_map(|gene| gene.standard.iter().chain([&gene.systematic]));
+        let mut like: Vec<(usize, &String)> = all
+            .map(|name| (strsim::levenshtein(&upper, &name.to_uppercase()), name))
+            .filter(|(distance, _)| *distance <= 2)
+            .collect();
+        like.sort();
+        let like: Vec<&str> = like.iter().take(5).map(|(_, name)| name.as_str()).collect();
+        let tip = if like.is_empty() {
+            "name it as in genes.parquet, such as YAL001C or TFC3".to_owned()
+        } else {
+            format!("did you mean {}?", like.join(", "))
+        };
+        request_error(format!("the dataset has no gene {wanted:?}; {tip}"))
+    })
+}
+
+/// What to call a gene: its standard name where it has one.
+pub(super) fn name(dataset: &Dataset, gene: GeneId) -> String {
+    let gene = &dataset.cell.genes().genes()[gene.index()];
+    gene.standard.clone().unwrap_or_else(|| gene.systematic.clone())
+}
+
+pub(super) fn describe(dataset: &Dataset, id: GeneId) -> Result<GeneShown> {
+    let gene = &dataset.cell.genes().genes()[id.index()];
+    let deletion =
+        Deletion::new(&[id]).map_err(|error| request_error(format!("cannot look at it: {error}")))?;
+    let networks = dataset.cell.networks().iter().map(|network| {
+        let edges = network.incident(id);
+        let ends = edges
+            .iter()
+            .flat_map(|&edge| [network.sources()[edge as usize], network.targets()[edge as usize]]);
+        let others: BTreeSet<u32> = ends.filter(|&end| end as usize != id.index()).collect();
+        InNetwork {
+            network: network.name().to_owned(),
+            edges: edges.len(),
+            neighbours: others.into_iter().map(|other| name(dataset, GeneId(other))).collect(),
+        }
+    });
+    let samples = &dataset.samples;
+    let scores: Vec<f64> = (0..samples.len())
+        .filter(|&row| samples.genes(row).contains(&(id.index() as u32)))
+        .map(|row| samples.scores()[row])
+        .collect();
+    Ok(GeneShown {
+        schema: 1,
+        systematic: gene.systematic.clone(),
+        standard: gene.standard.clone(),
+        index: id.index(),
+        networks: networks.collect(),
+        reactions_stopped: dataset.cell.metabolism().map_or(0, |m| deletion.stopped_reactions(m).len()),
+        samples: scores.len(),
+        mean_score: (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64),
+    })
+}
+
+pub(super) fn text(gene: &GeneShown) -> String {
+    let standard = gene.standard.as_ref().map(|name| format!("{name}, ")).unwrap_or_default();
+    let mut page = format!("{standard}{} (row {} of the gene table)\n\n", gene.systematic, gene.index);
+    let mut table = Table::new(&[
+        ("network", Align::Left),
+        ("edges", Align::Right),
+        ("neighbours", Align::Right),
+        ("", Align::Left),
+    ]);
+    for network in &gene.networks {
+        let mut named = network.neighbours.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+        if network.neighbours.len() > NAMED {
+            named.push_str(", …");
+        }
+        let counts = [network.edges, network.neighbours.len()].map(grouped);
+        table.row([vec![network.network.clone()], counts.to_vec(), vec![named]].concat());
+    }
+    page.push_str(&table.to_text());
+    writeln!(page, "\nreactions    {} stop without it", grouped(gene.reactions_stopped)).ok();
+    let mean = gene.mean_score.map(|mean| format!(", mean score {mean:.4}")).unwrap_or_default();
+    writeln!(page, "samples      it is deleted in {}{mean}", grouped(gene.samples)).ok();
+    page
+}

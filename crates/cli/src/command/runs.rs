@@ -1,0 +1,306 @@
+//! `knockout runs`: the runs in a folder side by side, in a table and as curves laid over each other.
+
+use crate::command::trace::write_text;
+use crate::exit::INCOMPARABLE;
+use crate::failure::{Failure, Result, request_error};
+use crate::text::{Align, Table, duration, figure, grouped};
+use crate::ui::Ui;
+use clap::{Args, ValueEnum};
+use knockout_report::training::{Chart, PageTable, Scale, Series, TrainingPage, training_html};
+use knockout_train::run::{MetricsLine, RunList, RunState, RunSummary};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// List the runs in a folder: model, data, split, best validation, CPU time, state
+///
+/// Folders are searched three levels deep; runs of any model are listed, also while they are being trained. With --html,
+/// their curves are laid over each other.
+#[derive(Debug, Args)]
+#[command(after_help = "EXAMPLES:
+  knockout runs
+  knockout runs runs --sort best --html runs.html
+  knockout runs runs --json | jq '.runs[] | {folder, best_pearson}'
+  knockout compare runs/dango-yeast-0 runs/dango-yeast-1")]
+pub(crate) struct RunsArgs {
+    /// The folder to search, or the folder of one run
+    #[arg(value_name = "DIR", default_value = "runs")]
+    dir: PathBuf,
+    /// What comes first
+    #[arg(long, value_name = "BY", default_value = "name")]
+    sort: Sort,
+    /// Also write a page with curves laid over each other
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// What comes first in a list of runs.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Sort {
+    /// Folders by name
+    Name,
+    /// The best validation Pearson
+    Best,
+    /// The most CPU time
+    Cpu,
+    /// Models by name, then the best
+    Model,
+    /// What is being trained, then what is done, unfinished and empty
+    State,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    schema: u32,
+    runs: Vec<RunSummary>,
+    unreadable: Vec<Unreadable>,
+}
+
+#[derive(Serialize)]
+struct Unreadable {
+    folder: PathBuf,
+    why: String,
+}
+
+pub(crate) fn run(args: &RunsArgs, ui: &Ui) -> Result<()> {
+    if !args.dir.is_dir() {
+        return Err(request_error(format!(
+            "there is no folder {}; name the one that your runs are in",
+            args.dir.display()
+        )));
+    }
+    let RunList { mut runs, unreadable } = RunList::find(&args.dir)?;
+    sort(&mut runs, args.sort);
+    let unreadable: Vec<Unreadable> = unreadable
+        .into_iter()
+        .map(|(folder, error)| Unreadable { folder, why: Failure::from(error).to_string() })
+        .collect();
+    for one in &unreadable {
+        ui.note(&format!("left out {}: {}", one.folder.display(), one.why));
+    }
+    if let Some(path) = &args.html {
+        write_text(path, &training_html(&page(&args.dir, &runs)), ui)?;
+    }
+    let shown = Shown { schema: 1, runs, unreadable };
+    ui.result(|| text(&args.dir, &shown.runs), &shown)
+}
+
+fn sort(runs: &mut [RunSummary], by: Sort) {
+    // Undefined figures come last.
+    let best = |run: &RunSummary| -run.best_pearson.unwrap_or(f64::NEG_INFINITY);
+    match by {
+        Sort::Name => (),
+        Sort::Best => runs.sort_by(|a, b| best(a).total_cmp(&best(b))),
+        Sort::Cpu => {
+            let cpu = |run: &RunSummary| -run.cpu_seconds.unwrap_or(f64::NEG_INFINITY);
+            runs.sort_by(|a, b| cpu(a).total_cmp(&cpu(b)));
+        }
+        Sort::Model => {
+            runs.sort_by(|a, b| a.model.cmp(&b.model).then_with(|| best(a).total_cmp(&best(b))));
+        }
+        Sort::State => runs.sort_by_key(|run| run.state),
+    }
+}
+
+const COLUMNS: [(&str, Align); 9] = [
+    ("run", Align::Left),
+    ("model", Align::Left),
+    ("data", Align::Left),
+    ("split", Align::Left),
+    ("seed", Align::Right),
+    ("epochs", Align::Right),
+    ("best val Pearson", Align::Right),
+    ("CPU time", Align::Right),
+    ("state", Align::Left),
+];
+
+fn cells(run: &RunSummary, name: String) -> [String; 9] {
+    let wanted = run.epochs_wanted.map_or_else(String::new, |wanted| format!("/{wanted}"));
+    let best = match (run.best_pearson, run.best_epoch) {
+        (Some(best), Some(epoch)) => format!("{best:.4} (epoch {epoch})"),
+        _ => "–".to_owned(),
+    };
+    [
+        name,
+        run.model.clone(),
+        run.dataset.clone(),
+        run.split.clone(),
+        run.seed.to_string(),
+        format!("{}{wanted}", run.epochs),
+        best,
+        time(run.cpu_seconds),
+        state(run.state).to_owned(),
+    ]
+}
+
+fn state(state: RunState) -> &'static str {
+    match state {
+        RunState::Training => "training",
+        RunState::Done => "done",
+        RunState::Unfinished => "unfinished",
+        RunState::Empty => "empty",
+    }
+}
+
+fn time(seconds: Option<f64>) -> String {
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.map_or_else(|| "–".to_owned(), duration)
+}
+
+fn text(dir: &Path, runs: &[RunSummary]) -> String {
+    if runs.is_empty() {
+        return format!("no runs in {}; `knockout train` makes them\n", dir.display());
+    }
+    let mut table = Table::new(&COLUMNS);
+    for run in runs {
+        table.row(cells(run, run.folder.display().to_string()).to_vec());
+    }
+    let mut page = table.to_text();
+    let alike = runs.iter().all(|run| run.is_validated_like(&runs[0]));
+    if !alike {
+        page.push_str(
+            "\nnot all are of one dataset and split: their validation figures are of unlike records\n",
+        );
+    }
+    page
+}
+
+/// The name of a run below the folder that was searched.
+fn short_name(dir: &Path, run: &RunSummary) -> String {
+    let name = run.folder.strip_prefix(dir).unwrap_or(&run.folder);
+    if name.as_os_str().is_empty() { run.folder.display().to_string() } else { name.display().to_string() }
+}
+
+fn page(dir: &Path, runs: &[RunSummary]) -> TrainingPage {
+    let chart = |title: &str, value: fn(&MetricsLine) -> Option<f64>| Chart {
+        title: title.to_owned(),
+        across: "epoch".to_owned(),
+        counts_whole: true,
+        scale: Scale::Linear,
+        series: runs
+            .iter()
+            .map(|run| Series {
+                name: short_name(dir, run),
+                points: run
+                    .lines
+                    .iter()
+                    .map(|line| (f64::from(line.epoch + 1), value(line).unwrap_or(f64::NAN)))
+                    .collect(),
+            })
+            .collect(),
+    };
+    let unlike = runs.iter().any(|run| !run.is_validated_like(&runs[0]));
+    TrainingPage {
+        title: format!("Runs in {}", dir.display()),
+        subtitle: format!("{} runs", grouped(runs.len())),
+        notes: unlike
+            .then(|| {
+                "Not all are of one dataset and split: their validation figures are of unlike records."
+                    .to_owned()
+            })
+            .into_iter()
+            .collect(),
+        table: Some(PageTable {
+            headings: COLUMNS.map(|(name, align)| (name.to_owned(), matches!(align, Align::Right))).to_vec(),
+            rows: runs.iter().map(|run| cells(run, short_name(dir, run)).to_vec()).collect(),
+        }),
+        charts: vec![
+            chart("Validation Pearson", |line| line.val.pearson),
+            chart("Validation MSE", |line| line.val.mse),
+            chart("Training loss", |line| Some(line.train_loss)),
+            chart("Time of an epoch, s", |line| Some(line.times?.train_seconds)),
+        ],
+        made_by: "knockout runs".to_owned(),
+        ..TrainingPage::default()
+    }
+}
+
+#[derive(Serialize)]
+struct Compared {
+    schema: u32,
+    kind: &'static str,
+    a: RunSummary,
+    b: RunSummary,
+    /// Whether both are validated on the same records.
+    comparable: bool,
+    /// Best validation Pearson of B minus that of A.
+    pearson_difference: Option<f64>,
+    settings: Vec<Setting>,
+}
+
+#[derive(Serialize)]
+struct Setting {
+    key: String,
+    a: String,
+    b: String,
+}
+
+/// Two trained runs beside each other: what differs in their settings, and what came of it.
+pub(crate) fn compare_trained(a: &Path, b: &Path, html: Option<&Path>, ui: &Ui) -> Result<()> {
+    let (a, b) = (RunSummary::read(a)?, RunSummary::read(b)?);
+    if let Some(path) = html {
+        let runs = [a.clone(), b.clone()];
+        write_text(path, &training_html(&page(Path::new(""), &runs)), ui)?;
+    }
+    let compared = Compared {
+        schema: 1,
+        kind: "trained",
+        comparable: a.is_validated_like(&b),
+        pearson_difference: a.best_pearson.zip(b.best_pearson).map(|(a, b)| b - a),
+        settings: a.differences(&b).into_iter().map(|(key, a, b)| Setting { key, a, b }).collect(),
+        a,
+        b,
+    };
+    ui.result(|| compared_text(&compared), &compared)?;
+    if compared.comparable {
+        return Ok(());
+    }
+    let message = "not comparable: the runs are of unlike datasets or splits, so their validation figures are of unlike records";
+    Err(Failure::verdict(INCOMPARABLE, message))
+}
+
+fn compared_text(compared: &Compared) -> String {
+    let Compared { a, b, .. } = compared;
+    let (name_a, name_b) = (a.folder.display().to_string(), b.folder.display().to_string());
+    let mut page = match compared.pearson_difference.filter(|_| compared.comparable) {
+        Some(0.0) => "both have the same best validation Pearson\n\n".to_owned(),
+        Some(difference) => format!(
+            "{name_b} has the {} best validation Pearson, by {:.4}\n\n",
+            if difference > 0.0 { "higher" } else { "lower" },
+            difference.abs()
+        ),
+        None => String::new(),
+    };
+    let mut table = Table::new(&[("", Align::Left), (&name_a, Align::Right), (&name_b, Align::Right)]);
+    let mut row = |name: &str, of: &dyn Fn(&RunSummary) -> String| {
+        table.row(vec![name.to_owned(), of(a), of(b)]);
+    };
+    row("model", &|run| run.model.clone());
+    row("state", &|run| state(run.state).to_owned());
+    row("epochs", &|run| run.epochs.to_string());
+    row("best val Pearson", &|run| figure(run.best_pearson));
+    row("  in epoch", &|run| run.best_epoch.map_or_else(|| "–".to_owned(), |epoch| epoch.to_string()));
+    row("least val MSE", &|run| run.best_mse.map_or_else(|| "–".to_owned(), |mse| format!("{mse:.3e}")));
+    row("wall time", &|run| time(run.wall_seconds));
+    row("CPU time", &|run| time(run.cpu_seconds));
+    page.push_str(&table.to_text());
+    if compared.settings.is_empty() {
+        page.push_str("\nthe settings are the same\n");
+    } else {
+        page.push_str("\nsettings that differ\n");
+        let mut table = Table::new(&[("", Align::Left), ("", Align::Left), ("", Align::Left)]);
+        for Setting { key, a, b } in &compared.settings {
+            table.row(vec![key.clone(), a.clone(), b.clone()]);
+        }
+        page.push_str(&table.to_text());
+    }
+    if compared.comparable {
+        writeln!(
+            page,
+            "\nnext: knockout evaluate {name_a} {name_b} (the paired difference on the test part)"
+        )
+        .ok();
+    }
+    page
+}

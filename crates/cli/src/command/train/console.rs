@@ -1,0 +1,213 @@
+//! What a run says while it trains: a progress bar on a terminal, at most a line a minute in a file; and who may stop it.
+
+use crate::failure::Result;
+use crate::interrupt::Interrupt;
+use crate::text::{duration, figure};
+use crate::ui::{Ui, Unit};
+use indicatif::ProgressBar;
+use knockout_train::config::Config;
+use knockout_train::fit::{Fit, StepReport};
+use knockout_train::run::MetricsLine;
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+/// Steps after which the length of the run is estimated; the first ones warm up.
+const ESTIMATED_AFTER: u64 = 4;
+/// A run that is over sooner is not announced.
+const LONG: Duration = Duration::from_mins(1);
+/// Time between plain lines.
+const LINE_EVERY: Duration = Duration::from_mins(1);
+/// Time until the first one.
+const FIRST_LINE_AFTER: Duration = Duration::from_secs(15);
+
+/// The progress of a run, and who may stop it: Ctrl-C, SIGTERM, the time limit.
+pub(super) struct Console<'a> {
+    ui: &'a Ui,
+    pub(super) bar: ProgressBar,
+    interrupted: Interrupt,
+    deadline: Option<Instant>,
+    length: Length,
+    pace: RefCell<Pace>,
+}
+
+/// How long a run is.
+struct Length {
+    epochs: u32,
+    /// Batches of an epoch.
+    batches: u64,
+    /// Steps of the whole run at most.
+    steps: u64,
+}
+
+/// How fast it goes, as far as it has been seen.
+struct Pace {
+    steps: u64,
+    samples: u64,
+    seconds: f64,
+    validation_seconds: Option<f64>,
+    is_announced: bool,
+    next_line: Instant,
+}
+
+impl<'a> Console<'a> {
+    pub(super) fn new(ui: &'a Ui, fit: &Fit, max_time: Option<Duration>) -> Result<Self> {
+        let config: &Config = fit.config();
+        let interrupted = Interrupt::install()?;
+        let batches = fit.batch_count() as u64;
+        let all = batches * u64::from(config.epochs);
+        let steps = if config.max_steps > 0 { all.min(config.max_steps) } else { all };
+        let bar = ui.progress("training", steps, Unit::Items);
+        let now = Instant::now();
+        Ok(Self {
+            ui,
+            bar,
+            interrupted,
+            deadline: max_time.and_then(|time| now.checked_add(time)),
+            length: Length { epochs: config.epochs, batches, steps },
+            pace: RefCell::new(Pace {
+                steps: 0,
+                samples: 0,
+                seconds: 0.0,
+                validation_seconds: None,
+                is_announced: false,
+                next_line: now + FIRST_LINE_AFTER,
+            }),
+        })
+    }
+
+    pub(super) fn step(&self, report: &StepReport) {
+        let step = report.position.step;
+        let mut pace = self.pace.borrow_mut();
+        pace.steps += 1;
+        pace.samples += report.times.samples;
+        pace.seconds += report.times.wall_nanos as f64 / 1e9;
+        let rate = pace.rate();
+        let remaining = self.remaining(&pace, step);
+        let loss = report.outcome.loss;
+        self.bar.set_position(step);
+        self.bar.set_message(format!("{rate:.0} samples/s, loss {loss:.4}, ends in {}", duration(remaining)));
+        if !pace.is_announced && pace.steps >= ESTIMATED_AFTER {
+            pace.is_announced = true;
+            if remaining > LONG {
+                self.note(&self.announcement(&pace, remaining));
+            }
+        }
+        if self.is_line_due(&mut pace) {
+            let Length { epochs, steps, .. } = self.length;
+            self.ui.note(&format!(
+                "step {step}/{steps}, epoch {}/{epochs}: {rate:.1} samples/s, loss {loss:.4}; an epoch takes about {}, \
+                 the run ends in about {}",
+                report.position.epoch + 1,
+                duration(self.epoch_time(&pace)),
+                duration(remaining)
+            ));
+        }
+    }
+
+    pub(super) fn validation(&self, done: usize, total: usize) {
+        let share = 100 * done / total.max(1);
+        self.bar.set_message(format!("validating, {share} %"));
+        if self.is_line_due(&mut self.pace.borrow_mut()) {
+            self.ui.note(&format!("validating: {done} of {total} samples ({share} %)"));
+        }
+    }
+
+    pub(super) fn epoch(&self, line: &MetricsLine) {
+        let mut times = String::new();
+        if let Some(spent) = line.times {
+            self.pace.borrow_mut().validation_seconds = Some(spent.validation_seconds);
+            let [train, validation] = [spent.train_seconds, spent.validation_seconds].map(seconds);
+            times = format!(
+                ", {train} training at {:.0} samples/s, {validation} validation",
+                spent.samples_per_second
+            );
+        }
+        self.note(&format!(
+            "epoch {}/{}: train loss {:.4}{}, validation Pearson {}, MSE {:.3e}, learning rate {:.1e}{times}",
+            line.epoch + 1,
+            self.length.epochs,
+            line.train_loss,
+            parts(line),
+            figure(line.val.pearson),
+            line.val.mse.unwrap_or(f64::NAN),
+            line.learning_rate,
+        ));
+    }
+
+    pub(super) fn wants_stop(&self) -> impl Fn() -> bool + Send + Sync + 'static {
+        let (interrupted, deadline) = (self.interrupted.clone(), self.deadline);
+        move || interrupted.is_asked() || deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// A line above the bar.
+    fn note(&self, text: &str) {
+        self.bar.suspend(|| self.ui.note(text));
+    }
+
+    fn announcement(&self, pace: &Pace, remaining: Duration) -> String {
+        let threads = rayon::current_num_threads();
+        let cores = if threads == 1 { "1 core".to_owned() } else { format!("{threads} cores") };
+        let before =
+            if self.deadline.is_some() { " at most" } else { ", or stop it with Ctrl-C, which saves" };
+        format!(
+            "about {} per epoch on {cores} ({:.1} samples/s, validation apart); the run takes about {}{before}",
+            duration(self.epoch_time(pace)),
+            pace.rate(),
+            duration(remaining)
+        )
+    }
+
+    /// Time of an epoch's steps.
+    fn epoch_time(&self, pace: &Pace) -> Duration {
+        seconds_time(pace.step_seconds() * self.length.batches.min(self.length.steps) as f64)
+    }
+
+    /// Time until the end: the steps that are left and, once one was seen, the validations.
+    fn remaining(&self, pace: &Pace, step: u64) -> Duration {
+        let steps = self.length.steps.saturating_sub(step);
+        let validations = steps.div_ceil(self.length.batches.max(1)) as f64;
+        let seconds =
+            steps as f64 * pace.step_seconds() + validations * pace.validation_seconds.unwrap_or(0.0);
+        let until = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        seconds_time(seconds).min(until.unwrap_or(Duration::MAX))
+    }
+
+    /// Whether it is time for a plain line: never on a terminal, which has the bar.
+    fn is_line_due(&self, pace: &mut Pace) -> bool {
+        let now = Instant::now();
+        let is_due = !self.ui.is_on_terminal() && now >= pace.next_line;
+        if is_due {
+            pace.next_line = now + LINE_EVERY;
+        }
+        is_due
+    }
+}
+
+impl Pace {
+    /// Samples per second.
+    fn rate(&self) -> f64 {
+        if self.seconds > 0.0 { self.samples as f64 / self.seconds } else { 0.0 }
+    }
+
+    fn step_seconds(&self) -> f64 {
+        self.seconds / self.steps.max(1) as f64
+    }
+}
+
+fn seconds_time(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+}
+
+fn seconds(seconds: f64) -> String {
+    duration(seconds_time(seconds))
+}
+
+/// The parts of a loss and their weights, where it has more than one: a total that rises by schedule is no failure.
+pub(super) fn parts(line: &MetricsLine) -> String {
+    if line.loss_parts.len() < 2 {
+        return String::new();
+    }
+    let parts: Vec<String> =
+        line.loss_parts.iter().map(|(name, value)| format!("{name} {value:.4}")).collect();
+    format!(" ({})", parts.join(", "))
+}

@@ -1,0 +1,202 @@
+//! What a configuration starts from: shipped presets, presets and configuration files of the user's own. All become `key=value`.
+
+use crate::failure::{Context as _, Result, request_error};
+use crate::ui::Ui;
+use clap::Args;
+use knockout_model::{MODELS, ModelEntry};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// The files that ship with the program.
+const FILES: [(&str, &str); 9] = [
+    ("073", include_str!("../experiments/073.toml")),
+    ("077", include_str!("../experiments/077.toml")),
+    ("082", include_str!("../experiments/082.toml")),
+    ("083", include_str!("../experiments/083.toml")),
+    ("084", include_str!("../experiments/084.toml")),
+    ("085", include_str!("../experiments/085.toml")),
+    ("086", include_str!("../experiments/086.toml")),
+    ("dango-reference", include_str!("../experiments/dango-reference.toml")),
+    ("dango-short", include_str!("../experiments/dango-short.toml")),
+];
+
+/// Where the user's own presets are, unless the variable names another folder.
+const OWN_FOLDER: &str = "presets";
+const OWN_FOLDER_VARIABLE: &str = "KNOCKOUT_PRESETS";
+
+/// What a configuration starts from.
+#[derive(Debug, Default, Args)]
+pub(crate) struct StartArgs {
+    /// Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in
+    /// presets/ or where `KNOCKOUT_PRESETS` says
+    #[arg(long, value_name = "NAME", visible_alias = "experiment")]
+    preset: Option<String>,
+    /// Start from a configuration file: the config.toml of a run, or any part of one
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// The same where `--preset` names something else.
+#[derive(Debug, Args)]
+pub(crate) struct ExperimentArg {
+    /// Start from a preset of the model: as `train --preset`
+    #[arg(long, value_name = "NAME")]
+    experiment: Option<String>,
+    /// Start from a configuration file: the config.toml of a run, or any part of one
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// A preset as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Preset {
+    about: String,
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    unused: Vec<String>,
+    keys: BTreeMap<String, Value>,
+}
+
+/// What a configuration starts from, read.
+#[derive(Debug, Default)]
+pub(crate) struct Start {
+    /// The model it is for, where it says so.
+    pub(crate) model: Option<ModelEntry>,
+    keys: Vec<String>,
+}
+
+impl StartArgs {
+    pub(crate) fn read(&self, ui: &Ui) -> Result<Start> {
+        Start::read(self.config.as_deref(), self.preset.as_deref(), ui)
+    }
+}
+
+impl ExperimentArg {
+    pub(crate) fn read(&self, ui: &Ui) -> Result<Start> {
+        Start::read(self.config.as_deref(), self.experiment.as_deref(), ui)
+    }
+}
+
+impl Start {
+    fn read(config: Option<&Path>, preset: Option<&str>, ui: &Ui) -> Result<Self> {
+        let mut start = Self::default();
+        if let Some(path) = config {
+            let text = std::fs::read_to_string(path).map_err(|error| {
+                request_error(format!("could not read the configuration {}: {error}", path.display()))
+            })?;
+            start.add(&path.display().to_string(), &text, ui)?;
+        }
+        if let Some(name) = preset {
+            let text = find(name)?;
+            start.add(name, &text, ui)?;
+        }
+        Ok(start)
+    }
+
+    fn add(&mut self, name: &str, text: &str, ui: &Ui) -> Result<()> {
+        let mut table: Table = toml::from_str(text)
+            .map_err(|error| request_error(format!("{name} is no TOML: {}", error.message())))?;
+        let model = if table.contains_key("keys") {
+            let preset: Preset = table.try_into().map_err(|error: toml::de::Error| {
+                request_error(format!("{name} is no preset: {}", error.message()))
+            })?;
+            ui.note(&format!("preset {name}: {}", preset.about));
+            for unused in &preset.unused {
+                ui.note(&format!("  without meaning here: {unused}"));
+            }
+            self.keys.extend(preset.keys.iter().map(|(key, value)| format!("{key}={value}")));
+            preset.model
+        } else {
+            let named = match table.get_mut("model").and_then(Value::as_table_mut) {
+                Some(model) => model.remove("name"),
+                None => None,
+            };
+            leaves(&mut self.keys, "", &table);
+            match named {
+                None => None,
+                Some(Value::String(model)) => Some(model),
+                Some(other) => {
+                    return Err(request_error(format!("model.name in {name} is {other}, not a name")));
+                }
+            }
+        };
+        if let Some(model) = model {
+            let entry = MODELS.iter().find(|entry| entry.name == model);
+            let entry = entry.ok_or_else(|| {
+                let known: Vec<&str> = MODELS.iter().map(|entry| entry.name).collect();
+                let known = known.join(", ");
+                request_error(format!("{name} is for the model {model:?}; there are {known}"))
+            })?;
+            if let Some(other) = self.model.filter(|other| other.name != entry.name) {
+                return Err(request_error(format!("{name} is of --model {model}, not of {}", other.name)));
+            }
+            self.model = Some(*entry);
+        }
+        Ok(())
+    }
+
+    /// The model that was asked for, or that the start is for; an error where they differ or none is named.
+    pub(crate) fn model(&self, asked: Option<ModelEntry>) -> Result<ModelEntry> {
+        match (asked, self.model) {
+            (Some(asked), Some(own)) if asked.name != own.name => Err(request_error(format!(
+                "this preset or configuration is one of --model {}, not of {}",
+                own.name, asked.name
+            ))),
+            (Some(model), _) | (None, Some(model)) => Ok(model),
+            (None, None) => {
+                let names: Vec<String> =
+                    MODELS.iter().map(|entry| format!("--model {}", entry.name)).collect();
+                Err(request_error(format!("name the model: {}", names.join(" or "))))
+            }
+        }
+    }
+
+    /// The keys it sets.
+    pub(crate) fn keys(&self) -> &[String] {
+        &self.keys
+    }
+
+    /// The keys it sets for a model: of another model's start only what all models of a measurement share.
+    pub(crate) fn keys_for(&self, model: &ModelEntry) -> Vec<String> {
+        let is_own = self.model.is_none_or(|own| own.name == model.name);
+        let is_shared = |key: &&String| is_own || key.starts_with("split.") || key.starts_with("batch=");
+        self.keys.iter().filter(is_shared).cloned().collect()
+    }
+}
+
+/// The text of a preset: one that ships, else one of the user's own.
+fn find(name: &str) -> Result<String> {
+    if let Some((_, text)) = FILES.iter().find(|(known, _)| *known == name) {
+        return Ok((*text).to_owned());
+    }
+    let folder = std::env::var_os(OWN_FOLDER_VARIABLE).map_or_else(|| OWN_FOLDER.into(), PathBuf::from);
+    let path = folder.join(format!("{name}.toml"));
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("could not read the preset {}", path.display()))
+        }
+        Err(_) => {
+            let known: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
+            Err(request_error(format!(
+                "there is no preset {name:?}; choose from {}, or write {}",
+                known.join(", "),
+                path.display()
+            )))
+        }
+    }
+}
+
+/// Every value of a table as `a.b=value`.
+fn leaves(out: &mut Vec<String>, section: &str, table: &Table) {
+    for (key, value) in table {
+        match value {
+            Value::Table(inner) => leaves(out, &format!("{section}{key}."), inner),
+            value => out.push(format!("{section}{key}={value}")),
+        }
+    }
+}

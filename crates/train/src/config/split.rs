@@ -1,0 +1,191 @@
+//! How samples are divided: by a recipe, by a fold of one, or by a file that says it.
+
+use knockout_fault::{Class, Classified};
+use knockout_screen::{
+    DEFAULT_SPLIT_SEED, Dataset, Division, Scheme, Split, SplitError, SplitFileError, SplitSpec,
+};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// How samples are divided: the keys `split.*`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SplitOptions {
+    /// What is kept apart.
+    pub scheme: Scheme,
+    /// Fraction of the validation part.
+    pub val: f64,
+    /// Fraction of the test part.
+    pub test: f64,
+    /// Number of samples used; 0 means all.
+    pub subset: usize,
+    /// The split's own seed: runs of several seeds are judged on the same records.
+    pub seed: u64,
+    /// A fold instead of fractions.
+    #[serde(default)]
+    pub fold: Fold,
+    /// A split file to take instead of making a split; empty means none. The other keys then say how it was made.
+    #[serde(default)]
+    pub file: String,
+}
+
+/// One of several folds, written `0/5`; empty for none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Fold(Option<(u32, u32)>);
+
+/// Samples that cannot be divided as configured.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SplitOptionsError {
+    /// The recipe cannot be followed.
+    #[error(transparent)]
+    Recipe(#[from] SplitError),
+    /// The file cannot be used.
+    #[error(transparent)]
+    File(#[from] SplitFileError),
+    /// A key contradicts the file.
+    #[error("{} was made with split.{key}={found}, not {asked}; leave split.{key} out", file.display())]
+    Contradicted {
+        /// The split file.
+        file: PathBuf,
+        /// The key, without its section.
+        key: &'static str,
+        /// The value asked for.
+        asked: String,
+        /// The value that the file was made with.
+        found: String,
+    },
+}
+
+impl Classified for SplitOptionsError {
+    fn class(&self) -> Class {
+        match self {
+            Self::Recipe(_) | Self::Contradicted { .. } => Class::Request,
+            Self::File(error) => error.class(),
+        }
+    }
+}
+
+impl Fold {
+    /// Fold `fold` of `folds`, from 0.
+    pub fn of(fold: u32, folds: u32) -> Self {
+        Self(Some((fold, folds)))
+    }
+}
+
+impl fmt::Display for Fold {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => Ok(()),
+            Some((fold, folds)) => write!(out, "{fold}/{folds}"),
+        }
+    }
+}
+
+impl From<Fold> for String {
+    fn from(fold: Fold) -> Self {
+        fold.to_string()
+    }
+}
+
+impl TryFrom<String> for Fold {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        if text.is_empty() {
+            return Ok(Self::default());
+        }
+        let parsed = text
+            .split_once('/')
+            .and_then(|(fold, folds)| Some((fold.trim().parse().ok()?, folds.trim().parse().ok()?)));
+        let (fold, folds) = parsed.ok_or_else(|| {
+            format!("split.fold is {text:?}; write the fold that tests, from 0, and the number of folds: 0/5")
+        })?;
+        Ok(Self::of(fold, folds))
+    }
+}
+
+impl Default for SplitOptions {
+    fn default() -> Self {
+        Self {
+            scheme: Scheme::Random,
+            val: 0.1,
+            test: 0.1,
+            subset: 0,
+            seed: DEFAULT_SPLIT_SEED,
+            fold: Fold::default(),
+            file: String::new(),
+        }
+    }
+}
+
+impl SplitOptions {
+    /// The recipe of the split.
+    pub fn spec(&self) -> SplitSpec {
+        SplitSpec {
+            scheme: self.scheme,
+            division: match self.fold.0 {
+                Some((fold, folds)) => Division::Fold { folds, fold },
+                None => Division::Shares { val: self.val, test: self.test },
+            },
+            seed: self.seed,
+            subset: (self.subset > 0).then_some(self.subset),
+        }
+    }
+
+    /// Divides a dataset: reads the file, or follows the recipe.
+    pub fn split(&self, dataset: &Dataset) -> Result<Split, SplitOptionsError> {
+        if self.file.is_empty() {
+            return Ok(Split::new(&dataset.samples, dataset.cell.genes(), self.spec())?);
+        }
+        let split = Split::load(Path::new(&self.file), &dataset.manifest)?;
+        self.refuse_contradiction(split.spec())?;
+        Ok(split)
+    }
+
+    /// These options with the recipe that a split was made by, and an absolute path of its file: what a run keeps.
+    #[must_use]
+    pub fn resolved(&self, split: &Split) -> Self {
+        let mut out = self.with_recipe(split.spec());
+        if !out.file.is_empty()
+            && let Ok(path) = std::path::absolute(&out.file)
+        {
+            out.file = path.display().to_string();
+        }
+        out
+    }
+
+    fn with_recipe(&self, spec: &SplitSpec) -> Self {
+        let (mut val, mut test, mut fold) = (self.val, self.test, Fold::default());
+        match spec.division {
+            Division::Shares { val: v, test: t } => (val, test) = (v, t),
+            Division::Fold { folds, fold: of } => fold = Fold::of(of, folds),
+        }
+        let (scheme, seed, subset) = (spec.scheme, spec.seed, spec.subset.unwrap_or(0));
+        Self { scheme, val, test, subset, seed, fold, file: self.file.clone() }
+    }
+
+    /// A key that was changed must say what the file says: a wish that the file silently overrules would mislead.
+    fn refuse_contradiction(&self, spec: &SplitSpec) -> Result<(), SplitOptionsError> {
+        let keys = |options: &Self| {
+            [
+                ("scheme", options.scheme.name().to_owned()),
+                ("val", options.val.to_string()),
+                ("test", options.test.to_string()),
+                ("subset", options.subset.to_string()),
+                ("seed", options.seed.to_string()),
+                ("fold", options.fold.to_string()),
+            ]
+        };
+        let (defaults, asked, found) = (keys(&Self::default()), keys(self), keys(&self.with_recipe(spec)));
+        for ((default, asked), found) in defaults.into_iter().zip(asked).zip(found) {
+            if asked != default && asked != found {
+                let ((key, asked), (_, found)) = (asked, found);
+                return Err(SplitOptionsError::Contradicted { file: (&self.file).into(), key, asked, found });
+            }
+        }
+        Ok(())
+    }
+}

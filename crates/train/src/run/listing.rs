@@ -1,0 +1,223 @@
+//! Run folders as they say of themselves, many at once and of any model: what a list of runs shows.
+//!
+//! Nothing is built: a configuration is read as a table, so that runs of models that this program does not have are listed too.
+
+use super::{Manifest, MetricsLine, RunFolder, RunFolderError, RunFolderErrorKind, read_metrics};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// Folders below the one that is searched.
+const DEPTH: usize = 3;
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RunState {
+    /// A process trains it now.
+    Training,
+    /// It ended by itself.
+    Done,
+    /// It was stopped, killed or limited before its end.
+    Unfinished,
+    /// No epoch has been validated yet, and nobody trains it.
+    Empty,
+}
+
+/// A run in a list.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunSummary {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The model's name, whatever it is.
+    pub model: String,
+    /// Name of the dataset's folder when the run began.
+    pub dataset: String,
+    /// Content hash of the dataset.
+    pub data_hash: String,
+    /// How its samples are divided: scheme, seed, and fold or file where there is one.
+    pub split: String,
+    /// Seed of the weights.
+    pub seed: u64,
+    /// How far it is.
+    pub state: RunState,
+    /// Epochs that are done, the last perhaps in part.
+    pub epochs: u32,
+    /// Epochs that were asked for.
+    pub epochs_wanted: Option<i64>,
+    /// Batches trained on.
+    pub steps: u64,
+    /// Best validation Pearson.
+    pub best_pearson: Option<f64>,
+    /// One-based epoch of it.
+    pub best_epoch: Option<u32>,
+    /// Least validation MSE.
+    pub best_mse: Option<f64>,
+    /// CPU time of training and validation; nothing where the run was made before times were kept.
+    pub cpu_seconds: Option<f64>,
+    /// Wall time of the same.
+    pub wall_seconds: Option<f64>,
+    /// Every line of its metrics.
+    #[serde(skip)]
+    pub lines: Vec<MetricsLine>,
+    /// Every setting by its dotted key.
+    #[serde(skip)]
+    pub settings: BTreeMap<String, String>,
+}
+
+/// Runs below a folder, and folders of runs that cannot be read.
+#[derive(Debug, Default)]
+pub struct RunList {
+    /// Runs, by their folders' names.
+    pub runs: Vec<RunSummary>,
+    /// Folders that look like a run's and cannot be read, and why.
+    pub unreadable: Vec<(PathBuf, RunFolderError)>,
+}
+
+impl RunList {
+    /// Finds the runs in a folder, or the one that it is.
+    pub fn find(folder: &Path) -> Result<Self, RunFolderError> {
+        let mut list = Self::default();
+        list.search(folder, DEPTH).map_err(super::folder::at("search", folder))?;
+        list.runs.sort_by(|a, b| a.folder.cmp(&b.folder));
+        Ok(list)
+    }
+
+    fn search(&mut self, folder: &Path, depth: usize) -> std::io::Result<()> {
+        if ["manifest.json", "config.toml", "metrics.jsonl"].iter().all(|name| folder.join(name).is_file()) {
+            match RunSummary::read(folder) {
+                Ok(run) => self.runs.push(run),
+                Err(error) => self.unreadable.push((folder.to_owned(), error)),
+            }
+            return Ok(());
+        }
+        let mut folders = Vec::new();
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+        folders.sort();
+        // A folder that this user may not read is not one of theirs.
+        folders.iter().filter(|_| depth > 0).for_each(|folder| {
+            self.search(folder, depth - 1).ok();
+        });
+        Ok(())
+    }
+}
+
+impl RunSummary {
+    /// Reads one run's folder, also while it is being trained.
+    pub fn read(folder: &Path) -> Result<Self, RunFolderError> {
+        let manifest = RunFolder::read_manifest(folder)?;
+        let config: Table = toml::from_str(&RunFolder::read_config(folder)?).map_err(|error| {
+            let error = std::io::Error::new(std::io::ErrorKind::InvalidData, error.message().to_owned());
+            super::folder::at("read", &folder.join("config.toml"))(RunFolderErrorKind::Io(error))
+        })?;
+        let lines = read_metrics(folder)?;
+        Ok(Self::of(folder, &manifest, &config, lines))
+    }
+
+    fn of(folder: &Path, manifest: &Manifest, config: &Table, lines: Vec<MetricsLine>) -> Self {
+        let mut settings = BTreeMap::new();
+        add_settings(&mut settings, "", config);
+        let text = |key: &str| settings.get(key).cloned().unwrap_or_default();
+        let number = |key: &str| settings.get(key).and_then(|value| value.parse::<i64>().ok());
+        let dataset = manifest.conditions.get("dataset_folder").map(Path::new);
+        let mut split = format!("{} seed {}", text("split.scheme"), text("split.seed"));
+        for key in ["fold", "file"] {
+            let value = text(&format!("split.{key}"));
+            if !value.is_empty() {
+                split = format!("{split} {key} {value}");
+            }
+        }
+        let best = lines
+            .iter()
+            .filter_map(|line| Some((line.val.pearson?, line.epoch + 1)))
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        let times = || lines.iter().filter_map(|line| line.times);
+        let sum = |of: fn(super::EpochTimes) -> f64| times().next().map(|_| times().map(of).sum());
+        let last = lines.last();
+        let is_done = last.is_some_and(|last| {
+            let epochs = number("epochs").is_some_and(|epochs| i64::from(last.epoch) + 1 >= epochs);
+            let steps = number("max_steps").is_some_and(|steps| steps > 0 && last.step as i64 >= steps);
+            let waited = best.map_or(0, |(_, epoch)| i64::from(last.epoch) + 1 - i64::from(epoch));
+            let patience = number("run.patience").is_some_and(|most| most > 0 && waited >= most);
+            epochs || steps || patience
+        });
+        Self {
+            folder: folder.to_owned(),
+            model: text("model.name"),
+            dataset: dataset
+                .and_then(|folder| folder.file_name())
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+            data_hash: manifest.inputs.dataset.clone(),
+            split,
+            seed: manifest.seed,
+            state: match last {
+                _ if is_locked(folder) => RunState::Training,
+                None => RunState::Empty,
+                Some(_) if is_done => RunState::Done,
+                Some(_) => RunState::Unfinished,
+            },
+            epochs: last.map_or(0, |line| line.epoch + 1),
+            epochs_wanted: number("epochs"),
+            steps: last.map_or(0, |line| line.step),
+            best_pearson: best.map(|best| best.0),
+            best_epoch: best.map(|best| best.1),
+            best_mse: lines.iter().filter_map(|line| line.val.mse).min_by(f64::total_cmp),
+            cpu_seconds: sum(|times| times.cpu_seconds),
+            wall_seconds: sum(|times| times.train_seconds + times.validation_seconds),
+            lines,
+            settings,
+        }
+    }
+
+    /// Settings in which two runs differ: key, value here, value there.
+    pub fn differences(&self, other: &Self) -> Vec<(String, String, String)> {
+        let keys = self.settings.keys().chain(other.settings.keys());
+        let mut keys: Vec<&String> = keys.collect();
+        keys.sort();
+        keys.dedup();
+        let value = |run: &Self, key: &str| run.settings.get(key).cloned().unwrap_or_else(|| "–".to_owned());
+        keys.into_iter()
+            .map(|key| (key.clone(), value(self, key), value(other, key)))
+            .filter(|(_, a, b)| a != b)
+            .collect()
+    }
+
+    /// Whether both are validated on the same records.
+    pub fn is_validated_like(&self, other: &Self) -> bool {
+        let split = |run: &Self| {
+            let keys = run.settings.iter().filter(|(key, _)| key.starts_with("split."));
+            keys.map(|(key, value)| (key.clone(), value.clone()))
+                .filter(|(_, value)| !value.is_empty())
+                .collect::<Vec<_>>()
+        };
+        self.data_hash == other.data_hash && split(self) == split(other)
+    }
+}
+
+/// Whether a process trains in the folder.
+fn is_locked(folder: &Path) -> bool {
+    File::open(folder).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+/// Every value of a table by its dotted key; words without their quotes.
+fn add_settings(out: &mut BTreeMap<String, String>, section: &str, table: &Table) {
+    for (key, value) in table {
+        match value {
+            Value::Table(inner) => add_settings(out, &format!("{section}{key}."), inner),
+            Value::String(text) => {
+                out.insert(format!("{section}{key}"), text.clone());
+            }
+            value => {
+                out.insert(format!("{section}{key}"), value.to_string());
+            }
+        }
+    }
+}
