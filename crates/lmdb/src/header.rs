@@ -9,6 +9,9 @@ const MAGIC: u32 = 0xBEEF_C0DE;
 const AT_MAGIC: usize = 16;
 const AT_VERSION: usize = 20;
 const AT_PAGE_SIZE: usize = 40;
+const AT_FREE_ROOT: usize = 80;
+const AT_FLAGS: usize = 92;
+const AT_ROOT: usize = 128;
 const AT_LAST_PAGE: usize = 136;
 const AT_TRANSACTION: usize = 144;
 const META: usize = 152;
@@ -18,10 +21,16 @@ pub(crate) const META_PAGES: u64 = 2;
 
 /// What the meta pages say of a file that is whole.
 pub(crate) struct Header {
-    /// Size of the file in bytes.
-    pub(crate) length: u64,
+    /// Bytes of a page.
+    pub(crate) page_size: u32,
     /// Pages of the newest transaction, meta pages included.
     pub(crate) pages: u64,
+    /// Root of the tree of free pages.
+    pub(crate) free_root: u64,
+    /// Root of the database.
+    pub(crate) root: u64,
+    /// How its keys are ordered and repeated; 0 for bytes without repeats.
+    pub(crate) flags: u16,
 }
 
 /// Rejects what is no LMDB file of version 1, or has fewer pages than it says.
@@ -33,13 +42,20 @@ pub(crate) fn check(file: &mut File) -> Result<Header, LmdbError> {
         return Err(LmdbError::NotLmdb);
     }
     let second = meta_at(file, u64::from(page_size))?;
-    let newest = [&first, &second].into_iter().max_by_key(|meta| long(meta, AT_TRANSACTION));
-    let pages = newest.map_or(0, |meta| long(meta, AT_LAST_PAGE)).saturating_add(1);
+    // The first of two that are equally new, as LMDB takes it.
+    let newest = if long(&second, AT_TRANSACTION) > long(&first, AT_TRANSACTION) { &second } else { &first };
+    let pages = long(newest, AT_LAST_PAGE).saturating_add(1);
     let needed = pages.saturating_mul(u64::from(page_size));
     if needed > length {
         return Err(LmdbError::CutOff { length, needed });
     }
-    Ok(Header { length, pages })
+    Ok(Header {
+        page_size,
+        pages,
+        free_root: long(newest, AT_FREE_ROOT),
+        root: long(newest, AT_ROOT),
+        flags: word(newest, AT_FLAGS) as u16,
+    })
 }
 
 fn meta_at(file: &mut File, offset: u64) -> Result<[u8; META], LmdbError> {

@@ -1,13 +1,17 @@
 //! One LMDB environment with one unnamed database of bytes: opened to be read, or opened to be written.
 //!
-//! LMDB trusts its file, and a page that is missing ends the process. So the header is checked before a file is mapped, and
-//! this crate is the only one that opens an environment. It knows nothing of what keys and values mean.
+//! LMDB maps its file and trusts it: a page that is missing or wrong ends the process. So files are read without it, page by page
+//! and checked ([`Reader`]), and before one is opened to be written, every page that LMDB would follow is. This crate is the only one
+//! that opens an environment. It knows nothing of what keys and values mean.
 
 mod header;
 mod read;
+#[cfg(test)]
+mod tests;
+mod tree;
 mod write;
 
-pub use read::{Reader, Snapshot};
+pub use read::Reader;
 pub use write::{Transaction, Writer};
 
 use std::fs::File;
@@ -35,6 +39,17 @@ pub enum LmdbError {
         /// Size in bytes of the pages that its header promises.
         needed: u64,
     },
+    /// A page is not what it should be.
+    #[error("page {page} is damaged: {why}")]
+    Damaged {
+        /// The page.
+        page: u64,
+        /// How we know.
+        why: &'static str,
+    },
+    /// The database's keys are not in the order of their bytes, or repeat.
+    #[error("its keys are ordered in another way than by their bytes")]
+    OtherOrder,
     /// The file holds no database.
     #[error("it holds no database")]
     Empty,
@@ -62,6 +77,16 @@ impl From<heed::Error> for LmdbError {
 pub fn has_data(folder: &Path) -> Result<bool, LmdbError> {
     let Ok(mut file) = File::open(folder.join(DATA_FILE)) else { return Ok(false) };
     Ok(file.metadata()?.len() > 0 && header::check(&mut file)?.pages > header::META_PAGES)
+}
+
+/// Checks every page that LMDB would follow while it writes: those of the database and those of the list of free pages.
+fn check_pages(folder: &Path) -> Result<(), LmdbError> {
+    let path = folder.join(DATA_FILE);
+    let header = header::check(&mut File::open(&path)?)?;
+    for root in [header.free_root, header.root] {
+        tree::Tree::new(File::open(&path)?, &header, root).check()?;
+    }
+    Ok(())
 }
 
 /// LMDB wants whole pages, whatever their size on this machine.

@@ -18,10 +18,12 @@ impl Writer {
     /// Opens or creates the environment in a folder that exists, with room for `map_bytes`: addresses, not disk. The file
     /// must be on a local file system, with data that [`crate::has_data`] accepts or none, and nobody else may write it.
     pub fn open(folder: &Path, map_bytes: u64) -> Result<Self, LmdbError> {
-        crate::has_data(folder)?;
+        if crate::has_data(folder)? {
+            crate::check_pages(folder)?;
+        }
         let mut options = EnvOpenOptions::new().read_txn_without_tls();
         options.map_size(map_size(map_bytes));
-        // SAFETY: callers keep other writers out, and the file was seen to be as long as its pages say.
+        // SAFETY: callers keep other writers out, and every page that will be followed was seen to be sound.
         let env = unsafe { options.open(folder) }?;
         let opened = env.create_databases_and_commit(env.write_txn()?, |opener, transaction| {
             opener.create_database::<Bytes, Bytes>(transaction, None).map(CommitOrAbort::<_, ()>::Commit)

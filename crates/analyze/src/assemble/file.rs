@@ -276,6 +276,7 @@ fn first_step(parts: &Parts<'_>) -> FirstStepRows {
                 (name, FirstStepRow { host_count, host_us: us(host), device_count, device_us: us(device) })
             })
             .collect(),
+        step_count: parts.steps.steps.len(),
         by_step: steps::by_name(parts),
     }
 }

@@ -70,19 +70,18 @@ pub(crate) fn summary(steps: &mut [StepFindings]) -> Option<StepSummary> {
 }
 
 /// Self time by name and step: host time inside the step, device time launched from it.
-pub(crate) fn by_name(parts: &Parts<'_>) -> BTreeMap<String, Vec<f64>> {
-    let steps = parts.steps.steps.len();
-    let mut sums: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+///
+/// Only steps that have any are listed: every step has a name of its own, and a table of names by steps would grow with the square.
+pub(crate) fn by_name(parts: &Parts<'_>) -> BTreeMap<String, Vec<(u32, f64)>> {
     if parts.steps.pairs_full {
         return BTreeMap::new();
     }
+    let mut sums: BTreeMap<&str, BTreeMap<u32, i64>> = BTreeMap::new();
     #[expect(clippy::iter_over_hash_type, reason = "adding integers: the order does not show")]
     for (key, (nanos, _)) in &parts.steps.pairs {
-        let (step, kind) = ((key >> 32) as usize, *key as u32);
-        let row = sums.entry(parts.kind_name(kind).to_owned()).or_insert_with(|| vec![0; steps]);
-        if let Some(cell) = row.get_mut(step) {
-            *cell += nanos;
-        }
+        let (step, kind) = ((key >> 32) as u32, *key as u32);
+        *sums.entry(parts.kind_name(kind)).or_default().entry(step).or_default() += nanos;
     }
-    sums.into_iter().map(|(name, row)| (name, row.into_iter().map(us).collect())).collect()
+    let row = |row: BTreeMap<u32, i64>| row.into_iter().map(|(step, nanos)| (step, us(nanos))).collect();
+    sums.into_iter().map(|(name, sums)| (name.to_owned(), row(sums))).collect()
 }

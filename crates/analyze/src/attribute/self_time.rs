@@ -114,7 +114,11 @@ pub(crate) fn sweep<V: Visitor>(
             if span.end() > end {
                 time.clipped += u64::from(!again);
                 now = from;
-                waiting.push(Waiting { from: end, span });
+                // Ends only grow towards the outermost: before the last one that it overlaps has ended there is no place for it.
+                // Trying at every end between would cost the square of the depth.
+                let inside = stack.partition_point(|&(end, _)| end >= span.end());
+                let until = stack.get(inside).map_or(end, |&(end, _)| end);
+                waiting.push(Waiting { from: until, span });
                 continue;
             }
         }

@@ -8,6 +8,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 /// Beyond this many places in one tree, new ones are gathered by kind under the outermost event; memory stays bounded.
 const MAX_NODES: usize = 300_000;
+/// Deeper places are gathered by kind at this depth, far below any real stack: looking up the stack stays cheap.
+const MAX_DEPTH: u32 = 512;
 
 /// One place in the tree.
 #[derive(Debug, Clone)]
@@ -26,6 +28,10 @@ pub(crate) struct Node {
     pub(crate) python: Option<u32>,
     /// The child seen last: usually the next one too.
     recent: (u32, u32),
+    /// Places above it.
+    depth: u32,
+    /// The outermost place above it, or itself.
+    root: u32,
 }
 
 /// All places of one lane.
@@ -62,13 +68,17 @@ impl Tree {
     fn grow(&mut self, parent: Option<u32>, kind: u32, key: u64, kinds: &[Kind]) -> u32 {
         let mut parent = parent;
         let mut key = key;
-        if self.nodes.len() >= MAX_NODES {
-            // Hang it under the outermost event instead: the phase stays right, the depth is lost.
+        let above = parent.and_then(|p| self.nodes.get(p as usize));
+        let instead = match above {
+            // Hang it under the outermost event: the phase stays right, the depth is lost.
+            Some(node) if self.nodes.len() >= MAX_NODES => Some(Some(node.root)),
+            Some(node) if node.depth >= MAX_DEPTH => Some(node.parent),
+            None if self.nodes.len() >= MAX_NODES => Some(None),
+            _ => None,
+        };
+        if let Some(instead) = instead {
             self.cut = true;
-            while let Some(up) = parent.and_then(|p| self.nodes.get(p as usize)).and_then(|node| node.parent)
-            {
-                parent = Some(up);
-            }
+            parent = instead;
             key = u64::from(parent.unwrap_or(NONE)) << 32 | u64::from(kind);
             if let Some(&number) = self.children.get(&key) {
                 return number;
@@ -95,6 +105,8 @@ impl Tree {
             outermost: true,
             python: above.and_then(|node| node.python),
             recent: (NONE, NONE),
+            depth: above.map_or(0, |node| node.depth + 1),
+            root: above.map_or(number, |node| node.root),
         };
         let Some(facts) = kinds.get(kind as usize) else { return node };
         let opens = facts

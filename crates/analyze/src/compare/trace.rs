@@ -237,51 +237,70 @@ fn whole_category_rows(a: &Analysis, b: &Analysis, about: About) -> Vec<Row> {
 fn operations(a: &Analysis, b: &Analysis) -> (Vec<Row>, Vec<Row>, Vec<Row>) {
     let per_step = both_have_steps(a, b);
     let (own, other) = (times(a, per_step), times(b, per_step));
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let zero = |like: &BTreeMap<&str, Vec<f64>>| vec![0.0; like.values().next().map_or(1, Vec::len)];
-    let (none_a, none_b) = (zero(&own), zero(&other));
-    let names: BTreeSet<&str> = own.keys().chain(other.keys()).copied().collect();
-    let mut named: Vec<(f64, &str)> = names
-        .into_iter()
-        .map(|name| {
-            let of = |map: &BTreeMap<&str, Vec<f64>>| map.get(name).map_or(0.0, |values| mean(values));
-            ((of(&other) - of(&own)).abs(), name)
-        })
-        .collect();
+    let names: BTreeSet<&str> = own.by_name.keys().chain(other.by_name.keys()).copied().collect();
+    let mut named: Vec<(f64, &str)> =
+        names.into_iter().map(|name| ((other.mean(name) - own.mean(name)).abs(), name)).collect();
     named.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(y.1)));
     let (mut both, mut added, mut removed) = (Vec::new(), Vec::new(), Vec::new());
     for (_, name) in named {
         let is_step = name.starts_with("ProfilerStep");
-        let target = match (own.contains_key(name), other.contains_key(name)) {
+        let target = match (own.by_name.contains_key(name), other.by_name.contains_key(name)) {
             _ if is_step => continue,
             (true, true) => &mut both,
             (false, _) => &mut added,
             (true, false) => &mut removed,
         };
         if target.len() < MAX_OPERATIONS {
-            let values =
-                |map: &BTreeMap<&str, Vec<f64>>, none: &Vec<f64>| map.get(name).unwrap_or(none).clone();
-            let (x, y) = (values(&own, &none_a), values(&other, &none_b));
+            let (x, y) = (own.values(name), other.values(name));
             target.push(Row::of(name, About::Operation, &x, &y, Middle::Mean));
         }
     }
     (both, added, removed)
 }
 
+/// Self times of operations: of each those steps that have any, so that names and steps do not multiply.
+struct Times<'a> {
+    by_name: BTreeMap<&'a str, BTreeMap<u32, f64>>,
+    steps: usize,
+}
+
+impl Times<'_> {
+    fn mean(&self, name: &str) -> f64 {
+        let sum: f64 = self.by_name.get(name).map_or(0.0, |row| row.values().sum());
+        sum / self.steps.max(1) as f64
+    }
+
+    /// One value for each step.
+    fn values(&self, name: &str) -> Vec<f64> {
+        let mut values = vec![0.0; self.steps];
+        for (&step, &value) in self.by_name.get(name).into_iter().flatten() {
+            if let Some(cell) = values.get_mut(step as usize) {
+                *cell = value;
+            }
+        }
+        values
+    }
+}
+
 /// Self time of each operation by step, over all ranks; or as one number for whole traces.
-fn times(analysis: &Analysis, per_step: bool) -> BTreeMap<&str, Vec<f64>> {
+fn times(analysis: &Analysis, per_step: bool) -> Times<'_> {
     let by_step = |rank: &FileFindings| !rank.first_step.by_step.is_empty();
     if !per_step || !analysis.ranks.iter().all(by_step) {
         let steps = if per_step { analysis.steps.len().max(1) as f64 } else { 1.0 };
-        return analysis.operations.iter().map(|op| (op.name.as_str(), vec![op.self_us / steps])).collect();
+        let one = |op| BTreeMap::from([(0, op / steps)]);
+        let by_name = analysis.operations.iter().map(|op| (op.name.as_str(), one(op.self_us))).collect();
+        return Times { by_name, steps: 1 };
     }
-    let mut out: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    let mut by_name: BTreeMap<&str, BTreeMap<u32, f64>> = BTreeMap::new();
+    let mut steps = 0;
     for rank in &analysis.ranks {
+        steps = steps.max(rank.first_step.step_count);
         for (name, values) in &rank.first_step.by_step {
-            let sums = out.entry(name).or_default();
-            sums.resize(values.len().max(sums.len()), 0.0);
-            sums.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            let sums = by_name.entry(name).or_default();
+            for &(step, value) in values {
+                *sums.entry(step).or_default() += value;
+            }
         }
     }
-    out
+    Times { by_name, steps }
 }

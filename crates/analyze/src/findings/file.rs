@@ -332,8 +332,10 @@ pub struct FirstStepRows {
     pub iterations: Vec<i64>,
     /// By name.
     pub rows: BTreeMap<String, FirstStepRow>,
-    /// Self time by step and name, in microseconds; for spreads.
-    pub by_step: BTreeMap<String, Vec<f64>>,
+    /// Steps of the file.
+    pub step_count: usize,
+    /// Self time by name and zero-based step, in microseconds, of the steps that have any; for spreads.
+    pub by_step: BTreeMap<String, Vec<(u32, f64)>>,
 }
 
 /// One name in the first step.

@@ -220,6 +220,9 @@ impl StoreErrorKind {
             LmdbError::NotLmdb => Self::NotAStore { detail: "its data.mdb is no LMDB file".to_owned() },
             LmdbError::CutOff { length, needed } => Self::CutOff { length, needed },
             LmdbError::Empty => Self::NotAStore { detail: "its data.mdb is empty".to_owned() },
+            LmdbError::Damaged { .. } | LmdbError::OtherOrder => {
+                Self::NotAStore { detail: format!("its data.mdb is damaged: {error}") }
+            }
             LmdbError::Io(error) => Self::io(act)(error),
             other => Self::Refused { act, detail: other.to_string(), class: io::ErrorKind::Other },
         }

@@ -41,10 +41,9 @@ impl Store {
         let values = Reader::open(folder).map_err(|error| at(StoreErrorKind::opening(error)))?;
         let about = {
             let failed = |error| at(StoreErrorKind::lmdb("read")(error));
-            let snapshot = values.snapshot().map_err(failed)?;
-            let found = snapshot.get(ABOUT_KEY).map_err(failed)?;
+            let found = values.get(ABOUT_KEY).map_err(failed)?;
             let missing = || StoreErrorKind::NotAStore { detail: "it does not say what it holds".to_owned() };
-            found.ok_or_else(missing).and_then(About::from_bytes).map_err(at)?
+            found.ok_or_else(missing).and_then(|bytes| About::from_bytes(&bytes)).map_err(at)?
         };
         Ok(Self { path: folder.to_owned(), values, about })
     }
@@ -75,9 +74,8 @@ impl Store {
     /// Refuses rows of which one is not stored.
     pub fn check_rows(&self, rows: &[u32]) -> Result<(), StoreError> {
         let failed = |error| StoreErrorKind::lmdb("read")(error).at(&self.path);
-        let snapshot = self.values.snapshot().map_err(failed)?;
         for &row in rows {
-            if snapshot.get(&key_of(row)).map_err(failed)?.is_none() {
+            if self.values.get(&key_of(row)).map_err(failed)?.is_none() {
                 return Err(self.missing(row));
             }
         }
@@ -87,10 +85,9 @@ impl Store {
     /// Makes `mask` that of a row of the dataset; the value's checksum is verified.
     pub fn read(&self, row: u32, layout: &MaskLayout, mask: &mut MaskSet) -> Result<(), StoreError> {
         let failed = |error| StoreErrorKind::lmdb("read")(error).at(&self.path);
-        let snapshot = self.values.snapshot().map_err(failed)?;
-        let found = snapshot.get(&key_of(row)).map_err(failed)?;
+        let found = self.values.get(&key_of(row)).map_err(failed)?;
         let bytes = found.ok_or_else(|| self.missing(row))?;
-        value::decode(self.about.form, bytes, layout, mask)
+        value::decode(self.about.form, &bytes, layout, mask)
             .map_err(|detail| StoreErrorKind::Damaged { row, detail }.at(&self.path))
     }
 

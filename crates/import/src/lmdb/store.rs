@@ -32,11 +32,9 @@ pub fn read(
         other => failed(other),
     })?;
     source.hash()?;
-    let records = store.snapshot().map_err(failed)?;
-
     let mut indices = Vec::new();
-    for key in records.keys().map_err(failed)? {
-        indices.push(index_of(key.map_err(failed)?).map_err(|kind| kind.of(&path))?);
+    for key in store.keys() {
+        indices.push(index_of(&key.map_err(failed)?).map_err(|kind| kind.of(&path))?);
     }
     indices.sort_unstable();
     let mut rows: Rows = vec![None; indices.last().map_or(0, |&last| last as usize + 1)];
@@ -45,8 +43,8 @@ pub fn read(
         let at = |kind: ImportErrorKind| {
             kind.at(&path, Place { line: None, column: Some(format!("record {index}")) })
         };
-        let value = records.get(index.to_string().as_bytes()).map_err(failed)?.unwrap_or_default();
-        let experiments = record::parse(value).map_err(|error| {
+        let value = store.get(index.to_string().as_bytes()).map_err(failed)?.unwrap_or_default();
+        let experiments = record::parse(&value).map_err(|error| {
             at(ImportErrorKind::Decode { what: "the record's JSON", source: error.into() })
         })?;
         if experiments.is_empty() {

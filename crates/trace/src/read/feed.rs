@@ -54,6 +54,8 @@ pub(crate) struct Feeder<'s> {
     seen_list: bool,
     /// The beginning of something that has not ended yet.
     carry: Vec<u8>,
+    /// How much of the carry was scanned in vain.
+    scanned: usize,
     /// Where the carry, or else the next piece, begins in the whole text.
     offset: u64,
     damage: Option<(DamageKind, u64)>,
@@ -85,6 +87,7 @@ impl<'s> Feeder<'s> {
             shape: Shape::Unknown,
             seen_list: false,
             carry: Vec::new(),
+            scanned: 0,
             offset: 0,
             damage: None,
         }
@@ -98,11 +101,17 @@ impl<'s> Feeder<'s> {
     /// Takes the next piece of the text.
     pub(crate) fn feed(&mut self, piece: &[u8]) {
         let mut piece = piece;
-        // A carry takes no more of the piece than it needs to end, but twice as much each time: what is copied and
-        // scanned again stays in proportion.
+        // A carry takes no more of the piece than it needs to end, but it is scanned again only when it is twice as long, over
+        // several pieces if need be: what is copied and scanned again stays in proportion.
         while !self.carry.is_empty() && !piece.is_empty() && !self.is_stopped() {
             let before = self.carry.len();
-            let (part, rest) = piece.split_at(piece.len().min(before.max(4096)));
+            let needed = (self.scanned + self.scanned.max(4096)).saturating_sub(before).max(1);
+            if piece.len() < needed {
+                self.carry.extend_from_slice(piece);
+                self.check_carry();
+                return;
+            }
+            let (part, rest) = piece.split_at(needed);
             let mut carry = std::mem::take(&mut self.carry);
             carry.extend_from_slice(part);
             let passed = self.advance(&carry);
@@ -112,6 +121,7 @@ impl<'s> Feeder<'s> {
                 piece = &piece[passed - before..];
             } else {
                 carry.drain(..passed);
+                self.scanned = carry.len();
                 self.carry = carry;
                 piece = rest;
                 self.check_carry();
@@ -123,7 +133,23 @@ impl<'s> Feeder<'s> {
         let passed = self.advance(piece);
         self.offset += passed as u64;
         self.carry.extend_from_slice(&piece[passed..]);
+        self.scanned = self.carry.len();
         self.check_carry();
+    }
+
+    /// Scans what waited for more.
+    fn settle(&mut self) {
+        if self.is_stopped() || self.scanned >= self.carry.len() {
+            return;
+        }
+        let mut carry = std::mem::take(&mut self.carry);
+        let passed = self.advance(&carry);
+        self.offset += passed as u64;
+        if !self.is_stopped() {
+            carry.drain(..passed);
+            self.scanned = carry.len();
+            self.carry = carry;
+        }
     }
 
     /// Whether an event may begin exactly here, so that a run scanned elsewhere can be taken over.
@@ -270,6 +296,7 @@ impl<'s> Feeder<'s> {
 
     /// The text is over. Gives what is wrong with it, or why there are no figures.
     pub(crate) fn finish(&mut self, end: SourceEnd) -> Result<Ending, ReadError> {
+        self.settle();
         let rest_is_space = space_end(&self.carry, 0) == self.carry.len();
         let text_end = self.offset + self.carry.len() as u64;
         let mut unclosed_list = false;
