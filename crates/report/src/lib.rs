@@ -7,6 +7,7 @@ mod document;
 mod experiment;
 mod html;
 mod logs;
+pub mod prediction;
 mod reference;
 mod run;
 mod sentence;

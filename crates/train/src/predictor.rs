@@ -100,18 +100,31 @@ impl Predictor {
 
     /// Predictions in the scores' own units, one for each set of deleted genes.
     pub fn predict(&self, sets: GeneSetsRef<'_>) -> Result<Vec<f64>, PredictorError> {
-        for (set, genes) in sets.iter().enumerate() {
-            if let Some(&gene) = genes.iter().find(|&&gene| gene as usize >= self.gene_count) {
-                return Err(PredictorError::UnknownGene { set, gene, count: self.gene_count });
-            }
-        }
+        check_genes(sets, self.gene_count)?;
         Ok(predict(&*self.model, self.labels, self.batch, sets.iter()))
+    }
+
+    /// Statistics of the scores that the model was trained on.
+    pub fn labels(&self) -> LabelStats {
+        self.labels
+    }
+
+    /// Number of genes of the cell.
+    pub fn gene_count(&self) -> usize {
+        self.gene_count
     }
 
     /// The model.
     pub fn model(&self) -> &dyn Model {
         &*self.model
     }
+}
+
+/// Refuses sets with a gene beyond a table of `count` genes.
+pub fn check_genes(sets: GeneSetsRef<'_>, count: usize) -> Result<(), PredictorError> {
+    let Some(place) = sets.genes().iter().position(|&gene| gene as usize >= count) else { return Ok(()) };
+    let set = sets.offsets().partition_point(|&start| start as usize <= place) - 1;
+    Err(PredictorError::UnknownGene { set, gene: sets.genes()[place], count })
 }
 
 fn check_cell(card: &ModelCard, cell: &Cell) -> Result<(), PredictorError> {

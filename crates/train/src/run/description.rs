@@ -50,15 +50,24 @@ impl RunDescription {
 
     /// Opens the run's dataset, which must have the contents that it was trained on, and makes its split.
     pub fn open_dataset(&self) -> Result<(Arc<Dataset>, Arc<Split>), RunError> {
-        let folder = self.dataset_folder()?;
+        self.open_dataset_at(self.dataset_folder()?)
+    }
+
+    /// The same for a dataset that moved to `folder`.
+    pub fn open_dataset_at(&self, folder: &Path) -> Result<(Arc<Dataset>, Arc<Split>), RunError> {
         let dataset = Dataset::open(folder)?;
         if dataset.manifest.data_hash() != self.manifest.inputs.dataset {
             let (dataset, run) = (folder.to_owned(), self.folder.clone());
             return Err(RunError::OtherDataset { dataset, run });
         }
         self.config.check(&dataset.cell)?;
-        let split = Split::new(&dataset.samples, dataset.cell.genes(), self.config.split_spec())?;
+        let split = self.split(&dataset)?;
         Ok((Arc::new(dataset), Arc::new(split)))
+    }
+
+    /// Makes the run's split of its dataset.
+    pub fn split(&self, dataset: &Dataset) -> Result<Split, RunError> {
+        Ok(Split::new(&dataset.samples, dataset.cell.genes(), self.config.split_spec())?)
     }
 
     /// A predictor of one of its checkpoints. Those of earlier versions do not describe their model; the run does.
