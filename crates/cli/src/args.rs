@@ -47,6 +47,10 @@ pub(crate) enum Command {
     #[cfg(feature = "lab")]
     Evaluate(command::evaluate::EvaluateArgs),
     #[cfg(feature = "lab")]
+    Predict(command::predict::PredictArgs),
+    #[cfg(feature = "lab")]
+    Explain(command::explain::ExplainArgs),
+    #[cfg(feature = "lab")]
     Profile(command::profile::ProfileArgs),
     #[cfg(feature = "lab")]
     Experiment(command::experiment::ExperimentArgs),

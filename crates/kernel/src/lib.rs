@@ -40,7 +40,7 @@ mod workers;
 pub use buffer::{Buffer, Pool};
 pub use dense::{
     Affine, Block, CrossAttention, IndexedRows, Layout, NORM_EPSILON, NormScale, Pairwise, PairwiseOutput,
-    SharedRows, SourceTile, Term, reduce_in_order,
+    SetTables, SharedRows, SourceTile, Term, reduce_in_order,
 };
 pub use elementwise::{Activation, DropoutMask};
 pub use real::Real;

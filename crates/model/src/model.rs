@@ -28,6 +28,11 @@ pub trait Model: Send + Sync {
         at: LossAt,
     ) -> Loss;
 
+    /// Tables made once of weights that no longer change, for a model whose score of a set needs few operations given them.
+    fn fixed(&self) -> Option<Box<dyn FixedScorer + '_>> {
+        None
+    }
+
     /// What its loss remembers of earlier batches, by name: a checkpoint keeps it.
     fn loss_buffers(&self) -> Vec<(&'static str, CircularBuffer<f32>)> {
         Vec::new()
@@ -43,6 +48,12 @@ pub trait Model: Send + Sync {
     ) -> Result<Restored, BufferError> {
         Ok(Restored::Unknown)
     }
+}
+
+/// Scores sets without a tape, from tables. A call occupies one thread; any number of threads may call.
+pub trait FixedScorer: Send + Sync {
+    /// Writes one standardised score per set, equal to that of [`Model::forward`] but for rounding.
+    fn score(&self, sets: GeneSetsRef<'_>, out: &mut [f32]);
 }
 
 /// A batch as a model reads it.

@@ -8,6 +8,7 @@ mod experiment;
 mod html;
 mod logs;
 mod overview;
+pub mod prediction;
 mod reference;
 mod run;
 mod sentence;

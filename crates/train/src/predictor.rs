@@ -16,6 +16,7 @@ use std::path::Path;
 /// A trained model that predicts.
 pub struct Predictor {
     trained: Trained,
+    labels: LabelStats,
     gene_count: usize,
 }
 
@@ -24,7 +25,6 @@ enum Trained {
     /// A network and its weights.
     Network {
         model: Box<dyn Model>,
-        labels: LabelStats,
         /// Sets that are predicted at once.
         batch: usize,
     },
@@ -111,7 +111,7 @@ impl Predictor {
                 values: tensor.values.clone(),
             });
             let solution = solver.load(&stored.collect::<Vec<_>>(), cell)?;
-            return Ok(Self { trained: Trained::Solved(solution), gene_count });
+            return Ok(Self { trained: Trained::Solved(solution), labels, gene_count });
         }
         let mut model = config.model.build(cell, config.seed).map_err(ConfigError::from)?;
         let parameters = model.parameters_mut();
@@ -119,19 +119,15 @@ impl Predictor {
             let name = parameters.get(place).name().to_owned();
             copy_tensor(&checkpoint.weights, &name, parameters.values_mut(place))?;
         }
-        let trained = Trained::Network { model, labels, batch: config.run.predict_batch.max(1) };
-        Ok(Self { trained, gene_count })
+        let trained = Trained::Network { model, batch: config.run.predict_batch.max(1) };
+        Ok(Self { trained, labels, gene_count })
     }
 
     /// Predictions in the scores' own units, one for each set of deleted genes.
     pub fn predict(&self, sets: GeneSetsRef<'_>) -> Result<Vec<f64>, PredictorError> {
-        for (set, genes) in sets.iter().enumerate() {
-            if let Some(&gene) = genes.iter().find(|&&gene| gene as usize >= self.gene_count) {
-                return Err(PredictorError::UnknownGene { set, gene, count: self.gene_count });
-            }
-        }
+        check_genes(sets, self.gene_count)?;
         Ok(match &self.trained {
-            Trained::Network { model, labels, batch } => predict(&**model, *labels, *batch, sets.iter()),
+            Trained::Network { model, batch } => predict(&**model, self.labels, *batch, sets.iter()),
             Trained::Solved(solution) => solution.predict(ascending(sets).view()),
         })
     }
@@ -142,6 +138,16 @@ impl Predictor {
             Trained::Network { .. } => None,
             Trained::Solved(solution) => solution.deviations(ascending(sets).view()),
         }
+    }
+
+    /// Statistics of the scores that the model was trained on.
+    pub fn labels(&self) -> LabelStats {
+        self.labels
+    }
+
+    /// Number of genes of the cell.
+    pub fn gene_count(&self) -> usize {
+        self.gene_count
     }
 
     /// The network, where the model is one.
@@ -158,6 +164,13 @@ fn ascending(sets: GeneSetsRef<'_>) -> GeneSets {
     let mut out = GeneSets::default();
     sets.iter().for_each(|set| out.push_sorted(set));
     out
+}
+
+/// Refuses sets with a gene beyond a table of `count` genes.
+pub fn check_genes(sets: GeneSetsRef<'_>, count: usize) -> Result<(), PredictorError> {
+    let Some(place) = sets.genes().iter().position(|&gene| gene as usize >= count) else { return Ok(()) };
+    let set = sets.offsets().partition_point(|&start| start as usize <= place) - 1;
+    Err(PredictorError::UnknownGene { set, gene: sets.genes()[place], count })
 }
 
 fn check_cell(card: &ModelCard, cell: &Cell) -> Result<(), PredictorError> {

@@ -14,8 +14,12 @@ pub(crate) mod demo;
 pub(crate) mod evaluate;
 #[cfg(feature = "lab")]
 pub(crate) mod experiment;
+#[cfg(feature = "lab")]
+pub(crate) mod explain;
 pub(crate) mod logs;
 pub(crate) mod man;
+#[cfg(feature = "lab")]
+pub(crate) mod predict;
 #[cfg(feature = "lab")]
 pub(crate) mod profile;
 #[cfg(feature = "lab")]
@@ -41,6 +45,10 @@ pub(crate) fn run(command: Command, ui: &Ui) -> Result<()> {
         Command::Baseline(args) => baseline::run(&args, ui),
         #[cfg(feature = "lab")]
         Command::Evaluate(args) => evaluate::run(&args, ui),
+        #[cfg(feature = "lab")]
+        Command::Predict(args) => predict::run(&args, ui),
+        #[cfg(feature = "lab")]
+        Command::Explain(args) => explain::run(&args, ui),
         #[cfg(feature = "lab")]
         Command::Profile(args) => profile::run(&args, ui),
         #[cfg(feature = "lab")]

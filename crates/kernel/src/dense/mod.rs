@@ -5,11 +5,13 @@
 pub(crate) mod block;
 mod cross_attention;
 pub(crate) mod pairwise;
+mod set_tables;
 mod shared_rows;
 
 pub use block::{Affine, Block, NORM_EPSILON, NormScale, reduce_in_order};
 pub use cross_attention::{CrossAttention, IndexedRows};
 pub use pairwise::{Pairwise, PairwiseOutput};
+pub use set_tables::SetTables;
 pub use shared_rows::{SharedRows, SourceTile};
 
 /// Memory layout of a weight.

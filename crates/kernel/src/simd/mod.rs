@@ -15,6 +15,7 @@ mod math;
 mod microkernel;
 mod pairwise;
 mod rowwise;
+mod set_scores;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +25,8 @@ pub use isa::{Isa, IsaError};
 pub(crate) use linear::{linear, transposed_product};
 pub use pairwise::PackedPairwise;
 pub(crate) use pairwise::{add_pair_gradient, pair_rows, pair_rows_backward};
+
+pub(crate) use set_scores::{PackedSquare, Sets, attend, square_scores};
 
 use crate::{Buffer, Scalar};
 use std::ops::Range;

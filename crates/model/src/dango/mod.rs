@@ -9,6 +9,7 @@
 //!
 //! The embeddings do not depend on the sample, so a step costs nearly the same for any batch.
 
+mod fixed;
 mod options;
 
 pub use options::{DangoOptions, NetworkChoice};
@@ -18,7 +19,7 @@ use crate::layer::{
     MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, gather, interaction_loss, weighted_sum,
 };
 use crate::loss::AlphaSchedule;
-use crate::{Forward, Input, Loss, LossAt, Model, SelfLoops, graph_of, merged_graph};
+use crate::{FixedScorer, Forward, Input, Loss, LossAt, Model, SelfLoops, graph_of, merged_graph};
 use knockout_cell::GeneSetsRef;
 use knockout_cell::Network;
 use knockout_grad::{Parameters, Tape, Var};
@@ -167,6 +168,14 @@ impl<T: Scalar> Dango<T> {
 
     /// Scores the sets.
     pub fn forward<'a>(&'a self, tape: &mut Tape<'a, T>, sets: GeneSetsRef<'a>) -> DangoForward {
+        let (first, second, meta) = self.embed(tape);
+        let members = gather(tape, meta, sets.genes(), self.width);
+        let set = self.set.forward(tape, members, sets, None);
+        DangoForward { first, second, meta, set }
+    }
+
+    /// Records the embeddings, which no set changes: H1 and H2 by network, and the meta-embedding.
+    fn embed<'a>(&'a self, tape: &mut Tape<'a, T>) -> (Vec<Var>, Vec<Var>, Var) {
         let (mut first, mut second) = (Vec::new(), Vec::new());
         for layers in &self.networks {
             let (graph, weight) = (&layers.network.graph, &layers.mean_weight);
@@ -176,9 +185,7 @@ impl<T: Scalar> Dango<T> {
             second.push(h2);
         }
         let meta = self.meta.forward(tape, &second);
-        let members = gather(tape, meta, sets.genes(), self.width);
-        let set = self.set.forward(tape, members, sets, None);
-        DangoForward { first, second, meta, set }
+        (first, second, meta)
     }
 
     /// The loss of a forward pass, with weight `alpha` on the reconstruction.
@@ -230,6 +237,10 @@ impl Model for Dango<f32> {
     fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward {
         let forward = self.forward(tape, input.sets);
         Forward { predictions: forward.set.scores, hidden: forward.second }
+    }
+
+    fn fixed(&self) -> Option<Box<dyn FixedScorer + '_>> {
+        Some(Box::new(fixed::FixedDango::new(self)?))
     }
 
     fn loss<'a>(

@@ -12,12 +12,12 @@ use knockout_kernel::{Activation, Real, Scalar};
 /// `x, x': [members, width]`. In a set of one the sum is empty, and `output` still adds its bias.
 #[derive(Debug, Clone, Copy)]
 pub struct SetAttention {
-    query: Linear,
-    key: Linear,
-    value: Linear,
-    output: Linear,
-    rezero: Var,
-    heads: usize,
+    pub(crate) query: Linear,
+    pub(crate) key: Linear,
+    pub(crate) value: Linear,
+    pub(crate) output: Linear,
+    pub(crate) rezero: Var,
+    pub(crate) heads: usize,
 }
 
 impl SetAttention {

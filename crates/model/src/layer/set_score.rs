@@ -12,10 +12,10 @@ use knockout_kernel::{Activation, Scalar};
 /// `x: [members, width]`, `score: [sets]`; sets of any size.
 #[derive(Debug, Clone)]
 pub struct SetScorer {
-    fixed: Linear,
-    layers: Vec<SetAttention>,
-    score: Linear,
-    activation: Activation,
+    pub(crate) fixed: Linear,
+    pub(crate) layers: Vec<SetAttention>,
+    pub(crate) score: Linear,
+    pub(crate) activation: Activation,
 }
 
 /// Outputs of a scorer.

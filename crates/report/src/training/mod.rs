@@ -7,8 +7,11 @@ mod axis;
 mod curves;
 mod scatter;
 
-use crate::html::{STYLE, escape};
+use crate::html::{STYLE as PAGE_STYLE, escape};
 use std::fmt::Write as _;
+
+/// The style sheet of charts.
+pub(crate) const STYLE: &str = include_str!("training.css");
 
 /// What a page shows, from top to bottom.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -106,17 +109,16 @@ pub fn training_html(page: &TrainingPage) -> String {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title} – {made_by}</title>\n\
-         <style>{STYLE}{}</style>\n</head>\n<body>\n<header><h1>{title}</h1><p class=\"soft\">{}</p></header>\n<main>\n",
-        include_str!("training.css"),
+         <style>{PAGE_STYLE}{}</style>\n</head>\n<body>\n<header><h1>{title}</h1><p class=\"soft\">{}</p></header>\n<main>\n",
+        self::STYLE,
         escape(&page.subtitle),
         made_by = escape(&page.made_by),
     )
     .ok();
-    facts(&mut out, &page.facts);
-    notes(&mut out, &page.notes);
+    draw_facts(&mut out, &page.facts);
+    draw_notes(&mut out, &page.notes);
     page.table.iter().for_each(|shown| table(&mut out, shown));
-    grid(&mut out, page.charts.iter().map(curves::draw));
-    grid(&mut out, page.scatters.iter().map(scatter::draw));
+    draw_figures(&mut out, &page.charts, &page.scatters);
     writeln!(
         out,
         "</main>\n<footer>Made by <b>{}</b>. Metrics are over whole parts, never over a sample.</footer>\n</body>\n</html>",
@@ -126,7 +128,7 @@ pub fn training_html(page: &TrainingPage) -> String {
     out
 }
 
-fn facts(out: &mut String, facts: &[Fact]) {
+pub(crate) fn draw_facts(out: &mut String, facts: &[Fact]) {
     if facts.is_empty() {
         return;
     }
@@ -137,7 +139,7 @@ fn facts(out: &mut String, facts: &[Fact]) {
     out.push_str("</section>\n");
 }
 
-fn notes(out: &mut String, notes: &[String]) {
+pub(crate) fn draw_notes(out: &mut String, notes: &[String]) {
     if notes.is_empty() {
         return;
     }
@@ -166,6 +168,11 @@ fn table(out: &mut String, table: &PageTable) {
         out.push_str("</tr>");
     }
     out.push_str("</table></div></section>\n");
+}
+
+pub(crate) fn draw_figures(out: &mut String, charts: &[Chart], scatters: &[Scatter]) {
+    grid(out, charts.iter().map(curves::draw));
+    grid(out, scatters.iter().map(scatter::draw));
 }
 
 fn grid(out: &mut String, figures: impl Iterator<Item = String>) {

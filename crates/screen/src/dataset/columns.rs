@@ -6,8 +6,10 @@
 
 use arrow_array::builder::{ListBuilder, StringDictionaryBuilder, UInt32Builder};
 use arrow_array::cast::AsArray as _;
-use arrow_array::types::{Float32Type, Float64Type, Int32Type, UInt32Type};
-use arrow_array::{Array, ArrayRef, Float32Array, Float64Array, RecordBatch, StringArray, UInt32Array};
+use arrow_array::types::{Float32Type, Float64Type, Int32Type, UInt32Type, UInt64Type};
+use arrow_array::{
+    Array, ArrayRef, Float32Array, Float64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
+};
 use arrow_schema::{DataType, Field};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
@@ -77,6 +79,16 @@ pub fn u32s(values: impl IntoIterator<Item = u32>) -> ArrayRef {
     Arc::new(UInt32Array::from_iter_values(values))
 }
 
+/// A column of whole numbers; `None` becomes null.
+pub fn optional_u32s(values: impl IntoIterator<Item = Option<u32>>) -> ArrayRef {
+    Arc::new(values.into_iter().collect::<UInt32Array>())
+}
+
+/// A column of large whole numbers.
+pub fn u64s(values: impl IntoIterator<Item = u64>) -> ArrayRef {
+    Arc::new(UInt64Array::from_iter_values(values))
+}
+
 pub(crate) fn f32s(values: impl IntoIterator<Item = f32>) -> ArrayRef {
     Arc::new(Float32Array::from_iter_values(values))
 }
@@ -118,7 +130,7 @@ pub fn encode(batch: &RecordBatch) -> Result<Vec<u8>, ColumnError> {
     let schema = parquet::arrow::ArrowSchemaConverter::new().convert(batch.schema_ref())?;
     for column in schema.columns() {
         // Word columns keep their dictionary; indices are nearly sorted and take a delta instead.
-        if column.physical_type() == PhysicalType::INT32 {
+        if matches!(column.physical_type(), PhysicalType::INT32 | PhysicalType::INT64) {
             properties = properties
                 .set_column_dictionary_enabled(column.path().clone(), false)
                 .set_column_encoding(column.path().clone(), Encoding::DELTA_BINARY_PACKED);
@@ -183,8 +195,14 @@ impl Table {
         Ok(Self { batches, schema, row_count })
     }
 
-    pub(crate) fn row_count(&self) -> usize {
+    /// Number of rows.
+    pub fn row_count(&self) -> usize {
         self.row_count
+    }
+
+    /// Whether there is a column of that name.
+    pub fn has(&self, name: &str) -> bool {
+        self.schema.index_of(name).is_ok()
     }
 
     /// What the file says of itself under a key.
@@ -198,6 +216,27 @@ impl Table {
         self.each(name, "u32", |array| {
             let array = array.as_primitive_opt::<UInt32Type>()?;
             values.extend_from_slice(array.values());
+            Some(())
+        })?;
+        self.no_nulls(name)?;
+        Ok(values)
+    }
+
+    /// A column of whole numbers, `None` where there is no value.
+    pub fn optional_u32s(&self, name: &str) -> Result<Vec<Option<u32>>, ColumnError> {
+        let mut values = Vec::with_capacity(self.row_count);
+        self.each(name, "u32", |array| {
+            values.extend(array.as_primitive_opt::<UInt32Type>()?.iter());
+            Some(())
+        })?;
+        Ok(values)
+    }
+
+    /// A column of large whole numbers without nulls.
+    pub fn u64s(&self, name: &str) -> Result<Vec<u64>, ColumnError> {
+        let mut values = Vec::with_capacity(self.row_count);
+        self.each(name, "u64", |array| {
+            values.extend_from_slice(array.as_primitive_opt::<UInt64Type>()?.values());
             Some(())
         })?;
         self.no_nulls(name)?;
@@ -221,7 +260,8 @@ impl Table {
         Ok(self.optional_f64s(name)?.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())
     }
 
-    pub(crate) fn optional_f64s(&self, name: &str) -> Result<Vec<Option<f64>>, ColumnError> {
+    /// A column of numbers, `None` where there is no value.
+    pub fn optional_f64s(&self, name: &str) -> Result<Vec<Option<f64>>, ColumnError> {
         let mut values = Vec::with_capacity(self.row_count);
         self.each(name, "f64", |array| {
             values.extend(array.as_primitive_opt::<Float64Type>()?.iter());

@@ -1,0 +1,199 @@
+//! `knockout explain`: one prediction taken apart.
+
+use crate::choice;
+use crate::command::train::on_workers;
+use crate::failure::{Context as _, Result, request_error};
+use crate::text::{Align, Table, figure, grouped};
+use crate::ui::{Ui, Unit};
+use clap::Args;
+use knockout_durable::replace;
+use knockout_predict::explain::{Detail, Explanation, Reliability};
+use knockout_predict::lists;
+use knockout_predict::scorer::OpenRuns;
+use knockout_report::prediction::{Drawing, Node, PageTable, PredictionPage, prediction_html};
+use knockout_report::training::Fact;
+use knockout_train::checkpoint::Slot;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Take one prediction apart: networks, neighbours, genes, and what was measured nearby
+///
+/// Networks and neighbours are left out one at a time and the same weights asked again. Single genes and pairs are predicted by
+/// themselves; together with what the whole set adds, their contributions sum to the prediction.
+#[derive(Debug, Args)]
+#[command(after_help = "EXAMPLES:
+  knockout explain runs/dango-yeast-0 YAL001C YBR102C YCL016C
+  knockout explain runs/dango-yeast-0 YAL001C YBR102C --html why.html --neighbours 20")]
+pub(crate) struct ExplainArgs {
+    /// The run's folder
+    #[arg(value_name = "RUN")]
+    run: PathBuf,
+    /// The genes, by systematic or standard names
+    #[arg(value_name = "GENE", required = true, num_args = 1..=6)]
+    genes: Vec<String>,
+    /// Which state of the run
+    #[arg(long, value_name = "STATE", default_value = "best-pearson", value_parser = choice::slot())]
+    state: Slot,
+    /// The dataset folder, if it is no longer where the run was trained; its contents must be the same
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Neighbours to leave out in turn; each asks a model of its own
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    neighbours: usize,
+    /// Nearest measured samples to list
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    nearest: usize,
+    /// Write a page with a drawing of the neighbourhood
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<()> {
+    let explanation = on_workers(|| explain(args, ui))?;
+    if let Some(path) = &args.html {
+        replace(path, |file| file.write_all(prediction_html(&page(&explanation, args)).as_bytes()))
+            .with_context(|| format!("could not write {}", path.display()))?;
+    }
+    ui.result(|| text(&explanation), &explanation)
+}
+
+fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Explanation> {
+    let opened = OpenRuns::open(std::slice::from_ref(&args.run), args.state, args.data.as_deref())?;
+    let genes = lists::find_genes(&args.genes, opened.dataset.cell.genes(), "the set")?;
+    let run = opened.runs.first().ok_or_else(|| request_error("name a run"))?;
+    let bar = ui.progress(
+        "explaining",
+        (opened.dataset.cell.networks().len() + args.neighbours) as u64,
+        Unit::Items,
+    );
+    let detail = Detail { neighbours: args.neighbours, nearest: args.nearest };
+    let explanation = run.explain(&genes, &opened.dataset, &opened.split, detail, &|| bar.inc(1));
+    bar.finish_and_clear();
+    Ok(explanation?)
+}
+
+fn names(explanation: &Explanation) -> String {
+    explanation.genes.iter().map(|gene| &gene.name[..]).collect::<Vec<_>>().join(" ")
+}
+
+/// The tables of an explanation: title, columns, rows.
+fn tables(explanation: &Explanation) -> Vec<PageTable> {
+    let table = |title: &str, columns: &[&str], rows: Vec<Vec<String>>| PageTable {
+        title: title.to_owned(),
+        columns: columns.iter().map(|&column| column.to_owned()).collect(),
+        rows,
+    };
+    let signed = |value: f64| format!("{value:+.4}");
+    let plain = |value: f64| format!("{value:.4}");
+    let parts = explanation.parts.iter().map(|term| {
+        let what = if term.genes.is_empty() { "mean of training".to_owned() } else { term.genes.join(" ") };
+        vec![what, plain(term.predicted), signed(term.contribution)]
+    });
+    let networks = explanation.networks.iter().map(|network| {
+        vec![network.network.clone(), signed(network.effect), plain(network.without), grouped(network.edges)]
+    });
+    let neighbours = explanation.neighbours.iter().map(|neighbour| {
+        let networks = neighbour.networks.join(", ");
+        vec![neighbour.gene.name.clone(), signed(neighbour.effect), plain(neighbour.without), networks]
+    });
+    let nearest = explanation.nearest.iter().map(|near| {
+        let part = near.part.unwrap_or("–").to_owned();
+        vec![near.genes.join(" "), near.shared.to_string(), plain(near.score), plain(near.prediction), part]
+    });
+    vec![
+        table("What genes contribute", &["genes", "predicted alone", "adds"], parts.collect()),
+        table(
+            "Networks, left out one at a time",
+            &["network", "effect", "without it", "edges of the set"],
+            networks.collect(),
+        ),
+        table(
+            "Neighbours, cut off one at a time",
+            &["neighbour", "effect", "without it", "next to the set in"],
+            neighbours.collect(),
+        ),
+        table(
+            "Nearest measured samples",
+            &["genes", "shared", "measured", "predicted", "part"],
+            nearest.collect(),
+        ),
+    ]
+}
+
+fn trust(name: &str, found: &Reliability) -> String {
+    let same = found.same_side.map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", 100.0 * share));
+    format!(
+        "{name}: {} samples, Pearson {}, RMSE {}, on the right side of the mean {same}",
+        grouped(found.metrics.count),
+        figure(found.metrics.pearson),
+        figure(found.metrics.rmse)
+    )
+}
+
+fn reliability(explanation: &Explanation) -> [String; 2] {
+    [
+        trust("test samples that share a gene with the set", &explanation.nearby),
+        trust("the whole test part", &explanation.overall),
+    ]
+}
+
+fn measured(explanation: &Explanation) -> Option<String> {
+    let measured = explanation.measured?;
+    Some(format!("{:.4} ({} part)", measured.score, measured.part.unwrap_or("no")))
+}
+
+fn text(explanation: &Explanation) -> String {
+    let mut text = format!("{}: predicted {:.4}", names(explanation), explanation.prediction);
+    if let Some(measured) = measured(explanation) {
+        write!(text, ", measured {measured}").ok();
+    }
+    text.push('\n');
+    for PageTable { title, columns, rows } in tables(explanation) {
+        let aligned =
+            |(place, column)| (column, if place == 0 || place > 3 { Align::Left } else { Align::Right });
+        let columns: Vec<(&str, Align)> =
+            columns.iter().map(String::as_str).enumerate().map(aligned).collect();
+        let mut table = Table::new(&columns);
+        rows.into_iter().for_each(|row| table.row(row));
+        write!(text, "\n{title}\n{}", table.to_text()).ok();
+    }
+    for line in reliability(explanation) {
+        write!(text, "\n{line}").ok();
+    }
+    text.push('\n');
+    text
+}
+
+fn page(explanation: &Explanation, args: &ExplainArgs) -> PredictionPage {
+    let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
+    let mut facts = vec![fact("predicted", format!("{:.4}", explanation.prediction))];
+    facts.extend(measured(explanation).map(|value| fact("measured", value)));
+    let around = explanation.neighbours.iter().map(|neighbour| &neighbour.gene);
+    let drawn: Vec<_> = explanation.genes.iter().chain(around).collect();
+    let place = |gene: u32| drawn.iter().position(|drawn| drawn.index == gene);
+    let edges = explanation.edges.iter();
+    let node = |(at, gene): (usize, &&knockout_predict::explain::GeneName)| Node {
+        name: gene.name.clone(),
+        is_deleted: at < explanation.genes.len(),
+    };
+    PredictionPage {
+        title: names(explanation),
+        subtitle: format!("{}, {}", run_name(&args.run), args.state.name()),
+        made_by: "knockout explain".to_owned(),
+        facts,
+        notes: reliability(explanation).to_vec(),
+        drawing: Some(Drawing {
+            title: "The set and its neighbours".to_owned(),
+            nodes: drawn.iter().enumerate().map(node).collect(),
+            edges: edges
+                .filter_map(|edge| Some((place(edge.source)?, place(edge.target)?, edge.networks)))
+                .collect(),
+        }),
+        tables: tables(explanation),
+        ..PredictionPage::default()
+    }
+}
+
+fn run_name(run: &Path) -> String {
+    run.file_name().map_or_else(|| run.display().to_string(), |name| name.to_string_lossy().into_owned())
+}

@@ -1,0 +1,387 @@
+//! `knockout predict`: predictions for very many gene sets, in a folder of blocks that are whole or absent.
+
+mod merge;
+mod page;
+
+use crate::choice;
+use crate::command::train::on_workers;
+use crate::exit;
+use crate::failure::{Failure, Result, request_error};
+use crate::interrupt::Interrupt;
+use crate::text::{Align, Table, grouped};
+use crate::ui::{Ui, Unit};
+use clap::{ArgGroup, Args, Subcommand};
+use indicatif::ProgressBar;
+use knockout_cell::GeneTable;
+use knockout_predict::scorer::OpenRuns;
+use knockout_predict::{
+    Candidates, Choice, Filters, Folder, Histogram, Hit, Keep, Outcome, Plan, Progress, Scorer as _, Share,
+    Summary, lists, write_csv, write_hits,
+};
+use knockout_screen::Part;
+use knockout_train::checkpoint::Slot;
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Highest and lowest on a page when nothing is said.
+const PAGE_HITS: (usize, usize) = (100, 100);
+
+/// Hits that are printed; the files have all of them.
+const PRINTED: usize = 10;
+
+/// Predict gene sets with trained models, hundreds of millions if need be
+///
+/// Candidates are numbered and predicted in blocks, each a Parquet file that is whole or absent: say the same command again after a
+/// kill and it goes on. Several runs predict together: their mean, and the standard deviation over them. With --top or --bottom only
+/// those are kept. docs/predict.md explains the folder.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "EXAMPLES:
+  knockout predict runs/dango-yeast-0 --triples --top 100 --bottom 100 --not-measured --out hits
+  knockout predict runs/dango-yeast-0 --sets mine.tsv --out mine
+  knockout predict runs/dango-yeast-0 --with YAL001C,YBR102C --out completions
+  knockout predict runs/dango-yeast-0 runs/dango-yeast-1 --pairs --genes kinases.txt --out ensemble
+  knockout predict runs/dango-yeast-0 --triples --part 3/7 --out part-3
+  knockout predict merge whole part-1 part-2 part-3 part-4 part-5 part-6 part-7"
+)]
+#[command(group = ArgGroup::new("what").args(["sets", "pairs", "triples", "dataset_part"]))]
+pub(crate) struct PredictArgs {
+    #[command(subcommand)]
+    command: Option<PredictCommand>,
+    /// Folders of runs; several of one dataset are an ensemble
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<PathBuf>,
+    /// The folder of predictions; one that this command began is gone on with
+    #[arg(long, value_name = "DIR", required = true)]
+    out: Option<PathBuf>,
+    /// Which state of the runs
+    #[arg(long, value_name = "STATE", default_value = "best-pearson", value_parser = choice::slot())]
+    state: Slot,
+    /// The dataset folder, if it is no longer where the runs were trained; its contents must be the same
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    #[command(flatten)]
+    what: What,
+    #[command(flatten)]
+    filters: FilterArgs,
+    /// Keep the K highest predictions alone, in top.csv; with --full all are kept besides
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    top: Option<u32>,
+    /// Keep the K lowest predictions alone, in bottom.csv; with --full all are kept besides
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    bottom: Option<u32>,
+    /// Keep every prediction although --top or --bottom is given
+    #[arg(long)]
+    full: bool,
+    /// Write predictions.csv besides the Parquet blocks
+    #[arg(long)]
+    csv: bool,
+    /// Write a page of hits: highest and lowest, distributions, and how far to trust them
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Predict the i-th of n disjoint ranges alone, such as 3/7; `predict merge` joins them
+    #[arg(long, value_name = "I/N", default_value_t)]
+    part: Share,
+    /// Candidates in a block; by default as many as take seconds
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    block: Option<u64>,
+}
+
+#[derive(Debug, Subcommand)]
+enum PredictCommand {
+    Merge(merge::MergeArgs),
+}
+
+/// What to predict.
+#[derive(Debug, Args)]
+struct What {
+    /// Sets of genes in a TSV, CSV or Parquet file, by systematic or standard names
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["genes", "with"])]
+    sets: Option<PathBuf>,
+    /// All pairs of --genes
+    #[arg(long)]
+    pairs: bool,
+    /// All triples of --genes
+    #[arg(long)]
+    triples: bool,
+    /// The samples of a part of the dataset
+    #[arg(long, value_name = "PART", value_parser = choice::part(), conflicts_with_all = ["genes", "with"])]
+    dataset_part: Option<Part>,
+    /// Genes to choose from: a file with a name on each line, or `all`
+    #[arg(long, value_name = "FILE", default_value = "all")]
+    genes: PathBuf,
+    /// Genes that every set has: one or two names; two alone mean triples
+    #[arg(long, value_name = "GENE", value_delimiter = ',')]
+    with: Vec<String>,
+}
+
+/// What to leave out.
+#[derive(Debug, Args)]
+struct FilterArgs {
+    /// Leave out sets that the dataset has a score for
+    #[arg(long)]
+    not_measured: bool,
+    /// Leave out sets with a gene of this file, such as essential genes
+    #[arg(long, value_name = "FILE")]
+    exclude: Option<PathBuf>,
+    /// Leave out sets with a gene of fewer edges, over all networks
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    min_degree: usize,
+}
+
+impl What {
+    fn choice(&self, genes: &GeneTable) -> Result<Choice> {
+        if let Some(part) = self.dataset_part {
+            return Ok(Choice::DatasetPart(part));
+        }
+        if let Some(path) = &self.sets {
+            return Ok(Choice::Listed(lists::read_sets(path, genes)?));
+        }
+        let with = lists::find_genes(&self.with, genes, "--with")?;
+        let order = match (self.pairs, self.triples, with.len()) {
+            (true, ..) => 2,
+            (_, true, _) | (_, _, 2) => 3,
+            _ => {
+                return Err(request_error(
+                    "say what to predict: --sets FILE, --pairs, --triples, --with GENE,GENE or --dataset-part PART",
+                ));
+            }
+        };
+        let chosen = if self.genes == Path::new("all") {
+            (0..genes.len() as u32).collect()
+        } else {
+            lists::read_genes(&self.genes, genes)?
+        };
+        Ok(Choice::Combinations { order, genes: chosen, with })
+    }
+}
+
+/// What was predicted, for people and programs.
+#[derive(Serialize)]
+struct Shown<'a> {
+    schema: u32,
+    out: &'a Path,
+    what: &'a str,
+    part: String,
+    candidates: u64,
+    scored: u64,
+    left_out: u64,
+    mean: Option<f64>,
+    top: Vec<ShownHit>,
+    bottom: Vec<ShownHit>,
+    files: Vec<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct ShownHit {
+    number: u64,
+    genes: Vec<String>,
+    names: Vec<String>,
+    prediction: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sd: Option<f64>,
+}
+
+pub(crate) fn run(args: &PredictArgs, ui: &Ui) -> Result<()> {
+    match &args.command {
+        Some(PredictCommand::Merge(merge)) => merge::run(merge, ui),
+        None => on_workers(|| predict(args, ui)),
+    }
+}
+
+fn predict(args: &PredictArgs, ui: &Ui) -> Result<()> {
+    let Some(out) = &args.out else {
+        return Err(request_error("name the folder of predictions with --out DIR"));
+    };
+    let opened = OpenRuns::open(&args.runs, args.state, args.data.as_deref())?;
+    for run in &opened.runs {
+        ui.note(&format!(
+            "{}: step {} of {}",
+            run.entry.folder.display(),
+            run.entry.step,
+            run.checkpoint.display()
+        ));
+    }
+    let (cell, samples) = (&opened.dataset.cell, &opened.dataset.samples);
+    let genes = cell.genes();
+    let exclude = args.filters.exclude.as_ref().map(|path| lists::read_genes(path, genes)).transpose()?;
+    let filters = Filters {
+        measured: args.filters.not_measured,
+        exclude: exclude.unwrap_or_default(),
+        min_degree: args.filters.min_degree,
+    };
+    let candidates = Candidates::new(args.what.choice(genes)?, &filters, cell, samples, &opened.split)?;
+    let scorer = opened.scorer();
+    scorer.check_orders(&candidates.orders(), &opened.runs)?;
+    note_orders(&candidates, &opened, ui);
+    let asked = (args.top.unwrap_or(0) as usize, args.bottom.unwrap_or(0) as usize);
+    // A page without hits would be none.
+    let hits = if args.html.is_some() && asked == (0, 0) { PAGE_HITS } else { asked };
+    let labels = opened.runs[0].labels();
+    let plan = Plan {
+        schema: 1,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: command(),
+        runs: opened.runs.iter().map(|run| run.entry.clone()).collect(),
+        dataset: knockout_predict::DatasetEntry {
+            hash: opened.dataset.manifest.data_hash(),
+            folder: opened.dataset_folder.clone(),
+        },
+        candidates: candidates.description().clone(),
+        keep: if asked == (0, 0) || args.full {
+            Keep::All
+        } else {
+            Keep::Extremes { top: hits.0, bottom: hits.1 }
+        },
+        block: args.block.unwrap_or_else(|| scorer.block()),
+        histogram: Histogram::around(labels.mean, labels.sd),
+        part: args.part,
+    };
+    let folder = Folder::start(out, plan)?;
+    let plan = folder.plan();
+    let range = plan.part.of_blocks(plan.blocks());
+    let edge = |block: u64| (block * plan.block).min(plan.candidates.count);
+    ui.note(&format!("{}: {}", out.display(), plan.candidates.what));
+    let console = Console {
+        bar: ui.progress("predicting", edge(range.end) - edge(range.start), Unit::Items),
+        interrupt: Interrupt::install()?,
+    };
+    let outcome = knockout_predict::predict(&folder, &candidates, &scorer, genes, hits, &console);
+    console.bar.finish_and_clear();
+    match outcome? {
+        Outcome::Stopped { missing } => Err(Failure::verdict(
+            exit::INTERRUPTED,
+            format!(
+                "interrupted: {missing} blocks of {} are missing; say the same again to go on",
+                out.display()
+            ),
+        )),
+        Outcome::Finished(summary) => {
+            if let Some(path) = &args.html {
+                page::write(path, folder.plan(), &summary, &opened)?;
+            }
+            finish(&folder, &summary, genes, args.csv, ui)
+        }
+    }
+}
+
+/// Writes the tables of a finished folder and prints what it amounts to.
+fn finish(folder: &Folder, summary: &Summary, genes: &GeneTable, csv: bool, ui: &Ui) -> Result<()> {
+    let mut files = write_hits(folder.path(), summary, genes)?;
+    if csv {
+        files.push(write_csv(folder, genes)?);
+    }
+    let plan = folder.plan();
+    let shown = Shown {
+        schema: 1,
+        out: folder.path(),
+        what: &plan.candidates.what,
+        part: plan.part.to_string(),
+        candidates: summary.candidates,
+        scored: summary.scored(),
+        left_out: summary.candidates - summary.scored(),
+        mean: summary.mean(),
+        top: hits(&summary.extremes.top(), genes),
+        bottom: hits(&summary.extremes.bottom(), genes),
+        files,
+    };
+    ui.result(|| text(&shown), &shown)
+}
+
+fn hits(hits: &[Hit], genes: &GeneTable) -> Vec<ShownHit> {
+    let shown = |hit: &Hit| {
+        let genes = || hit.genes.iter().map(|&gene| &genes.genes()[gene as usize]);
+        ShownHit {
+            number: hit.number,
+            genes: genes().map(|gene| gene.systematic.clone()).collect(),
+            names: genes()
+                .map(|gene| gene.standard.clone().unwrap_or_else(|| gene.systematic.clone()))
+                .collect(),
+            prediction: hit.prediction,
+            sd: hit.sd,
+        }
+    };
+    hits.iter().map(shown).collect()
+}
+
+fn text(shown: &Shown<'_>) -> String {
+    let mut text = format!("{}: {} predictions", shown.out.display(), grouped(shown.scored as usize));
+    if shown.left_out > 0 {
+        write!(text, " ({} candidates left out by filters)", grouped(shown.left_out as usize)).ok();
+    }
+    if let Some(mean) = shown.mean {
+        write!(text, ", mean {mean:.4}").ok();
+    }
+    text.push('\n');
+    for (title, hits) in [("highest", &shown.top), ("lowest", &shown.bottom)] {
+        if hits.is_empty() {
+            continue;
+        }
+        let mut table =
+            Table::new(&[(title, Align::Left), ("prediction", Align::Right), ("sd", Align::Right)]);
+        for hit in hits.iter().take(PRINTED) {
+            let sd = hit.sd.map_or_else(|| "–".to_owned(), |sd| format!("{sd:.4}"));
+            table.row(vec![hit.names.join(" "), format!("{:.4}", hit.prediction), sd]);
+        }
+        write!(text, "\n{}", table.to_text()).ok();
+        if hits.len() > PRINTED {
+            writeln!(text, "… and {} more", grouped(hits.len() - PRINTED)).ok();
+        }
+    }
+    for file in &shown.files {
+        writeln!(text, "{}", file.display()).ok();
+    }
+    text
+}
+
+/// A model that never saw sets of a size extrapolates there, which nobody should find out afterwards.
+fn note_orders(candidates: &Candidates, opened: &OpenRuns, ui: &Ui) {
+    let samples = &opened.dataset.samples;
+    let mut trained: Vec<usize> =
+        opened.split.rows(Part::Train).iter().map(|&row| samples.genes(row as usize).len()).collect();
+    trained.sort_unstable();
+    trained.dedup();
+    for order in candidates.orders().iter().filter(|order| !trained.contains(order)) {
+        let trained: Vec<String> = trained.iter().map(ToString::to_string).collect();
+        ui.note(&format!(
+            "warning: no training sample has {order} genes (they have {}); these predictions extrapolate",
+            trained.join(", ")
+        ));
+    }
+}
+
+/// The command line without what does not change predictions.
+fn command() -> String {
+    const VALUED: [&str; 3] = ["--out", "--part", "--threads"];
+    let (mut kept, mut arguments) = (vec!["knockout".to_owned()], std::env::args().skip(1));
+    while let Some(argument) = arguments.next() {
+        if VALUED.contains(&&argument[..]) {
+            arguments.next();
+        } else if !VALUED
+            .iter()
+            .any(|name| argument.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')))
+        {
+            kept.push(argument);
+        }
+    }
+    kept.join(" ")
+}
+
+/// The progress bar, and Ctrl-C.
+struct Console {
+    bar: ProgressBar,
+    interrupt: Interrupt,
+}
+
+impl Progress for Console {
+    fn advance(&self, candidates: u64) {
+        self.bar.inc(candidates);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.interrupt.is_asked()
+    }
+}

@@ -1,0 +1,214 @@
+//! A block of predictions as a Parquet file: what pandas, polars and DuckDB open as it is.
+//!
+//! Columns: `number` (of the candidate), `gene_1` … (systematic names), `index_1` … (rows of the gene table), `prediction` in the
+//! scores' units, and `sd` where there is one. The key `knockout.block` of the metadata says of which plan the block is and what was
+//! scored, kept or not.
+
+use crate::{Extremes, Keep, Plan, PredictError, Scores};
+use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema};
+use knockout_cell::{GeneSets, GeneTable};
+use knockout_screen::columns::{self, Table};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+const METADATA: &str = "knockout.block";
+
+/// A prediction that stands out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// Number of the candidate.
+    pub number: u64,
+    /// Rows of the gene table, ascending.
+    pub genes: Vec<u32>,
+    /// In the scores' units.
+    pub prediction: f64,
+    /// Its standard deviation, where there is one.
+    pub sd: Option<f64>,
+}
+
+/// Equal bins between two values; what lies outside counts in the first or last.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Histogram {
+    /// Lower end of the first bin.
+    pub low: f64,
+    /// Upper end of the last bin.
+    pub high: f64,
+    /// Number of bins.
+    pub bins: usize,
+}
+
+impl Histogram {
+    /// Six standard deviations on either side of a mean.
+    pub fn around(mean: f64, sd: f64) -> Self {
+        let half = 6.0 * if sd > 0.0 { sd } else { 1.0 };
+        Self { low: mean - half, high: mean + half, bins: 96 }
+    }
+
+    /// The bin of a value.
+    pub fn bin(&self, value: f64) -> usize {
+        let place = (value - self.low) / (self.high - self.low) * self.bins as f64;
+        (place.max(0.0) as usize).min(self.bins - 1)
+    }
+
+    /// How many of the values fall into each bin.
+    pub fn count(&self, values: impl IntoIterator<Item = f64>) -> Vec<u64> {
+        let mut counts = vec![0; self.bins];
+        values.into_iter().for_each(|value| counts[self.bin(value)] += 1);
+        counts
+    }
+}
+
+/// What was scored in a block, kept or not.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Scored {
+    /// [`Plan::identity`].
+    pub(crate) plan: String,
+    pub(crate) block: u64,
+    /// Candidates that were scored.
+    pub(crate) count: u64,
+    /// Sum of their predictions.
+    pub(crate) sum: f64,
+    /// Their histogram.
+    pub(crate) histogram: Vec<u64>,
+}
+
+/// A block in memory.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Block {
+    pub(crate) scored: Scored,
+    pub(crate) numbers: Vec<u64>,
+    pub(crate) sets: GeneSets,
+    pub(crate) scores: Scores,
+}
+
+impl Block {
+    /// Takes predictions and keeps what the plan says.
+    pub(crate) fn new(
+        plan: &Plan,
+        identity: &str,
+        block: u64,
+        numbers: Vec<u64>,
+        sets: GeneSets,
+        scores: Scores,
+    ) -> Self {
+        let scored = Scored {
+            plan: identity.to_owned(),
+            block,
+            count: numbers.len() as u64,
+            sum: scores.mean.iter().sum(),
+            histogram: plan.histogram.count(scores.mean.iter().copied()),
+        };
+        let whole = Self { scored, numbers, sets, scores };
+        match plan.keep {
+            Keep::All => whole,
+            Keep::Extremes { top, bottom } => whole.extremes(top, bottom),
+        }
+    }
+
+    fn extremes(self, top: usize, bottom: usize) -> Self {
+        let mut extremes = Extremes::new(top, bottom);
+        self.add_to(&mut extremes);
+        let mut kept: Vec<u64> =
+            extremes.top().iter().chain(&extremes.bottom()).map(|hit| hit.number).collect();
+        kept.sort_unstable();
+        kept.dedup();
+        let rows: Vec<usize> =
+            kept.iter().filter_map(|number| self.numbers.binary_search(number).ok()).collect();
+        let pick = |values: &[f64]| rows.iter().map(|&row| values[row]).collect::<Vec<f64>>();
+        Self {
+            scores: Scores { mean: pick(&self.scores.mean), sd: self.scores.sd.as_deref().map(pick) },
+            sets: rows.iter().map(|&row| self.sets.get(row)).collect(),
+            numbers: kept,
+            scored: self.scored,
+        }
+    }
+
+    /// Adds its rows to the highest and lowest.
+    pub(crate) fn add_to(&self, extremes: &mut Extremes) {
+        for (row, &prediction) in self.scores.mean.iter().enumerate() {
+            extremes.push(prediction, || self.hit(row));
+        }
+    }
+
+    /// One row.
+    pub(crate) fn hit(&self, row: usize) -> Hit {
+        Hit {
+            number: self.numbers[row],
+            genes: self.sets.get(row).to_vec(),
+            prediction: self.scores.mean[row],
+            sd: self.scores.sd.as_ref().map(|sd| sd[row]),
+        }
+    }
+
+    /// The file's bytes; `order` is the number of gene columns.
+    pub(crate) fn encode(&self, genes: &GeneTable, order: usize) -> Result<Vec<u8>, PredictError> {
+        let names: ArrayRef =
+            Arc::new(StringArray::from_iter_values(genes.genes().iter().map(|gene| &gene.systematic)));
+        let word = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+        let is_full = self.sets.view().iter().all(|set| set.len() == order);
+        let gene = |place: usize| self.sets.view().iter().map(move |set| set.get(place).copied());
+        let mut fields = vec![Field::new("number", DataType::UInt64, false)];
+        let mut arrays = vec![columns::u64s(self.numbers.iter().copied())];
+        for place in 0..order {
+            let keys: Int32Array = gene(place).map(|gene| gene.map(|gene| gene as i32)).collect();
+            let column = DictionaryArray::try_new(keys, Arc::clone(&names))
+                .map_err(|error| PredictError::Encode(error.into()))?;
+            // Only sets of unlike sizes leave a column empty, and that is known from the plan, not from a block.
+            fields.push(Field::new(format!("gene_{}", place + 1), word.clone(), place > 0));
+            arrays.push(Arc::new(column));
+        }
+        for place in 0..order {
+            fields.push(Field::new(format!("index_{}", place + 1), DataType::UInt32, place > 0));
+            arrays.push(if is_full {
+                columns::u32s(gene(place).flatten())
+            } else {
+                columns::optional_u32s(gene(place))
+            });
+        }
+        fields.push(Field::new("prediction", DataType::Float64, false));
+        arrays.push(columns::f64s(self.scores.mean.iter().copied().map(Some)));
+        if let Some(sd) = &self.scores.sd {
+            fields.push(Field::new("sd", DataType::Float64, false));
+            arrays.push(columns::f64s(sd.iter().copied().map(Some)));
+        }
+        // Plain numbers and text: nothing here can fail to be written.
+        let said = serde_json::to_string(&self.scored).unwrap_or_default();
+        let schema = Schema::new_with_metadata(fields, HashMap::from([(METADATA.to_owned(), said)]));
+        RecordBatch::try_new(Arc::new(schema), arrays)
+            .map_err(|error| PredictError::Encode(error.into()))
+            .and_then(|batch| columns::encode(&batch).map_err(PredictError::Encode))
+    }
+
+    /// Reads a block of a plan and checks that it is that block.
+    pub(crate) fn read(path: &Path, plan: &Plan, identity: &str, block: u64) -> Result<Self, PredictError> {
+        let bytes =
+            std::fs::read(path).map_err(|source| PredictError::Read { path: path.to_owned(), source })?;
+        let damaged = |detail: String| PredictError::Damaged { path: path.to_owned(), detail };
+        Self::decode(bytes, plan.candidates.order)
+            .map_err(|error| damaged(error.to_string()))?
+            .filter(|found| found.scored.plan == identity && found.scored.block == block)
+            .ok_or_else(|| damaged(format!("it is not block {block} of these predictions")))
+    }
+
+    fn decode(bytes: Vec<u8>, order: usize) -> Result<Option<Self>, columns::ColumnError> {
+        let table = Table::decode(bytes)?;
+        let said = table.metadata(METADATA).and_then(|said| serde_json::from_str(said).ok());
+        let Some(scored) = said else { return Ok(None) };
+        let numbers = table.u64s("number")?;
+        let places = (1..=order)
+            .map(|place| table.optional_u32s(&format!("index_{place}")))
+            .collect::<Result<Vec<_>, _>>()?;
+        let (mut sets, mut set) = (GeneSets::default(), Vec::new());
+        for row in 0..numbers.len() {
+            set.clear();
+            set.extend(places.iter().filter_map(|place| place[row]));
+            sets.push(&set);
+        }
+        let mean = table.f64s("prediction")?;
+        let sd = if table.has("sd") { Some(table.f64s("sd")?) } else { None };
+        Ok(Some(Self { scored, numbers, sets, scores: Scores { mean, sd } }))
+    }
+}

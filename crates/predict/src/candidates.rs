@@ -1,0 +1,260 @@
+//! Which gene sets are predicted: numbered, enumerated by range, filtered one by one. Only sets that a file or the dataset lists are
+//! held in memory; combinations never are.
+
+use crate::PredictError;
+use crate::combination::{Combination, binomial};
+use hashbrown::HashSet;
+use knockout_cell::{Cell, GeneSets, GeneSetsRef};
+use knockout_screen::{Part, Samples, Split};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// What to predict.
+#[derive(Debug, Clone)]
+pub enum Choice {
+    /// All sets of `order` genes out of `genes`; with `with`, those that complete it.
+    Combinations {
+        /// Genes of a set, `with` included.
+        order: usize,
+        /// Rows of the gene table to choose from.
+        genes: Vec<u32>,
+        /// Genes that every set has.
+        with: Vec<u32>,
+    },
+    /// Sets that somebody listed.
+    Listed(GeneSets),
+    /// The samples of a part of the dataset.
+    DatasetPart(Part),
+}
+
+/// What is left out.
+#[derive(Debug, Clone, Default)]
+pub struct Filters {
+    /// Sets that the dataset has a score for.
+    pub measured: bool,
+    /// Sets with one of these genes.
+    pub exclude: Vec<u32>,
+    /// Sets with a gene of fewer edges, over all networks and both directions.
+    pub min_degree: usize,
+}
+
+/// What a manifest says of candidates.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Description {
+    /// In words.
+    pub what: String,
+    /// Numbers; those of sets that filters leave out count.
+    pub count: u64,
+    /// Genes of the largest set.
+    pub order: usize,
+    /// blake3 over everything that decides which set has which number and which are left out.
+    pub hash: String,
+}
+
+/// Numbered gene sets, each sorted.
+#[derive(Debug)]
+pub struct Candidates {
+    source: Source,
+    /// Genes that a set may have.
+    allowed: Vec<bool>,
+    measured: HashSet<Box<[u32]>>,
+    description: Description,
+}
+
+#[derive(Debug)]
+enum Source {
+    Combinations { genes: Vec<u32>, choose: usize, with: Vec<u32> },
+    Listed(GeneSets),
+}
+
+impl Candidates {
+    /// Numbers what was chosen.
+    pub fn new(
+        choice: Choice,
+        filters: &Filters,
+        cell: &Cell,
+        samples: &Samples,
+        split: &Split,
+    ) -> Result<Self, PredictError> {
+        let gene_count = cell.genes().len();
+        let mut allowed: Vec<bool> =
+            (0..gene_count).map(|gene| total_degree(cell, gene) >= filters.min_degree).collect();
+        filters.exclude.iter().for_each(|&gene| allowed[gene as usize] = false);
+        let measured = if filters.measured {
+            samples.gene_sets().iter().map(Box::from).collect()
+        } else {
+            HashSet::new()
+        };
+        let mut what;
+        let source = match choice {
+            Choice::Combinations { order, mut genes, mut with } => {
+                with.sort_unstable();
+                if let Some(pair) = with.windows(2).find(|pair| pair[0] == pair[1]) {
+                    let name = cell.genes().genes()[pair[0] as usize].systematic.clone();
+                    return Err(PredictError::RepeatedGene { place: "--with".to_owned(), name });
+                }
+                // Whoever asks for a gene by name means it, whatever the filters say of others.
+                for &gene in &with {
+                    allowed[gene as usize] = true;
+                }
+                genes.retain(|gene| allowed[*gene as usize] && !with.contains(gene));
+                genes.sort_unstable();
+                genes.dedup();
+                if with.len() >= order {
+                    return Err(PredictError::QueryTooLong { query: with.len(), order });
+                }
+                let choose = order - with.len();
+                what = format!("sets of {order} genes out of {}", genes.len());
+                if !with.is_empty() {
+                    let names: Vec<&str> = with
+                        .iter()
+                        .map(|&gene| &cell.genes().genes()[gene as usize].systematic[..])
+                        .collect();
+                    what = format!(
+                        "sets of {order} genes with {} and {choose} out of {}",
+                        names.join(", "),
+                        genes.len()
+                    );
+                }
+                Source::Combinations { genes, choose, with }
+            }
+            Choice::Listed(sets) => {
+                what = format!("{} listed sets", sets.len());
+                Source::Listed(sets)
+            }
+            Choice::DatasetPart(part) => {
+                let rows = split.rows(part);
+                what = format!("the {} part of the {} split", part.name(), split.spec().scheme.name());
+                Source::Listed(rows.iter().map(|&row| samples.genes(row as usize)).collect())
+            }
+        };
+        if filters.measured {
+            what.push_str(", measured ones left out");
+        }
+        if !filters.exclude.is_empty() || filters.min_degree > 0 {
+            let count = allowed.iter().filter(|&&is_allowed| !is_allowed).count();
+            what = format!("{what}, {count} genes left out");
+        }
+        let description = Description {
+            what,
+            count: source.count(),
+            order: source.order(),
+            hash: hash_of(&source, &allowed, filters, samples),
+        };
+        if description.count == 0 {
+            return Err(PredictError::NoCandidates { what: description.what });
+        }
+        Ok(Self { source, allowed, measured, description })
+    }
+
+    /// Number of candidates, those that filters leave out included.
+    pub fn count(&self) -> u64 {
+        self.description.count
+    }
+
+    /// What they are.
+    pub fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// Sizes of sets that occur.
+    pub fn orders(&self) -> Vec<usize> {
+        match &self.source {
+            Source::Combinations { choose, with, .. } => vec![choose + with.len()],
+            Source::Listed(sets) => {
+                let mut orders: Vec<usize> = sets.view().iter().map(<[u32]>::len).collect();
+                orders.sort_unstable();
+                orders.dedup();
+                orders
+            }
+        }
+    }
+
+    /// Appends the candidates of a range that filters leave, with their numbers.
+    pub fn fill(&self, range: Range<u64>, numbers: &mut Vec<u64>, sets: &mut GeneSets) {
+        match &self.source {
+            Source::Listed(listed) => {
+                for number in range {
+                    self.push(number, listed.get(number as usize), numbers, sets);
+                }
+            }
+            Source::Combinations { genes, choose, with } => {
+                if range.is_empty() {
+                    return;
+                }
+                let mut combination = Combination::at(genes.len() as u64, *choose, range.start);
+                let mut set = Vec::with_capacity(choose + with.len());
+                for number in range {
+                    set.clear();
+                    set.extend(combination.elements().iter().map(|&element| genes[element as usize]));
+                    if !with.is_empty() {
+                        set.extend_from_slice(with);
+                        set.sort_unstable();
+                    }
+                    self.push(number, &set, numbers, sets);
+                    combination.advance();
+                }
+            }
+        }
+    }
+
+    fn push(&self, number: u64, set: &[u32], numbers: &mut Vec<u64>, sets: &mut GeneSets) {
+        let is_left_out = || !self.measured.is_empty() && self.measured.contains(set);
+        if set.iter().all(|&gene| self.allowed[gene as usize]) && !is_left_out() {
+            numbers.push(number);
+            sets.push(set);
+        }
+    }
+}
+
+impl Source {
+    fn count(&self) -> u64 {
+        match self {
+            Self::Combinations { genes, choose, .. } => binomial(genes.len() as u64, *choose),
+            Self::Listed(sets) => sets.len() as u64,
+        }
+    }
+
+    fn order(&self) -> usize {
+        match self {
+            Self::Combinations { choose, with, .. } => choose + with.len(),
+            Self::Listed(sets) => sets.view().iter().map(<[u32]>::len).max().unwrap_or(0),
+        }
+    }
+}
+
+/// Edges of a gene over all networks, both directions.
+fn total_degree(cell: &Cell, gene: usize) -> usize {
+    cell.networks().iter().map(|network| network.degree(gene)).sum()
+}
+
+fn hash_of(source: &Source, allowed: &[bool], filters: &Filters, samples: &Samples) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let numbers = |hasher: &mut blake3::Hasher, values: &mut dyn Iterator<Item = u32>, count: usize| {
+        hasher.update(&(count as u64).to_le_bytes());
+        values.for_each(|value| {
+            hasher.update(&value.to_le_bytes());
+        });
+    };
+    let all = |hasher: &mut blake3::Hasher, sets: GeneSetsRef<'_>| {
+        numbers(hasher, &mut sets.offsets().iter().copied(), sets.offsets().len());
+        numbers(hasher, &mut sets.genes().iter().copied(), sets.genes().len());
+    };
+    match source {
+        Source::Combinations { genes, choose, with } => {
+            hasher.update(b"combinations 1");
+            numbers(&mut hasher, &mut genes.iter().copied(), genes.len());
+            numbers(&mut hasher, &mut with.iter().copied(), *choose);
+        }
+        Source::Listed(sets) => {
+            hasher.update(b"listed 1");
+            all(&mut hasher, sets.view());
+        }
+    }
+    numbers(&mut hasher, &mut allowed.iter().map(|&is_allowed| u32::from(is_allowed)), allowed.len());
+    if filters.measured {
+        hasher.update(b"not measured");
+        all(&mut hasher, samples.gene_sets());
+    }
+    hasher.finalize().to_hex().to_string()
+}

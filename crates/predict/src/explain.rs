@@ -1,0 +1,442 @@
+//! One prediction taken apart: what single genes and pairs contribute, which networks and neighbours it hangs on, and how far the
+//! measurements near it support it.
+//!
+//! Everything is asked of the model itself, by predicting again without a network, a neighbour or a gene; the module knows no model.
+
+use crate::{OpenRun, PredictError};
+use knockout_cell::{Cell, Edge, GeneSets, Network, SelfLoops};
+use knockout_screen::{Dataset, Part, Split};
+use knockout_train::config::Config;
+use knockout_train::metrics::Metrics;
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A gene by its names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GeneName {
+    /// Row of the gene table.
+    pub index: u32,
+    /// Systematic name.
+    pub systematic: String,
+    /// Standard name, or the systematic one where there is none.
+    pub name: String,
+}
+
+/// A prediction and what it is made of.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Explanation {
+    /// Version of this document: 1.
+    pub schema: u32,
+    /// The set, ascending by row.
+    pub genes: Vec<GeneName>,
+    /// In the scores' units.
+    pub prediction: f64,
+    /// The measured score, where the dataset has one, and its part.
+    pub measured: Option<Measured>,
+    /// Terms that add up to the prediction.
+    pub parts: Vec<Term>,
+    /// The model's networks, those that matter most first.
+    pub networks: Vec<Ablation>,
+    /// Neighbours of the set, those that matter most first.
+    pub neighbours: Vec<Neighbour>,
+    /// Measured samples that share most with the set.
+    pub nearest: Vec<Nearby>,
+    /// How the model does on test samples that share a gene with the set.
+    pub nearby: Reliability,
+    /// The same for the whole test part.
+    pub overall: Reliability,
+    /// Edges among the genes and neighbours above, for a drawing.
+    pub edges: Vec<DrawnEdge>,
+}
+
+/// A measured score.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Measured {
+    /// The score.
+    pub score: f64,
+    /// The part of the split that its sample is in.
+    pub part: Option<&'static str>,
+}
+
+/// What some genes add to a prediction beyond what fewer of them do.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Term {
+    /// Names of the genes; none for the mean of the training scores.
+    pub genes: Vec<String>,
+    /// What the model predicts for these genes alone.
+    pub predicted: f64,
+    /// What they add: all terms together are the prediction.
+    pub contribution: f64,
+}
+
+/// A prediction without a network.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ablation {
+    /// The network.
+    pub network: String,
+    /// The prediction without its edges.
+    pub without: f64,
+    /// How much its edges raise the prediction.
+    pub effect: f64,
+    /// Its edges at genes of the set.
+    pub edges: usize,
+}
+
+/// A prediction without the edges between the set and another gene.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Neighbour {
+    /// The neighbour.
+    #[serde(flatten)]
+    pub gene: GeneName,
+    /// Networks in which it is next to a gene of the set.
+    pub networks: Vec<String>,
+    /// The prediction without these edges.
+    pub without: f64,
+    /// How much these edges raise the prediction.
+    pub effect: f64,
+}
+
+/// A measured sample beside its prediction.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Nearby {
+    /// Names of its genes.
+    pub genes: Vec<String>,
+    /// Genes it shares with the set.
+    pub shared: usize,
+    /// How alike the neighbours of the other genes are (Jaccard index).
+    pub similarity: f64,
+    /// What was measured.
+    pub score: f64,
+    /// What the model predicts.
+    pub prediction: f64,
+    /// Its part of the split.
+    pub part: Option<&'static str>,
+}
+
+/// How good predictions are for some test samples.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Reliability {
+    /// Metrics over them.
+    #[serde(flatten)]
+    pub metrics: Metrics,
+    /// Share of them whose prediction lies on the same side of the training mean as the measured score.
+    pub same_side: Option<f64>,
+}
+
+/// An edge of a drawing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DrawnEdge {
+    /// Row of the gene table.
+    pub source: u32,
+    /// Row of the gene table.
+    pub target: u32,
+    /// Networks that have it, in either direction.
+    pub networks: usize,
+}
+
+/// How much is looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct Detail {
+    /// Neighbours that are left out in turn; each costs a prediction with a model of its own.
+    pub neighbours: usize,
+    /// Nearest samples that are listed.
+    pub nearest: usize,
+}
+
+impl OpenRun {
+    /// Takes the prediction for a set apart. `advance` hears of every model that was asked: one for each network and neighbour.
+    pub fn explain(
+        &self,
+        genes: &[u32],
+        dataset: &Dataset,
+        split: &Split,
+        detail: Detail,
+        advance: &dyn Fn(),
+    ) -> Result<Explanation, PredictError> {
+        let cell = &dataset.cell;
+        let mut set = genes.to_vec();
+        set.sort_unstable();
+        if let Some(pair) = set.windows(2).find(|pair| pair[0] == pair[1]) {
+            let name = name_of(cell, pair[0]).systematic;
+            return Err(PredictError::RepeatedGene { place: "the set".to_owned(), name });
+        }
+        let prediction = self.predict_one(&set)?;
+        let parts_of_rows = parts_of_rows(dataset, split);
+        let used = self.networks(cell);
+        let networks = self.ablations(&set, prediction, cell, &used, advance)?;
+        let neighbours = self.neighbours(&set, prediction, cell, &used, detail.neighbours, advance)?;
+        let drawn: BTreeSet<u32> =
+            set.iter().copied().chain(neighbours.iter().map(|neighbour| neighbour.gene.index)).collect();
+        let measured = dataset.samples.gene_sets().iter().position(|other| other == set);
+        Ok(Explanation {
+            schema: 1,
+            genes: set.iter().map(|&gene| name_of(cell, gene)).collect(),
+            prediction,
+            measured: measured
+                .map(|row| Measured { score: dataset.samples.scores()[row], part: parts_of_rows[row] }),
+            parts: self.terms(&set, prediction, cell)?,
+            networks,
+            neighbours,
+            nearest: self.nearest(&set, dataset, &parts_of_rows, detail.nearest)?,
+            nearby: self.reliability(dataset, split, Some(&set))?,
+            overall: self.reliability(dataset, split, None)?,
+            edges: drawn_edges(cell, &used, &drawn),
+        })
+    }
+
+    fn predict_one(&self, set: &[u32]) -> Result<f64, PredictError> {
+        Ok(self.predictor().predict([set].into_iter().collect::<GeneSets>().view())?[0])
+    }
+
+    /// Networks of the cell that the model's configuration names; all where it names none.
+    fn networks(&self, cell: &Cell) -> Vec<String> {
+        let config = self.description().config.to_toml().unwrap_or_default();
+        let named = |network: &&Network| config.contains(&format!("\"{}\"", network.name()));
+        let used: Vec<String> =
+            cell.networks().iter().filter(named).map(|network| network.name().to_owned()).collect();
+        if used.is_empty() {
+            cell.networks().iter().map(|network| network.name().to_owned()).collect()
+        } else {
+            used
+        }
+    }
+
+    /// The prediction of the same weights in a cell with fewer edges: those that `keep` leaves of each network.
+    fn predict_without(
+        &self,
+        set: &[u32],
+        cell: &Cell,
+        keep: &dyn Fn(&str, u32, u32) -> bool,
+    ) -> Result<f64, PredictError> {
+        let networks = cell.networks().iter().map(|network| {
+            let ends = network.sources().iter().zip(network.targets()).zip(network.weights());
+            let edges: Vec<Edge> = ends
+                .filter(|((source, target), _)| keep(network.name(), **source, **target))
+                .map(|((&source, &target), &weight)| Edge { source, target, weight })
+                .collect();
+            if edges.len() == network.edge_count() {
+                return Ok(network.clone());
+            }
+            Network::from_edges(network.name(), network.gene_count(), edges, SelfLoops::Keep)
+                .map(|(network, _)| network)
+        });
+        let networks = networks.collect::<Result<Vec<_>, _>>().map_err(PredictError::Cell)?;
+        let less = Cell::new(cell.genes().clone(), networks, cell.metabolism().cloned())
+            .map_err(PredictError::Cell)?;
+        let config: &Config = &self.description().config;
+        let predictor =
+            knockout_train::predictor::Predictor::with_labels(self.weights(), config, self.labels(), &less)?;
+        Ok(predictor.predict([set].into_iter().collect::<GeneSets>().view())?[0])
+    }
+
+    /// Inclusion and exclusion over the subsets of the set, from the mean of the training scores up.
+    fn terms(&self, set: &[u32], prediction: f64, cell: &Cell) -> Result<Vec<Term>, PredictError> {
+        let base = self.labels().mean;
+        let subset = |mask: usize| -> Vec<u32> {
+            set.iter()
+                .enumerate()
+                .filter(|(place, _)| mask >> place & 1 == 1)
+                .map(|(_, &gene)| gene)
+                .collect()
+        };
+        let whole = (1_usize << set.len()) - 1;
+        let mut masks: Vec<usize> = (1..whole).collect();
+        masks.sort_by_key(|mask| (mask.count_ones(), *mask));
+        let sets: Vec<Vec<u32>> = masks.iter().map(|&mask| subset(mask)).collect();
+        let sets: GeneSets = sets.iter().map(Vec::as_slice).collect();
+        let predicted = self.predictor().predict(sets.view())?;
+        let mut contributions = BTreeMap::from([(0, base)]);
+        let mut terms = vec![Term { genes: Vec::new(), predicted: base, contribution: base }];
+        for (&mask, &predicted) in masks.iter().zip(&predicted).chain([(&whole, &prediction)]) {
+            let below: f64 = contributions
+                .iter()
+                .filter(|(other, _)| **other & mask == **other)
+                .map(|(_, value)| value)
+                .sum();
+            contributions.insert(mask, predicted - below);
+            let genes = subset(mask).iter().map(|&gene| name_of(cell, gene).name).collect();
+            terms.push(Term { genes, predicted, contribution: predicted - below });
+        }
+        Ok(terms)
+    }
+
+    fn ablations(
+        &self,
+        set: &[u32],
+        prediction: f64,
+        cell: &Cell,
+        used: &[String],
+        advance: &dyn Fn(),
+    ) -> Result<Vec<Ablation>, PredictError> {
+        let mut found = Vec::new();
+        for name in used {
+            let without = self.predict_without(set, cell, &|network, _, _| network != name)?;
+            let edges = cell
+                .network(name)
+                .map_or(0, |network| set.iter().map(|&gene| network.degree(gene as usize)).sum());
+            found.push(Ablation { network: name.clone(), without, effect: prediction - without, edges });
+            advance();
+        }
+        found.sort_by(|a, b| {
+            b.effect.abs().total_cmp(&a.effect.abs()).then_with(|| a.network.cmp(&b.network))
+        });
+        Ok(found)
+    }
+
+    /// Candidates are those next to the set in most networks.
+    fn neighbours(
+        &self,
+        set: &[u32],
+        prediction: f64,
+        cell: &Cell,
+        used: &[String],
+        count: usize,
+        advance: &dyn Fn(),
+    ) -> Result<Vec<Neighbour>, PredictError> {
+        let mut networks: BTreeMap<u32, BTreeSet<&str>> = BTreeMap::new();
+        for network in cell.networks().iter().filter(|network| used.iter().any(|name| name == network.name()))
+        {
+            for &gene in set {
+                let [out, into] =
+                    [network.outgoing(), network.incoming()].map(|edges| edges.row(gene as usize));
+                for &other in out.iter().chain(into).filter(|other| !set.contains(other)) {
+                    networks.entry(other).or_default().insert(network.name());
+                }
+            }
+        }
+        let mut candidates: Vec<(u32, BTreeSet<&str>)> = networks.into_iter().collect();
+        candidates.sort_by_key(|(gene, networks)| (std::cmp::Reverse(networks.len()), *gene));
+        let mut found = Vec::new();
+        for (gene, networks) in candidates.into_iter().take(count) {
+            let joins = |source: u32, target: u32| {
+                (source == gene && set.contains(&target)) || (target == gene && set.contains(&source))
+            };
+            let without = self.predict_without(set, cell, &|_, source, target| !joins(source, target))?;
+            found.push(Neighbour {
+                gene: name_of(cell, gene),
+                networks: networks.into_iter().map(str::to_owned).collect(),
+                without,
+                effect: prediction - without,
+            });
+            advance();
+        }
+        found.sort_by(|a, b| b.effect.abs().total_cmp(&a.effect.abs()).then(a.gene.index.cmp(&b.gene.index)));
+        Ok(found)
+    }
+
+    fn nearest(
+        &self,
+        set: &[u32],
+        dataset: &Dataset,
+        parts: &[Option<&'static str>],
+        count: usize,
+    ) -> Result<Vec<Nearby>, PredictError> {
+        let (samples, cell) = (&dataset.samples, &dataset.cell);
+        let around = |genes: &mut dyn Iterator<Item = u32>| -> BTreeSet<u32> {
+            genes
+                .flat_map(|gene| {
+                    cell.networks().iter().flat_map(move |network| {
+                        network
+                            .outgoing()
+                            .row(gene as usize)
+                            .iter()
+                            .chain(network.incoming().row(gene as usize))
+                            .copied()
+                    })
+                })
+                .collect()
+        };
+        let mut shared: Vec<(usize, usize)> = samples
+            .gene_sets()
+            .iter()
+            .enumerate()
+            .map(|(row, genes)| (genes.iter().filter(|gene| set.contains(gene)).count(), row))
+            .filter(|&(shared, row)| shared > 0 && samples.genes(row) != set)
+            .collect();
+        shared.sort_by_key(|&(shared, row)| (std::cmp::Reverse(shared), row));
+        // Similarity is worth its cost only among those that may be listed.
+        let least = shared.get(count.saturating_sub(1)).map_or(1, |(shared, _)| *shared);
+        shared.retain(|(shared, _)| *shared >= least);
+        shared.truncate(5_000);
+        let mut found: Vec<(usize, f64, usize)> = shared
+            .into_iter()
+            .map(|(shared, row)| {
+                let ours = around(&mut set.iter().copied().filter(|gene| !samples.genes(row).contains(gene)));
+                let theirs =
+                    around(&mut samples.genes(row).iter().copied().filter(|gene| !set.contains(gene)));
+                let both = ours.intersection(&theirs).count() as f64;
+                let either = ours.union(&theirs).count() as f64;
+                (shared, if either > 0.0 { both / either } else { 0.0 }, row)
+            })
+            .collect();
+        found.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
+        found.truncate(count);
+        let sets: GeneSets = found.iter().map(|&(.., row)| samples.genes(row)).collect();
+        let predictions = self.predictor().predict(sets.view())?;
+        let nearby = |(&(shared, similarity, row), prediction): (&(usize, f64, usize), f64)| Nearby {
+            genes: samples.genes(row).iter().map(|&gene| name_of(cell, gene).name).collect(),
+            shared,
+            similarity,
+            score: samples.scores()[row],
+            prediction,
+            part: parts[row],
+        };
+        Ok(found.iter().zip(predictions).map(nearby).collect())
+    }
+
+    /// How predictions of the test part do: of samples that share a gene with `near`, or of all.
+    fn reliability(
+        &self,
+        dataset: &Dataset,
+        split: &Split,
+        near: Option<&[u32]>,
+    ) -> Result<Reliability, PredictError> {
+        let samples = &dataset.samples;
+        let is_near = |row: &&u32| {
+            near.is_none_or(|set| samples.genes(**row as usize).iter().any(|gene| set.contains(gene)))
+        };
+        let rows: Vec<u32> = split.rows(Part::Test).iter().filter(is_near).copied().collect();
+        let sets: GeneSets = rows.iter().map(|&row| samples.genes(row as usize)).collect();
+        let measured: Vec<f64> = rows.iter().map(|&row| samples.scores()[row as usize]).collect();
+        let mut scores = crate::Scores::default();
+        self.scorer().score(sets.view(), &mut scores)?;
+        let mean = self.labels().mean;
+        let same = scores.mean.iter().zip(&measured).filter(|(a, b)| (**a > mean) == (**b > mean)).count();
+        let same_side = (!rows.is_empty()).then(|| same as f64 / rows.len() as f64);
+        Ok(Reliability { metrics: Metrics::of(&scores.mean, &measured), same_side })
+    }
+}
+
+fn name_of(cell: &Cell, gene: u32) -> GeneName {
+    let names = &cell.genes().genes()[gene as usize];
+    let name = names.standard.clone().unwrap_or_else(|| names.systematic.clone());
+    GeneName { index: gene, systematic: names.systematic.clone(), name }
+}
+
+fn parts_of_rows(dataset: &Dataset, split: &Split) -> Vec<Option<&'static str>> {
+    let mut parts = vec![None; dataset.samples.len()];
+    for part in Part::ALL {
+        split.rows(part).iter().for_each(|&row| parts[row as usize] = Some(part.name()));
+    }
+    parts
+}
+
+fn drawn_edges(cell: &Cell, used: &[String], genes: &BTreeSet<u32>) -> Vec<DrawnEdge> {
+    let mut edges: BTreeMap<(u32, u32), BTreeSet<&str>> = BTreeMap::new();
+    for network in cell.networks().iter().filter(|network| used.iter().any(|name| name == network.name())) {
+        for &source in genes {
+            for &target in
+                network.outgoing().row(source as usize).iter().filter(|target| genes.contains(target))
+            {
+                let ends = (source.min(target), source.max(target));
+                edges.entry(ends).or_default().insert(network.name());
+            }
+        }
+    }
+    let drawn = |((source, target), networks): ((u32, u32), BTreeSet<&str>)| DrawnEdge {
+        source,
+        target,
+        networks: networks.len(),
+    };
+    edges.into_iter().map(drawn).collect()
+}

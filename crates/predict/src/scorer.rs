@@ -1,0 +1,309 @@
+//! What scores gene sets: the one seam between models and predictions.
+//!
+//! Whatever a checkpoint holds, [`OpenRun::scorer`] makes a [`Scorer`] of it; everything else here knows no model.
+
+use crate::{PredictError, RunEntry};
+use knockout_cell::GeneSetsRef;
+use knockout_model::{FixedScorer, MODELS};
+use knockout_screen::{Dataset, LabelStats, Split};
+use knockout_train::checkpoint::{Checkpoint, Checkpoints, Slot};
+use knockout_train::predictor::Predictor;
+use knockout_train::run::RunDescription;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Predictions of some sets, in the scores' own units.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Scores {
+    /// One for each set.
+    pub mean: Vec<f64>,
+    /// Standard deviations, one for each set; `None` where the scorer knows none.
+    pub sd: Option<Vec<f64>>,
+}
+
+/// Whether one call of [`Scorer::score`] occupies one thread or all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Threads {
+    /// One: blocks are scored side by side.
+    One,
+    /// All of the pool: blocks are scored one after the other.
+    All,
+}
+
+/// Scores gene sets. A score depends on its own set alone, up to rounding.
+pub trait Scorer: Send + Sync {
+    /// Replaces `out` by the scores of `sets`.
+    fn score(&self, sets: GeneSetsRef<'_>, out: &mut Scores) -> Result<(), PredictError>;
+
+    /// Candidates in a block: what a kill may lose, in seconds rather than minutes.
+    fn block(&self) -> u64;
+
+    /// Threads that a call occupies.
+    fn threads(&self) -> Threads;
+
+    /// Smallest and largest set that it scores.
+    fn orders(&self) -> (usize, usize) {
+        (1, usize::MAX)
+    }
+}
+
+/// Blocks of scorers that need microseconds for a set.
+const FAST_BLOCK: u64 = 1 << 18;
+/// Blocks of scorers that run a whole forward pass.
+const SLOW_BLOCK: u64 = 1 << 12;
+
+/// A run's checkpoint, ready to score.
+pub struct OpenRun {
+    /// What a manifest says of it.
+    pub entry: RunEntry,
+    /// The checkpoint's folder.
+    pub checkpoint: PathBuf,
+    description: RunDescription,
+    weights: Checkpoint,
+    predictor: Predictor,
+}
+
+/// Runs of one dataset.
+pub struct OpenRuns {
+    /// The runs.
+    pub runs: Vec<OpenRun>,
+    /// Their dataset.
+    pub dataset: Arc<Dataset>,
+    /// Where it is.
+    pub dataset_folder: PathBuf,
+    /// The split of the first run.
+    pub split: Arc<Split>,
+}
+
+impl OpenRuns {
+    /// Opens a state of each run. `data` is where the dataset is now, if it moved; its contents must be what the runs were trained on.
+    pub fn open(folders: &[PathBuf], state: Slot, data: Option<&Path>) -> Result<Self, PredictError> {
+        let mut opened: Option<Self> = None;
+        for folder in folders {
+            let mut description = RunDescription::read(folder, &[] as &[&str], MODELS)?;
+            if let Some(data) = data {
+                description = description.with_dataset(data);
+            }
+            let (dataset, split, dataset_folder) = if let Some(first) = &opened {
+                if description.manifest.inputs.dataset != first.dataset.manifest.data_hash() {
+                    let (first, other) = (folders[0].clone(), folder.clone());
+                    return Err(PredictError::OtherDataset { first, other });
+                }
+                let split = Arc::new(description.split_of(&first.dataset)?);
+                (Arc::clone(&first.dataset), split, first.dataset_folder.clone())
+            } else {
+                let place = description.dataset_folder()?.to_owned();
+                let (dataset, split) = description.open_dataset()?;
+                (dataset, split, place)
+            };
+            let run = OpenRun::open(description, state, &dataset, &split)?;
+            match &mut opened {
+                Some(opened) => opened.runs.push(run),
+                None => opened = Some(Self { runs: vec![run], dataset, dataset_folder, split }),
+            }
+        }
+        opened.ok_or_else(|| PredictError::NoCandidates { what: "no run was named".to_owned() })
+    }
+
+    /// A scorer of all runs together.
+    pub fn scorer(&self) -> Ensemble<'_> {
+        Ensemble { members: self.runs.iter().map(OpenRun::scorer).collect() }
+    }
+}
+
+impl OpenRun {
+    fn open(
+        description: RunDescription,
+        state: Slot,
+        dataset: &Dataset,
+        split: &Split,
+    ) -> Result<Self, PredictError> {
+        let folder = description.folder();
+        let checkpoints = Checkpoints::at(&folder.join("checkpoints"));
+        let Some((path, checkpoint)) = checkpoints.newest(state)? else {
+            return Err(PredictError::NoState { run: folder.to_owned(), state: state.name() });
+        };
+        let predictor = description.predictor(&checkpoint, dataset, split)?;
+        let entry = RunEntry {
+            folder: folder.to_owned(),
+            model: description.config.model.name().to_owned(),
+            seed: description.config.seed,
+            state: state.name().to_owned(),
+            step: checkpoint.state.position.step,
+            weights_hash: checkpoint.weights_hash.clone(),
+        };
+        Ok(Self { entry, checkpoint: path, description, weights: checkpoint, predictor })
+    }
+
+    pub(crate) fn description(&self) -> &RunDescription {
+        &self.description
+    }
+
+    pub(crate) fn weights(&self) -> &Checkpoint {
+        &self.weights
+    }
+
+    /// The predictor of the checkpoint.
+    pub fn predictor(&self) -> &Predictor {
+        &self.predictor
+    }
+
+    /// Statistics of the scores that the model was trained on.
+    pub fn labels(&self) -> LabelStats {
+        self.predictor.labels()
+    }
+
+    /// The scorer of the checkpoint: its model's fixed tables where it has them, its forward pass otherwise.
+    pub fn scorer(&self) -> Box<dyn Scorer + '_> {
+        let Some(model) = self.predictor.model() else {
+            return Box::new(Solved { predictor: &self.predictor });
+        };
+        match model.fixed() {
+            Some(fixed) => Box::new(Fixed {
+                tables: fixed,
+                labels: self.labels(),
+                gene_count: self.predictor.gene_count(),
+            }),
+            None => Box::new(Forward { predictor: &self.predictor }),
+        }
+    }
+}
+
+/// A solved model: sums over a row or two of tables, with a deviation of its own.
+struct Solved<'a> {
+    predictor: &'a Predictor,
+}
+
+impl Scorer for Solved<'_> {
+    fn score(&self, sets: GeneSetsRef<'_>, out: &mut Scores) -> Result<(), PredictError> {
+        out.mean = self.predictor.predict(sets)?;
+        out.sd = self.predictor.deviations(sets);
+        Ok(())
+    }
+
+    fn block(&self) -> u64 {
+        FAST_BLOCK
+    }
+
+    fn threads(&self) -> Threads {
+        Threads::One
+    }
+}
+
+/// A model's forward pass.
+struct Forward<'a> {
+    predictor: &'a Predictor,
+}
+
+impl Scorer for Forward<'_> {
+    fn score(&self, sets: GeneSetsRef<'_>, out: &mut Scores) -> Result<(), PredictError> {
+        out.mean = self.predictor.predict(sets)?;
+        out.sd = None;
+        Ok(())
+    }
+
+    fn block(&self) -> u64 {
+        SLOW_BLOCK
+    }
+
+    fn threads(&self) -> Threads {
+        Threads::All
+    }
+}
+
+/// Tables that a model made of weights that no longer change.
+struct Fixed<'a> {
+    tables: Box<dyn FixedScorer + 'a>,
+    labels: LabelStats,
+    gene_count: usize,
+}
+
+impl Scorer for Fixed<'_> {
+    fn score(&self, sets: GeneSetsRef<'_>, out: &mut Scores) -> Result<(), PredictError> {
+        knockout_train::predictor::check_genes(sets, self.gene_count)?;
+        let mut standardised = vec![0.0; sets.len()];
+        self.tables.score(sets, &mut standardised);
+        out.mean.clear();
+        out.mean.extend(standardised.iter().map(|&value| self.labels.restore(f64::from(value))));
+        out.sd = None;
+        Ok(())
+    }
+
+    fn block(&self) -> u64 {
+        FAST_BLOCK
+    }
+
+    fn threads(&self) -> Threads {
+        Threads::One
+    }
+}
+
+/// Several scorers as one: the mean, and the standard deviation of the mixture (that of the members' means, and of their own
+/// where they know it).
+pub struct Ensemble<'a> {
+    members: Vec<Box<dyn Scorer + 'a>>,
+}
+
+impl<'a> Ensemble<'a> {
+    /// An ensemble of at least one member.
+    pub fn new(members: Vec<Box<dyn Scorer + 'a>>) -> Self {
+        Self { members }
+    }
+
+    /// Refuses sets of a size that a member does not score.
+    pub fn check_orders(&self, orders: &[usize], runs: &[OpenRun]) -> Result<(), PredictError> {
+        for (member, run) in self.members.iter().zip(runs) {
+            let (low, high) = member.orders();
+            if let Some(&order) = orders.iter().find(|order| !(low..=high).contains(order)) {
+                let model = format!("{} ({})", run.entry.folder.display(), run.entry.model);
+                return Err(PredictError::WrongOrder { model, orders: (low, high), order });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Scorer for Ensemble<'_> {
+    fn score(&self, sets: GeneSetsRef<'_>, out: &mut Scores) -> Result<(), PredictError> {
+        if let [only] = &self.members[..] {
+            return only.score(sets, out);
+        }
+        let (count, mut scores) = (self.members.len() as f64, Scores::default());
+        let mut means = Vec::with_capacity(self.members.len());
+        let mut own_variance = vec![0.0; sets.len()];
+        for member in &self.members {
+            member.score(sets, &mut scores)?;
+            for (sum, sd) in own_variance.iter_mut().zip(scores.sd.iter().flatten()) {
+                *sum += sd * sd / count;
+            }
+            means.push(std::mem::take(&mut scores.mean));
+        }
+        out.mean.clear();
+        out.mean.extend((0..sets.len()).map(|set| means.iter().map(|mean| mean[set]).sum::<f64>() / count));
+        let sd = out.mean.iter().zip(&own_variance).enumerate().map(|(set, (mean, own))| {
+            let squares: f64 = means.iter().map(|member| (member[set] - mean).powi(2)).sum();
+            (squares / (count - 1.0) + own).sqrt()
+        });
+        out.sd = Some(sd.collect());
+        Ok(())
+    }
+
+    fn block(&self) -> u64 {
+        self.members.iter().map(|member| member.block()).min().unwrap_or(SLOW_BLOCK)
+    }
+
+    fn threads(&self) -> Threads {
+        if self.members.iter().all(|member| member.threads() == Threads::One) {
+            Threads::One
+        } else {
+            Threads::All
+        }
+    }
+
+    fn orders(&self) -> (usize, usize) {
+        self.members
+            .iter()
+            .map(|member| member.orders())
+            .fold((1, usize::MAX), |(low, high), (l, h)| (low.max(l), high.min(h)))
+    }
+}

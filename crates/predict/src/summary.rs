@@ -1,0 +1,140 @@
+//! What predictions amount to: counts, a histogram, the highest and the lowest; and the tables that are made of them.
+
+use crate::block::{Block, Scored};
+use crate::folder::{block_path, missing};
+use crate::{Extremes, Folder, Histogram, Hit, Plan, PredictError};
+use knockout_cell::GeneTable;
+use knockout_durable::{PendingFile, replace};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Predictions of a part, summed up.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// Scale of the histogram.
+    pub scale: Histogram,
+    /// Candidates of the part, those that filters left out included.
+    pub candidates: u64,
+    /// The highest and lowest that were asked for.
+    pub extremes: Extremes,
+    /// By block: sums are taken in their order, whatever the order of the work.
+    blocks: BTreeMap<u64, (u64, f64)>,
+    histogram: Vec<u64>,
+}
+
+impl Summary {
+    pub(crate) fn new(plan: &Plan, extremes: Extremes) -> Self {
+        let range = plan.part.of_blocks(plan.blocks());
+        let edge = |block: u64| (block * plan.block).min(plan.candidates.count);
+        Self {
+            scale: plan.histogram,
+            candidates: edge(range.end) - edge(range.start),
+            extremes,
+            blocks: BTreeMap::new(),
+            histogram: vec![0; plan.histogram.bins],
+        }
+    }
+
+    pub(crate) fn add(&mut self, scored: &Scored, extremes: &Extremes) {
+        self.blocks.insert(scored.block, (scored.count, scored.sum));
+        self.histogram.iter_mut().zip(&scored.histogram).for_each(|(sum, count)| *sum += count);
+        self.extremes.merge(extremes);
+    }
+
+    /// Reads the blocks of a finished folder.
+    pub fn read(folder: &Folder, top: usize, bottom: usize) -> Result<Self, PredictError> {
+        let plan = folder.plan();
+        let mut summary = Self::new(plan, Extremes::new(top, bottom));
+        for block in plan.part.of_blocks(plan.blocks()) {
+            let block = Block::read(&folder.block_path(block), plan, folder.identity(), block)?;
+            let mut extremes = Extremes::new(top, bottom);
+            block.add_to(&mut extremes);
+            summary.add(&block.scored, &extremes);
+        }
+        Ok(summary)
+    }
+
+    /// Candidates that were scored.
+    pub fn scored(&self) -> u64 {
+        self.blocks.values().map(|(count, _)| count).sum()
+    }
+
+    /// Mean prediction; `None` where nothing was scored.
+    pub fn mean(&self) -> Option<f64> {
+        let sum: f64 = self.blocks.values().map(|(_, sum)| sum).sum();
+        (self.scored() > 0).then(|| sum / self.scored() as f64)
+    }
+
+    /// Predictions in each bin of the scale.
+    pub fn histogram(&self) -> &[u64] {
+        &self.histogram
+    }
+}
+
+/// Writes `top.csv` and `bottom.csv` into the folder, those that have rows; returns their paths.
+pub fn write_hits(folder: &Path, summary: &Summary, genes: &GeneTable) -> Result<Vec<PathBuf>, PredictError> {
+    let mut written = Vec::new();
+    for (name, hits) in [("top.csv", summary.extremes.top()), ("bottom.csv", summary.extremes.bottom())] {
+        if !hits.is_empty() {
+            let path = folder.join(name);
+            let order = hits.iter().map(|hit| hit.genes.len()).max().unwrap_or(0);
+            let has_sd = hits.iter().any(|hit| hit.sd.is_some());
+            replace(&path, |out| {
+                header(out, order, has_sd)?;
+                hits.iter().try_for_each(|hit| line(out, hit, genes, order))
+            })?;
+            written.push(path);
+        }
+    }
+    Ok(written)
+}
+
+/// Writes every kept prediction of a finished folder into one CSV file.
+pub fn write_csv(folder: &Folder, genes: &GeneTable) -> Result<PathBuf, PredictError> {
+    let plan = folder.plan();
+    let unfinished = missing(folder.path(), plan);
+    if !unfinished.is_empty() {
+        let (missing, blocks) = (unfinished.len() as u64, plan.blocks());
+        return Err(PredictError::Unfinished { path: folder.path().to_owned(), missing, blocks });
+    }
+    let path = folder.path().join("predictions.csv");
+    let mut out = PendingFile::create(&path)?;
+    let failed = |source| PredictError::Read { path: path.clone(), source };
+    let (mut is_first, order) = (true, plan.candidates.order);
+    for block in plan.part.of_blocks(plan.blocks()) {
+        let block = Block::read(&block_path(folder.path(), block), plan, folder.identity(), block)?;
+        if is_first {
+            header(&mut out, order, block.scores.sd.is_some()).map_err(failed)?;
+            is_first = false;
+        }
+        for row in 0..block.numbers.len() {
+            line(&mut out, &block.hit(row), genes, order).map_err(failed)?;
+        }
+    }
+    out.commit()?;
+    Ok(path)
+}
+
+fn header(out: &mut dyn Write, order: usize, has_sd: bool) -> io::Result<()> {
+    write!(out, "number")?;
+    (1..=order).try_for_each(|place| write!(out, ",gene_{place}"))?;
+    (1..=order).try_for_each(|place| write!(out, ",name_{place}"))?;
+    writeln!(out, ",prediction{}", if has_sd { ",sd" } else { "" })
+}
+
+fn line(out: &mut dyn Write, hit: &Hit, genes: &GeneTable, order: usize) -> io::Result<()> {
+    write!(out, "{}", hit.number)?;
+    let gene = |place: usize| hit.genes.get(place).and_then(|&gene| genes.genes().get(gene as usize));
+    for place in 0..order {
+        write!(out, ",{}", gene(place).map_or("", |gene| &gene.systematic))?;
+    }
+    for place in 0..order {
+        write!(out, ",{}", gene(place).and_then(|gene| gene.standard.as_deref()).unwrap_or(""))?;
+    }
+    write!(out, ",{}", hit.prediction)?;
+    if let Some(sd) = hit.sd {
+        write!(out, ",{sd}")?;
+    }
+    writeln!(out)
+}
