@@ -7,7 +7,9 @@ mod support;
 
 use serde_json::Value;
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use support::{run_in as run, run_with};
 
 fn tiny(folder: &Path) {
@@ -428,4 +430,47 @@ fn traces_of_a_folder_have_a_line_each_and_are_summed_only_as_ranks() {
     run(folder.path(), &[&pair[..], &["--samples-per-step", "10"]].concat()).fails(2, &["two numbers"]);
     run(folder.path(), &[&pair[..], &["--samples-per-step", "0,1"]].concat())
         .fails(2, &["no number of samples"]);
+}
+
+#[test]
+fn waiting_for_autograd_is_told_from_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let event = |cat: &str, name: &str, tid: u32, at: u32, dur: u32| {
+        format!(
+            "{{\"ph\":\"X\",\"cat\":\"{cat}\",\"name\":\"{name}\",\"pid\":1,\"tid\":{tid},\"ts\":{at},\"dur\":{dur}}}"
+        )
+    };
+    let engine = "autograd::engine::evaluate_function: MmBackward0";
+    let events = [event("user_annotation", "## backward ##", 1, 0, 100), event("cpu_op", engine, 2, 10, 60)];
+    let text = format!("{{\"traceEvents\":[{}]}}", events.join(","));
+    fs::write(folder.path().join("trace.json"), text).unwrap();
+    let found = run(folder.path(), &["trace", "analyze", "trace.json", "--json"]).json();
+    assert_eq!(found["ranks"][0]["autograd_wait_us"], 100.0);
+    let text = run(folder.path(), &["trace", "analyze", "trace.json"]).ok().stdout;
+    assert!(
+        text.contains(
+            "backward: 100.000 µs of it are a thread that waits for autograd's threads, 60.000 µs are work"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_long_run_says_how_long_before_it_is_long() {
+    let folder = tempfile::tempdir().unwrap();
+    tiny(folder.path());
+    let mut child = Command::new(assert_cmd::cargo::cargo_bin!("knockout"))
+        .current_dir(folder.path())
+        .args(["train", "tiny", "--model", "dango", "--epochs", "1000000", "--out", "run"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let said = lines.by_ref().map(Result::unwrap).find(|line| line.contains(" per epoch on "));
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    lines.for_each(drop);
+    assert_eq!(child.wait().unwrap().code(), Some(8));
+    let said = said.unwrap();
+    assert!(said.starts_with("about ") && said.contains("the run takes about"), "{said}");
 }

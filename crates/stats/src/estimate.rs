@@ -53,19 +53,14 @@ impl Estimate {
         has_interval(self.rounds)
     }
 
-    /// Whether the interval includes a value; without an interval nothing is included.
-    pub fn includes(&self, value: f64) -> bool {
-        self.is_interval() && self.low <= value && value <= self.high
-    }
-
     /// Whether the bounds lie above a value: the interval, or every single round where there is none.
     pub fn clears(&self, value: f64) -> bool {
         self.rounds > 0 && self.low > value
     }
 
-    /// Whether the interval lies above a value.
-    pub fn is_above(&self, value: f64) -> bool {
-        self.is_interval() && self.low > value
+    /// Whether the bounds hold a value between them: the interval, or the range seen where there is none.
+    pub fn spans(&self, value: f64) -> bool {
+        self.rounds > 0 && self.low <= value && value <= self.high
     }
 }
 
@@ -100,11 +95,11 @@ mod tests {
         assert_eq!(steady, Estimate { median: 2.0, low: 2.0, high: 2.0, rounds: 5 });
         let two = Estimate::of(&[1.0, 3.0]);
         assert_eq!((two.median, two.low, two.high, two.is_interval()), (2.0, 1.0, 3.0, false));
+        assert!(two.spans(2.0) && !two.spans(0.5) && !Estimate::default().spans(0.0));
         assert!(two.clears(0.5) && !two.clears(1.0) && !Estimate::default().clears(-1.0));
-        assert!(!two.includes(2.0) && !two.is_above(0.5), "a range says nothing for sure");
         let noisy = Estimate::of(&[1.0, 1.1, 0.9, 9.0, 1.05]);
         assert_eq!(noisy.median, 1.05, "one bad round does not move it");
-        assert!(noisy.includes(1.05) && !noisy.includes(0.5) && noisy.high == 9.0, "{noisy:?}");
+        assert!(noisy.spans(1.05) && !noisy.spans(0.5) && noisy.high == 9.0, "{noisy:?}");
         assert_eq!(Estimate::of(&[]), Estimate::default());
     }
 

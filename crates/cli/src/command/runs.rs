@@ -288,8 +288,9 @@ fn compared_text(compared: &Compared) -> String {
     if compared.settings.is_empty() {
         page.push_str("\nthe settings are the same\n");
     } else {
-        page.push_str("\nsettings that differ\n");
-        let mut table = Table::new(&[("", Align::Left), ("", Align::Left), ("", Align::Left)]);
+        page.push('\n');
+        let mut table =
+            Table::new(&[("setting", Align::Left), (&name_a, Align::Left), (&name_b, Align::Left)]);
         for Setting { key, a, b } in &compared.settings {
             table.row(vec![key.clone(), a.clone(), b.clone()]);
         }

@@ -40,7 +40,7 @@ pub struct Component {
     pub disagreement_s: Estimate,
     /// Of the step, by its phases.
     pub share: f64,
-    /// The disagreement's interval includes zero, or it is below one per cent of the step.
+    /// The disagreement's interval (of few rounds: its range) includes zero, or it is below one per cent of the step.
     pub agrees: bool,
 }
 
@@ -98,7 +98,7 @@ impl Decomposition {
                     .cloned()
                     .collect(),
                 by_difference_s: Estimate::of(&difference),
-                agrees: is_small || disagreement_s.includes(0.0),
+                agrees: is_small || disagreement_s.spans(0.0),
                 share: share(by_phases_s.median, step_s.median),
                 by_phases_s,
                 disagreement_s,

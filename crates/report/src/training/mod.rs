@@ -155,7 +155,7 @@ fn table(out: &mut String, table: &PageTable) {
         Some((_, true)) => " class=\"num\"",
         _ => "",
     };
-    out.push_str("<section><div class=\"scroll\"><table><tr>");
+    out.push_str("<section><div class=\"scroll\"><table class=\"cards\"><tr class=\"head\">");
     for (column, (name, _)) in table.headings.iter().enumerate() {
         write!(out, "<th{}>{}</th>", class(column), escape(name)).ok();
     }
@@ -163,7 +163,8 @@ fn table(out: &mut String, table: &PageTable) {
     for row in &table.rows {
         out.push_str("<tr>");
         for (column, cell) in row.iter().enumerate() {
-            write!(out, "<td{}>{}</td>", class(column), escape(cell)).ok();
+            let label = table.headings.get(column).map_or("", |(name, _)| name);
+            write!(out, "<td{} data-label=\"{}\">{}</td>", class(column), escape(label), escape(cell)).ok();
         }
         out.push_str("</tr>");
     }

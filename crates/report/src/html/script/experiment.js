@@ -12,7 +12,7 @@ function twoWays() {
     // Every model on a scale of its own: beside a step of seconds one of milliseconds would be a line.
     const sum = (at) => d.components.reduce((all, part) => all + Math.max(0, part[at][0]), 0);
     const most = Math.max(sum(2), sum(3), 1e-9);
-    s.append(make('div', { class: 'side', text: label + ': ' + time(d.step[0]) + ' per step, which is the width of its bars' }));
+    s.append(make('div', { class: 'side', text: label + ': ' + time(d.step[0]) + ' per step; bars on a scale of its own' }));
     for (const [way, at] of [['by phases', 2], ['by difference', 3]]) {
       const track = make('div', { class: 'track stack' });
       for (const part of d.components) {
