@@ -314,7 +314,8 @@ fn emap_screens(data: &Path) {
 fn the_recipe_of_the_example(data: &Path) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/real-yeast/recipe.toml");
     // The recipe names files as they are published; here some are compressed, and one exists rebuilt alone.
-    let mut text = std::fs::read_to_string(path).unwrap().replace("Format_v1.0.tsv", "Format_v1.0.rebuilt.tsv");
+    let mut text =
+        std::fs::read_to_string(path).unwrap().replace("Format_v1.0.tsv", "Format_v1.0.rebuilt.tsv");
     let names: Vec<String> = text.split('"').skip(1).step_by(2).map(str::to_owned).collect();
     for name in names.iter().filter(|name| name.contains('/') && !data.join(name).exists()) {
         text = text.replace(&format!("\"{name}\""), &format!("\"{name}.gz\""));

@@ -3,6 +3,7 @@
 //! Nothing is built: a configuration is read as a table, so that runs of models that this program does not have are listed too.
 
 use super::{Manifest, MetricsLine, RunFolder, RunFolderError, RunFolderErrorKind, read_metrics};
+use knockout_model::MODELS;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -141,12 +142,14 @@ impl RunSummary {
         let times = || lines.iter().filter_map(|line| line.times);
         let sum = |of: fn(super::EpochTimes) -> f64| times().next().map(|_| times().map(of).sum());
         let last = lines.last();
+        // Of a model that is solved there is one line, and it is the end; it has no epochs whatever the common defaults say.
+        let is_solved = MODELS.iter().any(|entry| entry.is_solved && entry.name == text("model.name"));
         let is_done = last.is_some_and(|last| {
             let epochs = number("epochs").is_some_and(|epochs| i64::from(last.epoch) + 1 >= epochs);
             let steps = number("max_steps").is_some_and(|steps| steps > 0 && last.step as i64 >= steps);
             let waited = best.map_or(0, |(_, epoch)| i64::from(last.epoch) + 1 - i64::from(epoch));
             let patience = number("run.patience").is_some_and(|most| most > 0 && waited >= most);
-            epochs || steps || patience
+            is_solved || epochs || steps || patience
         });
         Self {
             folder: folder.to_owned(),
@@ -165,7 +168,7 @@ impl RunSummary {
                 Some(_) => RunState::Unfinished,
             },
             epochs: last.map_or(0, |line| line.epoch + 1),
-            epochs_wanted: number("epochs"),
+            epochs_wanted: number("epochs").filter(|_| !is_solved),
             steps: last.map_or(0, |line| line.step),
             best_pearson: best.map(|best| best.0),
             best_epoch: best.map(|best| best.1),
