@@ -288,7 +288,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__compare)
-            opts="-q -v -h --vary --html --fail-above --json --threads --quiet --verbose --help"
+            opts="-q -v -h --vary --html --force --fail-above --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1354,7 +1354,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__profile)
-            opts="-q -v -h --model --experiment --mode --steps --batch --seed --split --wait --warmup --active --repeat --at-step --no-trace --out --html --against --json --threads --quiet --verbose --help"
+            opts="-q -v -h --model --experiment --mode --steps --batch --seed --split --wait --warmup --active --repeat --at-step --no-trace --out --html --force --against --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1450,7 +1450,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__trace__subcmd__analyze)
-            opts="-q -v -h --rules --html --collapsed --strict --json --threads --quiet --verbose --help"
+            opts="-q -v -h --rules --html --collapsed --force --strict --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1480,7 +1480,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__trace__subcmd__compare)
-            opts="-q -v -h --against --rules --html --fail-above --strict --json --threads --quiet --verbose --help"
+            opts="-q -v -h --against --rules --html --force --fail-above --strict --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

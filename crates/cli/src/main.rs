@@ -14,6 +14,7 @@ mod experiments;
 mod failure;
 #[cfg(feature = "lab")]
 mod interrupt;
+mod output;
 #[cfg(feature = "lab")]
 mod text;
 mod ui;

@@ -22,4 +22,6 @@ pub use init::Init;
 pub use model::{Forward, Input, Loss, LossAt, Model};
 pub use network::{SelfLoops, StringChannels, string_lambda};
 pub(crate) use network::{graph_of, merged_graph};
-pub use options::{MODELS, ModelConfig, ModelConfigError, ModelEntry, ModelOptions, OptionsError};
+pub use options::{
+    MODELS, ModelConfig, ModelConfigError, ModelEntry, ModelOptions, OptionsError, SizeEstimate,
+};
