@@ -10,8 +10,6 @@ use crate::matrix::{Matrix, product};
 
 /// Genes that are enough to tell the networks apart.
 const MOST_GENES: usize = 1_500;
-/// Partners that two genes must share.
-const LEAST_SHARED: f32 = 20.0;
 
 /// Weights of networks, which add up to 1; all 0 where none explains anything.
 ///
@@ -44,7 +42,7 @@ pub(super) fn weights(
     for i in 0..genes.len() {
         for j in 0..i {
             let weight = shared.get(i, j);
-            if weight < LEAST_SHARED {
+            if weight == 0.0 {
                 continue;
             }
             for (feature, likeness) in features.iter_mut().zip(&likenesses) {
