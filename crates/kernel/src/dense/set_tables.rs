@@ -5,7 +5,7 @@
 //! entry times a weight: the second layer's queries, keys and values need no matrix product. Only its output does.
 
 use crate::Isa;
-use crate::simd::{PackedSquare, Sets, attend, square_scores};
+use crate::simd::{Members, PackedSquare, attend, square_scores};
 
 /// Channels in a step of the kernels; a width is a multiple of twice as many.
 const LANES: usize = 16;
@@ -35,7 +35,9 @@ pub struct SetTables {
 /// Scratch of [`SetTables::score`].
 #[derive(Debug, Clone, Default)]
 struct Scratch {
-    starts: Vec<u32>,
+    /// Starts of the sets, and of the others of each member.
+    starts: [Vec<u32>; 2],
+    others: Vec<u32>,
     weights: Vec<f32>,
     second: Vec<f32>,
     difference: Vec<f32>,
@@ -97,21 +99,26 @@ impl SetTables {
     }
 
     fn score_tile(&self, offsets: &[u32], members: &[u32], out: &mut [f32], scratch: &mut Scratch) {
-        let Scratch { starts, weights, second, difference, attended } = scratch;
-        let members = &members[offsets[0] as usize..offsets[out.len()] as usize];
+        let Scratch { starts: [starts, other_starts], others, weights, second, difference, attended } =
+            scratch;
+        let rows = &members[offsets[0] as usize..offsets[out.len()] as usize];
         starts.clear();
         starts.extend(offsets.iter().map(|&offset| offset - offsets[0]));
-        let pairs: usize = starts
-            .windows(2)
-            .map(|pair| (pair[1] - pair[0]) as usize)
-            .map(|size| size * size.saturating_sub(1))
-            .sum();
-        weights.resize(pairs * self.heads, 0.0);
-        second.resize(members.len() * 3 * self.width, 0.0);
-        difference.resize(members.len() * self.width, 0.0);
-        attended.resize(members.len() * self.width, 0.0);
-        let sets = Sets { starts, members };
-        attend(self.isa, &self.rows, self.width, self.heads, sets, weights, second, difference, attended);
+        others.clear();
+        other_starts.clear();
+        other_starts.push(0);
+        for set in starts.windows(2).map(|pair| pair[0]..pair[1]) {
+            for member in set.clone() {
+                others.extend(set.clone().filter(|&other| other != member));
+                other_starts.push(others.len() as u32);
+            }
+        }
+        weights.resize(others.len() * self.heads, 0.0);
+        second.resize(rows.len() * 3 * self.width, 0.0);
+        difference.resize(rows.len() * self.width, 0.0);
+        attended.resize(rows.len() * self.width, 0.0);
+        let members = Members { rows, starts: other_starts, others };
+        attend(self.isa, &self.rows, self.width, self.heads, members, weights, second, difference, attended);
         self.output.add_to(self.isa, attended, difference);
         square_scores(self.isa, difference, &self.score, self.bias, starts, out);
     }

@@ -26,7 +26,7 @@ pub(crate) use linear::{linear, transposed_product};
 pub use pairwise::PackedPairwise;
 pub(crate) use pairwise::{add_pair_gradient, pair_rows, pair_rows_backward};
 
-pub(crate) use set_scores::{PackedSquare, Sets, attend, square_scores};
+pub(crate) use set_scores::{Members, PackedSquare, attend, square_scores};
 
 use crate::{Buffer, Scalar};
 use std::ops::Range;

@@ -10,13 +10,30 @@ use super::lanes::multiply_add;
 use super::math::exp2;
 
 const LANES: usize = 16;
+/// Channels whose sums are kept in registers together.
+const GROUP: usize = 2 * LANES;
 type Lanes = [f32; LANES];
 
-/// Sets of rows: set `i` is `members[starts[i]..starts[i + 1]]`.
+/// Rows that attend to each other: member `m` to `others[starts[m]..starts[m + 1]]`, which are places among the members.
 #[derive(Clone, Copy)]
-pub(crate) struct Sets<'a> {
+pub(crate) struct Members<'a> {
+    pub(crate) rows: &'a [u32],
     pub(crate) starts: &'a [u32],
-    pub(crate) members: &'a [u32],
+    pub(crate) others: &'a [u32],
+}
+
+impl Members<'_> {
+    /// Where the others of a member stand.
+    #[inline(always)]
+    fn range(&self, member: usize) -> std::ops::Range<usize> {
+        self.starts[member] as usize..self.starts[member + 1] as usize
+    }
+}
+
+/// The entries of a row of the tables.
+#[inline(always)]
+fn entries(tables: &[f32], stride: usize, row: u32) -> &[f32] {
+    &tables[row as usize * stride..][..stride]
 }
 
 /// A square matrix, packed for products.
@@ -45,7 +62,7 @@ for_isa! {
     /// Both layers up to the second one's output: `second` takes its queries, keys and values, `difference` the final difference
     /// without it, `attended` the weighted values; `weights` is scratch, one for every ordered pair of members and every head.
     fn attend(
-        rows: &[f32], width: usize, heads: usize, sets: Sets<'_>,
+        tables: &[f32], width: usize, heads: usize, members: Members<'_>,
         weights: &mut [f32], second: &mut [f32], difference: &mut [f32], attended: &mut [f32],
     ) = attend_body
 }
@@ -53,91 +70,94 @@ for_isa! {
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "what a kernel reads and writes")]
 fn attend_body<const L: usize, const FUSED: bool>(
-    rows: &[f32],
+    tables: &[f32],
     width: usize,
     heads: usize,
-    sets: Sets<'_>,
+    members: Members<'_>,
     weights: &mut [f32],
     second: &mut [f32],
     difference: &mut [f32],
     attended: &mut [f32],
 ) {
-    let out = (second, difference, attended);
     match heads {
-        1 => attend_heads::<FUSED, 1>(rows, width, sets, weights, out),
-        2 => attend_heads::<FUSED, 2>(rows, width, sets, weights, out),
-        4 => attend_heads::<FUSED, 4>(rows, width, sets, weights, out),
-        _ => attend_heads::<FUSED, 8>(rows, width, sets, weights, out),
+        1 => attend_heads::<FUSED, 1>(tables, width, members, weights, (second, difference, attended)),
+        2 => attend_heads::<FUSED, 2>(tables, width, members, weights, (second, difference, attended)),
+        4 => attend_heads::<FUSED, 4>(tables, width, members, weights, (second, difference, attended)),
+        _ => attend_heads::<FUSED, 8>(tables, width, members, weights, (second, difference, attended)),
     }
 }
 
+// No closures from here on: they are functions of their own, which the instruction set of the caller does not reach.
 #[inline(always)]
 fn attend_heads<const FUSED: bool, const H: usize>(
-    rows: &[f32],
+    tables: &[f32],
     width: usize,
-    sets: Sets<'_>,
+    members: Members<'_>,
     weights: &mut [f32],
     (second, difference, attended): (&mut [f32], &mut [f32], &mut [f32]),
 ) {
     let stride = width * (2 + 4 * (1 + H));
-    let row = |member: u32| &rows[member as usize * stride..][..stride];
+    let count = members.rows.len();
+    let (weights, _) = weights.as_chunks_mut::<H>();
     // The first layer's weights.
-    let mut at = 0;
-    for_pairs(sets, |m, n| {
-        let (q, k) = (&row(sets.members[m])[..width], &row(sets.members[n])[width..2 * width]);
-        weights[at..at + H].copy_from_slice(&head_products::<FUSED, H>(q, k));
-        at += H;
-    });
-    softmax::<FUSED, H>(sets, weights);
+    for m in 0..count {
+        let q = &entries(tables, stride, members.rows[m])[..width];
+        for at in members.range(m) {
+            let row = members.rows[members.others[at] as usize];
+            weights[at] = head_products::<FUSED, H>(q, &entries(tables, stride, row)[width..2 * width]);
+        }
+    }
+    softmax::<FUSED, H>(members, weights);
     // What they add to the second layer.
-    let mut at = 0;
-    for_members(sets, |m, others| {
-        let base = row(sets.members[m])[2 * width..6 * width].as_chunks::<LANES>().0;
-        let (q, e) = (&mut second[m * 3 * width..][..3 * width], &mut difference[m * width..][..width]);
-        let count = others.len() * H;
-        let weights = &weights[at..at + count];
-        at += count;
-        for (group, base) in base.chunks_exact(2).enumerate() {
-            let mut sums = [base[0], base[1]];
-            for (weights, &n) in weights.as_chunks::<H>().0.iter().zip(others) {
-                let moved = &row(sets.members[n])[6 * width..];
+    for m in 0..count {
+        let base = &entries(tables, stride, members.rows[m])[2 * width..6 * width];
+        let range = members.range(m);
+        let (others, weights) = (&members.others[range.clone()], &weights[range]);
+        for place in (0..4 * width).step_by(GROUP) {
+            let mut sums: [Lanes; GROUP / LANES] = [[0.0; LANES]; GROUP / LANES];
+            sums.as_flattened_mut().copy_from_slice(&base[place..place + GROUP]);
+            for i in 0..others.len() {
+                let row = members.rows[others[i] as usize];
+                let moved = &entries(tables, stride, row)[6 * width..];
                 for h in 0..H {
-                    let moved =
-                        moved[h * 4 * width + group * 2 * LANES..][..2 * LANES].as_chunks::<LANES>().0;
-                    let weight = [weights[h]; LANES];
-                    sums[0] = multiply_add::<LANES, FUSED>(weight, moved[0], sums[0]);
-                    sums[1] = multiply_add::<LANES, FUSED>(weight, moved[1], sums[1]);
+                    let moved = moved[h * 4 * width + place..][..GROUP].as_chunks::<LANES>().0;
+                    let weight = [weights[i][h]; LANES];
+                    for part in 0..GROUP / LANES {
+                        sums[part] = multiply_add::<LANES, FUSED>(weight, moved[part], sums[part]);
+                    }
                 }
             }
-            let place = group * 2 * LANES;
-            let out = if place < 3 * width { &mut q[place..] } else { &mut e[place - 3 * width..] };
-            out[..2 * LANES].copy_from_slice(sums.as_flattened());
+            if place < 3 * width {
+                second[m * 3 * width + place..][..GROUP].copy_from_slice(sums.as_flattened());
+            } else {
+                difference[m * width + place - 3 * width..][..GROUP].copy_from_slice(sums.as_flattened());
+            }
         }
-    });
-    // The second layer's weights.
-    let mut at = 0;
-    for_pairs(sets, |m, n| {
-        let (q, k) = (&second[m * 3 * width..][..width], &second[(n * 3 + 1) * width..][..width]);
-        weights[at..at + H].copy_from_slice(&head_products::<FUSED, H>(q, k));
-        at += H;
-    });
-    softmax::<FUSED, H>(sets, weights);
-    let mut at = 0;
-    for_members(sets, |m, others| {
+    }
+    // The second layer's weights, and the values that they weigh.
+    for m in 0..count {
+        let q = &second[m * 3 * width..][..width];
+        for at in members.range(m) {
+            let n = members.others[at] as usize;
+            weights[at] = head_products::<FUSED, H>(q, &second[(n * 3 + 1) * width..][..width]);
+        }
+    }
+    softmax::<FUSED, H>(members, weights);
+    for m in 0..count {
         let out = attended[m * width..][..width].as_chunks_mut::<LANES>().0;
         out.fill([0.0; LANES]);
-        for &n in others {
+        for at in members.range(m) {
+            let n = members.others[at] as usize;
             let mut weight = [0.0; LANES];
             for i in 0..LANES {
-                weight[i] = weights[at + i % H];
+                weight[i] = weights[at][i % H];
             }
-            at += H;
             let values = second[(n * 3 + 2) * width..][..width].as_chunks::<LANES>().0;
-            for (out, &value) in out.iter_mut().zip(values) {
-                *out = multiply_add::<LANES, FUSED>(weight, value, *out);
+            for i in 0..out.len() {
+                out[i] = multiply_add::<LANES, FUSED>(weight, values[i], out[i]);
             }
         }
-    });
+    }
 }
 
 /// Products of two rows of interleaved heads, head by head.
@@ -165,90 +185,41 @@ fn head_products<const FUSED: bool, const H: usize>(a: &[f32], b: &[f32]) -> [f3
     out
 }
 
-/// Softmax over the other members of a member's set, head by head.
+/// Softmax over the others of each member, head by head.
 #[inline(always)]
-fn softmax<const FUSED: bool, const H: usize>(sets: Sets<'_>, weights: &mut [f32]) {
-    let mut at = 0;
-    for_members(sets, |_, others| {
-        let group = weights[at..at + others.len() * H].as_chunks_mut::<H>().0;
-        at += others.len() * H;
+fn softmax<const FUSED: bool, const H: usize>(members: Members<'_>, weights: &mut [[f32; H]]) {
+    for m in 0..members.rows.len() {
+        let group = &mut weights[members.range(m)];
         let mut most = [f32::NEG_INFINITY; H];
-        for scores in group.iter() {
+        for i in 0..group.len() {
             for h in 0..H {
-                most[h] = if scores[h] > most[h] { scores[h] } else { most[h] };
+                most[h] = if group[i][h] > most[h] { group[i][h] } else { most[h] };
             }
         }
-        for scores in group.iter_mut() {
+        for i in 0..group.len() {
             for h in 0..H {
-                scores[h] -= most[h];
+                group[i][h] -= most[h];
             }
         }
-    });
+    }
     // All exponentials of a tile together: short groups would leave the vectors half empty.
-    for weight in weights.iter_mut() {
+    for weight in weights.as_flattened_mut() {
         *weight = exp2::<FUSED>(*weight, std::f32::consts::LOG2_E);
     }
-    let mut at = 0;
-    for_members(sets, |_, others| {
-        let group = weights[at..at + others.len() * H].as_chunks_mut::<H>().0;
-        at += others.len() * H;
-        let mut sum = [0.0; H];
-        for weights in group.iter() {
-            for h in 0..H {
-                sum[h] += weights[h];
-            }
-        }
+    for m in 0..members.rows.len() {
+        let group = &mut weights[members.range(m)];
         let mut share = [0.0; H];
-        for h in 0..H {
-            share[h] = 1.0 / sum[h];
-        }
-        for weights in group.iter_mut() {
+        for i in 0..group.len() {
             for h in 0..H {
-                weights[h] *= share[h];
+                share[h] += group[i][h];
             }
         }
-    });
-}
-
-/// Visits every member with the others of its set.
-#[inline(always)]
-fn for_members(sets: Sets<'_>, mut visit: impl FnMut(usize, &[usize])) {
-    /// Sets beyond it allocate.
-    const FEW: usize = 8;
-    for pair in sets.starts.windows(2) {
-        let (start, end) = (pair[0] as usize, pair[1] as usize);
-        let size = end - start;
-        if size <= FEW {
-            let mut others = [0; FEW];
-            for m in start..end {
-                let mut count = 0;
-                for n in start..end {
-                    if n != m {
-                        others[count] = n;
-                        count += 1;
-                    }
-                }
-                visit(m, &others[..count]);
-            }
-        } else {
-            for m in start..end {
-                let others: Vec<usize> = (start..end).filter(|&n| n != m).collect();
-                visit(m, &others);
-            }
+        for h in 0..H {
+            share[h] = 1.0 / share[h];
         }
-    }
-}
-
-/// Visits every ordered pair of members of a set.
-#[inline(always)]
-fn for_pairs(sets: Sets<'_>, mut visit: impl FnMut(usize, usize)) {
-    for pair in sets.starts.windows(2) {
-        let range = pair[0] as usize..pair[1] as usize;
-        for m in range.clone() {
-            for n in range.clone() {
-                if n != m {
-                    visit(m, n);
-                }
+        for i in 0..group.len() {
+            for h in 0..H {
+                group[i][h] *= share[h];
             }
         }
     }
