@@ -116,7 +116,9 @@ fn each_row(
     mut visit: impl FnMut(&Row<'_>, &[usize]) -> Result<(), PredictError>,
 ) -> Result<(), PredictError> {
     let mut magic = [0; 4];
-    let is_read = File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok();
+    // A pipe gives its bytes once, so nothing looks into it ahead of the reader.
+    let is_file = path.metadata().is_ok_and(|metadata| metadata.is_file());
+    let is_read = is_file && File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok();
     if is_read && (&magic == b"PAR1" || &magic == b"PK\x03\x04") {
         let first = ["gene_1", "gene_a", "gene1", "gene", "systematic"];
         let others = [

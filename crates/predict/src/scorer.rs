@@ -5,7 +5,7 @@
 use crate::{PredictError, RunEntry};
 use knockout_cell::GeneSetsRef;
 use knockout_model::{FixedScorer, MODELS};
-use knockout_screen::{Dataset, LabelStats, Split};
+use knockout_screen::{Dataset, LabelStats, Part, Split};
 use knockout_train::checkpoint::{Checkpoint, Checkpoints, Slot};
 use knockout_train::predictor::Predictor;
 use knockout_train::run::RunDescription;
@@ -61,6 +61,7 @@ pub struct OpenRun {
     description: RunDescription,
     weights: Checkpoint,
     predictor: Predictor,
+    labels: LabelStats,
 }
 
 /// Runs of one dataset.
@@ -76,8 +77,8 @@ pub struct OpenRuns {
 }
 
 impl OpenRuns {
-    /// Opens a state of each run. `data` is where the dataset is now, if it moved; its contents must be what the runs were trained on.
-    pub fn open(folders: &[PathBuf], state: Slot, data: Option<&Path>) -> Result<Self, PredictError> {
+    /// Opens a state of each run: the best Pearson where nothing is said, or the last if there is none yet. `data` is where the dataset is now, if it moved; its contents must be what the runs were trained on.
+    pub fn open(folders: &[PathBuf], state: Option<Slot>, data: Option<&Path>) -> Result<Self, PredictError> {
         let mut opened: Option<Self> = None;
         for folder in folders {
             let mut description = RunDescription::read(folder, &[] as &[&str], MODELS)?;
@@ -92,9 +93,8 @@ impl OpenRuns {
                 let split = Arc::new(description.split_of(&first.dataset)?);
                 (Arc::clone(&first.dataset), split, first.dataset_folder.clone())
             } else {
-                let place = description.dataset_folder()?.to_owned();
                 let (dataset, split) = description.open_dataset()?;
-                (dataset, split, place)
+                (dataset, split, description.dataset_folder()?.to_owned())
             };
             let run = OpenRun::open(description, state, &dataset, &split)?;
             match &mut opened {
@@ -114,25 +114,34 @@ impl OpenRuns {
 impl OpenRun {
     fn open(
         description: RunDescription,
-        state: Slot,
+        state: Option<Slot>,
         dataset: &Dataset,
         split: &Split,
     ) -> Result<Self, PredictError> {
         let folder = description.folder();
         let checkpoints = Checkpoints::at(&folder.join("checkpoints"));
-        let Some((path, checkpoint)) = checkpoints.newest(state)? else {
-            return Err(PredictError::NoState { run: folder.to_owned(), state: state.name() });
+        let mut slot = state.unwrap_or(Slot::BestPearson);
+        let mut newest = checkpoints.newest(slot)?;
+        if newest.is_none() && state.is_none() {
+            // Best states belong to the ends of epochs.
+            slot = Slot::Last;
+            newest = checkpoints.newest(slot)?;
+        }
+        let Some((path, checkpoint)) = newest else {
+            return Err(PredictError::NoState { run: folder.to_owned(), state: slot.name() });
         };
         let predictor = description.predictor(&checkpoint, dataset, split)?;
         let entry = RunEntry {
             folder: folder.to_owned(),
             model: description.config.model.name().to_owned(),
             seed: description.config.seed,
-            state: state.name().to_owned(),
+            state: slot.name().to_owned(),
             step: checkpoint.state.position.step,
             weights_hash: checkpoint.weights_hash.clone(),
         };
-        Ok(Self { entry, checkpoint: path, description, weights: checkpoint, predictor })
+        let labels = dataset.samples.label_stats(split.rows(Part::Train));
+        let labels = labels.unwrap_or(LabelStats { count: 0, mean: 0.0, sd: 0.0 });
+        Ok(Self { entry, checkpoint: path, description, weights: checkpoint, predictor, labels })
     }
 
     pub(crate) fn description(&self) -> &RunDescription {
@@ -150,7 +159,7 @@ impl OpenRun {
 
     /// Statistics of the scores that the model was trained on.
     pub fn labels(&self) -> LabelStats {
-        self.predictor.labels()
+        self.labels
     }
 
     /// The scorer of the checkpoint: its model's fixed tables where it has them, its forward pass otherwise.
@@ -159,17 +168,16 @@ impl OpenRun {
             return Box::new(Solved { predictor: &self.predictor });
         };
         match model.fixed() {
-            Some(fixed) => Box::new(Fixed {
-                tables: fixed,
-                labels: self.labels(),
-                gene_count: self.predictor.gene_count(),
-            }),
+            Some(tables) => {
+                let gene_count = self.predictor.gene_count();
+                Box::new(Fixed { tables, labels: self.labels, gene_count })
+            }
             None => Box::new(Forward { predictor: &self.predictor }),
         }
     }
 }
 
-/// A solved model: sums over a row or two of tables, with a deviation of its own.
+/// A solved model: look-ups in its tables, and its own standard deviations.
 struct Solved<'a> {
     predictor: &'a Predictor,
 }

@@ -55,7 +55,7 @@ impl Home {
     }
 
     fn open(&self) -> OpenRuns {
-        OpenRuns::open(&self.runs, Slot::Last, None).unwrap()
+        OpenRuns::open(&self.runs, Some(Slot::Last), None).unwrap()
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -131,7 +131,7 @@ fn bytes(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 fn predictions_are_those_of_evaluate() {
     let home = Home::new(&[("dango", 0), ("hetero", 0)]);
     for (run, tolerance) in home.runs.iter().zip([2e-5, 1e-5]) {
-        let opened = OpenRuns::open(std::slice::from_ref(run), Slot::Last, None).unwrap();
+        let opened = OpenRuns::open(std::slice::from_ref(run), Some(Slot::Last), None).unwrap();
         let candidates = candidates(&opened, Choice::DatasetPart(Part::Test), &Filters::default()).unwrap();
         let (mut numbers, mut sets, mut scores) = (Vec::new(), GeneSets::default(), Scores::default());
         candidates.fill(0..candidates.count(), &mut numbers, &mut sets);

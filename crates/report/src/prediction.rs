@@ -117,22 +117,22 @@ pub fn prediction_html(page: &PredictionPage) -> String {
 fn draw_table(out: &mut String, table: &PageTable) {
     /// Tables below it need no search.
     const SEARCHED: usize = 12;
-    write!(out, "<section><h2>{}</h2>\n", escape(&table.title)).ok();
+    writeln!(out, "<section><h2>{}</h2>", escape(&table.title)).ok();
     if table.rows.len() > SEARCHED {
         out.push_str(
             "<input class=\"search\" type=\"search\" placeholder=\"search\" aria-label=\"search\">\n",
         );
     }
     out.push_str("<div class=\"scroll hits\"><table><thead><tr>");
-    table.columns.iter().for_each(|column| {
+    for column in &table.columns {
         write!(out, "<th>{}</th>", escape(column)).ok();
-    });
+    }
     out.push_str("</tr></thead>\n<tbody>\n");
     for row in &table.rows {
         out.push_str("<tr>");
-        row.iter().for_each(|cell| {
+        for cell in row {
             write!(out, "<td>{}</td>", escape(cell)).ok();
-        });
+        }
         out.push_str("</tr>\n");
     }
     out.push_str("</tbody></table></div></section>\n");

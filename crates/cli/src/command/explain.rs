@@ -2,11 +2,11 @@
 
 use crate::choice;
 use crate::command::train::on_workers;
-use crate::failure::{Result, request_error};
-use crate::output::{self, ForceArg, Kind};
+use crate::failure::{Context as _, Result, request_error};
 use crate::text::{Align, Table, figure, grouped};
 use crate::ui::{Ui, Unit};
 use clap::Args;
+use knockout_durable::replace;
 use knockout_predict::explain::{Detail, Explanation, Reliability};
 use knockout_predict::lists;
 use knockout_predict::scorer::OpenRuns;
@@ -31,9 +31,9 @@ pub(crate) struct ExplainArgs {
     /// The genes, by systematic or standard names
     #[arg(value_name = "GENE", required = true, num_args = 1..=6)]
     genes: Vec<String>,
-    /// Which state of the run
-    #[arg(long, value_name = "STATE", default_value = "best-pearson", value_parser = choice::slot())]
-    state: Slot,
+    /// Which state of the run; by default the best Pearson, or the last where no epoch has ended
+    #[arg(long, value_name = "STATE", value_parser = choice::slot())]
+    state: Option<Slot>,
     /// The dataset folder, if it is no longer where the run was trained; its contents must be the same
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -46,17 +46,13 @@ pub(crate) struct ExplainArgs {
     /// Write a page with a drawing of the neighbourhood
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    #[command(flatten)]
-    force: ForceArg,
 }
 
 pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<()> {
-    if let Some(path) = &args.html {
-        output::check(path, Kind::Page, &[], args.force)?;
-    }
     let explanation = on_workers(|| explain(args, ui))?;
     if let Some(path) = &args.html {
-        output::write_text(path, &prediction_html(&page(&explanation, args)), ui)?;
+        replace(path, |file| file.write_all(prediction_html(&page(&explanation, args)).as_bytes()))
+            .with_context(|| format!("could not write {}", path.display()))?;
     }
     ui.result(|| text(&explanation), &explanation)
 }
@@ -182,7 +178,7 @@ fn page(explanation: &Explanation, args: &ExplainArgs) -> PredictionPage {
     };
     PredictionPage {
         title: names(explanation),
-        subtitle: format!("{}, {}", run_name(&args.run), args.state.name()),
+        subtitle: run_name(&args.run),
         made_by: "knockout explain".to_owned(),
         facts,
         notes: reliability(explanation).to_vec(),

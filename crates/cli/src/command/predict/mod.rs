@@ -8,7 +8,6 @@ use crate::command::train::on_workers;
 use crate::exit;
 use crate::failure::{Failure, Result, request_error};
 use crate::interrupt::Interrupt;
-use crate::output::{self, ForceArg, Kind};
 use crate::text::{Align, Table, grouped};
 use crate::ui::{Ui, Unit};
 use clap::{ArgGroup, Args, Subcommand};
@@ -58,9 +57,9 @@ pub(crate) struct PredictArgs {
     /// The folder of predictions; one that this command began is gone on with
     #[arg(long, value_name = "DIR", required = true)]
     out: Option<PathBuf>,
-    /// Which state of the runs
-    #[arg(long, value_name = "STATE", default_value = "best-pearson", value_parser = choice::slot())]
-    state: Slot,
+    /// Which state of the runs; by default the best Pearson, or the last where no epoch has ended
+    #[arg(long, value_name = "STATE", value_parser = choice::slot())]
+    state: Option<Slot>,
     /// The dataset folder, if it is no longer where the runs were trained; its contents must be the same
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -83,8 +82,6 @@ pub(crate) struct PredictArgs {
     /// Write a page of hits: highest and lowest, distributions, and how far to trust them
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    #[command(flatten)]
-    force: ForceArg,
     /// Predict the i-th of n disjoint ranges alone, such as 3/7; `predict merge` joins them
     #[arg(long, value_name = "I/N", default_value_t)]
     part: Share,
@@ -208,11 +205,6 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<()> {
             run.checkpoint.display()
         ));
     }
-    if let Some(path) = &args.html {
-        let inputs = [&args.what.sets, &args.filters.exclude].into_iter().flatten();
-        let inputs: Vec<&Path> = inputs.chain([&args.what.genes]).map(PathBuf::as_path).collect();
-        output::check(path, Kind::Page, &inputs, args.force)?;
-    }
     let (cell, samples) = (&opened.dataset.cell, &opened.dataset.samples);
     let genes = cell.genes();
     let exclude = args.filters.exclude.as_ref().map(|path| lists::read_genes(path, genes)).transpose()?;
@@ -269,7 +261,7 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<()> {
         )),
         Outcome::Finished(summary) => {
             if let Some(path) = &args.html {
-                page::write(path, folder.plan(), &summary, &opened, ui)?;
+                page::write(path, folder.plan(), &summary, &opened)?;
             }
             finish(&folder, &summary, genes, args.csv, ui)
         }

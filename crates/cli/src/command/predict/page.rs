@@ -3,8 +3,7 @@
 use crate::failure::{Context as _, Result};
 use crate::text::{figure, grouped};
 use knockout_cell::GeneTable;
-use crate::output::write_text;
-use crate::ui::Ui;
+use knockout_durable::replace;
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{Calibration, Hit, Plan, Summary};
 use knockout_report::prediction::{PageTable, PredictionPage, prediction_html};
@@ -12,7 +11,7 @@ use knockout_report::training::{Chart, Fact, Scale, Scatter, Series};
 use std::path::Path;
 
 /// Writes the page.
-pub(super) fn write(path: &Path, plan: &Plan, summary: &Summary, opened: &OpenRuns, ui: &Ui) -> Result<()> {
+pub(super) fn write(path: &Path, plan: &Plan, summary: &Summary, opened: &OpenRuns) -> Result<()> {
     let calibration = Calibration::of(opened)?;
     let genes = opened.dataset.cell.genes();
     let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
@@ -47,7 +46,8 @@ pub(super) fn write(path: &Path, plan: &Plan, summary: &Summary, opened: &OpenRu
             .map(|(title, hits)| table(title, &hits, genes))
             .collect(),
     };
-    write_text(path, &prediction_html(&page), ui)
+    replace(path, |file| file.write_all(prediction_html(&page).as_bytes()))
+        .with_context(|| format!("could not write {}", path.display()))
 }
 
 fn notes(calibration: &Calibration, opened: &OpenRuns) -> Vec<String> {
@@ -82,9 +82,9 @@ fn histogram(summary: &Summary, opened: &OpenRuns) -> Chart {
     Chart {
         title: "Predictions beside measured scores, per cent of each".to_owned(),
         across: "score".to_owned(),
-        counts_whole: false,
         scale: Scale::Linear,
         series: vec![series("predicted", summary.histogram()), series("measured", &measured)],
+        ..Chart::default()
     }
 }
 
@@ -93,12 +93,12 @@ fn groups(calibration: &Calibration) -> Chart {
     Chart {
         title: "Test part by tenths of the prediction".to_owned(),
         across: "mean prediction".to_owned(),
-        counts_whole: false,
         scale: Scale::Linear,
         series: vec![
             Series { name: "measured".to_owned(), points: calibration.groups.clone() },
             Series { name: "where a prediction is right".to_owned(), points: diagonal },
         ],
+        ..Chart::default()
     }
 }
 
