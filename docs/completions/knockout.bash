@@ -40,6 +40,9 @@ _knockout() {
             knockout,experiment)
                 cmd="knockout__subcmd__experiment"
                 ;;
+            knockout,explain)
+                cmd="knockout__subcmd__explain"
+                ;;
             knockout,help)
                 cmd="knockout__subcmd__help"
                 ;;
@@ -49,8 +52,14 @@ _knockout() {
             knockout,man)
                 cmd="knockout__subcmd__man"
                 ;;
+            knockout,predict)
+                cmd="knockout__subcmd__predict"
+                ;;
             knockout,profile)
                 cmd="knockout__subcmd__profile"
+                ;;
+            knockout,runs)
+                cmd="knockout__subcmd__runs"
                 ;;
             knockout,trace)
                 cmd="knockout__subcmd__trace"
@@ -72,6 +81,9 @@ _knockout() {
                 ;;
             knockout__subcmd__data,bench)
                 cmd="knockout__subcmd__data__subcmd__bench"
+                ;;
+            knockout__subcmd__data,delete)
+                cmd="knockout__subcmd__data__subcmd__delete"
                 ;;
             knockout__subcmd__data,help)
                 cmd="knockout__subcmd__data__subcmd__help"
@@ -96,6 +108,9 @@ _knockout() {
                 ;;
             knockout__subcmd__data__subcmd__help,bench)
                 cmd="knockout__subcmd__data__subcmd__help__subcmd__bench"
+                ;;
+            knockout__subcmd__data__subcmd__help,delete)
+                cmd="knockout__subcmd__data__subcmd__help__subcmd__delete"
                 ;;
             knockout__subcmd__data__subcmd__help,help)
                 cmd="knockout__subcmd__data__subcmd__help__subcmd__help"
@@ -142,6 +157,9 @@ _knockout() {
             knockout__subcmd__help,experiment)
                 cmd="knockout__subcmd__help__subcmd__experiment"
                 ;;
+            knockout__subcmd__help,explain)
+                cmd="knockout__subcmd__help__subcmd__explain"
+                ;;
             knockout__subcmd__help,help)
                 cmd="knockout__subcmd__help__subcmd__help"
                 ;;
@@ -151,8 +169,14 @@ _knockout() {
             knockout__subcmd__help,man)
                 cmd="knockout__subcmd__help__subcmd__man"
                 ;;
+            knockout__subcmd__help,predict)
+                cmd="knockout__subcmd__help__subcmd__predict"
+                ;;
             knockout__subcmd__help,profile)
                 cmd="knockout__subcmd__help__subcmd__profile"
+                ;;
+            knockout__subcmd__help,runs)
+                cmd="knockout__subcmd__help__subcmd__runs"
                 ;;
             knockout__subcmd__help,trace)
                 cmd="knockout__subcmd__help__subcmd__trace"
@@ -165,6 +189,9 @@ _knockout() {
                 ;;
             knockout__subcmd__help__subcmd__data,bench)
                 cmd="knockout__subcmd__help__subcmd__data__subcmd__bench"
+                ;;
+            knockout__subcmd__help__subcmd__data,delete)
+                cmd="knockout__subcmd__help__subcmd__data__subcmd__delete"
                 ;;
             knockout__subcmd__help__subcmd__data,import)
                 cmd="knockout__subcmd__help__subcmd__data__subcmd__import"
@@ -184,6 +211,9 @@ _knockout() {
             knockout__subcmd__help__subcmd__data,verify)
                 cmd="knockout__subcmd__help__subcmd__data__subcmd__verify"
                 ;;
+            knockout__subcmd__help__subcmd__predict,merge)
+                cmd="knockout__subcmd__help__subcmd__predict__subcmd__merge"
+                ;;
             knockout__subcmd__help__subcmd__trace,analyze)
                 cmd="knockout__subcmd__help__subcmd__trace__subcmd__analyze"
                 ;;
@@ -192,6 +222,18 @@ _knockout() {
                 ;;
             knockout__subcmd__help__subcmd__trace,convert)
                 cmd="knockout__subcmd__help__subcmd__trace__subcmd__convert"
+                ;;
+            knockout__subcmd__predict,help)
+                cmd="knockout__subcmd__predict__subcmd__help"
+                ;;
+            knockout__subcmd__predict,merge)
+                cmd="knockout__subcmd__predict__subcmd__merge"
+                ;;
+            knockout__subcmd__predict__subcmd__help,help)
+                cmd="knockout__subcmd__predict__subcmd__help__subcmd__help"
+                ;;
+            knockout__subcmd__predict__subcmd__help,merge)
+                cmd="knockout__subcmd__predict__subcmd__help__subcmd__merge"
                 ;;
             knockout__subcmd__trace,analyze)
                 cmd="knockout__subcmd__trace__subcmd__analyze"
@@ -224,7 +266,7 @@ _knockout() {
 
     case "${cmd}" in
         knockout)
-            opts="-q -v -h -V --json --threads --quiet --verbose --help --version demo data train baseline evaluate profile experiment config compare trace logs completions man help"
+            opts="-q -v -h -V --json --threads --quiet --verbose --help --version demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -292,7 +334,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__compare)
-            opts="-q -v -h --vary --html --fail-above --json --threads --quiet --verbose --help"
+            opts="-q -v -h --vary --html --force --fail-above --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -411,7 +453,7 @@ _knockout() {
                     return 0
                     ;;
                 --model)
-                    COMPREPLY=($(compgen -W "dango hetero" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "stack low-rank network-kernel dango hetero" -- "${cur}"))
                     return 0
                     ;;
                 --experiment)
@@ -438,7 +480,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__data)
-            opts="-q -v -h --json --threads --quiet --verbose --help synth import show verify split bench precompute help"
+            opts="-q -v -h --json --threads --quiet --verbose --help synth import show delete verify split bench precompute help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -501,8 +543,26 @@ _knockout() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        knockout__subcmd__data__subcmd__delete)
+            opts="-q -v -h --json --threads --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         knockout__subcmd__data__subcmd__help)
-            opts="synth import show verify split bench precompute help"
+            opts="synth import show delete verify split bench precompute help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -516,6 +576,20 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__data__subcmd__help__subcmd__bench)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__data__subcmd__help__subcmd__delete)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -716,13 +790,17 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__data__subcmd__show)
-            opts="-q -v -h --seed --json --threads --quiet --verbose --help"
+            opts="-q -v -h --seed --gene --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --gene)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -977,8 +1055,46 @@ _knockout() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        knockout__subcmd__explain)
+            opts="-q -v -h --state --data --neighbours --nearest --html --force --json --threads --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --state)
+                    COMPREPLY=($(compgen -W "best-pearson best-mse last" -- "${cur}"))
+                    return 0
+                    ;;
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --neighbours)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --nearest)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         knockout__subcmd__help)
-            opts="demo data train baseline evaluate profile experiment config compare trace logs completions man help"
+            opts="demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1062,7 +1178,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__help__subcmd__data)
-            opts="synth import show verify split bench precompute"
+            opts="synth import show delete verify split bench precompute"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1076,6 +1192,20 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__help__subcmd__data__subcmd__bench)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__help__subcmd__data__subcmd__delete)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1215,6 +1345,20 @@ _knockout() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        knockout__subcmd__help__subcmd__explain)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         knockout__subcmd__help__subcmd__help)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1257,7 +1401,49 @@ _knockout() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        knockout__subcmd__help__subcmd__predict)
+            opts="merge"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__help__subcmd__predict__subcmd__merge)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         knockout__subcmd__help__subcmd__profile)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__help__subcmd__runs)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1381,8 +1567,150 @@ _knockout() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        knockout__subcmd__predict)
+            opts="-q -v -h --out --state --data --sets --pairs --triples --dataset-part --genes --with --not-measured --exclude --min-degree --top --bottom --full --csv --html --force --part --block --json --threads --quiet --verbose --help merge help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --state)
+                    COMPREPLY=($(compgen -W "best-pearson best-mse last" -- "${cur}"))
+                    return 0
+                    ;;
+                --data)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sets)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --dataset-part)
+                    COMPREPLY=($(compgen -W "train val test" -- "${cur}"))
+                    return 0
+                    ;;
+                --genes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --with)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exclude)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --min-degree)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --top)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --bottom)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --part)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --block)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__predict__subcmd__help)
+            opts="merge help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__predict__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__predict__subcmd__help__subcmd__merge)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__predict__subcmd__merge)
+            opts="-q -v -h --top --bottom --csv --json --threads --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --top)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --bottom)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         knockout__subcmd__profile)
-            opts="-q -v -h --model --experiment --preset --config --mode --steps --batch --seed --split --wait --warmup --active --repeat --at-step --no-trace --out --html --against --json --threads --quiet --verbose --help"
+            opts="-q -v -h --model --experiment --preset --config --mode --steps --batch --seed --split --wait --warmup --active --repeat --at-step --no-trace --out --html --force --against --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1467,6 +1795,32 @@ _knockout() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        knockout__subcmd__runs)
+            opts="-q -v -h --sort --html --force --json --threads --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --sort)
+                    COMPREPLY=($(compgen -W "name best cpu model state" -- "${cur}"))
+                    return 0
+                    ;;
+                --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         knockout__subcmd__trace)
             opts="-q -v -h --json --threads --quiet --verbose --help analyze compare convert help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1486,7 +1840,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__trace__subcmd__analyze)
-            opts="-q -v -h --rules --html --collapsed --strict --json --threads --quiet --verbose --help"
+            opts="-q -v -h --rules --html --collapsed --force --strict --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1516,7 +1870,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__trace__subcmd__compare)
-            opts="-q -v -h --against --rules --html --fail-above --strict --json --threads --quiet --verbose --help"
+            opts="-q -v -h --against --rules --html --force --fail-above --samples-per-step --strict --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1535,6 +1889,10 @@ _knockout() {
                     return 0
                     ;;
                 --fail-above)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --samples-per-step)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1665,7 +2023,7 @@ _knockout() {
             fi
             case "${prev}" in
                 --model)
-                    COMPREPLY=($(compgen -W "dango hetero" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "stack low-rank network-kernel dango hetero" -- "${cur}"))
                     return 0
                     ;;
                 --preset)

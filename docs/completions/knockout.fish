@@ -33,12 +33,15 @@ complete -c knockout -n "__fish_knockout_needs_command" -s V -l version -d 'Prin
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes, measure training and open the report'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "data" -d 'Make, look at, check and divide datasets'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "train" -d 'Train a model, or go on with a run that was interrupted'
-complete -c knockout -n "__fish_knockout_needs_command" -f -a "baseline" -d 'Fit the baselines that know genes by identity alone: what every model must beat'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "baseline" -d 'Fit the baselines, from the mean to the stack: what every network must beat'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "evaluate" -d 'Say how good predictions are, beside the additive ridge on the same split'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "predict" -d 'Predict gene sets with trained models, hundreds of millions if need be'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "explain" -d 'Take one prediction apart: networks, neighbours, genes, and what was measured nearby'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "profile" -d 'Measure where the time of a step goes, phase by phase and layer by layer'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "experiment" -d 'Measure models in every mode, in turns and on the same batches, and report what can be compared'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "config" -d 'Show configuration'
-complete -c knockout -n "__fish_knockout_needs_command" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "runs" -d 'List the runs in a folder: model, data, split, best validation, CPU time, state'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "trace" -d 'Analyse, compare and convert traces of the PyTorch profiler'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "logs" -d 'Read iterations per second out of Lightning and tqdm logs, bars told apart'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "completions" -d 'Print completions for your shell'
@@ -53,19 +56,20 @@ complete -c knockout -n "__fish_knockout_using_subcommand demo" -l json -d 'Prin
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -f -a "import" -d 'Make a dataset from the public yeast files'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -f -a "bench" -d 'Measure what each way of representing a deletion costs, per sample and phase'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -f -a "precompute" -d 'Compute the masks or the removed positions of all samples beforehand and keep them in LMDB'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show verify split bench precompute help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -s h -l help -d 'Print help'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "import" -d 'Make a dataset from the public yeast files'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "delete" -d 'Say what deleting genes does: edges removed, reactions stopped, genes reached, and what was measured'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "bench" -d 'Measure what each way of representing a deletion costs, per sample and phase'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "precompute" -d 'Compute the masks or the removed positions of all samples beforehand and keep them in LMDB'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l preset -d 'Where to start: tiny (200 genes), small (1,500) or yeast (6,607 genes, 2.4 million edges, 332,313 triples)' -r -f -a "tiny\t''
 small\t''
 yeast\t''"
@@ -96,11 +100,17 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l seed -d 'The seed of the splits whose sizes are shown' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l gene -d 'Show one gene instead, by systematic or standard name: its neighbours and its samples' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from delete" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from delete" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from delete" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from delete" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
@@ -156,12 +166,16 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "import" -d 'Make a dataset from the public yeast files'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "delete" -d 'Say what deleting genes does: edges removed, reactions stopped, genes reached, and what was measured'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "bench" -d 'Measure what each way of representing a deletion costs, per sample and phase'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "precompute" -d 'Compute the masks or the removed positions of all samples beforehand and keep them in LMDB'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l model -d 'The model; a preset or a configuration may name it' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l model -d 'The model; a preset or a configuration may name it, and without any of them it is the stack of the solved models' -r -f -a "stack\t'additive ridge + low-rank + network-kernel, weighted on the validation part'
+low-rank\t'additive ridge and exact low-rank completion of what it leaves'
+network-kernel\t'Gaussian process over the cell\'s networks; predicts genes that training never saw'
+dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'"
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where `KNOCKOUT_PRESETS` says' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
@@ -213,6 +227,60 @@ complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l json -d '
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l out -d 'The folder of predictions; one that this command began is gone on with' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l state -d 'Which state of the runs; by default the best Pearson, or the last where no epoch has ended' -r -f -a "best-pearson\t'The best validation Pearson'
+best-mse\t'The least validation MSE'
+last\t'The last one saved'"
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l data -d 'The dataset folder, if it is no longer where the runs were trained; its contents must be the same' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l sets -d 'Sets of genes in a TSV, CSV or Parquet file, by systematic or standard names' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l dataset-part -d 'The samples of a part of the dataset' -r -f -a "train\t'What models are fitted to'
+val\t'What choices are made on'
+test\t'What is reported'"
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l genes -d 'Genes to choose from: a file with a name on each line, or `all`' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l with -d 'Genes that every set has: one or two names; two alone mean triples' -r
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l exclude -d 'Leave out sets with a gene of this file, such as essential genes' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l min-degree -d 'Leave out sets with a gene of fewer edges, over all networks' -r
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l top -d 'Keep the K highest predictions alone, in top.csv; with --full all are kept besides' -r
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l bottom -d 'Keep the K lowest predictions alone, in bottom.csv; with --full all are kept besides' -r
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l html -d 'Write a page of hits: highest and lowest, distributions, and how far to trust them' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l part -d 'Predict the i-th of n disjoint ranges alone, such as 3/7; `predict merge` joins them' -r
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l block -d 'Candidates in a block; by default as many as take seconds' -r
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l pairs -d 'All pairs of --genes'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l triples -d 'All triples of --genes'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l not-measured -d 'Leave out sets that the dataset has a score for'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l full -d 'Keep every prediction although --top or --bottom is given'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l csv -d 'Write predictions.csv besides the Parquet blocks'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -a "merge" -d 'Join the parts of a prediction, and check that none is missing'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -l top -d 'The K highest predictions into top.csv; by default as many as the parts kept' -r
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -l bottom -d 'The K lowest predictions into bottom.csv; by default as many as the parts kept' -r
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -l csv -d 'Write predictions.csv besides the Parquet blocks'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from help" -f -a "merge" -d 'Join the parts of a prediction, and check that none is missing'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand explain" -l state -d 'Which state of the run; by default the best Pearson, or the last where no epoch has ended' -r -f -a "best-pearson\t'The best validation Pearson'
+best-mse\t'The least validation MSE'
+last\t'The last one saved'"
+complete -c knockout -n "__fish_knockout_using_subcommand explain" -l data -d 'The dataset folder, if it is no longer where the run was trained; its contents must be the same' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand explain" -l neighbours -d 'Neighbours to leave out in turn; each asks a model of its own' -r
+complete -c knockout -n "__fish_knockout_using_subcommand explain" -l nearest -d 'Nearest measured samples to list' -r
+complete -c knockout -n "__fish_knockout_using_subcommand explain" -l html -d 'Write a page with a drawing of the neighbourhood' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand explain" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand explain" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
+complete -c knockout -n "__fish_knockout_using_subcommand explain" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand explain" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand explain" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l model -d 'The model; a preset or a configuration may name it' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'"
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where `KNOCKOUT_PRESETS` says' -r
@@ -283,7 +351,10 @@ complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l preset -d 'The synthetic yeast to start from' -r -f -a "tiny\t''
 small\t''
 yeast\t''"
-complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l model -d 'Show what `train` and `profile` take for this model instead' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l model -d 'Show what `train` and `profile` take for this model instead' -r -f -a "stack\t'additive ridge + low-rank + network-kernel, weighted on the validation part'
+low-rank\t'additive ridge and exact low-rank completion of what it leaves'
+network-kernel\t'Gaussian process over the cell\'s networks; predicts genes that training never saw'
+dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'"
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l experiment -d 'Start from a preset of the model: as `train --preset`' -r
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
@@ -295,6 +366,18 @@ complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_see
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the resolved configuration, of the synthetic yeast or of a model, with your overrides applied'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand runs" -l sort -d 'What comes first' -r -f -a "name\t'Folders by name'
+best\t'The best validation Pearson'
+cpu\t'The most CPU time'
+model\t'Models by name, then the best'
+state\t'What is being trained, then what is done, unfinished and empty'"
+complete -c knockout -n "__fish_knockout_using_subcommand runs" -l html -d 'Also write a page with curves laid over each other' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand runs" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand runs" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
+complete -c knockout -n "__fish_knockout_using_subcommand runs" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand runs" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand runs" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand runs" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l vary -d 'Conditions that are meant to differ, such as model,batch' -r
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l html -d 'Also write the comparison as one self-contained HTML file' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l fail-above -d 'Exit with code 5 if a sample of B takes more than RATIO times as long as one of A' -r
@@ -303,7 +386,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand compare" -l force -d '
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
-complete -c knockout -n "__fish_knockout_using_subcommand compare" -s h -l help -d 'Print help'
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
@@ -327,6 +410,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l rules -d 'How events become categories: `default` or a TOML file' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l html -d 'Also write the comparison as one self-contained HTML file' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l fail-above -d 'Exit with code 5 if a step of B takes more than RATIO times as long as one of A' -r
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l samples-per-step -d 'Compare per sample: how many a step has in A and in B' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l strict -d 'Refuse damaged traces instead of using what can be read of them'
@@ -367,27 +451,32 @@ complete -c knockout -n "__fish_knockout_using_subcommand man" -l json -d 'Print
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes, measure training and open the report'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "data" -d 'Make, look at, check and divide datasets'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "train" -d 'Train a model, or go on with a run that was interrupted'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "baseline" -d 'Fit the baselines that know genes by identity alone: what every model must beat'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "evaluate" -d 'Say how good predictions are, beside the additive ridge on the same split'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "profile" -d 'Measure where the time of a step goes, phase by phase and layer by layer'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "experiment" -d 'Measure models in every mode, in turns and on the same batches, and report what can be compared'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "config" -d 'Show configuration'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "trace" -d 'Analyse, compare and convert traces of the PyTorch profiler'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "logs" -d 'Read iterations per second out of Lightning and tqdm logs, bars told apart'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "completions" -d 'Print completions for your shell'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "man" -d 'Print the manual page, or write a page for every command'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate profile experiment config compare trace logs completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes, measure training and open the report'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "data" -d 'Make, look at, check and divide datasets'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "train" -d 'Train a model, or go on with a run that was interrupted'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "baseline" -d 'Fit the baselines, from the mean to the stack: what every network must beat'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "evaluate" -d 'Say how good predictions are, beside the additive ridge on the same split'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "predict" -d 'Predict gene sets with trained models, hundreds of millions if need be'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "explain" -d 'Take one prediction apart: networks, neighbours, genes, and what was measured nearby'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "profile" -d 'Measure where the time of a step goes, phase by phase and layer by layer'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "experiment" -d 'Measure models in every mode, in turns and on the same batches, and report what can be compared'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "config" -d 'Show configuration'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "runs" -d 'List the runs in a folder: model, data, split, best validation, CPU time, state'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "trace" -d 'Analyse, compare and convert traces of the PyTorch profiler'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "logs" -d 'Read iterations per second out of Lightning and tqdm logs, bars told apart'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "completions" -d 'Print completions for your shell'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "man" -d 'Print the manual page, or write a page for every command'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "import" -d 'Make a dataset from the public yeast files'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "delete" -d 'Say what deleting genes does: edges removed, reactions stopped, genes reached, and what was measured'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "bench" -d 'Measure what each way of representing a deletion costs, per sample and phase'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "precompute" -d 'Compute the masks or the removed positions of all samples beforehand and keep them in LMDB'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from predict" -f -a "merge" -d 'Join the parts of a prediction, and check that none is missing'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "show" -d 'Print the resolved configuration, of the synthetic yeast or of a model, with your overrides applied'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from trace" -f -a "analyze" -d 'Show where the time of a trace went'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from trace" -f -a "compare" -d 'Compare two traces, or the ranks of two runs, per step: categories, operations, conditions'

@@ -115,6 +115,7 @@ error\:"Stop with an error"))' \
 (show)
 _arguments "${_arguments_options[@]}" : \
 '--seed=[The seed of the splits whose sizes are shown]:S:_default' \
+'(--seed)--gene=[Show one gene instead, by systematic or standard name\: its neighbours and its samples]:GENE:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
 '(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
@@ -124,6 +125,20 @@ _arguments "${_arguments_options[@]}" : \
 '-h[Print help]' \
 '--help[Print help]' \
 ':dir -- The dataset folder:_files' \
+&& ret=0
+;;
+(delete)
+_arguments "${_arguments_options[@]}" : \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':dir -- The dataset folder; it stays as it is:_files' \
+'*::genes -- The genes, by systematic or standard name:_default' \
 && ret=0
 ;;
 (verify)
@@ -233,6 +248,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(delete)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (verify)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -263,7 +282,10 @@ esac
 ;;
 (train)
 _arguments "${_arguments_options[@]}" : \
-'--model=[The model; a preset or a configuration may name it]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
+'--model=[The model; a preset or a configuration may name it, and without any of them it is the stack of the solved models]:MODEL:((stack\:"additive ridge + low-rank + network-kernel, weighted on the validation part"
+low-rank\:"additive ridge and exact low-rank completion of what it leaves"
+network-kernel\:"Gaussian process over the cell'\''s networks; predicts genes that training never saw"
+dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"))' \
 '--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
 '--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
@@ -337,6 +359,118 @@ test\:"What is reported"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '*::runs -- Folders of runs of one dataset and split. Seeds of one configuration show their spread and ensemble; unlike ones are compared record by record:_files' \
+&& ret=0
+;;
+(predict)
+_arguments "${_arguments_options[@]}" : \
+'--out=[The folder of predictions; one that this command began is gone on with]:DIR:_files' \
+'--state=[Which state of the runs; by default the best Pearson, or the last where no epoch has ended]:STATE:((best-pearson\:"The best validation Pearson"
+best-mse\:"The least validation MSE"
+last\:"The last one saved"))' \
+'--data=[The dataset folder, if it is no longer where the runs were trained; its contents must be the same]:DIR:_files' \
+'(--genes --with)--sets=[Sets of genes in a TSV, CSV or Parquet file, by systematic or standard names]:FILE:_files' \
+'(--genes --with)--dataset-part=[The samples of a part of the dataset]:PART:((train\:"What models are fitted to"
+val\:"What choices are made on"
+test\:"What is reported"))' \
+'--genes=[Genes to choose from\: a file with a name on each line, or \`all\`]:FILE:_files' \
+'*--with=[Genes that every set has\: one or two names; two alone mean triples]:GENE:_default' \
+'--exclude=[Leave out sets with a gene of this file, such as essential genes]:FILE:_files' \
+'--min-degree=[Leave out sets with a gene of fewer edges, over all networks]:N:_default' \
+'--top=[Keep the K highest predictions alone, in top.csv; with --full all are kept besides]:K:_default' \
+'--bottom=[Keep the K lowest predictions alone, in bottom.csv; with --full all are kept besides]:K:_default' \
+'--html=[Write a page of hits\: highest and lowest, distributions, and how far to trust them]:FILE:_files' \
+'--part=[Predict the i-th of n disjoint ranges alone, such as 3/7; \`predict merge\` joins them]:I/N:_default' \
+'--block=[Candidates in a block; by default as many as take seconds]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--pairs[All pairs of --genes]' \
+'--triples[All triples of --genes]' \
+'--not-measured[Leave out sets that the dataset has a score for]' \
+'--full[Keep every prediction although --top or --bottom is given]' \
+'--csv[Write predictions.csv besides the Parquet blocks]' \
+'--force[Replace an output file even if it is not of the kind that knockout writes there]' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':runs -- Folders of runs; several of one dataset are an ensemble:_files' \
+":: :_knockout__subcmd__predict_commands" \
+"*::: :->predict" \
+&& ret=0
+
+    case $state in
+    (predict)
+        words=($line[2] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:knockout-predict-command-$line[2]:"
+        case $line[2] in
+            (merge)
+_arguments "${_arguments_options[@]}" : \
+'--top=[The K highest predictions into top.csv; by default as many as the parts kept]:K:_default' \
+'--bottom=[The K lowest predictions into bottom.csv; by default as many as the parts kept]:K:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--csv[Write predictions.csv besides the Parquet blocks]' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':out -- The folder to make:_files' \
+'*::parts -- Folders that `knockout predict --part` made:_files' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_knockout__subcmd__predict__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:knockout-predict-help-command-$line[1]:"
+        case $line[1] in
+            (merge)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(explain)
+_arguments "${_arguments_options[@]}" : \
+'--state=[Which state of the run; by default the best Pearson, or the last where no epoch has ended]:STATE:((best-pearson\:"The best validation Pearson"
+best-mse\:"The least validation MSE"
+last\:"The last one saved"))' \
+'--data=[The dataset folder, if it is no longer where the run was trained; its contents must be the same]:DIR:_files' \
+'--neighbours=[Neighbours to leave out in turn; each asks a model of its own]:N:_default' \
+'--nearest=[Nearest measured samples to list]:N:_default' \
+'--html=[Write a page with a drawing of the neighbourhood]:FILE:_files' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--force[Replace an output file even if it is not of the kind that knockout writes there]' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':run -- The run'\''s folder:_files' \
+'*::genes -- The genes, by systematic or standard names:_default' \
 && ret=0
 ;;
 (profile)
@@ -442,7 +576,10 @@ _arguments "${_arguments_options[@]}" : \
             (show)
 _arguments "${_arguments_options[@]}" : \
 '--preset=[The synthetic yeast to start from]:PRESET:(tiny small yeast)' \
-'(--preset)--model=[Show what \`train\` and \`profile\` take for this model instead]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
+'(--preset)--model=[Show what \`train\` and \`profile\` take for this model instead]:MODEL:((stack\:"additive ridge + low-rank + network-kernel, weighted on the validation part"
+low-rank\:"additive ridge and exact low-rank completion of what it leaves"
+network-kernel\:"Gaussian process over the cell'\''s networks; predicts genes that training never saw"
+dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"))' \
 '--experiment=[Start from a preset of the model\: as \`train --preset\`]:NAME:_default' \
 '--config=[Start from a configuration file\: the config.toml of a run, or any part of one]:FILE:_files' \
@@ -486,6 +623,26 @@ esac
     ;;
 esac
 ;;
+(runs)
+_arguments "${_arguments_options[@]}" : \
+'--sort=[What comes first]:BY:((name\:"Folders by name"
+best\:"The best validation Pearson"
+cpu\:"The most CPU time"
+model\:"Models by name, then the best"
+state\:"What is being trained, then what is done, unfinished and empty"))' \
+'--html=[Also write a page with curves laid over each other]:FILE:_files' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--force[Replace an output file even if it is not of the kind that knockout writes there]' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::dir -- The folder to search, or the folder of one run:_files' \
+&& ret=0
+;;
 (compare)
 _arguments "${_arguments_options[@]}" : \
 '*--vary=[Conditions that are meant to differ, such as model,batch]:KEY:_default' \
@@ -498,8 +655,8 @@ _arguments "${_arguments_options[@]}" : \
 '(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
 '*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'-h[Print help]' \
-'--help[Print help]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
 ':a -- The run to compare with\: its folder, or what `knockout profile --json` printed:_files' \
 ':b -- The run to judge; ratios are b / a:_files' \
 && ret=0
@@ -539,7 +696,7 @@ _arguments "${_arguments_options[@]}" : \
 '*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
-'*::files -- Traces, plain or gzip, one per rank; - is standard input:_files' \
+'*::files -- Traces, plain or gzip; - is standard input. Ranks of one job are shown together, other traces and folders with a line each:_files' \
 && ret=0
 ;;
 (compare)
@@ -548,6 +705,7 @@ _arguments "${_arguments_options[@]}" : \
 '--rules=[How events become categories\: \`default\` or a TOML file]:RULES:_default' \
 '--html=[Also write the comparison as one self-contained HTML file]:FILE:_files' \
 '--fail-above=[Exit with code 5 if a step of B takes more than RATIO times as long as one of A]:RATIO:_default' \
+'*--samples-per-step=[Compare per sample\: how many a step has in A and in B]:A,B:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--strict[Refuse damaged traces instead of using what can be read of them]' \
@@ -698,6 +856,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(delete)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (verify)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -730,6 +892,30 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(predict)
+_arguments "${_arguments_options[@]}" : \
+":: :_knockout__subcmd__help__subcmd__predict_commands" \
+"*::: :->predict" \
+&& ret=0
+
+    case $state in
+    (predict)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:knockout-help-predict-command-$line[1]:"
+        case $line[1] in
+            (merge)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(explain)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (profile)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -757,6 +943,10 @@ _arguments "${_arguments_options[@]}" : \
         esac
     ;;
 esac
+;;
+(runs)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
 ;;
 (compare)
 _arguments "${_arguments_options[@]}" : \
@@ -821,12 +1011,15 @@ _knockout_commands() {
 'demo:See it all on a small synthetic yeast\: make it, look at it, delete three genes, measure training and open the report' \
 'data:Make, look at, check and divide datasets' \
 'train:Train a model, or go on with a run that was interrupted' \
-'baseline:Fit the baselines that know genes by identity alone\: what every model must beat' \
+'baseline:Fit the baselines, from the mean to the stack\: what every network must beat' \
 'evaluate:Say how good predictions are, beside the additive ridge on the same split' \
+'predict:Predict gene sets with trained models, hundreds of millions if need be' \
+'explain:Take one prediction apart\: networks, neighbours, genes, and what was measured nearby' \
 'profile:Measure where the time of a step goes, phase by phase and layer by layer' \
 'experiment:Measure models in every mode, in turns and on the same batches, and report what can be compared' \
 'config:Show configuration' \
-'compare:Compare two measured runs per sample and per iteration, if their conditions allow it' \
+'runs:List the runs in a folder\: model, data, split, best validation, CPU time, state' \
+'compare:Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones' \
 'trace:Analyse, compare and convert traces of the PyTorch profiler' \
 'logs:Read iterations per second out of Lightning and tqdm logs, bars told apart' \
 'completions:Print completions for your shell' \
@@ -887,6 +1080,7 @@ _knockout__subcmd__data_commands() {
 'synth:Make a synthetic yeast\: real size and structure, known truth' \
 'import:Make a dataset from the public yeast files' \
 'show:Show what is in a dataset\: genes, networks, metabolism, scores, splits' \
+'delete:Say what deleting genes does\: edges removed, reactions stopped, genes reached, and what was measured' \
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
 'split:Divide the samples into train, val and test, and keep the division as a file' \
 'bench:Measure what each way of representing a deletion costs, per sample and phase' \
@@ -900,12 +1094,18 @@ _knockout__subcmd__data__subcmd__bench_commands() {
     local commands; commands=()
     _describe -t commands 'knockout data bench commands' commands "$@"
 }
+(( $+functions[_knockout__subcmd__data__subcmd__delete_commands] )) ||
+_knockout__subcmd__data__subcmd__delete_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout data delete commands' commands "$@"
+}
 (( $+functions[_knockout__subcmd__data__subcmd__help_commands] )) ||
 _knockout__subcmd__data__subcmd__help_commands() {
     local commands; commands=(
 'synth:Make a synthetic yeast\: real size and structure, known truth' \
 'import:Make a dataset from the public yeast files' \
 'show:Show what is in a dataset\: genes, networks, metabolism, scores, splits' \
+'delete:Say what deleting genes does\: edges removed, reactions stopped, genes reached, and what was measured' \
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
 'split:Divide the samples into train, val and test, and keep the division as a file' \
 'bench:Measure what each way of representing a deletion costs, per sample and phase' \
@@ -918,6 +1118,11 @@ _knockout__subcmd__data__subcmd__help_commands() {
 _knockout__subcmd__data__subcmd__help__subcmd__bench_commands() {
     local commands; commands=()
     _describe -t commands 'knockout data help bench commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__data__subcmd__help__subcmd__delete_commands] )) ||
+_knockout__subcmd__data__subcmd__help__subcmd__delete_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout data help delete commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__data__subcmd__help__subcmd__help_commands] )) ||
 _knockout__subcmd__data__subcmd__help__subcmd__help_commands() {
@@ -999,18 +1204,26 @@ _knockout__subcmd__experiment_commands() {
     local commands; commands=()
     _describe -t commands 'knockout experiment commands' commands "$@"
 }
+(( $+functions[_knockout__subcmd__explain_commands] )) ||
+_knockout__subcmd__explain_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout explain commands' commands "$@"
+}
 (( $+functions[_knockout__subcmd__help_commands] )) ||
 _knockout__subcmd__help_commands() {
     local commands; commands=(
 'demo:See it all on a small synthetic yeast\: make it, look at it, delete three genes, measure training and open the report' \
 'data:Make, look at, check and divide datasets' \
 'train:Train a model, or go on with a run that was interrupted' \
-'baseline:Fit the baselines that know genes by identity alone\: what every model must beat' \
+'baseline:Fit the baselines, from the mean to the stack\: what every network must beat' \
 'evaluate:Say how good predictions are, beside the additive ridge on the same split' \
+'predict:Predict gene sets with trained models, hundreds of millions if need be' \
+'explain:Take one prediction apart\: networks, neighbours, genes, and what was measured nearby' \
 'profile:Measure where the time of a step goes, phase by phase and layer by layer' \
 'experiment:Measure models in every mode, in turns and on the same batches, and report what can be compared' \
 'config:Show configuration' \
-'compare:Compare two measured runs per sample and per iteration, if their conditions allow it' \
+'runs:List the runs in a folder\: model, data, split, best validation, CPU time, state' \
+'compare:Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones' \
 'trace:Analyse, compare and convert traces of the PyTorch profiler' \
 'logs:Read iterations per second out of Lightning and tqdm logs, bars told apart' \
 'completions:Print completions for your shell' \
@@ -1052,6 +1265,7 @@ _knockout__subcmd__help__subcmd__data_commands() {
 'synth:Make a synthetic yeast\: real size and structure, known truth' \
 'import:Make a dataset from the public yeast files' \
 'show:Show what is in a dataset\: genes, networks, metabolism, scores, splits' \
+'delete:Say what deleting genes does\: edges removed, reactions stopped, genes reached, and what was measured' \
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
 'split:Divide the samples into train, val and test, and keep the division as a file' \
 'bench:Measure what each way of representing a deletion costs, per sample and phase' \
@@ -1063,6 +1277,11 @@ _knockout__subcmd__help__subcmd__data_commands() {
 _knockout__subcmd__help__subcmd__data__subcmd__bench_commands() {
     local commands; commands=()
     _describe -t commands 'knockout help data bench commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__data__subcmd__delete_commands] )) ||
+_knockout__subcmd__help__subcmd__data__subcmd__delete_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help data delete commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__help__subcmd__data__subcmd__import_commands] )) ||
 _knockout__subcmd__help__subcmd__data__subcmd__import_commands() {
@@ -1109,6 +1328,11 @@ _knockout__subcmd__help__subcmd__experiment_commands() {
     local commands; commands=()
     _describe -t commands 'knockout help experiment commands' commands "$@"
 }
+(( $+functions[_knockout__subcmd__help__subcmd__explain_commands] )) ||
+_knockout__subcmd__help__subcmd__explain_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help explain commands' commands "$@"
+}
 (( $+functions[_knockout__subcmd__help__subcmd__help_commands] )) ||
 _knockout__subcmd__help__subcmd__help_commands() {
     local commands; commands=()
@@ -1124,10 +1348,27 @@ _knockout__subcmd__help__subcmd__man_commands() {
     local commands; commands=()
     _describe -t commands 'knockout help man commands' commands "$@"
 }
+(( $+functions[_knockout__subcmd__help__subcmd__predict_commands] )) ||
+_knockout__subcmd__help__subcmd__predict_commands() {
+    local commands; commands=(
+'merge:Join the parts of a prediction, and check that none is missing' \
+    )
+    _describe -t commands 'knockout help predict commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__predict__subcmd__merge_commands] )) ||
+_knockout__subcmd__help__subcmd__predict__subcmd__merge_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help predict merge commands' commands "$@"
+}
 (( $+functions[_knockout__subcmd__help__subcmd__profile_commands] )) ||
 _knockout__subcmd__help__subcmd__profile_commands() {
     local commands; commands=()
     _describe -t commands 'knockout help profile commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__runs_commands] )) ||
+_knockout__subcmd__help__subcmd__runs_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help runs commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__help__subcmd__trace_commands] )) ||
 _knockout__subcmd__help__subcmd__trace_commands() {
@@ -1168,10 +1409,46 @@ _knockout__subcmd__man_commands() {
     local commands; commands=()
     _describe -t commands 'knockout man commands' commands "$@"
 }
+(( $+functions[_knockout__subcmd__predict_commands] )) ||
+_knockout__subcmd__predict_commands() {
+    local commands; commands=(
+'merge:Join the parts of a prediction, and check that none is missing' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'knockout predict commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__predict__subcmd__help_commands] )) ||
+_knockout__subcmd__predict__subcmd__help_commands() {
+    local commands; commands=(
+'merge:Join the parts of a prediction, and check that none is missing' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'knockout predict help commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__predict__subcmd__help__subcmd__help_commands] )) ||
+_knockout__subcmd__predict__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout predict help help commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__predict__subcmd__help__subcmd__merge_commands] )) ||
+_knockout__subcmd__predict__subcmd__help__subcmd__merge_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout predict help merge commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__predict__subcmd__merge_commands] )) ||
+_knockout__subcmd__predict__subcmd__merge_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout predict merge commands' commands "$@"
+}
 (( $+functions[_knockout__subcmd__profile_commands] )) ||
 _knockout__subcmd__profile_commands() {
     local commands; commands=()
     _describe -t commands 'knockout profile commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__runs_commands] )) ||
+_knockout__subcmd__runs_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout runs commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__trace_commands] )) ||
 _knockout__subcmd__trace_commands() {

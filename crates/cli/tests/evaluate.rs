@@ -57,8 +57,17 @@ fn the_ladder_is_one_table_and_one_document() {
     .json();
     let rows = shown["rows"].as_array().unwrap();
     let names: Vec<&str> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
-    let all =
-        ["train-mean", "query-pair-mean", "hierarchical-mean", "additive-ridge", "ridge-pairs", "gene-mlp"];
+    let all = [
+        "train-mean",
+        "query-pair-mean",
+        "hierarchical-mean",
+        "additive-ridge",
+        "ridge-pairs",
+        "gene-mlp",
+        "low-rank",
+        "network-kernel",
+        "stack",
+    ];
     assert_eq!(names, all);
     for row in rows {
         assert_eq!((&row["split"], &row["part"]), (&"pair-disjoint".into(), &"test".into()));
@@ -124,8 +133,11 @@ fn prediction_files_do_not_depend_on_threads_and_are_never_overwritten() {
             "gene-mlp-seed-1.parquet",
             "gene-mlp.parquet",
             "hierarchical-mean.parquet",
+            "low-rank.parquet",
+            "network-kernel.parquet",
             "query-pair-mean.parquet",
             "ridge-pairs.parquet",
+            "stack.parquet",
             "train-mean.parquet"
         ]
     );
@@ -144,12 +156,12 @@ fn two_files_are_compared_and_the_ridge_stands_beside_them() {
     let shown = run_in(folder.path(), &[&args[..], &["--json"], &QUICK[..]].concat()).json();
     let names: Vec<&str> =
         shown["rows"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["ridge-pairs", "train-mean", "additive-ridge"]);
+    assert_eq!(names, ["ridge-pairs", "train-mean", "stack", "additive-ridge"]);
     assert_eq!(shown["rows"][1]["pearson"], serde_json::Value::Null);
     let comparisons = shown["comparisons"].as_array().unwrap();
-    assert_eq!(comparisons.len(), 3);
+    assert_eq!(comparisons.len(), 5);
     assert!(comparisons[0]["pearson"].is_null(), "a constant has no correlation to compare");
-    let against_ridge = &comparisons[1];
+    let against_ridge = &comparisons[2];
     assert_eq!(
         (&against_ridge["name"], &against_ridge["against"]),
         (&"ridge-pairs".into(), &"additive-ridge".into())

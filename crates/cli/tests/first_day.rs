@@ -97,7 +97,7 @@ fn a_split_file_trains_and_its_copy_is_the_runs() {
     run(folder.path(), &["evaluate", "file", "fold", "-q", "--resamples", "50"]).fails(7, &["the same seed"]);
     run(folder.path(), &["evaluate", "file", "-q", "--resamples", "50"]).ok();
     let alone = ["evaluate", "--predictions", "file/predictions-test.parquet", "--json", "--resamples", "50"];
-    assert_eq!(run(folder.path(), &alone).json()["rows"][1]["name"], "additive-ridge");
+    assert_eq!(run(folder.path(), &alone).json()["rows"][2]["name"], "additive-ridge");
     run(folder.path(), &["train", "--resume", "file", "--epochs", "2", "-q"]).ok();
     // What contradicts the file is refused, and so is a file that is none.
     let base = ["train", "tiny", "--model", "dango"];

@@ -33,7 +33,7 @@ fn it_trains_and_is_evaluated_beside_the_ridge() {
     let evaluated = run(folder.path(), &["evaluate", "runs/hetero-tiny-0", "--json", "-q"]).json();
     let names: Vec<&str> =
         evaluated["rows"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["hetero-tiny-0", "additive-ridge"]);
+    assert_eq!(names, ["hetero-tiny-0", "stack", "additive-ridge"]);
 }
 
 #[test]

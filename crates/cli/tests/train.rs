@@ -54,7 +54,7 @@ fn a_run_is_whole_and_can_be_evaluated() {
     let evaluated = run(folder.path(), &["evaluate", "run", "--json", "-q"]).json();
     let rows: Vec<&str> =
         evaluated["rows"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
-    assert_eq!(rows, ["run", "additive-ridge"]);
+    assert_eq!(rows, ["run", "stack", "additive-ridge"]);
     // The file it left can be evaluated by itself, with the same figures.
     let again =
         run(folder.path(), &["evaluate", "--predictions", "run/predictions-test.parquet", "--json", "-q"])
@@ -73,7 +73,7 @@ fn several_seeds_have_a_spread_and_an_ensemble() {
     let shown = run(folder.path(), &[&runs[..], &["--json", "-q"]].concat()).json();
     let rows = shown["rows"].as_array().unwrap();
     let names: Vec<&str> = rows.iter().map(|row| row["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["seed-1", "seed-2", "seed-3", "ensemble", "additive-ridge"]);
+    assert_eq!(names, ["seed-1", "seed-2", "seed-3", "ensemble", "stack", "additive-ridge"]);
 
     let spread = shown["spread"].as_array().unwrap();
     let metrics: Vec<&str> = spread.iter().map(|row| row["metric"].as_str().unwrap()).collect();
@@ -98,7 +98,9 @@ fn several_seeds_have_a_spread_and_an_ensemble() {
     let pairs: Vec<(&str, &str)> = (shown["comparisons"].as_array().unwrap().iter())
         .map(|pair| (pair["name"].as_str().unwrap(), pair["against"].as_str().unwrap()))
         .collect();
-    assert_eq!(pairs, ["seed-1", "seed-2", "seed-3", "ensemble"].map(|name| (name, "additive-ridge")));
+    let expected =
+        ["seed-1", "seed-2", "seed-3", "ensemble"].map(|name| [(name, "stack"), (name, "additive-ridge")]);
+    assert_eq!(pairs, expected.as_flattened());
 
     let text = run(folder.path(), &runs).ok().stdout;
     let line = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap();
@@ -147,7 +149,7 @@ fn runs_that_differ_in_more_than_the_seed_are_not_averaged() {
         let both = both.json();
         assert!(both.get("spread").is_none(), "{both}");
         let names: Vec<&Value> = both["rows"].as_array().unwrap().iter().map(|row| &row["name"]).collect();
-        assert_eq!(names, ["first", other, "additive-ridge"]);
+        assert_eq!(names, ["first", other, "stack", "additive-ridge"]);
         let first = &both["comparisons"][0];
         assert_eq!((&first["name"], &first["against"]), (&"first".into(), &other.into()));
     }

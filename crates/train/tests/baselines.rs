@@ -185,7 +185,8 @@ fn without_queries_the_pair_baselines_are_left_out() {
     let names: Vec<&str> = ladder.baselines().into_iter().map(Baseline::name).collect();
     assert_eq!(names, ["train-mean", "hierarchical-mean", "additive-ridge", "gene-mlp"]);
     let (samples, split) = screen(true);
-    assert_eq!(Ladder::new(&samples, 31, &split).unwrap().baselines(), Baseline::ALL);
+    // Without a cell the solved models are left out as well.
+    assert_eq!(Ladder::new(&samples, 31, &split).unwrap().baselines(), Baseline::ALL[..6]);
 }
 
 #[test]

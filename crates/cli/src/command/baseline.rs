@@ -267,8 +267,15 @@ fn text(shown: &Shown, unseen: Unseen) -> String {
         "train" => page.push_str("everything was fitted to the part shown: its figures flatter\n"),
         _ => (),
     }
-    if !shown.left_out.is_empty() {
-        writeln!(page, "left out: {} (no training sample has a query pair)", shown.left_out.join(", ")).ok();
+    for (needs_queries, why) in
+        [(true, "no training sample has a query pair"), (false, "they need networks and a validation part")]
+    {
+        let missing = Baseline::ALL.iter().filter(|baseline| baseline.needs_queries() == needs_queries);
+        let missing = missing.map(|baseline| baseline.name()).filter(|name| shown.left_out.contains(name));
+        let missing: Vec<&str> = missing.collect();
+        if !missing.is_empty() {
+            writeln!(page, "left out: {} ({why})", missing.join(", ")).ok();
+        }
     }
     if !shown.spread.is_empty() {
         page.push('\n');

@@ -1,8 +1,8 @@
 //! `knockout runs`: the runs in a folder side by side, in a table and as curves laid over each other.
 
-use crate::output::{self, ForceArg, Kind, write_text};
 use crate::exit::INCOMPARABLE;
 use crate::failure::{Failure, Result, request_error};
+use crate::output::{self, ForceArg, Kind, write_text};
 use crate::text::{Align, Table, duration, figure, grouped};
 use crate::ui::Ui;
 use clap::{Args, ValueEnum};
