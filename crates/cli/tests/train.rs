@@ -147,7 +147,8 @@ fn runs_that_differ_in_more_than_the_seed_are_not_averaged() {
         let both = both.json();
         assert!(both.get("spread").is_none(), "{both}");
         let names: Vec<&Value> = both["rows"].as_array().unwrap().iter().map(|row| &row["name"]).collect();
-        assert_eq!(names, ["first", other, "additive-ridge"]);
+        assert!(names.len() > 2 && names[0] == "first" && names[1] == other, "{names:?}");
+        assert_eq!(names[names.len() - 1], "additive-ridge");
         let first = &both["comparisons"][0];
         assert_eq!((&first["name"], &first["against"]), (&"first".into(), &other.into()));
     }
