@@ -2,11 +2,11 @@
 
 use crate::choice;
 use crate::command::train::on_workers;
-use crate::failure::{Context as _, Result, request_error};
+use crate::failure::{Result, request_error};
+use crate::output::{self, ForceArg, Kind};
 use crate::text::{Align, Table, figure, grouped};
 use crate::ui::{Ui, Unit};
 use clap::Args;
-use knockout_durable::replace;
 use knockout_predict::explain::{Detail, Explanation, Reliability};
 use knockout_predict::lists;
 use knockout_predict::scorer::OpenRuns;
@@ -46,13 +46,17 @@ pub(crate) struct ExplainArgs {
     /// Write a page with a drawing of the neighbourhood
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    #[command(flatten)]
+    force: ForceArg,
 }
 
 pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<()> {
+    if let Some(path) = &args.html {
+        output::check(path, Kind::Page, &[], args.force)?;
+    }
     let explanation = on_workers(|| explain(args, ui))?;
     if let Some(path) = &args.html {
-        replace(path, |file| file.write_all(prediction_html(&page(&explanation, args)).as_bytes()))
-            .with_context(|| format!("could not write {}", path.display()))?;
+        output::write_text(path, &prediction_html(&page(&explanation, args)), ui)?;
     }
     ui.result(|| text(&explanation), &explanation)
 }

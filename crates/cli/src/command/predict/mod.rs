@@ -8,6 +8,7 @@ use crate::command::train::on_workers;
 use crate::exit;
 use crate::failure::{Failure, Result, request_error};
 use crate::interrupt::Interrupt;
+use crate::output::{self, ForceArg, Kind};
 use crate::text::{Align, Table, grouped};
 use crate::ui::{Ui, Unit};
 use clap::{ArgGroup, Args, Subcommand};
@@ -82,6 +83,8 @@ pub(crate) struct PredictArgs {
     /// Write a page of hits: highest and lowest, distributions, and how far to trust them
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    #[command(flatten)]
+    force: ForceArg,
     /// Predict the i-th of n disjoint ranges alone, such as 3/7; `predict merge` joins them
     #[arg(long, value_name = "I/N", default_value_t)]
     part: Share,
@@ -205,6 +208,11 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<()> {
             run.checkpoint.display()
         ));
     }
+    if let Some(path) = &args.html {
+        let inputs = [&args.what.sets, &args.filters.exclude].into_iter().flatten();
+        let inputs: Vec<&Path> = inputs.chain([&args.what.genes]).map(PathBuf::as_path).collect();
+        output::check(path, Kind::Page, &inputs, args.force)?;
+    }
     let (cell, samples) = (&opened.dataset.cell, &opened.dataset.samples);
     let genes = cell.genes();
     let exclude = args.filters.exclude.as_ref().map(|path| lists::read_genes(path, genes)).transpose()?;
@@ -261,7 +269,7 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<()> {
         )),
         Outcome::Finished(summary) => {
             if let Some(path) = &args.html {
-                page::write(path, folder.plan(), &summary, &opened)?;
+                page::write(path, folder.plan(), &summary, &opened, ui)?;
             }
             finish(&folder, &summary, genes, args.csv, ui)
         }

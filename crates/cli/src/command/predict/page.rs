@@ -1,9 +1,10 @@
 //! The page of hits: top and bottom, how predictions and measured scores are distributed, and how far to trust the list.
 
-use crate::failure::{Context as _, Result};
+use crate::failure::Result;
 use crate::text::{figure, grouped};
 use knockout_cell::GeneTable;
-use knockout_durable::replace;
+use crate::output::write_text;
+use crate::ui::Ui;
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{Calibration, Hit, Plan, Summary};
 use knockout_report::prediction::{PageTable, PredictionPage, prediction_html};
@@ -11,7 +12,7 @@ use knockout_report::training::{Chart, Fact, Scale, Scatter, Series};
 use std::path::Path;
 
 /// Writes the page.
-pub(super) fn write(path: &Path, plan: &Plan, summary: &Summary, opened: &OpenRuns) -> Result<()> {
+pub(super) fn write(path: &Path, plan: &Plan, summary: &Summary, opened: &OpenRuns, ui: &Ui) -> Result<()> {
     let calibration = Calibration::of(opened)?;
     let genes = opened.dataset.cell.genes();
     let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
@@ -46,8 +47,7 @@ pub(super) fn write(path: &Path, plan: &Plan, summary: &Summary, opened: &OpenRu
             .map(|(title, hits)| table(title, &hits, genes))
             .collect(),
     };
-    replace(path, |file| file.write_all(prediction_html(&page).as_bytes()))
-        .with_context(|| format!("could not write {}", path.display()))
+    write_text(path, &prediction_html(&page), ui)
 }
 
 fn notes(calibration: &Calibration, opened: &OpenRuns) -> Vec<String> {
@@ -82,9 +82,9 @@ fn histogram(summary: &Summary, opened: &OpenRuns) -> Chart {
     Chart {
         title: "Predictions beside measured scores, per cent of each".to_owned(),
         across: "score".to_owned(),
+        counts_whole: false,
         scale: Scale::Linear,
         series: vec![series("predicted", summary.histogram()), series("measured", &measured)],
-        ..Chart::default()
     }
 }
 
@@ -93,12 +93,12 @@ fn groups(calibration: &Calibration) -> Chart {
     Chart {
         title: "Test part by tenths of the prediction".to_owned(),
         across: "mean prediction".to_owned(),
+        counts_whole: false,
         scale: Scale::Linear,
         series: vec![
             Series { name: "measured".to_owned(), points: calibration.groups.clone() },
             Series { name: "where a prediction is right".to_owned(), points: diagonal },
         ],
-        ..Chart::default()
     }
 }
 
