@@ -5,7 +5,7 @@
 use crate::{PredictError, RunEntry};
 use knockout_cell::GeneSetsRef;
 use knockout_model::{FixedScorer, MODELS};
-use knockout_screen::{Dataset, LabelStats, Part, Split};
+use knockout_screen::{Dataset, LabelStats, Split};
 use knockout_train::checkpoint::{Checkpoint, Checkpoints, Slot};
 use knockout_train::predictor::Predictor;
 use knockout_train::run::RunDescription;
@@ -61,7 +61,6 @@ pub struct OpenRun {
     description: RunDescription,
     weights: Checkpoint,
     predictor: Predictor,
-    labels: LabelStats,
 }
 
 /// Runs of one dataset.
@@ -77,7 +76,8 @@ pub struct OpenRuns {
 }
 
 impl OpenRuns {
-    /// Opens a state of each run: the best Pearson where nothing is said, or the last if there is none yet. `data` is where the dataset is now, if it moved; its contents must be what the runs were trained on.
+    /// Opens a state of each run: the best Pearson where nothing is said, or the last where no epoch has ended. `data` is where the
+    /// dataset is now, if it moved; its contents must be what the runs were trained on.
     pub fn open(folders: &[PathBuf], state: Option<Slot>, data: Option<&Path>) -> Result<Self, PredictError> {
         let mut opened: Option<Self> = None;
         for folder in folders {
@@ -93,8 +93,9 @@ impl OpenRuns {
                 let split = Arc::new(description.split_of(&first.dataset)?);
                 (Arc::clone(&first.dataset), split, first.dataset_folder.clone())
             } else {
+                let place = description.dataset_folder()?.to_owned();
                 let (dataset, split) = description.open_dataset()?;
-                (dataset, split, description.dataset_folder()?.to_owned())
+                (dataset, split, place)
             };
             let run = OpenRun::open(description, state, &dataset, &split)?;
             match &mut opened {
@@ -139,9 +140,7 @@ impl OpenRun {
             step: checkpoint.state.position.step,
             weights_hash: checkpoint.weights_hash.clone(),
         };
-        let labels = dataset.samples.label_stats(split.rows(Part::Train));
-        let labels = labels.unwrap_or(LabelStats { count: 0, mean: 0.0, sd: 0.0 });
-        Ok(Self { entry, checkpoint: path, description, weights: checkpoint, predictor, labels })
+        Ok(Self { entry, checkpoint: path, description, weights: checkpoint, predictor })
     }
 
     pub(crate) fn description(&self) -> &RunDescription {
@@ -159,7 +158,7 @@ impl OpenRun {
 
     /// Statistics of the scores that the model was trained on.
     pub fn labels(&self) -> LabelStats {
-        self.labels
+        self.predictor.labels()
     }
 
     /// The scorer of the checkpoint: its model's fixed tables where it has them, its forward pass otherwise.
@@ -168,16 +167,17 @@ impl OpenRun {
             return Box::new(Solved { predictor: &self.predictor });
         };
         match model.fixed() {
-            Some(tables) => {
-                let gene_count = self.predictor.gene_count();
-                Box::new(Fixed { tables, labels: self.labels, gene_count })
-            }
+            Some(fixed) => Box::new(Fixed {
+                tables: fixed,
+                labels: self.labels(),
+                gene_count: self.predictor.gene_count(),
+            }),
             None => Box::new(Forward { predictor: &self.predictor }),
         }
     }
 }
 
-/// A solved model: look-ups in its tables, and its own standard deviations.
+/// A solved model: sums over a row or two of tables, with a deviation of its own.
 struct Solved<'a> {
     predictor: &'a Predictor,
 }

@@ -82,9 +82,9 @@ fn histogram(summary: &Summary, opened: &OpenRuns) -> Chart {
     Chart {
         title: "Predictions beside measured scores, per cent of each".to_owned(),
         across: "score".to_owned(),
+        counts_whole: false,
         scale: Scale::Linear,
         series: vec![series("predicted", summary.histogram()), series("measured", &measured)],
-        ..Chart::default()
     }
 }
 
@@ -93,12 +93,12 @@ fn groups(calibration: &Calibration) -> Chart {
     Chart {
         title: "Test part by tenths of the prediction".to_owned(),
         across: "mean prediction".to_owned(),
+        counts_whole: false,
         scale: Scale::Linear,
         series: vec![
             Series { name: "measured".to_owned(), points: calibration.groups.clone() },
             Series { name: "where a prediction is right".to_owned(), points: diagonal },
         ],
-        ..Chart::default()
     }
 }
 
