@@ -292,7 +292,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__compare)
-            opts="-q -v -h --vary --html --fail-above --json --threads --quiet --verbose --help"
+            opts="-q -v -h --vary --html --force --fail-above --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1486,7 +1486,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__trace__subcmd__analyze)
-            opts="-q -v -h --rules --html --collapsed --strict --json --threads --quiet --verbose --help"
+            opts="-q -v -h --rules --html --collapsed --force --strict --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1516,7 +1516,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__trace__subcmd__compare)
-            opts="-q -v -h --against --rules --html --fail-above --strict --json --threads --quiet --verbose --help"
+            opts="-q -v -h --against --rules --html --force --fail-above --strict --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

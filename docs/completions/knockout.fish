@@ -198,7 +198,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l json -d '
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l state -d 'Which state of the runs' -r -f -a "best-pearson\t'The best validation Pearson'
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l state -d 'Which state of the runs; best-pearson where nothing is said, or last if no epoch has ended yet' -r -f -a "best-pearson\t'The best validation Pearson'
 best-mse\t'The least validation MSE'
 last\t'The last one saved'"
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l predictions -d 'The prediction file' -r -F
@@ -237,6 +237,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand profile" -l html -d 'W
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l against -d 'Set an earlier run beside this one: its folder, or what `knockout profile --json` printed' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l no-trace -d 'Record no spans: phases only, no layers, no trace'
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
@@ -298,6 +299,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand compare" -l vary -d 'C
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l html -d 'Also write the comparison as one self-contained HTML file' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l fail-above -d 'Exit with code 5 if a sample of B takes more than RATIO times as long as one of A' -r
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
@@ -315,6 +317,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l html -d 'Also write the findings as one self-contained HTML file' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l collapsed -d 'Also write collapsed stacks (self time in nanoseconds) for flame graph programs; - is standard output' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l strict -d 'Refuse damaged traces instead of using what can be read of them'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
@@ -325,6 +328,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l html -d 'Also write the comparison as one self-contained HTML file' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l fail-above -d 'Exit with code 5 if a step of B takes more than RATIO times as long as one of A' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l strict -d 'Refuse damaged traces instead of using what can be read of them'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'

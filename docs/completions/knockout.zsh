@@ -318,7 +318,7 @@ test\:"What is reported"))' \
 ;;
 (evaluate)
 _arguments "${_arguments_options[@]}" : \
-'(--predictions)--state=[Which state of the runs]:STATE:((best-pearson\:"The best validation Pearson"
+'(--predictions)--state=[Which state of the runs; best-pearson where nothing is said, or last if no epoch has ended yet]:STATE:((best-pearson\:"The best validation Pearson"
 best-mse\:"The least validation MSE"
 last\:"The last one saved"))' \
 '--predictions=[The prediction file]:FILE:_files' \
@@ -366,6 +366,7 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '--against=[Set an earlier run beside this one\: its folder, or what \`knockout profile --json\` printed]:RUN_A:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--no-trace[Record no spans\: phases only, no layers, no trace]' \
+'--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
 '(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
 '(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
@@ -491,6 +492,7 @@ _arguments "${_arguments_options[@]}" : \
 '--html=[Also write the comparison as one self-contained HTML file]:FILE:_files' \
 '--fail-above=[Exit with code 5 if a sample of B takes more than RATIO times as long as one of A]:RATIO:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
 '(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
 '(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
@@ -528,6 +530,7 @@ _arguments "${_arguments_options[@]}" : \
 '--html=[Also write the findings as one self-contained HTML file]:FILE:_files' \
 '--collapsed=[Also write collapsed stacks (self time in nanoseconds) for flame graph programs; - is standard output]:FILE:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--strict[Refuse damaged traces instead of using what can be read of them]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
 '(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
@@ -546,6 +549,7 @@ _arguments "${_arguments_options[@]}" : \
 '--html=[Also write the comparison as one self-contained HTML file]:FILE:_files' \
 '--fail-above=[Exit with code 5 if a step of B takes more than RATIO times as long as one of A]:RATIO:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--strict[Refuse damaged traces instead of using what can be read of them]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
 '(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \

@@ -14,6 +14,7 @@ mod failure;
 mod hints;
 #[cfg(feature = "lab")]
 mod interrupt;
+mod output;
 #[cfg(feature = "lab")]
 mod presets;
 #[cfg(feature = "lab")]

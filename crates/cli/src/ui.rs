@@ -3,7 +3,6 @@
 //! The only place that prints. It knows nothing of what the results mean.
 
 use crate::args::Global;
-use crate::exit;
 use crate::failure::{Context as _, Failure, Result, Unexpected as _};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal as _, Write as _};
@@ -34,9 +33,15 @@ impl Ui {
         Self { json: global.json, quiet: global.quiet, verbose: global.verbose > 0 }
     }
 
-    /// Fixes the number of worker threads for the whole process; 0 means one per core.
-    #[expect(clippy::unused_self, reason = "reads as part of setting the program up")]
+    /// Fixes the number of worker threads for the whole process; 0 means one per core. More than eight for each core, and more than
+    /// 64, would only take memory.
     pub(crate) fn set_up_threads(&self, threads: usize) -> Result<()> {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let most = (8 * cores).max(64);
+        if threads > most {
+            self.note(&format!("--threads {threads} is more than is of use here; {most} threads"));
+        }
+        let threads = threads.min(most);
         rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .build_global()
@@ -60,10 +65,8 @@ impl Ui {
     pub(crate) fn raw(&self, text: &str) -> Result<()> {
         let mut out = io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-            // The reader of our output went away (`knockout … | head`), which is no failure.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                Err(Failure::verdict(exit::OK, "nobody reads the output any more"))
-            }
+            // The reader of our output went away (`knockout … | head`), which is no failure and no verdict.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => written.context("could not write to standard output"),
         }
     }

@@ -59,6 +59,12 @@ impl fmt::Display for Place {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportErrorKind {
+    /// A packed file holds more than it may.
+    #[error("unpacked it has more than {limit_mib} MiB; if that is right, set KNOCKOUT_UNPACK_MIB to more")]
+    Unpacked {
+        /// The limit.
+        limit_mib: u64,
+    },
     /// The file cannot be opened.
     #[error("could not be opened")]
     Open(#[source] io::Error),

@@ -22,4 +22,6 @@ pub use init::Init;
 pub use model::{FixedScorer, Forward, Input, Loss, LossAt, Model};
 pub use network::{SelfLoops, StringChannels, string_lambda};
 pub(crate) use network::{graph_of, merged_graph};
-pub use options::{MODELS, ModelConfig, ModelConfigError, ModelEntry, ModelOptions, OptionsError, Solver};
+pub use options::{
+    MODELS, ModelConfig, ModelConfigError, ModelEntry, ModelOptions, OptionsError, SizeEstimate, Solver,
+};

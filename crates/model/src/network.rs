@@ -4,6 +4,7 @@ use crate::OptionsError;
 use knockout_cell::{Cell, Network};
 use knockout_kernel::{Csr, Graph};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// Whether every gene counts among its own neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -95,4 +96,16 @@ fn graph(genes: usize, self_loops: SelfLoops, targets: impl Fn(usize) -> Vec<u32
         offsets.push(columns.len() as u32);
     }
     Graph::from_outgoing(Csr::new(&offsets, &columns, genes).expect("the networks of a cell are well formed"))
+}
+
+/// Refuses a network that is named twice.
+pub(crate) fn check_once<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), OptionsError> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            let value = format!("{name:?} twice");
+            return Err(OptionsError::out_of_range("model.networks", value, "each network can be read once"));
+        }
+    }
+    Ok(())
 }

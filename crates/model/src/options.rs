@@ -50,6 +50,12 @@ pub trait ModelOptions:
     /// Builds the model with its initial values. The options have been checked.
     fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>, OptionsError>;
 
+    /// About how many numbers its parameters and the activations of the wild type are, before anything is allocated: sizes that no
+    /// memory could hold are refused by it. A lower bound will do.
+    fn size_estimate(&self, _cell: &Cell) -> SizeEstimate {
+        SizeEstimate::default()
+    }
+
     /// The representation of deletions that the model needs, where it needs more than gene indices.
     fn processor(&self) -> Option<ProcessorKind> {
         None
@@ -58,6 +64,23 @@ pub trait ModelOptions:
     /// What a user should know before a run starts, though it stops nothing.
     fn notice(&self) -> Option<&'static str> {
         None
+    }
+}
+
+/// How many numbers a model is made of, roughly.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct SizeEstimate {
+    /// Parameters.
+    pub parameters: f64,
+    /// Activations that a step keeps.
+    pub activations: f64,
+}
+
+impl SizeEstimate {
+    /// Bytes of training in `f32`: parameters, gradients and both moments of the optimiser, and the activations.
+    pub fn training_bytes(&self) -> u64 {
+        // A float beyond the integers is clamped by the cast.
+        (4.0 * (4.0 * self.parameters + self.activations)) as u64
     }
 }
 
@@ -119,6 +142,15 @@ impl OptionsError {
     /// Refuses 0.
     pub fn at_least_one(key: &'static str, value: usize) -> Result<(), Self> {
         if value == 0 { Err(Self::out_of_range(key, value, "it must be at least 1")) } else { Ok(()) }
+    }
+
+    /// Refuses 0 and sizes beyond any model's, whose products would overflow.
+    pub fn size(key: &'static str, value: usize) -> Result<(), Self> {
+        if (1..=1 << 20).contains(&value) {
+            Ok(())
+        } else {
+            Err(Self::out_of_range(key, value, "it must be from 1 to 1048576"))
+        }
     }
 
     /// Refuses negative values, NaN and infinity.
@@ -218,6 +250,7 @@ trait ErasedOptions: Any + fmt::Debug + Send + Sync {
     fn table(&self) -> Result<Table, toml::ser::Error>;
     fn check(&self, cell: &Cell) -> Result<(), OptionsError>;
     fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>, OptionsError>;
+    fn size_estimate(&self, cell: &Cell) -> SizeEstimate;
     fn processor(&self) -> Option<ProcessorKind>;
     fn notice(&self) -> Option<&'static str>;
     fn solver(&self) -> Option<&dyn Solver>;
@@ -267,6 +300,10 @@ impl<O: SolvedOptions> ErasedOptions for Solved<O> {
         Err(OptionsError::NoSteps { name: O::NAME })
     }
 
+    fn size_estimate(&self, _: &Cell) -> SizeEstimate {
+        SizeEstimate::default()
+    }
+
     fn processor(&self) -> Option<ProcessorKind> {
         None
     }
@@ -291,6 +328,10 @@ impl<O: ModelOptions> ErasedOptions for O {
 
     fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>, OptionsError> {
         ModelOptions::build(self, cell, seed)
+    }
+
+    fn size_estimate(&self, cell: &Cell) -> SizeEstimate {
+        ModelOptions::size_estimate(self, cell)
     }
 
     fn processor(&self) -> Option<ProcessorKind> {
@@ -354,6 +395,11 @@ impl ModelConfig {
     pub fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>, OptionsError> {
         self.check(cell)?;
         self.options.build(cell, seed)
+    }
+
+    /// See [`ModelOptions::size_estimate`].
+    pub fn size_estimate(&self, cell: &Cell) -> SizeEstimate {
+        self.options.size_estimate(cell)
     }
 
     /// See [`ModelOptions::processor`].

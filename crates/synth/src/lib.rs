@@ -51,7 +51,9 @@ pub enum SynthError {
 impl Config {
     /// Rows that [`synthesise`] reports progress over.
     pub fn row_count(&self) -> usize {
-        self.networks.values().map(|network| network.edges).sum::<usize>() + self.screen.samples
+        // Before the numbers are checked.
+        let edges = self.networks.values().map(|network| network.edges).fold(0, usize::saturating_add);
+        edges.saturating_add(self.screen.samples)
     }
 }
 
@@ -127,14 +129,20 @@ fn samples(
     Ok(builder.finish())
 }
 
+/// Reactions, metabolites, query pairs and the like: far more than any cell has, and few enough for every product of two.
+const MOST: usize = 1_000_000;
+/// Samples of a screen.
+const MOST_SAMPLES: usize = 50_000_000;
+
+fn must(is_good: bool, key: &str, value: &dyn std::fmt::Display, expected: String) -> Result<(), SynthError> {
+    if is_good {
+        return Ok(());
+    }
+    Err(SynthError::BadNumber { key: key.to_owned(), value: value.to_string(), expected })
+}
+
 /// Refuses recipes that cannot be followed, before any work.
 fn check(config: &Config) -> Result<(), SynthError> {
-    let must = |is_good: bool, key: &str, value: &dyn std::fmt::Display, expected: String| {
-        if is_good {
-            return Ok(());
-        }
-        Err(SynthError::BadNumber { key: key.to_owned(), value: value.to_string(), expected })
-    };
     must(
         (10..=30_000).contains(&config.genes),
         "genes",
@@ -142,10 +150,10 @@ fn check(config: &Config) -> Result<(), SynthError> {
         "a synthetic cell has 10 to 30000 genes".to_owned(),
     )?;
     must(
-        config.communities >= 1,
+        (1..=config.genes).contains(&config.communities),
         "communities",
         &config.communities,
-        "there must be at least one".to_owned(),
+        format!("there are 1 to {} (one for each gene) here", config.genes),
     )?;
     for (name, network) in &config.networks {
         let key = |field| format!("networks.{name}.{field}");
@@ -184,18 +192,31 @@ fn check(config: &Config) -> Result<(), SynthError> {
         )?;
     }
     let metabolism = &config.metabolism;
+    for (key, value) in [
+        ("metabolism.reactions", metabolism.reactions),
+        ("metabolism.metabolites", metabolism.metabolites),
+        ("metabolism.genes", metabolism.genes),
+        ("screen.query_pairs", config.screen.query_pairs),
+        ("screen.query_genes", config.screen.query_genes),
+        ("screen.array_genes", config.screen.array_genes),
+    ] {
+        must(value <= MOST, key, &value, format!("at most {MOST} can be made"))?;
+    }
     must(
         metabolism.reactions == 0 || metabolism.metabolites >= 2,
         "metabolism.metabolites",
         &metabolism.metabolites,
         "reactions need at least 2".to_owned(),
     )?;
-    let screen = &config.screen;
+    check_screen(&config.screen)
+}
+
+fn check_screen(screen: &config::ScreenConfig) -> Result<(), SynthError> {
     must(
-        screen.samples >= 1,
+        (1..=MOST_SAMPLES).contains(&screen.samples),
         "screen.samples",
         &screen.samples,
-        "a screen has at least one sample".to_owned(),
+        format!("a screen has 1 to {MOST_SAMPLES} samples"),
     )?;
     must(screen.query_genes >= 2, "screen.query_genes", &screen.query_genes, "a pair needs two".to_owned())?;
     must(

@@ -165,6 +165,7 @@ mod tests {
         selfs: BTreeMap<u64, i64>,
         opened: Vec<u64>,
         ran_to: i64,
+        pieces: usize,
     }
 
     impl Visitor for Sum {
@@ -178,6 +179,7 @@ mod tests {
         fn run(&mut self, node: u32, from: i64, to: i64) {
             assert!(from < to && from >= self.ran_to, "pieces go forward in time");
             self.ran_to = to;
+            self.pieces += 1;
             *self.selfs.entry(self.opened[node as usize]).or_default() += to - from;
         }
     }
@@ -241,6 +243,19 @@ mod tests {
         let (sum, time) = run(&[(0, 3776), (3000, 5000)]);
         assert_eq!(sum.selfs, BTreeMap::from([(0, 3776), (1, 4224)]));
         assert_eq!((time.busy_nanos, time.clipped, time.spans), (8000, 1, 2));
+    }
+
+    /// Trying a place at every end of the spans around it would make pieces in the square of their number.
+    #[test]
+    fn overlaps_with_deep_nesting_cost_no_more_than_their_number() {
+        let deep = 2_000;
+        let nested = (0..deep).map(|place| (place, 2 * deep - 2 * place));
+        // Begin inside of all of them and end outside.
+        let long = (0..deep).map(|place| (deep - 1, 2 * deep + place));
+        let list: Vec<(i64, i64)> = nested.chain(long).collect();
+        let (sum, time) = run(&list);
+        assert_eq!(time.spans, list.len() as u64);
+        assert!(sum.pieces <= 4 * list.len(), "{} pieces of {} spans", sum.pieces, list.len());
     }
 
     proptest! {

@@ -1,9 +1,9 @@
 //! `knockout compare`: two measured runs beside each other, conditions first, and a gate for CI. Always compiled in: it
 //! needs no model code.
 
-use crate::command::trace::write_text;
 use crate::exit::{DATA, INCOMPARABLE, REGRESSED};
 use crate::failure::{Context as _, Failure, Result, request_error};
+use crate::output::{self, ForceArg, Kind, write_text};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_profile::{RunComparison, RunProfile};
@@ -44,6 +44,8 @@ pub(crate) struct CompareArgs {
     /// Also write the comparison as one self-contained HTML file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    #[command(flatten)]
+    force: ForceArg,
     /// Exit with code 5 if a sample of B takes more than RATIO times as long as one of A
     #[arg(long, value_name = "RATIO")]
     fail_above: Option<f64>,
@@ -52,6 +54,9 @@ pub(crate) struct CompareArgs {
 pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
     if let Some(ratio) = args.fail_above.filter(|ratio| !(ratio.is_finite() && *ratio > 0.0)) {
         return Err(request_error(format!("--fail-above {ratio} is no ratio; 1.10 allows ten per cent")));
+    }
+    if let Some(path) = &args.html {
+        output::check(path, Kind::Page, &[&args.a, &args.b], args.force)?;
     }
     #[cfg(feature = "lab")]
     if [&args.a, &args.b].into_iter().all(|path| is_trained(path)) {

@@ -1,10 +1,11 @@
 //! `knockout profile`: where the time of a step goes, in one of four modes.
 
 use super::compare;
-use super::trace::{analyze_recorded, write_text};
+use super::trace::analyze_recorded;
 use super::train::{Choices, configure, on_workers};
 use crate::choice;
 use crate::failure::{Context as _, Result, Unexpected as _, request_error};
+use crate::output::{self, ForceArg, Kind, write_text};
 use crate::presets::StartArgs;
 use crate::ui::{Ui, Unit};
 use clap::Args;
@@ -71,6 +72,8 @@ pub(crate) struct ProfileArgs {
     /// Write the findings as one self-contained HTML file; - is standard output
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    #[command(flatten)]
+    force: ForceArg,
     /// Set an earlier run beside this one: its folder, or what `knockout profile --json` printed
     #[arg(long, value_name = "RUN_A")]
     against: Option<PathBuf>,
@@ -83,6 +86,9 @@ const WARM_UP: u64 = 2;
 
 pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> Result<()> {
     let (schedule, steps) = schedule(args)?;
+    if let Some(path) = &args.html {
+        output::check(path, Kind::Page, &output::paths(&args.against), args.force)?;
+    }
     let against =
         args.against.as_deref().map(|path| compare::read(path).map(|run| (path, run))).transpose()?;
     if let Some(out) = args.out.as_deref() {

@@ -1,8 +1,8 @@
 //! `knockout runs`: the runs in a folder side by side, in a table and as curves laid over each other.
 
-use crate::command::trace::write_text;
 use crate::exit::INCOMPARABLE;
 use crate::failure::{Failure, Result, request_error};
+use crate::output::{self, ForceArg, Kind, write_text};
 use crate::text::{Align, Table, duration, figure, grouped};
 use crate::ui::Ui;
 use clap::{Args, ValueEnum};
@@ -33,6 +33,8 @@ pub(crate) struct RunsArgs {
     /// Also write a page with curves laid over each other
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    #[command(flatten)]
+    force: ForceArg,
 }
 
 /// What comes first in a list of runs.
@@ -69,6 +71,9 @@ pub(crate) fn run(args: &RunsArgs, ui: &Ui) -> Result<()> {
             "there is no folder {}; name the one that your runs are in",
             args.dir.display()
         )));
+    }
+    if let Some(path) = &args.html {
+        output::check(path, Kind::Page, &[], args.force)?;
     }
     let RunList { mut runs, unreadable } = RunList::find(&args.dir)?;
     sort(&mut runs, args.sort);

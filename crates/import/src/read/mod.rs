@@ -12,6 +12,7 @@ mod parquet;
 mod row;
 mod sheet;
 mod table;
+mod unpacked;
 mod utf16;
 
 pub use cells::{Quotes, Separator};

@@ -5,11 +5,20 @@
 
 use super::cells::Span;
 use super::table::Cells;
+use super::unpacked::unpacked_bytes;
 use crate::error::{BoxedError, ImportError, ImportErrorKind};
 use calamine::{DataRef, Reader as _, Xlsx};
 use std::io::BufReader;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+/// MiB that a workbook may unpack to: its reader keeps all texts in memory. `KNOCKOUT_UNPACK_MIB` says otherwise.
+const UNPACK_LIMIT_MIB: u64 = 1024;
+
+fn unpack_limit_mib() -> u64 {
+    let said = std::env::var("KNOCKOUT_UNPACK_MIB").ok().and_then(|text| text.parse().ok());
+    said.unwrap_or(UNPACK_LIMIT_MIB).min(1 << 30)
+}
 
 /// Rows handed over at a time.
 const BLOCK: usize = 512;
@@ -41,6 +50,12 @@ pub(super) struct SheetRows {
 impl SheetRows {
     pub(super) fn open(path: &Path, sheet: Option<&str>) -> Result<Self, ImportError> {
         let file = std::fs::File::open(path).map_err(|error| ImportErrorKind::Open(error).of(path))?;
+        let packed = std::fs::read(path).map_err(|error| ImportErrorKind::Read(error).of(path))?;
+        let limit_mib = unpack_limit_mib();
+        if unpacked_bytes(&packed, limit_mib << 20) > limit_mib << 20 {
+            return Err(ImportErrorKind::Unpacked { limit_mib }.of(path));
+        }
+        drop(packed);
         let (sender, receiver) = sync_channel(4);
         let sheet = sheet.map(str::to_owned);
         let started = std::thread::Builder::new().name("xlsx".to_owned()).spawn(move || {

@@ -2,8 +2,8 @@
 
 use super::{Dango, DangoNetwork};
 use crate::loss::AlphaSchedule;
-use crate::network::{MERGED_STRING, check_names, string_lambda};
-use crate::{Model, ModelOptions, OptionsError, SelfLoops, StringChannels};
+use crate::network::{MERGED_STRING, check_names, check_once, string_lambda};
+use crate::{Model, ModelOptions, OptionsError, SelfLoops, SizeEstimate, StringChannels};
 use knockout_cell::{Cell, Network};
 use serde::{Deserialize, Serialize};
 
@@ -61,8 +61,8 @@ impl ModelOptions for DangoOptions {
     }
 
     fn check(&self, cell: &Cell) -> Result<(), OptionsError> {
-        OptionsError::at_least_one("model.width", self.width)?;
-        OptionsError::at_least_one("model.heads", self.heads)?;
+        OptionsError::size("model.width", self.width)?;
+        OptionsError::size("model.heads", self.heads)?;
         if !self.width.is_multiple_of(self.heads) || !self.width.is_multiple_of(2) {
             let value = format!("{} with {} heads", self.width, self.heads);
             let rule = "it must be even and a multiple of model.heads";
@@ -72,9 +72,20 @@ impl ModelOptions for DangoOptions {
             return Err(OptionsError::NoNetwork);
         }
         check_names(cell, self.networks.iter().map(|choice| &choice.name[..]))?;
+        check_once(self.networks.iter().map(|choice| &choice.name[..]))?;
         self.networks
             .iter()
             .try_for_each(|choice| OptionsError::not_negative("model.networks.lambda", choice.lambda))
+    }
+
+    fn size_estimate(&self, cell: &Cell) -> SizeEstimate {
+        let [width, genes, networks] =
+            [self.width, cell.genes().len(), self.networks.len()].map(|size| size as f64);
+        // An embedding of each gene; two layers with two matrices and a reconstruction for each network; the scorer.
+        SizeEstimate {
+            parameters: genes * width + networks * 4.0 * width * width + 8.0 * width * width,
+            activations: networks * 4.0 * genes * width,
+        }
     }
 
     fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>, OptionsError> {

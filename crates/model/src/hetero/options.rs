@@ -2,8 +2,8 @@
 
 use super::{Aggregation, Combination, Hetero, HeteroNetwork, NoiseKind, NormKind, ObjectiveName, Route};
 use crate::loss::{LossError, MleWassSupCrOptions};
-use crate::network::{MERGED_STRING, check_names};
-use crate::{Model, ModelOptions, OptionsError, SelfLoops, StringChannels};
+use crate::network::{MERGED_STRING, check_names, check_once};
+use crate::{Model, ModelOptions, OptionsError, SelfLoops, SizeEstimate, StringChannels};
 use knockout_batch::ProcessorKind;
 use knockout_cell::{Cell, Network};
 use knockout_kernel::{Activation, Scalar};
@@ -118,6 +118,22 @@ impl ModelOptions for HeteroOptions {
         self.check_route()
     }
 
+    fn size_estimate(&self, cell: &Cell) -> SizeEstimate {
+        let of = |size: usize| size as f64;
+        let (width, hidden, genes) = (of(self.width), of(self.gin_hidden), of(cell.genes().len()));
+        // After each sum over neighbours a linear layer in, some between and one out; of the wild type, a row for each gene,
+        // network and layer.
+        let linears = 2.0 * width * hidden + (of(self.gin_linears) - 2.0).max(0.0) * hidden * hidden;
+        let places = of(self.layers) * of(self.networks.len());
+        let pairs =
+            of(self.layers) * of(self.pair_linears) * of(self.pair_hidden) * (width + of(self.pair_hidden));
+        let local = of(self.local_layers) * 4.0 * width * width;
+        SizeEstimate {
+            parameters: genes * width + places * linears + pairs + local,
+            activations: places * genes * width,
+        }
+    }
+
     fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>, OptionsError> {
         Ok(Box::new(self.model::<f32>(cell, seed)?))
     }
@@ -161,9 +177,11 @@ impl HeteroOptions {
             ("model.cross_heads", self.cross_heads),
             ("model.pair_hidden", self.pair_hidden),
             ("model.local_heads", self.local_heads),
+            ("model.pair_linears", self.pair_linears),
         ] {
-            OptionsError::at_least_one(key, value)?;
+            OptionsError::size(key, value)?;
         }
+        OptionsError::size("model.local_layers", self.local_layers.max(1))?;
         let divides = |key, heads: usize, matters: bool| {
             if matters && !self.width.is_multiple_of(heads) {
                 let value = format!("{} with {heads} heads", self.width);
@@ -197,12 +215,7 @@ impl HeteroOptions {
             return refuse("[]".to_owned(), "it must name at least one network");
         }
         check_names(cell, self.networks.iter().map(String::as_str))?;
-        let repeated =
-            self.networks.iter().enumerate().find(|(at, name)| self.networks[..*at].contains(name));
-        match repeated {
-            Some((_, name)) => refuse(format!("{name:?} twice"), "each network can be read once"),
-            None => Ok(()),
-        }
+        check_once(self.networks.iter().map(String::as_str))
     }
 
     fn check_route(&self) -> Result<(), OptionsError> {

@@ -50,10 +50,10 @@ pub(super) fn temperature(temperature: Temperature) -> Result<(), LossError> {
 pub(super) fn buffer(options: Option<BufferOptions>) -> Result<(), LossError> {
     let Some(BufferOptions { size, weight, .. }) = options else { return Ok(()) };
     require(
-        (size > 0).then_some(()),
+        (1..=1 << 24).contains(&size).then_some(()),
         "buffer.size",
-        0.0,
-        "a buffer holds at least one row; leave it out instead",
+        size as f64,
+        "a buffer holds from 1 to 16777216 rows; leave it out instead of 0",
     )?;
     match weight {
         BufferWeight::Constant { weight } => {

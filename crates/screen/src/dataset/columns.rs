@@ -14,6 +14,7 @@ use arrow_schema::{DataType, Field};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::{Encoding, Type as PhysicalType};
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use std::sync::Arc;
 
@@ -24,6 +25,9 @@ pub enum ColumnError {
     /// Not Parquet, or damaged.
     #[error("the Parquet data cannot be decoded")]
     Parquet(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// There is not enough memory for what it says it holds.
+    #[error("it does not fit into memory")]
+    TooLarge(#[source] knockout_limits::TooLarge),
     /// A column is not there.
     #[error("column {name:?} is missing (have: {})", have.join(", "))]
     Missing {
@@ -189,6 +193,12 @@ impl Table {
 
     fn decode_trusting(bytes: Vec<u8>) -> Result<Self, ColumnError> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes))?;
+        // Runs of equal values take no room in a file: a few bytes can say that they are billions.
+        let columns = builder.metadata().row_groups().iter().flat_map(RowGroupMetaData::columns);
+        let needed = columns
+            .map(|column| width(column.column_type()).saturating_mul(column.num_values().max(0) as u64));
+        let needed = needed.fold(0, u64::saturating_add);
+        knockout_limits::check("decoding it", needed).map_err(ColumnError::TooLarge)?;
         let schema = builder.schema().clone();
         let batches = builder.with_batch_size(1 << 16).build()?.collect::<Result<Vec<_>, _>>()?;
         let row_count = batches.iter().map(RecordBatch::num_rows).sum();
@@ -350,6 +360,17 @@ impl Table {
             name: name.to_owned(),
             have: self.schema.fields().iter().map(|field| field.name().clone()).collect(),
         })
+    }
+}
+
+/// Bytes that a value takes once it is decoded, and again where it is copied out; texts at least.
+fn width(kind: parquet::basic::Type) -> u64 {
+    use parquet::basic::Type;
+    2 * match kind {
+        Type::BOOLEAN => 1,
+        Type::INT32 | Type::FLOAT => 4,
+        Type::INT64 | Type::DOUBLE => 8,
+        Type::INT96 | Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY => 16,
     }
 }
 

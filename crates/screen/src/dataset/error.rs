@@ -76,6 +76,12 @@ pub enum DatasetErrorKind {
         /// The name.
         name: String,
     },
+    /// A name in the description that leads out of the dataset's folder.
+    #[error("the description names {name:?}, which is no file of a dataset")]
+    Outside {
+        /// The name.
+        name: String,
+    },
     /// A column is wrong.
     #[error(transparent)]
     Columns(#[from] ColumnError),
@@ -127,6 +133,7 @@ impl Classified for DatasetError {
             Kind::NotFound | Kind::NotADataset | Kind::BadName { .. } => Class::Request,
             Kind::Io(error) => class_of_path(error.kind()),
             Kind::Write(error) => error.class(),
+            Kind::Columns(ColumnError::TooLarge(error)) => error.class(),
             Kind::Attach(_) => Class::Failure,
             _ => Class::Damage,
         }

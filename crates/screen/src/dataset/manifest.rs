@@ -1,8 +1,10 @@
 //! `dataset.toml`: what a dataset says of itself.
 
 use super::error::DatasetErrorKind;
+use super::write::check_name;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::{Component, Path};
 
 /// The newest dataset format this program writes and reads.
 pub const FORMAT_VERSION: u32 = 1;
@@ -122,6 +124,20 @@ impl Manifest {
         if seal != format!("{}\n", blake3::hash(body.as_bytes()).to_hex()) {
             return Err(DatasetErrorKind::ManifestChecksum);
         }
-        toml::from_str(text).map_err(bad)
+        let manifest: Self = toml::from_str(text).map_err(bad)?;
+        manifest.check_paths()?;
+        Ok(manifest)
+    }
+
+    /// A forged description must not lead out of the dataset's folder.
+    fn check_paths(&self) -> Result<(), DatasetErrorKind> {
+        let is_inside =
+            |path: &str| Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+        let networks = self.networks.iter().map(|network| &network.name);
+        let bad = networks
+            .filter(|name| check_name(name).is_err())
+            .chain(self.checksums.keys().filter(|path| !is_inside(path)))
+            .next();
+        bad.map_or(Ok(()), |name| Err(DatasetErrorKind::Outside { name: name.clone() }))
     }
 }

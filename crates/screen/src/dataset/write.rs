@@ -118,7 +118,7 @@ fn files_of(dataset: &Dataset) -> Vec<(String, Encode<'_>)> {
     files
 }
 
-fn check_name(name: &str) -> Result<(), DatasetErrorKind> {
+pub(super) fn check_name(name: &str) -> Result<(), DatasetErrorKind> {
     let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if name.is_empty() || name.len() > 100 || name.starts_with('.') || !name.chars().all(is_fine) {
         return Err(DatasetErrorKind::BadName { name: name.to_owned() });

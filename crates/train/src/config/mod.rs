@@ -18,10 +18,12 @@ use knockout_batch::{LoaderOptions, ProcessorKind};
 use knockout_cell::Cell;
 use knockout_config::OverrideError;
 use knockout_fault::{Class, Classified};
+use knockout_limits::TooLarge;
 use knockout_model::{MODELS, ModelConfig, ModelConfigError, ModelEntry, OptionsError};
 use knockout_screen::{Dataset, Split, SplitSpec};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use toml::Table;
 
 /// Every setting of a run.
@@ -91,6 +93,9 @@ pub enum ConfigError {
     /// An override that cannot be applied.
     #[error(transparent)]
     Override(#[from] OverrideError),
+    /// There is not enough memory.
+    #[error("{0}; lower model.width or the number of layers, or use a larger machine")]
+    TooLarge(#[from] TooLarge),
     /// The text is not TOML.
     #[error("{}", .0.message())]
     Document(#[from] toml::de::Error),
@@ -176,16 +181,33 @@ impl Config {
 
     /// Checks everything that can be checked before anything is computed.
     pub fn check(&self, cell: &Cell) -> Result<(), ConfigError> {
-        OptionsError::at_least_one("batch", self.batch)?;
+        within("batch", self.batch, 1..=MOST_SAMPLES, "it must be from 1 to 2147483647")?;
+        within(
+            "run.predict_batch",
+            self.run.predict_batch,
+            1..=MOST_SAMPLES,
+            "it must be from 1 to 2147483647",
+        )?;
+        within("loader.threads", self.loader.threads, 0..=1024, "it must be from 0 to 1024")?;
+        within("loader.depth", self.loader.depth, 0..=4096, "it must be from 0 to 4096")?;
         OptionsError::at_least_one("epochs", self.epochs as usize)?;
-        OptionsError::at_least_one("run.predict_batch", self.run.predict_batch)?;
         OptionsError::not_negative("optimiser.weight_decay", self.optimiser.weight_decay)?;
         OptionsError::not_negative("optimiser.clip_norm", self.optimiser.clip_norm)?;
         OptionsError::not_negative("run.checkpoint_every", self.run.checkpoint_every)?;
         self.optimiser.learning_rate()?;
         self.optimiser.accumulation()?;
         self.check_steps(cell)?;
-        Ok(self.model.check(cell)?)
+        self.model.check(cell)?;
+        Ok(self.check_memory(cell)?)
+    }
+
+    /// Refuses a model or batches that could not be held, before anything is allocated. `batch` may be larger than a part of the
+    /// dataset, which then is one batch.
+    fn check_memory(&self, cell: &Cell) -> Result<(), TooLarge> {
+        let prefetched =
+            (self.loader.depth.max(self.loader.threads + 1) as u64).saturating_mul(PREFETCHED_BYTES);
+        let needed = self.model.size_estimate(cell).training_bytes().saturating_add(prefetched);
+        knockout_limits::check("training this model", needed)
     }
 
     /// Refuses settings of steps for a model that takes none: nobody should wonder why they change nothing.
@@ -275,6 +297,20 @@ impl Config {
         }
         differences
     }
+}
+
+/// Samples are numbered in 32 bits.
+const MOST_SAMPLES: usize = i32::MAX as usize;
+/// Room that a prefetched batch takes before there is anything in it.
+const PREFETCHED_BYTES: u64 = 4096;
+
+fn within(
+    key: &'static str,
+    value: usize,
+    range: RangeInclusive<usize>,
+    rule: &'static str,
+) -> Result<(), OptionsError> {
+    if range.contains(&value) { Ok(()) } else { Err(OptionsError::out_of_range(key, value, rule)) }
 }
 
 impl Classified for ConfigError {

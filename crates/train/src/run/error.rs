@@ -57,6 +57,12 @@ pub enum RunError {
     /// The dataset cannot be opened.
     #[error(transparent)]
     Dataset(#[from] DatasetError),
+    /// The dataset's path cannot be written down.
+    #[error("the path {} is not UTF-8, and a run could not find its dataset again; rename it", dataset.display())]
+    NotText {
+        /// The dataset's folder.
+        dataset: PathBuf,
+    },
     /// The run does not say where its dataset is.
     #[error("{} does not say where its dataset is", manifest.display())]
     NoDataset {
@@ -120,6 +126,7 @@ impl Classified for RunError {
             Self::Config(_)
             | Self::OtherSettings { .. }
             | Self::OtherInstructions { .. }
+            | Self::NotText { .. }
             | Self::OtherVersion { .. }
             | Self::NoDataset { .. }
             | Self::OtherDataset { .. }

@@ -462,6 +462,10 @@ fn start_folder(
 ) -> Result<RunFolder, RunError> {
     let dataset_folder =
         std::path::absolute(&context.dataset_folder).unwrap_or_else(|_| context.dataset_folder.clone());
+    // Written down with other letters it would not be found again.
+    let Some(dataset_folder) = dataset_folder.to_str() else {
+        return Err(RunError::NotText { dataset: dataset_folder });
+    };
     let manifest = Manifest {
         schema: 1,
         version: context.version.clone(),
@@ -470,7 +474,7 @@ fn start_folder(
         host: crate::machine::host(),
         inputs: Inputs::of(dataset),
         conditions: BTreeMap::from([
-            ("dataset_folder".to_owned(), dataset_folder.display().to_string()),
+            ("dataset_folder".to_owned(), dataset_folder.to_owned()),
             ("threads".to_owned(), rayon::current_num_threads().to_string()),
             ("instructions".to_owned(), Isa::current().name().to_owned()),
             ("precision".to_owned(), "f32".to_owned()),

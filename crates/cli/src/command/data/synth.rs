@@ -101,7 +101,7 @@ pub(crate) fn make(
         command = format!("{command} {text}");
     }
     let started = Instant::now();
-    let bar = ui.progress("making", 2 * config.row_count() as u64, Unit::Items);
+    let bar = ui.progress("making", 2_u64.saturating_mul(config.row_count() as u64), Unit::Items);
     let on_rows = |rows: usize| bar.inc(rows as u64);
     let mut dataset = synthesise(config, seed, preset, &command, &on_rows)?;
     let made = Instant::now();

@@ -2,14 +2,14 @@
 
 use super::findings::{self, Rescued};
 use super::input::{self, DamageArgs};
-use super::output::write_text;
 use crate::failure::{Result, request_error};
+use crate::output::{self, ForceArg, Kind, write_text};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_analyze::reference::{Reference, ReferenceSink};
 use knockout_analyze::{Analysis, FileFindings, jobs};
 use knockout_report::Overview;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Show where the time of a trace went
 #[derive(Debug, Args)]
@@ -32,6 +32,8 @@ pub(crate) struct AnalyzeArgs {
     #[arg(long, value_name = "FILE")]
     collapsed: Option<PathBuf>,
     #[command(flatten)]
+    force: ForceArg,
+    #[command(flatten)]
     damage: DamageArgs,
 }
 
@@ -42,6 +44,16 @@ pub(crate) fn run(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
 /// Self time, categories by what encloses an event, device figures.
 fn honest(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
     let rules = findings::rules(&args.rules)?;
+    let mut inputs = output::paths(&args.files);
+    inputs.push(Path::new(&args.rules));
+    for (path, kind) in [(&args.html, Kind::Page), (&args.collapsed, Kind::Stacks)] {
+        if let Some(path) = path {
+            output::check(path, kind, &inputs, args.force)?;
+        }
+    }
+    if args.html.is_some() && args.html == args.collapsed {
+        return Err(request_error("--html and --collapsed name the same file; choose two"));
+    }
     let mut rescued = Rescued::default();
     let (files, has_folder) = input::expand(&args.files)?;
     let mut found = Vec::new();

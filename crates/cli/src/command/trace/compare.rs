@@ -2,13 +2,13 @@
 
 use super::findings::{self, Rescued};
 use super::input::{self, DamageArgs};
-use super::output::write_text;
 use crate::exit::{INCOMPARABLE, REGRESSED};
 use crate::failure::{Failure, Result, request_error};
+use crate::output::{self, ForceArg, Kind, write_text};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_analyze::Comparison;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Compare two traces, or the ranks of two runs, per step: categories, operations, conditions
 #[derive(Debug, Args)]
@@ -34,6 +34,8 @@ pub(crate) struct CompareArgs {
     /// Also write the comparison as one self-contained HTML file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    #[command(flatten)]
+    force: ForceArg,
     /// Exit with code 5 if a step of B takes more than RATIO times as long as one of A
     #[arg(long, value_name = "RATIO")]
     fail_above: Option<f64>,
@@ -64,6 +66,11 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
     let rules = findings::rules(&args.rules)?;
     let mut rescued = Rescued::default();
     let (a, b) = sides(args)?;
+    if let Some(path) = &args.html {
+        let mut inputs = output::paths(a.iter().chain(b));
+        inputs.push(Path::new(&args.rules));
+        output::check(path, Kind::Page, &inputs, args.force)?;
+    }
     let mut one = |paths: &[PathBuf]| findings::analyze(paths, &rules, &args.damage, &mut rescued, ui);
     let mut comparison = Comparison::of(&one(a)?, &one(b)?);
     if let [a, b] = args.samples_per_step[..] {

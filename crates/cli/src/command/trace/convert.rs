@@ -1,8 +1,8 @@
 //! `knockout trace convert`: a trace made smaller, repaired or merged, for Perfetto and other viewers.
 
 use super::input::{self, DamageArgs};
-use super::output::{self, Existing};
 use crate::failure::{Context as _, Result, request_error};
+use crate::output::{self, ForceArg, Kind};
 use crate::ui::Ui;
 use clap::Args;
 use flate2::{Compression, write::GzEncoder};
@@ -62,8 +62,8 @@ struct Summary {
 }
 
 pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<()> {
-    let existing = if args.force { Existing::Replace } else { Existing::Refuse };
-    let file = output::create(&args.output, existing)?;
+    output::check(&args.output, Kind::Trace, &output::paths(&args.inputs), ForceArg { force: args.force })?;
+    let file = output::create(&args.output)?;
     let is_packed = args.output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
     let (inputs, first_nanos) = choose_inputs(args, ui)?;
     let selection = Selection {

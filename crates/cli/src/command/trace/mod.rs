@@ -5,11 +5,9 @@ mod compare;
 mod convert;
 mod findings;
 mod input;
-mod output;
 
 #[cfg(feature = "lab")]
 pub(crate) use findings::analyze_recorded;
-pub(crate) use output::write_text;
 
 use crate::failure::Result;
 use crate::ui::Ui;
