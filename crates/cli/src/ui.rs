@@ -80,6 +80,7 @@ impl Ui {
 
     /// Whether progress is seen on a terminal, which draws bars.
     #[expect(clippy::unused_self, reason = "what is known of the output is asked of the Ui")]
+    #[cfg(feature = "lab")]
     pub(crate) fn is_on_terminal(&self) -> bool {
         io::stderr().is_terminal()
     }

@@ -124,22 +124,19 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<()> {
-    on_workers(|| match &args.resume {
-        Some(folder) => {
-            let keys = resume_keys(args);
+    on_workers(|| {
+        if let Some(folder) = &args.resume {
+            let (keys, data) = (resume_keys(args), args.data.as_deref());
             if RunDescription::read(folder, &keys, MODELS)?.config.model.entry().is_solved {
-                let run = SolvedRun::resume(folder, &keys, args.data.as_deref())?;
-                return solved::solve(&run, ui);
+                return solved::solve(&SolvedRun::resume(folder, &keys, data)?, ui);
             }
-            train(args, Run::resume_with(folder, &keys, args.data.as_deref(), MODELS)?, ui)
+            return train(args, Run::resume_with(folder, &keys, data, MODELS)?, ui);
         }
-        None => {
-            let Plan { folder, dataset, config, context } = plan(args, ui)?;
-            if config.model.entry().is_solved {
-                return solved::solve(&SolvedRun::create(&folder, dataset, config, &context)?, ui);
-            }
-            train(args, Run::create(&folder, dataset, config, &context)?, ui)
+        let Plan { folder, dataset, config, context } = plan(args, ui)?;
+        if config.model.entry().is_solved {
+            return solved::solve(&SolvedRun::create(&folder, dataset, config, &context)?, ui);
         }
+        train(args, Run::create(&folder, dataset, config, &context)?, ui)
     })
 }
 

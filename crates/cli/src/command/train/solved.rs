@@ -12,6 +12,7 @@ use knockout_train::predictor::Predictor;
 use knockout_train::run::{MetricsLine, Solved, SolvedRun};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::Path;
 
 #[derive(Serialize)]
@@ -41,14 +42,17 @@ pub(super) fn solve(run: &SolvedRun, ui: &Ui) -> Result<()> {
 
 fn text(folder: &Path, solved: &Solved) -> String {
     let val = &solved.line.val;
-    let lines: String = solved.choices.iter().map(|choice| format!("  {}\n", said(choice))).collect();
-    let folder = folder.display();
-    format!(
-        "solved: validation Pearson {}, Spearman {}, MSE {:.3e}\n{lines}next: knockout evaluate {folder}\n",
+    let mut text = format!(
+        "solved: validation Pearson {}, Spearman {}, MSE {:.3e}\n",
         figure(val.pearson),
         figure(val.spearman),
         val.mse.unwrap_or(f64::NAN),
-    )
+    );
+    for choice in &solved.choices {
+        writeln!(text, "  {}", said(choice)).ok();
+    }
+    writeln!(text, "next: knockout evaluate {}", folder.display()).ok();
+    text
 }
 
 fn said(choice: &Choice) -> String {
