@@ -158,7 +158,9 @@ fn text(explanation: &Explanation) -> String {
         let columns: Vec<(&str, Align)> =
             columns.iter().map(String::as_str).enumerate().map(aligned).collect();
         let mut table = Table::new(&columns);
-        rows.into_iter().for_each(|row| table.row(row));
+        for row in rows {
+            table.row(row);
+        }
         write!(text, "\n{title}\n{}", table.to_text()).ok();
     }
     for line in reliability(explanation) {

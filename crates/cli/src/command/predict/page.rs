@@ -1,10 +1,10 @@
 //! The page of hits: top and bottom, how predictions and measured scores are distributed, and how far to trust the list.
 
 use crate::failure::Result;
-use crate::text::{figure, grouped};
-use knockout_cell::GeneTable;
 use crate::output::write_text;
+use crate::text::{figure, grouped};
 use crate::ui::Ui;
+use knockout_cell::GeneTable;
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{Calibration, Hit, Plan, Summary};
 use knockout_report::prediction::{PageTable, PredictionPage, prediction_html};
