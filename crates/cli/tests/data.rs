@@ -112,7 +112,7 @@ fn configuration_is_resolved_and_checked() {
         .fails(2, &["there is no key \"synth.gene\"; did you mean \"synth.genes\"?"]);
     run_in(folder.path(), &["data", "synth", "x", "synth.genes=many"]).fails(2, &["a whole number"]);
     run_in(folder.path(), &["data", "synth", "x", "synth.genes=5"]).fails(2, &["genes is 5"]);
-    run_in(folder.path(), &["data", "synth", "x", "--preset", "tiny", "--samples", "99999999"])
+    run_in(folder.path(), &["data", "synth", "x", "--preset", "tiny", "--samples", "999999"])
         .fails(2, &["lower screen.samples"]);
     run_in(folder.path(), &["data", "synth", "x", "--preset", "huge"]).fails(2, &["tiny, small, yeast"]);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

@@ -154,7 +154,7 @@ fn a_model_stands_beside_the_ridge() {
     let model = Model { name: "half", predictions: &file.predictions };
     let evaluation = evaluate(&set, &split, Part::Test, &[model], Pairs::Neighbours, &bootstrap).unwrap();
     let names: Vec<&str> = evaluation.rows.iter().map(|row| row.name.as_str()).collect();
-    assert_eq!(names, ["half", "additive-ridge"]);
+    assert_eq!(names, ["half", "stack", "additive-ridge"]);
     assert!((evaluation.rows[0].metrics.pearson.unwrap() - 1.0).abs() < 1e-12);
     assert!(evaluation.comparisons[0].pearson.unwrap().low > 0.0);
     assert!(evaluation.attainable_pearson.is_some());

@@ -96,7 +96,12 @@ fn a_toy_model_trains_resumes_and_predicts() {
     let config = config.with(&["epochs=2", "model.width=16"]).unwrap();
     assert_eq!(Config::from_toml(&config.to_toml().unwrap(), REGISTRY).unwrap(), config);
     let error = Config::from_toml(&config.to_toml().unwrap(), MODELS).unwrap_err().to_string();
-    assert!(error.contains("there is no model \"table\"; choose from dango, hetero"), "{error}");
+    assert!(
+        error.contains(
+            "there is no model \"table\"; choose from stack, low-rank, network-kernel, dango, hetero"
+        ),
+        "{error}"
+    );
     let error = config.with(&["model.widht=3"]).unwrap_err().to_string();
     assert_eq!(error, "there is no key \"model.widht\"; did you mean \"model.width\"?");
 

@@ -62,8 +62,8 @@ pub(crate) fn the_page_of_a_run_works_in_a_browser(browser: &Path) {
         sections.push("memory");
         assert!(seen["memory"].as_u64().unwrap() > 1, "the curve is drawn: {seen:#}");
     }
-    sections.extend(["parts", "flame", "comparison", "comparison-step", "comparison-cpu"]);
-    sections.extend(["comparison-phases", "conditions"]);
+    sections.extend(["parts", "flame", "comparison", "comparison-headline", "comparison-step"]);
+    sections.extend(["comparison-cpu", "comparison-phases", "conditions"]);
     assert_eq!(seen["sections"], json!(sections), "{seen:#}");
     assert_eq!(
         seen["phases"],
