@@ -14,6 +14,8 @@ pub struct Store {
     path: PathBuf,
     values: Reader,
     about: About,
+    /// Whether every sample of the dataset was stored: a row that is not there is damage then, not a request for too much.
+    is_whole: bool,
 }
 
 impl fmt::Debug for Store {
@@ -25,12 +27,13 @@ impl fmt::Debug for Store {
 impl Store {
     /// Opens the store in a folder. One that is unfinished, or made for another graph or for other samples, is refused.
     pub fn open(folder: &Path, origin: Origin<'_>) -> Result<Self, StoreError> {
-        let store = Self::open_any(folder)?;
+        let mut store = Self::open_any(folder)?;
         store.about.check_origin(origin).map_err(|kind| kind.at(folder))?;
         if !store.about.is_complete() {
             let (done, count) = (store.about.done, store.about.count);
             return Err(StoreErrorKind::Unfinished { done, count }.at(folder));
         }
+        store.is_whole = store.about.count == origin.samples.len();
         Ok(store)
     }
 
@@ -45,7 +48,7 @@ impl Store {
             let missing = || StoreErrorKind::NotAStore { detail: "it does not say what it holds".to_owned() };
             found.ok_or_else(missing).and_then(|bytes| About::from_bytes(&bytes)).map_err(at)?
         };
-        Ok(Self { path: folder.to_owned(), values, about })
+        Ok(Self { path: folder.to_owned(), values, about, is_whole: false })
     }
 
     /// Where it is.
@@ -92,6 +95,11 @@ impl Store {
     }
 
     fn missing(&self, row: u32) -> StoreError {
-        StoreErrorKind::MissingSample { row, count: self.about.count }.at(&self.path)
+        let kind = if self.is_whole {
+            StoreErrorKind::Damaged { row, detail: "it is not there, though all samples were stored" }
+        } else {
+            StoreErrorKind::MissingSample { row, count: self.about.count }
+        };
+        kind.at(&self.path)
     }
 }
