@@ -109,14 +109,9 @@ pub(super) fn complete(observed: &Observed, lambda: f64, start: &Factors, until:
             columns.min(rows),
         );
         now = factors.dense();
-        let residual = |now: &Matrix<f64>| -> Vec<f64> {
-            places
-                .iter()
-                .zip(&observed.targets)
-                .map(|(&place, target)| target - now.values()[place])
-                .collect()
-        };
-        let left_over = residual(&now);
+        let entries = places.iter().map(|&place| now.values()[place]);
+        let left_over: Vec<f64> =
+            observed.targets.iter().zip(entries).map(|(target, entry)| target - entry).collect();
         let nuclear: f64 = factors.values.iter().sum();
         let new_objective = 0.5 * dot(&left_over, &left_over) + lambda * nuclear;
         let change = (objective - new_objective).abs() / new_objective;

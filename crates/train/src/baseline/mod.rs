@@ -80,6 +80,11 @@ impl Baseline {
         matches!(self, Self::NetworkKernel | Self::Stack)
     }
 
+    /// Whether it is one of the solved models, which know the cell and choose settings on the validation part.
+    pub fn is_solved(self) -> bool {
+        self == Self::LowRank || self.needs_networks()
+    }
+
     /// Whether it depends on a seed of its own.
     pub fn is_random(self) -> bool {
         self == Self::GeneMlp
@@ -138,12 +143,11 @@ impl<'a> Ladder<'a> {
     /// The rungs that apply: without query pairs those made of them are left out, without a cell the solved models, without
     /// networks those that read them, and without a validation part to choose their settings on all of these.
     pub fn baselines(&self) -> Vec<Baseline> {
-        let applies = |baseline: &Baseline| match (baseline, self.cell) {
-            (Baseline::LowRank | Baseline::NetworkKernel | Baseline::Stack, Some(cell)) => {
-                !self.val.is_empty() && (!baseline.needs_networks() || !cell.networks().is_empty())
-            }
-            (Baseline::LowRank | Baseline::NetworkKernel | Baseline::Stack, None) => false,
-            _ => self.has_queries || !baseline.needs_queries(),
+        let has_networks = self.cell.is_some_and(|cell| !cell.networks().is_empty());
+        let applies = |baseline: &Baseline| {
+            (self.has_queries || !baseline.needs_queries())
+                && (has_networks || !baseline.needs_networks())
+                && (!baseline.is_solved() || (self.cell.is_some() && !self.val.is_empty()))
         };
         Baseline::ALL.into_iter().filter(applies).collect()
     }
@@ -154,6 +158,10 @@ impl<'a> Ladder<'a> {
     }
 
     /// Fits a baseline and predicts some rows; `seed` is that of a baseline that [is random](Baseline::is_random).
+    ///
+    /// # Panics
+    ///
+    /// If the baseline [is solved](Baseline::is_solved) and the ladder was not told of the cell, see [`Ladder::over`].
     pub fn fit(
         &self,
         baseline: Baseline,
@@ -194,8 +202,12 @@ impl<'a> Ladder<'a> {
     }
 
     /// The predictions of a solved model with its defaults.
+    ///
+    /// # Panics
+    ///
+    /// If the ladder was not told of the cell, see [`Ladder::over`].
     fn solve<O: SolvedOptions>(&self, options: &O, rows: &[u32]) -> Result<Vec<f64>, SolveError> {
-        let Some(cell) = self.cell else { return Err(SolveError::NoTraining) };
+        let cell = self.cell.expect("solved models are fitted over a cell");
         let records = |rows| records(self.samples, rows);
         let (train, val) = (records(self.train), records(self.val));
         let solution = options.solve(Problem { cell, train: &train, val: &val }, &mut |_| ())?;

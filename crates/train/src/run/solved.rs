@@ -41,6 +41,8 @@ pub struct Solved {
     pub choices: Vec<Choice>,
     /// The checkpoint.
     pub saved: Saved,
+    /// Predictions for the validation part, where it was solved now and not before.
+    pub validation: Option<Vec<f64>>,
 }
 
 impl SolvedRun {
@@ -104,7 +106,7 @@ impl SolvedRun {
             let numbers = checkpoint.state.numbers.into_iter();
             let choices = numbers.map(|(name, number)| Choice { name, value: number.0 }).collect();
             let saved = Saved { path, weights_hash: checkpoint.weights_hash };
-            return Ok(Solved { line, choices, saved });
+            return Ok(Solved { line, choices, saved, validation: None });
         }
         let solver = self
             .config
@@ -128,6 +130,7 @@ impl SolvedRun {
         let labels =
             self.dataset.samples.label_stats(self.split.rows(Part::Train)).ok_or(FitError::ConstantScores)?;
         let fitted = Metrics::of(&solution.predict(train.sets.view()), &train.scores);
+        let validation = solution.predict(val.sets.view());
         let position = Position { step: 1, optimiser_step: 0, epoch: 0, batch: 0 };
         let learning_rate = LearningRate::constant(1.0).map_err(ConfigError::from)?;
         let report = EpochReport {
@@ -136,7 +139,7 @@ impl SolvedRun {
             train_loss: fitted.mse.unwrap_or(f64::NAN) / (labels.sd * labels.sd),
             loss_parts: BTreeMap::new(),
             learning_rate: learning_rate.rate(),
-            validation: Metrics::of(&solution.predict(val.sets.view()), &val.scores),
+            validation: Metrics::of(&validation, &val.scores),
             weights_hash: weights_hash(&weights),
         };
         let times = EpochTimes {
@@ -174,6 +177,6 @@ impl SolvedRun {
         checkpoints.save(Slot::BestPearson, &contents)?;
         checkpoints.save(Slot::BestMse, &contents)?;
         let saved = checkpoints.save(Slot::Last, &contents)?;
-        Ok(Solved { line, choices, saved })
+        Ok(Solved { line, choices, saved, validation: Some(validation) })
     }
 }

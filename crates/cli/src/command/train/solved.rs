@@ -4,6 +4,7 @@ use super::page::scatter_of;
 use crate::failure::{Context as _, Result};
 use crate::text::{figure, grouped};
 use crate::ui::Ui;
+use knockout_cell::GeneSets;
 use knockout_durable::replace;
 use knockout_report::training::{Chart, Fact, Scale, Series, TrainingPage, training_html};
 use knockout_screen::Part;
@@ -73,10 +74,13 @@ fn page(run: &SolvedRun, solved: &Solved, stages: &[Stage]) -> Result<()> {
     let (config, dataset) = (run.config(), run.dataset());
     let rows = run.split().rows(Part::Val);
     let measured: Vec<f64> = rows.iter().map(|&row| dataset.samples.scores()[row as usize]).collect();
-    let predictor = Predictor::open(&solved.saved.path, &dataset.cell)?;
-    let sets =
-        rows.iter().map(|&row| dataset.samples.genes(row as usize)).collect::<knockout_cell::GeneSets>();
-    let predicted = predictor.predict(sets.view())?;
+    let predicted = if let Some(predicted) = &solved.validation {
+        predicted.clone()
+    } else {
+        // Killed before its page was written.
+        let sets: GeneSets = rows.iter().map(|&row| dataset.samples.genes(row as usize)).collect();
+        Predictor::open(&solved.saved.path, &dataset.cell)?.predict(sets.view())?
+    };
     let name = run.folder().file_name().map(|name| name.to_string_lossy().into_owned());
     let points = stages.iter().enumerate();
     let points = points.map(|(place, stage)| (place as f64, stage.validation_pearson.unwrap_or(f64::NAN)));
