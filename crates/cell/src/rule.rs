@@ -40,9 +40,17 @@ pub enum RuleError {
         /// The most alternatives accepted.
         limit: usize,
     },
+    /// Longer alternatives than any real rule has.
+    #[error("the rule's alternatives name more than {limit} genes")]
+    TooManyNames {
+        /// The most names accepted, over all alternatives.
+        limit: usize,
+    },
 }
 
 const MAX_DEPTH: usize = 64;
+/// Names in all alternatives of a rule.
+const MAX_NAMES: usize = 1_000_000;
 
 impl Rule {
     /// Parses a rule; a blank text is `None`: a reaction that needs no gene.
@@ -72,49 +80,62 @@ impl Rule {
     /// An alternative that contains another is kept, because the public models write rules that way and their
     /// reaction counts depend on it.
     pub fn alternatives(&self, limit: usize) -> Result<Vec<Vec<String>>, RuleError> {
-        let mut sets = self.expand(limit)?;
         let mut seen = std::collections::BTreeSet::new();
-        sets.retain(|set| seen.insert(set.clone()));
+        let mut sets = Vec::new();
+        for mut set in self.expand(limit)? {
+            set.sort_unstable();
+            set.dedup();
+            if seen.insert(set.clone()) {
+                sets.push(set.into_iter().map(str::to_owned).collect());
+            }
+        }
         Ok(sets)
     }
 
-    fn expand(&self, limit: usize) -> Result<Vec<Vec<String>>, RuleError> {
+    /// Alternatives as they are read, with the repeats of a gene: every name is written as often as the result holds it.
+    fn expand(&self, limit: usize) -> Result<Vec<Vec<&str>>, RuleError> {
         let too_many = || RuleError::TooManyAlternatives { limit };
+        let names = |sets: &[Vec<&str>]| sets.iter().map(Vec::len).sum::<usize>();
+        let mut sets = Vec::new();
+        let mut held = 0_usize;
         match self {
-            Self::Gene(name) => Ok(vec![vec![name.clone()]]),
+            Self::Gene(name) => sets.push(vec![name.as_str()]),
             Self::Or(parts) => {
-                let mut sets = Vec::new();
                 for part in parts {
-                    sets.extend(part.expand(limit)?);
-                    if sets.len() > limit {
+                    let options = part.expand(limit)?;
+                    held += names(&options);
+                    if sets.len() + options.len() > limit {
                         return Err(too_many());
                     }
+                    sets.extend(options);
                 }
-                Ok(sets)
             }
             Self::And(parts) => {
-                let mut sets = vec![Vec::new()];
+                sets.push(Vec::new());
                 for part in parts {
                     let options = part.expand(limit)?;
                     if sets.len().saturating_mul(options.len()) > limit {
                         return Err(too_many());
                     }
-                    sets = sets
-                        .iter()
-                        .flat_map(|set| options.iter().map(|option| merged(set, option)))
-                        .collect();
+                    held = held * options.len() + names(&options) * sets.len();
+                    if held > MAX_NAMES {
+                        break;
+                    }
+                    if let [only] = options.as_slice() {
+                        for set in &mut sets {
+                            set.extend(only);
+                        }
+                    } else {
+                        sets = sets
+                            .iter()
+                            .flat_map(|set| options.iter().map(|option| [&set[..], option].concat()))
+                            .collect();
+                    }
                 }
-                Ok(sets)
             }
         }
+        if held > MAX_NAMES { Err(RuleError::TooManyNames { limit: MAX_NAMES }) } else { Ok(sets) }
     }
-}
-
-fn merged(left: &[String], right: &[String]) -> Vec<String> {
-    let mut set: Vec<String> = left.iter().chain(right).cloned().collect();
-    set.sort_unstable();
-    set.dedup();
-    set
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -239,6 +260,19 @@ mod tests {
     fn repeats_are_merged() {
         assert_eq!(alternatives("A and A or A"), ["A"]);
         assert_eq!(alternatives("(A and B) or (B and A)"), ["A+B"]);
+    }
+
+    #[test]
+    fn a_long_rule_takes_time_by_its_length() {
+        // Quadratic, these would take minutes.
+        let list = |count: usize, word: &str| {
+            (0..count).map(|place| format!("G{place}")).collect::<Vec<_>>().join(word)
+        };
+        let long = Rule::parse(&list(200_000, " and ")).unwrap().unwrap();
+        assert_eq!(long.alternatives(10).unwrap()[0].len(), 200_000);
+        let wide = format!("({}) and {}", list(1_000, " or "), list(1_001, " and "));
+        let wide = Rule::parse(&wide).unwrap().unwrap();
+        assert_eq!(wide.alternatives(10_000), Err(RuleError::TooManyNames { limit: MAX_NAMES }));
     }
 
     #[test]

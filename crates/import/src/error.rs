@@ -101,6 +101,18 @@ pub enum ImportErrorKind {
         /// The header found.
         have: Vec<String>,
     },
+    /// Columns of a table of scores that are not there.
+    #[error(
+        "missing column {} (have: {}); name the columns, such as --screen FILE,genes=A+B,score=S",
+        quoted(missing),
+        quoted(have)
+    )]
+    NoScoreColumns {
+        /// The columns looked for.
+        missing: Vec<String>,
+        /// The header found.
+        have: Vec<String>,
+    },
     /// A row with too few or too many cells.
     #[error("the row has {found} cells, expected {expected}{hint}")]
     CellCount {

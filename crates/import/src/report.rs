@@ -3,6 +3,7 @@
 use crate::names::Strangers;
 use crate::networks::EdgeCounts;
 use crate::source::RowTally;
+use knockout_screen::Repeats;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -113,6 +114,8 @@ pub struct SampleReport {
     pub merged: u64,
     /// Merged measurements whose query differed from the first one's, which is kept.
     pub conflicting_queries: u64,
+    /// How well measurements of the same genes agree.
+    pub repeats: Vec<Repeats>,
 }
 
 /// A split taken over.

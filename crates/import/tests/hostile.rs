@@ -361,6 +361,40 @@ fn an_xlsx_with_a_title_line() {
 }
 
 #[test]
+fn a_workbook_with_a_cell_twice() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("twice.xlsx");
+    // A row may name one place again and again: it would grow without end.
+    let bytes = xlsx_of_sheet("<row r=\"1\"><c r=\"B1\"><v>1</v></c><c r=\"B1\"><v>2</v></c></row>");
+    std::fs::write(&path, bytes).unwrap();
+    let source = Source::file(&path, &|_| {});
+    let error = screen(Duplicates::Mean, Alleles::All, |sink| sga::read_kuzmin(&source, sink)).unwrap_err();
+    assert!(message(&error).ends_with("row 1 has its cells out of order"), "{}", message(&error));
+}
+
+#[test]
+fn a_model_that_grows_when_it_is_expanded() {
+    // Every alternative repeats the reaction's id: megabytes would become gigabytes.
+    let genes = ["YAL001C", "YAL002W", "YAL003W", "YBR001C", "YDL227C"];
+    let gene = |name: &str| format!("<fbc:geneProductRef fbc:geneProduct=\"G_{name}\"/>");
+    let sets = (1..32).map(|set| {
+        let chosen = genes.iter().enumerate().filter(|(place, _)| set >> place & 1 == 1);
+        format!("<fbc:and>{}</fbc:and>", chosen.map(|(_, name)| gene(name)).collect::<String>())
+    });
+    let rule = format!("<fbc:or>{}</fbc:or>", sets.collect::<String>());
+    let read = |id: &str| {
+        let text = format!(
+            "<sbml><model><listOfReactions><reaction id=\"{id}\"><fbc:geneProductAssociation>{rule}\
+             </fbc:geneProductAssociation></reaction></listOfReactions></model></sbml>"
+        );
+        sbml::read(&Source::bytes("m.xml", text.as_bytes()), &names(), 5)
+    };
+    assert_eq!(read("r").unwrap().metabolism.reactions().len(), 31);
+    let text = message(&read(&"r".repeat(9 << 20)).unwrap_err());
+    assert!(text.contains("more than 512 MiB in the alternatives"), "{text}");
+}
+
+#[test]
 fn a_damaged_parquet_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("scores.parquet");

@@ -309,6 +309,51 @@ fn emap_screens(data: &Path) {
     assert_eq!(found.report.samples.count, 186_066 - 1_231 + 83_118);
     let scores = found.dataset.samples.scores();
     assert!(scores.iter().all(|score| (-24.0..15.0).contains(score)));
+    // Computed apart: 365 pairs are in both tables, with a correlation of 0.713. Some have two kinds in Collins, which count each.
+    let between =
+        found.dataset.manifest.repeats.iter().find(|repeats| repeats.first != repeats.second).unwrap();
+    assert!((between.pearson - 0.713).abs() < 2e-3 && between.sets == 390, "{between:?}");
+}
+
+/// A recipe of an example, its files compressed where they are here.
+fn example(data: &Path, folder: &str) -> Import {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(folder).join("recipe.toml");
+    let mut text = std::fs::read_to_string(path).unwrap();
+    let names: Vec<String> = text.split('"').skip(1).step_by(2).map(str::to_owned).collect();
+    for name in names.iter().filter(|name| name.contains('/') && !data.join(name).exists()) {
+        text = text.replace(&format!("\"{name}\""), &format!("\"{name}.gz\""));
+    }
+    let recipe = Recipe::from_toml(&text).unwrap();
+    import(&recipe, data, &|_| {}).unwrap_or_else(|error| panic!("{}", message(&error)))
+}
+
+fn the_recipe_of_the_union(data: &Path) {
+    let found = example(data, "emap-union");
+    assert_eq!(screens(&found.report), [(186_500, 186_066), (83_118, 83_118)]);
+    let ceiling = found.dataset.manifest.ceiling().unwrap();
+    assert!((ceiling.repeat_pearson - 0.713).abs() < 2e-3, "{ceiling:?}");
+    assert!(found.dataset.cell.networks().len() > 3);
+}
+
+fn the_recipes_of_screens_alone(data: &Path) {
+    // The published names, and the samples of them that are here.
+    let tau: Recipe = Recipe {
+        screens: vec![
+            "kuzmin-samples/torchcell_tau.sample.tsv,score=gene_interaction,p-value=p_value".parse().unwrap(),
+        ],
+        ..Recipe::default()
+    };
+    let found = import(&tau, data, &|_| {}).unwrap_or_else(|error| panic!("{}", message(&error)));
+    assert_eq!((found.dataset.samples.len(), found.dataset.cell.networks().len()), (33, 0));
+    assert_eq!(found.report.samples.orders.keys().collect::<Vec<_>>(), [&3]);
+    let costanzo: Recipe = Recipe {
+        screens: vec!["costanzo2016:costanzo-samples/SGA_NxN.txt".parse().unwrap()],
+        ..Recipe::default()
+    };
+    let found = import(&costanzo, data, &|_| {}).unwrap_or_else(|error| panic!("{}", message(&error)));
+    assert_eq!(found.report.samples.count, 50);
+    let genes = found.dataset.cell.genes().genes();
+    assert!(genes.iter().all(|gene| gene.systematic.starts_with('Y')), "systematic names, not strains");
 }
 
 fn the_recipe_of_the_example(data: &Path) {
@@ -347,5 +392,7 @@ knockout_testdata::tests!(Resource::Data =>
     screen_samples_row_for_row,
     raw_score_is_combined_minus_query_times_array,
     emap_screens,
+    the_recipe_of_the_union,
+    the_recipes_of_screens_alone,
     the_recipe_of_the_example,
 );

@@ -5,6 +5,7 @@
 
 mod dataset;
 mod labels;
+mod repeats;
 mod samples;
 mod split;
 mod summary;
@@ -14,6 +15,7 @@ pub use dataset::{
     NetworkEntry, Provenance, Synthetic, columns, verify, without_panic,
 };
 pub use labels::LabelStats;
+pub use repeats::{Ceiling, FEWEST_REPEATS, Repeats};
 pub use samples::{Sample, SampleError, Samples, SamplesBuilder};
 pub use split::{
     DEFAULT_SPLIT_SEED, Division, Part, Scheme, Split, SplitError, SplitFileError, SplitSpec, subset,

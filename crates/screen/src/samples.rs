@@ -177,6 +177,18 @@ impl Samples {
         &self.scores
     }
 
+    /// The same samples with other scores, one for each.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many as samples.
+    #[must_use]
+    pub fn with_scores(mut self, scores: Vec<f64>) -> Self {
+        assert_eq!(scores.len(), self.scores.len(), "every sample has a score");
+        self.scores = scores;
+        self
+    }
+
     /// The kind of perturbation of a sample.
     pub fn kind(&self, row: usize) -> &str {
         self.kinds.get(row)

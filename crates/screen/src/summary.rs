@@ -1,6 +1,6 @@
 //! A dataset at a glance: everything `data show` says, as values.
 
-use crate::{Dataset, Division, LabelStats, Part, Scheme, Split, SplitSpec, Synthetic};
+use crate::{Ceiling, Dataset, Division, LabelStats, Part, Repeats, Scheme, Split, SplitSpec, Synthetic};
 use knockout_cell::{Cell, Network, Reach};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +36,10 @@ pub struct Summary {
     pub synthetic: Option<Synthetic>,
     /// The correlation no model can expect to exceed; synthetic data only.
     pub attainable_pearson: Option<f64>,
+    /// How well repeated measurements of the same gene sets agree.
+    pub repeats: Vec<Repeats>,
+    /// What that leaves for a model to reach.
+    pub ceiling: Option<Ceiling>,
 }
 
 /// Minimum, quartiles and maximum.
@@ -176,6 +180,8 @@ impl Summary {
                 .collect(),
             synthetic: manifest.synthetic.clone(),
             attainable_pearson: manifest.synthetic.as_ref().map(|synthetic| synthetic.attainable_pearson),
+            repeats: manifest.repeats.clone(),
+            ceiling: manifest.ceiling(),
         }
     }
 }

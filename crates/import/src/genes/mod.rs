@@ -2,7 +2,11 @@
 
 pub mod aliases;
 pub mod list;
+mod named;
 pub mod sgd;
+
+pub(crate) use list::is_name;
+pub use named::NamedGenes;
 
 use knockout_cell::Gene;
 

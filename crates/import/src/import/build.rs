@@ -2,6 +2,7 @@
 
 use super::Importer;
 use crate::error::{ImportError, ImportErrorKind};
+use crate::genes::NamedGenes;
 use crate::lmdb::{self, IndexSplit, Rows};
 use crate::metabolism::{sbml, yaml};
 use crate::names::Names;
@@ -163,22 +164,9 @@ impl Importer<'_> {
         let file = given.file();
         let source = self.source(file);
         let label = label_of(given);
-        let (alleles, orders) = choice_of(given);
-        let choice = Choice { source: &label, alleles: alleles.unwrap_or(self.recipe.alleles), orders };
-        let sink = Sink::new(names, genes, choice, collector);
+        let sink = Sink::new(names, genes, self.choice(given, &label), collector);
         let mut records = None;
         let counts = match given {
-            ScreenSource::Kuzmin2018 { .. } => sga::read_kuzmin(&source, sink)?,
-            ScreenSource::Kuzmin2020 { sheet, .. } => {
-                source.choose_sheet(sheet.as_deref());
-                sga::read_kuzmin(&source, sink)?
-            }
-            ScreenSource::Costanzo2016 { .. } => sga::read_costanzo(&source, sink)?,
-            ScreenSource::Emap { .. } => emap::read(&source, sink)?,
-            ScreenSource::Table { sheet, .. } => {
-                source.choose_sheet(sheet.as_deref());
-                read_table(&source, sink, given)?
-            }
             ScreenSource::Torchcell { splits, .. } => {
                 let (counts, rows, digest) = lmdb::read(source.path(), self.advance, sink)?;
                 self.read(file, &digest);
@@ -190,6 +178,7 @@ impl Importer<'_> {
                 records = Some((rows, splits));
                 counts
             }
+            _ => read_rows(&source, sink, given)?,
         };
         if records.is_none() {
             self.read(file, &source.digest());
@@ -204,6 +193,22 @@ impl Importer<'_> {
             rows: RowReport::from(&counts.tally),
         });
         Ok(records)
+    }
+
+    /// Adds the genes that a screen's rows name; gives how many rows it has.
+    pub(super) fn screen_genes(
+        &self,
+        given: &ScreenSource,
+        named: &mut NamedGenes,
+    ) -> Result<u64, ImportError> {
+        let label = label_of(given);
+        let sink = Sink::of_genes(self.choice(given, &label), named);
+        Ok(read_rows(&self.source(given.file()), sink, given)?.tally.rows)
+    }
+
+    fn choice<'c>(&self, given: &'c ScreenSource, label: &'c str) -> Choice<'c> {
+        let (alleles, orders) = choice_of(given);
+        Choice { source: label, alleles: alleles.unwrap_or(self.recipe.alleles), orders }
     }
 
     pub(super) fn splits(
@@ -228,6 +233,24 @@ impl Importer<'_> {
             }
         }
         Ok(splits)
+    }
+}
+
+/// Reads a screen that is a table of some kind.
+fn read_rows(source: &Source<'_>, sink: Sink<'_>, given: &ScreenSource) -> Result<ScreenCounts, ImportError> {
+    match given {
+        ScreenSource::Kuzmin2018 { .. } => sga::read_kuzmin(source, sink),
+        ScreenSource::Kuzmin2020 { sheet, .. } => {
+            source.choose_sheet(sheet.as_deref());
+            sga::read_kuzmin(source, sink)
+        }
+        ScreenSource::Costanzo2016 { .. } => sga::read_costanzo(source, sink),
+        ScreenSource::Emap { .. } => emap::read(source, sink),
+        ScreenSource::Table { sheet, .. } => {
+            source.choose_sheet(sheet.as_deref());
+            read_table(source, sink, given)
+        }
+        ScreenSource::Torchcell { .. } => Ok(sink.finish()),
     }
 }
 

@@ -4,7 +4,7 @@ mod build;
 mod write;
 
 use crate::error::{ImportError, ImportErrorKind};
-use crate::genes::{ListedGene, aliases, list, sgd};
+use crate::genes::{ListedGene, NamedGenes, aliases, list, sgd};
 use crate::lmdb::{self, IndexSplit};
 use crate::names::{Names, Rank};
 use crate::recipe::{AliasSource, GeneSource, Recipe, ScreenSource};
@@ -73,6 +73,8 @@ impl<'a> Importer<'a> {
         }
         self.report.samples.merged = collector.merged();
         self.report.samples.conflicting_queries = collector.conflicting_queries();
+        let repeats = collector.repeats();
+        self.report.samples.repeats.clone_from(&repeats);
         let samples = collector.finish(genes.len()).map_err(|kind| kind.of(self.base))?;
         describe(&samples, &mut self.report.samples);
         let splits = self.splits(&records, samples.len())?;
@@ -92,6 +94,7 @@ impl<'a> Importer<'a> {
             counts: Counts::default(),
             networks: Vec::new(),
             synthetic: None,
+            repeats,
             checksums: BTreeMap::new(),
         };
         let dataset = Dataset { manifest, cell: Arc::new(cell), samples };
@@ -158,11 +161,38 @@ impl<'a> Importer<'a> {
             self.report.gene_sources.push(GeneReport { file: shown, rows, genes: 0, names: 0, left_out: 0 });
             all.push((file, listed));
         }
+        if self.recipe.has_genes_from_screens() {
+            all.push(self.genes_of_screens()?);
+        }
         if all.is_empty() {
-            let text = "there are no genes; give some with --genes sgd:SGD_features.tab or --genes list:FILE";
+            let text = "there are no genes; give some with --genes sgd:SGD_features.tab or --genes list:FILE, or a screen \
+                        that names them: --screen FILE";
             return Err(ImportErrorKind::Request(text.to_owned()).of(self.base));
         }
         Ok(all)
+    }
+
+    /// The genes that the screens name, in alphabetical order.
+    fn genes_of_screens(&mut self) -> Result<(PathBuf, Vec<ListedGene>), ImportError> {
+        let mut named = NamedGenes::default();
+        let mut rows = 0;
+        let mut files = Vec::new();
+        for given in &self.recipe.screens {
+            rows += self.screen_genes(given, &mut named)?;
+            files.push(given.file().display().to_string());
+        }
+        if named.is_empty() {
+            return Err(ImportErrorKind::Empty { what: "row with a score" }.of(self.base));
+        }
+        let file = files.join(", ");
+        self.report.gene_sources.push(GeneReport {
+            file: file.clone(),
+            rows,
+            genes: 0,
+            names: 0,
+            left_out: 0,
+        });
+        Ok((PathBuf::from(file), named.into_genes()))
     }
 
     /// The union of the lists in their order, with every name they give.

@@ -16,6 +16,9 @@ use std::collections::{BTreeSet, HashMap};
 /// The most alternatives a rule may have; real ones stay below a hundred.
 const MAX_ALTERNATIVES: usize = 10_000;
 
+/// The most MiB that a model may take once every alternative and direction is a reaction; real ones take a few.
+const MAX_EXPANDED_MIB: usize = 512;
+
 /// A reaction as a model file states it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ModelReaction {
@@ -72,6 +75,7 @@ impl Model {
         let mut lost_reactions = Vec::new();
         let mut raw = Vec::with_capacity(self.reactions.len());
         let mut ids = BTreeSet::new();
+        let mut expanded = 0;
         let (reactions, rules) =
             (self.reactions.len() as u64, self.reactions.iter().filter(|r| r.rule.is_some()).count() as u64);
         for reaction in &self.reactions {
@@ -106,6 +110,11 @@ impl Model {
                     found
                 }
             };
+            expanded += expanded_bytes(reaction, &alternatives);
+            if expanded > MAX_EXPANDED_MIB << 20 {
+                let what = "MiB in the alternatives and directions of its reactions";
+                return Err(at(ImportErrorKind::TooMany { what, limit: MAX_EXPANDED_MIB }));
+            }
             raw.push(RawReaction {
                 id: reaction.id.clone(),
                 subsystem: reaction.subsystem.clone(),
@@ -119,6 +128,14 @@ impl Model {
             .map_err(|error| source.fail(ImportErrorKind::Cell(error)))?;
         Ok(MetabolismFile { metabolism, tally, reactions, rules, lost_reactions })
     }
+}
+
+/// About what a reaction takes once expanded: every alternative repeats its words and metabolites, in two directions.
+fn expanded_bytes(reaction: &ModelReaction, alternatives: &[Vec<GeneId>]) -> usize {
+    const PART: usize = 16;
+    let genes: usize = alternatives.iter().map(Vec::len).sum();
+    let each = reaction.id.len() + reaction.subsystem.len() + PART * (4 + reaction.stoichiometry.len());
+    2 * (alternatives.len().max(1) * each + PART * genes)
 }
 
 /// The genes of an alternative, each once: two names of one gene are one requirement.

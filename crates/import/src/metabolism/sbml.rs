@@ -114,6 +114,8 @@ struct Parser {
     subsystems: BTreeMap<String, String>,
     group: Option<String>,
     reaction: Option<ModelReaction>,
+    /// Where each species stands in the stoichiometry of the open reaction.
+    species: HashMap<String, usize>,
     side: f64,
     /// Open `and`, `or` and association elements with their parts.
     rules: Vec<(Connective, Vec<Rule>)>,
@@ -193,6 +195,7 @@ impl Parser {
         if let Some(bound) = attribute(tag, "lowerFluxBound")? {
             self.bounds.insert(id.clone(), bound);
         }
+        self.species.clear();
         self.reaction = Some(ModelReaction {
             id,
             subsystem: String::new(),
@@ -214,7 +217,8 @@ impl Parser {
         let value = text.parse::<f64>().ok().filter(|value| value.is_finite());
         let value = self.side * value.ok_or_else(|| bad(&text, "a stoichiometry, a finite number"))?;
         // A species on both sides counts with the difference.
-        match reaction.stoichiometry.iter_mut().find(|(known, _)| *known == id) {
+        let place = *self.species.entry(id.clone()).or_insert(reaction.stoichiometry.len());
+        match reaction.stoichiometry.get_mut(place) {
             Some((_, sum)) => *sum += value,
             None => reaction.stoichiometry.push((id, value)),
         }

@@ -9,6 +9,7 @@ use crate::names::Names;
 use crate::read::{Lines, shown};
 use crate::source::Source;
 use knockout_cell::{Metabolite, Rule};
+use std::collections::HashSet;
 
 /// Reads a model.
 pub fn read(source: &Source<'_>, names: &Names, gene_count: usize) -> Result<MetabolismFile, ImportError> {
@@ -216,12 +217,13 @@ impl Item {
             field.scalar.as_deref().or_else(|| field.nested.first().map(|(_, value)| value.as_str()))
         });
         let mut stoichiometry = Vec::new();
+        let mut known = HashSet::new();
         for (id, value) in self.field("metabolites")?.map_or(&[][..], |field| &field.nested) {
             if id.is_empty() {
                 return Err(bad(value, "of the form \"metabolite: coefficient\""));
             }
             let coefficient = number(value, "a coefficient, a number other than 0")?;
-            if coefficient == 0.0 || stoichiometry.iter().any(|(known, _)| known == id) {
+            if coefficient == 0.0 || !known.insert(id) {
                 return Err(bad(
                     &format!("{id}: {value}"),
                     "a metabolite once, with a coefficient other than 0",

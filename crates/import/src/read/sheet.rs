@@ -124,6 +124,9 @@ fn send_rows(
                 return Ok(());
             }
         }
+        if (column as usize) < row.cells.len() {
+            return Err(format!("row {number} has its cells out of order").into());
+        }
         let end = row.text.len() as u32;
         // Empty cells are not stored: the gaps before this one are.
         row.cells.resize((column as usize).max(row.cells.len()), (end, end));

@@ -72,6 +72,14 @@ impl Recipe {
             let path = crate::lmdb::store_folder(&path).map_or(path, |folder| folder.join("data.mdb"));
             std::fs::metadata(path).map_or(0, |metadata| metadata.len())
         };
-        self.files().into_iter().map(size).sum()
+        let again = if self.has_genes_from_screens() { &self.screens[..] } else { &[] };
+        self.files().into_iter().chain(again.iter().map(ScreenSource::file)).map(size).sum()
+    }
+
+    /// Whether the screens say which genes there are: no source of genes is named, and no screen brings its own along. Such screens
+    /// are read twice.
+    pub fn has_genes_from_screens(&self) -> bool {
+        let brings_genes = |screen: &ScreenSource| matches!(screen, ScreenSource::Torchcell { .. });
+        self.genes.is_empty() && !self.screens.is_empty() && !self.screens.iter().any(brings_genes)
     }
 }

@@ -25,6 +25,10 @@ fn deletion() -> String {
     "deletion".to_owned()
 }
 
+fn score() -> String {
+    "score".to_owned()
+}
+
 fn yes() -> bool {
     true
 }
@@ -322,12 +326,15 @@ pub enum ScreenSource {
     Table {
         /// The file.
         file: PathBuf,
-        /// Columns of genes, those of the query first; a cell may hold several.
+        /// Columns of genes, those of the query first; a cell may hold several. By default `gene_a`, `gene_b` and, where there is
+        /// one, `gene_c`, with one gene in each cell.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         genes: Vec<String>,
         /// How many of these columns are the query's.
         #[serde(default)]
         query: usize,
-        /// Column of the score.
+        /// Column of the score; `score` by default.
+        #[serde(default = "score")]
         score: String,
         /// Column of the p-value.
         #[serde(default, skip_serializing_if = "Option::is_none")]

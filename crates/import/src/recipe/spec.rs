@@ -108,13 +108,17 @@ macro_rules! from_str {
         }
     )*};
 }
-from_str!(
-    super::GeneSource,
-    super::AliasSource,
-    super::NetworkSource,
-    super::MetabolismSource,
-    super::ScreenSource
-);
+from_str!(super::GeneSource, super::AliasSource, super::NetworkSource, super::MetabolismSource);
+
+impl std::str::FromStr for super::ScreenSource {
+    type Err = SpecError;
+
+    /// A file without a format is a table of scores.
+    fn from_str(text: &str) -> Result<Self, SpecError> {
+        let (file, _) = split_options(text);
+        if file.contains(':') { parse(text) } else { parse(&format!("table:{text}")) }
+    }
+}
 
 impl Classified for SpecError {
     fn class(&self) -> Class {
@@ -151,6 +155,16 @@ mod tests {
             "table:x.tsv,genes=Gene 1+Gene 2,score=S score,query=1,where.Type x=a b".parse().unwrap();
         let ScreenSource::Table { genes, score, query, filter, .. } = screen else { panic!("a table") };
         assert_eq!((genes.len(), score.as_str(), query, filter["Type x"].as_str()), (2, "S score", 1, "a b"));
+    }
+
+    #[test]
+    fn a_file_without_a_format_is_a_table_of_scores() {
+        let bare: ScreenSource = "screens/k562.tsv.gz,score=GI".parse().unwrap();
+        assert_eq!(bare, "table:screens/k562.tsv.gz,score=GI".parse().unwrap());
+        let ScreenSource::Table { genes, score, .. } = bare else { panic!("a table") };
+        assert!(genes.is_empty() && score == "GI");
+        let error = "emapp:x.tsv".parse::<ScreenSource>().unwrap_err().to_string();
+        assert!(error.contains("unknown variant `emapp`"), "{error}");
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! Measurements from all screens into samples: repeats merged within the same genes and kind, in the order in which
 //! they first appear.
 
+use super::repeats::{Repeated, repeats_of};
+use super::strain::Kind;
 use super::ttest;
 use crate::error::ImportErrorKind;
 use hashbrown::{DefaultHashBuilder, HashTable};
 use knockout_cell::GeneTable;
-use knockout_screen::{Sample, Samples, SamplesBuilder};
+use knockout_screen::{Repeats, Sample, Samples, SamplesBuilder};
 use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher as _;
 
 /// What happens to measurements of the same genes and kind.
@@ -83,6 +85,7 @@ struct Group {
     fitness_variance: Mean,
     replicates: u32,
     line: u64,
+    is_repeated: bool,
 }
 
 /// Collects measurements. Memory grows with the distinct samples, not with the rows.
@@ -95,6 +98,8 @@ pub struct Collector {
     kinds: Vec<String>,
     /// Names of sources; a merged sample has those of all its measurements, sorted.
     sources: Vec<BTreeSet<String>>,
+    /// Every measurement of the groups that have several.
+    repeated: Vec<Repeated>,
     merged: u64,
     conflicting_queries: u64,
 }
@@ -112,6 +117,7 @@ impl Collector {
             hasher: DefaultHashBuilder::default(),
             kinds: Vec::new(),
             sources: Vec::new(),
+            repeated: Vec::new(),
             merged: 0,
             conflicting_queries: 0,
         }
@@ -163,7 +169,7 @@ impl Collector {
             group.kind == kind && group.genes == sorted
         };
         if let Some(&row) = self.index.find(hash, is_same) {
-            self.merge(row, measured, query, source, genes)?;
+            self.merge(row, measured, query, (source, source_code), genes)?;
             return Ok(row);
         }
         let row = u32::try_from(groups.len())
@@ -180,6 +186,7 @@ impl Collector {
             fitness_variance: Mean::default(),
             replicates: measured.replicates.max(1),
             line: measured.line,
+            is_repeated: false,
         };
         group.fitness.add(measured.fitness);
         group.fitness_variance.add(measured.fitness_sd.map(|sd| sd * sd));
@@ -197,7 +204,7 @@ impl Collector {
         row: u32,
         measured: &Measurement<'_>,
         query: u32,
-        source: &str,
+        (source, source_code): (&str, u16),
         genes: &GeneTable,
     ) -> Result<(), ImportErrorKind> {
         let group = &mut self.groups[row as usize];
@@ -211,6 +218,11 @@ impl Collector {
                 source_name: sources.iter().cloned().collect::<Vec<_>>().join("+"),
             });
         }
+        if !std::mem::replace(&mut group.is_repeated, true) {
+            // Before anything is merged the group is its first measurement.
+            self.repeated.push(Repeated { row, source: group.source, score: group.score.value });
+        }
+        self.repeated.push(Repeated { row, source: source_code, score: measured.score });
         self.merged += 1;
         self.conflicting_queries += u64::from(group.query != query);
         if self.duplicates == Duplicates::First {
@@ -228,6 +240,32 @@ impl Collector {
             group.source = code_of(&mut self.sources, |known| *known == all, || all.clone())?;
         }
         Ok(())
+    }
+
+    /// How well measurements of the same genes agree: between sources, and within each. A kind that a source does not tell may be any,
+    /// so that such a measurement also repeats those of other sources whose kind is known.
+    pub fn repeats(&self) -> Vec<Repeats> {
+        let unspecified = self.kinds.iter().position(|kind| kind == Kind::Unspecified.name());
+        let is_unspecified = |group: &Group| Some(usize::from(group.kind)) == unspecified;
+        let mut untold: BTreeMap<&[u32], u32> = BTreeMap::new();
+        if self.kinds.len() > 1 {
+            let rows = self.groups.iter().zip(0..).filter(|(group, _)| is_unspecified(group));
+            untold.extend(rows.map(|(group, row)| (&group.genes[..], row)));
+        }
+        let told = self.groups.iter().zip(0..).filter(|(group, _)| !is_unspecified(group));
+        let alike: Vec<[u32; 2]> = if untold.is_empty() {
+            Vec::new()
+        } else {
+            told.filter_map(|(group, row)| Some([*untold.get(&group.genes[..])?, row])).collect()
+        };
+        let single = |row: u32| {
+            let group = &self.groups[row as usize];
+            Repeated { row, source: group.source, score: group.score.value }
+        };
+        // Only sources alone measure; a set of several stands for what was merged.
+        let names: Vec<&str> =
+            self.sources.iter().map(|names| names.first().map_or("", String::as_str)).collect();
+        repeats_of(&self.repeated, &alike, &single, &names)
     }
 
     /// The samples, in the order in which their genes and kind first appeared.

@@ -2,6 +2,7 @@
 
 pub mod collector;
 pub mod emap;
+mod repeats;
 pub mod sga;
 pub mod sink;
 pub mod strain;

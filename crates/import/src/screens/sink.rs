@@ -3,6 +3,7 @@
 use super::strain::Kind;
 use super::{Alleles, Collector, Measurement};
 use crate::error::{ImportError, ImportErrorKind};
+use crate::genes::{NamedGenes, is_name};
 use crate::names::Names;
 use crate::read::Row;
 use crate::source::RowTally;
@@ -97,13 +98,20 @@ struct Entry<'e> {
     numbers: Numbers,
 }
 
+/// What rows become.
+#[derive(Debug)]
+enum Goal<'s> {
+    /// Samples over a gene table.
+    Samples { names: &'s Names, genes: &'s GeneTable, collector: &'s mut Collector },
+    /// The gene table itself: the names in rows that would become samples.
+    Genes(&'s mut NamedGenes),
+}
+
 /// Takes rows in and keeps count.
 #[derive(Debug)]
 pub struct Sink<'s> {
-    names: &'s Names,
-    genes: &'s GeneTable,
+    goal: Goal<'s>,
     choice: Choice<'s>,
-    collector: &'s mut Collector,
     counts: ScreenCounts,
 }
 
@@ -115,12 +123,21 @@ impl<'s> Sink<'s> {
         choice: Choice<'s>,
         collector: &'s mut Collector,
     ) -> Self {
-        Self { names, genes, choice, collector, counts: ScreenCounts::default() }
+        let goal = Goal::Samples { names, genes, collector };
+        Self { goal, choice, counts: ScreenCounts::default() }
     }
 
-    /// The names that lead to genes.
-    pub fn names(&self) -> &'s Names {
-        self.names
+    /// Starts a screen whose rows name the genes of the table that is to be: nothing is unknown, and no sample is made.
+    pub fn of_genes(choice: Choice<'s>, genes: &'s mut NamedGenes) -> Self {
+        Self { goal: Goal::Genes(genes), choice, counts: ScreenCounts::default() }
+    }
+
+    /// The names that lead to genes; `None` where the rows themselves say which genes there are.
+    pub fn names(&self) -> Option<&'s Names> {
+        match self.goal {
+            Goal::Samples { names, .. } => Some(names),
+            Goal::Genes(_) => None,
+        }
     }
 
     /// Counts a row as read.
@@ -172,12 +189,19 @@ impl<'s> Sink<'s> {
             self.skip("no score");
             return Ok(None);
         };
+        let (table, collector) = match &mut self.goal {
+            Goal::Samples { names, genes, collector } => ((*names, *genes), collector),
+            Goal::Genes(named) => {
+                add_names(named, names)?;
+                return Ok(None);
+            }
+        };
         let mut genes = SmallVec::<[u32; 4]>::new();
         for name in names {
             // The first name that is not found leaves the row out whole.
-            let Some(gene) = self.counts.tally.gene(self.names, name, line) else { return Ok(None) };
+            let Some(gene) = self.counts.tally.gene(table.0, name, line) else { return Ok(None) };
             if genes.contains(&gene) {
-                self.skip("a gene with itself");
+                self.counts.tally.skip("a gene with itself");
                 return Ok(None);
             }
             genes.push(gene);
@@ -193,7 +217,7 @@ impl<'s> Sink<'s> {
             replicates: numbers.replicates.unwrap_or(1),
             line,
         };
-        let sample = self.collector.push(&measured, source, self.genes)?;
+        let sample = collector.push(&measured, source, table.1)?;
         self.counts.measurements += 1;
         *self.counts.orders.entry(genes.len()).or_default() += 1;
         match self.counts.kinds.get_mut(kind) {
@@ -209,6 +233,23 @@ impl<'s> Sink<'s> {
     pub fn finish(self) -> ScreenCounts {
         self.counts
     }
+}
+
+/// Adds the genes of a row, unless it names one twice and so will be no sample.
+fn add_names(named: &mut NamedGenes, names: &[&[u8]]) -> Result<(), ImportErrorKind> {
+    let is_repeated =
+        |place: usize| names[..place].iter().any(|other| other.eq_ignore_ascii_case(names[place]));
+    if (1..names.len()).any(is_repeated) {
+        return Ok(());
+    }
+    for name in names {
+        let name = std::str::from_utf8(name).ok().filter(|name| is_name(name)).ok_or_else(|| {
+            let expected = "a gene name: no spaces, at most 40 characters".to_owned();
+            ImportErrorKind::BadValue { value: crate::read::shown(name), expected }
+        })?;
+        named.add(name);
+    }
+    Ok(())
 }
 
 /// The kind of a sample by the kinds of its genes, as the word in its column.

@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 /// Columns of a table of scores.
 #[derive(Debug, Clone)]
 pub struct Options<'o> {
-    /// Columns of genes. A cell may hold several, separated by `,`, `;`, `|` or `+`; an empty one holds none.
+    /// Columns of genes. A cell may hold several, separated by `,`, `;`, `|` or `+`; an empty one holds none. Where none is named
+    /// they are [`USUAL`], with one gene in each cell, and only the third may be missing or empty.
     pub genes: &'o [String],
     /// How many of these columns, the first ones, are the query strain's.
     pub query: usize,
@@ -33,6 +34,20 @@ pub struct Options<'o> {
     pub filter: &'o BTreeMap<String, String>,
 }
 
+/// Names that columns of genes usually have, in this order.
+pub const USUAL: [[&str; 4]; 3] = [
+    ["gene_a", "gene_1", "gene1", "gene a"],
+    ["gene_b", "gene_2", "gene2", "gene b"],
+    ["gene_c", "gene_3", "gene3", "gene c"],
+];
+
+/// Whether cells of genes may hold several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InCell {
+    One,
+    Several,
+}
+
 /// Reads the table.
 pub fn read(
     source: &Source<'_>,
@@ -40,7 +55,9 @@ pub fn read(
     options: &Options<'_>,
 ) -> Result<ScreenCounts, ImportError> {
     let style = Style { format: "a table of scores", separator: options.separator, quotes: Quotes::Double };
-    if options.genes.is_empty() || options.query > options.genes.len() {
+    let usual = options.genes.is_empty();
+    let column_count = if usual { USUAL.len() } else { options.genes.len() };
+    if options.query > column_count {
         let text = "name the gene columns (genes=…), at least as many as the query has";
         return Err(source.fail(ImportErrorKind::Request(text.to_owned())));
     }
@@ -51,19 +68,31 @@ pub fn read(
         maybe(options.fitness_sd),
         maybe(options.kind_column),
     ];
+    if usual {
+        columns.extend([Column::required(USUAL[0]), Column::required(USUAL[1]), Column::optional(USUAL[2])]);
+    }
     columns.extend(options.genes.iter().map(|name| Column::required([name.as_str()])));
     columns.extend(options.filter.keys().map(|name| Column::required([name.as_str()])));
-    let (mut table, found) = source.table(style, &columns)?;
+    let (mut table, found) = source.table(style, &columns).map_err(|error| match *error.kind {
+        ImportErrorKind::MissingColumns { missing, have } => {
+            let kind = ImportErrorKind::NoScoreColumns { missing, have };
+            ImportError { kind: Box::new(kind), ..error }
+        }
+        _ => error,
+    })?;
     let Some(score) = found[0] else {
         return Err(source.fail(ImportErrorKind::Empty { what: "header line" }));
     };
     let numbers = NumberColumns { score, p_value: found[1], fitness: found[2], fitness_sd: found[3] };
     let kind_column = found[4];
-    let (genes, filter) = found[5..].split_at(options.genes.len());
+    let (genes, filter) = found[5..].split_at(column_count);
     let genes: Vec<usize> = genes.iter().flatten().copied().collect();
     let filter: Vec<(usize, &String)> =
         filter.iter().flatten().copied().zip(options.filter.values()).collect();
     let names = sink.names();
+    // Without a table of genes a cell cannot be asked whether it is a name as a whole; only a lone column must hold several.
+    let is_one_each = usual || (names.is_none() && genes.len() > 1);
+    let in_cell = if is_one_each { InCell::One } else { InCell::Several };
     while let Some(row) = table.next_row()? {
         sink.row();
         if filter.iter().any(|(column, value)| row.bytes(*column) != value.as_bytes()) {
@@ -84,7 +113,11 @@ pub fn read(
         let mut words = Vec::with_capacity(genes.len());
         let mut query = 0;
         for (place, &column) in genes.iter().enumerate() {
-            push_genes(&row, column, names, &mut words)?;
+            let before = words.len();
+            push_genes(&row, column, in_cell, names, &mut words)?;
+            if usual && place < 2 && words.len() == before {
+                return Err(row.bad(column, "a gene; only the third column of genes may be empty"));
+            }
             if place < options.query {
                 query = words.len();
             }
@@ -109,11 +142,13 @@ fn maybe(name: Option<&str>) -> Column<'_> {
 fn push_genes<'r>(
     row: &Row<'r>,
     column: usize,
-    names: &Names,
+    in_cell: InCell,
+    names: Option<&Names>,
     words: &mut Vec<&'r [u8]>,
 ) -> Result<(), ImportError> {
     let cell = row.text(column)?;
-    if names.find(cell.as_bytes()) == Meaning::Unknown && cell.contains([',', ';', '|', '+']) {
+    let is_name = names.is_some_and(|names| names.find(cell.as_bytes()) != Meaning::Unknown);
+    if in_cell == InCell::Several && !is_name && cell.contains([',', ';', '|', '+']) {
         words.extend(cell.split([',', ';', '|', '+']).map(|word| word.trim().as_bytes()));
     } else if !is_missing(cell) {
         words.push(cell.as_bytes());

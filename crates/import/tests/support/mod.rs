@@ -152,9 +152,7 @@ pub(crate) fn gzip(text: &str) -> Vec<u8> {
 
 /// A workbook of one sheet: numbers as numbers, everything else as text in place.
 pub(crate) fn xlsx(rows: &[Vec<&str>]) -> Vec<u8> {
-    let mut sheet = String::from(
-        "<?xml version=\"1.0\"?><worksheet xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\"><sheetData>",
-    );
+    let mut sheet = String::new();
     for (row, cells) in rows.iter().enumerate() {
         write!(sheet, "<row r=\"{}\">", row + 1).unwrap();
         for (column, cell) in cells.iter().enumerate().filter(|(_, cell)| !cell.is_empty()) {
@@ -167,7 +165,14 @@ pub(crate) fn xlsx(rows: &[Vec<&str>]) -> Vec<u8> {
         }
         sheet.push_str("</row>");
     }
-    sheet.push_str("</sheetData></worksheet>");
+    xlsx_of_sheet(&sheet)
+}
+
+/// A workbook whose sheet has these rows.
+pub(crate) fn xlsx_of_sheet(rows: &str) -> Vec<u8> {
+    let sheet = format!(
+        "<?xml version=\"1.0\"?><worksheet xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\"><sheetData>{rows}</sheetData></worksheet>"
+    );
     let types = "<?xml version=\"1.0\"?><Types xmlns=\"http://schemas.openxmlformats.org/package/2006/content-types\"/>";
     let workbook = "<?xml version=\"1.0\"?><workbook xmlns=\"http://schemas.openxmlformats.org/spreadsheetml/2006/main\" \
         xmlns:r=\"http://schemas.openxmlformats.org/officeDocument/2006/relationships\">\

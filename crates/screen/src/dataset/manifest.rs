@@ -2,6 +2,7 @@
 
 use super::error::DatasetErrorKind;
 use super::write::check_name;
+use crate::repeats::{Ceiling, Repeats};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -26,6 +27,9 @@ pub struct Manifest {
     /// What the generator knows, for synthetic data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub synthetic: Option<Synthetic>,
+    /// How well repeated measurements agree, where the sources had some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<Repeats>,
     /// blake3 of every file, by its path below the dataset; filled in when the dataset is written.
     #[serde(default)]
     pub checksums: BTreeMap<String, String>,
@@ -98,6 +102,11 @@ impl Manifest {
             hasher.update(b"\n");
         }
         hasher.finalize().to_hex().to_string()
+    }
+
+    /// What repeated measurements leave for a model to reach.
+    pub fn ceiling(&self) -> Option<Ceiling> {
+        Ceiling::of(&self.repeats)
     }
 
     pub(super) fn to_text(&self) -> Result<String, DatasetErrorKind> {

@@ -77,6 +77,7 @@ pub(crate) fn dataset() -> Dataset {
             counts: Counts::default(),
             networks: Vec::new(),
             synthetic: None,
+            repeats: Vec::new(),
             checksums: BTreeMap::new(),
         },
         cell: Arc::new(Cell::new(genes, networks, Some(metabolism)).unwrap()),
