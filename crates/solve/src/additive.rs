@@ -2,8 +2,9 @@
 //! best.
 
 use crate::grid::{Grid, Row};
-use crate::model::{Problem, SolveError, SolvedTensor, tensor};
-use crate::ridge::{ALPHAS, Design, Ridge, choose};
+use crate::model::{Problem, SolveError};
+use crate::ridge::{Design, Ridge};
+use crate::tensor::{Tensor, tensor};
 use knockout_cell::GeneSetsRef;
 use std::collections::BTreeMap;
 
@@ -29,8 +30,8 @@ impl Additive {
             });
             Design::from_sets(indicators, gene_count + column.len())
         };
-        let ridges = Ridge::fit(&design(problem.train.sets.view()), &problem.train.scores, &ALPHAS)?;
-        let ridge = choose(ridges, &design(problem.val.sets.view()), &problem.val.scores).ridge;
+        let (train, val) = (design(problem.train.sets.view()), design(problem.val.sets.view()));
+        let ridge = Ridge::chosen(&train, &problem.train.scores, &val, &problem.val.scores)?;
         let number = |place: usize| ridge.coefficients[place] as f32;
         Ok(Self {
             intercept: ridge.intercept as f32,
@@ -46,24 +47,23 @@ impl Additive {
         f64::from(self.intercept) + genes + pair.map_or(0.0, |&value| f64::from(value))
     }
 
-    pub(crate) fn tensors(&self) -> Vec<SolvedTensor> {
+    /// Whether training had a record of a gene: the ridge gives any other no effect at all.
+    pub(crate) fn knows(&self, gene: u32) -> bool {
+        self.genes[gene as usize] != 0.0
+    }
+
+    pub(crate) fn tensors(&self) -> Vec<Tensor> {
         let pairs: Vec<f32> = self.pairs.values().copied().collect();
         vec![
-            SolvedTensor::new("additive.intercept", &[1], vec![self.intercept]),
-            SolvedTensor::new("additive.genes", &[self.genes.len()], self.genes.clone()),
-            SolvedTensor::new("additive.pairs", &[pairs.len()], pairs),
+            Tensor::new("additive.intercept", &[1], vec![self.intercept]),
+            Tensor::new("additive.genes", &[self.genes.len()], self.genes.clone()),
+            Tensor::new("additive.pairs", &[pairs.len()], pairs),
         ]
     }
 
-    pub(crate) fn load(tensors: &[SolvedTensor], grid: &Grid, gene_count: usize) -> Result<Self, SolveError> {
-        let of_length = |name: &str, length: usize| {
-            let found = tensor(tensors, name)?;
-            if found.values.len() == length {
-                Ok(found.values.clone())
-            } else {
-                Err(SolveError::Tensor { name: name.to_owned() })
-            }
-        };
+    pub(crate) fn load(tensors: &[Tensor], grid: &Grid, gene_count: usize) -> Result<Self, SolveError> {
+        let of_length =
+            |name: &str, length: usize| tensor(tensors, name)?.of_length(length).map(<[f32]>::to_vec);
         let pairs: Vec<(u32, u32)> = grid.pair_rows().collect();
         Ok(Self {
             intercept: of_length("additive.intercept", 1)?[0],

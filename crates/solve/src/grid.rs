@@ -4,7 +4,8 @@
 //! A pair {a, b} is two cells, (a, b) and (b, a). A triple is one: its row is the one of its three pairs that most training
 //! triples share, which is the query pair wherever a screen has them. Sets of other sizes have no cell.
 
-use crate::model::{SolveError, SolvedTensor, tensor};
+use crate::model::SolveError;
+use crate::tensor::{Tensor, tensor};
 use knockout_cell::GeneSetsRef;
 use std::collections::BTreeMap;
 
@@ -25,9 +26,14 @@ pub(crate) struct Grid {
     rows: Vec<(Row, u32)>,
     /// Genes of the columns, ascending.
     columns: Vec<u32>,
-    place_of_row: BTreeMap<Row, u32>,
-    place_of_gene: BTreeMap<u32, u32>,
+    /// Places of pairs that are rows, and of genes as rows and as columns; [`NOWHERE`] for others.
+    place_of_pair: BTreeMap<(u32, u32), u32>,
+    row_of_gene: Vec<u32>,
+    column_of_gene: Vec<u32>,
 }
+
+/// No row or column.
+const NOWHERE: u32 = u32::MAX;
 
 /// One or two cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,20 +79,56 @@ impl Grid {
                 columns.insert(gene, 0);
             }
         }
-        for set in sets.iter().filter(|set| set.len() == 2) {
-            for &gene in set {
-                *rows.entry(Row::Gene(gene)).or_default() += 1;
-                columns.insert(gene, 0);
+        let mut of_gene: Vec<u32> = Vec::new();
+        for &gene in sets.iter().filter(|set| set.len() == 2).flatten() {
+            if of_gene.len() <= gene as usize {
+                of_gene.resize(gene as usize + 1, 0);
             }
+            of_gene[gene as usize] += 1;
+        }
+        for (gene, &count) in of_gene.iter().enumerate().filter(|(_, count)| **count > 0) {
+            rows.insert(Row::Gene(gene as u32), count);
+            columns.insert(gene as u32, 0);
         }
         Self::new(rows.into_iter().collect(), columns.into_keys().collect())
     }
 
     /// A grid of these rows and columns, both ascending.
     pub(crate) fn new(rows: Vec<(Row, u32)>, columns: Vec<u32>) -> Self {
-        let place_of_row = rows.iter().map(|&(row, _)| row).zip(0..).collect();
-        let place_of_gene = columns.iter().copied().zip(0..).collect();
-        Self { rows, columns, place_of_row, place_of_gene }
+        let (mut place_of_pair, mut row_of_gene, mut column_of_gene) =
+            (BTreeMap::new(), Vec::new(), Vec::new());
+        let put = |gene: u32, place: u32, places: &mut Vec<u32>| {
+            // Ascending: the last gene is the largest.
+            places.resize(gene as usize, NOWHERE);
+            places.push(place);
+        };
+        for (&(row, _), place) in rows.iter().zip(0..) {
+            match row {
+                Row::Gene(gene) => put(gene, place, &mut row_of_gene),
+                Row::Pair(a, b) => drop(place_of_pair.insert((a, b), place)),
+            }
+        }
+        columns.iter().zip(0..).for_each(|(&gene, place)| put(gene, place, &mut column_of_gene));
+        Self { rows, columns, place_of_pair, row_of_gene, column_of_gene }
+    }
+
+    fn place_of_row(&self, row: Row) -> Option<u32> {
+        match row {
+            Row::Gene(gene) => place_in(&self.row_of_gene, gene),
+            Row::Pair(a, b) => self.place_of_pair.get(&(a, b)).copied(),
+        }
+    }
+
+    /// Genes of rows and columns, ascending.
+    pub(crate) fn genes(&self) -> Vec<u32> {
+        let of_rows = self.rows.iter().flat_map(|&(row, _)| match row {
+            Row::Gene(gene) => [gene, gene],
+            Row::Pair(a, b) => [a, b],
+        });
+        let mut genes: Vec<u32> = of_rows.chain(self.columns.iter().copied()).collect();
+        genes.sort_unstable();
+        genes.dedup();
+        genes
     }
 
     pub(crate) fn rows(&self) -> &[(Row, u32)] {
@@ -107,7 +149,10 @@ impl Grid {
 
     /// The row and the gene that a triple belongs to, if one of its pairs is a row.
     pub(crate) fn part_of_triple(&self, set: &[u32]) -> Option<(Row, u32)> {
-        most_frequent(set, |row| self.place_of_row.get(&row).map(|&place| self.rows[place as usize].1))
+        if set.len() != 3 || self.place_of_pair.is_empty() {
+            return None;
+        }
+        most_frequent(set, |row| self.place_of_row(row).map(|place| self.rows[place as usize].1))
     }
 
     /// The cells of a set of ascending genes.
@@ -119,7 +164,7 @@ impl Grid {
         };
         let mut cells = Cells { places: [(0, 0); 2], count: 0 };
         for (row, gene) in parts.into_iter().flatten() {
-            if let (Some(&row), Some(&column)) = (self.place_of_row.get(&row), self.place_of_gene.get(&gene))
+            if let (Some(row), Some(column)) = (self.place_of_row(row), place_in(&self.column_of_gene, gene))
             {
                 cells.places[usize::from(cells.count)] = (row, column);
                 cells.count += 1;
@@ -129,16 +174,16 @@ impl Grid {
     }
 
     /// Rows and columns as they are stored.
-    pub(crate) fn tensors(&self) -> [SolvedTensor; 2] {
+    pub(crate) fn tensors(&self) -> [Tensor; 2] {
         let (rows, columns) = self.to_numbers();
         [
-            SolvedTensor::new("grid.rows", &[rows.len() / 3, 3], rows),
-            SolvedTensor::new("grid.columns", &[columns.len()], columns),
+            Tensor::new("grid.rows", &[rows.len() / 3, 3], rows),
+            Tensor::new("grid.columns", &[columns.len()], columns),
         ]
     }
 
     /// The grid of stored tensors.
-    pub(crate) fn load(tensors: &[SolvedTensor], gene_count: usize) -> Result<Self, SolveError> {
+    pub(crate) fn load(tensors: &[Tensor], gene_count: usize) -> Result<Self, SolveError> {
         let (rows, columns) = (tensor(tensors, "grid.rows")?, tensor(tensors, "grid.columns")?);
         Self::from_numbers(&rows.values, &columns.values, gene_count)
             .ok_or_else(|| SolveError::Tensor { name: "grid.rows".to_owned() })
@@ -173,6 +218,10 @@ impl Grid {
         let ascending = rows.is_sorted_by(|a, b| a.0 < b.0) && columns.is_sorted_by(|a, b| a < b);
         (rest.is_empty() && ascending).then(|| Self::new(rows, columns))
     }
+}
+
+fn place_in(places: &[u32], gene: u32) -> Option<u32> {
+    places.get(gene as usize).copied().filter(|&place| place != NOWHERE)
 }
 
 /// The part of a triple whose pair counts most; the first of equals.

@@ -23,9 +23,57 @@ pub(crate) fn from_zero_up(gram: &[f64], moments: &[f64]) -> Vec<f64> {
     x
 }
 
+/// An intercept and a weight for each of several predictions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weights {
+    /// What is added.
+    pub intercept: f64,
+    /// What each prediction is multiplied by; none is negative.
+    pub weights: Vec<f64>,
+}
+
+/// Weights of predictions that together come nearest to the scores. None but the intercept may be negative: predictions that say
+/// nearly the same would otherwise be set against each other.
+///
+/// # Panics
+///
+/// If there are not as many predictions of each kind as scores.
+pub fn weigh(predictions: &[Vec<f64>], scores: &[f64]) -> Weights {
+    let size = predictions.len();
+    let means: Vec<f64> = predictions.iter().map(|values| knockout_stats::mean(values)).collect();
+    let score_mean = knockout_stats::mean(scores);
+    let products = |a: (&[f64], f64), b: (&[f64], f64)| -> f64 {
+        assert_eq!(a.0.len(), b.0.len(), "every record has every prediction");
+        a.0.iter().zip(b.0).map(|(x, y)| (x - a.1) * (y - b.1)).sum()
+    };
+    let column = |place: usize| (&predictions[place][..], means[place]);
+    let mut gram = vec![0.0; size * size];
+    for i in 0..size {
+        for j in 0..size {
+            gram[i * size + j] = products(column(i), column(j));
+        }
+    }
+    let moments: Vec<f64> = (0..size).map(|place| products(column(place), (scores, score_mean))).collect();
+    let weights = from_zero_up(&gram, &moments);
+    let explained: f64 = weights.iter().zip(&means).map(|(weight, mean)| weight * mean).sum();
+    Weights { intercept: score_mean - explained, weights }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn predictions_are_weighed_as_they_were_mixed() {
+        let first: Vec<f64> = (0..50).map(|i| f64::from(i % 7)).collect();
+        let second: Vec<f64> = (0..50).map(|i| f64::from(i * i % 11)).collect();
+        let scores: Vec<f64> = first.iter().zip(&second).map(|(a, b)| 3.0 + 0.5 * a + 2.0 * b).collect();
+        let against: Vec<f64> = scores.iter().map(|score| -score).collect();
+        let found = weigh(&[first, second, against], &scores);
+        assert!((found.intercept - 3.0).abs() < 1e-6, "{found:?}");
+        assert!((found.weights[0] - 0.5).abs() < 1e-6 && (found.weights[1] - 2.0).abs() < 1e-6, "{found:?}");
+        assert_eq!(found.weights[2], 0.0, "what speaks against the scores is left out");
+    }
 
     #[test]
     fn weights_are_those_of_the_constrained_minimum() {

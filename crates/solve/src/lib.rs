@@ -8,6 +8,7 @@
 mod additive;
 mod base;
 mod deviation;
+mod factors;
 mod grid;
 mod least_squares;
 pub mod low_rank;
@@ -16,8 +17,12 @@ mod model;
 pub mod network_kernel;
 pub mod ridge;
 pub mod stack;
+mod tensor;
 
+pub use factors::{GeneFactors, gene_factors};
+pub use least_squares::{Weights, weigh};
 pub use low_rank::LowRankOptions;
-pub use model::{Choice, Problem, Records, Solution, SolveError, SolvedOptions, SolvedTensor, Stage};
+pub use model::{Choice, Problem, Records, Solution, SolveError, SolvedOptions, Stage, Watch};
 pub use network_kernel::NetworkKernelOptions;
 pub use stack::StackOptions;
+pub use tensor::Tensor;

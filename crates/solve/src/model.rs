@@ -1,5 +1,6 @@
 //! What a solved model is given, what it gives, and what can go wrong.
 
+use crate::tensor::Tensor;
 use knockout_cell::{Cell, GeneSets, GeneSetsRef};
 use knockout_fault::{Class, Classified};
 use serde::Serialize;
@@ -67,22 +68,30 @@ impl Choice {
     }
 }
 
-/// A part of a solution as it is stored.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SolvedTensor {
-    /// Its name, distinct in a solution.
-    pub name: String,
-    /// Its shape.
-    pub shape: Vec<usize>,
-    /// Its values, row-major.
-    pub values: Vec<f32>,
-}
+/// Whoever watches a solution being found, and keeps what was found so far.
+pub trait Watch {
+    /// Hears of every setting that was tried.
+    fn stage(&mut self, _stage: Stage) {}
 
-impl SolvedTensor {
-    pub(crate) fn new(name: impl Into<String>, shape: &[usize], values: Vec<f32>) -> Self {
-        Self { name: name.into(), shape: shape.to_vec(), values }
+    /// Hears of every step of something long: what it is, and which step.
+    fn step(&mut self, _what: &str, _step: usize) {}
+
+    /// Whether it is time to keep what was found so far.
+    fn wants_state(&mut self) -> bool {
+        false
+    }
+
+    /// Keeps the state of a part of the work, in the place of the one before.
+    fn keep(&mut self, _part: &'static str, _state: Vec<Tensor>) {}
+
+    /// The state that was kept of a part, by this process or by one before it that was given the same problem.
+    fn kept(&mut self, _part: &'static str) -> Option<Vec<Tensor>> {
+        None
     }
 }
+
+/// Nobody.
+impl Watch for () {}
 
 /// A solved model.
 pub trait Solution: Send + Sync {
@@ -94,8 +103,13 @@ pub trait Solution: Send + Sync {
         None
     }
 
+    /// How many of these deviations hold 95 % of new measurements; one holds 68 %.
+    fn wide_interval(&self) -> Option<f64> {
+        None
+    }
+
     /// Everything that [`SolvedOptions::load`] needs beside the options and the cell.
-    fn tensors(&self) -> Vec<SolvedTensor>;
+    fn tensors(&self) -> Vec<Tensor>;
 
     /// What was chosen on the way, and how exact the solution is.
     fn choices(&self) -> Vec<Choice>;
@@ -113,15 +127,11 @@ pub trait SolvedOptions:
     /// Checks what can be checked before anything is computed.
     fn check(&self, cell: &Cell) -> Result<(), SolveError>;
 
-    /// Solves for the training part; `on_stage` hears of every setting that was tried.
-    fn solve(
-        &self,
-        problem: Problem<'_>,
-        on_stage: &mut dyn FnMut(Stage),
-    ) -> Result<Box<dyn Solution>, SolveError>;
+    /// Solves for the training part.
+    fn solve(&self, problem: Problem<'_>, watch: &mut dyn Watch) -> Result<Box<dyn Solution>, SolveError>;
 
     /// A solution from what [`Solution::tensors`] gave, bit for bit.
-    fn load(&self, tensors: &[SolvedTensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError>;
+    fn load(&self, tensors: &[Tensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError>;
 }
 
 /// Why there is no solution.
@@ -208,10 +218,4 @@ impl Classified for SolveError {
             Self::NoTraining | Self::ConstantScores | Self::NotConverged { .. } => Class::Failure,
         }
     }
-}
-
-/// A stored tensor by name.
-pub(crate) fn tensor<'a>(tensors: &'a [SolvedTensor], name: &str) -> Result<&'a SolvedTensor, SolveError> {
-    let found = tensors.iter().find(|tensor| tensor.name == name);
-    found.ok_or_else(|| SolveError::Tensor { name: name.to_owned() })
 }

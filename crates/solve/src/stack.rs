@@ -1,13 +1,12 @@
 //! The stack: additive ridge, low rank and network kernel, weighted by least squares on the validation part.
 
 use crate::base::Base;
-use crate::deviation::Spread;
+use crate::deviation::{Loudness, Spread};
 use crate::least_squares::from_zero_up;
 use crate::low_rank::{LowRank, LowRankOptions};
-use crate::model::{
-    Choice, Problem, Records, Solution, SolveError, SolvedOptions, SolvedTensor, Stage, tensor,
-};
-use crate::network_kernel::{NetworkKernel, NetworkKernelOptions};
+use crate::model::{Choice, Problem, Records, Solution, SolveError, SolvedOptions, Stage, Watch};
+use crate::network_kernel::{NetworkKernel, NetworkKernelOptions, Scratch};
+use crate::tensor::{Tensor, tensor};
 use knockout_cell::{Cell, GeneSetsRef};
 use knockout_stats::pearson;
 use serde::{Deserialize, Serialize};
@@ -24,7 +23,6 @@ pub struct StackOptions {
 
 /// An intercept, the additive part, the completed matrix and the kernel.
 const PARTS: usize = 4;
-const SPREAD: &str = "stack.spread";
 const PART_NAMES: [&str; PARTS] = ["intercept", "additive", "low_rank", "network_kernel"];
 
 impl SolvedOptions for StackOptions {
@@ -37,34 +35,34 @@ impl SolvedOptions for StackOptions {
         self.network_kernel.check(cell)
     }
 
-    fn solve(
-        &self,
-        problem: Problem<'_>,
-        on_stage: &mut dyn FnMut(Stage),
-    ) -> Result<Box<dyn Solution>, SolveError> {
+    fn solve(&self, problem: Problem<'_>, watch: &mut dyn Watch) -> Result<Box<dyn Solution>, SolveError> {
         let base = Base::of(problem)?;
-        let low_rank = LowRank::solve(&self.low_rank, problem, &base, on_stage)?;
-        let kernel = NetworkKernel::solve(&self.network_kernel, problem, &base, on_stage)?;
+        let low_rank = LowRank::solve(&self.low_rank, problem, &base, watch)?;
+        let kernel = NetworkKernel::solve(&self.network_kernel, problem, &base, watch)?;
+        drop(base);
         let mut stack = Stack { low_rank, kernel, weights: [0.0; PARTS], spread: Spread::default() };
         stack.weights = weigh(&stack, problem.val);
-        let predictions = stack.predict(problem.val.sets.view());
-        on_stage(Stage {
+        let (sets, predictions) = (problem.val.sets.view(), stack.predict(problem.val.sets.view()));
+        watch.stage(Stage {
             tried: "stack".to_owned(),
             validation_pearson: pearson(&predictions, &problem.val.scores),
         });
-        stack.spread = Spread::fit(problem.val, &predictions, |set| stack.kernel.known_share(set));
+        let fitted = stack.predict(problem.train.sets.view());
+        let loudness = Loudness::of(problem.train, &fitted, problem.cell.genes().len());
+        let doubt: Vec<f64> = sets.iter().map(|set| stack.kernel.variance(set)).collect();
+        stack.spread = Spread::fit(loudness, problem.val, &predictions, &doubt);
         Ok(Box::new(stack))
     }
 
-    fn load(&self, tensors: &[SolvedTensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError> {
+    fn load(&self, tensors: &[Tensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError> {
         let name = "stack.weights";
         let weights = <[f32; PARTS]>::try_from(&tensor(tensors, name)?.values[..]);
         let Ok(weights) = weights else { return Err(SolveError::Tensor { name: name.to_owned() }) };
         Ok(Box::new(Stack {
             low_rank: LowRank::load(tensors, cell)?,
-            kernel: NetworkKernel::load(&self.network_kernel, tensors, cell)?,
+            kernel: NetworkKernel::load(tensors, cell)?,
             weights,
-            spread: Spread::load(tensors, SPREAD)?,
+            spread: Spread::load(tensors, Stack::PREFIX, cell.genes().len())?,
         }))
     }
 }
@@ -79,7 +77,7 @@ struct Stack {
 /// Weights by least squares on the validation part. None but the intercept's may be negative: parts that say nearly the same would
 /// otherwise be set against each other, which a small validation part cannot decide.
 fn weigh(stack: &Stack, val: &Records) -> [f32; PARTS] {
-    let mut scratch = Vec::new();
+    let mut scratch = Scratch::default();
     let parts: Vec<[f64; PARTS]> = val.sets.view().iter().map(|set| stack.parts(set, &mut scratch)).collect();
     let count = parts.len() as f64;
     let mean = |part: usize| parts.iter().map(|parts| parts[part]).sum::<f64>() / count;
@@ -106,7 +104,7 @@ fn weigh(stack: &Stack, val: &Records) -> [f32; PARTS] {
 impl Stack {
     const PREFIX: &'static str = "stack";
 
-    fn parts(&self, set: &[u32], scratch: &mut Vec<f32>) -> [f64; PARTS] {
+    fn parts(&self, set: &[u32], scratch: &mut Scratch) -> [f64; PARTS] {
         let kernel = self.kernel.predict_one(set, scratch);
         [1.0, self.low_rank.additive(set), self.low_rank.completed(set), kernel]
     }
@@ -114,7 +112,7 @@ impl Stack {
 
 impl Solution for Stack {
     fn predict(&self, sets: GeneSetsRef<'_>) -> Vec<f64> {
-        let mut scratch = Vec::new();
+        let mut scratch = Scratch::default();
         let one = |set: &[u32]| {
             let parts = self.parts(set, &mut scratch);
             self.weights.iter().zip(parts).map(|(&weight, part)| f64::from(weight) * part).sum()
@@ -123,14 +121,18 @@ impl Solution for Stack {
     }
 
     fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
-        Some(sets.iter().map(|set| self.spread.deviation(self.kernel.known_share(set))).collect())
+        Some(self.spread.deviations(sets, sets.iter().map(|set| self.kernel.variance(set))))
     }
 
-    fn tensors(&self) -> Vec<SolvedTensor> {
-        let mut tensors = self.low_rank.tensors();
+    fn wide_interval(&self) -> Option<f64> {
+        Some(self.spread.wide())
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        let mut tensors = self.low_rank.own_tensors();
         tensors.extend(self.kernel.own_tensors());
-        tensors.push(self.spread.tensor(SPREAD));
-        tensors.push(SolvedTensor::new("stack.weights", &[PARTS], self.weights.to_vec()));
+        tensors.extend(self.spread.tensors(Self::PREFIX));
+        tensors.push(Tensor::new("stack.weights", &[PARTS], self.weights.to_vec()));
         tensors
     }
 

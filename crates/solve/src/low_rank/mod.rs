@@ -5,13 +5,16 @@ mod observed;
 
 use crate::additive::Additive;
 use crate::base::Base;
-use crate::grid::Grid;
-use crate::matrix::Matrix;
-use crate::model::{Choice, Problem, Solution, SolveError, SolvedOptions, SolvedTensor, Stage, tensor};
-use complete::{Completed, Factors, Until, complete};
+use crate::deviation::{Loudness, Spread};
+use crate::grid::{Cells, Grid};
+use crate::matrix::{Matrix, dot};
+use crate::model::{Choice, Problem, Solution, SolveError, SolvedOptions, Stage, Watch};
+use crate::tensor::{Tensor, tensor};
+use complete::{Factors, State, Until, complete};
 use knockout_cell::{Cell, GeneSetsRef};
 use knockout_stats::pearson;
 use observed::Observed;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// Options of the low-rank model.
@@ -34,8 +37,8 @@ impl Default for LowRankOptions {
 const FIRST: f64 = 0.6;
 /// From one λ to the next.
 const SHRINK: f64 = 0.75;
-/// λ after which the path ends when validation has not improved.
-const PATIENCE: usize = 2;
+/// λ that are tried at least; after these the path ends with the first that validates worse.
+const LEAST: usize = 3;
 /// Most λ on the path: the last is 1 % of the first.
 const MOST: usize = 16;
 /// The share by which a step lowers the objective when a λ of the path is good enough to be judged.
@@ -46,27 +49,32 @@ impl SolvedOptions for LowRankOptions {
     const SUMMARY: &'static str = "additive ridge and exact low-rank completion of what it leaves";
 
     fn check(&self, _cell: &Cell) -> Result<(), SolveError> {
-        if !(self.tolerance >= 1e-10 && self.tolerance < 1.0) {
+        if !(self.tolerance >= 1e-7 && self.tolerance < 1.0) {
             let value = self.tolerance.to_string();
             return Err(SolveError::OutOfRange {
                 key: "tolerance",
                 value,
-                rule: "it must lie from 1e-10 to 1",
+                rule: "it must lie from 1e-7 to 1",
             });
         }
         Ok(())
     }
 
-    fn solve(
-        &self,
-        problem: Problem<'_>,
-        on_stage: &mut dyn FnMut(Stage),
-    ) -> Result<Box<dyn Solution>, SolveError> {
-        Ok(Box::new(LowRank::solve(self, problem, &Base::of(problem)?, on_stage)?))
+    fn solve(&self, problem: Problem<'_>, watch: &mut dyn Watch) -> Result<Box<dyn Solution>, SolveError> {
+        let mut model = LowRank::solve(self, problem, &Base::of(problem)?, watch)?;
+        let fitted = model.predict(problem.train.sets.view());
+        let loudness = Loudness::of(problem.train, &fitted, problem.cell.genes().len());
+        let (sets, predictions) = (problem.val.sets.view(), model.predict(problem.val.sets.view()));
+        let doubt: Vec<f64> = sets.iter().map(|set| model.unknown(set)).collect();
+        model.spread = Spread::fit(loudness, problem.val, &predictions, &doubt);
+        model.choices.extend(model.spread.choices(PREFIX));
+        Ok(Box::new(model))
     }
 
-    fn load(&self, tensors: &[SolvedTensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError> {
-        Ok(Box::new(LowRank::load(tensors, cell)?))
+    fn load(&self, tensors: &[Tensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError> {
+        let mut model = LowRank::load(tensors, cell)?;
+        model.spread = Spread::load(tensors, PREFIX, cell.genes().len())?;
+        Ok(Box::new(model))
     }
 }
 
@@ -77,75 +85,68 @@ pub(crate) struct LowRank {
     /// Factors of the completed matrix, the singular values in the left one.
     left: Matrix<f32>,
     right: Matrix<f32>,
+    spread: Spread,
     choices: Vec<Choice>,
 }
+
+const PREFIX: &str = "low_rank";
 
 impl LowRank {
     pub(crate) fn solve(
         options: &LowRankOptions,
         problem: Problem<'_>,
         base: &Base,
-        on_stage: &mut dyn FnMut(Stage),
+        watch: &mut dyn Watch,
     ) -> Result<Self, SolveError> {
         let (grid, additive) = (&base.grid, &base.additive);
         options.check_memory(grid)?;
         let observed = Observed::of(grid, problem.train.sets.view(), &base.residuals);
-        let alone = base.predict(problem.val.sets.view());
-        let judge = |factors: &Factors| {
-            let left = factors.scaled_left();
-            let entry = |row: usize, column: usize| -> f64 {
-                left.row(row).iter().zip(factors.right.row(column)).map(|(a, b)| a * b).sum()
-            };
-            let sets = problem.val.sets.view();
-            let predictions = alone
-                .iter()
-                .zip(sets.iter())
-                .map(|(alone, set)| alone + grid.cells(set).mean(entry).unwrap_or(0.0));
-            pearson(&predictions.collect::<Vec<_>>(), &problem.val.scores)
-        };
         let top = observed.largest_singular_value(&observed.targets);
-        let nothing = Factors::zero(observed.row_count, observed.column_count);
-        let mut best = (judge(&nothing), top, Completed { factors: nothing, relative_gap: 0.0, steps: 0 });
-        on_stage(Stage {
-            tried: format!("additive ridge, alpha {}", additive.alpha),
-            validation_pearson: best.0,
-        });
-        let (mut lambda, mut missed) = (FIRST * top, 0);
-        let mut current = best.2.factors.clone();
-        for _ in 0..MOST {
-            if top <= 0.0 || missed == PATIENCE {
-                break;
-            }
-            let completed = complete(&observed, lambda, &current, Until::Slow(ROUGH));
-            let validation_pearson = judge(&completed.factors);
-            on_stage(Stage {
-                tried: format!("low rank, lambda {lambda:.4}, rank {}", completed.factors.rank()),
-                validation_pearson,
+        let judge = Judge::of(problem, base);
+        let (mut path, mut state) = match watch.kept(PART) {
+            Some(kept) => Path::load(&kept)?,
+            None => (Path::new(&observed, judge.pearson(None)), None),
+        };
+        path.say(additive.alpha, watch);
+        while state.is_none() && top > 0.0 && !path.is_over() {
+            let lambda = FIRST * top * SHRINK.powi(path.tried.len() as i32);
+            let start = State::from(&path.current, &observed);
+            let completed = complete(&observed, lambda, start, Until::Slow(ROUGH), &mut |_| {
+                watch.step("low rank", path.tried.len());
             });
-            current = completed.factors.clone();
-            if validation_pearson > best.0 {
-                (best, missed) = ((validation_pearson, lambda, completed), 0);
-            } else {
-                missed += 1;
+            let pearson = judge.pearson(Some(&completed.factors));
+            path.add(lambda, pearson, completed.factors);
+            path.say_last(watch);
+            if watch.wants_state() {
+                watch.keep(PART, path.tensors());
             }
-            lambda *= SHRINK;
         }
-        let (_, lambda, mut completed) = best;
-        if completed.factors.rank() > 0 {
-            completed = complete(&observed, lambda, &completed.factors, Until::Certified(options.tolerance));
+        let lambda = path.best_lambda().unwrap_or(top);
+        let (mut factors, mut relative_gap, mut steps) = (path.best.clone(), 0.0, 0);
+        if factors.rank() > 0 {
+            let start = state.take().unwrap_or_else(|| State::from(&factors, &observed));
+            let kept = path.tensors();
+            let completed =
+                complete(&observed, lambda, start, Until::Certified(options.tolerance), &mut |state| {
+                    watch.step("low rank, certified", state.step());
+                    if watch.wants_state() {
+                        watch.keep(PART, [&kept[..], &state.tensors()].concat());
+                    }
+                });
+            (factors, relative_gap, steps) = (completed.factors, completed.relative_gap, completed.steps);
         }
         let choices = vec![
             Choice::new("additive.alpha", additive.alpha),
             Choice::new("low_rank.lambda", lambda),
-            Choice::new("low_rank.rank", completed.factors.rank() as f64),
-            Choice::new("low_rank.relative_gap", completed.relative_gap),
-            Choice::new("low_rank.steps", completed.steps as f64),
+            Choice::new("low_rank.rank", factors.rank() as f64),
+            Choice::new("low_rank.relative_gap", relative_gap),
+            Choice::new("low_rank.steps", steps as f64),
             Choice::new("low_rank.rows", observed.row_count as f64),
             Choice::new("low_rank.columns", observed.column_count as f64),
         ];
-        let left = narrow(&completed.factors.scaled_left());
-        let right = narrow(&completed.factors.right);
-        Ok(Self { grid: grid.clone(), additive: additive.clone(), left, right, choices })
+        let (left, right) = (factors.scaled_left(), factors.right);
+        let (grid, additive) = (grid.clone(), additive.clone());
+        Ok(Self { grid, additive, left, right, spread: Spread::default(), choices })
     }
 
     /// What the genes and the query pair add.
@@ -153,43 +154,46 @@ impl LowRank {
         self.additive.predict(&self.grid, set)
     }
 
+    /// The share of a set that training says nothing of.
+    fn unknown(&self, set: &[u32]) -> f64 {
+        let unknown = set.iter().filter(|&&gene| !self.additive.knows(gene)).count();
+        unknown as f64 / set.len().max(1) as f64
+    }
+
+    /// What has to be stored for another model that holds it.
+    pub(crate) fn own_tensors(&self) -> Vec<Tensor> {
+        let mut tensors =
+            vec![Tensor::of("low_rank.left", &self.left), Tensor::of("low_rank.right", &self.right)];
+        tensors.extend(self.grid.tensors());
+        tensors.extend(self.additive.tensors());
+        tensors
+    }
+
     /// What the completed matrix adds; 0 where it says nothing.
     pub(crate) fn completed(&self, set: &[u32]) -> f64 {
-        let entry = |row: usize, column: usize| -> f64 {
-            let (left, right) = (self.left.row(row), self.right.row(column));
-            f64::from(left.iter().zip(right).map(|(a, b)| a * b).sum::<f32>())
-        };
+        let entry =
+            |row: usize, column: usize| -> f64 { f64::from(dot(self.left.row(row), self.right.row(column))) };
         self.grid.cells(set).mean(entry).unwrap_or(0.0)
     }
 
-    pub(crate) fn load(tensors: &[SolvedTensor], cell: &Cell) -> Result<Self, SolveError> {
-        let missing = |name: &str| SolveError::Tensor { name: name.to_owned() };
+    pub(crate) fn load(tensors: &[Tensor], cell: &Cell) -> Result<Self, SolveError> {
         let gene_count = cell.genes().len();
         let grid = Grid::load(tensors, gene_count)?;
-        let factor = |name: &str, size: usize| {
-            let stored = tensor(tensors, name)?;
-            match stored.shape[..] {
-                [rows, rank] if rows == size && stored.values.len() == rows * rank => {
-                    Ok(Matrix::new(rows, rank, stored.values.clone()))
-                }
-                _ => Err(missing(name)),
-            }
-        };
-        let left = factor("low_rank.left", grid.rows().len())?;
-        let right = factor("low_rank.right", grid.columns().len())?;
+        let left = tensor(tensors, "low_rank.left")?.matrix_of(grid.rows().len())?;
+        let right = tensor(tensors, "low_rank.right")?.matrix_of(grid.columns().len())?;
         if left.columns() != right.columns() {
-            return Err(missing("low_rank.right"));
+            return Err(SolveError::Tensor { name: "low_rank.right".to_owned() });
         }
         let additive = Additive::load(tensors, &grid, gene_count)?;
-        Ok(Self { grid, additive, left, right, choices: Vec::new() })
+        Ok(Self { grid, additive, left, right, spread: Spread::default(), choices: Vec::new() })
     }
 }
 
 impl LowRankOptions {
-    /// Three matrices of the grid's size are held at once, and factors of at most its smaller side.
+    /// Three matrices of the grid's size are held at once, and factors of at most its smaller side, which are small beside them.
     fn check_memory(&self, grid: &Grid) -> Result<(), SolveError> {
         let (rows, columns) = (grid.rows().len(), grid.columns().len());
-        let needed_mib = 4 * rows * columns * size_of::<f64>() / (1 << 20);
+        let needed_mib = 4 * rows * columns * size_of::<f32>() / (1 << 20);
         if needed_mib > self.memory_mib {
             return Err(SolveError::TooLarge { rows, columns, needed_mib, limit_mib: self.memory_mib });
         }
@@ -202,13 +206,17 @@ impl Solution for LowRank {
         sets.iter().map(|set| self.additive(set) + self.completed(set)).collect()
     }
 
-    fn tensors(&self) -> Vec<SolvedTensor> {
-        let matrix = |name: &str, matrix: &Matrix<f32>| {
-            SolvedTensor::new(name, &[matrix.rows(), matrix.columns()], matrix.values().to_vec())
-        };
-        let mut tensors = vec![matrix("low_rank.left", &self.left), matrix("low_rank.right", &self.right)];
-        tensors.extend(self.grid.tensors());
-        tensors.extend(self.additive.tensors());
+    fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
+        Some(self.spread.deviations(sets, sets.iter().map(|set| self.unknown(set))))
+    }
+
+    fn wide_interval(&self) -> Option<f64> {
+        Some(self.spread.wide())
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        let mut tensors = self.own_tensors();
+        tensors.extend(self.spread.tensors(PREFIX));
         tensors
     }
 
@@ -217,7 +225,126 @@ impl Solution for LowRank {
     }
 }
 
-fn narrow(matrix: &Matrix<f64>) -> Matrix<f32> {
-    let values = matrix.values().iter().map(|&value| value as f32).collect();
-    Matrix::new(matrix.rows(), matrix.columns(), values)
+/// Judges completed matrices by the validation part.
+struct Judge<'a> {
+    scores: &'a [f64],
+    /// What the additive part says.
+    alone: Vec<f64>,
+    cells: Vec<Cells>,
+}
+
+impl<'a> Judge<'a> {
+    fn of(problem: Problem<'a>, base: &Base) -> Self {
+        let sets = problem.val.sets.view();
+        let cells = sets.iter().map(|set| base.grid.cells(set)).collect();
+        Self { scores: &problem.val.scores, alone: base.predict(sets), cells }
+    }
+
+    fn pearson(&self, factors: Option<&Factors>) -> Option<f64> {
+        let Some(factors) = factors else { return pearson(&self.alone, self.scores) };
+        let left = factors.scaled_left();
+        let entry = |row: usize, column: usize| f64::from(dot(left.row(row), factors.right.row(column)));
+        let one = |(alone, cells): (&f64, &Cells)| alone + cells.mean(entry).unwrap_or(0.0);
+        let predictions: Vec<f64> = self.alone.par_iter().zip(&self.cells).map(one).collect();
+        pearson(&predictions, self.scores)
+    }
+}
+
+/// What the state of this part of the work is kept as.
+const PART: &str = "low-rank";
+
+/// One λ that was tried.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Tried {
+    lambda: f64,
+    rank: usize,
+    /// -2 where it is undefined.
+    pearson: f64,
+}
+
+/// The path of λ so far.
+#[derive(Debug, Clone, PartialEq)]
+struct Path {
+    /// Of the additive part alone.
+    alone: f64,
+    tried: Vec<Tried>,
+    /// The completion that validated best, and the last one, which the next starts from.
+    best: Factors,
+    current: Factors,
+}
+
+impl Path {
+    fn new(observed: &Observed, alone: Option<f64>) -> Self {
+        let nothing = Factors::zero(observed.row_count, observed.column_count);
+        Self { alone: alone.unwrap_or(-2.0), tried: Vec::new(), best: nothing.clone(), current: nothing }
+    }
+
+    /// The place of the first λ with the highest validation Pearson, where any is better than the additive part alone.
+    fn best_place(&self) -> Option<usize> {
+        let mut best = (None, self.alone);
+        for (place, tried) in self.tried.iter().enumerate() {
+            if tried.pearson > best.1 {
+                best = (Some(place), tried.pearson);
+            }
+        }
+        best.0
+    }
+
+    fn best_lambda(&self) -> Option<f64> {
+        self.best_place().map(|place| self.tried[place].lambda)
+    }
+
+    fn is_over(&self) -> bool {
+        let count = self.tried.len();
+        count == MOST || (count >= LEAST && self.best_place() != Some(count - 1))
+    }
+
+    fn add(&mut self, lambda: f64, pearson: Option<f64>, factors: Factors) {
+        self.tried.push(Tried { lambda, rank: factors.rank(), pearson: pearson.unwrap_or(-2.0) });
+        if self.best_place() == Some(self.tried.len() - 1) {
+            self.best = factors.clone();
+        }
+        self.current = factors;
+    }
+
+    fn say(&self, alpha: f64, watch: &mut dyn Watch) {
+        let tried = format!("additive ridge, alpha {alpha}");
+        watch.stage(Stage { tried, validation_pearson: Some(self.alone).filter(|&r| r > -2.0) });
+        self.tried.iter().for_each(|tried| tried.say(watch));
+    }
+
+    fn say_last(&self, watch: &mut dyn Watch) {
+        self.tried.last().into_iter().for_each(|tried| tried.say(watch));
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
+        let rows = self.tried.iter().flat_map(|tried| [tried.lambda, tried.rank as f64, tried.pearson]);
+        let numbers: Vec<f64> = [self.alone].into_iter().chain(rows).collect();
+        let mut tensors = vec![Tensor::of_doubles("path", &numbers)];
+        tensors.extend(self.best.tensors("best"));
+        tensors.extend(self.current.tensors("current"));
+        tensors
+    }
+
+    /// The path, and the state of the last, certified completion, if that had begun.
+    fn load(tensors: &[Tensor]) -> Result<(Self, Option<State>), SolveError> {
+        let numbers = tensor(tensors, "path")?.doubles()?;
+        let missing = || SolveError::Tensor { name: "path".to_owned() };
+        let (alone, rows) = numbers.split_first().ok_or_else(missing)?;
+        let (rows, _) = rows.as_chunks::<3>();
+        let tried =
+            rows.iter().map(|&[lambda, rank, pearson]| Tried { lambda, rank: rank as usize, pearson });
+        let (best, current) = (Factors::load(tensors, "best")?, Factors::load(tensors, "current")?);
+        let state = tensor(tensors, State::FIRST).is_ok().then(|| State::load(tensors)).transpose()?;
+        Ok((Self { alone: *alone, tried: tried.collect(), best, current }, state))
+    }
+}
+
+impl Tried {
+    fn say(&self, watch: &mut dyn Watch) {
+        watch.stage(Stage {
+            tried: format!("low rank, lambda {:.4}, rank {}", self.lambda, self.rank),
+            validation_pearson: Some(self.pearson).filter(|&r| r > -2.0),
+        });
+    }
 }

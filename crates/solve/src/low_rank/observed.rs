@@ -4,6 +4,7 @@ use crate::grid::Grid;
 use crate::matrix::{Matrix, symmetric_eigen};
 use knockout_cell::GeneSetsRef;
 use knockout_random::Rng;
+use rayon::prelude::*;
 
 /// Observed entries, row by row; repeats of an entry are averaged.
 pub(super) struct Observed {
@@ -11,40 +12,125 @@ pub(super) struct Observed {
     pub(super) column_count: usize,
     offsets: Vec<usize>,
     columns: Vec<u32>,
-    pub(super) targets: Vec<f64>,
+    pub(super) targets: Vec<f32>,
 }
+
+/// Rows that are worth a thread.
+const ROWS: usize = 64;
 
 impl Observed {
     pub(super) fn of(grid: &Grid, sets: GeneSetsRef<'_>, targets: &[f64]) -> Self {
-        let mut entries: Vec<(u32, u32, f64)> = Vec::with_capacity(2 * targets.len());
-        for (set, &target) in sets.iter().zip(targets) {
-            entries.extend(grid.cells(set).iter().map(|(row, column)| (row as u32, column as u32, target)));
-        }
-        entries.sort_by_key(|&(row, column, _)| (row, column));
-        let (mut offsets, mut columns, mut targets) = (vec![0], Vec::new(), Vec::new());
-        for same in entries.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            offsets.resize(same[0].0 as usize + 1, columns.len());
-            columns.push(same[0].1);
-            targets.push(same.iter().map(|entry| entry.2).sum::<f64>() / same.len() as f64);
-        }
         let (row_count, column_count) = (grid.rows().len(), grid.columns().len());
-        offsets.resize(row_count + 1, columns.len());
-        Self { row_count, column_count, offsets, columns, targets }
+        // Into rows first, then into the order of columns: in these two steps nothing is held twice.
+        let mut offsets = vec![0_usize; row_count + 1];
+        for set in sets.iter() {
+            grid.cells(set).iter().for_each(|(row, _)| offsets[row + 1] += 1);
+        }
+        (0..row_count).for_each(|row| offsets[row + 1] += offsets[row]);
+        let mut entries = vec![(0_u32, 0.0_f32); offsets[row_count]];
+        let mut free = offsets.clone();
+        for (set, &target) in sets.iter().zip(targets) {
+            for (row, column) in grid.cells(set).iter() {
+                entries[free[row]] = (column as u32, target as f32);
+                free[row] += 1;
+            }
+        }
+        for ends in offsets.windows(2) {
+            entries[ends[0]..ends[1]].sort_by_key(|&(column, _)| column);
+        }
+        let (mut ends, mut columns, mut means) = (vec![0], Vec::new(), Vec::new());
+        for row in offsets.windows(2) {
+            for same in entries[row[0]..row[1]].chunk_by(|a, b| a.0 == b.0) {
+                columns.push(same[0].0);
+                let sum: f64 = same.iter().map(|entry| f64::from(entry.1)).sum();
+                means.push((sum / same.len() as f64) as f32);
+            }
+            ends.push(columns.len());
+        }
+        Self { row_count, column_count, offsets: ends, columns, targets: means }
     }
 
-    /// The places of the entries in a row-major matrix, in their order.
-    pub(super) fn places(&self) -> impl Iterator<Item = usize> + '_ {
-        self.offsets.windows(2).enumerate().flat_map(move |(row, ends)| {
-            self.columns[ends[0]..ends[1]]
-                .iter()
-                .map(move |&column| row * self.column_count + column as usize)
-        })
+    pub(super) fn least_side(&self) -> usize {
+        self.row_count.min(self.column_count)
+    }
+
+    /// The columns of the entries of a row, and where the entries are.
+    fn row(&self, row: usize) -> (&[u32], std::ops::Range<usize>) {
+        let range = self.offsets[row]..self.offsets[row + 1];
+        (&self.columns[range.clone()], range)
+    }
+
+    /// Copies the entries out of a matrix.
+    pub(super) fn take(&self, matrix: &Matrix<f32>, out: &mut [f32]) {
+        self.by_row(out).for_each(|(row, columns, out)| {
+            let values = matrix.row(row);
+            out.iter_mut().zip(columns).for_each(|(out, &column)| *out = values[column as usize]);
+        });
+    }
+
+    /// What a matrix leaves of the targets.
+    pub(super) fn left_over(&self, matrix: &Matrix<f32>) -> Vec<f32> {
+        let mut out = self.targets.clone();
+        self.by_row(&mut out).for_each(|(row, columns, out)| {
+            let values = matrix.row(row);
+            out.iter_mut().zip(columns).for_each(|(out, &column)| *out -= values[column as usize]);
+        });
+        out
+    }
+
+    /// Rows with the columns of their entries and their part of one value for each entry.
+    fn by_row<'a>(
+        &'a self,
+        mut values: &'a mut [f32],
+    ) -> impl ParallelIterator<Item = (usize, &'a [u32], &'a mut [f32])> {
+        let mut rows = Vec::with_capacity(self.row_count);
+        for row in 0..self.row_count {
+            let (columns, range) = self.row(row);
+            let (own, rest) = values.split_at_mut(range.len());
+            values = rest;
+            rows.push((row, columns, own));
+        }
+        rows.into_par_iter().with_min_len(ROWS)
+    }
+
+    /// Sets the entries of a matrix to `from + reach · (target − from)`.
+    pub(super) fn step_towards_targets(&self, matrix: &mut Matrix<f32>, from: &[f32], reach: f32) {
+        if self.column_count == 0 {
+            return;
+        }
+        let rows = matrix.values_mut().par_chunks_exact_mut(self.column_count).enumerate();
+        rows.with_min_len(ROWS).for_each(|(row, values)| {
+            let (columns, range) = self.row(row);
+            let pairs = self.targets[range.clone()].iter().zip(&from[range]);
+            for (&column, (target, from)) in columns.iter().zip(pairs) {
+                values[column as usize] = from + reach * (target - from);
+            }
+        });
+    }
+
+    /// Squared distances of a matrix from the one whose entries are `from` and that is `other` elsewhere: over everything, and over the
+    /// entries.
+    pub(super) fn distances(&self, matrix: &Matrix<f32>, other: &Matrix<f32>, from: &[f32]) -> (f64, f64) {
+        let square = |a: f32, b: f32| f64::from(a - b).powi(2);
+        let row = |row: usize| {
+            let (values, others) = (matrix.row(row), other.row(row));
+            let (mut whole, mut seen) = (squared_distance(values, others), 0.0);
+            let (columns, range) = self.row(row);
+            for (&column, &from) in columns.iter().zip(&from[range]) {
+                let value = values[column as usize];
+                whole -= square(value, others[column as usize]);
+                seen += square(value, from);
+            }
+            (whole + seen, seen)
+        };
+        let rows: Vec<(f64, f64)> = (0..self.row_count).into_par_iter().with_min_len(ROWS).map(row).collect();
+        rows.iter().fold((0.0, 0.0), |sum, row| (sum.0 + row.0, sum.1 + row.1))
     }
 
     /// The largest singular value of the matrix that has these values at the entries and zeros elsewhere.
     ///
-    /// Golub and Kahan's bidiagonalisation from a random start, until another step changes it by less than a share of 1e-9.
-    pub(super) fn largest_singular_value(&self, values: &[f64]) -> f64 {
+    /// Golub and Kahan's bidiagonalisation from a random start, until another step changes it by less than a share of 1e-8.
+    pub(super) fn largest_singular_value(&self, values: &[f32]) -> f64 {
         const MOST_STEPS: usize = 120;
         let mut rng = Rng::new(0, "largest singular value");
         let mut v: Vec<f64> = (0..self.column_count).map(|_| rng.normal()).collect();
@@ -67,7 +153,7 @@ impl Observed {
             let is_over = betas[step] == 0.0 || alphas[step] == 0.0 || step + 1 == steps;
             if step % 10 == 9 || is_over {
                 let before = std::mem::replace(&mut estimate, top_of_bidiagonal(&alphas, &betas));
-                if is_over || estimate - before <= 1e-9 * estimate {
+                if is_over || estimate - before <= 1e-8 * estimate {
                     break;
                 }
             }
@@ -75,19 +161,19 @@ impl Observed {
         estimate
     }
 
-    fn times(&self, values: &[f64], x: &[f64]) -> Vec<f64> {
+    fn times(&self, values: &[f32], x: &[f64]) -> Vec<f64> {
         let row = |ends: &[usize]| {
             let entries = self.columns[ends[0]..ends[1]].iter().zip(&values[ends[0]..ends[1]]);
-            entries.map(|(&column, value)| value * x[column as usize]).sum()
+            entries.map(|(&column, &value)| f64::from(value) * x[column as usize]).sum()
         };
         self.offsets.windows(2).map(row).collect()
     }
 
-    fn transposed_times(&self, values: &[f64], x: &[f64]) -> Vec<f64> {
+    fn transposed_times(&self, values: &[f32], x: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.column_count];
         for (ends, &x) in self.offsets.windows(2).zip(x) {
-            for (&column, value) in self.columns[ends[0]..ends[1]].iter().zip(&values[ends[0]..ends[1]]) {
-                out[column as usize] += value * x;
+            for (&column, &value) in self.columns[ends[0]..ends[1]].iter().zip(&values[ends[0]..ends[1]]) {
+                out[column as usize] += f64::from(value) * x;
             }
         }
         out
@@ -108,6 +194,19 @@ fn top_of_bidiagonal(alphas: &[f64], betas: &[f64]) -> f64 {
         }
     }
     symmetric_eigen(&square).0[0].max(0.0).sqrt()
+}
+
+/// Sums in lanes, which a compiler can do side by side.
+pub(super) fn squared_distance(a: &[f32], b: &[f32]) -> f64 {
+    let mut lanes = [0.0_f32; 8];
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    for (a, b) in a.iter().zip(b) {
+        for (lane, (a, b)) in lanes.iter_mut().zip(a.iter().zip(b)) {
+            *lane += (a - b) * (a - b);
+        }
+    }
+    let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| (a - b) * (a - b)).sum();
+    lanes.iter().map(|&lane| f64::from(lane)).sum::<f64>() + f64::from(rest)
 }
 
 /// Scales to length 1 and gives the length before; a vector of rounding errors becomes 0.

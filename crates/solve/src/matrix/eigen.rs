@@ -142,7 +142,7 @@ fn iterate(v: &mut Matrix<f64>, d: &mut [f64], e: &mut [f64]) {
             for i in (l..m).rev() {
                 (c3, c2, s2) = (c2, c, s);
                 let (g, h) = (c * e[i], c * p);
-                let r = p.hypot(e[i]);
+                let r = (p * p + e[i] * e[i]).sqrt();
                 e[i + 1] = s * r;
                 (s, c) = (e[i] / r, p / r);
                 p = c * d[i] - s * g;

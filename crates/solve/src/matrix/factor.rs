@@ -1,6 +1,6 @@
 //! Cholesky's factor of a positive definite matrix, and the orthonormal columns that are made with it.
 
-use super::{Matrix, product};
+use super::{Element, Matrix, gram, product};
 use rayon::prelude::*;
 
 /// The lower factor L of a matrix that is L times its transpose.
@@ -51,10 +51,10 @@ impl Cholesky {
     }
 }
 
-/// Orthonormal columns that span those of a matrix of full rank: the matrix times the inverse of the
-/// transposed factor of its Gram matrix.
-pub(crate) fn orthonormal_columns(matrix: &Matrix<f64>) -> Matrix<f64> {
-    let factor = Cholesky::new(product(matrix.transposed(), matrix));
+/// Orthonormal columns that span those of a matrix of full rank: the matrix times the inverse of the transposed factor of its
+/// Gram matrix, which is made in double precision.
+pub(crate) fn orthonormal_columns<T: Element>(matrix: &Matrix<T>) -> Matrix<T> {
+    let factor = Cholesky::new(gram(matrix));
     let columns = matrix.columns();
     // Row i of the inverse of Lᵀ, transposed, is L⁻¹ times the i-th unit vector.
     let mut inverse = Matrix::zeros(columns, columns);
@@ -62,7 +62,7 @@ pub(crate) fn orthonormal_columns(matrix: &Matrix<f64>) -> Matrix<f64> {
         row[i] = 1.0;
         factor.forward_from(i, row);
     });
-    product(matrix, &inverse)
+    product(matrix, &inverse.cast())
 }
 
 #[cfg(test)]

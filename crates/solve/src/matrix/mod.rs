@@ -10,7 +10,7 @@ pub(crate) use eigen::symmetric_eigen;
 #[cfg(test)]
 pub(crate) use factor::Cholesky;
 pub(crate) use factor::orthonormal_columns;
-pub(crate) use product::product;
+pub(crate) use product::{Element, gram, product, product_into, upper_inner_products};
 
 /// A dense row-major matrix.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,10 +65,37 @@ impl<T: Copy + Default> Matrix<T> {
         self.values[row * self.columns + column] = value;
     }
 
+    /// The same numbers in another precision.
+    pub(crate) fn cast<U: Element>(&self) -> Matrix<U>
+    where
+        T: Element,
+    {
+        let values = self.values.iter().map(|&value| U::of(value.into())).collect();
+        Matrix { rows: self.rows, columns: self.columns, values }
+    }
+
+    /// The first rows.
+    pub(crate) fn first_rows(&self, count: usize) -> Self {
+        Self { rows: count, columns: self.columns, values: self.values[..count * self.columns].to_vec() }
+    }
+
     /// The first columns.
     pub(crate) fn first_columns(&self, count: usize) -> Self {
         let mut values = Vec::with_capacity(self.rows * count);
         (0..self.rows).for_each(|row| values.extend_from_slice(&self.row(row)[..count]));
         Self { rows: self.rows, columns: count, values }
     }
+}
+
+/// The inner product, summed in lanes that a compiler can do side by side.
+pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let mut lanes = [0.0_f32; 8];
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    for (a, b) in a.iter().zip(b) {
+        for (lane, (a, b)) in lanes.iter_mut().zip(a.iter().zip(b)) {
+            *lane += a * b;
+        }
+    }
+    let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
+    lanes.iter().sum::<f32>() + rest
 }

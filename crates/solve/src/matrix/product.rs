@@ -4,16 +4,34 @@
 use super::Matrix;
 use rayon::prelude::*;
 
-/// Rows of the result that one call computes.
-const BLOCK_ROWS: usize = 96;
+/// Rows of the result that one call computes: enough that packing the right side again for each is cheap.
+const BLOCK_ROWS: usize = 192;
+/// Columns of a Gram matrix that one call computes.
+const BLOCK_COLUMNS: usize = 64;
 
 /// A number that matrices are made of.
-pub(crate) trait Element: Copy + Default + Send + Sync {
-    /// Adds `a · b` to `out`, or `aᵀ · b` for the rows `first..` of it.
-    fn multiply(a: Operand<'_, Self>, b: &Matrix<Self>, first: usize, out: &mut [Self]);
+pub(crate) trait Element: Copy + Default + Send + Sync + Into<f64> {
+    fn of(value: f64) -> Self;
+
+    /// Replaces `out` (rows beside each other, `out_stride` apart) by `a · b`.
+    fn multiply(
+        size: [usize; 3],
+        a: Strided<'_, Self>,
+        b: Strided<'_, Self>,
+        out: &mut [Self],
+        out_stride: usize,
+    );
 }
 
-/// The left side of a product.
+/// Values with the steps from row to row and from column to column.
+#[derive(Clone, Copy)]
+pub(crate) struct Strided<'a, T> {
+    values: &'a [T],
+    row: usize,
+    column: usize,
+}
+
+/// A side of a product.
 #[derive(Clone, Copy)]
 pub(crate) enum Operand<'a, T> {
     Plain(&'a Matrix<T>),
@@ -28,11 +46,17 @@ impl<'a, T: Copy + Default> Operand<'a, T> {
         }
     }
 
-    /// Values from a row on, and the strides from row to row and from column to column.
-    fn at_row(self, row: usize) -> (&'a [T], isize, isize) {
+    /// Values from a row and a column on.
+    fn from(self, row: usize, column: usize) -> Strided<'a, T> {
         match self {
-            Self::Plain(matrix) => (&matrix.values()[row * matrix.columns()..], matrix.columns() as isize, 1),
-            Self::Transposed(matrix) => (&matrix.values()[row..], 1, matrix.columns() as isize),
+            Self::Plain(matrix) => {
+                let columns = matrix.columns();
+                Strided { values: &matrix.values()[row * columns + column..], row: columns, column: 1 }
+            }
+            Self::Transposed(matrix) => {
+                let columns = matrix.columns();
+                Strided { values: &matrix.values()[column * columns + row..], row: 1, column: columns }
+            }
         }
     }
 }
@@ -46,30 +70,43 @@ impl<'a, T> From<&'a Matrix<T>> for Operand<'a, T> {
 macro_rules! element {
     ($float:ty, $gemm:path) => {
         impl Element for $float {
-            fn multiply(a: Operand<'_, Self>, b: &Matrix<Self>, first: usize, out: &mut [Self]) {
-                let (_, inner) = a.shape();
-                let columns = b.columns();
-                let rows = out.len() / columns;
-                let (values, row_stride, column_stride) = a.at_row(first);
-                let last = (rows - 1) as isize * row_stride + (inner - 1) as isize * column_stride;
-                assert!((last as usize) < values.len() && b.rows() == inner && out.len() == rows * columns);
-                // SAFETY: the assertion above bounds the last element that is read of `a` (strides are positive); `b` has
-                // `inner * columns` values and `out` has `rows * columns`, each with the strides given.
+            fn of(value: f64) -> Self {
+                value as Self
+            }
+
+            fn multiply(
+                [rows, inner, columns]: [usize; 3],
+                a: Strided<'_, Self>,
+                b: Strided<'_, Self>,
+                out: &mut [Self],
+                out_stride: usize,
+            ) {
+                if rows == 0 || inner == 0 || columns == 0 {
+                    return;
+                }
+                let last = |side: Strided<'_, Self>, rows: usize, columns: usize| {
+                    (rows - 1) * side.row + (columns - 1) * side.column
+                };
+                assert!(last(a, rows, inner) < a.values.len(), "the left side has all that is read");
+                assert!(last(b, inner, columns) < b.values.len(), "the right side has all that is read");
+                assert!(columns <= out_stride && (rows - 1) * out_stride + columns <= out.len(), "it fits");
+                // SAFETY: the assertions above bound the last element that is read of both sides and the last that is written
+                // (all strides are positive), and rows of the result do not overlap.
                 unsafe {
                     $gemm(
                         rows,
                         inner,
                         columns,
                         1.0,
-                        values.as_ptr(),
-                        row_stride,
-                        column_stride,
-                        b.values().as_ptr(),
-                        columns as isize,
-                        1,
+                        a.values.as_ptr(),
+                        a.row as isize,
+                        a.column as isize,
+                        b.values.as_ptr(),
+                        b.row as isize,
+                        b.column as isize,
                         0.0,
                         out.as_mut_ptr(),
-                        columns as isize,
+                        out_stride as isize,
                         1,
                     );
                 }
@@ -80,19 +117,85 @@ macro_rules! element {
 element!(f32, matrixmultiply::sgemm);
 element!(f64, matrixmultiply::dgemm);
 
-/// `a · b`, where `a` may be transposed.
+/// `a · b`, where either may be transposed.
 ///
 /// # Panics
 ///
 /// If the shapes do not fit.
-pub(crate) fn product<'a, T: Element + 'a>(a: impl Into<Operand<'a, T>>, b: &Matrix<T>) -> Matrix<T> {
-    let a = a.into();
-    let (rows, inner) = a.shape();
-    assert_eq!(inner, b.rows(), "inner sizes of a product");
-    let mut out = Matrix::zeros(rows, b.columns());
-    if rows > 0 && inner > 0 && b.columns() > 0 {
-        let blocks = out.values_mut().par_chunks_mut(BLOCK_ROWS * b.columns()).enumerate();
-        blocks.for_each(|(block, out)| T::multiply(a, b, block * BLOCK_ROWS, out));
+pub(crate) fn product<'a, T: Element + 'a>(
+    a: impl Into<Operand<'a, T>>,
+    b: impl Into<Operand<'a, T>>,
+) -> Matrix<T> {
+    let (a, b) = (a.into(), b.into());
+    let mut out = Matrix::zeros(a.shape().0, b.shape().1);
+    product_into(a, b, &mut out);
+    out
+}
+
+/// Replaces a matrix by `a · b`.
+///
+/// # Panics
+///
+/// If the shapes do not fit.
+pub(crate) fn product_into<'a, T: Element + 'a>(
+    a: impl Into<Operand<'a, T>>,
+    b: impl Into<Operand<'a, T>>,
+    out: &mut Matrix<T>,
+) {
+    let (a, b) = (a.into(), b.into());
+    let ((rows, inner), (b_rows, columns)) = (a.shape(), b.shape());
+    assert_eq!(inner, b_rows, "inner sizes of a product");
+    assert_eq!((out.rows(), out.columns()), (rows, columns), "size of a product");
+    if inner == 0 {
+        out.values_mut().fill(T::default());
+    } else if columns > 0 {
+        let blocks = out.values_mut().par_chunks_mut(BLOCK_ROWS * columns).enumerate();
+        blocks.for_each(|(block, out)| {
+            let size = [out.len() / columns, inner, columns];
+            T::multiply(size, a.from(block * BLOCK_ROWS, 0), b.from(0, 0), out, columns);
+        });
+    }
+}
+
+/// Entries of `a · bᵀ` on and above the diagonal; of those below it some are computed and none is to be read.
+///
+/// # Panics
+///
+/// If the shapes do not fit.
+pub(crate) fn upper_inner_products<T: Element>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T>) {
+    let (size, inner) = (a.rows(), a.columns());
+    assert_eq!((b.rows(), b.columns()), (size, inner), "both sides of a square product");
+    assert_eq!((out.rows(), out.columns()), (size, size), "size of a product");
+    if inner == 0 || size == 0 {
+        out.values_mut().fill(T::default());
+        return;
+    }
+    out.values_mut().par_chunks_mut(BLOCK_ROWS * size).enumerate().for_each(|(block, out)| {
+        let first = block * BLOCK_ROWS;
+        let left = Operand::Plain(a).from(first, 0);
+        let right = Operand::Transposed(b).from(0, first);
+        T::multiply([out.len() / size, inner, size - first], left, right, &mut out[first..], size);
+    });
+}
+
+/// The Gram matrix of the columns, in double precision.
+pub(crate) fn gram<T: Element>(matrix: &Matrix<T>) -> Matrix<f64> {
+    let (rows, columns) = (matrix.rows(), matrix.columns());
+    let wide = Matrix::new(rows, columns, matrix.values().iter().map(|&value| value.into()).collect());
+    let mut out = Matrix::<f64>::zeros(columns, columns);
+    if rows == 0 || columns == 0 {
+        return out;
+    }
+    // Below the diagonal in blocks of rows; the other half is the mirror image.
+    out.values_mut().par_chunks_mut(BLOCK_COLUMNS * columns).enumerate().for_each(|(block, out)| {
+        let (first, count) = (block * BLOCK_COLUMNS, out.len() / columns);
+        let left = Operand::Transposed(&wide).from(first, 0);
+        f64::multiply([count, rows, first + count], left, Operand::Plain(&wide).from(0, 0), out, columns);
+    });
+    for row in 0..columns {
+        for column in row + 1..columns {
+            out.set(row, column, out.get(column, row));
+        }
     }
     out
 }
@@ -132,9 +235,23 @@ mod tests {
     }
 
     #[test]
+    fn gram_matrices_and_upper_halves_are_those_of_products() {
+        let mut rng = Rng::new(0, "gram");
+        for (rows, columns) in [(1, 1), (40, 9), (7, 200), (401, 130), (0, 3), (3, 0)] {
+            let (a, b) = (random(rows, columns, &mut rng), random(rows, columns, &mut rng));
+            let (found, expected) = (gram(&a), product(a.transposed(), &a));
+            let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-10);
+            assert!(close(found.values(), expected.values()));
+            let (mut upper, whole) = (Matrix::zeros(rows, rows), product(&a, b.transposed()));
+            upper_inner_products(&a, &b, &mut upper);
+            assert!((0..rows).all(|row| close(&upper.row(row)[row..], &whole.row(row)[row..])));
+        }
+    }
+
+    #[test]
     fn any_number_of_threads_gives_the_same_bits() {
         let mut rng = Rng::new(0, "threads");
-        let (a, b) = (random(301, 77, &mut rng), random(77, 65, &mut rng));
+        let (a, b) = (random(901, 77, &mut rng), random(77, 65, &mut rng));
         let run = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| product(&a, &b))

@@ -5,26 +5,25 @@
 //! for that, so it costs a fraction of a fit, and a network that says nothing gets the weight 0.
 
 use super::neighbourhood::Neighbourhoods;
+use crate::grid::Grid;
 use crate::least_squares::from_zero_up;
 use crate::matrix::{Matrix, product};
+use knockout_cell::GeneSetsRef;
 
 /// Genes that are enough to tell the networks apart.
-const MOST_GENES: usize = 1_500;
+const MOST_GENES: usize = 1_000;
 
 /// Weights of networks, which add up to 1; all 0 where none explains anything.
-///
-/// `residuals` and `seen` (1 where there is a residual) have a column for each of `columns`, which are genes.
 pub(super) fn weights(
     networks: &[Neighbourhoods],
-    columns: &[u32],
-    residuals: &Matrix<f32>,
-    seen: &Matrix<f32>,
+    grid: &Grid,
+    sets: GeneSetsRef<'_>,
+    residuals: &[f64],
 ) -> Vec<f64> {
     // Every k-th column where there are many, and as many rows as there are.
-    let stride = columns.len().div_ceil(MOST_GENES).max(1);
-    let chosen: Vec<usize> = (0..columns.len()).step_by(stride).collect();
-    let genes: Vec<u32> = chosen.iter().map(|&place| columns[place]).collect();
-    let (residuals, seen) = (take_columns(residuals, &chosen), take_columns(seen, &chosen));
+    let stride = grid.columns().len().div_ceil(MOST_GENES).max(1);
+    let genes: Vec<u32> = grid.columns().iter().copied().step_by(stride).collect();
+    let (residuals, seen) = as_matrices(grid, sets, residuals, stride);
     let shared = product(seen.transposed(), &seen);
     let products = product(residuals.transposed(), &residuals);
     let likenesses: Vec<Matrix<f32>> = networks
@@ -68,8 +67,27 @@ pub(super) fn weights(
     found
 }
 
-fn take_columns(matrix: &Matrix<f32>, columns: &[usize]) -> Matrix<f32> {
-    let values = (0..matrix.rows()).flat_map(|row| columns.iter().map(move |&column| (row, column)));
-    let values = values.map(|(row, column)| matrix.get(row, column)).collect();
-    Matrix::new(matrix.rows(), columns.len(), values)
+/// Mean residuals over the rows and every k-th column of the grid, and 1 where there are some.
+fn as_matrices(
+    grid: &Grid,
+    sets: GeneSetsRef<'_>,
+    residuals: &[f64],
+    stride: usize,
+) -> (Matrix<f32>, Matrix<f32>) {
+    let mut sums = Matrix::<f32>::zeros(grid.rows().len(), grid.columns().len().div_ceil(stride));
+    let mut seen = sums.clone();
+    for (set, &residual) in sets.iter().zip(residuals) {
+        for (row, column) in grid.cells(set).iter().filter(|(_, column)| column % stride == 0) {
+            let column = column / stride;
+            sums.set(row, column, sums.get(row, column) + residual as f32);
+            seen.set(row, column, seen.get(row, column) + 1.0);
+        }
+    }
+    for (sum, seen) in sums.values_mut().iter_mut().zip(seen.values_mut()) {
+        if *seen > 0.0 {
+            *sum /= *seen;
+            *seen = 1.0;
+        }
+    }
+    (sums, seen)
 }

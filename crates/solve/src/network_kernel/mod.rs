@@ -1,24 +1,27 @@
 //! The network kernel: a Gaussian process over gene pairs (or query pairs and arrays) in which two records are alike when their
 //! genes are alike in the cell's networks. It predicts for genes that training never saw.
 
+mod answers;
+mod features;
+mod field;
 mod mixture;
 mod neighbourhood;
+mod posterior;
 mod process;
-mod table;
 
 use crate::base::Base;
-use crate::deviation::Spread;
-use crate::grid::{Cells, Grid};
-use crate::matrix::{Matrix, product};
-use crate::model::{
-    Choice, Problem, Records, Solution, SolveError, SolvedOptions, SolvedTensor, Stage, tensor,
-};
+use crate::deviation::{Loudness, Spread};
+use crate::grid::Grid;
+use crate::model::{Choice, Problem, Records, Solution, SolveError, SolvedOptions, Stage, Watch};
+use crate::tensor::{Tensor, tensor};
+use answers::{Answers, Shared};
+use features::Features;
+use field::Fields;
 use knockout_cell::{Cell, GeneSetsRef};
 use knockout_stats::pearson;
 use neighbourhood::Neighbourhoods;
-use process::Process;
+use process::{Gradients, solve_shifted};
 use serde::{Deserialize, Serialize};
-use table::Table;
 
 /// Options of the network kernel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,6 +29,8 @@ use table::Table;
 pub struct NetworkKernelOptions {
     /// Networks that may be used; empty means all.
     pub networks: Vec<String>,
+    /// Directions at most that the likeness of genes is kept in.
+    pub rank: usize,
     /// The relative residual at which the equations count as solved.
     pub tolerance: f64,
     /// Memory for matrices at most, in MiB.
@@ -34,7 +39,7 @@ pub struct NetworkKernelOptions {
 
 impl Default for NetworkKernelOptions {
     fn default() -> Self {
-        Self { networks: Vec::new(), tolerance: 1e-2, memory_mib: 4096 }
+        Self { networks: Vec::new(), rank: 256, tolerance: 1e-2, memory_mib: 4096 }
     }
 }
 
@@ -42,9 +47,18 @@ impl Default for NetworkKernelOptions {
 const TRIAL_STEPS: usize = 12;
 /// Steps at most for the setting that is kept.
 const MOST_STEPS: usize = 100;
-
+/// Genes that are enough to choose settings with.
+const TRIAL_GENES: usize = 1_500;
+/// Validation records that are enough to choose settings with.
+const TRIAL_RECORDS: usize = 2_000;
 /// The gain in validation Pearson that is worth another step in the same direction.
 const LEAST_GAIN: f64 = 3e-4;
+/// Variances of the noise that are tried, in units of the scores' variance.
+const NOISES: [f32; 7] = [0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0];
+/// From one of what a gene shares with itself to the next.
+const OWN_STEP: f32 = 3.0;
+/// Steps at most in one direction.
+const MOST_OWN_STEPS: usize = 3;
 
 /// What is chosen on the validation part.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,19 +69,21 @@ struct Setting {
     noise: f32,
 }
 
+/// What the state of this part of the work is kept as.
+const PART: &str = "network-kernel";
+
 impl SolvedOptions for NetworkKernelOptions {
     const NAME: &'static str = "network-kernel";
     const SUMMARY: &'static str =
         "Gaussian process over the cell's networks; predicts genes that training never saw";
 
     fn check(&self, cell: &Cell) -> Result<(), SolveError> {
+        let out_of_range = |key, value, rule| Err(SolveError::OutOfRange { key, value, rule });
         if !(self.tolerance >= 1e-5 && self.tolerance < 1.0) {
-            let value = self.tolerance.to_string();
-            return Err(SolveError::OutOfRange {
-                key: "tolerance",
-                value,
-                rule: "it must lie from 1e-5 to 1",
-            });
+            return out_of_range("tolerance", self.tolerance.to_string(), "it must lie from 1e-5 to 1");
+        }
+        if !(1..=8_192).contains(&self.rank) {
+            return out_of_range("rank", self.rank.to_string(), "it must lie from 1 to 8192");
         }
         let have = || cell.networks().iter().map(|network| network.name().to_owned()).collect();
         match self.networks.iter().find(|name| cell.network(name).is_none()) {
@@ -76,36 +92,42 @@ impl SolvedOptions for NetworkKernelOptions {
         }
     }
 
-    fn solve(
-        &self,
-        problem: Problem<'_>,
-        on_stage: &mut dyn FnMut(Stage),
-    ) -> Result<Box<dyn Solution>, SolveError> {
-        Ok(Box::new(NetworkKernel::solve(self, problem, &Base::of(problem)?, on_stage)?))
+    fn solve(&self, problem: Problem<'_>, watch: &mut dyn Watch) -> Result<Box<dyn Solution>, SolveError> {
+        let mut kernel = NetworkKernel::solve(self, problem, &Base::of(problem)?, watch)?;
+        let fitted = kernel.predict(problem.train.sets.view());
+        let loudness = Loudness::of(problem.train, &fitted, problem.cell.genes().len());
+        drop(fitted);
+        let (sets, predictions) = (problem.val.sets.view(), kernel.predict(problem.val.sets.view()));
+        let doubt: Vec<f64> = sets.iter().map(|set| kernel.variance(set)).collect();
+        kernel.spread = Spread::fit(loudness, problem.val, &predictions, &doubt);
+        kernel.choices.extend(kernel.spread.choices(PREFIX));
+        Ok(Box::new(kernel))
     }
 
-    fn load(&self, tensors: &[SolvedTensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError> {
-        Ok(Box::new(NetworkKernel::load(self, tensors, cell)?))
+    fn load(&self, tensors: &[Tensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError> {
+        let mut kernel = NetworkKernel::load(tensors, cell)?;
+        kernel.spread = Spread::load(tensors, PREFIX, cell.genes().len())?;
+        Ok(Box::new(kernel))
     }
 }
 
 /// The solved model.
 pub(crate) struct NetworkKernel {
-    table: Table,
+    answers: Answers,
     /// Mean and standard deviation of the training scores.
     mean: f32,
     sd: f32,
     setting: Setting,
     mixture: Vec<f32>,
-    /// The solution, spread over the cells of the grid.
-    alpha: Matrix<f32>,
-    /// For every gene as a column, what each row of the grid adds.
-    answers: Matrix<f32>,
     spread: Spread,
     choices: Vec<Choice>,
 }
 
-const SPREAD: &str = "network_kernel.spread";
+const PREFIX: &str = "network_kernel";
+
+/// What predictions of one set after the other share.
+#[derive(Default)]
+pub(crate) struct Scratch(Shared);
 
 impl NetworkKernelOptions {
     fn neighbourhoods(&self, cell: &Cell) -> Vec<(String, Neighbourhoods)> {
@@ -117,8 +139,10 @@ impl NetworkKernelOptions {
 
     fn check_memory(&self, grid: &Grid, gene_count: usize) -> Result<(), SolveError> {
         let (rows, columns) = (grid.rows().len(), grid.columns().len());
-        // Kernels over rows and columns, three fields over the grid, and two tables over all genes.
-        let numbers = rows * rows + columns * columns + 3 * rows * columns + gene_count * (rows + columns);
+        let triples = grid.pair_rows().count();
+        let rank = self.rank.min(columns);
+        // Two fields over the grid, the kernel of query pairs, and tables of all genes.
+        let numbers = 2 * rows * columns + triples * (triples + 3 * gene_count) + 8 * gene_count * rank;
         let needed_mib = numbers * size_of::<f32>() / (1 << 20);
         if needed_mib > self.memory_mib {
             return Err(SolveError::TooLarge { rows, columns, needed_mib, limit_mib: self.memory_mib });
@@ -132,111 +156,90 @@ impl NetworkKernel {
         options: &NetworkKernelOptions,
         problem: Problem<'_>,
         base: &Base,
-        on_stage: &mut dyn FnMut(Stage),
+        watch: &mut dyn Watch,
     ) -> Result<Self, SolveError> {
         let (grid, gene_count) = (&base.grid, problem.cell.genes().len());
         options.check_memory(grid, gene_count)?;
         let (names, networks): (Vec<String>, Vec<Neighbourhoods>) =
             options.neighbourhoods(problem.cell).into_iter().unzip();
-        let (residuals, seen) = as_matrices(grid, problem.train.sets.view(), &base.residuals);
-        let mixture: Vec<f32> = mixture::weights(&networks, grid.columns(), &residuals, &seen)
-            .into_iter()
-            .map(|weight| weight as f32)
-            .collect();
-        drop((residuals, seen));
-        let mut table = Table::new(grid.clone(), &networks, &mixture, gene_count);
-        let trained = Trained::of(problem.train, grid);
+        let weights = mixture::weights(&networks, grid, problem.train.sets.view(), &base.residuals);
+        let mixture: Vec<f32> = weights.into_iter().map(|weight| weight as f32).collect();
+        let features = Features::of(&networks, &mixture, &grid.genes(), gene_count, options.rank);
+        drop(networks);
+        let (mean, sd) = mean_and_deviation(&problem.train.scores);
+        let scores: Vec<f32> =
+            problem.train.scores.iter().map(|score| ((score - mean) / sd) as f32).collect();
+        let sets = problem.train.sets.view();
 
-        // One setting after the other, each in the direction in which validation improves.
-        let mut trials = Trials { problem, trained: &trained, best: None, on_stage };
-        let start = Setting { own: 1.0, noise: 0.5 };
-        trials.judge(&mut table, start);
-        let noises: [fn(Setting) -> Setting; 2] =
-            [|at| Setting { noise: at.noise * 2.0, ..at }, |at| Setting { noise: at.noise / 2.0, ..at }];
-        trials.walk(&mut table, noises);
-        let owns: [fn(Setting) -> Setting; 2] =
-            [|at| Setting { own: at.own * 3.0, ..at }, |at| Setting { own: at.own / 3.0, ..at }];
-        trials.walk(&mut table, owns);
-        let (setting, _) = trials.best.unwrap_or((start, None));
-
-        table.set_own(setting.own);
-        let alpha = trained.solve(&table, setting.noise, MOST_STEPS, options.tolerance);
-        let chosen = names
-            .iter()
-            .zip(&mixture)
-            .map(|(name, &weight)| Choice::new(format!("network_kernel.weight.{name}"), f64::from(weight)))
-            .chain([
-                Choice::new("network_kernel.own", f64::from(setting.own)),
-                Choice::new("network_kernel.noise", f64::from(setting.noise)),
-            ]);
-        let choices = chosen.collect();
-        let (mean, sd) = (trained.mean as f32, trained.sd as f32);
-        let answers = table.answers(&alpha, &(0..gene_count as u32).collect::<Vec<_>>());
-        let spread = Spread::default();
-        let mut kernel = Self { table, mean, sd, setting, mixture, alpha, answers, spread, choices };
-        let predictions = kernel.predict(problem.val.sets.view());
-        kernel.spread = Spread::fit(problem.val, &predictions, |set| kernel.known_share(set));
-        kernel.choices.extend(kernel.spread.choices("network_kernel"));
-        Ok(kernel)
-    }
-
-    /// How much of a set training has seen: the product over its genes of what is known of each.
-    pub(crate) fn known_share(&self, set: &[u32]) -> f64 {
-        set.iter().map(|&gene| self.table.known_share(gene)).product()
-    }
-
-    pub(crate) fn predict_one(&self, set: &[u32], scratch: &mut Vec<f32>) -> f64 {
-        let value = self.table.value(set, &self.answers, scratch);
-        f64::from(self.mean) + f64::from(self.sd) * value
-    }
-
-    pub(crate) fn load(
-        options: &NetworkKernelOptions,
-        tensors: &[SolvedTensor],
-        cell: &Cell,
-    ) -> Result<Self, SolveError> {
-        let missing = |name: &str| SolveError::Tensor { name: name.to_owned() };
-        let gene_count = cell.genes().len();
-        let grid = Grid::load(tensors, gene_count)?;
-        options.check_memory(&grid, gene_count)?;
-        let stored = tensor(tensors, "network_kernel.alpha")?;
-        let shape = [grid.rows().len(), grid.columns().len()];
-        if stored.shape != shape || stored.values.len() != shape[0] * shape[1] {
-            return Err(missing("network_kernel.alpha"));
+        let kept = watch.kept(PART);
+        let tried = kept.as_deref().map(Tried::load_all).transpose()?;
+        let tried = tried.unwrap_or_else(|| {
+            Trials::new(grid, sets, &scores, &features, problem.val).run(&features, grid, watch)
+        });
+        if kept.is_some() {
+            for tried in &tried {
+                tried.say(watch);
+            }
         }
-        let alpha = Matrix::new(shape[0], shape[1], stored.values.clone());
-        let (_, networks): (Vec<String>, Vec<Neighbourhoods>) =
-            options.neighbourhoods(cell).into_iter().unzip();
-        let mixture = tensor(tensors, "network_kernel.mixture")?.values.clone();
+        let setting = Tried::best(&tried);
+
+        let mut fields = Fields::of(grid, sets, &scores, &features, |_| true);
+        drop(scores);
+        fields.set_own(&features, setting.own);
+        let count = fields.cells().map(field::Cells::len).sum();
+        let mut gradients = match kept {
+            Some(kept) => Gradients::load(&kept, count)?,
+            None => Gradients::new(&fields),
+        };
+        let tried_before = Tried::tensor(&tried);
+        gradients.run(&mut fields, setting.noise, MOST_STEPS, options.tolerance, &mut |gradients| {
+            watch.step("network kernel", gradients.step);
+            if watch.wants_state() {
+                watch.keep(PART, [std::slice::from_ref(&tried_before), &gradients.tensors()[..]].concat());
+            }
+        });
+        let weights = names.iter().zip(&mixture);
+        let weights = weights
+            .map(|(name, &weight)| Choice::new(format!("network_kernel.weight.{name}"), f64::from(weight)));
+        let chosen = [
+            Choice::new("network_kernel.own", f64::from(setting.own)),
+            Choice::new("network_kernel.noise", f64::from(setting.noise)),
+            Choice::new("network_kernel.directions", features.vectors.columns() as f64),
+            Choice::new("network_kernel.steps", gradients.step as f64),
+        ];
+        let choices = weights.chain(chosen).collect();
+        let answers = Answers::of(fields, &gradients.solution, features, grid, setting);
+        let (mean, sd) = (mean as f32, sd as f32);
+        Ok(Self { answers, mean, sd, setting, mixture, spread: Spread::default(), choices })
+    }
+
+    /// The process's own variance of a set, in the scores' units.
+    pub(crate) fn variance(&self, set: &[u32]) -> f64 {
+        f64::from(self.sd).powi(2) * self.answers.variance(set)
+    }
+
+    pub(crate) fn predict_one(&self, set: &[u32], scratch: &mut Scratch) -> f64 {
+        f64::from(self.mean) + f64::from(self.sd) * self.answers.value(set, &mut scratch.0)
+    }
+
+    pub(crate) fn load(tensors: &[Tensor], cell: &Cell) -> Result<Self, SolveError> {
         let numbers = tensor(tensors, "network_kernel.numbers")?;
         let [mean, sd, own, noise] = numbers.values[..] else {
-            return Err(missing("network_kernel.numbers"));
+            return Err(SolveError::Tensor { name: numbers.name.clone() });
         };
-        if mixture.len() != networks.len() {
-            return Err(missing("network_kernel.mixture"));
-        }
-        let mut table = Table::new(grid, &networks, &mixture, gene_count);
-        table.set_own(own);
-        let answers = table.answers(&alpha, &(0..gene_count as u32).collect::<Vec<_>>());
         let setting = Setting { own, noise };
-        let spread = Spread::load(tensors, SPREAD)?;
-        Ok(Self { table, mean, sd, setting, mixture, alpha, answers, spread, choices: Vec::new() })
+        let mixture = tensor(tensors, "network_kernel.mixture")?.values.clone();
+        let answers = Answers::load(tensors, cell.genes().len(), setting)?;
+        Ok(Self { answers, mean, sd, setting, mixture, spread: Spread::default(), choices: Vec::new() })
     }
 
     /// What has to be stored beside the grid.
-    pub(crate) fn own_tensors(&self) -> Vec<SolvedTensor> {
+    pub(crate) fn own_tensors(&self) -> Vec<Tensor> {
         let numbers = vec![self.mean, self.sd, self.setting.own, self.setting.noise];
-        let alpha = &self.alpha;
-        vec![
-            self.spread.tensor(SPREAD),
-            SolvedTensor::new("network_kernel.numbers", &[4], numbers),
-            SolvedTensor::new("network_kernel.mixture", &[self.mixture.len()], self.mixture.clone()),
-            SolvedTensor::new(
-                "network_kernel.alpha",
-                &[alpha.rows(), alpha.columns()],
-                alpha.values().to_vec(),
-            ),
-        ]
+        let mut tensors = self.answers.tensors();
+        tensors.push(Tensor::new("network_kernel.numbers", &[4], numbers));
+        tensors.push(Tensor::new("network_kernel.mixture", &[self.mixture.len()], self.mixture.clone()));
+        tensors
     }
 
     pub(crate) fn chosen(&self) -> &[Choice] {
@@ -246,17 +249,22 @@ impl NetworkKernel {
 
 impl Solution for NetworkKernel {
     fn predict(&self, sets: GeneSetsRef<'_>) -> Vec<f64> {
-        let mut scratch = Vec::new();
+        let mut scratch = Scratch::default();
         sets.iter().map(|set| self.predict_one(set, &mut scratch)).collect()
     }
 
     fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
-        Some(sets.iter().map(|set| self.spread.deviation(self.known_share(set))).collect())
+        Some(self.spread.deviations(sets, sets.iter().map(|set| self.variance(set))))
     }
 
-    fn tensors(&self) -> Vec<SolvedTensor> {
+    fn wide_interval(&self) -> Option<f64> {
+        Some(self.spread.wide())
+    }
+
+    fn tensors(&self) -> Vec<Tensor> {
         let mut tensors = self.own_tensors();
-        tensors.extend(self.table.grid().tensors());
+        tensors.extend(self.answers.grid().tensors());
+        tensors.extend(self.spread.tensors(PREFIX));
         tensors
     }
 
@@ -265,110 +273,127 @@ impl Solution for NetworkKernel {
     }
 }
 
-/// The training records that have cells, standardised.
-struct Trained {
-    cells: Vec<Cells>,
-    targets: Vec<f32>,
-    mean: f64,
-    sd: f64,
+fn mean_and_deviation(scores: &[f64]) -> (f64, f64) {
+    let variance = knockout_stats::sum_of_squared_deviations(scores) / scores.len() as f64;
+    (knockout_stats::mean(scores), variance.sqrt())
 }
 
-impl Trained {
-    fn of(records: &Records, grid: &Grid) -> Self {
-        let mean = knockout_stats::mean(&records.scores);
-        let variance =
-            knockout_stats::sum_of_squared_deviations(&records.scores) / records.scores.len() as f64;
-        let sd = variance.sqrt();
-        let cells = records.sets.view().iter().map(|set| grid.cells(set)).zip(&records.scores);
-        let kept = cells.filter(|(cells, _)| cells.iter().next().is_some());
-        let (cells, targets) = kept.map(|(cells, score)| (cells, ((score - mean) / sd) as f32)).unzip();
-        Self { cells, targets, mean, sd }
-    }
-
-    fn solve(&self, table: &Table, noise: f32, steps: usize, tolerance: f64) -> Matrix<f32> {
-        let (rows, columns) = (table.row_kernel(), table.column_kernel());
-        let process = Process { rows: &rows, columns: &columns, cells: &self.cells, noise };
-        process.solve(&self.targets, steps, tolerance)
-    }
+/// A setting that was tried.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Tried {
+    setting: Setting,
+    /// -2 where it is undefined.
+    pearson: f64,
 }
 
-/// Settings that were tried on the validation part.
-struct Trials<'a, 'p> {
-    problem: Problem<'p>,
-    trained: &'a Trained,
-    best: Option<(Setting, Option<f64>)>,
-    on_stage: &'a mut dyn FnMut(Stage),
-}
-
-impl Trials<'_, '_> {
-    /// Tries a setting; whether it is worth going on in its direction.
-    fn judge(&mut self, table: &mut Table, setting: Setting) -> bool {
-        table.set_own(setting.own);
-        let alpha = self.trained.solve(table, setting.noise, TRIAL_STEPS, 0.0);
-        let sets = self.problem.val.sets.view();
-        let mut genes: Vec<u32> = sets.iter().flatten().copied().collect();
-        genes.sort_unstable();
-        genes.dedup();
-        let answers = table.answers(&alpha, &genes);
-        let mut scratch = Vec::new();
-        let predictions: Vec<f64> = sets.iter().map(|set| table.value(set, &answers, &mut scratch)).collect();
-        let validation_pearson = pearson(&predictions, &self.problem.val.scores);
-        let tried = format!("network kernel, own {:.3}, noise {:.3}", setting.own, setting.noise);
-        (self.on_stage)(Stage { tried, validation_pearson });
-        let gain = match self.best {
-            Some((_, best)) => validation_pearson.unwrap_or(-1.0) - best.unwrap_or(-1.0),
-            None => f64::INFINITY,
-        };
-        if gain > 0.0 {
-            self.best = Some((setting, validation_pearson));
+impl Tried {
+    fn best(tried: &[Self]) -> Setting {
+        let mut best = Self { setting: Setting { own: 1.0, noise: 1.0 }, pearson: -3.0 };
+        for &tried in tried {
+            if tried.pearson > best.pearson {
+                best = tried;
+            }
         }
-        gain > LEAST_GAIN
+        best.setting
     }
 
-    /// Follows the first direction in which validation improves, for as long as it does.
-    fn walk(&mut self, table: &mut Table, directions: [fn(Setting) -> Setting; 2]) {
-        const MOST: usize = 4;
-        for step in directions {
-            let mut taken = 0;
-            while let Some((at, _)) = self.best
-                && taken < MOST
-                && self.judge(table, step(at))
-            {
+    fn say(&self, watch: &mut dyn Watch) {
+        let Setting { own, noise } = self.setting;
+        watch.stage(Stage {
+            tried: format!("network kernel, own {own:.3}, noise {noise:.3}"),
+            validation_pearson: Some(self.pearson).filter(|&r| r > -2.0),
+        });
+    }
+
+    fn tensor(tried: &[Self]) -> Tensor {
+        let numbers = tried
+            .iter()
+            .flat_map(|tried| [f64::from(tried.setting.own), f64::from(tried.setting.noise), tried.pearson]);
+        Tensor::of_doubles("tried", &numbers.collect::<Vec<_>>())
+    }
+
+    fn load_all(tensors: &[Tensor]) -> Result<Vec<Self>, SolveError> {
+        let numbers = tensor(tensors, "tried")?.doubles()?;
+        let one = |&[own, noise, pearson]: &[f64; 3]| Self {
+            setting: Setting { own: own as f32, noise: noise as f32 },
+            pearson,
+        };
+        Ok(numbers.as_chunks::<3>().0.iter().map(one).collect())
+    }
+}
+
+/// Settings are tried on the validation part, and where there are very many genes on a part of them.
+struct Trials {
+    fields: Fields,
+    val: Records,
+}
+
+impl Trials {
+    fn new(grid: &Grid, sets: GeneSetsRef<'_>, scores: &[f32], features: &Features, val: &Records) -> Self {
+        let known = grid.genes();
+        let stride = known.len().div_ceil(TRIAL_GENES).max(1);
+        let (mut is_left_out, mut few) = (vec![false; features.genes()], Records::default());
+        known.iter().enumerate().for_each(|(place, &gene)| is_left_out[gene as usize] = place % stride > 0);
+        for (set, &score) in val.sets.view().iter().zip(&val.scores) {
+            // Of a triple only its array counts: all query pairs stay.
+            let left_out = match grid.part_of_triple(set) {
+                Some((_, array)) => is_left_out[array as usize],
+                None => set.iter().any(|&gene| is_left_out[gene as usize]),
+            };
+            if !left_out {
+                few.sets.push(set);
+                few.scores.push(score);
+            }
+        }
+        if stride == 1 || few.scores.len() < TRIAL_RECORDS {
+            return Self { fields: Fields::of(grid, sets, scores, features, |_| true), val: val.clone() };
+        }
+        let counts = |gene: u32| !is_left_out[gene as usize];
+        Self { fields: Fields::of(grid, sets, scores, features, counts), val: few }
+    }
+
+    /// Tries all noises for what a gene shares with itself, and goes on in the direction in which validation improves.
+    fn run(mut self, features: &Features, grid: &Grid, watch: &mut dyn Watch) -> Vec<Tried> {
+        let mut tried = Vec::new();
+        self.judge(1.0, features, grid, &mut tried, watch);
+        for step in [OWN_STEP, 1.0 / OWN_STEP] {
+            let (mut own, mut taken) = (1.0, 0);
+            while taken < MOST_OWN_STEPS {
+                own *= step;
+                if !self.judge(own, features, grid, &mut tried, watch) {
+                    break;
+                }
                 taken += 1;
             }
             if taken > 0 {
                 break;
             }
         }
+        tried
     }
-}
 
-/// Residuals over the grid, and 1 where there are some.
-fn as_matrices(grid: &Grid, sets: GeneSetsRef<'_>, residuals: &[f64]) -> (Matrix<f32>, Matrix<f32>) {
-    let mut sums = Matrix::<f32>::zeros(grid.rows().len(), grid.columns().len());
-    let mut seen = sums.clone();
-    for (set, &residual) in sets.iter().zip(residuals) {
-        for (row, column) in grid.cells(set).iter() {
-            sums.set(row, column, sums.get(row, column) + residual as f32);
-            seen.set(row, column, seen.get(row, column) + 1.0);
+    /// Tries all noises; whether it is worth going on.
+    fn judge(
+        &mut self,
+        own: f32,
+        features: &Features,
+        grid: &Grid,
+        tried: &mut Vec<Tried>,
+        watch: &mut dyn Watch,
+    ) -> bool {
+        self.fields.set_own(features, own);
+        let highest = |tried: &[Tried]| tried.iter().map(|tried| tried.pearson).fold(-3.0, f64::max);
+        let before = highest(tried);
+        for (solution, noise) in solve_shifted(&mut self.fields, &NOISES, TRIAL_STEPS).iter().zip(NOISES) {
+            let setting = Setting { own, noise };
+            let predictions = self.fields.predict(solution, features, grid, self.val.sets.view());
+            let pearson = pearson(&predictions, &self.val.scores).unwrap_or(-2.0);
+            tried.push(Tried { setting, pearson });
+            watch.step("network kernel, settings", tried.len());
         }
+        let first = tried.len() - NOISES.len();
+        let best = Tried::best(&tried[first..]);
+        tried[first..].iter().filter(|tried| tried.setting == best).for_each(|tried| tried.say(watch));
+        highest(tried) > before + LEAST_GAIN
     }
-    for (sum, seen) in sums.values_mut().iter_mut().zip(seen.values_mut()) {
-        if *seen > 0.0 {
-            *sum /= *seen;
-            *seen = 1.0;
-        }
-    }
-    (sums, seen)
-}
-
-/// `a · bᵀ` for tall matrices of the same width.
-fn inner_products(a: &Matrix<f32>, b: &Matrix<f32>) -> Matrix<f32> {
-    let mut turned = Matrix::zeros(b.columns(), b.rows());
-    for row in 0..b.rows() {
-        for (column, &value) in b.row(row).iter().enumerate() {
-            turned.set(column, row, value);
-        }
-    }
-    product(a, &turned)
 }

@@ -65,7 +65,7 @@ impl Neighbourhoods {
         });
     }
 
-    fn row(&self, gene: u32) -> impl Iterator<Item = (u32, f32)> + '_ {
+    pub(super) fn row(&self, gene: u32) -> impl Iterator<Item = (u32, f32)> + '_ {
         let range = self.offsets[gene as usize]..self.offsets[gene as usize + 1];
         self.genes[range.clone()].iter().copied().zip(self.values[range].iter().copied())
     }

@@ -1,23 +1,21 @@
-//! The centred normal equations of an indicator design, kept sparse and solved by conjugate gradients.
+//! The centred normal equations of an indicator design, solved by conjugate gradients.
 //!
-//! Two indicators are both 1 in few records, so the matrix of co-occurrence counts has a few entries per record
-//! however many genes there are: nothing of size genes x genes is stored. Sums run in a fixed order, and every element
-//! of a product has one writer, so the solution does not depend on the number of threads.
+//! Products go over the records, so that nothing is stored beside the design. Records are cut into chunks by their number alone, and
+//! what the chunks give is added in their order, so the solution does not depend on the number of threads.
 
 use super::Design;
+use crate::SolveError;
 use rayon::prelude::*;
 
-/// The residual at which a solution counts as exact, relative to the right-hand side.
-const TOLERANCE: f64 = 1e-13;
+/// Chunks that the records are cut into.
+const CHUNKS: usize = 32;
 
-/// Co-occurrence counts of the columns, and what centring needs.
-pub(super) struct Gram {
+/// What the normal equations are made of.
+pub(super) struct Gram<'a> {
+    design: &'a Design,
     records: f64,
     /// How many records have each column: the diagonal.
     counts: Vec<f64>,
-    offsets: Vec<usize>,
-    columns: Vec<u32>,
-    values: Vec<f64>,
     /// Each column against the centred targets.
     moments: Vec<f64>,
     target_mean: f64,
@@ -30,39 +28,36 @@ pub(super) struct NotConverged {
     pub(super) residual: f64,
 }
 
-impl Gram {
-    pub(super) fn of(design: &Design, targets: &[f64]) -> Self {
+impl NotConverged {
+    pub(super) fn at(self, alpha: f64) -> SolveError {
+        SolveError::NotConverged { alpha, iterations: self.iterations, residual: self.residual }
+    }
+}
+
+impl<'a> Gram<'a> {
+    pub(super) fn of(design: &'a Design, targets: &[f64]) -> Self {
         let target_mean = knockout_stats::mean(targets);
         let mut counts = vec![0.0; design.width()];
         let mut moments = vec![0.0; design.width()];
-        let mut keys: Vec<u64> = Vec::new();
         for (set, target) in design.sets().zip(targets) {
-            for (place, &a) in set.iter().enumerate() {
-                counts[a as usize] += 1.0;
-                moments[a as usize] += target - target_mean;
-                keys.extend(set[..place].iter().flat_map(|&b| [key(a, b), key(b, a)]));
+            for &column in set {
+                counts[column as usize] += 1.0;
+                moments[column as usize] += target - target_mean;
             }
         }
-        keys.par_sort_unstable();
-        let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
-        for same in keys.chunk_by(|a, b| a == b) {
-            offsets.resize((same[0] >> 32) as usize + 1, columns.len());
-            columns.push(same[0] as u32);
-            values.push(same.len() as f64);
-        }
-        offsets.resize(design.width() + 1, columns.len());
-        Self { records: targets.len() as f64, counts, offsets, columns, values, moments, target_mean }
+        Self { design, records: targets.len() as f64, counts, moments, target_mean }
     }
 
-    /// Solves `(XᵀX + αI) w = Xᵀy` with centred columns, starting from `weights`.
-    pub(super) fn solve(&self, alpha: f64, weights: &mut [f64]) -> Result<(), NotConverged> {
+    /// Solves `(XᵀX + αI) w = Xᵀy` with centred columns, starting from `weights`, until the residual is below a share of the
+    /// right-hand side.
+    pub(super) fn solve(&self, alpha: f64, tolerance: f64, weights: &mut [f64]) -> Result<(), NotConverged> {
         let width = self.counts.len();
         let scale: Vec<f64> = self.counts.iter().map(|&c| 1.0 / (c - c * c / self.records + alpha)).collect();
         let mut product = vec![0.0; width];
         self.multiply(alpha, weights, &mut product);
         let mut residual: Vec<f64> = self.moments.iter().zip(&product).map(|(b, p)| b - p).collect();
         let size = |vector: &[f64]| -> f64 { vector.iter().zip(&scale).map(|(r, s)| r * r * s).sum() };
-        let goal = TOLERANCE * TOLERANCE * size(&self.moments);
+        let goal = tolerance * tolerance * size(&self.moments);
         let mut direction: Vec<f64> = residual.iter().zip(&scale).map(|(r, s)| r * s).collect();
         let mut now = size(&residual);
         let most = 10 * width + 1_000;
@@ -92,19 +87,28 @@ impl Gram {
     }
 
     fn multiply(&self, alpha: f64, vector: &[f64], product: &mut [f64]) {
-        // XᵀX of centred columns is the counts minus their outer product over the number of records.
+        // XᵀX of centred columns is that of the columns minus the outer product of their counts over the number of records.
         let shift = dot(&self.counts, vector) / self.records;
-        product.par_iter_mut().with_min_len(256).enumerate().for_each(|(row, out)| {
-            let range = self.offsets[row]..self.offsets[row + 1];
-            let others = self.columns[range.clone()].iter().zip(&self.values[range]);
-            let sum: f64 = others.map(|(&column, value)| value * vector[column as usize]).sum();
-            *out = sum + (self.counts[row] + alpha) * vector[row] - self.counts[row] * shift;
-        });
+        let chunk = self.design.len().div_ceil(CHUNKS).max(1);
+        let partial = |first: usize| {
+            let mut sums = vec![0.0; vector.len()];
+            for set in self.design.sets_from(first).take(chunk) {
+                let sum: f64 = set.iter().map(|&column| vector[column as usize]).sum();
+                for &column in set {
+                    sums[column as usize] += sum;
+                }
+            }
+            sums
+        };
+        let starts: Vec<usize> = (0..self.design.len()).step_by(chunk).collect();
+        let partials: Vec<Vec<f64>> = starts.into_par_iter().map(partial).collect();
+        for (place, out) in product.iter_mut().enumerate() {
+            *out = alpha * vector[place] - self.counts[place] * shift;
+        }
+        for partial in partials {
+            product.iter_mut().zip(partial).for_each(|(out, part)| *out += part);
+        }
     }
-}
-
-fn key(row: u32, column: u32) -> u64 {
-    u64::from(row) << 32 | u64::from(column)
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {

@@ -47,12 +47,24 @@ impl Design {
 
     /// The columns that are 1 for each record.
     pub fn sets(&self) -> impl ExactSizeIterator<Item = &[u32]> {
-        self.offsets.windows(2).map(|ends| &self.columns[ends[0]..ends[1]])
+        self.sets_from(0)
+    }
+
+    /// The same from a record on.
+    fn sets_from(&self, first: usize) -> impl ExactSizeIterator<Item = &[u32]> {
+        self.offsets[first..].windows(2).map(|ends| &self.columns[ends[0]..ends[1]])
     }
 }
 
 /// The strengths of the penalty that are tried; the one with the highest validation Pearson is kept.
 pub const ALPHAS: [f64; 9] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
+
+/// The residual at which a solution counts as exact, relative to the right-hand side.
+const EXACT: f64 = 1e-13;
+/// The residual at which a strength can be judged.
+const ROUGH: f64 = 1e-5;
+/// The residual of a strength that was chosen: its coefficients are kept in single precision.
+const CHOSEN: f64 = 1e-9;
 
 /// A fitted ridge.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,15 +96,46 @@ impl Ridge {
         let mut coefficients = vec![0.0; design.width()];
         for place in order {
             let alpha = alphas[place];
-            gram.solve(alpha, &mut coefficients).map_err(|error| SolveError::NotConverged {
-                alpha,
-                iterations: error.iterations,
-                residual: error.residual,
-            })?;
+            gram.solve(alpha, EXACT, &mut coefficients).map_err(|error| error.at(alpha))?;
             let intercept = gram.intercept(&coefficients);
             fitted[place] = Some(Self { alpha, intercept, coefficients: coefficients.clone() });
         }
         Ok(fitted.into_iter().flatten().collect())
+    }
+
+    /// The ridge among [`ALPHAS`] that validates best, looked for from the strongest on until two in a row are worse than the best.
+    ///
+    /// # Panics
+    ///
+    /// If there are not as many targets as records.
+    pub(crate) fn chosen(
+        design: &Design,
+        targets: &[f64],
+        val: &Design,
+        val_targets: &[f64],
+    ) -> Result<Self, SolveError> {
+        assert_eq!(design.len(), targets.len(), "every record has a target");
+        let gram = Gram::of(design, targets);
+        let solved = |alpha: f64, tolerance: f64, mut coefficients: Vec<f64>| {
+            gram.solve(alpha, tolerance, &mut coefficients).map_err(|error| error.at(alpha))?;
+            Ok(Self { alpha, intercept: gram.intercept(&coefficients), coefficients })
+        };
+        let mut current = Self { alpha: 0.0, intercept: 0.0, coefficients: vec![0.0; design.width()] };
+        let (mut best, mut missed) = (None, 0);
+        for &alpha in ALPHAS.iter().rev() {
+            current = solved(alpha, ROUGH, current.coefficients)?;
+            let r = pearson(&current.predict(val), val_targets).unwrap_or(-2.0);
+            if best.as_ref().is_none_or(|(highest, _)| r > *highest) {
+                (best, missed) = (Some((r, current.clone())), 0);
+            } else {
+                missed += 1;
+            }
+            if missed == 2 {
+                break;
+            }
+        }
+        let found = best.map_or(current, |(_, ridge)| ridge);
+        solved(found.alpha, CHOSEN, found.coefficients)
     }
 
     /// What it says of records of the same columns.
