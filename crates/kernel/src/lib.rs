@@ -39,8 +39,9 @@ mod workers;
 
 pub use buffer::{Buffer, Pool};
 pub use dense::{
-    Affine, Block, CrossAttention, IndexedRows, Layout, NORM_EPSILON, NormScale, Pairwise, PairwiseOutput,
-    SetTables, SharedRows, SourceTile, Term, reduce_in_order,
+    Affine, Attended, AttentionGradients, Block, CrossAttention, Head, HeadUpstream, IndexedRows, Layout,
+    NORM_EPSILON, NormScale, Pairwise, PairwiseOutput, SelfAttention, SetTables, SharedRows, SourceTile,
+    Term, reduce_in_order,
 };
 pub use elementwise::{Activation, DropoutMask};
 pub use real::Real;

@@ -2,10 +2,11 @@
 
 use crate::sparse::{edge_loss, neighbour_sum, spmm};
 use crate::{
-    Activation, Affine, Block, DropoutMask, EdgeLoss, Isa, NeighbourSum, Pairwise, PairwiseOutput, Pool,
-    Real, RowGradients, SourceTile, Spmm, Store, Term, reference, simd,
+    Activation, Affine, Block, DropoutMask, EdgeLoss, Head, HeadUpstream, Isa, NeighbourSum, Pairwise,
+    PairwiseOutput, Pool, Real, RowGradients, SourceTile, Spmm, Store, Term, reference, simd,
 };
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 /// A float type with kernels.
@@ -108,6 +109,20 @@ pub trait Scalar: Real {
 
     /// Adds to the parameters' gradient what [`Scalar::pair_rows_backward`] has accumulated over all tiles.
     fn add_pair_gradient(task: &Pairwise<'_, Self>, gradient: &[Self], sum: &mut [Self]);
+
+    /// [`crate::SelfAttention::forward`] of a tile of queries in one head: `out: [queries, width]`, `log_sum: [queries]`.
+    fn attend(head: &Head<'_, Self>, out: &mut [Self], log_sum: &mut [Self]);
+
+    /// [`crate::SelfAttention::backward`] of a range of keys in one head: adds to `d_key, d_value: [keys, width]` and to
+    /// `d_query: [n, width]`.
+    fn attend_backward(
+        head: &Head<'_, Self>,
+        upstream: &HeadUpstream<'_, Self>,
+        keys: Range<usize>,
+        d_key: &mut [Self],
+        d_value: &mut [Self],
+        d_query: &mut [Self],
+    );
 }
 
 impl Scalar for f32 {
@@ -222,6 +237,21 @@ impl Scalar for f32 {
     fn add_pair_gradient(task: &Pairwise<'_, Self>, gradient: &[Self], sum: &mut [Self]) {
         simd::add_pair_gradient(task, &task.packed, gradient, sum);
     }
+
+    fn attend(head: &Head<'_, Self>, out: &mut [Self], log_sum: &mut [Self]) {
+        simd::attention::attend(Isa::current(), head, out, log_sum);
+    }
+
+    fn attend_backward(
+        head: &Head<'_, Self>,
+        upstream: &HeadUpstream<'_, Self>,
+        keys: Range<usize>,
+        d_key: &mut [Self],
+        d_value: &mut [Self],
+        d_query: &mut [Self],
+    ) {
+        simd::attention::attend_backward(Isa::current(), head, upstream, keys, d_key, d_value, d_query);
+    }
 }
 
 impl Scalar for f64 {
@@ -327,5 +357,20 @@ impl Scalar for f64 {
 
     fn add_pair_gradient(_: &Pairwise<'_, Self>, gradient: &[Self], sum: &mut [Self]) {
         sum.iter_mut().zip(gradient).for_each(|(sum, &value)| *sum += value);
+    }
+
+    fn attend(head: &Head<'_, Self>, out: &mut [Self], log_sum: &mut [Self]) {
+        reference::attend(head, out, log_sum);
+    }
+
+    fn attend_backward(
+        head: &Head<'_, Self>,
+        upstream: &HeadUpstream<'_, Self>,
+        keys: Range<usize>,
+        d_key: &mut [Self],
+        d_value: &mut [Self],
+        d_query: &mut [Self],
+    ) {
+        reference::attend_backward(head, upstream, keys, d_key, d_value, d_query);
     }
 }

@@ -16,6 +16,8 @@ enum Weights {
     Xavier,
     /// Normal with variance 2 / outputs: Kaiming's, by what goes out.
     Kaiming,
+    /// Uniform within ±1 / √inputs: `PyTorch`'s own.
+    ByInputs,
 }
 
 impl Init {
@@ -29,11 +31,17 @@ impl Init {
         Self { weights: Weights::Kaiming, ..Self::new(seed) }
     }
 
+    /// The same, with weights uniform within ±1 / √inputs.
+    pub fn by_inputs(seed: u64) -> Self {
+        Self { weights: Weights::ByInputs, ..Self::new(seed) }
+    }
+
     /// A weight of a linear layer.
     pub fn weight(&mut self, inputs: usize, outputs: usize) -> f64 {
         match self.weights {
             Weights::Xavier => self.uniform(self.xavier_relu(inputs, outputs)),
             Weights::Kaiming => self.normal((2.0 / outputs as f64).sqrt()),
+            Weights::ByInputs => self.uniform(1.0 / (inputs as f64).sqrt()),
         }
     }
 

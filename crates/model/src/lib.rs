@@ -1,6 +1,6 @@
 //! Models and losses.
 //!
-//! The crate knows layers, DANGO, the hetero model and what they minimise; it knows neither files nor the loop that trains.
+//! The crate knows layers, DANGO, the hetero model, the transformer and what they minimise; it knows neither files nor the loop that trains.
 
 mod dango;
 mod hetero;
@@ -10,8 +10,10 @@ pub mod loss;
 mod model;
 mod network;
 mod options;
+mod sharing;
 #[cfg(test)]
 mod testing;
+mod transformer;
 
 pub use dango::{Dango, DangoForward, DangoLoss, DangoNetwork, DangoOptions, NetworkChoice};
 pub use hetero::{
@@ -25,3 +27,5 @@ pub(crate) use network::{graph_of, merged_graph};
 pub use options::{
     MODELS, ModelConfig, ModelConfigError, ModelEntry, ModelOptions, OptionsError, SizeEstimate, Solver,
 };
+pub use sharing::sharing_order;
+pub use transformer::{Transformer, TransformerForward, TransformerOptions, TransformerSizes};

@@ -28,9 +28,19 @@ pub trait Model: Send + Sync {
         at: LossAt,
     ) -> Loss;
 
+    /// Name of the parameter with a row for every gene, where the model has one: it may start from what another model knows.
+    fn gene_table(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Tables made once of weights that no longer change, for a model whose score of a set needs few operations given them.
     fn fixed(&self) -> Option<Box<dyn FixedScorer + '_>> {
         None
+    }
+
+    /// Whether a batch of sets that share genes takes less time, with the same predictions; see [`crate::sharing_order`].
+    fn shares_rows(&self) -> bool {
+        false
     }
 
     /// What its loss remembers of earlier batches, by name: a checkpoint keeps it.

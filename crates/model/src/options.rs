@@ -5,12 +5,12 @@
 //! and checkpoints all ask the registry.
 
 use crate::loss::LossError;
-use crate::{DangoOptions, HeteroOptions, Model};
+use crate::{DangoOptions, HeteroOptions, Model, TransformerOptions};
 use knockout_batch::ProcessorKind;
 use knockout_cell::Cell;
 use knockout_solve::{
-    LowRankOptions, NetworkKernelOptions, Problem, Solution, SolveError, SolvedOptions, SolvedTensor,
-    StackOptions, Stage,
+    LowRankOptions, NetworkKernelOptions, Problem, Solution, SolveError, SolvedOptions, StackOptions, Tensor,
+    Watch,
 };
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
@@ -26,6 +26,7 @@ pub const MODELS: &[ModelEntry] = &[
     ModelEntry::solved::<NetworkKernelOptions>(),
     ModelEntry::of::<DangoOptions>(),
     ModelEntry::of::<HeteroOptions>(),
+    ModelEntry::of::<TransformerOptions>(),
 ];
 
 /// Options of one model: the keys `model.*` of a configuration.
@@ -109,6 +110,15 @@ pub enum OptionsError {
         "no network is configured; the dataset has no STRING channel, so name some: model.networks=[{{name=\"physical\",lambda=1.0}}]"
     )]
     NoNetwork,
+    /// A model of networks on a dataset without any.
+    #[error(
+        "the dataset has no networks, and {model} is made of them; train the stack or low-rank, or import the screen again with \
+         --network"
+    )]
+    NoNetworksAtAll {
+        /// The model.
+        model: &'static str,
+    },
     /// A value out of range.
     #[error("{key} is {value}, but {rule}")]
     OutOfRange {
@@ -120,7 +130,7 @@ pub enum OptionsError {
         rule: &'static str,
     },
     /// A loss that cannot be computed.
-    #[error("model.mle_wass_supcr: {0}")]
+    #[error("the loss: {0}")]
     Loss(#[from] LossError),
     /// Options of a solved model.
     #[error(transparent)]
@@ -137,6 +147,11 @@ impl OptionsError {
     /// A value of `key` that breaks a rule.
     pub fn out_of_range(key: &'static str, value: impl fmt::Display, rule: &'static str) -> Self {
         Self::OutOfRange { key, value: value.to_string(), rule }
+    }
+
+    /// Refuses a dataset without networks for a model that is made of them.
+    pub(crate) fn any_networks(model: &'static str, cell: &Cell) -> Result<(), Self> {
+        if cell.networks().is_empty() { Err(Self::NoNetworksAtAll { model }) } else { Ok(()) }
     }
 
     /// Refuses 0.
@@ -259,26 +274,18 @@ trait ErasedOptions: Any + fmt::Debug + Send + Sync {
 /// A model that is solved: [`SolvedOptions`] behind a pointer.
 pub trait Solver {
     /// See [`SolvedOptions::solve`].
-    fn solve(
-        &self,
-        problem: Problem<'_>,
-        on_stage: &mut dyn FnMut(Stage),
-    ) -> Result<Box<dyn Solution>, SolveError>;
+    fn solve(&self, problem: Problem<'_>, watch: &mut dyn Watch) -> Result<Box<dyn Solution>, SolveError>;
 
     /// See [`SolvedOptions::load`].
-    fn load(&self, tensors: &[SolvedTensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError>;
+    fn load(&self, tensors: &[Tensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError>;
 }
 
 impl<O: SolvedOptions> Solver for O {
-    fn solve(
-        &self,
-        problem: Problem<'_>,
-        on_stage: &mut dyn FnMut(Stage),
-    ) -> Result<Box<dyn Solution>, SolveError> {
-        SolvedOptions::solve(self, problem, on_stage)
+    fn solve(&self, problem: Problem<'_>, watch: &mut dyn Watch) -> Result<Box<dyn Solution>, SolveError> {
+        SolvedOptions::solve(self, problem, watch)
     }
 
-    fn load(&self, tensors: &[SolvedTensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError> {
+    fn load(&self, tensors: &[Tensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError> {
         SolvedOptions::load(self, tensors, cell)
     }
 }

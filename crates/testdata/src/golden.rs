@@ -1,6 +1,6 @@
 //! Golden numbers: small cases computed with PyTorch, with the tolerance of every figure.
 //!
-//! One small case per family is in `cases/` (made by `make_golden.py --profile small`), so that every machine compares with PyTorch. Where
+//! One small case per family is in `cases/` (made by `small_profile.py` and `transformer_case.py` beside it), so that every machine compares with PyTorch. Where
 //! there is [`Resource::Golden`], its larger cases come on top.
 
 use crate::Resource;
@@ -40,8 +40,17 @@ pub enum Precision {
 pub fn cases(prefix: &str) -> Vec<Case> {
     let full = Resource::Golden.locate();
     assert!(full.is_ok() || !Resource::Golden.is_required(), "{full:?}");
-    let small = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
-    [Some(small), full.ok()].into_iter().flatten().flat_map(|folder| cases_in(&folder, prefix)).collect()
+    let full = full.ok().into_iter().flat_map(|folder| cases_in(&folder, prefix));
+    small_cases(prefix).into_iter().chain(full).collect()
+}
+
+/// The cases of the repository alone, for a family that the full set does not have.
+///
+/// # Panics
+///
+/// If one cannot be read or none matches.
+pub fn small_cases(prefix: &str) -> Vec<Case> {
+    cases_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("cases"), prefix)
 }
 
 /// The cases of one folder whose name starts with `prefix`.

@@ -5,12 +5,15 @@
 pub(crate) mod block;
 mod cross_attention;
 pub(crate) mod pairwise;
+mod self_attention;
 mod set_tables;
 mod shared_rows;
 
 pub use block::{Affine, Block, NORM_EPSILON, NormScale, reduce_in_order};
 pub use cross_attention::{CrossAttention, IndexedRows};
 pub use pairwise::{Pairwise, PairwiseOutput};
+pub(crate) use self_attention::rows_of;
+pub use self_attention::{Attended, AttentionGradients, Head, HeadUpstream, SelfAttention};
 pub use set_tables::SetTables;
 pub use shared_rows::{SharedRows, SourceTile};
 

@@ -4,6 +4,7 @@
 //! vectors), so that products never handle a part of one. A layer is made of a few primitives: [`gemm`] has the matrix products
 //! ([`microkernel`] and [`avx2`] their innermost loops), [`math`] the activations, [`rowwise`] norms, dot products, gathers and scatters.
 
+pub(crate) mod attention;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod block;

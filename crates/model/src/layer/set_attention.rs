@@ -45,7 +45,8 @@ impl SetAttention {
     ) -> Var {
         let [query, key, value] = [self.query, self.key, self.value]
             .map(|linear| linear.forward(tape, "set.linear", x, Activation::None));
-        let attended = attend(tape, [query, key, value], sets, (self.query.outputs, self.heads), dropout);
+        let sizes = (self.query.outputs, self.heads);
+        let attended = attend(tape, [query, key, value], sets, sizes, Among::Others, dropout);
         let mixed = self.output.forward(tape, "set.linear", attended, Activation::None);
         let rezero = self.rezero;
         tape.op(
@@ -65,12 +66,22 @@ impl SetAttention {
     }
 }
 
-/// Scaled dot-product attention of each member of a set to the others, one softmax per head.
-fn attend<'a, T: Real>(
+/// The members of a set that a member attends to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Among {
+    /// All but itself.
+    Others,
+    /// All, itself included.
+    All,
+}
+
+/// Scaled dot-product attention among the members of a set, one softmax per head.
+pub(super) fn attend<'a, T: Real>(
     tape: &mut Tape<'a, T>,
     [q, k, v]: [Var; 3],
     sets: GeneSetsRef<'a>,
     (width, heads): (usize, usize),
+    among: Among,
     dropout: Option<&Dropout>,
 ) -> Var {
     let head_width = width / heads;
@@ -94,7 +105,7 @@ fn attend<'a, T: Real>(
         |values, out| {
             out.fill(T::ZERO);
             let mut weights = Vec::new();
-            for_members(sets, |member, others| {
+            for_members(sets, among, |member, others| {
                 for head in 0..heads {
                     weights_of(values.of(q), values.of(k), member, others, head, &mut weights);
                     if let Some(dropout) = dropout {
@@ -115,7 +126,7 @@ fn attend<'a, T: Real>(
             let pool = step.values.pool();
             let [mut dq, mut dk, mut dv] = [qv, kv, vv].map(|values| pool.zeros(values.len()));
             let (mut weights, mut d_weights) = (Vec::new(), Vec::new());
-            for_members(sets, |member, others| {
+            for_members(sets, among, |member, others| {
                 for head in 0..heads {
                     weights_of(qv, kv, member, others, head, &mut weights);
                     let upstream = &step.gradient[channels(member, head)];
@@ -145,12 +156,12 @@ fn attend<'a, T: Real>(
     )
 }
 
-fn for_members(sets: GeneSetsRef<'_>, mut visit: impl FnMut(usize, &[usize])) {
+fn for_members(sets: GeneSetsRef<'_>, among: Among, mut visit: impl FnMut(usize, &[usize])) {
     let mut others = Vec::new();
     for set in sets.ranges() {
         for member in set.clone() {
             others.clear();
-            others.extend(set.clone().filter(|&other| other != member));
+            others.extend(set.clone().filter(|&other| among == Among::All || other != member));
             visit(member, &others);
         }
     }

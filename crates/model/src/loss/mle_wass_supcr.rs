@@ -62,15 +62,22 @@ pub struct MleWassSupCr<T> {
     width: usize,
 }
 
+impl MleWassSupCrOptions {
+    /// Checks everything that can be refused before anything is computed.
+    pub(crate) fn check(&self) -> Result<(), LossError> {
+        options::lambda("lambda_mse", self.lambda_mse)?;
+        options::lambda("lambda_wasserstein", self.lambda_wasserstein)?;
+        options::lambda("lambda_supcr", self.lambda_supcr)?;
+        options::dimension_weights(&self.dimension_weights)?;
+        options::temperature(self.temperature)?;
+        options::buffer(self.buffer)
+    }
+}
+
 impl<T: Real> MleWassSupCr<T> {
     /// The loss of a model whose embeddings have `width` numbers; `seed` keys the choice of stored rows.
     pub fn new(options: MleWassSupCrOptions, width: usize, seed: u64) -> Result<Self, LossError> {
-        options::lambda("lambda_mse", options.lambda_mse)?;
-        options::lambda("lambda_wasserstein", options.lambda_wasserstein)?;
-        options::lambda("lambda_supcr", options.lambda_supcr)?;
-        options::dimension_weights(&options.dimension_weights)?;
-        options::temperature(options.temperature)?;
-        options::buffer(options.buffer)?;
+        options.check()?;
         let dimensions = options.dimension_weights.len();
         let memory = |lambda: f64, width| {
             options.buffer.filter(|_| lambda != 0.0).map(|buffer| Memory::new(buffer, width, dimensions))

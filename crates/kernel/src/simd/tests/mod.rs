@@ -1,5 +1,6 @@
 //! Tile kernels on every instruction set of this machine, against the reference kernels in `f64`.
 
+mod attention;
 mod block;
 mod gemm;
 mod linear;
