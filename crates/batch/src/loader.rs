@@ -5,6 +5,9 @@
 //! the consumer is slow.
 
 mod background;
+mod order;
+
+pub use order::RowOrder;
 
 use crate::prepare::{PhaseObserver, PreparePhase, Prepared};
 use crate::{Batch, BatchError, Collation, Graphs, ProcessorKind, Store};
@@ -19,8 +22,8 @@ use std::time::Instant;
 
 /// How batches are made: the keys `loader.*` of a run's configuration.
 ///
-/// None of them changes a number: models read gene indices, or what says the same, and batches come in the same order for any
-/// number of threads. They change the time, which is why they can be set and measured.
+/// None of them but the order changes a number: models read gene indices, or what says the same, and batches come in the same order
+/// for any number of threads. They change the time, which is why they can be set and measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoaderOptions {
@@ -35,6 +38,17 @@ pub struct LoaderOptions {
     pub threads: usize,
     /// Batches that may exist at once; at least one more than there are threads.
     pub depth: usize,
+    /// Order of an epoch's samples.
+    #[serde(default)]
+    pub order: RowOrder,
+    /// Queries in a batch, about, where the order is by query.
+    #[serde(default = "default_queries")]
+    pub queries: usize,
+}
+
+/// Few enough that most of a batch's work is shared, and more than one, whose samples alone would be a poor sample of the screen.
+fn default_queries() -> usize {
+    4
 }
 
 impl Default for LoaderOptions {
@@ -46,6 +60,8 @@ impl Default for LoaderOptions {
             collate: Collation::Shared,
             threads: 0,
             depth: 1,
+            order: RowOrder::Shuffled,
+            queries: default_queries(),
         }
     }
 }
@@ -138,7 +154,14 @@ impl Loader {
     pub fn order(&self, epoch: u64) -> Vec<u32> {
         let mut rows = self.rows.to_vec();
         if self.plan.shuffle {
-            Rng::new(self.plan.seed, &format!("order of epoch {epoch}")).shuffle(&mut rows);
+            let mut rng = Rng::new(self.plan.seed, &format!("order of epoch {epoch}"));
+            rng.shuffle(&mut rows);
+            if self.plan.options.order == RowOrder::ByQuery {
+                // Consecutive rows go to different processes, and batches of all of them make one step.
+                let step = self.plan.batch_size * self.plan.world;
+                let run = step.div_ceil(self.plan.options.queries.max(1));
+                rows = order::by_query(&self.dataset.samples, &rows, run, &mut rng);
+            }
         }
         rows.into_iter().skip(self.plan.rank).step_by(self.plan.world).take(self.row_count()).collect()
     }

@@ -3,7 +3,7 @@
 
 use knockout_batch::{
     BatchError, BenchPlan, Collation, Graphs, LoadedBatch, Loader, LoaderOptions, LoaderPlan, ProcessorKind,
-    bench,
+    RowOrder, bench,
 };
 use knockout_screen::Dataset;
 use knockout_synth::{Config, synthesise};
@@ -212,4 +212,34 @@ fn a_benchmark_prepares_what_the_loader_prepares_and_a_panic_in_it_is_an_error()
     let beyond = vec![dataset.samples.len() as u32];
     assert!(matches!(bench(&dataset, &plan(beyond), None, 2), Err(BatchError::Panicked { .. })));
     assert_eq!(bench(&dataset, &plan(Vec::new()), None, 2).unwrap().samples, 0);
+}
+
+#[test]
+fn by_query_batches_consist_of_few_queries() {
+    let dataset = dataset();
+    let rows: Vec<u32> = (0..2000).collect();
+    let loader = |order: RowOrder, queries: usize, world: usize| {
+        let options = LoaderOptions { order, queries, ..LoaderOptions::default() };
+        let plan = LoaderPlan { options, batch_size: 28, world, ..plan(0) };
+        Loader::new(&dataset, &rows, plan)
+    };
+    let per_batch = |order: &[u32]| {
+        let queries = |rows: &[u32]| {
+            rows.iter().map(|&row| dataset.samples.query(row as usize)).collect::<BTreeSet<_>>().len()
+        };
+        let batches: Vec<usize> = order.chunks(28).map(queries).collect();
+        batches.iter().sum::<usize>() as f64 / batches.len() as f64
+    };
+    let [shuffled, by_query] =
+        [RowOrder::Shuffled, RowOrder::ByQuery].map(|order| loader(order, 4, 1).order(3));
+    let mut sorted = by_query.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, rows, "every row once");
+    // Runs end where a query does, and begin in the middle of a batch.
+    assert!(per_batch(&by_query) < 0.6 * per_batch(&shuffled), "{}", per_batch(&by_query));
+    assert!(per_batch(&loader(RowOrder::ByQuery, 1, 1).order(3)) < per_batch(&by_query));
+    assert_eq!(loader(RowOrder::ByQuery, 4, 1).order(3), by_query);
+    assert_ne!(loader(RowOrder::ByQuery, 4, 1).order(4), by_query);
+    let ranks = loader(RowOrder::ByQuery, 4, 2).order(3);
+    assert_eq!(ranks.len(), 1000);
 }

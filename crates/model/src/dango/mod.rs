@@ -226,6 +226,10 @@ impl Model for Dango<f32> {
         "dango"
     }
 
+    fn gene_table(&self) -> Option<&'static str> {
+        Some("gene_embedding")
+    }
+
     fn parameters(&self) -> &Parameters<f32> {
         &self.parameters
     }

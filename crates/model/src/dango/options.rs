@@ -68,6 +68,7 @@ impl ModelOptions for DangoOptions {
             let rule = "it must be even and a multiple of model.heads";
             return Err(OptionsError::out_of_range("model.width", value, rule));
         }
+        OptionsError::any_networks(Self::NAME, cell)?;
         if self.networks.is_empty() {
             return Err(OptionsError::NoNetwork);
         }

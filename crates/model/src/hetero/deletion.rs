@@ -75,9 +75,9 @@ impl Deletion {
     pub(super) fn row_of<'s>(&'s self, stage: &'s Stage, sample: usize) -> &'s [u32] {
         match &self.method {
             Method::NodeMask => stage.row_of(sample),
-            Method::EdgeMask(_) | Method::Rebuilt(_) if !stage.sample_rows.is_empty() => {
-                let first = self.genes + stage.sample_rows.offsets[sample];
-                &self.identity[first..first + stage.sample_rows.sample(sample).len()]
+            Method::EdgeMask(_) | Method::Rebuilt(_) if !stage.own_rows.is_empty() => {
+                let first = self.genes + stage.own_rows.offsets[sample];
+                &self.identity[first..first + stage.own_rows.of(sample).len()]
             }
             Method::EdgeMask(_) => self.identity(),
             Method::Rebuilt(samples) => &samples[sample].0,

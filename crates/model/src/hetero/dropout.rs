@@ -1,6 +1,6 @@
 //! Dropout sites of the model, and the keys of the rows at each.
 
-use super::plan::SampleRows;
+use super::plan::OwnRows;
 use crate::layer::Dropout;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -55,15 +55,15 @@ impl Site {
 
 impl DropoutPass {
     /// The dropout of the wild type's rows, then of the samples'.
-    pub(super) fn of_rows(&self, site: Site, sample_rows: Option<&SampleRows>) -> Dropout {
+    pub(super) fn of_rows(&self, site: Site, own_rows: Option<&OwnRows>) -> Dropout {
         let mut rows: Vec<u32> = (0..self.genes as u32).collect();
-        if let Some(sample_rows) = sample_rows {
+        if let Some(own_rows) = own_rows {
             match self.kind {
-                NoiseKind::Shared => rows.extend(&sample_rows.genes),
+                NoiseKind::Shared => rows.extend(&own_rows.genes),
                 NoiseKind::Independent => {
-                    for sample in 0..sample_rows.offsets.len() - 1 {
+                    for sample in 0..own_rows.offsets.len() - 1 {
                         let first = ((sample + 1) * self.genes) as u32;
-                        rows.extend(sample_rows.sample(sample).iter().map(|gene| first + gene));
+                        rows.extend(own_rows.of(sample).iter().map(|gene| first + gene));
                     }
                 }
             }

@@ -11,6 +11,7 @@
 //! The wild type and all samples of a batch go through the layers together; `plan` says which rows a sample has of its own.
 
 mod aggregate;
+mod cells;
 mod deletion;
 mod dropout;
 mod gin;
@@ -20,6 +21,7 @@ mod options;
 mod plan;
 mod pooling;
 mod propagate;
+mod reach;
 mod readout;
 
 pub use aggregate::Aggregation;
@@ -174,7 +176,8 @@ pub struct HeteroForward<T> {
 impl<T: Scalar> HeteroForward<T> {
     /// The row of a gene in a sample, among the rows after the last layer.
     pub fn row(&self, sample: usize, gene: usize) -> usize {
-        (self.plan.row_of(sample)[gene] & !knockout_kernel::MASKED) as usize
+        let cell = self.plan.samples().start + sample;
+        (self.plan.row_of(cell)[gene] & !knockout_kernel::MASKED) as usize
     }
 }
 
@@ -352,7 +355,7 @@ impl<T: Scalar> Hetero<T> {
                 })
                 .collect();
             let site = Site::Aggregate { layer: at };
-            let dropout = pass.map(|pass| pass.of_rows(site, Some(&*plan.output.sample_rows)));
+            let dropout = pass.map(|pass| pass.of_rows(site, Some(&*plan.output.own_rows)));
             let combined =
                 layer.aggregate.forward(tape, &g, plan, self.options.width, with_weights, dropout.as_ref());
             x = combined.rows;
@@ -378,8 +381,8 @@ impl<T: Scalar> Hetero<T> {
     /// How many rows each layer computes for a batch.
     pub fn changed_rows(&self, sets: GeneSetsRef<'_>) -> Vec<ChangedRows> {
         let rows = |plan: &Arc<plan::LayerPlan>| ChangedRows {
-            networks: plan.networks.iter().map(|sample_rows| sample_rows.len()).collect(),
-            any: plan.output.sample_rows.len(),
+            networks: plan.networks.iter().map(|own_rows| own_rows.len()).collect(),
+            any: plan.output.own_rows.len(),
             all: self.genes * sets.len(),
         };
         self.plan(sets, self.route()).layers.iter().map(rows).collect()
@@ -389,6 +392,10 @@ impl<T: Scalar> Hetero<T> {
 impl Model for Hetero<f32> {
     fn name(&self) -> &'static str {
         "hetero"
+    }
+
+    fn gene_table(&self) -> Option<&'static str> {
+        Some("gene_embedding")
     }
 
     fn parameters(&self) -> &Parameters<f32> {
@@ -412,6 +419,10 @@ impl Model for Hetero<f32> {
         at: LossAt,
     ) -> Loss {
         self.objective.record(tape, (forward.predictions, forward.hidden[0]), targets, at)
+    }
+
+    fn shares_rows(&self) -> bool {
+        self.route() == Route::ChangedRows
     }
 
     fn loss_buffers(&self) -> Vec<(&'static str, CircularBuffer<f32>)> {

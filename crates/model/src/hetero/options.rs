@@ -115,6 +115,7 @@ impl ModelOptions for HeteroOptions {
     fn check(&self, cell: &Cell) -> Result<(), OptionsError> {
         self.check_sizes()?;
         self.check_networks(cell)?;
+        self.mle_wass_supcr.check()?;
         self.check_route()
     }
 
@@ -211,6 +212,7 @@ impl HeteroOptions {
 
     fn check_networks(&self, cell: &Cell) -> Result<(), OptionsError> {
         let refuse = |value: String, rule| Err(OptionsError::out_of_range("model.networks", value, rule));
+        OptionsError::any_networks(Self::NAME, cell)?;
         if self.networks.is_empty() {
             return refuse("[]".to_owned(), "it must name at least one network");
         }

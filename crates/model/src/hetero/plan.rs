@@ -1,36 +1,39 @@
 //! The rows that a batch computes, layer by layer and network by network.
 //!
-//! After every stage of the model all rows are in one array: first the wild type's, one per gene, then the rows of each sample, by ascending
-//! gene. A gene without a row of the sample's own has the wild type's. Before the first layer no sample has rows of its own; after it,
-//! where only changed rows are computed, those of the deleted genes and of the targets of their edges; and so on. The module knows graphs and
-//! gene sets, neither parameters nor the tape. `docs/hetero.md` has a worked example.
+//! After every stage of the model all rows are in one array: first the wild type's, one per gene, then the rows of each cell (bases, then
+//! samples: see `cells`), by ascending gene. A gene without a row of the cell's own has that of a base or the wild type's. Before the first
+//! layer no cell has rows of its own; after it, where only changed rows are computed, those of the deleted genes and of the targets of their
+//! edges; and so on. Where several samples share a deletion, each row that depends on it alone exists once. The module knows graphs and gene
+//! sets, neither parameters nor the tape. `docs/hetero.md` has worked examples.
 
+use super::cells::{Cells, Sharing};
+use super::reach::{Reach, members};
 use knockout_cell::GeneSetsRef;
 use knockout_kernel::{Graph, MASKED};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The rows that samples have of their own, as ragged lists of genes.
+/// The rows that cells have of their own, as ragged lists of genes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SampleRows {
-    /// Row offsets of each sample.
+pub(super) struct OwnRows {
+    /// Row offsets of each cell.
     pub(super) offsets: Vec<usize>,
-    /// Gene of each row, ascending within a sample.
+    /// Gene of each row, ascending within a cell.
     pub(super) genes: Vec<u32>,
 }
 
-impl SampleRows {
-    fn of(samples: impl IntoIterator<Item = Vec<u32>>) -> Self {
+impl OwnRows {
+    pub(super) fn of_cells<C: IntoIterator<Item = u32>>(cells: impl IntoIterator<Item = C>) -> Self {
         let (mut offsets, mut genes) = (vec![0], Vec::new());
-        for sample in samples {
-            genes.extend(sample);
+        for cell in cells {
+            genes.extend(cell);
             offsets.push(genes.len());
         }
         Self { offsets, genes }
     }
 
-    /// Whether no sample has a row of its own.
+    /// Whether no cell has a row of its own.
     pub(super) fn is_empty(&self) -> bool {
         self.genes.is_empty()
     }
@@ -40,46 +43,41 @@ impl SampleRows {
         self.genes.len()
     }
 
-    /// Genes of a sample's rows.
-    pub(super) fn sample(&self, sample: usize) -> &[u32] {
-        &self.genes[self.offsets[sample]..self.offsets[sample + 1]]
+    /// Genes of a cell's rows.
+    pub(super) fn of(&self, cell: usize) -> &[u32] {
+        &self.genes[self.offsets[cell]..self.offsets[cell + 1]]
     }
 
-    /// Splits a range of rows by sample.
+    /// Splits a range of rows by cell.
     pub(super) fn parts(&self, rows: Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> + '_ {
         let first = self.offsets.partition_point(|&offset| offset <= rows.start).saturating_sub(1);
-        (first..self.offsets.len() - 1).map_while(move |sample| {
-            let part = self.offsets[sample].max(rows.start)..self.offsets[sample + 1].min(rows.end);
-            (self.offsets[sample] < rows.end).then_some((sample, part))
+        (first..self.offsets.len() - 1).map_while(move |cell| {
+            let part = self.offsets[cell].max(rows.start)..self.offsets[cell + 1].min(rows.end);
+            (self.offsets[cell] < rows.end).then_some((cell, part))
         })
     }
 }
 
-/// The rows after a stage, and the row of each gene in each sample.
+/// The rows after a stage, and the row of each gene in each cell.
 #[derive(Debug)]
 pub(super) struct Stage {
-    pub(super) sample_rows: Arc<SampleRows>,
-    /// `[samples, genes]`: row index, with [`MASKED`] where the gene is deleted.
+    pub(super) own_rows: Arc<OwnRows>,
+    /// `[cells, genes]`: row index, with [`MASKED`] where the gene is deleted.
     row_of: Vec<u32>,
     genes: usize,
+    bases: usize,
 }
 
 impl Stage {
-    fn new(sample_rows: Arc<SampleRows>, deleted: &SampleRows, genes: usize) -> Self {
-        let samples = sample_rows.offsets.len() - 1;
-        let mut row_of = vec![0; samples * genes];
-        row_of.par_chunks_mut(genes.max(1)).enumerate().for_each(|(sample, row_of)| {
-            for (gene, row) in row_of.iter_mut().enumerate() {
-                *row = gene as u32;
-            }
-            for (row, &gene) in (sample_rows.offsets[sample]..).zip(sample_rows.sample(sample)) {
-                row_of[gene as usize] = (genes + row) as u32;
-            }
-            for &gene in deleted.sample(sample) {
+    fn new(own_rows: Arc<OwnRows>, cells: &Cells, genes: usize) -> Self {
+        let mut row_of = vec![0; cells.count() * genes];
+        row_of.par_chunks_mut(genes.max(1)).enumerate().for_each(|(cell, row_of)| {
+            cells.fill_rows(&own_rows, cell, row_of);
+            for &gene in cells.deleted.of(cell) {
                 row_of[gene as usize] |= MASKED;
             }
         });
-        Self { sample_rows, row_of, genes }
+        Self { own_rows, row_of, genes, bases: cells.bases }
     }
 
     /// Number of genes.
@@ -89,34 +87,38 @@ impl Stage {
 
     /// Number of rows, those of the wild type included.
     pub(super) fn rows(&self) -> usize {
-        self.genes + self.sample_rows.len()
+        self.genes + self.own_rows.len()
     }
 
-    /// Number of samples.
-    pub(super) fn samples(&self) -> usize {
-        self.sample_rows.offsets.len() - 1
+    /// Number of rows that several samples may read: the wild type's and the bases'. They precede the samples' own.
+    pub(super) fn shared_rows(&self) -> usize {
+        self.genes + self.own_rows.offsets[self.bases]
     }
 
-    /// The row of each gene in a sample, with [`MASKED`] where the gene is deleted.
-    pub(super) fn row_of(&self, sample: usize) -> &[u32] {
-        &self.row_of[sample * self.genes..(sample + 1) * self.genes]
+    /// Number of cells: bases, then samples.
+    pub(super) fn cells(&self) -> usize {
+        self.own_rows.offsets.len() - 1
+    }
+
+    /// The cells that are samples.
+    pub(super) fn samples(&self) -> Range<usize> {
+        self.bases..self.cells()
+    }
+
+    /// The row of each gene in a cell, with [`MASKED`] where the gene is deleted.
+    pub(super) fn row_of(&self, cell: usize) -> &[u32] {
+        &self.row_of[cell * self.genes..(cell + 1) * self.genes]
     }
 }
 
 /// For each row of a layer's output, the row of a network's output that it gathers.
-fn gather_index(network: &SampleRows, layer: &SampleRows, genes: usize) -> Vec<u32> {
+fn gather_index(cells: &Cells, network: &OwnRows, layer: &OwnRows, genes: usize) -> Vec<u32> {
     let mut index: Vec<u32> = (0..genes as u32).collect();
     index.reserve(layer.len());
-    for sample in 0..layer.offsets.len() - 1 {
-        let own = network.sample(sample);
-        let first = genes + network.offsets[sample];
-        let mut at = 0;
-        for &gene in layer.sample(sample) {
-            while at < own.len() && own[at] < gene {
-                at += 1;
-            }
-            index.push(if own.get(at) == Some(&gene) { (first + at) as u32 } else { gene });
-        }
+    let mut rows = vec![0; genes];
+    for cell in 0..cells.count() {
+        cells.fill_rows(network, cell, &mut rows);
+        index.extend(layer.of(cell).iter().map(|&gene| rows[gene as usize]));
     }
     index
 }
@@ -158,7 +160,7 @@ impl InverseIndex {
 #[derive(Debug)]
 pub(super) struct LayerPlan {
     pub(super) input: Arc<Stage>,
-    pub(super) networks: Vec<Arc<SampleRows>>,
+    pub(super) networks: Vec<Arc<OwnRows>>,
     /// For each network, the row of its output that each row of the layer's output gathers.
     pub(super) gather_indices: Vec<Arc<Vec<u32>>>,
     pub(super) output: Arc<Stage>,
@@ -170,12 +172,12 @@ impl LayerPlan {
     /// The output rows ordered by gene, the wild type's before the samples', which brings those that gather the same row together; `None` if none
     /// do.
     pub(super) fn gene_order(&self) -> Option<Vec<u32>> {
-        let sample_rows = &self.output.sample_rows;
-        if self.networks.iter().all(|network| Arc::ptr_eq(network, sample_rows)) {
+        let own_rows = &self.output.own_rows;
+        if self.networks.iter().all(|network| Arc::ptr_eq(network, own_rows)) {
             return None;
         }
         let genes = self.output.genes();
-        let reads = (0..genes as u32).chain(sample_rows.genes.iter().copied());
+        let reads = (0..genes as u32).chain(own_rows.genes.iter().copied());
         Some(InverseIndex::new(genes, (0..).zip(reads)).readers)
     }
 }
@@ -205,29 +207,27 @@ impl Plan {
         layers: usize,
         extent: Extent,
     ) -> Self {
-        let deleted = SampleRows::of(sets.ranges().map(|range| {
-            let mut set = sets.genes()[range].to_vec();
-            set.sort_unstable();
-            set.dedup();
-            set
-        }));
-        let none = SampleRows::of(sets.ranges().map(|_| Vec::new()));
-        let mut stage = Arc::new(Stage::new(Arc::new(none), &deleted, genes));
+        let sharing = if extent == Extent::Changed { Sharing::Bases } else { Sharing::None };
+        let cells = Cells::new(sets, sharing);
+        let none = OwnRows::of_cells((0..cells.count()).map(|_| None));
+        let mut changed = match extent {
+            Extent::Changed => changed(graphs, genes, &cells, layers),
+            Extent::All | Extent::Kept => Vec::new(),
+        }
+        .into_iter();
+        let mut stage = Arc::new(Stage::new(Arc::new(none), &cells, genes));
         let mut plan = Vec::with_capacity(layers);
         for _ in 0..layers {
-            let (networks, union) = match extent {
-                Extent::Changed => changed(graphs, genes, &stage.sample_rows, &deleted),
-                Extent::All | Extent::Kept => {
-                    let is_in = |sample: usize, gene: &u32| {
-                        extent == Extent::All || deleted.sample(sample).binary_search(gene).is_err()
-                    };
-                    let list = |sample| (0..genes as u32).filter(|gene| is_in(sample, gene)).collect();
-                    let all = Arc::new(SampleRows::of((0..sets.len()).map(list)));
-                    (vec![Arc::clone(&all); graphs.len()], all)
-                }
-            };
-            let output = Arc::new(Stage::new(union, &deleted, genes));
-            let gather_indices = gather_indices(&networks, &output.sample_rows, genes);
+            let (networks, union) = changed.next().unwrap_or_else(|| {
+                let is_in = |cell: usize, gene: &u32| {
+                    extent == Extent::All || cells.deleted.of(cell).binary_search(gene).is_err()
+                };
+                let list = |cell| (0..genes as u32).filter(move |gene| is_in(cell, gene));
+                let all = Arc::new(OwnRows::of_cells((0..cells.count()).map(list)));
+                (vec![Arc::clone(&all); graphs.len()], all)
+            });
+            let output = Arc::new(Stage::new(union, &cells, genes));
+            let gather_indices = gather_indices(&cells, &networks, &output.own_rows, genes);
             let saves_sums = extent == Extent::Changed;
             let layer =
                 LayerPlan { input: stage, networks, gather_indices, output: Arc::clone(&output), saves_sums };
@@ -239,61 +239,62 @@ impl Plan {
 }
 
 /// The gather index of each network; networks that compute the same rows share one.
-fn gather_indices(networks: &[Arc<SampleRows>], layer: &Arc<SampleRows>, genes: usize) -> Vec<Arc<Vec<u32>>> {
+fn gather_indices(
+    cells: &Cells,
+    networks: &[Arc<OwnRows>],
+    layer: &Arc<OwnRows>,
+    genes: usize,
+) -> Vec<Arc<Vec<u32>>> {
     if networks.iter().all(|network| Arc::ptr_eq(network, layer)) {
-        let one = Arc::new(gather_index(layer, layer, genes));
+        let one = Arc::new(gather_index(cells, layer, layer, genes));
         return networks.iter().map(|_| Arc::clone(&one)).collect();
     }
-    networks.par_iter().map(|network| Arc::new(gather_index(network, layer, genes))).collect()
+    networks.par_iter().map(|network| Arc::new(gather_index(cells, network, layer, genes))).collect()
 }
 
-/// The rows that differ from the wild type's after a layer, by network and in any network: the sources (genes that differed before or are
-/// deleted) and the targets of their edges.
+/// The rows that differ from the wild type's after each layer, by network and in any network.
+///
+/// A row of a sample belongs to the base that lacks just those of the sample's genes that reach it, or else to the sample.
 fn changed(
     graphs: &[&Graph],
     genes: usize,
-    before: &SampleRows,
-    deleted: &SampleRows,
-) -> (Vec<Arc<SampleRows>>, Arc<SampleRows>) {
-    let samples: Vec<(Vec<Vec<u32>>, Vec<u32>)> = (0..deleted.offsets.len() - 1)
-        .into_par_iter()
-        .map(|sample| {
-            let mut is_source = vec![false; genes];
-            for &gene in before.sample(sample).iter().chain(deleted.sample(sample)) {
-                is_source[gene as usize] = true;
-            }
-            let sources: Vec<u32> = (0..genes as u32).filter(|&gene| is_source[gene as usize]).collect();
-            let mut in_any = is_source.clone();
-            let networks = graphs.iter().map(|graph| {
-                let reached = reached(graph, &is_source, &sources);
-                for &gene in &reached {
-                    in_any[gene as usize] = true;
-                }
-                reached
-            });
-            let networks = networks.collect();
-            (networks, (0..genes as u32).filter(|&gene| in_any[gene as usize]).collect())
-        })
+    cells: &Cells,
+    layers: usize,
+) -> Vec<(Vec<Arc<OwnRows>>, Arc<OwnRows>)> {
+    let mut deleted = cells.deleted.genes.clone();
+    deleted.sort_unstable();
+    deleted.dedup();
+    let reach = Reach::new(graphs, genes, deleted, layers);
+    let places: Vec<Vec<usize>> = (0..cells.samples())
+        .map(|sample| cells.sample(sample).iter().map(|&gene| reach.place(gene)).collect())
         .collect();
-    let network =
-        |k: usize| Arc::new(SampleRows::of(samples.iter().map(|(networks, _)| networks[k].clone())));
-    let union = SampleRows::of(samples.iter().map(|(_, union)| union.clone()));
-    ((0..graphs.len()).map(network).collect(), Arc::new(union))
-}
-
-/// The sources and the targets of their edges, ascending.
-fn reached(graph: &Graph, is_source: &[bool], sources: &[u32]) -> Vec<u32> {
-    let edges: usize = sources.iter().map(|&gene| graph.outgoing.degree(gene as usize)).sum();
-    let mut is_reached = is_source.to_vec();
-    // Few edges leave the sources: follow them. Many: check the incoming edges of every gene up to the first source.
-    if edges < is_source.len() {
-        for &gene in sources {
-            graph.outgoing.row(gene as usize).for_each(|target| is_reached[target] = true);
+    let rows = |(layer, network): (usize, usize)| {
+        let words = reach.words();
+        let mut owned = vec![0; cells.count() * words];
+        for (sample, places) in places.iter().enumerate() {
+            let reached: Vec<&[u64]> = places.iter().map(|&place| reach.of(place, layer, network)).collect();
+            for word in 0..words {
+                let mut own = reached.iter().fold(0, |any, reached| any | reached[word]);
+                for &(mask, base) in cells.subsets(sample) {
+                    // Reached by these genes, and by none of the sample's others.
+                    let exact = reached.iter().enumerate().fold(own, |exact, (at, reached)| {
+                        exact & if mask >> at & 1 == 1 { reached[word] } else { !reached[word] }
+                    });
+                    owned[base as usize * words + word] |= exact;
+                    own &= !exact;
+                }
+                owned[(cells.bases + sample) * words + word] = own;
+            }
         }
-    } else {
-        for (gene, is_reached) in is_reached.iter_mut().enumerate() {
-            *is_reached = *is_reached || graph.incoming.any(gene, |source| is_source[source]);
-        }
+        Arc::new(OwnRows::of_cells(owned.chunks(words.max(1)).map(members)))
+    };
+    let stages = (0..layers).flat_map(|layer| (0..=graphs.len()).map(move |network| (layer, network)));
+    let stages: Vec<(usize, usize)> = stages.collect();
+    let mut stages: Vec<Arc<OwnRows>> = stages.into_par_iter().map(rows).collect();
+    let mut by_layer = Vec::with_capacity(layers);
+    while !stages.is_empty() {
+        let mut networks: Vec<_> = stages.drain(..=graphs.len()).collect();
+        by_layer.extend(networks.pop().map(|any| (networks, any)));
     }
-    (0..is_source.len() as u32).filter(|&gene| is_reached[gene as usize]).collect()
+    by_layer
 }

@@ -2,7 +2,7 @@
 
 use super::dropout::{DropoutPass, Site};
 use super::plan::Stage;
-use super::propagate::sample_groups;
+use super::propagate::{CellGroup, cell_groups};
 use crate::init::Init;
 use crate::layer::{Linear, Mlp, add_scaled, dot};
 use knockout_grad::{Parameters, Tape, Var};
@@ -46,20 +46,19 @@ impl AttentionPooling {
         stage: &Arc<Stage>,
         pass: Option<DropoutPass>,
     ) -> Var {
-        let dropout = |site| pass.map(|pass| pass.of_rows(site, Some(&*stage.sample_rows)));
+        let dropout = |site| pass.map(|pass| pass.of_rows(site, Some(&*stage.own_rows)));
         let gate = self.gate.forward(tape, "pool.gate", x, dropout(Site::PoolGate).as_ref());
         let value = self.value.forward(tape, "pool.value", x, dropout(Site::PoolValue).as_ref());
-        let (width, genes) = (self.value.outputs(), stage.genes());
+        let width = self.value.outputs();
         let (stage_forward, stage_backward) = (Arc::clone(stage), Arc::clone(stage));
-        let cells = 1 + stage.samples();
         tape.op(
             "pool",
-            cells * width,
+            (1 + stage.samples().len()) * width,
             |values, out| {
                 let (gate, value) = (values.of(gate), values.of(value));
-                out.par_chunks_mut(width).enumerate().for_each(|(cell, out)| {
+                out.par_chunks_mut(width).enumerate().for_each(|(pooled, out)| {
                     out.fill(T::ZERO);
-                    let rows = cell_rows(&stage_forward, cell);
+                    let rows = pooled_rows(&stage_forward, pooled);
                     for (&row, weight) in rows.iter().zip(weights(gate, &rows)) {
                         add_scaled(out, weight, &value[row * width..(row + 1) * width]);
                     }
@@ -71,11 +70,12 @@ impl AttentionPooling {
                 // Gradients of a row's value and gate, interleaved.
                 let size = width + 1;
                 let mut both = pool.zeros(stage_backward.rows() * size);
-                let (shared, owned) = both.split_at_mut(genes * size);
-                let add_cell = |cell: usize, sums: &mut RowGradients<'_, T>| {
-                    let upstream = &step.gradient[cell * width..(cell + 1) * width];
-                    let mean = dot(upstream, &step.output[cell * width..(cell + 1) * width]);
-                    let rows = cell_rows(&stage_backward, cell);
+                let shared_rows = stage_backward.shared_rows();
+                let (shared, owned) = both.split_at_mut(shared_rows * size);
+                let add = |pooled: usize, sums: &mut RowGradients<'_, T>| {
+                    let upstream = &step.gradient[pooled * width..(pooled + 1) * width];
+                    let mean = dot(upstream, &step.output[pooled * width..(pooled + 1) * width]);
+                    let rows = pooled_rows(&stage_backward, pooled);
                     for (&row, weight) in rows.iter().zip(weights(gate_values, &rows)) {
                         let sum = sums.row(row, size);
                         add_scaled(&mut sum[..width], weight, upstream);
@@ -83,16 +83,17 @@ impl AttentionPooling {
                             weight * (dot(upstream, &values[row * width..(row + 1) * width]) - mean);
                     }
                 };
-                let partials: Vec<_> = sample_groups(&stage_backward, owned, size)
+                let samples = stage_backward.samples();
+                let partials: Vec<_> = cell_groups(&stage_backward, samples.clone(), owned, size)
                     .into_par_iter()
-                    .map(|(samples, first, own)| {
-                        let mut shared = pool.zeros(genes * size);
-                        let mut sums = RowGradients { shared: &mut shared, own, first: genes + first };
-                        samples.for_each(|sample| add_cell(sample + 1, &mut sums));
+                    .map(|CellGroup { cells, first, owned }| {
+                        let mut shared = pool.zeros(shared_rows * size);
+                        let mut sums = RowGradients { shared: &mut shared, own: owned, first };
+                        cells.for_each(|cell| add(1 + cell - samples.start, &mut sums));
                         shared
                     })
                     .collect();
-                add_cell(0, &mut RowGradients { shared, own: &mut [], first: genes });
+                add(0, &mut RowGradients { shared, own: &mut [], first: shared_rows });
                 reduce_in_order(&partials, shared);
                 gradients.add(value, |sum| {
                     sum.par_chunks_mut(width).zip(both.par_chunks(size)).for_each(|(sum, both)| {
@@ -107,12 +108,10 @@ impl AttentionPooling {
     }
 }
 
-/// The rows of a cell's kept genes; cell 0 is the wild type.
-fn cell_rows(stage: &Stage, cell: usize) -> Vec<usize> {
-    if cell == 0 {
-        return (0..stage.genes()).collect();
-    }
-    let kept = stage.row_of(cell - 1).iter().filter(|&row| row & MASKED == 0);
+/// The rows of the kept genes of the wild type, which is pooled first, or of a sample.
+fn pooled_rows(stage: &Stage, pooled: usize) -> Vec<usize> {
+    let Some(sample) = pooled.checked_sub(1) else { return (0..stage.genes()).collect() };
+    let kept = stage.row_of(stage.samples().start + sample).iter().filter(|&row| row & MASKED == 0);
     kept.map(|&row| row as usize).collect()
 }
 

@@ -5,6 +5,7 @@ mod gradients;
 mod operations;
 mod plan;
 mod routes;
+mod sharing;
 
 use super::*;
 use crate::testing::graph;

@@ -2,14 +2,14 @@
 
 use super::super::*;
 use super::network;
-use crate::hetero::plan::SampleRows;
+use crate::hetero::plan::OwnRows;
 use knockout_kernel::MASKED;
 
 const GENES: [&str; 4] = ["A", "B", "C", "D"];
 
 /// Genes of the only sample's own rows.
-fn genes(rows: &SampleRows) -> Vec<&'static str> {
-    rows.sample(0).iter().map(|&gene| GENES[gene as usize]).collect()
+fn genes(rows: &OwnRows) -> Vec<&'static str> {
+    rows.of(0).iter().map(|&gene| GENES[gene as usize]).collect()
 }
 
 #[test]
@@ -23,13 +23,13 @@ fn four_genes_with_one_deletion() {
     let [first, second] = &plan.layers[..] else { panic!("two layers") };
 
     // Before the first layer the sample equals the wild type, but A is masked out.
-    assert!(first.input.sample_rows.is_empty());
+    assert!(first.input.own_rows.is_empty());
     assert_eq!(first.input.row_of(0), [a | MASKED, b, c, d]);
 
     // Layer 1: A, and what A sends to.
     assert_eq!(genes(&first.networks[0]), ["A", "B"]);
     assert_eq!(genes(&first.networks[1]), ["A", "C"]);
-    assert_eq!(genes(&first.output.sample_rows), ["A", "B", "C"]);
+    assert_eq!(genes(&first.output.own_rows), ["A", "B", "C"]);
     assert_eq!(first.output.row_of(0), [4 | MASKED, 5, 6, d]);
     // A row that a network did not compute is the wild type's.
     assert_eq!(*first.gather_indices[0], [a, b, c, d, 4, 5, c]);
@@ -38,7 +38,7 @@ fn four_genes_with_one_deletion() {
     // Layer 2: everything that changed, and what it sends to.
     assert_eq!(genes(&second.networks[0]), ["A", "B", "C", "D"]);
     assert_eq!(genes(&second.networks[1]), ["A", "B", "C"]);
-    assert_eq!(genes(&second.output.sample_rows), ["A", "B", "C", "D"]);
+    assert_eq!(genes(&second.output.own_rows), ["A", "B", "C", "D"]);
     assert_eq!(second.output.row_of(0), [4 | MASKED, 5, 6, 7]);
     assert_eq!(*second.gather_indices[0], [a, b, c, d, 4, 5, 6, 7]);
     assert_eq!(*second.gather_indices[1], [a, b, c, d, 4, 5, 6, d]);

@@ -9,7 +9,11 @@ use knockout_grad::Gradients;
 use proptest::prelude::*;
 
 /// Predictions and gradients of a training pass.
-fn evaluate<T: Scalar>(model: &Hetero<T>, sets: GeneSetsRef<'_>, graphs: &Graphs<'_>) -> Vec<Vec<f64>> {
+pub(super) fn evaluate<T: Scalar>(
+    model: &Hetero<T>,
+    sets: GeneSetsRef<'_>,
+    graphs: &Graphs<'_>,
+) -> Vec<Vec<f64>> {
     let targets = vec![T::of(0.25); sets.len()];
     let mut tape = Tape::new(model.parameters());
     let input = Input { training: Some(AT), ..Input::evaluated(sets, graphs) };
@@ -23,7 +27,7 @@ fn evaluate<T: Scalar>(model: &Hetero<T>, sets: GeneSetsRef<'_>, graphs: &Graphs
 }
 
 /// `max |a − b| ≤ share · max |b|`, or so near zero that both are rounding.
-fn assert_close(a: &[Vec<f64>], b: &[Vec<f64>], share: f64, what: &str) {
+pub(super) fn assert_close(a: &[Vec<f64>], b: &[Vec<f64>], share: f64, what: &str) {
     let largest = b.iter().flatten().fold(0.0, |size: f64, value| size.max(value.abs()));
     for (at, (a, b)) in a.iter().zip(b).enumerate() {
         let size = b.iter().fold(0.0, |size: f64, value| size.max(value.abs()));
