@@ -32,6 +32,22 @@ impl Classified for io::Error {
     }
 }
 
+/// Returns an error and its causes in one line. A cause that a message quotes is not said again.
+pub fn chain(error: &dyn Error) -> String {
+    let mut said = error.to_string();
+    let (mut line, mut cause) = (said.clone(), error.source());
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !said.contains(&text) {
+            line.push_str(": ");
+            line.push_str(&text);
+            said = text;
+        }
+        cause = error.source();
+    }
+    line
+}
+
 /// Returns the class of an error of the operating system about a path that the user named.
 pub fn class_of_path(kind: io::ErrorKind) -> Class {
     use io::ErrorKind as E;

@@ -5,7 +5,7 @@
 
 use crate::baseline::{Baseline, Ladder};
 use crate::metrics::Metrics;
-use knockout_screen::{Dataset, Part, Split};
+use knockout_screen::{Ceiling, Dataset, Part, Split};
 use knockout_solve::SolveError;
 use knockout_stats::bootstrap::{Bootstrap, Difference};
 use serde::Serialize;
@@ -60,7 +60,7 @@ pub struct Comparison {
 /// Models side by side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evaluation {
-    /// One line per model, then the stack, where there is a validation part and a network, and the ridge.
+    /// One line per model, then the stack, where there is a validation part, and the ridge.
     pub rows: Vec<Row>,
     /// Paired differences, as [`Pairs`] says.
     pub comparisons: Vec<Comparison>,
@@ -68,6 +68,8 @@ pub struct Evaluation {
     pub unseen: Unseen,
     /// The correlation no model can expect to exceed; synthetic data only.
     pub attainable_pearson: Option<f64>,
+    /// What repeated measurements leave for a model to reach, where the screen has some.
+    pub ceiling: Option<Ceiling>,
 }
 
 /// Which models are compared with each other.
@@ -92,16 +94,33 @@ pub fn evaluate(
     pairs: Pairs,
     bootstrap: &Bootstrap,
 ) -> Result<Evaluation, SolveError> {
+    evaluate_beside(dataset, split, part, models, pairs, bootstrap, None)
+}
+
+/// The same, where the stack's predictions are known already.
+///
+/// # Panics
+///
+/// If a model or the stack has not one prediction for every row of the part.
+pub fn evaluate_beside(
+    dataset: &Dataset,
+    split: &Split,
+    part: Part,
+    models: &[Model<'_>],
+    pairs: Pairs,
+    bootstrap: &Bootstrap,
+    stack: Option<Vec<f64>>,
+) -> Result<Evaluation, SolveError> {
     let rows = split.rows(part);
     let ladder = Ladder::new(&dataset.samples, dataset.cell.genes().len(), split)?.over(&dataset.cell);
     let ridge = ladder.fit(Baseline::AdditiveRidge, rows, 0, &|_| ())?;
     // The best that is known to come without training; a network has learnt something new only where it beats that.
-    let has_stack = ladder.baselines().contains(&Baseline::Stack);
-    let stack = has_stack.then(|| ladder.fit(Baseline::Stack, rows, 0, &|_| ())).transpose()?;
+    let has_stack = stack.is_none() && ladder.baselines().contains(&Baseline::Stack);
+    let solved = has_stack.then(|| ladder.fit(Baseline::Stack, rows, 0, &|_| ())).transpose()?;
+    let stack = stack.or(solved.map(|fitted| fitted.predictions));
     let targets: Vec<f64> = rows.iter().map(|&row| dataset.samples.scores()[row as usize]).collect();
     let ridge = Model { name: Baseline::AdditiveRidge.name(), predictions: &ridge.predictions };
-    let stack =
-        stack.as_ref().map(|stack| Model { name: Baseline::Stack.name(), predictions: &stack.predictions });
+    let stack = stack.as_ref().map(|stack| Model { name: Baseline::Stack.name(), predictions: stack });
     let references: Vec<Model<'_>> = stack.into_iter().chain([ridge]).collect();
     let beside: Vec<Model<'_>> = models.iter().chain(&references).copied().collect();
     Ok(Evaluation {
@@ -109,6 +128,7 @@ pub fn evaluate(
         comparisons: compare(models, pairs, &references, &targets, bootstrap),
         unseen: Unseen::of(dataset, split, part),
         attainable_pearson: dataset.manifest.synthetic.as_ref().map(|known| known.attainable_pearson),
+        ceiling: dataset.manifest.ceiling(),
     })
 }
 

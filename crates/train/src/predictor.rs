@@ -2,15 +2,17 @@
 //! its networks are all in it. What is needed beside it is the cell, and that is checked.
 
 use crate::checkpoint::{self, Checkpoint, CheckpointError, ModelCard};
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, RESIDUALS_OF};
 use crate::fit::{FitError, copy_tensor};
+use crate::run::RunError;
+use crate::run::sources::{self, Sources};
 use knockout_batch::Graphs;
 use knockout_cell::{Cell, GeneSets, GeneSetsRef};
 use knockout_fault::{Class, Classified};
 use knockout_grad::Tape;
-use knockout_model::{Input, MODELS, Model, ModelEntry};
+use knockout_model::{Input, MODELS, Model, ModelEntry, sharing_order};
 use knockout_screen::LabelStats;
-use knockout_solve::{Solution, SolveError, SolvedTensor};
+use knockout_solve::{Solution, SolveError};
 use std::path::Path;
 
 /// A trained model that predicts.
@@ -18,6 +20,19 @@ pub struct Predictor {
     trained: Trained,
     labels: LabelStats,
     gene_count: usize,
+    /// What is added to `own` times the model's own prediction.
+    added: Added,
+}
+
+/// Predictions of other runs that are added.
+struct Added {
+    own: f64,
+    intercept: f64,
+    others: Vec<(f64, Predictor)>,
+}
+
+impl Added {
+    const NOTHING: Self = Self { own: 1.0, intercept: 0.0, others: Vec::new() };
 }
 
 /// What came out of training.
@@ -71,6 +86,12 @@ pub enum PredictorError {
     /// It does not hold the solution of its model.
     #[error(transparent)]
     Solution(#[from] SolveError),
+    /// A run that it builds on cannot be used.
+    #[error(transparent)]
+    Source(#[from] Box<RunError>),
+    /// A stack of runs without their weights.
+    #[error("the checkpoint does not say how the runs of its stack are weighted")]
+    NoStackWeights,
     /// A gene beyond the table.
     #[error("set {set} names gene {gene}, but the cell has {count}")]
     UnknownGene {
@@ -84,16 +105,54 @@ pub enum PredictorError {
 }
 
 impl Predictor {
-    /// Opens a checkpoint's folder, for a cell of the genes and networks that the model was trained on.
+    /// Opens a checkpoint's folder, for a cell of the genes and networks that the model was trained on. What its run builds on is
+    /// found where runs keep it.
     pub fn open(checkpoint: &Path, cell: &Cell) -> Result<Self, PredictorError> {
-        Self::new(&checkpoint::load(checkpoint)?, cell, MODELS)
+        let run = checkpoint.parent().and_then(Path::parent).unwrap_or(Path::new(""));
+        Self::with_sources(&checkpoint::load(checkpoint)?, cell, MODELS, &run.join(sources::FOLDER))
     }
 
-    /// The same for a checkpoint in memory; the model is one of `models`.
+    /// The same for a checkpoint in memory of a run that builds on no other; the model is one of `models`.
     pub fn new(checkpoint: &Checkpoint, cell: &Cell, models: &[ModelEntry]) -> Result<Self, PredictorError> {
+        Self::with_sources(checkpoint, cell, models, Path::new(sources::FOLDER))
+    }
+
+    /// The same for a checkpoint whose run keeps what it builds on in this folder.
+    pub fn with_sources(
+        checkpoint: &Checkpoint,
+        cell: &Cell,
+        models: &[ModelEntry],
+        folder: &Path,
+    ) -> Result<Self, PredictorError> {
         let card = checkpoint.state.card.as_ref().ok_or(PredictorError::NoCard)?;
         check_cell(card, cell)?;
-        Self::with_labels(checkpoint, &Config::from_toml(&card.config, models)?, card.labels(), cell)
+        let config = Config::from_toml(&card.config, models)?;
+        let own = Self::with_labels(checkpoint, &config, card.labels(), cell)?;
+        let run = folder.parent().unwrap_or(Path::new(""));
+        let sources = Sources::kept(&config.from, run).map_err(Box::new)?;
+        own.upon(checkpoint, &config, cell, &sources)
+    }
+
+    /// The model with what its run builds on.
+    pub(crate) fn upon(
+        mut self,
+        checkpoint: &Checkpoint,
+        config: &Config,
+        cell: &Cell,
+        sources: &Sources,
+    ) -> Result<Self, PredictorError> {
+        let base = sources.predictor(RESIDUALS_OF, cell).map_err(Box::new)?;
+        self.added.others.extend(base.map(|base| (1.0, base)));
+        if !config.from.with.is_empty() {
+            let number = |name: &str| checkpoint.state.numbers.get(name).map(|number| number.0);
+            let stacked = sources.stacked(config.from.with.len(), cell).map_err(Box::new)?;
+            let own = number(STACKED_OWN).zip(number(STACKED_INTERCEPT));
+            let (own, intercept) = own.ok_or(PredictorError::NoStackWeights)?;
+            let weights = (0..stacked.len()).map(|place| number(&stacked_weight(place)));
+            let weights = weights.collect::<Option<Vec<f64>>>().ok_or(PredictorError::NoStackWeights)?;
+            self.added = Added { own, intercept, others: weights.into_iter().zip(stacked).collect() };
+        }
+        Ok(self)
     }
 
     /// The same for a checkpoint without a description of its model, which comes from its run instead.
@@ -105,13 +164,8 @@ impl Predictor {
     ) -> Result<Self, PredictorError> {
         let gene_count = cell.genes().len();
         if let Some(solver) = config.model.solver() {
-            let stored = checkpoint.weights.iter().map(|tensor| SolvedTensor {
-                name: tensor.name.clone(),
-                shape: tensor.shape.clone(),
-                values: tensor.values.clone(),
-            });
-            let solution = solver.load(&stored.collect::<Vec<_>>(), cell)?;
-            return Ok(Self { trained: Trained::Solved(solution), labels, gene_count });
+            let trained = Trained::Solved(solver.load(&checkpoint.weights, cell)?);
+            return Ok(Self { trained, labels, gene_count, added: Added::NOTHING });
         }
         let mut model = config.model.build(cell, config.seed).map_err(ConfigError::from)?;
         let parameters = model.parameters_mut();
@@ -120,23 +174,67 @@ impl Predictor {
             copy_tensor(&checkpoint.weights, &name, parameters.values_mut(place))?;
         }
         let trained = Trained::Network { model, batch: config.run.predict_batch.max(1) };
-        Ok(Self { trained, labels, gene_count })
+        Ok(Self { trained, labels, gene_count, added: Added::NOTHING })
     }
 
     /// Predictions in the scores' own units, one for each set of deleted genes.
     pub fn predict(&self, sets: GeneSetsRef<'_>) -> Result<Vec<f64>, PredictorError> {
+        let own = self.predict_alone(sets)?;
+        if !self.builds_on_others() {
+            return Ok(own);
+        }
+        let Added { own: weight, intercept, others } = &self.added;
+        let mut sums: Vec<f64> = own.iter().map(|own| weight * own + intercept).collect();
+        for (weight, other) in others {
+            let predictions = other.predict(sets)?;
+            sums.iter_mut().zip(predictions).for_each(|(sum, prediction)| *sum += weight * prediction);
+        }
+        Ok(sums)
+    }
+
+    /// Predictions of the model without the runs that it builds on.
+    pub fn predict_alone(&self, sets: GeneSetsRef<'_>) -> Result<Vec<f64>, PredictorError> {
         check_genes(sets, self.gene_count)?;
         Ok(match &self.trained {
+            Trained::Network { model, batch } if model.shares_rows() => {
+                let order = sharing_order(sets, *batch);
+                let ordered = order.iter().map(|&place| sets.get(place));
+                let mut predictions = vec![0.0; sets.len()];
+                for (place, value) in order.iter().zip(predict(&**model, self.labels, *batch, ordered)) {
+                    predictions[*place] = value;
+                }
+                predictions
+            }
             Trained::Network { model, batch } => predict(&**model, self.labels, *batch, sets.iter()),
             Trained::Solved(solution) => solution.predict(ascending(sets).view()),
         })
     }
 
+    /// What the model's own prediction is multiplied by before those of other runs are added.
+    pub fn own_weight(&self) -> f64 {
+        self.added.own
+    }
+
+    /// Whether predictions of other runs are a part of its own: the model alone then says less.
+    pub fn builds_on_others(&self) -> bool {
+        !self.added.others.is_empty()
+    }
+
     /// The standard deviation of a new measurement around each prediction, where the model has one.
     pub fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
         match &self.trained {
+            // The deviations of a part are not those of a sum.
+            _ if self.builds_on_others() => None,
             Trained::Network { .. } => None,
             Trained::Solved(solution) => solution.deviations(ascending(sets).view()),
+        }
+    }
+
+    /// How many of these deviations hold 95 % of new measurements; one holds 68 %.
+    pub fn wide_interval(&self) -> Option<f64> {
+        match &self.trained {
+            Trained::Network { .. } => None,
+            Trained::Solved(solution) => solution.wide_interval(),
         }
     }
 
@@ -157,6 +255,16 @@ impl Predictor {
             Trained::Solved(_) => None,
         }
     }
+}
+
+/// Number of a checkpoint: what the solved model's own prediction is multiplied by where runs are stacked with it.
+pub(crate) const STACKED_OWN: &str = "with.weight.own";
+/// What is added to it.
+pub(crate) const STACKED_INTERCEPT: &str = "with.weight.intercept";
+
+/// What the prediction of a stacked run is multiplied by.
+pub(crate) fn stacked_weight(place: usize) -> String {
+    format!("with.weight.{place}")
 }
 
 /// Sets in the order that solved models expect.
@@ -218,6 +326,8 @@ impl Classified for PredictorError {
             Self::Checkpoint(error) => error.class(),
             Self::Weights(error) => error.class(),
             Self::Solution(error) => error.class(),
+            Self::Source(error) => error.class(),
+            Self::NoStackWeights => Class::Damage,
             _ => Class::Request,
         }
     }

@@ -125,3 +125,39 @@ fn another_instruction_set_is_refused_where_the_first_is_there() {
     }
     assert_eq!(began("abacus").unwrap().other_instructions(), Some("abacus"));
 }
+
+#[test]
+fn weights_from_elsewhere_become_a_run_or_are_refused_whole() {
+    let (home, dataset) = home();
+    let mut trained = create(home.path(), dataset.clone(), &[]).unwrap();
+    assert!(trained.by_ref().all(|event| event.is_ok()));
+    let newest = |run: &Run| {
+        let checkpoints = Checkpoints::at(&run.folder().join("checkpoints"));
+        [Slot::Last, Slot::BestPearson, Slot::BestMse]
+            .map(|slot| checkpoints.newest(slot).unwrap().unwrap().1)
+    };
+    let weights = newest(&trained)[0].weights.clone();
+    drop(trained);
+    fs::rename(home.path().join("run"), home.path().join("elsewhere")).unwrap();
+
+    let mut run = create(home.path(), dataset, &[]).unwrap();
+    let mut wrong = [weights.clone(), weights.clone(), weights.clone(), weights.clone()];
+    wrong[0].pop();
+    wrong[1][0].shape.push(1);
+    wrong[2][0].values[0] = f32::NAN;
+    wrong[3].push(knockout_train::checkpoint::Tensor { name: "strange".to_owned(), ..weights[0].clone() });
+    for wrong in wrong {
+        assert_eq!(run.adopt(&wrong, 0.5).unwrap_err().class(), Class::Request);
+    }
+    let line = run.adopt(&weights, 0.5).unwrap();
+    assert_eq!((line.epoch, line.train_loss), (0, 0.5));
+    for saved in newest(&run) {
+        assert_eq!(saved.weights, weights);
+    }
+    drop(run);
+    let resumed = Run::resume(&home.path().join("run"), &[] as &[&str]).unwrap();
+    let epochs: Vec<u32> = resumed
+        .filter_map(|event| if let Ok(Event::Epoch(line)) = event { Some(line.epoch) } else { None })
+        .collect();
+    assert_eq!(epochs, [1], "it goes on after the epoch that was taken over");
+}

@@ -75,14 +75,14 @@ impl Baseline {
         matches!(self, Self::QueryPairMean | Self::RidgePairs)
     }
 
-    /// Whether it reads the cell's networks, or is made of one that does.
+    /// Whether it says nothing without the cell's networks. The stack does: it has parts that read none.
     pub fn needs_networks(self) -> bool {
-        matches!(self, Self::NetworkKernel | Self::Stack)
+        self == Self::NetworkKernel
     }
 
     /// Whether it is one of the solved models, which know the cell and choose settings on the validation part.
     pub fn is_solved(self) -> bool {
-        self == Self::LowRank || self.needs_networks()
+        matches!(self, Self::LowRank | Self::NetworkKernel | Self::Stack)
     }
 
     /// Whether it depends on a seed of its own.
@@ -210,7 +210,7 @@ impl<'a> Ladder<'a> {
         let cell = self.cell.expect("solved models are fitted over a cell");
         let records = |rows| records(self.samples, rows);
         let (train, val) = (records(self.train), records(self.val));
-        let solution = options.solve(Problem { cell, train: &train, val: &val }, &mut |_| ())?;
+        let solution = options.solve(Problem { cell, train: &train, val: &val }, &mut ())?;
         Ok(solution.predict(records(rows).sets.view()))
     }
 

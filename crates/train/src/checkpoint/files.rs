@@ -114,6 +114,32 @@ pub fn save(target: &Path, contents: &Contents<'_>) -> Result<String, Checkpoint
     Ok(hash)
 }
 
+/// Keeps tensors that can be made again, in one file that is whole or absent; its folder is made where there is none.
+pub(crate) fn save_tensors(path: &Path, tensors: &[Tensor]) -> Result<(), CheckpointError> {
+    let tensors: Vec<TensorRef<'_>> = tensors.iter().map(TensorRef::from).collect();
+    check_tensors(&tensors).map_err(at("write", path))?;
+    let named: Vec<(String, Vec<usize>, Vec<u8>)> =
+        tensors.iter().map(|t| (t.name.to_owned(), t.shape.to_vec(), bytes_of(t.values))).collect();
+    let bytes = pack(&named).map_err(at("write", path))?;
+    let sum = blake3::hash(&bytes);
+    path.parent().map_or(Ok(()), fs::create_dir_all).map_err(at("write", path))?;
+    knockout_durable::replace(path, |file| {
+        file.write_all(&bytes)?;
+        file.write_all(sum.as_bytes())
+    })
+    .map_err(at("write", path))
+}
+
+/// What [`save_tensors`] kept; `None` where there is nothing, or not what was written.
+pub(crate) fn load_tensors(path: &Path) -> Option<Vec<Tensor>> {
+    let bytes = fs::read(path).ok()?;
+    let (bytes, sum) = bytes.split_last_chunk::<{ blake3::OUT_LEN }>()?;
+    if blake3::hash(bytes).as_bytes() != sum {
+        return None;
+    }
+    unpack("kept state", bytes).ok()
+}
+
 /// Names must be distinct and shapes must fit, or what is read is not what was written.
 fn check_tensors(tensors: &[TensorRef<'_>]) -> Result<(), CheckpointErrorKind> {
     let mut seen = BTreeSet::new();
@@ -205,7 +231,7 @@ pub fn decode(files: &Files<'_>) -> Result<Checkpoint, CheckpointErrorKind> {
     let weights = unpack(WEIGHTS, files.weights)?;
     let moments = unpack(OPTIMISER, files.optimiser)?;
     let buffers = unpack(BUFFERS, files.buffers)?;
-    let references: Vec<TensorRef<'_>> = weights.iter().map(Tensor::as_ref).collect();
+    let references: Vec<TensorRef<'_>> = weights.iter().map(TensorRef::from).collect();
     if weights_hash(&references) != document.weights_hash {
         return Err(damaged(WEIGHTS, "it belongs to another checkpoint"));
     }

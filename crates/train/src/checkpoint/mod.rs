@@ -20,10 +20,13 @@ mod state;
 mod store;
 
 pub use files::{Files, decode, load, save, weights_hash};
+pub(crate) use files::{load_tensors, save_tensors};
 pub(crate) use identity::flatten;
 pub use identity::{Difference, Identity, IdentityError};
 pub use state::{ModelCard, Number, Position, State};
 pub use store::{Checkpoints, Saved, Slot};
+
+pub use knockout_solve::Tensor;
 
 use knockout_durable::DurableError;
 use knockout_fault::{Class, Classified};
@@ -41,21 +44,9 @@ pub struct TensorRef<'a> {
     pub values: &'a [f32],
 }
 
-/// A named tensor that was loaded.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Tensor {
-    /// Its name.
-    pub name: String,
-    /// Its shape; empty for a single number.
-    pub shape: Vec<usize>,
-    /// Its values, row by row.
-    pub values: Vec<f32>,
-}
-
-impl Tensor {
-    /// To be saved again.
-    pub fn as_ref(&self) -> TensorRef<'_> {
-        TensorRef { name: &self.name, shape: &self.shape, values: &self.values }
+impl<'a> From<&'a Tensor> for TensorRef<'a> {
+    fn from(tensor: &'a Tensor) -> Self {
+        Self { name: &tensor.name, shape: &tensor.shape, values: &tensor.values }
     }
 }
 

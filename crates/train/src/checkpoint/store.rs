@@ -57,6 +57,11 @@ impl Checkpoints {
         Self { folder: folder.to_owned() }
     }
 
+    /// The checkpoints of the run in a folder.
+    pub fn of_run(folder: &Path) -> Self {
+        Self::at(&folder.join("checkpoints"))
+    }
+
     /// For the run's writer, before its first [`Self::save`]: removes what killed processes left half-done.
     pub fn clean(&self) -> Result<(), CheckpointError> {
         for name in self.names()? {
@@ -96,6 +101,21 @@ impl Checkpoints {
             Ok(checkpoint) => Ok(Some((path, checkpoint))),
             Err(error) => Err(CheckpointError { before: paths.find(|path| load(path).is_ok()), ..error }),
         }
+    }
+
+    /// Loads the newest of the slot wanted; where nothing is wanted, the best Pearson, or the last while no epoch has ended (best
+    /// states belong to the ends of epochs). `None` if there is none.
+    pub fn choose(
+        &self,
+        wanted: Option<Slot>,
+    ) -> Result<Option<(Slot, PathBuf, Checkpoint)>, CheckpointError> {
+        let slots = wanted.map_or(vec![Slot::BestPearson, Slot::Last], |slot| vec![slot]);
+        for slot in slots {
+            if let Some((path, checkpoint)) = self.newest(slot)? {
+                return Ok(Some((slot, path, checkpoint)));
+            }
+        }
+        Ok(None)
     }
 
     fn list(&self, slot: Slot) -> Result<Vec<(u64, PathBuf)>, CheckpointError> {

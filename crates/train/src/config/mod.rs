@@ -4,17 +4,20 @@
 //! compared ([`Config::conditions`]) are all views of the same resolved [`Config`]. Sections belong to the crates that use them:
 //! `loader.*` to `knockout-batch`, `model.*` to the model's own options.
 
+mod from;
 mod optimiser;
 mod split;
 mod synonyms;
 
+pub use from::{FromError, FromOptions};
+pub(crate) use from::{RESIDUALS_OF, START, with_name};
 pub use optimiser::{OptimiserOptions, ScheduleKind};
 pub use split::{Fold, SplitOptions, SplitOptionsError};
 pub use synonyms::synonym;
 
 use crate::checkpoint::{Difference, Identity, flatten};
 use crate::schedule::ScheduleError;
-use knockout_batch::{LoaderOptions, ProcessorKind};
+use knockout_batch::{LoaderOptions, ProcessorKind, RowOrder};
 use knockout_cell::Cell;
 use knockout_config::OverrideError;
 use knockout_fault::{Class, Classified};
@@ -47,6 +50,8 @@ pub struct Config {
     pub optimiser: OptimiserOptions,
     /// When to save and when to stop.
     pub run: RunOptions,
+    /// Other runs that it builds on.
+    pub from: FromOptions,
 }
 
 /// [`Config`] as it is read, before its model is looked up.
@@ -63,6 +68,8 @@ struct Document {
     model: Table,
     optimiser: OptimiserOptions,
     run: RunOptions,
+    #[serde(default)]
+    from: FromOptions,
 }
 
 /// When to save and when to stop: the keys `run.*`.
@@ -99,6 +106,9 @@ pub enum ConfigError {
     /// The text is not TOML.
     #[error("{}", .0.message())]
     Document(#[from] toml::de::Error),
+    /// Another run that means nothing to the model.
+    #[error(transparent)]
+    From(#[from] FromError),
     /// A setting of steps for a model that takes none.
     #[error("{key} says nothing to {model}, which is solved, not trained step by step; leave it out")]
     NoSteps {
@@ -125,6 +135,7 @@ impl Config {
             model: model.defaults(cell),
             optimiser: OptimiserOptions::default(),
             run: RunOptions { patience: 0, checkpoint_every: 10.0, predict_batch: 16_384 },
+            from: FromOptions::default(),
         };
         common.with(model.training)
     }
@@ -142,7 +153,13 @@ impl Config {
     /// Applies overrides `key=value` in order, later ones winning.
     pub fn with<S: AsRef<str>>(&self, overrides: &[S]) -> Result<Self, ConfigError> {
         let mut table = Table::try_from(self)?;
-        knockout_config::apply(&mut table, overrides).map_err(|error| match error {
+        // Models know nothing of runs; what their gene table starts from is a key of the run's, whichever way it is spelt.
+        let spelt = |key: &S| match key.as_ref().strip_prefix("model.start=") {
+            Some(run) => format!("from.start={run}"),
+            None => key.as_ref().to_owned(),
+        };
+        let overrides: Vec<String> = overrides.iter().map(spelt).collect();
+        knockout_config::apply(&mut table, &overrides).map_err(|error| match error {
             OverrideError::UnknownKey { key, nearest } => {
                 let known = synonym(&key).filter(|key| knockout_config::has_key(&table, key));
                 // A British word in American spelling, of a section that there is.
@@ -169,14 +186,15 @@ impl Config {
         let document: Document = table.try_into().map_err(|error: toml::de::Error| {
             OverrideError::Refused { message: error.message().to_owned() }
         })?;
-        let Document { seed, batch, epochs, max_steps, split, loader, model, optimiser, run } = document;
+        let Document { seed, batch, epochs, max_steps, split, loader, model, optimiser, run, from } =
+            document;
         let model = ModelConfig::read(model, models).map_err(|error| match error {
             ModelConfigError::Options(error) => {
                 ConfigError::from(OverrideError::Refused { message: error.message().to_owned() })
             }
             error => error.into(),
         })?;
-        Ok(Self { seed, batch, epochs, max_steps, split, loader, model, optimiser, run })
+        Ok(Self { seed, batch, epochs, max_steps, split, loader, model, optimiser, run, from })
     }
 
     /// Checks everything that can be checked before anything is computed.
@@ -190,13 +208,15 @@ impl Config {
         )?;
         within("loader.threads", self.loader.threads, 0..=1024, "it must be from 0 to 1024")?;
         within("loader.depth", self.loader.depth, 0..=4096, "it must be from 0 to 4096")?;
+        OptionsError::at_least_one("loader.queries", self.loader.queries)?;
         OptionsError::at_least_one("epochs", self.epochs as usize)?;
         OptionsError::not_negative("optimiser.weight_decay", self.optimiser.weight_decay)?;
         OptionsError::not_negative("optimiser.clip_norm", self.optimiser.clip_norm)?;
         OptionsError::not_negative("run.checkpoint_every", self.run.checkpoint_every)?;
-        self.optimiser.learning_rate()?;
-        self.optimiser.accumulation()?;
+        self.split.check()?;
+        self.optimiser.check()?;
         self.check_steps(cell)?;
+        self.from.check(self.model.name(), self.model.entry().is_solved)?;
         self.model.check(cell)?;
         Ok(self.check_memory(cell)?)
     }
@@ -215,7 +235,8 @@ impl Config {
         let entry = self.model.entry();
         if entry.is_solved {
             let defaults = Self::defaults(&entry, cell)?.flat();
-            let counts = |key: &str| ["seed", "model.", "split."].iter().any(|part| key.starts_with(part));
+            let counts =
+                |key: &str| ["seed", "model.", "split.", "from."].iter().any(|part| key.starts_with(part));
             let mut changed = self.flat().into_iter().filter(|(key, value)| defaults.get(key) != Some(value));
             if let Some((key, _)) = changed.find(|(key, _)| !counts(key)) {
                 return Err(ConfigError::NoSteps { key, model: entry.name });
@@ -245,12 +266,21 @@ impl Config {
     /// What identifies a run of this configuration over a gene table, given by its hash: a checkpoint continues only a run that
     /// is the same.
     pub fn identity(&self, gene_table: &str) -> Identity {
-        // How long a run lasts and how often it saves may change from one sitting to the next, and the loader changes no number.
+        // How long a run lasts and how often it saves may change from one sitting to the next, and of the loader only the order
+        // changes numbers.
         let mut lasting = self.clone();
         (lasting.epochs, lasting.max_steps) = (0, 0);
         (lasting.run.checkpoint_every, lasting.run.predict_batch) = (0.0, 0);
-        lasting.loader = LoaderOptions::default();
+        let LoaderOptions { order, queries, .. } = lasting.loader;
+        lasting.loader = LoaderOptions { order, queries, ..LoaderOptions::default() };
         let mut config = lasting.flat();
+        if order == RowOrder::Shuffled {
+            config.retain(|key, _| !["loader.order", "loader.queries"].contains(&&key[..]));
+        }
+        // What other runs are is said by their weights, wherever they lie.
+        for key in ["from.residuals_of", "from.start", "from.with"] {
+            config.remove(key);
+        }
         // Keys that came later, where they say nothing: runs of before are still themselves.
         for key in ["split.fold", "split.file"] {
             if config.get(key).is_some_and(|value| value == "\"\"") {

@@ -63,6 +63,16 @@ impl Default for OptimiserOptions {
 }
 
 impl OptimiserOptions {
+    /// Checks the schedules, those that are not in use too: what is out of range says nothing, and is refused where it is seen.
+    pub(super) fn check(&self) -> Result<(), ConfigError> {
+        self.learning_rate()?;
+        self.accumulation()?;
+        Plateau::new(self.learning_rate, &self.plateau)?;
+        // A schedule that is not in use may end above the rate that is.
+        Cosine::new(self.learning_rate.max(self.cosine.lowest), &self.cosine)?;
+        Ok(())
+    }
+
     /// The schedule of the learning rate, at its start.
     pub fn learning_rate(&self) -> Result<LearningRate, ScheduleError> {
         Ok(match self.schedule {

@@ -1,6 +1,7 @@
 //! How samples are divided: by a recipe, by a fold of one, or by a file that says it.
 
 use knockout_fault::{Class, Classified};
+use knockout_model::OptionsError;
 use knockout_screen::{
     DEFAULT_SPLIT_SEED, Dataset, Division, Scheme, Split, SplitError, SplitFileError, SplitSpec,
 };
@@ -122,6 +123,17 @@ impl Default for SplitOptions {
 }
 
 impl SplitOptions {
+    /// Checks the fractions.
+    pub(super) fn check(&self) -> Result<(), OptionsError> {
+        let rule = "it must be from 0 to below 1, and leave something to train on";
+        for (key, value) in [("split.val", self.val), ("split.test", self.test)] {
+            if !(0.0..1.0).contains(&value) || self.val + self.test >= 1.0 {
+                return Err(OptionsError::out_of_range(key, value, rule));
+            }
+        }
+        Ok(())
+    }
+
     /// The recipe of the split.
     pub fn spec(&self) -> SplitSpec {
         SplitSpec {

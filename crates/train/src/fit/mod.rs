@@ -20,6 +20,7 @@ use knockout_kernel::Scalar as _;
 use knockout_meter::{Gauge, Meter, StepPhase};
 use knockout_model::{LossAt, Model};
 use knockout_screen::{Dataset, LabelStats, Part, Split};
+use knockout_solve::GeneFactors;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -27,6 +28,10 @@ use std::sync::Arc;
 pub struct Fit {
     config: Config,
     dataset: Arc<Dataset>,
+    /// The same with what is trained on as scores: what another run leaves of them, or they themselves.
+    targets: Arc<Dataset>,
+    /// What that run predicts for every sample.
+    base: Option<Vec<f64>>,
     split: Arc<Split>,
     store: Option<Arc<Store>>,
     model: Box<dyn Model>,
@@ -80,10 +85,57 @@ impl Fit {
             epoch_parts: BTreeMap::new(),
             batches: None,
             config,
+            targets: Arc::clone(&dataset),
+            base: None,
             dataset,
             split,
             store: None,
         })
+    }
+
+    /// Trains on what is left of the scores when `base`, a prediction for every sample, is taken off them. Predictions and the
+    /// validation are of the sum.
+    pub fn on_residuals(mut self, base: Vec<f64>) -> Result<Self, FitError> {
+        let scores = self.dataset.samples.scores().iter().zip(&base).map(|(score, base)| score - base);
+        let samples = self.dataset.samples.clone().with_scores(scores.collect());
+        let labels = samples.label_stats(self.split.rows(Part::Train));
+        self.labels = labels.filter(|labels| labels.sd > 0.0).ok_or(FitError::ConstantScores)?;
+        let manifest = self.dataset.manifest.clone();
+        self.targets = Arc::new(Dataset { manifest, cell: Arc::clone(&self.dataset.cell), samples });
+        self.base = Some(base);
+        Ok(self)
+    }
+
+    /// Puts factors into the model's gene table, as large as its initial values are, as many as there is room for; genes without
+    /// factors keep theirs. Whether the model has such a table.
+    pub fn start_from(&mut self, factors: &GeneFactors) -> bool {
+        let Some(name) = self.model.gene_table() else { return false };
+        let parameters = self.model.parameters_mut();
+        let place = (0..parameters.len()).find(|&place| parameters.get(place).name() == name);
+        let Some(place) = place else { return false };
+        let genes = factors.is_known.len();
+        let table = parameters.values_mut(place);
+        let width = table.len() / genes.max(1);
+        let size = |values: &[f32]| {
+            let squares: f64 = values.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
+            (squares / values.len().max(1) as f64).sqrt()
+        };
+        let kept = factors.rank.min(width);
+        let known: Vec<f32> = factors
+            .values
+            .chunks_exact(factors.rank)
+            .zip(&factors.is_known)
+            .filter(|(_, is_known)| **is_known)
+            .flat_map(|(row, _)| row[..kept].iter().copied())
+            .collect();
+        let scale = size(table) / size(&known).max(f64::MIN_POSITIVE);
+        let rows = factors.values.chunks_exact(factors.rank).zip(&factors.is_known);
+        for (row, (factors, _)) in table.chunks_exact_mut(width).zip(rows).filter(|(_, (_, known))| **known) {
+            row.iter_mut()
+                .zip(factors)
+                .for_each(|(value, &factor)| *value = (f64::from(factor) * scale) as f32);
+        }
+        true
     }
 
     /// Reads a stored representation from this store.
@@ -313,7 +365,12 @@ impl Fit {
         let (rows, batch) = (self.split.rows(part), self.config.run.predict_batch);
         let next = rows.iter().skip(predictions.len()).take(batch);
         let sets = next.map(|&row| self.dataset.samples.genes(row as usize));
+        let from = predictions.len();
         predictions.extend(predictor::predict(&*self.model, self.labels, batch, sets));
+        if let Some(base) = &self.base {
+            let added = predictions[from..].iter_mut().zip(&rows[from..]);
+            added.for_each(|(prediction, &row)| *prediction += base[row as usize]);
+        }
         predictions.len() < rows.len()
     }
 
@@ -327,7 +384,7 @@ impl Fit {
             rank: 0,
             world: 1,
         };
-        Loader::new(&self.dataset, self.split.rows(Part::Train), plan).with_store(self.store.as_ref())
+        Loader::new(&self.targets, self.split.rows(Part::Train), plan).with_store(self.store.as_ref())
     }
 
     fn weights(&self) -> Vec<TensorRef<'_>> {

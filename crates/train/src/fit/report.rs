@@ -107,6 +107,16 @@ pub enum FitError {
         /// Its length.
         count: usize,
     },
+    /// Weights from elsewhere that are not this model's.
+    #[error(
+        "the weights do not fit the model: {name:?} {problem}; they must be those of a model of the same configuration"
+    )]
+    Adopted {
+        /// The parameter.
+        name: String,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// A checkpoint's loss buffer does not fit this loss.
     #[error("the checkpoint's loss buffer {name:?} does not fit: {source}")]
     Buffer {
@@ -126,9 +136,11 @@ pub enum FitError {
 impl Classified for FitError {
     fn class(&self) -> Class {
         match self {
-            Self::Config(_) | Self::EmptyPart { .. } | Self::ConstantScores | Self::Identity(_) => {
-                Class::Request
-            }
+            Self::Config(_)
+            | Self::EmptyPart { .. }
+            | Self::ConstantScores
+            | Self::Identity(_)
+            | Self::Adopted { .. } => Class::Request,
             Self::Score { .. } => Class::Damage,
             Self::Diverged { .. } => Class::Diverged,
             Self::Batch(error) => error.class(),

@@ -133,6 +133,39 @@ impl Fit {
     }
 }
 
+impl Fit {
+    /// Takes over weights of this model that were trained elsewhere: every parameter by its name and shape, and nothing else. On an
+    /// error nothing has changed.
+    pub fn adopt(&mut self, weights: &[Tensor]) -> Result<(), FitError> {
+        let parameters = self.model.parameters_mut();
+        let mut found = Vec::with_capacity(parameters.len());
+        for place in 0..parameters.len() {
+            let entry = parameters.get(place);
+            let (name, expected) = (entry.name().to_owned(), entry.shape().to_vec());
+            let refuse = |problem: String| FitError::Adopted { name: name.clone(), problem };
+            let same_name = |tensor: &&Tensor| tensor.name == name;
+            let tensor =
+                weights.iter().find(same_name).ok_or_else(|| refuse("is not among them".to_owned()))?;
+            if tensor.shape != expected || tensor.values.len() != entry.values().len() {
+                return Err(refuse(format!("has shape {:?} instead of {expected:?}", tensor.shape)));
+            }
+            if tensor.values.iter().any(|value| !value.is_finite()) {
+                return Err(refuse("holds a number that is not finite".to_owned()));
+            }
+            found.push(tensor);
+        }
+        let is_foreign = |tensor: &&Tensor| !found.iter().any(|known| known.name == tensor.name);
+        if let Some(foreign) = weights.iter().find(is_foreign) {
+            let problem = "is no parameter of the model".to_owned();
+            return Err(FitError::Adopted { name: foreign.name.clone(), problem });
+        }
+        for (place, tensor) in found.into_iter().enumerate() {
+            parameters.values_mut(place).copy_from_slice(&tensor.values);
+        }
+        Ok(())
+    }
+}
+
 /// Inside a group of accumulated batches, the gradients so far are tensors of `buffers.safetensors` under these names.
 fn gradient_name(parameter: &str) -> String {
     format!("gradient.{parameter}")

@@ -1,5 +1,6 @@
 //! What a run says of itself: its manifest and its configuration, and through them its dataset and split.
 
+use super::sources::Sources;
 use super::{Manifest, RunError, RunFolder};
 use crate::checkpoint::Checkpoint;
 use crate::config::Config;
@@ -110,8 +111,14 @@ impl RunDescription {
             .identity
             .check(&self.config.identity(&dataset.cell.genes().hash().to_hex()))
             .map_err(FitError::from)?;
-        let labels = dataset.samples.label_stats(split.rows(Part::Train));
+        // Of what the model was trained on, which may be what another run leaves of the scores.
+        let labels = match &checkpoint.state.card {
+            Some(card) => Some(card.labels()),
+            None => dataset.samples.label_stats(split.rows(Part::Train)),
+        };
         let labels = labels.filter(|labels| labels.sd > 0.0).ok_or(FitError::ConstantScores)?;
-        Ok(Predictor::with_labels(checkpoint, &self.config, labels, &dataset.cell)?)
+        let own = Predictor::with_labels(checkpoint, &self.config, labels, &dataset.cell)?;
+        let sources = Sources::kept(&self.config.from, &self.folder)?;
+        Ok(own.upon(checkpoint, &self.config, &dataset.cell, &sources)?)
     }
 }

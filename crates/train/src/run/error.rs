@@ -1,6 +1,6 @@
 //! Why a run cannot begin or go on.
 
-use super::RunFolderError;
+use super::{RunFolderError, SourceError};
 use crate::checkpoint::{CheckpointError, Difference};
 use crate::config::{ConfigError, SplitOptionsError};
 use crate::fit::FitError;
@@ -108,6 +108,9 @@ pub enum RunError {
     /// A checkpoint cannot be written or read.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
+    /// A run that this one builds on.
+    #[error(transparent)]
+    Source(#[from] SourceError),
 }
 
 fn said(difference: &Difference) -> String {
@@ -140,6 +143,7 @@ impl Classified for RunError {
             Self::Solve(error) => error.class(),
             Self::Checkpoint(error) => error.class(),
             Self::Predictor(error) => error.class(),
+            Self::Source(error) => error.class(),
         }
     }
 }

@@ -177,6 +177,10 @@ impl RunFolder {
         for entry in fs::read_dir(staged.path()).map_err(at("read", folder))? {
             let path = entry.map_err(at("read", folder))?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if path.is_dir() {
+                // Copies of checkpoints, which say themselves what they are.
+                continue;
+            }
             files.insert(name, file_hash(&path)?);
         }
         write("manifest.json", &start.manifest.sealed(&files))?;

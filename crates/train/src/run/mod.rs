@@ -25,7 +25,9 @@ mod folder;
 mod listing;
 mod manifest;
 mod metrics;
+mod reference;
 mod solved;
+pub(crate) mod sources;
 mod tensorboard;
 mod writer;
 
@@ -36,12 +38,14 @@ pub use folder::{RunFolder, RunFolderError, RunFolderErrorKind, Start};
 pub use listing::{RunList, RunState, RunSummary};
 pub use manifest::{Inputs, Manifest};
 pub use metrics::{EpochTimes, LogPosition, MetricsLine, MetricsLog, Resumed, read_metrics};
-pub use solved::{Solved, SolvedRun};
+pub use reference::stack_predictions;
+pub use solved::{SolveProgress, Solved, SolvedRun};
+pub use sources::SourceError;
 pub use tensorboard::{EventWriter, Scalar};
 
-use crate::checkpoint::{Checkpoints, Saved, Slot};
+use crate::checkpoint::{Checkpoints, Saved, Slot, Tensor};
 use crate::config::Config;
-use crate::fit::{Fit, StepReport};
+use crate::fit::{EpochReport, Fit, StepReport};
 use crate::schedule::Progress;
 use crate::step::Mode;
 use crate::stores::Stores;
@@ -50,6 +54,7 @@ use knockout_meter::{Meter, Schedule, StepPhase};
 use knockout_model::{MODELS, ModelEntry};
 use knockout_screen::{Dataset, Part, Split};
 use knockout_trace::{Clock as _, Recorder, SystemClock};
+use sources::Sources;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -81,6 +86,18 @@ impl RunContext {
     }
 }
 
+/// The folder of a run for which none was named: `runs/MODEL-DATASET-SEED`.
+pub fn default_folder(model: &str, dataset: &Path, seed: u64) -> PathBuf {
+    Path::new("runs").join(format!("{model}-{}-{seed}", dataset_word(dataset)))
+}
+
+/// The name of a dataset's folder as a part of another folder's name: nothing that a shell would take apart.
+pub fn dataset_word(dataset: &Path) -> String {
+    let dataset = std::path::absolute(dataset).ok();
+    let name = dataset.as_ref().and_then(|dataset| dataset.file_name()).unwrap_or_default().to_string_lossy();
+    name.split_whitespace().collect::<Vec<_>>().join("-")
+}
+
 /// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
@@ -92,6 +109,18 @@ pub enum End {
     Patience,
     /// [`Run::stop`]; the state is saved.
     Stopped,
+}
+
+impl End {
+    /// The word of JSON documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Epochs => "epochs",
+            Self::Steps => "steps",
+            Self::Patience => "patience",
+            Self::Stopped => "stopped",
+        }
+    }
 }
 
 /// What happened in a run.
@@ -173,11 +202,13 @@ impl Run {
     ) -> Result<Self, RunError> {
         let split = Arc::new(config.split(&dataset)?);
         config.split = config.split.resolved(&split);
+        let sources = Sources::open(&config.from, &dataset, &split)?;
+        config.from.weights = sources.hashes();
         let mut stores = Stores::default();
         let store = stores.for_run(&config, &context.dataset_folder, &dataset, split.rows(Part::Train))?;
-        let fit = Fit::new(config, dataset, split)?.with_store(store.as_ref());
+        let fit = sources.apply(Fit::new(config, dataset, split)?.with_store(store.as_ref()))?;
         let (config, dataset) = (fit.config(), fit.dataset());
-        let run = start_folder(folder, dataset, fit.split(), config, context)?;
+        let run = start_folder(folder, dataset, fit.split(), config, context, &sources)?;
         Self::begin(fit, run, LogPosition::START, None)
     }
 
@@ -208,7 +239,9 @@ impl Run {
         let mut stores = Stores::default();
         let dataset_folder = description.dataset_folder()?;
         let store = stores.for_run(&description.config, dataset_folder, &dataset, split.rows(Part::Train))?;
-        let mut fit = Fit::new(description.config, dataset, split)?.with_store(store.as_ref());
+        let sources = Sources::kept(&description.config.from, folder)?;
+        let fit = Fit::new(description.config, dataset, split)?.with_store(store.as_ref());
+        let mut fit = sources.apply(fit)?;
         let (mut from, mut after_step) = (LogPosition::START, None);
         if let Some(checkpoint) = checkpoint {
             fit.restore(&checkpoint)?;
@@ -313,6 +346,25 @@ impl Run {
 
     fn is_stopping(&self) -> bool {
         self.stop_requested || (self.wants_stop)()
+    }
+
+    /// Takes over weights that were trained elsewhere, as the outcome of one epoch: they are validated, the epoch's line is written and
+    /// the state saved in every slot. `train_loss` is that epoch's mean loss on standardised scores.
+    ///
+    /// For a run that was just begun; resumed, it goes on from these weights with an optimiser that has no history.
+    pub fn adopt(&mut self, weights: &[Tensor], train_loss: f64) -> Result<MetricsLine, RunError> {
+        self.fit.adopt(weights)?;
+        let predictions = self.fit.predict(Part::Val);
+        let report = EpochReport { train_loss, ..self.fit.report(&predictions)? };
+        let times = self.epoch_times(self.epoch_began);
+        let line = self.writer.epoch(&report, times)?;
+        self.fit.observe(&report.validation);
+        self.fit.end_epoch(&report.validation);
+        // Last at the end: where it is, all are.
+        for slot in [Slot::BestPearson, Slot::BestMse, Slot::Last] {
+            self.save(slot)?;
+        }
+        Ok(line)
     }
 
     /// Does what comes next, up to something to tell.
@@ -459,6 +511,7 @@ fn start_folder(
     split: &Split,
     config: &Config,
     context: &RunContext,
+    sources: &Sources,
 ) -> Result<RunFolder, RunError> {
     let dataset_folder =
         std::path::absolute(&context.dataset_folder).unwrap_or_else(|_| context.dataset_folder.clone());
@@ -482,6 +535,7 @@ fn start_folder(
     };
     let start = Start { config: &config.to_toml()?, overrides: &context.overrides, manifest: &manifest };
     RunFolder::create_with(folder, start, |staged| -> Result<(), RunError> {
+        sources.copy_to(staged)?;
         Ok(split.save(&staged.join(SPLIT_FILE), &dataset.manifest)?)
     })
 }

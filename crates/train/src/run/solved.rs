@@ -1,8 +1,10 @@
 //! A run of a model that is solved instead of trained step by step: the same folder, checkpoints and metrics, in one stroke.
 //!
-//! Solving is deterministic and takes seconds to minutes, so a run that was interrupted begins again; its folder says what it is
-//! from the first moment, and its checkpoint is whole or absent.
+//! Solving is deterministic and takes seconds to minutes. Where it takes longer, what was found is kept in `solving/` from time to
+//! time, and a run that was killed goes on there to the same bits; its folder says what it is from the first moment, and its
+//! checkpoint is whole or absent.
 
+use super::sources::Sources;
 use super::writer::RunWriter;
 use super::{
     EpochTimes, LogPosition, MetricsLine, RunContext, RunDescription, RunError, RunFolder, read_metrics,
@@ -10,19 +12,22 @@ use super::{
 };
 use crate::baseline;
 use crate::checkpoint::{
-    Checkpoints, Contents, ModelCard, Number, Position, Saved, Slot, State, TensorRef, weights_hash,
+    CheckpointError, Checkpoints, Contents, ModelCard, Number, Position, Saved, Slot, State, TensorRef,
+    load_tensors, save_tensors, weights_hash,
 };
 use crate::config::{Config, ConfigError};
 use crate::fit::{EpochReport, FitError};
 use crate::metrics::Metrics;
+use crate::predictor::{STACKED_INTERCEPT, STACKED_OWN, stacked_weight};
 use crate::schedule::LearningRate;
 use knockout_model::{MODELS, OptionsError};
 use knockout_screen::{Dataset, Part, Split};
-use knockout_solve::{Choice, Problem, Stage};
+use knockout_solve::{Choice, Problem, Records, Solution, Stage, Tensor, Watch, Weights, weigh};
 use knockout_trace::{Clock as _, SystemClock};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A run of a solved model.
 pub struct SolvedRun {
@@ -30,6 +35,68 @@ pub struct SolvedRun {
     config: Config,
     dataset: Arc<Dataset>,
     split: Arc<Split>,
+    keep_seconds: f64,
+}
+
+/// The folder of what was found so far.
+const SOLVING: &str = "solving";
+/// Seconds after which what was found so far is kept.
+const KEEP_SECONDS: f64 = 60.0;
+
+/// Whoever watches a run being solved.
+pub trait SolveProgress {
+    /// Hears of every setting that was tried on the validation part.
+    fn stage(&mut self, stage: Stage);
+
+    /// Hears of every step of something long: what it is, and which step.
+    fn step(&mut self, _what: &str, _step: usize) {}
+}
+
+/// Whoever only wants to hear of settings.
+impl<F: FnMut(Stage)> SolveProgress for F {
+    fn stage(&mut self, stage: Stage) {
+        self(stage);
+    }
+}
+
+/// Keeps what was found so far in a folder.
+struct Keeper<'a> {
+    folder: &'a Path,
+    progress: &'a mut dyn SolveProgress,
+    every: f64,
+    last: Instant,
+    failed: Option<CheckpointError>,
+}
+
+impl Keeper<'_> {
+    fn path(&self, part: &str) -> PathBuf {
+        self.folder.join(format!("{part}.tensors"))
+    }
+}
+
+impl Watch for Keeper<'_> {
+    fn stage(&mut self, stage: Stage) {
+        self.progress.stage(stage);
+    }
+
+    fn step(&mut self, what: &str, step: usize) {
+        self.progress.step(what, step);
+    }
+
+    fn wants_state(&mut self) -> bool {
+        self.last.elapsed().as_secs_f64() >= self.every
+    }
+
+    fn keep(&mut self, part: &'static str, state: Vec<Tensor>) {
+        if let Err(error) = save_tensors(&self.path(part), &state) {
+            self.failed = Some(error);
+        }
+        self.last = Instant::now();
+    }
+
+    fn kept(&mut self, part: &'static str) -> Option<Vec<Tensor>> {
+        load_tensors(&self.path(part))
+    }
 }
 
 /// What solving gave.
@@ -56,8 +123,10 @@ impl SolvedRun {
         config.check(&dataset.cell)?;
         let split = Arc::new(config.split(&dataset)?);
         config.split = config.split.resolved(&split);
-        let folder = start_folder(folder, &dataset, &split, &config, context)?;
-        Ok(Self { folder, config, dataset, split })
+        let sources = Sources::open(&config.from, &dataset, &split)?;
+        config.from.weights = sources.hashes();
+        let folder = start_folder(folder, &dataset, &split, &config, context, &sources)?;
+        Ok(Self { folder, config, dataset, split, keep_seconds: KEEP_SECONDS })
     }
 
     /// Opens a run to solve it if it was interrupted; its dataset may be elsewhere now. Overrides that change its numbers are
@@ -74,7 +143,8 @@ impl SolvedRun {
         }
         let (dataset, split) = description.open_dataset()?;
         Checkpoints::at(&run.checkpoints()).clean()?;
-        Ok(Self { folder: run, config: description.config, dataset, split })
+        let config = description.config;
+        Ok(Self { folder: run, config, dataset, split, keep_seconds: KEEP_SECONDS })
     }
 
     /// The run's folder.
@@ -97,8 +167,14 @@ impl SolvedRun {
         &self.split
     }
 
-    /// Solves, unless that was done already. `on_stage` hears of every setting that is tried on the validation part.
-    pub fn solve(&self, on_stage: &mut dyn FnMut(Stage)) -> Result<Solved, RunError> {
+    /// Keeps what was found so far after this many seconds each, instead of once a minute.
+    #[must_use]
+    pub fn keeping_every(self, seconds: f64) -> Self {
+        Self { keep_seconds: seconds, ..self }
+    }
+
+    /// Solves, unless that was done already.
+    pub fn solve(&self, progress: &mut dyn SolveProgress) -> Result<Solved, RunError> {
         let checkpoints = Checkpoints::at(&self.folder.checkpoints());
         if let Some((path, checkpoint)) = checkpoints.newest(Slot::Last)?
             && let Some(line) = read_metrics(self.folder())?.pop()
@@ -118,19 +194,28 @@ impl SolvedRun {
         let problem = Problem { cell: &self.dataset.cell, train: &train, val: &val };
         let clock = SystemClock::new();
         let began = (clock.now_nanos(), clock.cpu_nanos());
-        let solution = solver.solve(problem, on_stage)?;
+        let solving = self.folder().join(SOLVING);
+        let mut keeper = Keeper {
+            folder: &solving,
+            progress,
+            every: self.keep_seconds,
+            last: Instant::now(),
+            failed: None,
+        };
+        let solution = solver.solve(problem, &mut keeper)?;
+        if let Some(error) = keeper.failed {
+            return Err(error.into());
+        }
         let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e9;
         let train_seconds = seconds(began.0, clock.now_nanos());
 
         let tensors = solution.tensors();
-        let weights: Vec<TensorRef<'_>> = tensors
-            .iter()
-            .map(|tensor| TensorRef { name: &tensor.name, shape: &tensor.shape, values: &tensor.values })
-            .collect();
+        let weights: Vec<TensorRef<'_>> = tensors.iter().map(TensorRef::from).collect();
         let labels =
             self.dataset.samples.label_stats(self.split.rows(Part::Train)).ok_or(FitError::ConstantScores)?;
-        let fitted = Metrics::of(&solution.predict(train.sets.view()), &train.scores);
-        let validation = solution.predict(val.sets.view());
+        let stacked = self.stack(&*solution, &train, &val)?;
+        let fitted = Metrics::of(&stacked.train, &train.scores);
+        let validation = stacked.validation;
         let position = Position { step: 1, optimiser_step: 0, epoch: 0, batch: 0 };
         let learning_rate = LearningRate::constant(1.0).map_err(ConfigError::from)?;
         let report = EpochReport {
@@ -150,7 +235,8 @@ impl SolvedRun {
         };
         let mut writer = RunWriter::open(&self.folder, LogPosition::START, None)?;
         let line = writer.epoch(&report, times)?;
-        let choices = solution.choices();
+        let mut choices = solution.choices();
+        choices.extend(stacked.choices);
         for choice in &choices {
             writer.say(&format!("{} {}", choice.name, choice.value))?;
         }
@@ -177,6 +263,45 @@ impl SolvedRun {
         checkpoints.save(Slot::BestPearson, &contents)?;
         checkpoints.save(Slot::BestMse, &contents)?;
         let saved = checkpoints.save(Slot::Last, &contents)?;
+        // Of no use any more; what cannot be removed only takes space.
+        std::fs::remove_dir_all(&solving).ok();
         Ok(Solved { line, choices, saved, validation: Some(validation) })
     }
+
+    /// The solution's predictions, stacked with those of other runs by least squares on the validation part where there are some.
+    fn stack(&self, solution: &dyn Solution, train: &Records, val: &Records) -> Result<Stacked, RunError> {
+        let [mut fitted, mut validation] = [train, val].map(|records| solution.predict(records.sets.view()));
+        let with = &self.config.from.with;
+        if with.is_empty() {
+            return Ok(Stacked { train: fitted, validation, choices: Vec::new() });
+        }
+        let sources = Sources::kept(&self.config.from, self.folder())?;
+        let runs = sources.stacked(with.len(), &self.dataset.cell)?;
+        let of_runs = |records: &Records| {
+            let predictions = runs.iter().map(|run| run.predict(records.sets.view()));
+            Ok::<_, RunError>(predictions.collect::<Result<Vec<_>, _>>()?)
+        };
+        let (on_train, on_validation) = (of_runs(train)?, of_runs(val)?);
+        let columns: Vec<Vec<f64>> = [validation.clone()].into_iter().chain(on_validation.clone()).collect();
+        let Weights { intercept, weights } = weigh(&columns, &val.scores);
+        for (own, others) in [(&mut fitted, &on_train), (&mut validation, &on_validation)] {
+            for (record, sum) in own.iter_mut().enumerate() {
+                let others = others.iter().zip(&weights[1..]).map(|(other, weight)| weight * other[record]);
+                *sum = weights[0] * *sum + intercept + others.sum::<f64>();
+            }
+        }
+        let choice = |name: String, value: f64| Choice { name, value };
+        let mut choices = vec![choice(STACKED_INTERCEPT.to_owned(), intercept)];
+        choices.push(choice(STACKED_OWN.to_owned(), weights[0]));
+        let of_run = |(place, &weight): (usize, &f64)| choice(stacked_weight(place), weight);
+        choices.extend(weights[1..].iter().enumerate().map(of_run));
+        Ok(Stacked { train: fitted, validation, choices })
+    }
+}
+
+/// Predictions for both parts, and how they were weighted.
+struct Stacked {
+    train: Vec<f64>,
+    validation: Vec<f64>,
+    choices: Vec<Choice>,
 }

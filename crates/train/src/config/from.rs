@@ -1,0 +1,82 @@
+//! Other runs that a run builds on.
+
+use knockout_fault::{Class, Classified};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Other runs that a run builds on: the keys `from.*`. All of them are of the same dataset and split.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct FromOptions {
+    /// Folder of the run whose predictions are taken off the scores before training, and added again when predicting; empty for none.
+    pub residuals_of: String,
+    /// Folder of the run whose gene factors the gene table starts from; empty for none. `model.start` is the same key.
+    pub start: String,
+    /// Folders of runs that are stacked with the solved model.
+    pub with: Vec<String>,
+    /// Hash of the weights of each of them, by the name of its copy in the run's folder; filled in when the run begins.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub weights: BTreeMap<String, String>,
+}
+
+/// Runs that cannot be built on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FromError {
+    /// A key of trained models for a solved one, or the other way round.
+    #[error("from.{key} says nothing to {model}, which {why}; leave it out")]
+    NoUse {
+        /// The key, without its section.
+        key: &'static str,
+        /// The model.
+        model: &'static str,
+        /// Why.
+        why: &'static str,
+    },
+}
+
+impl Classified for FromError {
+    fn class(&self) -> Class {
+        Class::Request
+    }
+}
+
+/// Copy of the run whose residuals are trained on.
+pub(crate) const RESIDUALS_OF: &str = "residuals_of";
+/// Copy of the run whose factors are started from.
+pub(crate) const START: &str = "start";
+
+impl FromOptions {
+    /// Whether no other run is named.
+    pub fn is_empty(&self) -> bool {
+        self.residuals_of.is_empty() && self.start.is_empty() && self.with.is_empty()
+    }
+
+    /// The runs named: the name of the copy, and the folder.
+    pub fn named(&self) -> Vec<(String, &str)> {
+        let single = [(RESIDUALS_OF, &self.residuals_of[..]), (START, &self.start[..])];
+        let single = single.into_iter().filter(|(_, folder)| !folder.is_empty());
+        let single = single.map(|(name, folder)| (name.to_owned(), folder));
+        let several = self.with.iter().enumerate().map(|(place, folder)| (with_name(place), &folder[..]));
+        single.chain(several).collect()
+    }
+
+    /// Refuses keys that mean nothing to a model.
+    pub(super) fn check(&self, model: &'static str, is_solved: bool) -> Result<(), FromError> {
+        let solved = "is solved, not trained step by step";
+        let trained = "is trained step by step; `train --model stack --with RUN` stacks it";
+        let keys = [
+            ("residuals_of", !self.residuals_of.is_empty() && is_solved, solved),
+            ("start", !self.start.is_empty() && is_solved, solved),
+            ("with", !self.with.is_empty() && !is_solved, trained),
+        ];
+        match keys.into_iter().find(|(_, is_useless, _)| *is_useless) {
+            Some((key, _, why)) => Err(FromError::NoUse { key, model, why }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Copy of a run that is stacked.
+pub(crate) fn with_name(place: usize) -> String {
+    format!("with-{place}")
+}
