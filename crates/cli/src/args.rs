@@ -47,6 +47,10 @@ pub(crate) enum Command {
     #[cfg(feature = "lab")]
     Evaluate(command::evaluate::EvaluateArgs),
     #[cfg(feature = "lab")]
+    Benchmark(command::benchmark::BenchmarkArgs),
+    #[cfg(feature = "lab")]
+    Sweep(command::sweep::SweepArgs),
+    #[cfg(feature = "lab")]
     Predict(command::predict::PredictArgs),
     #[cfg(feature = "lab")]
     Explain(command::explain::ExplainArgs),

@@ -48,24 +48,13 @@ impl<E: Classified + Send + Sync + 'static> From<E> for Failure {
     }
 }
 
-/// One line: what was being done, what went wrong and its causes. A cause that a message quotes is not said again.
+/// One line: what was being done, what went wrong and its causes.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for context in self.contexts.iter().rev() {
             write!(f, "{context}: ")?;
         }
-        let mut said = self.cause.to_string();
-        f.write_str(&said)?;
-        let mut cause = self.cause.source();
-        while let Some(error) = cause {
-            let text = error.to_string();
-            if !said.contains(&text) {
-                write!(f, ": {text}")?;
-                said = text;
-            }
-            cause = error.source();
-        }
-        Ok(())
+        f.write_str(&knockout_fault::chain(&*self.cause))
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 /// The files that ship with the program.
-const FILES: [(&str, &str); 9] = [
+const FILES: [(&str, &str); 10] = [
     ("073", include_str!("../experiments/073.toml")),
     ("077", include_str!("../experiments/077.toml")),
     ("082", include_str!("../experiments/082.toml")),
@@ -20,6 +20,7 @@ const FILES: [(&str, &str); 9] = [
     ("086", include_str!("../experiments/086.toml")),
     ("dango-reference", include_str!("../experiments/dango-reference.toml")),
     ("dango-short", include_str!("../experiments/dango-short.toml")),
+    ("transformer-reference", include_str!("../experiments/transformer-reference.toml")),
 ];
 
 /// Where the user's own presets are, unless the variable names another folder.
@@ -29,8 +30,8 @@ const OWN_FOLDER_VARIABLE: &str = "KNOCKOUT_PRESETS";
 /// What a configuration starts from.
 #[derive(Debug, Default, Args)]
 pub(crate) struct StartArgs {
-    /// Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in
-    /// presets/ or where `KNOCKOUT_PRESETS` says
+    /// Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a
+    /// NAME.toml of your own in presets/ or where `KNOCKOUT_PRESETS` says
     #[arg(long, value_name = "NAME", visible_alias = "experiment")]
     preset: Option<String>,
     /// Start from a configuration file: the config.toml of a run, or any part of one

@@ -98,6 +98,19 @@ impl Ui {
         complain(&format!("knockout: {error}"));
     }
 
+    /// Steps of which nobody knows how many there will be, with their rate; hidden as [`Ui::progress`] is.
+    #[cfg(feature = "lab")]
+    pub(crate) fn steps(&self, what: &'static str) -> ProgressBar {
+        let bar = self.progress(what, 0, Unit::Items);
+        bar.unset_length();
+        if let Ok(style) =
+            ProgressStyle::with_template("{prefix} {spinner} {human_pos} steps ({per_sec}, {elapsed}) {msg}")
+        {
+            bar.set_style(style);
+        }
+        bar
+    }
+
     /// A progress bar with rate and time left on standard error; hidden when that is no terminal, or with `--quiet`.
     pub(crate) fn progress(&self, what: &'static str, total: u64, unit: Unit) -> ProgressBar {
         let target = if self.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };

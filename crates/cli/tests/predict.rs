@@ -106,6 +106,9 @@ fn wrong_requests_say_what_to_do() {
     assert!(!folder.join("x").exists());
     run(folder, &["-q", "data", "synth", "other", "--preset", "tiny", "--seed", "9"]).ok();
     predict(&["--pairs", "--out", "x", "--data", "other"]).fails(2, &["other"]);
+    // Whoever asks for pairs of a model that saw triples alone hears it.
+    let pairs = run(folder, &["predict", "run-0", "--pairs", "--top", "1", "--out", "pairs"]).ok();
+    assert!(pairs.stderr.contains("no training sample has 2 genes"), "{}", pairs.stderr);
     // Sets of both sizes, in the file's order, and the second without a third gene.
     let shown = predict(&["--sets", "good.csv", "--out", "good", "--csv", "--json"]).json();
     assert_eq!((&shown["scored"], &shown["candidates"]), (&2.into(), &2.into()));
@@ -117,6 +120,29 @@ fn wrong_requests_say_what_to_do() {
             .json();
     assert_eq!(again["scored"], 2);
     assert_eq!(fs::read_to_string(folder.join("again/predictions.csv")).unwrap(), good);
+}
+
+/// A disk that is full refuses a block's bytes; here a limit on the size of files does.
+#[cfg(unix)]
+#[test]
+fn a_block_that_cannot_be_written_loses_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path();
+    trained(folder);
+    let command = ["-q", "predict", "run-0", "--pairs", "--block", "3000"];
+    run(folder, &[&command[..], &["--out", "whole"]].concat()).ok();
+    // The manifest has its place, a block has not; without the trap the signal would end the program before it can say so.
+    let limited = format!(
+        "trap '' XFSZ; ulimit -f 8; exec {} {} --out full",
+        cargo_bin!("knockout").display(),
+        command.join(" ")
+    );
+    let output = Command::new("sh").arg("-c").arg(limited).current_dir(folder).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("the blocks before are kept, and the same command goes on"), "{said}");
+    run(folder, &[&command[..], &["--out", "full"]].concat()).ok();
+    assert_eq!(content(&folder.join("full")), content(&folder.join("whole")));
 }
 
 #[test]

@@ -226,7 +226,12 @@ impl OpenRun {
         let config: &Config = &self.description().config;
         let predictor =
             knockout_train::predictor::Predictor::with_labels(self.weights(), config, self.labels(), &less)?;
-        Ok(predictor.predict([set].into_iter().collect::<GeneSets>().view())?[0])
+        let sets = [set].into_iter().collect::<GeneSets>();
+        let without = predictor.predict(sets.view())?[0];
+        // What other runs add is the same with and without: the edges are taken from this model alone.
+        let alone = self.predictor().predict_alone(sets.view())?[0];
+        let whole = self.predictor().predict(sets.view())?[0];
+        Ok(whole + self.predictor().own_weight() * (without - alone))
     }
 
     /// Inclusion and exclusion over the subsets of the set, from the mean of the training scores up.

@@ -49,8 +49,8 @@ pub trait Scorer: Send + Sync {
 
 /// Blocks of scorers that need microseconds for a set.
 const FAST_BLOCK: u64 = 1 << 18;
-/// Blocks of scorers that run a whole forward pass.
-const SLOW_BLOCK: u64 = 1 << 12;
+/// Blocks of scorers that run a whole forward pass: enough sets that many share genes, and less than a minute of two cores.
+const SLOW_BLOCK: u64 = 1 << 10;
 
 /// A run's checkpoint, ready to score.
 pub struct OpenRun {
@@ -120,16 +120,9 @@ impl OpenRun {
         split: &Split,
     ) -> Result<Self, PredictError> {
         let folder = description.folder();
-        let checkpoints = Checkpoints::at(&folder.join("checkpoints"));
-        let mut slot = state.unwrap_or(Slot::BestPearson);
-        let mut newest = checkpoints.newest(slot)?;
-        if newest.is_none() && state.is_none() {
-            // Best states belong to the ends of epochs.
-            slot = Slot::Last;
-            newest = checkpoints.newest(slot)?;
-        }
-        let Some((path, checkpoint)) = newest else {
-            return Err(PredictError::NoState { run: folder.to_owned(), state: slot.name() });
+        let Some((slot, path, checkpoint)) = Checkpoints::of_run(folder).choose(state)? else {
+            let state = state.unwrap_or(Slot::Last).name();
+            return Err(PredictError::NoState { run: folder.to_owned(), state });
         };
         let predictor = description.predictor(&checkpoint, dataset, split)?;
         let entry = RunEntry {
@@ -143,11 +136,13 @@ impl OpenRun {
         Ok(Self { entry, checkpoint: path, description, weights: checkpoint, predictor })
     }
 
-    pub(crate) fn description(&self) -> &RunDescription {
+    /// What the run says of itself.
+    pub fn description(&self) -> &RunDescription {
         &self.description
     }
 
-    pub(crate) fn weights(&self) -> &Checkpoint {
+    /// The checkpoint, with its weights by name.
+    pub fn weights(&self) -> &Checkpoint {
         &self.weights
     }
 
@@ -166,7 +161,7 @@ impl OpenRun {
         let Some(model) = self.predictor.model() else {
             return Box::new(Solved { predictor: &self.predictor });
         };
-        match model.fixed() {
+        match model.fixed().filter(|_| !self.predictor.builds_on_others()) {
             Some(fixed) => Box::new(Fixed {
                 tables: fixed,
                 labels: self.labels(),

@@ -55,6 +55,13 @@ impl Config {
         let edges = self.networks.values().map(|network| network.edges).fold(0, usize::saturating_add);
         edges.saturating_add(self.screen.samples)
     }
+
+    /// The command that makes the dataset again: what its manifest says of its making.
+    pub fn command(&self, preset: &str, seed: u64, overrides: &[String]) -> String {
+        let samples = self.screen.samples;
+        let start = format!("knockout data synth OUT --preset {preset} --samples {samples} --seed {seed}");
+        overrides.iter().fold(start, |command, text| format!("{command} {text}"))
+    }
 }
 
 /// Makes the dataset. `preset` is recorded, with the `command` that makes it again; `on_rows` hears of rows made.
@@ -92,6 +99,7 @@ pub fn synthesise(
                 attainable_pearson: scores.attainable_pearson,
                 variance: scores.variance,
             }),
+            repeats: Vec::new(),
             checksums: BTreeMap::new(),
         },
         cell: Arc::new(Cell::new(genes, networks, Some(metabolism))?),

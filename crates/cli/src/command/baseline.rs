@@ -8,7 +8,7 @@ use crate::ui::{Ui, Unit};
 use clap::Args;
 use indicatif::ProgressBar;
 use knockout_durable::StagedDir;
-use knockout_screen::{Dataset, Division, Part, Scheme, Split, SplitSpec};
+use knockout_screen::{Ceiling, Dataset, Division, Part, Scheme, Split, SplitSpec};
 use knockout_stats::pearson;
 use knockout_train::baseline::{Baseline, Fitted, Ladder};
 use knockout_train::evaluation::{Figure, Model, Row, Spread, Unseen, rows_of};
@@ -74,6 +74,7 @@ struct Shown {
     unseen_genes: usize,
     unseen_records: usize,
     attainable_pearson: Option<f64>,
+    ceiling: Option<Ceiling>,
     out: Option<PathBuf>,
 }
 
@@ -212,6 +213,7 @@ fn describe(dataset: &Dataset, args: &BaselineArgs, part: Part, climbed: &[Climb
         unseen_genes: unseen.genes,
         unseen_records: unseen.records,
         attainable_pearson: dataset.manifest.synthetic.as_ref().map(|known| known.attainable_pearson),
+        ceiling: dataset.manifest.ceiling(),
         out: args.out.clone(),
     }
 }
@@ -251,7 +253,7 @@ fn text(shown: &Shown, unseen: Unseen) -> String {
     let mut page = format!("{}, ", shown.dataset);
     page.push_str(&table::heading(&rows, shown.split, shown.split_seed, shown.part, Some(unseen)));
     page.push_str(&table::rows(&rows));
-    page.push_str(&table::attainable(shown.attainable_pearson));
+    page.push_str(&table::bounds(shown.attainable_pearson, shown.ceiling.as_ref()));
     page.push('\n');
     for row in &shown.rows {
         if let Some(alpha) = row.alpha {
@@ -267,9 +269,10 @@ fn text(shown: &Shown, unseen: Unseen) -> String {
         "train" => page.push_str("everything was fitted to the part shown: its figures flatter\n"),
         _ => (),
     }
-    for (needs_queries, why) in
-        [(true, "no training sample has a query pair"), (false, "they need networks and a validation part")]
-    {
+    for (needs_queries, why) in [
+        (true, "no training sample has a query pair"),
+        (false, "networks or a validation part to choose settings on are missing"),
+    ] {
         let missing = Baseline::ALL.iter().filter(|baseline| baseline.needs_queries() == needs_queries);
         let missing = missing.map(|baseline| baseline.name()).filter(|name| shown.left_out.contains(name));
         let missing: Vec<&str> = missing.collect();

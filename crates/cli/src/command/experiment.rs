@@ -1,7 +1,7 @@
 //! `knockout experiment`: models, modes and switches measured in turns on the same batches, and one comparable report.
 
 use super::profile::{recorded, subject, write_profile};
-use super::train::{Choices, configure, dataset_word, on_workers, parse_time};
+use super::train::{Choices, configure, on_workers, parse_time};
 use crate::choice;
 use crate::failure::{Context as _, Result, Unexpected as _, request_error};
 use crate::presets::StartArgs;
@@ -15,6 +15,7 @@ use knockout_model::{MODELS, ModelEntry};
 use knockout_profile::experiment::{Experiment, ExperimentPlan};
 use knockout_report::{experiment_html, experiment_markdown, experiment_text};
 use knockout_train::config::Config;
+use knockout_train::run::dataset_word;
 use knockout_train::step::Mode;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "lab")]
 pub(crate) mod baseline;
+#[cfg(feature = "lab")]
+pub(crate) mod benchmark;
 pub(crate) mod compare;
 pub(crate) mod completions;
 #[cfg(feature = "lab")]
@@ -24,6 +26,8 @@ pub(crate) mod predict;
 pub(crate) mod profile;
 #[cfg(feature = "lab")]
 pub(crate) mod runs;
+#[cfg(feature = "lab")]
+pub(crate) mod sweep;
 pub(crate) mod trace;
 #[cfg(feature = "lab")]
 pub(crate) mod train;
@@ -45,6 +49,10 @@ pub(crate) fn run(command: Command, ui: &Ui) -> Result<()> {
         Command::Baseline(args) => baseline::run(&args, ui),
         #[cfg(feature = "lab")]
         Command::Evaluate(args) => evaluate::run(&args, ui),
+        #[cfg(feature = "lab")]
+        Command::Benchmark(args) => benchmark::run(&args, ui),
+        #[cfg(feature = "lab")]
+        Command::Sweep(args) => sweep::run(&args, ui),
         #[cfg(feature = "lab")]
         Command::Predict(args) => predict::run(&args, ui),
         #[cfg(feature = "lab")]

@@ -182,6 +182,7 @@ fn page(dir: &Path, runs: &[RunSummary]) -> TrainingPage {
         title: title.to_owned(),
         across: "epoch".to_owned(),
         counts_whole: true,
+        across_scale: Scale::Linear,
         scale: Scale::Linear,
         series: runs
             .iter()
@@ -244,10 +245,6 @@ struct Setting {
 /// Two trained runs beside each other: what differs in their settings, and what came of it.
 pub(crate) fn compare_trained(a: &Path, b: &Path, html: Option<&Path>, ui: &Ui) -> Result<()> {
     let (a, b) = (RunSummary::read(a)?, RunSummary::read(b)?);
-    if let Some(path) = html {
-        let runs = [a.clone(), b.clone()];
-        write_text(path, &training_html(&page(Path::new(""), &runs)), ui)?;
-    }
     let compared = Compared {
         schema: 1,
         kind: "trained",
@@ -257,6 +254,9 @@ pub(crate) fn compare_trained(a: &Path, b: &Path, html: Option<&Path>, ui: &Ui) 
         a,
         b,
     };
+    if let Some(path) = html {
+        write_text(path, &training_html(&compared_page(&compared)), ui)?;
+    }
     ui.result(|| compared_text(&compared), &compared)?;
     if compared.comparable {
         return Ok(());
@@ -265,18 +265,31 @@ pub(crate) fn compare_trained(a: &Path, b: &Path, html: Option<&Path>, ui: &Ui) 
     Err(Failure::verdict(INCOMPARABLE, message))
 }
 
+fn compared_page(compared: &Compared) -> TrainingPage {
+    let Compared { a, b, .. } = compared;
+    let (name_a, name_b) = (a.folder.display(), b.folder.display());
+    let mut page = page(Path::new(""), &[a.clone(), b.clone()]);
+    page.title = format!("{name_b} against {name_a}");
+    page.subtitle = format!("a: {name_a} · b: {name_b}");
+    "knockout compare".clone_into(&mut page.made_by);
+    page.notes.splice(..0, headline(compared));
+    page
+}
+
+/// The better of the two, where they can be compared.
+fn headline(compared: &Compared) -> Option<String> {
+    let difference = compared.pearson_difference.filter(|_| compared.comparable)?;
+    if difference == 0.0 {
+        return Some("both have the same best validation Pearson".to_owned());
+    }
+    let (name, which) = (compared.b.folder.display(), if difference > 0.0 { "higher" } else { "lower" });
+    Some(format!("{name} has the {which} best validation Pearson, by {:.4}", difference.abs()))
+}
+
 fn compared_text(compared: &Compared) -> String {
     let Compared { a, b, .. } = compared;
     let (name_a, name_b) = (a.folder.display().to_string(), b.folder.display().to_string());
-    let mut page = match compared.pearson_difference.filter(|_| compared.comparable) {
-        Some(0.0) => "both have the same best validation Pearson\n\n".to_owned(),
-        Some(difference) => format!(
-            "{name_b} has the {} best validation Pearson, by {:.4}\n\n",
-            if difference > 0.0 { "higher" } else { "lower" },
-            difference.abs()
-        ),
-        None => String::new(),
-    };
+    let mut page = headline(compared).map_or_else(String::new, |line| line + "\n\n");
     let mut table = Table::new(&[("", Align::Left), (&name_a, Align::Right), (&name_b, Align::Right)]);
     let mut row = |name: &str, of: &dyn Fn(&RunSummary) -> String| {
         table.row(vec![name.to_owned(), of(a), of(b)]);

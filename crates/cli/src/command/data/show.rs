@@ -1,6 +1,7 @@
 //! `knockout data show`: a dataset at a glance.
 
 use super::gene;
+use crate::command::evaluate::table::ceiling_sentence;
 use crate::failure::Result;
 use crate::text::{Align, Table, grouped};
 use crate::ui::Ui;
@@ -75,8 +76,10 @@ pub(crate) fn text(summary: &Summary) -> String {
         );
     }
     page.push('\n');
-    page.push_str(&networks(summary));
-    page.push('\n');
+    if !summary.networks.is_empty() {
+        page.push_str(&networks(summary));
+        page.push('\n');
+    }
     page.push_str(&samples(summary));
     if !summary.splits.is_empty() {
         page.push('\n');
@@ -92,6 +95,36 @@ pub(crate) fn text(summary: &Summary) -> String {
             causes.join(", ")
         )
         .ok();
+    }
+    page.push_str(&repeats(summary));
+    page
+}
+
+/// How reproducible the scores are, a line for every two sources and for each that measured again.
+fn repeats(summary: &Summary) -> String {
+    let mut page = String::new();
+    if summary.repeats.is_empty() {
+        return page;
+    }
+    let mut table = Table::new(&[
+        ("measured by", Align::Left),
+        ("and by", Align::Left),
+        ("gene sets", Align::Right),
+        ("Pearson", Align::Right),
+    ]);
+    for repeats in &summary.repeats {
+        let second = if repeats.first == repeats.second { "itself again" } else { &repeats.second };
+        table.row(vec![
+            repeats.first.clone(),
+            second.to_owned(),
+            grouped(repeats.sets),
+            format!("{:.4}", repeats.pearson),
+        ]);
+    }
+    page.push('\n');
+    page.push_str(&table.to_text());
+    if let Some(ceiling) = &summary.ceiling {
+        writeln!(page, "\n{}", ceiling_sentence(ceiling)).ok();
     }
     page
 }
@@ -142,13 +175,15 @@ fn samples(summary: &Summary) -> String {
     );
     writeln!(page, "kinds        {}", words(&samples.kinds)).ok();
     writeln!(page, "sources      {}", words(&samples.sources)).ok();
-    let reach: Vec<String> = summary.reach.iter().map(|genes| grouped(genes.round() as usize)).collect();
-    writeln!(
-        page,
-        "reach        {} genes within 1 / 2 / 3 hops of the deleted ones, on average",
-        reach.join(" / ")
-    )
-    .ok();
+    if !summary.networks.is_empty() {
+        let reach: Vec<String> = summary.reach.iter().map(|genes| grouped(genes.round() as usize)).collect();
+        writeln!(
+            page,
+            "reach        {} genes within 1 / 2 / 3 hops of the deleted ones, on average",
+            reach.join(" / ")
+        )
+        .ok();
+    }
     if let Some(score) = &samples.score {
         writeln!(
             page,

@@ -93,13 +93,7 @@ pub(crate) fn make(
 ) -> Result<Dataset> {
     // A bad OUT must not cost the time of making the data first.
     Dataset::check_target(out)?;
-    let mut command = format!(
-        "knockout data synth OUT --preset {preset} --samples {} --seed {seed}",
-        config.screen.samples
-    );
-    for text in overrides {
-        command = format!("{command} {text}");
-    }
+    let command = config.command(preset, seed, overrides);
     let started = Instant::now();
     let bar = ui.progress("making", 2_u64.saturating_mul(config.row_count() as u64), Unit::Items);
     let on_rows = |rows: usize| bar.inc(rows as u64);

@@ -10,12 +10,12 @@ use crate::exit::INCOMPARABLE;
 use crate::failure::{Failure, Result, request_error};
 use crate::ui::Ui;
 use clap::Args;
-use knockout_screen::{Dataset, Part, Split};
+use knockout_screen::{Ceiling, Dataset, Part, Split};
 use knockout_stats::bootstrap::Bootstrap;
 use knockout_train::baseline::Baseline;
 use knockout_train::checkpoint::Slot;
 use knockout_train::evaluation::{
-    Comparison, Evaluation, Model, Pairs, Row, Spread, compare, ensemble, evaluate, rows_of,
+    Comparison, Evaluation, Model, Pairs, Row, Spread, compare, ensemble, evaluate_beside, rows_of,
 };
 use knockout_train::predictions::Predictions;
 use serde::Serialize;
@@ -85,6 +85,29 @@ struct Subject {
     seeds: Option<Seeds>,
     /// Where the predictions belong to; without it there is no ridge.
     home: Option<(Arc<Dataset>, Arc<Split>)>,
+    /// What the stack says, where it need not be solved for this.
+    stack: Option<Vec<f64>>,
+    /// How many measurements lie in the intervals of each model that has some.
+    coverage: Vec<Coverage>,
+}
+
+/// Shares of a part's measurements within a model's 68 % and 95 % intervals.
+#[derive(Debug, Clone, Serialize)]
+struct Coverage {
+    name: String,
+    within_68: f64,
+    within_95: f64,
+}
+
+impl Coverage {
+    fn of(name: &str, predictions: &Predictions, deviations: &[f64], wide: f64) -> Self {
+        let within = |times: f64| {
+            let errors = predictions.predictions.iter().zip(&predictions.scores);
+            let inside = errors.zip(deviations).filter(|((a, b), sd)| (*a - *b).abs() <= times * **sd);
+            inside.count() as f64 / deviations.len().max(1) as f64
+        };
+        Self { name: name.to_owned(), within_68: within(1.0), within_95: within(wide) }
+    }
 }
 
 /// One configuration trained several times.
@@ -109,6 +132,9 @@ struct Shown {
     unseen_genes: Option<usize>,
     unseen_records: Option<usize>,
     attainable_pearson: Option<f64>,
+    ceiling: Option<Ceiling>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    coverage: Vec<Coverage>,
 }
 
 pub(crate) fn run(args: &EvaluateArgs, ui: &Ui) -> Result<()> {
@@ -140,7 +166,13 @@ fn from_files(args: &EvaluateArgs, predictions: &PathBuf, ui: &Ui) -> Result<Sub
     }
     let home = home_of(&files, &paths, args.data.as_deref(), ui)?;
     let own: Vec<String> = files.iter().map(|file| file.description.model.clone()).collect();
-    Ok(Subject { models: names(&own, &paths).into_iter().zip(files).collect(), seeds: None, home })
+    Ok(Subject {
+        models: names(&own, &paths).into_iter().zip(files).collect(),
+        seeds: None,
+        home,
+        stack: None,
+        coverage: Vec::new(),
+    })
 }
 
 fn refuse_unlike(first: &Predictions, second: &Predictions, a: &Path, b: &Path) -> Result<()> {
@@ -231,18 +263,18 @@ fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> Result<()> {
     let (scheme, part) = (description.split.scheme.name(), description.part);
     let evaluation = match &subject.home {
         Some((dataset, split)) => {
-            let Evaluation { rows, comparisons, unseen, attainable_pearson } =
-                evaluate(dataset, split, part, &models, pairs, bootstrap)?;
-            (rows, comparisons, Some(unseen), attainable_pearson)
+            let Evaluation { rows, comparisons, unseen, attainable_pearson, ceiling } =
+                evaluate_beside(dataset, split, part, &models, pairs, bootstrap, subject.stack.clone())?;
+            (rows, comparisons, Some(unseen), (attainable_pearson, ceiling))
         }
         None => (
             rows_of(&models, &first.scores, scheme, part, bootstrap),
             compare(&models, pairs, &[], &first.scores, bootstrap),
             None,
-            None,
+            (None, None),
         ),
     };
-    let (rows, comparisons, unseen, attainable_pearson) = evaluation;
+    let (rows, comparisons, unseen, (attainable_pearson, ceiling)) = evaluation;
     let spread = subject.seeds.as_ref().map_or_else(Vec::new, |Seeds { model, seeds }| {
         Spread::over_weights(model, seeds, &rows[..subject.models.len()])
     });
@@ -259,6 +291,8 @@ fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> Result<()> {
         unseen_genes: unseen.map(|unseen| unseen.genes),
         unseen_records: unseen.map(|unseen| unseen.records),
         attainable_pearson,
+        ceiling,
+        coverage: subject.coverage.clone(),
     };
     let text = || {
         let mut page = table::heading(&shown.rows, shown.split, shown.split_seed, shown.part, unseen);
@@ -267,7 +301,14 @@ fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> Result<()> {
             page.push('\n');
             page.push_str(&table::spreads(&shown.spread));
         }
-        page.push_str(&table::attainable(shown.attainable_pearson));
+        page.push_str(&table::bounds(shown.attainable_pearson, shown.ceiling.as_ref()));
+        for Coverage { name, within_68, within_95 } in &shown.coverage {
+            let (one, wide) = (100.0 * within_68, 100.0 * within_95);
+            let lines = format!(
+                "{name}: {one:.1} % of its 68 % intervals and {wide:.1} % of its 95 % intervals hold\n"
+            );
+            page.push_str(&lines);
+        }
         page.push_str(&table::comparisons(&shown.comparisons, shown.resamples));
         page
     };

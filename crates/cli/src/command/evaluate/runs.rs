@@ -1,15 +1,16 @@
 //! Predictions of runs: of one, of several seeds of one configuration, or of unlike ones on the same dataset and split.
 
-use super::{EvaluateArgs, Seeds, Subject, incomparable, names};
+use super::{Coverage, EvaluateArgs, Seeds, Subject, incomparable, names};
 use crate::exit::INCOMPARABLE;
 use crate::failure::{Failure, Result, request_error};
 use crate::ui::Ui;
 use knockout_cell::GeneSets;
 use knockout_model::MODELS;
-use knockout_screen::Part;
+use knockout_screen::{Dataset, Part};
+use knockout_train::baseline::Baseline;
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::predictions::Predictions;
-use knockout_train::run::{RunDescription, RunError, RunFolderError, read_metrics};
+use knockout_train::run::{RunDescription, RunError, RunFolderError, read_metrics, stack_predictions};
 use std::path::{Path, PathBuf};
 
 /// Predicts a part with each run's weights; the predictions stay in the run's folder.
@@ -45,20 +46,13 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
     let home = std::path::absolute(runs[0].dataset_folder()?).ok();
     let rows = split.rows(part).iter();
     let sets: GeneSets = rows.map(|&row| dataset.samples.genes(row as usize)).collect();
-    let mut models = Vec::new();
+    let (mut models, mut coverage, mut stack) = (Vec::new(), Vec::new(), None);
     for ((folder, run), name) in folders.iter().zip(&runs).zip(run_names(&runs, folders)) {
-        let checkpoints = Checkpoints::at(&folder.join("checkpoints"));
-        let wanted = args.state.unwrap_or(Slot::BestPearson);
-        let mut newest = checkpoints.newest(wanted)?;
-        if newest.is_none() && args.state.is_none() {
-            // Best states belong to the ends of epochs.
-            newest = checkpoints.newest(Slot::Last)?;
-        }
-        let Some((path, checkpoint)) = newest else {
+        let Some((_, path, checkpoint)) = Checkpoints::of_run(folder).choose(args.state)? else {
             return Err(request_error(format!(
                 "{} has no state {:?} yet; let it train for an epoch, or take --state last",
                 folder.display(),
-                wanted.name()
+                args.state.unwrap_or(Slot::BestPearson).name()
             )));
         };
         let predictor = run.predictor(&checkpoint, &dataset, &split)?;
@@ -69,15 +63,38 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
         predictions.description.split_file = run.split_file().map(Path::to_owned);
         let file = folder.join(format!("predictions-{}.parquet", part.name()));
         predictions.save(&file)?;
+        if let (Some(deviations), Some(wide)) = (predictor.deviations(sets.view()), predictor.wide_interval())
+        {
+            coverage.push(Coverage::of(&name, &predictions, &deviations, wide));
+        }
+        if is_default_stack(run, &dataset) {
+            stack = Some(predictions.predictions.clone());
+        }
         let step = checkpoint.state.position.step;
         ui.note(&format!("{}: step {step} of {}", file.display(), path.display()));
         models.push((name, predictions));
+    }
+    if stack.is_none() {
+        stack = stack_predictions(&folders[0], &dataset, &split, sorted(&sets).view())?;
     }
     let seeds = are_seeds.then(|| Seeds {
         model: runs[0].config.model.name(),
         seeds: runs.iter().map(|run| run.config.seed).collect(),
     });
-    Ok(Subject { models, seeds, home: Some((dataset, split)) })
+    Ok(Subject { models, seeds, home: Some((dataset, split)), stack, coverage })
+}
+
+/// Whether a run is the stack that others are compared with: nothing of it was changed.
+fn is_default_stack(run: &RunDescription, dataset: &Dataset) -> bool {
+    let entry = MODELS.iter().find(|entry| entry.name == Baseline::Stack.name());
+    entry.is_some_and(|entry| entry.defaults(&dataset.cell) == run.config.model)
+}
+
+/// Sets with their genes ascending, as solved models take them.
+fn sorted(sets: &GeneSets) -> GeneSets {
+    let mut out = GeneSets::default();
+    sets.view().iter().for_each(|set| out.push_sorted(set));
+    out
 }
 
 fn run_names(runs: &[RunDescription], folders: &[PathBuf]) -> Vec<String> {

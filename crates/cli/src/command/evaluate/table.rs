@@ -1,6 +1,7 @@
 //! Evaluations as text. A figure that is not defined is a dash.
 
 use crate::text::{Align, Table, grouped};
+use knockout_screen::Ceiling;
 use knockout_train::evaluation::{Comparison, Figure, Row, Spread, Unseen};
 use std::fmt::Write as _;
 
@@ -57,9 +58,21 @@ pub(crate) fn rows(rows: &[Row]) -> String {
     table.to_text()
 }
 
-/// The bound of synthetic data; nothing for others.
-pub(crate) fn attainable(pearson: Option<f64>) -> String {
-    pearson.map_or_else(String::new, |r| format!("\nattainable Pearson {r:.4}: no model can expect more\n"))
+/// What bounds a model: the bound of synthetic data, and how well repeated measurements agree; nothing where neither is known.
+pub(crate) fn bounds(attainable: Option<f64>, ceiling: Option<&Ceiling>) -> String {
+    let attainable = attainable.map(|r| format!("attainable Pearson {r:.4}: no model can expect more"));
+    let lines: Vec<String> = attainable.into_iter().chain(ceiling.map(ceiling_sentence)).collect();
+    if lines.is_empty() { String::new() } else { format!("\n{}\n", lines.join("\n\n")) }
+}
+
+/// What measuring again would predict, and what a model without error could.
+pub(crate) fn ceiling_sentence(ceiling: &Ceiling) -> String {
+    let Ceiling { repeat_pearson, low, high, sets, model_pearson } = ceiling;
+    format!(
+        "ceiling: measuring again gives Pearson {repeat_pearson:.4} [{low:.4}, {high:.4}] ({} gene sets measured twice); a model \
+         without error would have about {model_pearson:.4}",
+        grouped(*sets)
+    )
 }
 
 /// Paired differences, one line each.

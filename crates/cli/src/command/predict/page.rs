@@ -1,5 +1,6 @@
 //! The page of hits: top and bottom, how predictions and measured scores are distributed, and how far to trust the list.
 
+use crate::command::evaluate::table::ceiling_sentence;
 use crate::failure::Result;
 use crate::output::write_text;
 use crate::text::{figure, grouped};
@@ -65,6 +66,11 @@ fn notes(calibration: &Calibration, opened: &OpenRuns) -> Vec<String> {
     notes.extend(opened.dataset.manifest.synthetic.as_ref().map(|known| {
         format!("No model can expect more than {:.4} on this synthetic screen.", known.attainable_pearson)
     }));
+    notes.extend(opened.dataset.manifest.ceiling().map(|ceiling| {
+        let mut said = ceiling_sentence(&ceiling);
+        said[..1].make_ascii_uppercase();
+        said + "."
+    }));
     notes
 }
 
@@ -83,6 +89,7 @@ fn histogram(summary: &Summary, opened: &OpenRuns) -> Chart {
         title: "Predictions beside measured scores, per cent of each".to_owned(),
         across: "score".to_owned(),
         counts_whole: false,
+        across_scale: Scale::Linear,
         scale: Scale::Linear,
         series: vec![series("predicted", summary.histogram()), series("measured", &measured)],
     }
@@ -94,6 +101,7 @@ fn groups(calibration: &Calibration) -> Chart {
         title: "Test part by tenths of the prediction".to_owned(),
         across: "mean prediction".to_owned(),
         counts_whole: false,
+        across_scale: Scale::Linear,
         scale: Scale::Linear,
         series: vec![
             Series { name: "measured".to_owned(), points: calibration.groups.clone() },

@@ -17,7 +17,7 @@ use knockout_model::{MODELS, ModelEntry};
 use knockout_screen::{Dataset, Part, Scheme};
 use knockout_train::config::Config;
 use knockout_train::run::{
-    End, Event, MetricsLine, Run, RunContext, RunDescription, SolvedRun, read_metrics,
+    End, Event, MetricsLine, Run, RunContext, RunDescription, SolvedRun, default_folder, read_metrics,
 };
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -38,6 +38,9 @@ use std::time::Duration;
   knockout train yeast --config runs/dango-yeast-0/config.toml --seed 1
   knockout train yeast --model dango split.file=split.parquet
   knockout train yeast --model dango split.fold=0/5
+  knockout train yeast --model dango --on-residuals-of runs/stack-yeast-0
+  knockout train yeast --model dango model.start=runs/low-rank-yeast-0
+  knockout train yeast --model stack --with runs/dango-yeast-0
   knockout train --resume runs/dango-yeast-0
   knockout train --resume runs/dango-yeast-0 --data /elsewhere/yeast")]
 pub(crate) struct TrainArgs {
@@ -58,6 +61,13 @@ pub(crate) struct TrainArgs {
     /// The run's folder; by default runs/MODEL-DATASET-SEED
     #[arg(long, value_name = "RUN")]
     out: Option<PathBuf>,
+    /// Train on what this run leaves of the scores; its predictions are added again when predicting. It must be of the same dataset and
+    /// split
+    #[arg(long, value_name = "RUN", conflicts_with = "resume")]
+    on_residuals_of: Option<PathBuf>,
+    /// Stack this run with the solved model, weighted on the validation part; may be given several times
+    #[arg(long, value_name = "RUN", conflicts_with = "resume")]
+    with: Vec<PathBuf>,
     #[command(flatten)]
     choices: Choices,
     /// Epochs at most
@@ -174,6 +184,7 @@ fn plan(args: &TrainArgs, ui: &Ui) -> Result<Plan> {
     let mut keys = start.keys().to_vec();
     keys.extend(args.choices.keys());
     keys.extend(length_keys(args));
+    keys.extend(from_keys(args)?);
     keys.extend(args.overrides.keys.iter().cloned());
     let config = configure(&model, &dataset, &keys)?;
     config.model.notice().inspect(|notice| ui.note(notice));
@@ -181,8 +192,12 @@ fn plan(args: &TrainArgs, ui: &Ui) -> Result<Plan> {
         ui.detail(&format!("  set {key}"));
     }
     let folder = args.out.clone().unwrap_or_else(|| {
-        let dataset = dataset_word(dir);
-        Path::new("runs").join(format!("{}-{dataset}-{}", config.model.name(), config.seed))
+        let upon = match (config.from.residuals_of.is_empty(), config.from.with.is_empty()) {
+            (false, _) => "-residuals",
+            (_, false) => "-with",
+            _ => "",
+        };
+        default_folder(&format!("{}{upon}", config.model.name()), dir, config.seed)
     });
     let context = RunContext {
         dataset_folder: dir.to_owned(),
@@ -193,11 +208,21 @@ fn plan(args: &TrainArgs, ui: &Ui) -> Result<Plan> {
     Ok(Plan { folder, dataset, config, context })
 }
 
-/// The name of a dataset's folder as a part of another folder's name: nothing that a shell would take apart.
-pub(crate) fn dataset_word(dir: &Path) -> String {
-    let dir = std::path::absolute(dir).ok();
-    let name = dir.as_ref().and_then(|dir| dir.file_name()).unwrap_or_default().to_string_lossy();
-    name.split_whitespace().collect::<Vec<_>>().join("-")
+/// Other runs that the run builds on.
+fn from_keys(args: &TrainArgs) -> Result<Vec<String>> {
+    let text = |run: &PathBuf| {
+        let text = run.to_str().map(str::to_owned);
+        text.ok_or_else(|| request_error(format!("the path {} is not UTF-8; rename the run", run.display())))
+    };
+    let mut keys = Vec::new();
+    if let Some(run) = &args.on_residuals_of {
+        keys.push(format!("from.residuals_of={}", text(run)?));
+    }
+    if !args.with.is_empty() {
+        let runs = args.with.iter().map(text).collect::<Result<Vec<_>>>()?;
+        keys.push(format!("from.with={runs:?}"));
+    }
+    Ok(keys)
 }
 
 fn length_keys(args: &TrainArgs) -> impl Iterator<Item = String> {
@@ -264,7 +289,7 @@ fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
     let lines = read_metrics(&folder)?;
     page::write(&run, &lines, end, &console.wants_stop())?;
     let last = last.as_ref().or(lines.last());
-    let trained = Trained { schema: 1, run: &folder, ended: word(end), last };
+    let trained = Trained { schema: 1, run: &folder, ended: end.name(), last };
     ui.result(|| summary(&folder, end, last), &trained)?;
     match end {
         End::Stopped => Err(Failure::verdict(
@@ -272,15 +297,6 @@ fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
             format!("interrupted and saved; go on with: knockout train --resume {}", folder.display()),
         )),
         _ => Ok(()),
-    }
-}
-
-fn word(end: End) -> &'static str {
-    match end {
-        End::Epochs => "epochs",
-        End::Steps => "steps",
-        End::Patience => "patience",
-        End::Stopped => "stopped",
     }
 }
 

@@ -4,7 +4,8 @@ use crate::failure::{Context as _, Result};
 use crate::text::{duration, figure};
 use knockout_durable::replace;
 use knockout_report::training::{Chart, Fact, Scale, Scatter, Series, TrainingPage, training_html};
-use knockout_screen::Part;
+use knockout_report::units;
+use knockout_screen::{Manifest, Part};
 use knockout_train::baseline::{Baseline, Ladder};
 use knockout_train::fit::Fit;
 use knockout_train::metrics::Metrics;
@@ -67,6 +68,7 @@ fn facts(fit: &Fit, lines: &[MetricsLine]) -> Vec<Fact> {
     }));
     let attainable = fit.dataset().manifest.synthetic.as_ref();
     facts.extend(attainable.map(|known| fact("attainable", format!("{:.4}", known.attainable_pearson))));
+    facts.extend(ceiling_fact(&fit.dataset().manifest));
     let times: Vec<EpochTimes> = lines.iter().filter_map(|line| line.times).collect();
     if let Some(last) = times.last() {
         let sum = |of: fn(&EpochTimes) -> f64| times.iter().map(of).sum::<f64>();
@@ -74,9 +76,16 @@ fn facts(fit: &Fit, lines: &[MetricsLine]) -> Vec<Fact> {
         facts.push(fact("training, wall time", time(sum(|times| times.train_seconds))));
         facts.push(fact("validation, wall time", time(sum(|times| times.validation_seconds))));
         facts.push(fact("CPU time", time(sum(|times| times.cpu_seconds))));
-        facts.push(fact("samples per second, last", format!("{:.0}", last.samples_per_second)));
+        facts.push(fact("samples per second, last", units::rate(last.samples_per_second)));
     }
     facts
+}
+
+/// How well repeated measurements agree, where the screen has some.
+pub(super) fn ceiling_fact(manifest: &Manifest) -> Option<Fact> {
+    let ceiling = manifest.ceiling()?;
+    let value = format!("{:.4} ({} sets)", ceiling.repeat_pearson, crate::text::grouped(ceiling.sets));
+    Some(Fact { name: "measuring again".to_owned(), value })
 }
 
 /// Curves over epochs, counted from 1; the last may be a part of one.
@@ -91,6 +100,7 @@ fn charts(fit: &Fit, lines: &[MetricsLine], ridge: Option<f64>) -> Vec<Chart> {
         title: title.to_owned(),
         across: "epoch".to_owned(),
         counts_whole: true,
+        across_scale: Scale::Linear,
         scale,
         series,
     };

@@ -1,16 +1,17 @@
 //! `knockout train` with a model that is solved: every setting that was tried is a line, and the run's folder is as any other's.
 
-use super::page::scatter_of;
+use super::page::{ceiling_fact, scatter_of};
 use crate::failure::{Context as _, Result};
 use crate::text::{figure, grouped};
 use crate::ui::Ui;
+use indicatif::ProgressBar;
 use knockout_cell::GeneSets;
 use knockout_durable::replace;
 use knockout_report::training::{Chart, Fact, Scale, Series, TrainingPage, training_html};
 use knockout_screen::Part;
 use knockout_solve::{Choice, Stage};
 use knockout_train::predictor::Predictor;
-use knockout_train::run::{MetricsLine, Solved, SolvedRun};
+use knockout_train::run::{MetricsLine, SolveProgress, Solved, SolvedRun};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -30,15 +31,34 @@ pub(super) fn solve(run: &SolvedRun, ui: &Ui) -> Result<()> {
     let folder = run.folder();
     let samples = grouped(run.split().rows(Part::Train).len());
     ui.note(&format!("{}: {}, {samples} training samples", folder.display(), run.config().model.name()));
-    let mut stages = Vec::new();
-    let solved = run.solve(&mut |stage| {
-        ui.note(&format!("{}: validation Pearson {}", stage.tried, figure(stage.validation_pearson)));
-        stages.push(stage);
-    })?;
+    let mut console = Console { ui, bar: ui.steps("solve"), stages: Vec::new() };
+    let solved = run.solve(&mut console)?;
+    console.bar.finish_and_clear();
+    let stages = console.stages;
     page(run, &solved, &stages)?;
     let choices = solved.choices.iter().map(|choice| (&choice.name[..], choice.value)).collect();
     let shown = Shown { schema: 1, run: folder, ended: "solved", choices, line: &solved.line };
     ui.result(|| text(folder, &solved), &shown)
+}
+
+/// Settings become lines, steps a bar.
+struct Console<'a> {
+    ui: &'a Ui,
+    bar: ProgressBar,
+    stages: Vec<Stage>,
+}
+
+impl SolveProgress for Console<'_> {
+    fn stage(&mut self, stage: Stage) {
+        let said = format!("{}: validation Pearson {}", stage.tried, figure(stage.validation_pearson));
+        self.bar.suspend(|| self.ui.note(&said));
+        self.stages.push(stage);
+    }
+
+    fn step(&mut self, what: &str, step: usize) {
+        self.bar.set_message(format!("{what}, step {step}"));
+        self.bar.inc(1);
+    }
 }
 
 fn text(folder: &Path, solved: &Solved) -> String {
@@ -102,6 +122,7 @@ fn page(run: &SolvedRun, solved: &Solved, stages: &[Stage]) -> Result<()> {
                 let (name, value) = said.split_once(' ').unwrap_or((&said, ""));
                 Fact { name: name.to_owned(), value: value.to_owned() }
             })
+            .chain(ceiling_fact(&dataset.manifest))
             .collect(),
         notes: vec![
             format!(
@@ -117,6 +138,7 @@ fn page(run: &SolvedRun, solved: &Solved, stages: &[Stage]) -> Result<()> {
             title: "Validation Pearson of every setting that was tried".to_owned(),
             across: "setting".to_owned(),
             counts_whole: true,
+            across_scale: Scale::Linear,
             scale: Scale::Linear,
             series: vec![Series { name: "validation Pearson".to_owned(), points: points.collect() }],
         }],

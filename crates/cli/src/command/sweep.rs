@@ -1,0 +1,248 @@
+//! `knockout sweep`: settings of a model, searched on the validation part within a budget.
+
+use crate::choice;
+use crate::command::train::{on_workers, parse_time};
+use crate::exit::INTERRUPTED;
+use crate::failure::{Failure, Result};
+use crate::interrupt::Interrupt;
+use crate::output::write_text;
+use crate::text::{Align, Table, duration, figure, grouped};
+use crate::ui::{Ui, Unit};
+use clap::Args;
+use knockout_model::ModelEntry;
+use knockout_report::training::{Chart, Fact, PageTable, Scale, Series, TrainingPage, training_html};
+use knockout_train::run::MetricsLine;
+use knockout_train::run::dataset_word;
+use knockout_trials::Stop;
+use knockout_trials::sweep::{self, Axis, Candidate, Sweep, SweepOutcome, SweepProgress, SweepRequest};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Search settings of a model by successive halving, on the validation part
+///
+/// Every combination of the values is trained for a share of the CPU time; of each rung one of --keep goes on, from where it was. The
+/// test part is never looked at. Runs are as `train` makes them; the same command goes on where it was interrupted.
+#[derive(Debug, Args)]
+#[command(after_help = "EXAMPLES:
+  knockout sweep yeast --model dango optimiser.learning_rate=0.01,0.003,0.001 batch=64,256 --budget 30m
+  knockout sweep yeast --model hetero model.layers=1,2,3 model.norm=node split.scheme=gene-disjoint --budget 2h
+  knockout sweep yeast --model dango model.width=32,64,128 --budget 10m --out runs/widths --json")]
+pub(crate) struct SweepArgs {
+    /// The dataset folder
+    dir: PathBuf,
+    /// The model, one that is trained step by step
+    #[arg(long, value_name = "MODEL", value_parser = choice::trained_model())]
+    model: ModelEntry,
+    /// CPU time of all runs together, such as 30m or 2h
+    #[arg(long, value_name = "TIME", default_value = "30m", value_parser = parse_time)]
+    budget: Duration,
+    /// Of how many settings one goes on to the next rung
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..=100))]
+    keep: u32,
+    /// The folder of the runs; by default runs/sweep-MODEL-DATASET
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Settings: key=value, or key=a,b,c to try each
+    #[arg(value_name = "KEY=VALUES")]
+    settings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    #[serde(flatten)]
+    sweep: &'a Sweep,
+    out: &'a Path,
+    complete: bool,
+    ranking: &'a [usize],
+}
+
+pub(crate) fn run(args: &SweepArgs, ui: &Ui) -> Result<()> {
+    let axes = args.settings.iter().map(|text| text.parse::<Axis>()).collect::<Result<Vec<_>, _>>()?;
+    let out = args.out.clone().unwrap_or_else(|| {
+        Path::new("runs").join(format!("sweep-{}-{}", args.model.name, dataset_word(&args.dir)))
+    });
+    let request = SweepRequest {
+        dataset: args.dir.clone(),
+        model: args.model,
+        axes,
+        budget: args.budget,
+        keep_one_of: args.keep,
+        out,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: env!("KNOCKOUT_COMMIT").to_owned(),
+    };
+    let interrupt = Interrupt::install()?;
+    let stop: Stop = Arc::new(move || interrupt.is_asked());
+    let outcome = on_workers(|| search(&request, &stop, ui))?;
+    write_text(&request.out.join("report.html"), &page(&request, &outcome), ui)?;
+    let shown = Shown {
+        sweep: &outcome.sweep,
+        out: &request.out,
+        complete: !outcome.is_stopped,
+        ranking: &outcome.ranking,
+    };
+    ui.result(|| text(&request, &outcome), &shown)?;
+    if outcome.is_stopped {
+        let message = "interrupted and saved; go on with the same command";
+        return Err(Failure::verdict(INTERRUPTED, message));
+    }
+    Ok(())
+}
+
+fn search(request: &SweepRequest, stop: &Stop, ui: &Ui) -> Result<SweepOutcome> {
+    let bar = ui.progress("CPU seconds", request.budget.as_secs(), Unit::Items);
+    let mut spent: BTreeMap<String, f64> = BTreeMap::new();
+    let mut last = Instant::now();
+    let outcome = sweep::run(request, stop, &mut |progress| match progress {
+        SweepProgress::Rung { number, of, rung } => {
+            let until = time(rung.cpu_seconds);
+            let count = grouped(rung.settings);
+            bar.suspend(|| {
+                ui.note(&format!("rung {number}/{of}: {count} settings, each up to {until} of CPU time"));
+            });
+        }
+        SweepProgress::Run(report) => {
+            spent.insert(report.what.to_owned(), report.cpu_seconds);
+            bar.set_position(spent.values().sum::<f64>() as u64);
+            bar.set_message(report.what.to_owned());
+            if let Some(line) = report.line.filter(|_| last.elapsed() > LINE_EVERY) {
+                last = Instant::now();
+                let (pearson, used) = (figure(line.val.pearson), time(report.cpu_seconds));
+                let what = report.what;
+                bar.suspend(|| {
+                    ui.note(&format!(
+                        "{what}: {used} CPU, epoch {}, validation Pearson {pearson}",
+                        line.epoch + 1
+                    ));
+                });
+            }
+        }
+    })?;
+    bar.finish_and_clear();
+    Ok(outcome)
+}
+
+/// Time between lines about epochs.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+fn time(seconds: f64) -> String {
+    duration(Duration::try_from_secs_f64(seconds).unwrap_or_default())
+}
+
+const COLUMNS: [(&str, Align); 6] = [
+    ("settings", Align::Left),
+    ("rung", Align::Right),
+    ("val Pearson", Align::Right),
+    ("epochs", Align::Right),
+    ("CPU time", Align::Right),
+    ("state", Align::Left),
+];
+
+fn name(candidate: &Candidate) -> String {
+    if candidate.keys.is_empty() { "defaults".to_owned() } else { candidate.keys.join(" ") }
+}
+
+fn cells(sweep: &Sweep, place: usize) -> [String; 6] {
+    let candidate = &sweep.candidates[place];
+    let last = candidate.trials.last();
+    let dash = || "–".to_owned();
+    let state = match last {
+        _ if sweep.chosen == Some(place) => "chosen",
+        None => "not begun",
+        Some(trial) if trial.failure.is_some() => "diverged",
+        Some(trial) if trial.is_finished => "trained to its end",
+        Some(_) if candidate.trials.len() == sweep.rungs.len() => "on the last rung",
+        Some(_) => "left behind",
+    };
+    [
+        name(candidate),
+        format!("{}/{}", candidate.trials.len(), sweep.rungs.len()),
+        last.map_or_else(dash, |trial| figure(trial.validation_pearson)),
+        last.map_or_else(dash, |trial| trial.epochs.to_string()),
+        last.map_or_else(dash, |trial| time(trial.cpu_seconds)),
+        state.to_owned(),
+    ]
+}
+
+fn text(request: &SweepRequest, outcome: &SweepOutcome) -> String {
+    let sweep = &outcome.sweep;
+    let mut page = String::new();
+    let mut table = Table::new(&COLUMNS);
+    outcome.ranking.iter().for_each(|&place| table.row(cells(sweep, place).to_vec()));
+    page.push_str(&table.to_text());
+    let Some(chosen) = sweep.chosen else { return page };
+    let candidate = &sweep.candidates[chosen];
+    let run = request.out.join(&candidate.run);
+    writeln!(page, "\nchosen by the validation part: {}", name(candidate)).ok();
+    writeln!(page, "its run: {}; report.html is in {}", run.display(), request.out.display()).ok();
+    writeln!(page, "next: knockout evaluate {}", run.display()).ok();
+    writeln!(
+        page,
+        "or to its end: knockout train {} --model {} {}",
+        request.dataset.display(),
+        sweep.model,
+        candidate.keys.join(" ")
+    )
+    .ok();
+    page
+}
+
+/// Curves of the settings that came furthest.
+const MOST_CURVES: usize = 12;
+
+fn page(request: &SweepRequest, outcome: &SweepOutcome) -> String {
+    let sweep = &outcome.sweep;
+    let series = |&place: &usize| {
+        let mut cpu_seconds = 0.0;
+        let mut point = |line: &MetricsLine| {
+            cpu_seconds += line.times.map_or(0.0, |times| times.cpu_seconds);
+            (cpu_seconds, line.val.pearson.unwrap_or(f64::NAN))
+        };
+        let points = outcome.lines[place].iter().map(&mut point).collect();
+        Series { name: name(&sweep.candidates[place]), points }
+    };
+    let rungs = sweep.rungs.iter().zip(1..).map(|(rung, number)| {
+        format!(
+            "Rung {number}: {} settings, each up to {} of CPU time.",
+            rung.settings,
+            time(rung.cpu_seconds)
+        )
+    });
+    let chosen =
+        sweep.chosen.map(|place| Fact { name: "chosen".to_owned(), value: name(&sweep.candidates[place]) });
+    let best = sweep.chosen.and_then(|place| sweep.candidates[place].trials.last()?.validation_pearson);
+    training_html(&TrainingPage {
+        title: format!("Sweep of {}", sweep.model),
+        subtitle: format!(
+            "{} settings on {}, {} of CPU time; chosen on the validation part alone",
+            sweep.candidates.len(),
+            dataset_word(&request.dataset),
+            time(sweep.budget_seconds)
+        ),
+        facts: chosen
+            .into_iter()
+            .chain(
+                best.map(|best| Fact { name: "validation Pearson".to_owned(), value: format!("{best:.4}") }),
+            )
+            .collect(),
+        notes: rungs.collect(),
+        table: Some(PageTable {
+            headings: COLUMNS.map(|(name, align)| (name.to_owned(), matches!(align, Align::Right))).to_vec(),
+            rows: outcome.ranking.iter().map(|&place| cells(sweep, place).to_vec()).collect(),
+        }),
+        charts: vec![Chart {
+            title: "Validation Pearson by CPU time".to_owned(),
+            across: "CPU seconds".to_owned(),
+            counts_whole: false,
+            across_scale: Scale::Linear,
+            scale: Scale::Linear,
+            series: outcome.ranking.iter().take(MOST_CURVES).map(series).collect(),
+        }],
+        scatters: Vec::new(),
+        made_by: "knockout sweep".to_owned(),
+    })
+}
