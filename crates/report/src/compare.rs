@@ -79,7 +79,11 @@ fn bounded<A>(row: &Row<A>) -> String {
 /// The comparison in a sentence: what happened to the first row's time, and whether the bounds tell.
 pub(crate) fn headline<A>(rows: &[Row<A>], unit: &str, comparable: bool) -> String {
     let Some((row, ratio)) = rows.first().and_then(|row| Some((row, row.ratio?))) else {
-        return format!("there is no {unit} in both to compare");
+        return if comparable {
+            format!("There is no {unit} in both to compare.")
+        } else {
+            "The two are not of the same thing, so there is no ratio: what differs is below.".to_owned()
+        };
     };
     let percent = 100.0 * (ratio - 1.0).abs();
     let change = match ratio {

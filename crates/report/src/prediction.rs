@@ -65,9 +65,12 @@ pub struct Node {
 const CSS: &str = "
 .search { width: 100%; box-sizing: border-box; padding: 7px 10px; font: inherit; margin: 4px 0 10px; }
 .hits { max-height: 560px; overflow: auto; }
+.hits thead th { position: sticky; top: 0; background: var(--card); }
+.hits td { font-variant-numeric: tabular-nums; }
 svg .edge { stroke: var(--soft); stroke-opacity: .55; }
 svg .gene { fill: var(--s1); }
 svg .deleted { fill: var(--s5); }
+svg .name { paint-order: stroke; stroke: var(--card); stroke-width: 4px; stroke-linejoin: round; fill: var(--ink); }
 ";
 
 const SCRIPT: &str = "
@@ -167,13 +170,15 @@ fn draw(out: &mut String, drawing: &Drawing) {
     }
     for (node, (x, y)) in drawing.nodes.iter().zip(&places) {
         let class = if node.is_deleted { "deleted" } else { "gene" };
-        writeln!(
-            out,
-            "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"6\"/><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-            y - 10.0,
-            escape(&node.name)
-        )
-        .ok();
+        writeln!(out, "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"6\"/>").ok();
+    }
+    // Names last, so that no line crosses them, and on the side that edges do not leave to.
+    for (node, (x, y)) in drawing.nodes.iter().zip(&places) {
+        let aside = if *y > SIDE / 2.0 + 1.0 { 20.0 } else { -10.0 };
+        let name = escape(&node.name);
+        let y = y + aside;
+        writeln!(out, "<text class=\"name\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{name}</text>")
+            .ok();
     }
     out.push_str("</svg>\n<p class=\"soft\">Red: the set. Thicker lines: more networks.</p></section>\n");
 }

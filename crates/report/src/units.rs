@@ -31,6 +31,11 @@ pub fn count(value: impl Into<u128>) -> String {
     out
 }
 
+/// A rate per second: a digit behind the point where it says something.
+pub fn rate(value: f64) -> String {
+    if value >= 1e3 { count(value.round() as u64) } else { format!("{value:.1}") }
+}
+
 /// Bytes with a fitting unit.
 pub fn bytes(value: i64) -> String {
     let magnitude = value.unsigned_abs() as f64;

@@ -5,7 +5,7 @@ use super::{Foot, page, run};
 use crate::document::answer;
 use crate::experiment::{effect, experiment_text, subtitle};
 use crate::sentence::{decision_texts, estimate, experiment_warning};
-use crate::units::{bytes, count};
+use crate::units::{bytes, count, rate};
 use knockout_analyze::Analysis;
 use knockout_profile::experiment::{Ablation, Decomposition, Experiment};
 use knockout_stats::Estimate;
@@ -63,7 +63,7 @@ fn facts(experiment: &Experiment) -> Vec<Value> {
     ];
     let full = experiment.cells.iter().filter(|cell| cell.mode == "full" && !cell.recorded);
     facts.extend(full.map(|cell| {
-        json!([format!("samples per second, {}", cell.model), format!("{:.1}", cell.profile.samples_per_s)])
+        json!([format!("samples per second, {}", cell.model), rate(cell.profile.samples_per_s)])
     }));
     facts.extend(experiment.recording.iter().map(|cost| {
         let text = estimate(&cost.ratio, |ratio| format!("{ratio:.3}"));

@@ -5,7 +5,7 @@ use super::compare::comparison_data;
 use super::{Foot, data, page};
 use crate::run::seconds;
 use crate::sentence::{run_finding, run_warning};
-use crate::units::{bytes, count};
+use crate::units::{bytes, count, rate};
 use knockout_analyze::Analysis;
 use knockout_profile::{PhaseRow, RunComparison, RunProfile};
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ fn facts(profile: &RunProfile) -> Vec<Value> {
         json!(["median step", seconds(profile.step.median_s)]),
         json!(["CPU time of a step", seconds(profile.cpu_s_per_step)]),
         json!(["a sample", seconds(profile.wall_s_per_sample)]),
-        json!(["samples per second", format!("{:.1}", profile.samples_per_s)]),
+        json!(["samples per second", rate(profile.samples_per_s)]),
     ];
     facts.extend(profile.peak_rss_bytes.map(|peak| json!(["most memory", bytes(peak as i64)])));
     facts.extend(profile.pool_bytes.map(|pool| json!(["of it in buffers", bytes(pool as i64)])));

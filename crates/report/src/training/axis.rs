@@ -85,10 +85,13 @@ fn linear_ticks(low: f64, high: f64, wanted: usize) -> Vec<(f64, String)> {
 /// As few digits as tell one tick from the next.
 fn short(value: f64, step: f64) -> String {
     let size = value.abs().max(step);
+    // The place of the step's digit.
+    let place = step.log10().floor();
     if size >= 1e6 || step < 1e-4 {
-        return if value == 0.0 { "0".to_owned() } else { format!("{value:.0e}") };
+        let digits = (size.log10().floor() - place).clamp(0.0, 15.0) as usize;
+        return if value == 0.0 { "0".to_owned() } else { format!("{value:.digits$e}") };
     }
-    let digits = (-step.log10().floor()).max(0.0) as usize;
+    let digits = (-place).max(0.0) as usize;
     let text = format!("{value:.digits$}");
     // Rounding may leave a minus before nothing.
     if text.trim_matches(['-', '0', '.']).is_empty() { "0".to_owned() } else { text }
@@ -108,6 +111,8 @@ mod tests {
         assert_eq!(texts([-0.3, 0.3], Scale::Linear), ["-0.3", "-0.2", "-0.1", "0", "0.1", "0.2", "0.3"]);
         assert_eq!(texts([0.001, 10.0], Scale::Log), ["0.001", "0.01", "0.1", "1", "10"]);
         assert_eq!(texts([0.2, 3.0], Scale::Log), ["0.2", "0.5", "1", "2"]);
+        let small = texts([0.003_54, 0.003_79], Scale::Linear);
+        assert_eq!(small, ["3.55e-3", "3.60e-3", "3.65e-3", "3.70e-3", "3.75e-3", "3.80e-3"]);
     }
 
     #[test]

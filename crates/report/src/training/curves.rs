@@ -1,8 +1,9 @@
 //! Curves over epochs or steps.
 
 use super::axis::Axis;
-use super::{Chart, Scale, Series};
+use super::{Chart, Series};
 use crate::html::escape;
+use crate::units;
 use std::fmt::Write as _;
 
 const WIDTH: f64 = 440.0;
@@ -25,7 +26,7 @@ pub(super) fn draw(chart: &Chart) -> String {
     let points = || chart.series.iter().flat_map(|series| &series.points);
     // A point without a height must not stretch the width.
     let across =
-        Axis::around(points().filter(|point| point.1.is_finite()).map(|point| point.0), Scale::Linear);
+        Axis::around(points().filter(|point| point.1.is_finite()).map(|point| point.0), chart.across_scale);
     let up = Axis::around(points().map(|point| point.1), chart.scale);
     let (Some(across), Some(up)) = (across, up) else {
         out.push_str("<p class=\"soft\">no values yet</p></section>\n");
@@ -56,8 +57,12 @@ fn frame(out: &mut String, across: &Axis, up: &Axis, chart: &Chart) {
         writeln!(out, "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{text}</text>", LEFT - 6.0, y + 4.0)
             .ok();
     }
-    let is_shown = |value: f64| !chart.counts_whole || value.fract() == 0.0;
-    for (value, text) in across.ticks(5).into_iter().filter(|(value, _)| is_shown(*value)) {
+    for (value, text) in across.ticks(5) {
+        let is_whole = value.fract() == 0.0 && value >= 0.0;
+        if chart.counts_whole && !is_whole {
+            continue;
+        }
+        let text = if chart.counts_whole { units::count(value as u64) } else { text };
         let Some(x) = across.place(value).map(width) else { continue };
         writeln!(out, "<text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\">{text}</text>", BOTTOM + 16.0).ok();
     }
@@ -102,6 +107,14 @@ fn curve(out: &mut String, series: &Series, colour: usize, across: &Axis, up: &A
             }
         }
     }
+    // A lone point is told by its name: there may be more of them than colours.
+    if let [(at, value)] = series.points[..]
+        && let Some((x, y)) = place(at, value)
+    {
+        let (x, anchor) = if x > f64::midpoint(LEFT, RIGHT) { (x - 6.0, "end") } else { (x + 6.0, "start") };
+        let name = escape(&series.name);
+        write!(out, "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{name}</text>", y + 3.5).ok();
+    }
     out.push_str("</g>\n");
 }
 
@@ -145,10 +158,14 @@ fn strips(points: &[(f64, f64)]) -> Vec<Strip> {
 fn legend(out: &mut String, chart: &Chart) {
     out.push_str("<div class=\"legend\">");
     for (i, series) in chart.series.iter().enumerate() {
-        let last = series.points.iter().rev().find(|point| point.1.is_finite());
-        let value = last.map_or_else(|| "–".to_owned(), |point| number(point.1));
         let (colour, name) = (i % COLOURS + 1, escape(&series.name));
-        write!(out, "<span class=\"s{colour}\"><i></i>{name} <b>{value}</b></span>").ok();
+        write!(out, "<span class=\"s{colour}\"><i></i>{name}").ok();
+        // What has come of it so far: where steps are counted, not at the right end of a distribution.
+        if chart.counts_whole {
+            let last = series.points.iter().rev().find(|point| point.1.is_finite());
+            write!(out, " <b>{}</b>", last.map_or_else(|| "–".to_owned(), |point| number(point.1))).ok();
+        }
+        out.push_str("</span>");
     }
     out.push_str("</div>\n");
 }
@@ -189,6 +206,9 @@ fn number(value: f64) -> String {
         "undefined".to_owned()
     } else if size != 0.0 && !(1e-3..1e6).contains(&size) {
         format!("{value:.3e}")
+    } else if size >= 1e4 {
+        let sign = if value < 0.0 { "-" } else { "" };
+        format!("{sign}{}", units::count(size.round() as u64))
     } else {
         format!("{value:.4}")
     }
@@ -221,6 +241,18 @@ mod tests {
         let path = text.split("d=\"").nth(1).unwrap().split('"').next().unwrap();
         assert_eq!((path.matches('M').count(), path.matches('L').count()), (2, 2), "{path}");
         assert!(text.contains("undefined"));
+    }
+
+    #[test]
+    fn epochs_are_whole_and_large_values_grouped() {
+        let points = vec![(1.0, 30_756.73), (2.0, 24_000.0)];
+        let series = vec![Series { name: "a".into(), points }];
+        let text = draw(&Chart { series, counts_whole: true, ..Chart::default() });
+        assert!(
+            text.contains(">1</text>") && text.contains(">2</text>") && !text.contains(">1.5</text>"),
+            "{text}"
+        );
+        assert!(text.contains("<td class=\"num\">30,757</td>"), "{text}");
     }
 
     #[test]

@@ -71,6 +71,8 @@ pub struct Chart {
     pub across: String,
     /// Whether it counts whole things: the numbers below it are whole ones.
     pub counts_whole: bool,
+    /// The horizontal scale.
+    pub across_scale: Scale,
     /// The vertical scale.
     pub scale: Scale,
     /// The curves.
@@ -145,7 +147,17 @@ pub(crate) fn draw_notes(out: &mut String, notes: &[String]) {
     }
     out.push_str("<section><ul class=\"plain\">");
     for note in notes {
-        write!(out, "<li>{}</li>", escape(note)).ok();
+        out.push_str("<li>");
+        // A command stands between backticks, as in the text.
+        for (place, part) in note.split('`').enumerate() {
+            let part = escape(part);
+            if place % 2 == 1 {
+                write!(out, "<code>{part}</code>").ok()
+            } else {
+                write!(out, "{part}").ok()
+            };
+        }
+        out.push_str("</li>");
     }
     out.push_str("</ul></section>\n");
 }
@@ -204,6 +216,7 @@ mod tests {
                 title: hostile.into(),
                 across: hostile.into(),
                 counts_whole: false,
+                across_scale: Scale::Linear,
                 scale: Scale::Log,
                 series: vec![Series {
                     name: hostile.into(),

@@ -1,7 +1,9 @@
 // The page of an experiment: many cells measured in turns. A figure is [median, low, high] over rounds.
 
 const timed = (f) => make('span', {}, time(f[0]), make('span', { class: 'bounds', text: f[1] == null ? '' : ' (' + time(f[1]) + ' to ' + time(f[2]) + ')' }));
-const counted = (f, digits) => make('span', {}, f[0].toFixed(digits), make('span', { class: 'bounds', text: f[1] == null ? '' : ' (' + f[1].toFixed(digits) + ' to ' + f[2].toFixed(digits) + ')' }));
+// Digits behind the point where they say something: 146,300 and 4.24.
+const figure = (n, digits) => Math.abs(n) >= 1e4 ? number(Math.round(n)) : n.toFixed(digits);
+const counted = (f, digits) => make('span', {}, figure(f[0], digits), make('span', { class: 'bounds', text: f[1] == null ? '' : ' (' + figure(f[1], digits) + ' to ' + figure(f[2], digits) + ')' }));
 const partColor = { 'data pipeline and loop': '#d9534f', 'forward and loss': '#4c8bf5', 'backward': '#8e6bd8', 'clip and optimiser': '#e0883a' };
 
 // The parts of every model's step as stacked bars, found out in two ways.
