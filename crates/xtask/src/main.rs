@@ -1,11 +1,12 @@
 //! Tasks of developers. `attack` tries for some minutes to lose, overwrite or crash something: it kills the program at random instants
-//! and at chosen system calls, damages every kind of file, and gives it hostile traces and degenerate settings.
+//! and at chosen system calls, damages every kind of file, and gives it hostile traces, hostile imports and degenerate settings.
 //!
 //! It knows the program from outside only: its command line, its exit codes and its files.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
 
 mod hostile;
+mod import;
 mod kill;
 mod mutate;
 mod program;
@@ -19,7 +20,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-const USAGE: &str = "cargo run -p xtask -- attack [--minutes N] [--seed S] [--program PATH] [--only kills|mutations|traces|settings]
+const USAGE: &str = "cargo run -p xtask -- attack [--minutes N] [--seed S] [--program PATH] [--only kills|mutations|traces|imports|settings]
   Needs a built program: `cargo build -p knockout` makes target/debug/knockout, which is attacked unless --program names another.";
 
 /// What one try found: nothing, or what is wrong with it.
@@ -33,10 +34,11 @@ struct Attack {
     once: fn(&Home, &mut Random) -> (&'static str, Verdict),
 }
 
-const ATTACKS: [Attack; 4] = [
+const ATTACKS: [Attack; 5] = [
     Attack { name: "kills", tries: 2, once: kill::once },
     Attack { name: "mutations", tries: 10, once: mutate::once },
     Attack { name: "traces", tries: 1, once: hostile::once },
+    Attack { name: "imports", tries: 1, once: import::once },
     Attack { name: "settings", tries: 1, once: settings::once },
 ];
 
@@ -83,6 +85,7 @@ fn main() -> ExitCode {
 fn attack(options: &Options) -> Result<usize, String> {
     let program = Program::new(&options.program)?;
     let home = Home::make(program)?;
+    import::check_sound(&home)?;
     let attacks: Vec<&Attack> = ATTACKS
         .iter()
         .filter(|attack| options.only.as_ref().is_none_or(|only| *only == attack.name))

@@ -151,7 +151,8 @@ fn list(root: &Path, at: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-fn mutation(bytes: &[u8], random: &mut Random) -> (String, Vec<u8>) {
+/// One random change of some bytes, and how to say it.
+pub(crate) fn mutation(bytes: &[u8], random: &mut Random) -> (String, Vec<u8>) {
     let mut bytes = bytes.to_vec();
     let at = random.below(bytes.len());
     let length = 1 + random.below(64.min(bytes.len().saturating_sub(at)));
