@@ -1,0 +1,80 @@
+"""Time of a training step on a device, for whoever has one: no figure of it is claimed anywhere in the repository.
+
+    python gpu.py yeast                       # made if it does not exist
+    python gpu.py yeast --model hetero --batch 28 --dtype bfloat16
+    python gpu.py tiny --preset tiny --device cpu --steps 3
+"""
+
+import argparse
+import json
+import statistics
+import time
+from pathlib import Path
+
+import torch
+
+import knockout
+import knockout.torch
+
+MODELS = {"dango": (knockout.torch.Dango, 2048), "hetero": (knockout.torch.Hetero, 28)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--preset", default="yeast")
+    parser.add_argument("--model", choices=MODELS)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--dtype", choices=["float32", "bfloat16", "float16"], default="float32", help="of autocast")
+    parser.add_argument("--batch", type=int)
+    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--recompute", action="store_true", help="hetero: less memory for more time")
+    options = parser.parse_args()
+    if options.device.startswith("cuda") and not torch.cuda.is_available():
+        parser.error("there is no GPU that PyTorch can use; --device cpu tries the script")
+    dataset = knockout.Dataset(options.data) if options.data.exists() else knockout.synth(options.data, options.preset)
+    for name in [options.model] if options.model else MODELS:
+        kind, usual = MODELS[name]
+        model = kind.from_dataset(dataset).to(options.device)
+        if options.recompute and name == "hetero":
+            model.recompute = True
+        batch = options.batch or usual
+        measure(name, model, knockout.Loader(dataset, batch=batch), options)
+
+
+def measure(name: str, model: knockout.torch.Model, loader: knockout.Loader, options: argparse.Namespace) -> None:
+    device = torch.device(options.device)
+    wait = torch.cuda.synchronize if device.type == "cuda" else lambda: None
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    times, samples = [], 0
+    for step in range(options.steps + 2):
+        wait()
+        began = time.perf_counter()
+        batch = loader[step % len(loader)]
+        genes, offsets, score = (torch.from_numpy(batch[key]).to(device) for key in ("genes", "offsets", "score"))
+        with torch.autocast(device.type, getattr(torch, options.dtype), enabled=options.dtype != "float32"):
+            loss = model.loss(genes, offsets, model.standardise(score))
+        loss.backward()
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+        wait()
+        if step >= 2:  # the first steps compile and allocate
+            times.append(time.perf_counter() - began)
+            samples = len(score)
+    found = {
+        "model": name,
+        "device": torch.cuda.get_device_name() if device.type == "cuda" else device.type,
+        "dtype": options.dtype,
+        "batch": samples,
+        "steps": len(times),
+        "ms_per_step": round(1e3 * statistics.median(times), 3),
+        "ms_range": [round(1e3 * min(times), 3), round(1e3 * max(times), 3)],
+        "samples_per_s": round(samples / statistics.median(times), 1),
+    }
+    if device.type == "cuda":
+        found["peak_bytes"] = torch.cuda.max_memory_allocated()
+    print(json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""CPU time beside a PyTorch + PyG implementation of the same pipeline and models, in one process, in turns.
+
+    python peer.py --peer FOLDER --data yeast loader
+    python peer.py --peer FOLDER --data yeast dango hetero
+
+FOLDER holds the package `pyg_peer`, with its generated data in FOLDER/data or --peer-data. The dataset should have as many genes and
+edges as the peer's. Figures are CPU seconds of the process, all threads; the ratio is of medians over rounds.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader
+
+import knockout
+import knockout.torch
+
+
+def endless(make: Callable[[], Any]) -> Iterator[Any]:
+    while True:
+        yield from make()
+
+
+def cpu(work: Callable[[], Any], times: int) -> float:
+    began = time.process_time()
+    for _ in range(times):
+        work()
+    return (time.process_time() - began) / times
+
+
+def in_turns(rounds: int, subjects: dict[str, tuple[Callable[[], Any], int, int]]) -> dict[str, float]:
+    """Median CPU seconds per sample of each; a subject is its work, how often it is done in a round, and the samples of one."""
+    found: dict[str, list[float]] = {name: [] for name in subjects}
+    for work, _, _ in subjects.values():
+        work()
+    for _ in range(rounds):
+        for name, (work, times, samples) in subjects.items():
+            found[name].append(cpu(work, times) / samples)
+    return {name: statistics.median(values) for name, values in found.items()}
+
+
+def show(what: str, figures: dict[str, float], **more: Any) -> None:
+    ours, peer = figures["ours"], figures["peer"]
+    line = {"what": what, "ours_us_per_sample": ours * 1e6, "peer_us_per_sample": peer * 1e6, "ratio": peer / ours}
+    print(json.dumps({key: round(value, 3) for key, value in line.items() if key != "what"} | {"what": what} | more), flush=True)
+
+
+def loaders(dataset: knockout.Dataset, peer: Any, peer_data: str, rounds: int) -> None:
+    graph = peer.pipeline.CellGraph(peer_data)
+    for what, form, processor, batch in (("gene indices", "genes", "perturbation", 64), ("masks", "masks", "lazy", 28)):
+        made = peer.pipeline.PROCESSORS[processor](graph, False)
+        theirs = endless(lambda made=made, batch=batch: peer.pipeline.loader(peer_data, made, batch, 0))
+        mine = knockout.Loader(dataset, batch=batch, form=form)  # type: ignore[arg-type]
+        ours = endless(lambda mine=mine: DataLoader(mine, batch_size=None))
+        slow = 20 if form == "genes" else 2
+        subjects = {
+            "peer": (lambda theirs=theirs: next(theirs), slow, batch),
+            "ours": (lambda ours=ours: next(ours), slow * 20 if form == "genes" else slow * 4, batch),
+        }
+        show(f"loader, {what}", in_turns(rounds, subjects), batch=batch)
+
+
+def models(name: str, dataset: knockout.Dataset, peer: Any, peer_data: str, rounds: int, batch: int) -> None:
+    options = argparse.Namespace(
+        model="dango" if name == "dango" else "lazy", data=peer_data, impl="original", processor=None, metabolism=False,
+        no_recon=False, as_original=False, scan_names=False, loss="logcosh", batch=batch,
+    )
+    task = peer.cli.Task(options)
+    theirs = endless(lambda: peer.pipeline.loader(peer_data, task.proc, batch, 0))
+    model = {"dango": knockout.torch.Dango, "hetero": knockout.torch.Hetero}[name].from_dataset(dataset)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    ours = endless(lambda: DataLoader(knockout.Loader(dataset, batch=batch), batch_size=None))
+
+    def step() -> None:
+        one = next(ours)
+        more = {"alpha": 0.5} if name == "dango" else {}
+        loss = model.loss(one["genes"], one["offsets"], model.standardise(one["score"]), **more)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 10.0)
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+
+    subjects = {"peer": (lambda: task.step(next(theirs), "full"), 1, batch), "ours": (step, 1, batch)}
+    show(f"{name}, full step", in_turns(rounds, subjects), batch=batch)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="+", choices=["loader", "dango", "hetero"])
+    parser.add_argument("--peer", type=Path, required=True)
+    parser.add_argument("--peer-data", type=Path)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--batch", type=int, help="samples of a step; 64 for dango, 2 for hetero")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    sys.path.insert(0, str(options.peer))
+    import pyg_peer.cli
+    import pyg_peer.pipeline
+
+    peer_data = str(options.peer_data or options.peer / "data")
+    dataset = knockout.Dataset(options.data)
+    for what in options.what:
+        if what == "loader":
+            loaders(dataset, pyg_peer, peer_data, options.rounds)
+        else:
+            batch = options.batch or (64 if what == "dango" else 2)
+            models(what, dataset, pyg_peer, peer_data, options.rounds, batch)
+
+
+if __name__ == "__main__":
+    main()

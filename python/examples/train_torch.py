@@ -1,0 +1,55 @@
+"""Trains DANGO or the hetero model with PyTorch, on a GPU where there is one, and hands the weights back to the program.
+
+    python train_torch.py yeast runs/torch --model dango --epochs 20
+    knockout evaluate runs/torch
+"""
+
+import argparse
+from pathlib import Path
+
+import torch
+
+import knockout
+import knockout.torch
+
+MODELS = {"dango": knockout.torch.Dango, "hetero": knockout.torch.Hetero}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, help="the dataset's folder; made if it does not exist")
+    parser.add_argument("run", type=Path, help="the run's folder to make")
+    parser.add_argument("--model", choices=MODELS, default="dango")
+    parser.add_argument("--preset", default="small", help="what to make where there is no dataset")
+    parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--workers", type=int, default=0)
+    options = parser.parse_args()
+    dataset = knockout.Dataset(options.data) if options.data.exists() else knockout.synth(options.data, options.preset)
+    config = knockout.config(dataset, options.model)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+
+    model = MODELS[options.model].from_dataset(dataset).to(device)
+    rate, decay = config["optimiser"]["learning_rate"], config["optimiser"]["weight_decay"]
+    optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=decay)
+    loader = knockout.Loader(dataset, batch=config["batch"])
+    batches = knockout.torch.dataloader(loader, num_workers=options.workers, pin_memory=device == "cuda")
+    mean = float("nan")
+    for epoch in range(options.epochs):
+        total, count = 0.0, 0
+        for batch in batches:
+            genes, offsets, score = (batch[key].to(device, non_blocking=True) for key in ("genes", "offsets", "score"))
+            loss = model.loss(genes, offsets, model.standardise(score), epoch=epoch)
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 10.0)
+            optimiser.step()
+            total, count = total + loss.item() * len(score), count + len(score)
+        mean = total / count
+        print(f"epoch {epoch + 1}: loss {mean:.4f}")
+    run = knockout.adopt(dataset, options.model, model.state_dict(), train_loss=mean, out=options.run)
+    print(run.evaluate())
+    print(f"next: knockout evaluate {run.folder}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Graphs for PyG: the cell as `HeteroData`, with a sample's genes removed.
+
+For code that stays with PyG. A loader that copies graphs is what makes training slow: `knockout.Loader` yields gene indices instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch_geometric.data import HeteroData
+
+from .dataset import Dataset
+from .errors import RequestError
+from .loader import Loader
+
+__all__ = ["cell", "graphs", "sample"]
+
+
+def cell(dataset: Dataset) -> HeteroData:
+    """Returns the whole cell: nodes `gene`, and edges `("gene", network, "gene")` with `edge_weight`."""
+    data = HeteroData()
+    data["gene"].num_nodes = dataset.gene_count
+    for name in dataset.networks:
+        network = dataset.network(name)
+        data["gene", name, "gene"].edge_index = torch.from_numpy(network.edge_index)
+        data["gene", name, "gene"].edge_weight = torch.from_numpy(network.weights.copy())
+    return data
+
+
+def sample(dataset: Dataset, row: int | None = None, *, genes: Iterable[str] | None = None) -> HeteroData:
+    """Returns the cell without the genes of a sample (`row`), or without `genes`: nodes and edges removed, genes renumbered.
+
+    `data["gene"].kept` are the rows of the gene table that are left, `data["gene"].perturbation_indices` those that are gone; of a sample
+    `data["gene"].score` is what was measured.
+    """
+    if (row is None) == (genes is None):
+        raise RequestError("name a sample's row or the genes to remove, one of them")
+    score = None
+    if genes is not None:
+        gone = torch.from_numpy(dataset.find_genes(genes).astype("int64")).unique()
+    else:
+        columns = dataset.samples("dict")
+        if not isinstance(row, int) or not 0 <= row < len(dataset):
+            raise RequestError(f"row {row!r}; the dataset has {len(dataset)} samples")
+        begin, end = columns["genes_offsets"][row : row + 2]
+        gone = torch.from_numpy(columns["genes"][begin:end].astype("int64"))
+        score = float(columns["score"][row])
+    kept = torch.ones(dataset.gene_count, dtype=torch.bool)
+    kept[gone] = False
+    number = torch.cumsum(kept, 0) - 1
+    data = HeteroData()
+    data["gene"].num_nodes = int(kept.sum())
+    data["gene"].kept = kept.nonzero().view(-1)
+    data["gene"].perturbation_indices = gone
+    if score is not None:
+        data["gene"].score = torch.tensor([score], dtype=torch.float32)
+    for name in dataset.networks:
+        network = dataset.network(name)
+        edges = torch.from_numpy(network.edge_index)
+        stays = kept[edges[0]] & kept[edges[1]]
+        data["gene", name, "gene"].edge_index = number[edges[:, stays]]
+        data["gene", name, "gene"].edge_weight = torch.from_numpy(network.weights.copy())[stays]
+    return data
+
+
+def graphs(loader: Loader, index: int) -> list[Any]:
+    """Returns the samples of a batch of a loader as graphs, each with its genes removed."""
+    return [sample(loader.dataset, int(row)) for row in loader[index]["rows"]]

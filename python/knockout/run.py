@@ -1,0 +1,298 @@
+"""Runs: models trained, opened, asked and evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy
+from numpy.typing import NDArray
+
+from . import _knockout
+from ._frames import FrameKind, flat, records
+from ._keys import keys_of
+from .dataset import Dataset, GeneSets
+from .errors import RequestError
+
+__all__ = ["Prediction", "Run", "adopt", "config", "resume", "train"]
+
+#: Hears of every epoch: its line of `metrics.jsonl`, as a dictionary. Returning True stops the run; so does an exception, which is
+#: raised again once the state is saved.
+Callback = Callable[[dict[str, Any]], "bool | None"]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Predictions in the scores' own units."""
+
+    mean: NDArray[numpy.float64]
+    #: Standard deviation of a new measurement around each; None where the model knows none.
+    sd: NDArray[numpy.float64] | None
+
+    def __len__(self) -> int:
+        return len(self.mean)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return numpy.array(self.mean, dtype=dtype, copy=True if copy is None else copy)
+
+
+class Run:
+    """A run's folder and its trained model.
+
+    >>> import knockout, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = knockout.train(tiny, "dango", out=f"{folder}/run", epochs=1, settings={"model.width": 8})
+    ...     len(run.metrics("dict")["epoch"]), run.predict([[0, 1, 2], [3, 4, 5]]).mean.shape
+    (1, (2,))
+    """
+
+    def __init__(self, folder: str | PathLike[str], *, state: str | None = None, data: str | PathLike[str] | None = None) -> None:
+        self._folder = Path(folder)
+        self._state = state
+        self._data = None if data is None else fspath(data)
+        self._opened: _knockout.OpenRun | None = None
+        #: Why training ended, where this value is what `train` or `resume` returned.
+        self.ended: str | None = None
+        # Nothing is opened before it is asked for, but a folder that is no run is refused here.
+        _knockout.read_metrics(fspath(self._folder))
+
+    @classmethod
+    def open(
+        cls, folder: str | PathLike[str], *, state: str | None = None, data: str | PathLike[str] | None = None
+    ) -> Run:
+        """Opens a run.
+
+        `state` is `best-pearson` (where there is one), `best-mse` or `last`; `data` is where the dataset is now, if it moved.
+        """
+        run = cls(folder, state=state, data=data)
+        run._run  # noqa: B018 - a run without a checkpoint is refused here
+        return run
+
+    @property
+    def _run(self) -> _knockout.OpenRun:
+        if self._opened is None:
+            self._opened = _knockout.OpenRun(fspath(self._folder), self._state, self._data)
+        return self._opened
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_open, (fspath(self._folder), self._state, self._data))
+
+    def __repr__(self) -> str:
+        return f"Run({str(self._folder)!r})"
+
+    @property
+    def folder(self) -> Path:
+        """The run's folder."""
+        return self._folder
+
+    @property
+    def checkpoint(self) -> Path:
+        """The folder of the checkpoint in use; `weights.safetensors` in it opens in PyTorch as it is."""
+        return Path(self._run.checkpoint)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The resolved configuration."""
+        return self._run.config()
+
+    @property
+    def labels(self) -> tuple[float, float]:
+        """Mean and standard deviation of the training scores: models see scores standardised by them."""
+        return self._run.labels()
+
+    def info(self) -> dict[str, Any]:
+        """Returns model, seed, state, step and hash of the weights."""
+        return self._run.entry()
+
+    def dataset(self) -> Dataset:
+        """Opens the run's dataset."""
+        return Dataset(self._run.dataset_folder)
+
+    def weights(self) -> dict[str, NDArray[numpy.float32]]:
+        """Returns the weights by name."""
+        return self._run.weights()
+
+    def metrics(self, kind: FrameKind | None = None) -> Any:
+        """Returns the metrics of every epoch as a frame, nested values under dotted names (`val.pearson`)."""
+        lines = _knockout.read_metrics(fspath(self._folder))
+        return records([flat(line) for line in lines], kind)
+
+    def predict(self, sets: GeneSets) -> Prediction:
+        """Predicts the score of deleting each set of genes together.
+
+        Sets are lists of gene names (systematic or standard) or of rows of the gene table, or an integer array `[sets, genes]`.
+        """
+        genes, offsets = self._ragged(sets)
+        return Prediction(*self._run.predict(genes, offsets))
+
+    def evaluate(self, part: str = "test", *, resamples: int = 2000, kind: FrameKind | None = None) -> Any:
+        """Returns a frame: the model beside the stack and the additive ridge on one part of its own split.
+
+        `low` and `high` are the bootstrap interval of Pearson over records. `evaluation` has the paired differences too.
+        """
+        return records(self.evaluation(part, resamples=resamples)["rows"], kind)
+
+    def evaluation(self, part: str = "test", *, resamples: int = 2000) -> dict[str, Any]:
+        """Returns the whole evaluation: `rows`, `comparisons`, `unseen`, `attainable_pearson`."""
+        return self._run.evaluate(part, resamples)
+
+    def explain(self, genes: Iterable[str] | Iterable[int], *, neighbours: int = 8, nearest: int = 8) -> dict[str, Any]:
+        """Takes one prediction apart: what genes, networks and neighbours contribute, and what was measured nearby."""
+        one: Any = list(genes)
+        found, _ = self._ragged([one])
+        return self._run.explain(found, neighbours, nearest)
+
+    def _ragged(self, sets: GeneSets) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32]]:
+        if isinstance(sets, str):
+            raise RequestError("sets are lists of genes; write [['YAL001C', 'YBR102C']]")
+        if isinstance(sets, numpy.ndarray):
+            if sets.ndim != 2 or not numpy.issubdtype(sets.dtype, numpy.integer):
+                raise RequestError(f"an array of sets is [sets, genes] of integers, not {sets.dtype} of {sets.ndim} dimensions")
+            flat_genes = _rows(sets.reshape(-1))
+            return flat_genes, numpy.arange(0, sets.size + 1, max(sets.shape[1], 1), dtype=numpy.uint32)
+        lists = [list(one) for one in sets if not _is_text(one)]
+        if len(lists) != len(sets):
+            raise RequestError("a set is a list of genes, not a text; write [['YAL001C', 'YBR102C']]")
+        lengths = numpy.array([0, *(len(one) for one in lists)], dtype=numpy.int64)
+        members: list[Any] = [gene for one in lists for gene in one]
+        offsets = numpy.cumsum(lengths).astype(numpy.uint32)
+        if any(isinstance(gene, str) for gene in members):
+            if not all(isinstance(gene, str) for gene in members):
+                raise RequestError("genes are all names or all rows of the gene table, not both")
+            return self._run.find_genes(members), offsets
+        return _rows(members), offsets
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, (str, bytes))
+
+
+def _rows(genes: Any) -> NDArray[numpy.uint32]:
+    rows = numpy.asarray(genes)
+    if rows.size == 0:
+        return numpy.zeros(0, dtype=numpy.uint32)
+    if not numpy.issubdtype(rows.dtype, numpy.integer):
+        raise RequestError(f"genes are names or rows of the gene table, not {rows.dtype}")
+    if rows.min() < 0 or rows.max() > numpy.iinfo(numpy.uint32).max:
+        raise RequestError("rows of the gene table count from 0")
+    return rows.astype(numpy.uint32)
+
+
+def _open(folder: str, state: str | None, data: str | None) -> Run:
+    return Run(folder, state=state, data=data)
+
+
+def _dataset(dataset: Dataset | str | PathLike[str]) -> Dataset:
+    return dataset if isinstance(dataset, Dataset) else Dataset(dataset)
+
+
+def config(
+    dataset: Dataset | str | PathLike[str], model: str = "stack", *, settings: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Returns the configuration that a run would have: every key that `settings` can change.
+
+    >>> import knockout
+    >>> knockout.config(tiny, "hetero", settings={"model.layers": 2})["model"]["layers"]
+    2
+    """
+    return _knockout.configuration(_dataset(dataset)._dataset, model, keys_of(settings))
+
+
+def train(
+    dataset: Dataset | str | PathLike[str],
+    model: str = "stack",
+    *,
+    out: str | PathLike[str] | None = None,
+    epochs: int | None = None,
+    batch: int | None = None,
+    seed: int | None = None,
+    split: str | None = None,
+    max_steps: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+    callback: Callback | None = None,
+) -> Run:
+    """Trains a model in a new folder and returns its run.
+
+    Some models are solved in one stroke, `stack` for one; others are trained, `dango` and `hetero` among them. `settings` are the keys of
+    `config`, dotted or nested. Ctrl-C saves the state and raises `KeyboardInterrupt`; `resume` goes on to the same bits.
+
+    >>> import knockout, tempfile
+    >>> seen = []
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = knockout.train(tiny, "dango", out=f"{folder}/run", epochs=5, settings={"model": {"width": 8}},
+    ...                          callback=lambda line: seen.append(line["epoch"]) or line["epoch"] >= 1)
+    >>> seen, run.ended
+    ([0, 1], 'stopped')
+    """
+    keys = keys_of(settings, epochs=epochs, batch=batch, seed=seed, max_steps=max_steps, **{"split.scheme": split})
+    place = None if out is None else fspath(out)
+    return _drive(_knockout.Training.create(_dataset(dataset)._dataset, model, place, keys), None, callback)
+
+
+def resume(
+    folder: str | PathLike[str],
+    *,
+    data: str | PathLike[str] | None = None,
+    epochs: int | None = None,
+    max_steps: int | None = None,
+    callback: Callback | None = None,
+) -> Run:
+    """Goes on with a run that was stopped or killed, to the same bits as if it had not been."""
+    place = None if data is None else fspath(data)
+    keys = keys_of(None, epochs=epochs, max_steps=max_steps)
+    return _drive(_knockout.Training.resume(fspath(folder), place, keys), place, callback)
+
+
+def _drive(training: _knockout.Training, data: str | None, callback: Callback | None) -> Run:
+    try:
+        while True:
+            outcome = training.advance()
+            if isinstance(outcome, str):
+                break
+            if callback is None:
+                continue
+            try:
+                if callback(outcome):
+                    training.stop()
+            except BaseException:
+                # Whatever ends it, nothing is lost.
+                training.stop()
+                training.advance()
+                raise
+    finally:
+        training.close()
+    run = Run(training.folder, data=data)
+    run.ended = outcome
+    return run
+
+
+def adopt(
+    dataset: Dataset | str | PathLike[str],
+    model: str,
+    weights: Mapping[str, Any],
+    *,
+    train_loss: float,
+    out: str | PathLike[str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Run:
+    """Makes a run of weights that were trained elsewhere, by `knockout.torch` on a GPU for one.
+
+    `weights` are arrays or tensors by our names (a `state_dict`), all of them and no others; `settings` those that the model was built
+    with; `train_loss` the mean loss of the last epoch, on standardised scores. The weights are validated and saved as a run of one epoch:
+    `knockout evaluate`, `predict` and `explain` take it as any other, and `resume` goes on from it.
+    """
+    arrays = {name: _float32(value) for name, value in weights.items()}
+    place = None if out is None else fspath(out)
+    folder, _ = _knockout.adopt(
+        _dataset(dataset)._dataset, model, place, keys_of(settings), arrays, float(train_loss)
+    )
+    return Run(folder)
+
+
+def _float32(value: Any) -> NDArray[numpy.float32]:
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+    return numpy.ascontiguousarray(value, dtype=numpy.float32) if numpy.ndim(value) else numpy.asarray(value, dtype=numpy.float32)

@@ -1,0 +1,18 @@
+"""The models as `torch.nn.Module`s: the GPU route.
+
+Parameters have our names, so `state_dict()` is what a checkpoint's `weights.safetensors` holds and the other way round. The algebra is
+exact and copies no graph: one sparse adjacency is shared by all samples, a deletion is a mask over genes, rows that a deletion does not
+reach are the wild type's, and the reconstruction loss never forms a dense matrix. Everything runs where the tensors are.
+
+    model = knockout.torch.Dango.from_dataset(dataset).to("cuda")
+    for batch in knockout.torch.dataloader(knockout.Loader(dataset, batch=2048)):
+        ...
+    knockout.adopt(dataset, "dango", model.state_dict(), train_loss=loss, settings=model.settings)
+"""
+
+from .data import IterableBatches, dataloader
+from .dango import Dango
+from .hetero import Hetero
+from .module import Model, log_cosh
+
+__all__ = ["Dango", "Hetero", "IterableBatches", "Model", "dataloader", "log_cosh"]

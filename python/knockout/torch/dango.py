@@ -1,0 +1,93 @@
+"""DANGO: embeddings from gene networks, and a score for the genes that are deleted together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .module import MERGED, Model, Sets, _is_channel, log_cosh
+from .sparse import Adjacency
+
+
+class Dango(Model):
+    """Mean GraphSAGE over every network, attention over networks, a set scorer over the deleted genes.
+
+    `forward(genes, offsets)` gives standardised scores `[sets]`; `loss` adds the reconstruction of the networks, which is computed from
+    Gram matrices and the edges alone.
+    """
+
+    name = "dango"
+
+    def embeddings(self) -> list[Tensor]:
+        """Returns the embeddings `[genes, width]` by network; no sample changes them."""
+        x0 = self.weight("gene_embedding")
+        return [
+            self._sage(f"network.{name}.sage2", adjacency, self._sage(f"network.{name}.sage1", adjacency, x0))
+            for name, adjacency in zip(self.network_names, self.adjacencies, strict=True)
+        ]
+
+    def _sage(self, name: str, adjacency: Adjacency, x: Tensor) -> Tensor:
+        means = self.linear(f"{name}.neighbour", adjacency.means(x))
+        return torch.relu(means + self.linear(f"{name}.self", x))
+
+    def meta_embedding(self, embeddings: list[Tensor]) -> Tensor:
+        """Returns the embeddings of all networks as one, weighted by attention for every gene."""
+        stacked = torch.stack(embeddings, 1)
+        scores = self.linear("meta.score", torch.relu(self.linear("meta.hidden", stacked)))
+        return (scores.softmax(1) * stacked).sum(1)
+
+    def forward(self, genes: Tensor, offsets: Tensor) -> Tensor:
+        return self._scores(self.embeddings(), Sets(genes, offsets))
+
+    def _scores(self, embeddings: list[Tensor], sets: Sets) -> Tensor:
+        rows = self.meta_embedding(embeddings)[sets.index]
+        return self.set_scores("set", rows, sets, self.options["heads"], 2, torch.relu)
+
+    def alpha(self, epoch: int) -> float:
+        """Returns the weight of the reconstruction in an epoch."""
+        during, after = {
+            "pre_then_post": (0.0, 0.0),
+            "linear_until_uniform": (0.5, 0.5),
+            "linear_until_flipped": (1.0, 0.0),
+        }[self.options["alpha"].replace("-", "_")]
+        transition = self.options["transition_epoch"]
+        return 1.0 - during * epoch / transition if epoch < transition else after
+
+    def loss(self, genes: Tensor, offsets: Tensor, targets: Tensor, *, epoch: int = 0, alpha: float | None = None) -> Tensor:
+        """Returns the loss of a batch; targets are standardised scores."""
+        alpha = self.alpha(epoch) if alpha is None else alpha
+        embeddings = self.embeddings()
+        interaction = log_cosh(self._scores(embeddings, Sets(genes, offsets)), targets)
+        if alpha == 0.0:
+            return interaction
+        return alpha * self.reconstruction_losses(embeddings).mean() + (1.0 - alpha) * interaction
+
+    def reconstruction_losses(self, embeddings: list[Tensor]) -> Tensor:
+        """Returns how badly each network is reconstructed from its embedding.
+
+        With R = H Vᵀ + 1 cᵀ, the matrix of all pairs: `[λ Σ R² + Σ over distinct edges of ((R − A)² − λ R²)] / genes²`, where Σ R² is the
+        Frobenius product of HᵀH and VᵀV, plus 2 (Σ rows of H) · (Vᵀ c), plus genes · |c|².
+        """
+        parts = zip(self.network_names, self.adjacencies, embeddings, strict=True)
+        return torch.stack([self._reconstruction(name, adjacency, h) for name, adjacency, h in parts])
+
+    def _reconstruction(self, name: str, adjacency: Adjacency, h: Tensor) -> Tensor:
+        v, c = (self.weight(f"network.{name}.reconstruction.{what}") for what in ("weight", "bias"))
+        # Large sums that nearly cancel: in double precision wherever there is one.
+        wide = torch.float64 if h.device.type != "mps" else torch.float32
+        grams = ((h.T @ h).to(wide) * (v.T @ v).to(wide)).sum()
+        squares = grams + 2.0 * (h.sum(0).to(wide) @ (v.T @ c).to(wide)) + self.gene_count * (c.to(wide) ** 2).sum()
+        at_edges = (adjacency.products(h, v) + c[adjacency.outgoing_columns]).to(wide)
+        counts = adjacency.outgoing_counts.to(wide)
+        penalty = self.penalty(name)
+        edges = ((at_edges - counts) ** 2 - penalty * at_edges**2).sum()
+        return ((penalty * squares + edges) / self.gene_count**2).to(h.dtype)
+
+    def penalty(self, name: str) -> float:
+        """Returns λ: what a pair without an edge counts in the reconstruction of a network."""
+        chosen: dict[str, Any] = {choice["name"]: choice["lambda"] for choice in self.options["networks"]}
+        if name == MERGED and name not in chosen:
+            return min(value for channel, value in chosen.items() if _is_channel(channel))
+        return float(chosen[name])

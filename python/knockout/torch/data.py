@@ -1,0 +1,60 @@
+"""Loaders for PyTorch: tensors, worker processes, ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.utils.data import DataLoader, IterableDataset, Sampler, get_worker_info
+
+from ..loader import Loader
+
+__all__ = ["IterableBatches", "dataloader"]
+
+
+class _Epochs(Sampler[tuple[int, int]]):
+    """Batches of one epoch after the other: the epoch travels with the index, so that persistent workers hear of it too."""
+
+    def __init__(self, loader: Loader) -> None:
+        self.loader = loader
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        # A generator, begun with its first batch: `DataLoader` makes more iterators than it uses.
+        epoch = self.loader.epoch
+        self.loader.set_epoch(epoch + 1)
+        for index in range(len(self.loader)):
+            yield epoch, index
+
+
+def dataloader(loader: Loader, **options: Any) -> DataLoader[Any]:
+    """Returns a `DataLoader` whose every iteration is the next epoch of a loader, as tensors.
+
+    `options` are those of `DataLoader`, such as `num_workers`, `persistent_workers` and `pin_memory`. It begins with `loader.epoch`.
+    """
+    for option in ("batch_size", "sampler", "batch_sampler", "shuffle", "drop_last"):
+        if option in options:
+            raise TypeError(f"{option} is the loader's: knockout.Loader(…, batch=…, seed=…)")
+    return DataLoader(loader, batch_size=None, sampler=_Epochs(loader), **options)  # type: ignore[arg-type]
+
+
+class IterableBatches(IterableDataset[dict[str, Any]]):
+    """The batches of a loader as an `IterableDataset`, for code that wants one: `DataLoader(IterableBatches(loader), batch_size=None)`.
+
+    Worker processes take turns: every batch comes once. The epoch is the loader's; set it before the `DataLoader` is iterated.
+    """
+
+    def __init__(self, loader: Loader) -> None:
+        self.loader = loader
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        worker = get_worker_info()
+        first, step = (0, 1) if worker is None else (worker.id, worker.num_workers)
+        for index in range(first, len(self.loader), step):
+            yield {key: torch.as_tensor(value) for key, value in self.loader[index].items() if key != "graphs"}

@@ -1,0 +1,209 @@
+"""The hetero model: a graph network over all gene networks that sees the cell with the genes gone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations_with_replacement
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+from ..errors import RequestError
+from .module import Edges, Model, Sets, activation, log_cosh
+
+#: What norms add to a variance or a standard deviation.
+EPSILON = 1e-5
+
+
+class Hetero(Model):
+    """GIN over every network with the deleted genes gone, networks combined gene by gene, attention pooling, a global and a local score.
+
+    `forward(genes, offsets)` gives standardised scores `[sets]`. Every layer computes the wild type's rows and the rows that a deletion
+    reaches; all others are the wild type's. That is exact for norms `node` and `none`; with `graph` all rows are computed.
+    """
+
+    name = "hetero"
+
+    def __init__(
+        self, weights: Mapping[str, Any], networks: Mapping[str, Edges], options: Mapping[str, Any]
+    ) -> None:
+        super().__init__(weights, dict(sorted(networks.items())), options)
+        if self.options.get("dropout", 0.0) > 0.0:
+            raise RequestError("model.dropout is for `knockout train`; knockout.torch has none")
+        self.act = activation(self.options["activation"])
+        self.norm_kind = self.options["norm"]
+        self.aggregation = self.options["aggregation"].replace("-", "_")
+        #: Whether layers are recomputed in the backward pass instead of kept: less memory for more time.
+        self.recompute = False
+
+    def forward(self, genes: Tensor, offsets: Tensor) -> Tensor:
+        sets = Sets(genes, offsets)
+        deleted = sets.deleted(self.gene_count)
+        wild, own, changed = self.rows(deleted)
+        return self._readout(wild, own, changed, deleted, sets)
+
+    def loss(self, genes: Tensor, offsets: Tensor, targets: Tensor, *, epoch: int = 0) -> Tensor:
+        """Returns the loss of a batch; targets are standardised scores."""
+        kind = self.options.get("loss", "log-cosh").replace("_", "-")
+        if kind not in ("log-cosh", "logcosh"):
+            raise RequestError(f"the loss {kind} is for `knockout train`; knockout.torch has log-cosh")
+        return log_cosh(self(genes, offsets), targets)
+
+    def rows(self, deleted: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns the last layer's rows: the wild type's `[genes, width]`, those that samples have of their own, and where `[samples, genes]`.
+
+        Own rows are ordered by sample, then gene.
+        """
+        wild = self.pre()
+        changed = deleted if self.norm_kind != "graph" else torch.ones_like(deleted)
+        own = wild[changed.nonzero(as_tuple=True)[1]]
+        for layer in range(1, self.options["layers"] + 1):
+            after = changed
+            for adjacency in self.adjacencies:
+                after = after | adjacency.reaches(changed.T).T
+            if self.recompute and torch.is_grad_enabled():
+                out = checkpoint(self._layer, layer, wild, own, changed, after, deleted, use_reentrant=False)
+            else:
+                out = self._layer(layer, wild, own, changed, after, deleted)
+            (wild, own), changed = out, after
+        return wild, own, changed
+
+    def pre(self) -> Tensor:
+        """Returns the rows before the first layer, which no deletion changes."""
+        x = self.weight("gene_embedding")
+        for at in (1, 2):
+            x = self.act(self._norm("pre.norm", self.linear(f"pre.linear{at}", x), self.gene_count))
+        return x
+
+    def _norm(self, name: str, x: Tensor, wild: int) -> Tensor:
+        """Norm of rows, of which the first `wild` are the wild type's."""
+        if self.norm_kind == "none":
+            return x
+        scale, shift = self.weight(f"{name}.scale"), self.weight(f"{name}.shift")
+        if self.norm_kind == "node":
+            return torch.nn.functional.layer_norm(x, x.shape[-1:], scale, shift, EPSILON)
+        parts = [part for part in (x[:wild], x[wild:]) if part.numel()]
+        normed = [(part - part.mean()) / (part.std(correction=0) + EPSILON) for part in parts]
+        return torch.cat(normed) * scale + shift
+
+    def _layer(
+        self, layer: int, wild: Tensor, own: Tensor, changed: Tensor, after: Tensor, deleted: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        samples = len(deleted)
+        # All cells side by side, the wild type first: [genes, 1 + samples, width].
+        cells = wild.unsqueeze(1).expand(-1, samples, -1)
+        at = changed.T.nonzero(as_tuple=True)
+        # Own rows are by sample and `at` is by gene.
+        order = torch.empty(changed.shape, dtype=torch.long, device=wild.device)
+        order[changed] = torch.arange(len(own), device=wild.device)
+        cells = cells.index_put(at, own[order.T[at]])
+        kept = torch.cat([deleted.new_ones(self.gene_count, 1), ~deleted.T], 1).unsqueeze(-1).to(wild.dtype)
+        cells = torch.cat([wild.unsqueeze(1), cells], 1)
+        sending = cells * kept
+        sample, gene = after.nonzero(as_tuple=True)
+        pick = (
+            torch.cat([torch.arange(self.gene_count, device=wild.device), gene]),
+            torch.cat([torch.zeros(self.gene_count, dtype=torch.long, device=wild.device), sample + 1]),
+        )
+        x, receives = cells[pick], kept[pick]
+        networks = []
+        for name, adjacency in zip(self.network_names, self.adjacencies, strict=True):
+            part = f"layer{layer}.network.{name}"
+            h = adjacency.sums(sending)[pick] * receives + (1.0 + self.weight(f"{part}.gin.eps")) * x
+            for linear in range(1, self.options["gin_linears"] + 1):
+                h = self.linear(f"{part}.gin.linear{linear}", h if linear == 1 else self.act(h))
+            networks.append(self.act(self._norm(f"{part}.norm", h, self.gene_count)))
+        out = self._aggregate(f"layer{layer}.aggregate", networks)
+        return out[: self.gene_count], out[self.gene_count :]
+
+    def _aggregate(self, name: str, networks: list[Tensor]) -> Tensor:
+        if self.aggregation == "sum":
+            return torch.stack(networks).sum(0)
+        if self.aggregation == "mean":
+            return torch.stack(networks).mean(0)
+        if self.aggregation == "cross_attention":
+            return self._cross_attention(name, networks)
+        return self._norm(f"{name}.norm", self._pairs(name, networks), self.gene_count)
+
+    def _cross_attention(self, name: str, networks: list[Tensor]) -> Tensor:
+        tokens = torch.stack(networks, 1) + self.weight(f"{name}.network_vector")
+        rows, count, width = tokens.shape
+        heads = self.options["cross_heads"]
+        query, key, value = (
+            self.linear(f"{name}.{what}", tokens).view(rows, count, heads, -1).transpose(1, 2)
+            for what in ("query", "key", "value")
+        )
+        weights = (query @ key.transpose(2, 3) * (width // heads) ** -0.5).softmax(-1)
+        mixed = (weights @ value).transpose(1, 2).reshape(rows, count, width)
+        return self.linear(f"{name}.output", mixed).mean(1)
+
+    def _pairs(self, name: str, networks: list[Tensor]) -> Tensor:
+        """An MLP for every pair of networks, weighted by a softmax over pairs and the mean, gene by gene.
+
+        No option `[rows, pairs, width]` is formed: the first linear splits into a part for each network of the pair, and the last one is
+        composed with the scorer's first and with the weighted sum.
+        """
+        names = [f"{a}+{b}" for a, b in combinations_with_replacement(self.network_names, 2)]
+        places = list(combinations_with_replacement(range(len(networks)), 2))
+        width, last = networks[0].shape[-1], self.options["pair_linears"]
+
+        def stacked(linear: int, what: str) -> Tensor:
+            return torch.stack([self.weight(f"{name}.pair.{pair}.linear{linear}.{what}") for pair in names])
+
+        first = stacked(1, "weight")
+        left, right = first[..., :width], first[..., width:]
+        parts: list[Any] = [None] * len(places)
+        for network, g in enumerate(networks):
+            for side, halves in ((0, left), (1, right)):
+                of = [pair for pair, place in enumerate(places) if place[side] == network]
+                if of:
+                    out = (g @ halves[of].reshape(-1, width).T).unflatten(-1, (len(of), -1))
+                    for at, pair in enumerate(of):
+                        parts[pair] = out[:, at] if parts[pair] is None else parts[pair] + out[:, at]
+        hidden = self.act(torch.stack(parts) + stacked(1, "bias").unsqueeze(1))
+        for linear in range(2, last):
+            hidden = self.act(torch.baddbmm(stacked(linear, "bias").unsqueeze(1), hidden, stacked(linear, "weight").mT))
+        outer, shift = stacked(last, "weight"), stacked(last, "bias")
+        mean = torch.stack(networks).mean(0)
+        scorer = self.weight(f"{name}.score.hidden.weight")
+        of_shift = shift @ scorer.T + self.weight(f"{name}.score.hidden.bias")
+        scored = torch.baddbmm(of_shift.unsqueeze(1), hidden, (scorer @ outer).mT)
+        scores = self.linear(f"{name}.score.out", self.act(scored)).squeeze(-1).T
+        of_mean = self.linear(f"{name}.score.out", self.act(self.linear(f"{name}.score.hidden", mean)))
+        weights = torch.cat([scores, of_mean], 1).softmax(1)
+        pairs, alone = weights[:, :-1], weights[:, -1:]
+        mixed = (hidden * pairs.T.unsqueeze(-1)).transpose(0, 1).flatten(1)
+        return mixed @ outer.mT.flatten(0, 1) + pairs @ shift + alone * mean
+
+    def _pool(self, wild: Tensor, own: Tensor, changed: Tensor, deleted: Tensor) -> tuple[Tensor, Tensor]:
+        """Attention pooling over all genes of the wild type, and over the kept genes of every sample."""
+        rows = torch.cat([wild, own])
+        gates = self.linear("pool.gate.out", self.act(self.linear("pool.gate.hidden", rows))).squeeze(-1)
+        values = self.act(self.linear("pool.value", rows))
+        genes = len(wild)
+        of_wild = gates[:genes].softmax(0) @ values[:genes]
+        # A sample's sum is over the wild type's rows where it has none of its own.
+        sample_gates = torch.where(changed, gates.new_zeros(()), gates[:genes].expand(changed.shape))
+        sample_gates = sample_gates.masked_scatter(changed, gates[genes:])
+        sample_gates = sample_gates.masked_fill(deleted, -torch.inf)
+        weights = sample_gates.softmax(1)
+        shared = torch.where(changed, 0.0, weights) @ values[:genes]
+        mine = weights[changed].unsqueeze(-1) * values[genes:]
+        owners = changed.nonzero(as_tuple=True)[0]
+        return of_wild, shared.index_add(0, owners, mine.to(shared.dtype))
+
+    def _readout(self, wild: Tensor, own: Tensor, changed: Tensor, deleted: Tensor, sets: Sets) -> Tensor:
+        of_wild, of_samples = self._pool(wild, own, changed, deleted)
+        overall = self.linear("global.out", self.act(self.linear("global.hidden", of_wild - of_samples))).squeeze(-1)
+        combination = self.options["combination"].replace("-", "_")
+        if combination == "global_only" or self.options.get("local") is False:
+            return overall
+        heads, layers = self.options["local_heads"], self.options["local_layers"]
+        local = self.set_scores("local", wild[sets.index], sets, heads, layers, self.act)
+        if combination == "concat":
+            return (overall + local) / 2.0
+        both = torch.stack([overall, local], 1)
+        weights = self.linear("gate.out", self.act(self.linear("gate.hidden", both))).softmax(1)
+        return (weights * both).sum(1)

@@ -1,0 +1,120 @@
+"""Sparse products over one shared adjacency. Knows nothing of genes or models."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+# CSR tensors are in beta, which PyTorch says once in every process; only their products are used here.
+warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta", category=UserWarning)
+
+#: Edges that are multiplied at once where only entries of a product are wanted.
+EDGES_AT_ONCE = 1 << 16
+
+
+def _csr(rows: NDArray[Any], columns: NDArray[Any], size: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Distinct entries by row, then column: row starts, columns, how often each occurs."""
+    keys, counts = numpy.unique(rows.astype(numpy.int64) * size + columns.astype(numpy.int64), return_counts=True)
+    starts = numpy.zeros(size + 1, dtype=numpy.int64)
+    numpy.cumsum(numpy.bincount(keys // size, minlength=size), out=starts[1:])
+    return starts, keys % size, counts
+
+
+class Adjacency(nn.Module):
+    """Directed edges over `size` nodes, with multiplicity; messages flow from source to target.
+
+    The arrays move with the module and are no part of its state.
+    """
+
+    def __init__(self, sources: NDArray[Any], targets: NDArray[Any], size: int) -> None:
+        super().__init__()
+        self.size = size
+        self.edge_count = len(sources)
+        for name, (rows, columns) in {"incoming": (targets, sources), "outgoing": (sources, targets)}.items():
+            starts, columns, counts = _csr(rows, columns, size)
+            self._keep(f"{name}_starts", starts)
+            self._keep(f"{name}_columns", columns)
+            self._keep(f"{name}_counts", counts.astype(numpy.float32))
+        # Rows of the outgoing entries, and where each of them is among the incoming ones.
+        rows = numpy.repeat(numpy.arange(size), numpy.diff(self.outgoing_starts.numpy()))
+        self._keep("outgoing_rows", rows)
+        self._keep("from_outgoing", numpy.lexsort((rows, self.outgoing_columns.numpy())))
+        degrees = numpy.bincount(numpy.asarray(targets, dtype=numpy.int64), minlength=size)
+        self._keep("degrees", numpy.maximum(degrees, 1).astype(numpy.float32))
+
+    def _keep(self, name: str, values: NDArray[Any]) -> None:
+        self.register_buffer(name, torch.from_numpy(numpy.ascontiguousarray(values)), persistent=False)
+
+    def _matrix(self, side: str, values: Tensor) -> Tensor:
+        starts, columns = getattr(self, f"{side}_starts"), getattr(self, f"{side}_columns")
+        return torch.sparse_csr_tensor(starts, columns, values, (self.size, self.size), check_invariants=False)
+
+    def sums(self, x: Tensor) -> Tensor:
+        """Returns the sum over incoming edges of `x` `[nodes, …]`."""
+        flat = x.reshape(self.size, -1)
+        # Sparse products know half precision not everywhere, and sums over many neighbours want more of it anyway.
+        return _Sums.apply(_wide(flat), self).to(x.dtype).reshape(x.shape)
+
+    def means(self, x: Tensor) -> Tensor:
+        """Returns the mean over incoming edges of `x` `[nodes, width]`; 0 where there is none."""
+        return self.sums(x) / self.degrees.to(x.dtype).unsqueeze(-1)
+
+    def products(self, left: Tensor, right: Tensor) -> Tensor:
+        """Returns `left[s] · right[t]` for every distinct edge s → t, in the order of `outgoing_*`."""
+        return _Products.apply(_wide(left), _wide(right), self)
+
+    def reaches(self, changed: Tensor) -> Tensor:
+        """Returns where an incoming edge comes from a marked node; `changed` is `[nodes, samples]`, of bools."""
+        with _exactly(changed):
+            return self._matrix("incoming", self.incoming_counts.float()) @ changed.float() > 0
+
+
+def _wide(x: Tensor) -> Tensor:
+    return x if x.dtype in (torch.float32, torch.float64) else x.float()
+
+
+def _exactly(x: Tensor) -> Any:
+    """Without autocast, which would make sparse products of half precision."""
+    return torch.autocast(x.device.type, enabled=False)
+
+
+class _Sums(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, adjacency: Adjacency) -> Tensor:
+        ctx.adjacency = adjacency
+        with _exactly(x):
+            return adjacency._matrix("incoming", adjacency.incoming_counts.to(x.dtype)) @ x
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        adjacency = ctx.adjacency
+        counts = adjacency.outgoing_counts.to(gradient.dtype)
+        with _exactly(gradient):
+            return adjacency._matrix("outgoing", counts) @ gradient.contiguous(), None
+
+
+class _Products(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, left: Tensor, right: Tensor, adjacency: Adjacency) -> Tensor:
+        ctx.save_for_backward(left, right)
+        ctx.adjacency = adjacency
+        rows, columns = adjacency.outgoing_rows, adjacency.outgoing_columns
+        out = left.new_empty(len(rows))
+        for begin in range(0, len(rows), EDGES_AT_ONCE):
+            some = slice(begin, begin + EDGES_AT_ONCE)
+            out[some] = (left[rows[some]] * right[columns[some]]).sum(-1)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:
+        left, right = ctx.saved_tensors
+        adjacency = ctx.adjacency
+        with _exactly(gradient):
+            of_left = adjacency._matrix("outgoing", gradient.contiguous()) @ right
+            of_right = adjacency._matrix("incoming", gradient[adjacency.from_outgoing]) @ left
+        return of_left, of_right, None

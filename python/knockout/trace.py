@@ -1,0 +1,226 @@
+"""Traces of the PyTorch profiler: where the time went, and what changed.
+
+>>> import knockout
+>>> analysis = knockout.trace.analyze(small_trace)
+>>> analysis.operations.name.tolist()[:2]
+['aten::addmm', 'aten::linear']
+"""
+
+from __future__ import annotations
+
+import html as _html
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from . import _knockout
+from ._frames import FrameKind, flat, records
+from .errors import RequestError
+
+__all__ = ["Analysis", "Comparison", "Recording", "analyze", "compare", "profile"]
+
+Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
+
+
+class _Page:
+    """Something that is shown as one self-contained HTML page."""
+
+    def html(self) -> str:
+        """Returns one self-contained page."""
+        raise NotImplementedError
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Writes the page to a file."""
+        place = Path(path)
+        place.write_text(self.html(), encoding="utf-8")
+        return place
+
+    def _repr_html_(self) -> str:
+        # A page of its own inside the notebook's: neither's styles reach the other.
+        source = _html.escape(self.html(), quote=True)
+        return f'<iframe srcdoc="{source}" style="width:100%;height:640px;border:0"></iframe>'
+
+
+class Analysis(_Page):
+    """What a trace, or the traces of the ranks of one job, say."""
+
+    def __init__(self, analysis: _knockout.Analysis) -> None:
+        self._analysis = analysis
+        #: The document of `knockout trace analyze --json`.
+        self.document: dict[str, Any] = analysis.document()
+
+    def frame(self, key: str, kind: FrameKind | None = None) -> Any:
+        """Returns a list of the document (`steps`, `operations`, `categories`, `lanes`, …) as a frame; lists inside of rows are left out."""
+        rows = self.document.get(key)
+        if not isinstance(rows, list):
+            raise RequestError(f"the document has no list {key!r}")
+        return records([_scalars(row) for row in rows], kind)
+
+    @property
+    def steps(self) -> Any:
+        """Time of every step, as a frame."""
+        return self.frame("steps")
+
+    @property
+    def operations(self) -> Any:
+        """Self and total time of every operation, largest first, as a frame."""
+        return self.frame("operations")
+
+    @property
+    def categories(self) -> Any:
+        """Where the time went, as a frame: the parts sum to the whole, nested time counted once."""
+        return self.frame("categories")
+
+    @property
+    def gpu(self) -> Any:
+        """Figures of the device by rank, as a frame with no row where there was none."""
+        ranks = self.document.get("ranks") or []
+        rows = [{"file": rank.get("file"), "rank": rank.get("rank")} | _scalars(rank["gpu"]) for rank in ranks if rank.get("gpu")]
+        return records(rows)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is wrong with the trace, in sentences."""
+        return self.document["warnings"]
+
+    @property
+    def verdicts(self) -> list[str]:
+        """What stands out, in sentences."""
+        return [said["text"] for said in self.document["verdicts"]]
+
+    def html(self) -> str:
+        return self._analysis.html()
+
+    def collapsed(self) -> str:
+        """Returns stacks for flame graph programs, self time in nanoseconds."""
+        return self._analysis.collapsed()
+
+    def __str__(self) -> str:
+        return self._analysis.text()
+
+    def __repr__(self) -> str:
+        document = self.document
+        return f"Analysis({document['files']}, {document['events']} events, {document['span_us'] / 1e3:.3f} ms)"
+
+
+class Comparison(_Page):
+    """What changed between two traces; ratios are b / a."""
+
+    def __init__(self, comparison: _knockout.Comparison) -> None:
+        self._comparison = comparison
+        #: The document of `knockout trace compare --json`.
+        self.document: dict[str, Any] = comparison.document()
+
+    @property
+    def comparable(self) -> bool:
+        """Whether the conditions are the same; `differences` says which are not."""
+        return self.document["comparable"]
+
+    @property
+    def differences(self) -> list[dict[str, Any]]:
+        """Conditions that differ."""
+        return self.document["differences"]
+
+    @property
+    def rows(self) -> Any:
+        """Time per step of the whole and of every category, with the ratio's interval, as a frame."""
+        return records([_scalars(row) for row in self.document["rows"]])
+
+    @property
+    def operations(self) -> Any:
+        """The same of every operation."""
+        return records([_scalars(row) for row in self.document["operations"]])
+
+    def html(self) -> str:
+        return self._comparison.html()
+
+    def __str__(self) -> str:
+        return self._comparison.text()
+
+
+def _scalars(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in flat(row).items() if not isinstance(value, list)}
+
+
+def _paths(paths: Paths) -> list[str]:
+    if isinstance(paths, (str, PathLike)):
+        return [fspath(paths)]
+    return [fspath(path) for path in paths]
+
+
+def analyze(paths: Paths, *, rules: str | PathLike[str] | None = None) -> Analysis:
+    """Analyses a trace (plain or gzip), or the traces of the ranks of one job.
+
+    `rules` is a TOML file that says how events become categories. A damaged trace gives what can be read of it, and `warnings` say so.
+    """
+    return Analysis(_knockout.analyze(_paths(paths), None if rules is None else fspath(rules)))
+
+
+def compare(
+    a: Analysis | Paths, b: Analysis | Paths, *, samples_per_step: tuple[float, float] | None = None
+) -> Comparison:
+    """Compares two traces per step, or per sample where a step of `a` and `b` has these many."""
+    first, second = (side if isinstance(side, Analysis) else analyze(side) for side in (a, b))
+    return Comparison(_knockout.compare(first._analysis, second._analysis, samples_per_step))
+
+
+class Recording:
+    """What `profile` records: the profiler while it runs, the analysis once it has ended."""
+
+    def __init__(self, profiler: Any, path: Path) -> None:
+        #: The `torch.profiler.profile`; call `step()` after every step.
+        self.profiler = profiler
+        #: The trace.
+        self.path = path
+        self._analysis: Analysis | None = None
+
+    def step(self) -> None:
+        """Ends a step."""
+        self.profiler.step()
+
+    @property
+    def analysis(self) -> Analysis:
+        """The analysis of what was recorded."""
+        if self._analysis is None:
+            if not self.path.exists():
+                raise RequestError("nothing was recorded yet: the analysis is there after the `with` block")
+            self._analysis = analyze(self.path)
+        return self._analysis
+
+
+@contextmanager
+def profile(path: str | PathLike[str] | None = None, **options: Any) -> Iterator[Recording]:
+    """Records a block with `torch.profiler` and ends in an analysis.
+
+        with knockout.trace.profile() as recording:
+            for batch in loader:
+                train_step(batch)
+                recording.step()
+        recording.analysis
+
+    `path` is where the trace is kept (`.json` or `.json.gz`; a temporary file otherwise); `options` are those of
+    `torch.profiler.profile`. With a `schedule` of several cycles the last one is kept.
+    """
+    import torch
+
+    if path is None:
+        handle, name = tempfile.mkstemp(suffix=".json", prefix="knockout-trace-")
+        os.close(handle)
+        os.unlink(name)
+        path = name
+    place = Path(path)
+    own = options.pop("on_trace_ready", None)
+    # Without a schedule PyTorch marks no steps.
+    options.setdefault("schedule", lambda step: torch.profiler.ProfilerAction.RECORD)
+
+    def ready(profiler: Any) -> None:
+        profiler.export_chrome_trace(str(place))
+        if own is not None:
+            own(profiler)
+
+    with torch.profiler.profile(on_trace_ready=ready, **options) as profiler:
+        yield Recording(profiler, place)

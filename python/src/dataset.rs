@@ -1,0 +1,196 @@
+//! A dataset and its splits.
+
+use crate::error::{Fault, raise};
+use crate::{array, json, workers};
+use knockout_cell::Network;
+use knockout_predict::lists;
+use knockout_screen::{DEFAULT_SPLIT_SEED, Part, Summary};
+use knockout_train::config::SplitOptions;
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// An open dataset.
+#[pyclass(frozen, module = "knockout._knockout")]
+pub(crate) struct Dataset {
+    path: PathBuf,
+    /// Nothing once it was closed.
+    inner: Mutex<Option<Arc<knockout_screen::Dataset>>>,
+}
+
+impl Dataset {
+    pub(crate) fn get(&self) -> PyResult<Arc<knockout_screen::Dataset>> {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.clone().ok_or_else(|| {
+            raise("ClosedError", format!("the dataset {} is closed; open it again", self.path.display()))
+        })
+    }
+
+    pub(crate) fn folder(&self) -> &PathBuf {
+        &self.path
+    }
+}
+
+/// Columns of a network: row starts, targets, sources, weights.
+type NetworkArrays<'py> = (
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<f32>>,
+);
+
+#[pymethods]
+impl Dataset {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let inner = workers::run(py, |_| Ok(knockout_screen::Dataset::open(&path)?))?;
+        Ok(Self { path, inner: Mutex::new(Some(Arc::new(inner))) })
+    }
+
+    /// Lets go of the memory; arrays that were handed out stay valid.
+    fn close(&self) {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    #[getter]
+    fn is_closed(&self) -> bool {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    #[getter]
+    fn path(&self) -> &PathBuf {
+        &self.path
+    }
+
+    #[getter]
+    fn name(&self) -> PyResult<String> {
+        Ok(self.get()?.manifest.name.clone())
+    }
+
+    /// Content hash of all data files.
+    #[getter]
+    fn data_hash(&self) -> PyResult<String> {
+        Ok(self.get()?.manifest.data_hash())
+    }
+
+    #[getter]
+    fn sample_count(&self) -> PyResult<usize> {
+        Ok(self.get()?.samples.len())
+    }
+
+    #[getter]
+    fn gene_count(&self) -> PyResult<usize> {
+        Ok(self.get()?.cell.genes().len())
+    }
+
+    /// Systematic and standard names, in the order of the gene table.
+    fn gene_names(&self) -> PyResult<(Vec<String>, Vec<Option<String>>)> {
+        let dataset = self.get()?;
+        let genes = dataset.cell.genes().genes().iter();
+        Ok(genes.map(|gene| (gene.systematic.clone(), gene.standard.clone())).unzip())
+    }
+
+    /// Rows of the gene table that systematic or standard names mean.
+    fn find_genes<'py>(&self, py: Python<'py>, names: Vec<String>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let dataset = self.get()?;
+        let found = lists::find_genes(&names, dataset.cell.genes(), "the list").map_err(Fault::from)?;
+        Ok(PyArray1::from_vec(py, found))
+    }
+
+    fn network_names(&self) -> PyResult<Vec<String>> {
+        Ok(self.get()?.cell.networks().iter().map(|network| network.name().to_owned()).collect())
+    }
+
+    /// A network's arrays, without a copy.
+    fn network<'py>(&self, py: Python<'py>, name: &str) -> PyResult<NetworkArrays<'py>> {
+        let dataset = self.get()?;
+        let networks = dataset.cell.networks();
+        let place = networks.iter().position(|network| network.name() == name).ok_or_else(|| {
+            let have: Vec<&str> = networks.iter().map(Network::name).collect();
+            Fault::request(format!("there is no network {name:?}; there are {}", have.join(", ")))
+        })?;
+        Ok((
+            array::view(py, &dataset, |dataset| dataset.cell.networks()[place].outgoing().offsets())?,
+            array::view(py, &dataset, |dataset| dataset.cell.networks()[place].targets())?,
+            array::view(py, &dataset, |dataset| dataset.cell.networks()[place].sources())?,
+            array::view(py, &dataset, |dataset| dataset.cell.networks()[place].weights())?,
+        ))
+    }
+
+    /// The samples by column; ragged ones as `NAME` and `NAME_offsets`, unknown numbers as NaN.
+    fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dataset = self.get()?;
+        let (samples, columns) = (&dataset.samples, PyDict::new(py));
+        let number = |value: Option<f64>| value.unwrap_or(f64::NAN);
+        let numbers = |of: &dyn Fn(usize) -> f64| PyArray1::from_iter(py, (0..samples.len()).map(of));
+        columns
+            .set_item("genes", array::view(py, &dataset, |dataset| dataset.samples.gene_sets().genes())?)?;
+        columns.set_item(
+            "genes_offsets",
+            array::view(py, &dataset, |dataset| dataset.samples.gene_sets().offsets())?,
+        )?;
+        columns.set_item("score", array::view(py, &dataset, |dataset| dataset.samples.scores())?)?;
+        columns.set_item("p_value", numbers(&|row| number(samples.get(row).p_value)))?;
+        let (mut query, mut offsets) = (Vec::new(), vec![0_u32]);
+        for row in 0..samples.len() {
+            query.extend_from_slice(samples.query(row));
+            offsets.push(query.len() as u32);
+        }
+        columns.set_item("query", PyArray1::from_vec(py, query))?;
+        columns.set_item("query_offsets", PyArray1::from_vec(py, offsets))?;
+        columns.set_item("kind", samples.iter().map(|sample| sample.kind).collect::<Vec<_>>())?;
+        columns.set_item("fitness", numbers(&|row| number(samples.get(row).fitness)))?;
+        columns.set_item("fitness_sd", numbers(&|row| number(samples.get(row).fitness_sd)))?;
+        columns.set_item("source", samples.iter().map(|sample| sample.source).collect::<Vec<_>>())?;
+        let duplicates = (0..samples.len()).map(|row| samples.get(row).duplicates);
+        columns.set_item("duplicates", PyArray1::from_iter(py, duplicates))?;
+        Ok(columns)
+    }
+
+    /// Divides the samples. `options` are the keys `split.*` of a configuration, as JSON.
+    fn split(&self, py: Python<'_>, options: &str) -> PyResult<Split> {
+        let dataset = self.get()?;
+        let options = split_options(options)?;
+        let split = workers::run(py, |_| Ok(options.split(&dataset)?))?;
+        Ok(Split { split })
+    }
+
+    /// What `knockout data show` says, as a document.
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let dataset = self.get()?;
+        let text = workers::run(py, |_| json::text(&Summary::of(&dataset, DEFAULT_SPLIT_SEED)))?;
+        json::loads(py, &text)
+    }
+}
+
+fn split_options(text: &str) -> Result<SplitOptions, Fault> {
+    serde_json::from_str(text)
+        .map_err(|error| Fault::request(format!("the samples cannot be divided so: {error}")))
+}
+
+/// Which samples train, validate and test.
+#[pyclass(frozen, module = "knockout._knockout")]
+pub(crate) struct Split {
+    split: knockout_screen::Split,
+}
+
+/// A part by its name.
+pub(crate) fn part_of(name: &str) -> Result<Part, Fault> {
+    let found = Part::ALL.into_iter().find(|part| part.name() == name);
+    found.ok_or_else(|| Fault::request(format!("there is no part {name:?}; choose from train, val, test")))
+}
+
+#[pymethods]
+impl Split {
+    /// Rows of a part, ascending.
+    fn rows<'py>(&self, py: Python<'py>, part: &str) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        Ok(PyArray1::from_slice(py, self.split.rows(part_of(part)?)))
+    }
+
+    #[getter]
+    fn scheme(&self) -> &'static str {
+        self.split.spec().scheme.name()
+    }
+}

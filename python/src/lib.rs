@@ -1,0 +1,39 @@
+//! The extension module behind the Python package `knockout`.
+//!
+//! It translates: Python values to calls of the libraries in `crates/`, results to numpy arrays and JSON, errors to exceptions. What is
+//! convenient in Python (frames, sparse matrices, PyTorch) is written in Python, in `knockout/`.
+
+mod array;
+mod dataset;
+mod error;
+mod json;
+mod loader;
+mod make;
+mod run;
+mod trace;
+mod training;
+mod workers;
+
+use pyo3::prelude::*;
+
+/// Compiled part of the package `knockout`; its public face is the package.
+#[pymodule]
+mod _knockout {
+    #[pymodule_export]
+    use crate::dataset::{Dataset, Split};
+    #[pymodule_export]
+    use crate::loader::Batches;
+    #[pymodule_export]
+    use crate::make::{import_recipe, synth};
+    #[pymodule_export]
+    use crate::run::{OpenRun, configuration, initial_weights, read_metrics};
+    #[pymodule_export]
+    use crate::trace::{Analysis, Comparison, analyze, compare};
+    #[pymodule_export]
+    use crate::training::{Training, adopt};
+    #[pymodule_export]
+    use crate::workers::{set_threads, threads};
+
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+}

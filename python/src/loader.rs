@@ -1,0 +1,264 @@
+//! Batches of a part of a dataset, in the order in which training takes them.
+//!
+//! A batch is a pure function of (rows, seed, epoch, index, rank, world): any process can make any batch, which is what worker processes
+//! and ranks need.
+
+use crate::dataset::Dataset;
+use crate::error::Fault;
+use knockout_batch::{Loader, LoaderOptions, LoaderPlan, MaskLayout, MaskMethod, MaskSet, Section, Subgraph};
+use knockout_cell::Cell;
+use numpy::ndarray::Array2;
+use numpy::{PyArray1, PyArray2, PyArrayMethods as _, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Batches of some rows of a dataset.
+#[pyclass(frozen, module = "knockout._knockout")]
+pub(crate) struct Batches {
+    dataset: Arc<knockout_screen::Dataset>,
+    /// Over all ranks: it gives the order of an epoch.
+    loader: Loader,
+    row_count: usize,
+    batch: usize,
+    rank: usize,
+    world: usize,
+    /// This rank's rows of the epoch that was asked for last.
+    order: Mutex<Option<(u64, Arc<[u32]>)>>,
+}
+
+/// How deletions are represented.
+#[derive(Clone, Copy)]
+enum Form {
+    Genes,
+    Masks,
+    Packed,
+    Graphs,
+}
+
+impl Form {
+    fn of(name: &str) -> Result<Self, Fault> {
+        match name {
+            "genes" => Ok(Self::Genes),
+            "masks" => Ok(Self::Masks),
+            "packed" => Ok(Self::Packed),
+            "graphs" => Ok(Self::Graphs),
+            _ => Err(Fault::request(format!(
+                "there is no form {name:?}; choose from genes, masks, packed, graphs"
+            ))),
+        }
+    }
+}
+
+#[pymethods]
+impl Batches {
+    #[new]
+    #[pyo3(signature = (dataset, rows, batch, shuffle, seed, rank, world))]
+    fn new(
+        dataset: &Dataset,
+        rows: PyReadonlyArray1<'_, u32>,
+        batch: usize,
+        shuffle: bool,
+        seed: u64,
+        rank: usize,
+        world: usize,
+    ) -> PyResult<Self> {
+        let (dataset, rows) = (dataset.get()?, rows.as_array().to_vec());
+        if batch == 0 {
+            return Err(Fault::request("batch is 0; a batch has at least one sample").into());
+        }
+        if rank >= world {
+            return Err(Fault::request(format!("rank {rank} of {world}; ranks count from 0")).into());
+        }
+        let count = dataset.samples.len();
+        if let Some(row) = rows.iter().find(|&&row| row as usize >= count) {
+            return Err(Fault::request(format!("row {row}, but the dataset has {count} samples")).into());
+        }
+        if rows.len() < world {
+            let message = format!("{} samples for {world} ranks; every rank needs one", rows.len());
+            return Err(Fault::request(message).into());
+        }
+        let options = LoaderOptions::default();
+        let plan =
+            LoaderPlan { options, batch_size: batch, drop_last: false, shuffle, seed, rank: 0, world: 1 };
+        let loader = Loader::new(&dataset, &rows, plan);
+        Ok(Self { dataset, loader, row_count: rows.len(), batch, rank, world, order: Mutex::new(None) })
+    }
+
+    /// Batches of an epoch: the same number for every rank, unless batches are of one sample.
+    fn __len__(&self) -> usize {
+        let widest = if self.batch == 1 { self.own_count() } else { self.row_count.div_ceil(self.world) };
+        widest.div_ceil(self.batch)
+    }
+
+    /// This rank's rows of an epoch, in order.
+    fn order<'py>(&self, py: Python<'py>, epoch: u64) -> Bound<'py, PyArray1<u32>> {
+        PyArray1::from_slice(py, &self.rows_of(epoch))
+    }
+
+    /// A batch of an epoch. An index beyond the last raises `IndexError`.
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        epoch: u64,
+        index: usize,
+        form: &str,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let form = Form::of(form)?;
+        if index >= self.__len__() {
+            let message = format!("batch {index} of {}", self.__len__());
+            return Err(pyo3::exceptions::PyIndexError::new_err(message));
+        }
+        let order = self.rows_of(epoch);
+        let rows = &order[self.begin(index)..self.begin(index + 1)];
+        let batch = self.fetch(py, rows)?;
+        match form {
+            Form::Genes => {}
+            Form::Masks => self.add_masks(py, rows, &batch)?,
+            Form::Packed => self.add_packed(py, rows, &batch)?,
+            Form::Graphs => self.add_graphs(py, rows, &batch)?,
+        }
+        Ok(batch)
+    }
+}
+
+impl Batches {
+    /// This rank's rows of an epoch.
+    fn own_count(&self) -> usize {
+        (self.row_count - self.rank).div_ceil(self.world)
+    }
+
+    /// Where a batch begins among this rank's rows. A rank with one row less than others gives the last batch a row of the one before,
+    /// so that all take the same number of steps.
+    fn begin(&self, index: usize) -> usize {
+        let (own, last) = (self.own_count(), self.__len__() - 1);
+        match index {
+            _ if index > last => own,
+            _ if index == last => (index * self.batch).min(own - 1),
+            _ => index * self.batch,
+        }
+    }
+
+    fn rows_of(&self, epoch: u64) -> Arc<[u32]> {
+        let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*order {
+            Some((of, rows)) if *of == epoch => Arc::clone(rows),
+            _ => {
+                let all = self.loader.order(epoch).into_iter();
+                let rows: Arc<[u32]> = all.skip(self.rank).step_by(self.world).collect();
+                *order = Some((epoch, Arc::clone(&rows)));
+                rows
+            }
+        }
+    }
+
+    /// Gene indices and scores: what says it all.
+    fn fetch<'py>(&self, py: Python<'py>, rows: &[u32]) -> PyResult<Bound<'py, PyDict>> {
+        let samples = &self.dataset.samples;
+        let (mut genes, mut offsets) =
+            (Vec::with_capacity(3 * rows.len()), Vec::with_capacity(rows.len() + 1));
+        offsets.push(0_i64);
+        for &row in rows {
+            genes.extend(samples.genes(row as usize).iter().map(|&gene| i64::from(gene)));
+            offsets.push(genes.len() as i64);
+        }
+        let scores = rows.iter().map(|&row| samples.scores()[row as usize] as f32);
+        let batch = PyDict::new(py);
+        batch.set_item("genes", PyArray1::from_vec(py, genes))?;
+        batch.set_item("offsets", PyArray1::from_vec(py, offsets))?;
+        batch.set_item("score", PyArray1::from_vec(py, scores.collect()))?;
+        batch.set_item("rows", PyArray1::from_vec(py, rows.iter().map(|&row| i64::from(row)).collect()))?;
+        Ok(batch)
+    }
+
+    /// One byte per gene and per edge, true where it is kept.
+    fn add_masks(&self, py: Python<'_>, rows: &[u32], batch: &Bound<'_, PyDict>) -> PyResult<()> {
+        let (cell, samples) = (&self.dataset.cell, &self.dataset.samples);
+        let (genes, networks) = py.detach(|| {
+            let mut genes = Array2::from_elem((rows.len(), cell.genes().len()), true);
+            let mut networks: Vec<Array2<bool>> = cell
+                .networks()
+                .iter()
+                .map(|network| Array2::from_elem((rows.len(), network.edge_count()), true))
+                .collect();
+            for (slot, &row) in rows.iter().enumerate() {
+                let deletion = samples.deletion(row as usize);
+                deletion.genes().iter().for_each(|gene| genes[[slot, gene.index()]] = false);
+                for (network, kept) in cell.networks().iter().zip(&mut networks) {
+                    for edge in deletion.removed_edges(network) {
+                        kept[[slot, edge as usize]] = false;
+                    }
+                }
+            }
+            (genes, networks)
+        });
+        batch.set_item("gene_mask", PyArray2::from_owned_array(py, genes))?;
+        let masks = PyDict::new(py);
+        for (network, kept) in cell.networks().iter().zip(networks) {
+            masks.set_item(network.name(), PyArray2::from_owned_array(py, kept))?;
+        }
+        batch.set_item("edge_masks", masks)
+    }
+
+    /// The same, one bit each: what `numpy.unpackbits(…, bitorder="little")` opens.
+    fn add_packed(&self, py: Python<'_>, rows: &[u32], batch: &Bound<'_, PyDict>) -> PyResult<()> {
+        let (cell, samples) = (&*self.dataset.cell, &self.dataset.samples);
+        let sections = packed_sections(cell);
+        let arrays = py.detach(|| {
+            let layout = MaskLayout::of(cell);
+            let mut mask = MaskSet::all_kept(&layout);
+            let width = |section: Section| 8 * mask.words(&layout, section).len();
+            let mut arrays: Vec<Vec<u8>> =
+                sections.iter().map(|&section| Vec::with_capacity(rows.len() * width(section))).collect();
+            for &row in rows {
+                mask.assign(&layout, cell, &samples.deletion(row as usize), MaskMethod::ByIncidence);
+                for (&section, bytes) in sections.iter().zip(&mut arrays) {
+                    bytes.extend(mask.words(&layout, section).iter().flat_map(|word| word.to_le_bytes()));
+                }
+            }
+            arrays
+        });
+        let shaped = |bytes: Vec<u8>| {
+            let width = bytes.len() / rows.len().max(1);
+            PyArray1::from_vec(py, bytes).reshape([rows.len(), width])
+        };
+        let mut arrays = arrays.into_iter();
+        batch.set_item("gene_mask", shaped(arrays.next().unwrap_or_default())?)?;
+        let masks = PyDict::new(py);
+        for (network, bytes) in cell.networks().iter().zip(arrays) {
+            masks.set_item(network.name(), shaped(bytes)?)?;
+        }
+        batch.set_item("edge_masks", masks)
+    }
+
+    /// The cell rebuilt without the genes, for each sample: kept genes, and CSR arrays of every network in their numbering.
+    fn add_graphs(&self, py: Python<'_>, rows: &[u32], batch: &Bound<'_, PyDict>) -> PyResult<()> {
+        let (cell, samples) = (&*self.dataset.cell, &self.dataset.samples);
+        let mut subgraph = Subgraph::empty(cell);
+        let graphs = PyList::empty(py);
+        for &row in rows {
+            let deletion = samples.deletion(row as usize);
+            py.detach(|| subgraph.assign(cell, &deletion));
+            let is_kept = |gene: &u32| !samples.genes(row as usize).contains(gene);
+            let kept = (0..cell.genes().len() as u32).filter(is_kept).map(i64::from);
+            let (graph, networks) = (PyDict::new(py), PyDict::new(py));
+            graph.set_item("genes", PyArray1::from_vec(py, kept.collect()))?;
+            for (network, rebuilt) in cell.networks().iter().zip(&subgraph.networks) {
+                let starts = rebuilt.offsets.iter().map(|&offset| offset as i32);
+                let targets = rebuilt.targets.iter().map(|target| target.0 as i32);
+                let arrays =
+                    (PyArray1::from_vec(py, starts.collect()), PyArray1::from_vec(py, targets.collect()));
+                networks.set_item(network.name(), arrays)?;
+            }
+            graph.set_item("networks", networks)?;
+            graphs.append(graph)?;
+        }
+        batch.set_item("graphs", graphs)
+    }
+}
+
+/// Genes first, then the networks in order.
+fn packed_sections(cell: &Cell) -> Vec<Section> {
+    let networks = (0..cell.networks().len()).map(Section::Network);
+    [Section::Genes].into_iter().chain(networks).collect()
+}

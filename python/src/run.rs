@@ -1,0 +1,269 @@
+//! Trained models: what a run's folder holds, and what its model says.
+
+use crate::dataset::{Dataset, part_of};
+use crate::error::Fault;
+use crate::{json, workers};
+use knockout_cell::{GeneSets, GeneSetsRef};
+use knockout_predict::explain::Detail;
+use knockout_predict::scorer::{OpenRuns, Scores};
+use knockout_stats::bootstrap::Bootstrap;
+use knockout_train::checkpoint::Slot;
+use knockout_train::config::Config;
+use knockout_train::evaluation::{Model, Pairs, evaluate};
+use knockout_train::run::RunFolder;
+use numpy::{PyArray1, PyArrayDyn, PyArrayMethods as _, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// A run's model, ready to predict.
+#[pyclass(frozen, module = "knockout._knockout")]
+pub(crate) struct OpenRun {
+    folder: PathBuf,
+    opened: OpenRuns,
+}
+
+impl OpenRun {
+    fn run(&self) -> Result<&knockout_predict::OpenRun, Fault> {
+        self.opened.runs.first().ok_or_else(|| Fault::failure("no run was opened"))
+    }
+}
+
+fn slot_of(name: &str) -> Result<Slot, Fault> {
+    let found = [Slot::Last, Slot::BestPearson, Slot::BestMse].into_iter().find(|slot| slot.name() == name);
+    found.ok_or_else(|| {
+        Fault::request(format!("there is no state {name:?}; choose from last, best-pearson, best-mse"))
+    })
+}
+
+/// Predictions and, where the model has them, their standard deviations.
+type Predicted<'py> = (Bound<'py, PyArray1<f64>>, Option<Bound<'py, PyArray1<f64>>>);
+
+/// What a document of `evaluate` says.
+#[derive(Serialize)]
+struct Evaluated {
+    split: &'static str,
+    part: &'static str,
+    #[serde(flatten)]
+    evaluation: knockout_train::evaluation::Evaluation,
+}
+
+#[pymethods]
+impl OpenRun {
+    #[new]
+    #[pyo3(signature = (folder, state, data))]
+    fn new(py: Python<'_>, folder: PathBuf, state: Option<&str>, data: Option<PathBuf>) -> PyResult<Self> {
+        let state = state.map(slot_of).transpose()?;
+        let opened =
+            workers::run(py, |_| Ok(OpenRuns::open(std::slice::from_ref(&folder), state, data.as_deref())?))?;
+        Ok(Self { folder, opened })
+    }
+
+    #[getter]
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    #[getter]
+    fn dataset_folder(&self) -> &Path {
+        &self.opened.dataset_folder
+    }
+
+    /// The folder of the checkpoint in use.
+    #[getter]
+    fn checkpoint(&self) -> PyResult<&Path> {
+        Ok(&self.run()?.checkpoint)
+    }
+
+    /// Model, seed, state, step and hash of the weights.
+    fn entry<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::loads(py, &json::text(&self.run()?.entry)?)
+    }
+
+    /// The configuration as a document.
+    fn config<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        json::loads(py, &json::text(&self.run()?.description().config)?)
+    }
+
+    /// Mean and standard deviation of the scores that the model was trained on.
+    fn labels(&self) -> PyResult<(f64, f64)> {
+        let labels = self.run()?.labels();
+        Ok((labels.mean, labels.sd))
+    }
+
+    /// The weights by name.
+    fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let weights = PyDict::new(py);
+        for tensor in &self.run()?.weights().weights {
+            weights.set_item(&tensor.name, array_of(py, &tensor.shape, &tensor.values)?)?;
+        }
+        Ok(weights)
+    }
+
+    /// Rows of the gene table that systematic or standard names mean.
+    fn find_genes<'py>(&self, py: Python<'py>, names: Vec<String>) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let genes = self.opened.dataset.cell.genes();
+        let found = knockout_predict::lists::find_genes(&names, genes, "the set").map_err(Fault::from)?;
+        Ok(PyArray1::from_vec(py, found))
+    }
+
+    /// Predicts ragged sets of genes.
+    fn predict<'py>(
+        &self,
+        py: Python<'py>,
+        genes: PyReadonlyArray1<'py, u32>,
+        offsets: PyReadonlyArray1<'py, u32>,
+    ) -> PyResult<Predicted<'py>> {
+        let sets = gene_sets(&offsets.as_array().to_vec(), &genes.as_array().to_vec())?;
+        let run = self.run()?;
+        let Scores { mean, sd } = workers::run(py, |cancel| {
+            let scorer = run.scorer();
+            let ((fewest, most), at_once) = (scorer.orders(), scorer.block() as usize);
+            let is_scored = |set: &[u32]| (fewest..=most).contains(&set.len());
+            if let Some(place) = sets.view().iter().position(|set| !is_scored(set)) {
+                let count = sets.get(place).len();
+                return Err(Fault::request(format!(
+                    "set {place} has {count} genes; this model scores sets of {fewest} to {most}"
+                )));
+            }
+            let (mut all, mut some, mut chunk) = (Scores::default(), Scores::default(), GeneSets::default());
+            let (mut waiting, view) = (0, sets.view());
+            while waiting < view.len() {
+                cancel.check();
+                chunk.clear();
+                let end = (waiting + at_once).min(view.len());
+                (waiting..end).for_each(|set| chunk.push(view.get(set)));
+                scorer.score(chunk.view(), &mut some)?;
+                all.mean.append(&mut some.mean);
+                if let Some(mut sd) = some.sd.take() {
+                    all.sd.get_or_insert_default().append(&mut sd);
+                }
+                waiting = end;
+            }
+            Ok(all)
+        })?;
+        Ok((PyArray1::from_vec(py, mean), sd.map(|sd| PyArray1::from_vec(py, sd))))
+    }
+
+    /// Metrics over a part, beside the stack and the additive ridge.
+    fn evaluate<'py>(&self, py: Python<'py>, part: &str, resamples: usize) -> PyResult<Bound<'py, PyAny>> {
+        let (part, run) = (part_of(part)?, self.run()?);
+        if !(1..=1_000_000).contains(&resamples) {
+            return Err(
+                Fault::request(format!("{resamples} resamples; from 1 to 1000000 are possible")).into()
+            );
+        }
+        let text = workers::run(py, |cancel| {
+            let OpenRuns { dataset, split, .. } = &self.opened;
+            let rows = split.rows(part).iter();
+            let sets: GeneSets = rows.map(|&row| dataset.samples.genes(row as usize)).collect();
+            let predictions = run.predictor().predict(sets.view())?;
+            cancel.check();
+            let name = self.folder.file_name().map(|name| name.to_string_lossy().into_owned());
+            let name = name.unwrap_or_else(|| run.entry.model.clone());
+            let model = Model { name: &name, predictions: &predictions };
+            let bootstrap = Bootstrap { resamples, ..Bootstrap::default() };
+            let evaluation = evaluate(dataset, split, part, &[model], Pairs::Neighbours, &bootstrap)?;
+            json::text(&Evaluated { split: split.spec().scheme.name(), part: part.name(), evaluation })
+        })?;
+        json::loads(py, &text)
+    }
+
+    /// One prediction taken apart.
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        genes: PyReadonlyArray1<'py, u32>,
+        neighbours: usize,
+        nearest: usize,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (set, run) = (genes.as_array().to_vec(), self.run()?);
+        // The sets that can be predicted are those that can be explained.
+        gene_sets(&[0, set.len() as u32], &set)?;
+        let text = workers::run(py, |cancel| {
+            let OpenRuns { dataset, split, .. } = &self.opened;
+            let detail = Detail { neighbours, nearest };
+            json::text(&run.explain(&set, dataset, split, detail, &|| cancel.check())?)
+        })?;
+        json::loads(py, &text)
+    }
+}
+
+/// Ragged sets from anywhere: offsets that fit, no set without a gene or with one twice.
+fn gene_sets(offsets: &[u32], genes: &[u32]) -> Result<GeneSets, Fault> {
+    let ends_well = offsets.last().is_some_and(|&end| end as usize == genes.len());
+    if offsets.first() != Some(&0) || !offsets.is_sorted() || !ends_well {
+        return Err(Fault::request("offsets begin at 0, never fall and end at the number of genes"));
+    }
+    let mut sets = GeneSets::default();
+    for (place, set) in GeneSetsRef::new(offsets, genes).iter().enumerate() {
+        let mut set = set.to_vec();
+        set.sort_unstable();
+        if set.is_empty() {
+            return Err(Fault::request(format!("set {place} has no gene")));
+        }
+        if let Some([gene, ..]) = set.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(Fault::request(format!("set {place} names gene {gene} twice")));
+        }
+        sets.push(&set);
+    }
+    Ok(sets)
+}
+
+/// A tensor as an array.
+fn array_of<'py>(py: Python<'py>, shape: &[usize], values: &[f32]) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
+    PyArray1::from_slice(py, values).reshape(shape.to_vec())
+}
+
+/// The lines of a run's `metrics.jsonl`.
+#[pyfunction]
+pub(crate) fn read_metrics(py: Python<'_>, folder: PathBuf) -> PyResult<Bound<'_, PyAny>> {
+    // A folder that is no run is a wrong request; a run without its metrics is damaged.
+    RunFolder::read_manifest(&folder).map_err(Fault::from)?;
+    let lines = knockout_train::run::read_metrics(&folder).map_err(Fault::from)?;
+    json::loads(py, &json::text(&lines)?)
+}
+
+/// A model's resolved configuration on a dataset.
+#[pyfunction]
+pub(crate) fn configuration<'py>(
+    py: Python<'py>,
+    dataset: &Dataset,
+    model: &str,
+    keys: Vec<String>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let dataset = dataset.get()?;
+    let config = Config::of(model, &dataset.cell, &keys).map_err(Fault::from)?;
+    config.check(&dataset.cell).map_err(Fault::from)?;
+    json::loads(py, &json::text(&config)?)
+}
+
+/// The weights that a run of this configuration begins with, by name.
+#[pyfunction]
+pub(crate) fn initial_weights<'py>(
+    py: Python<'py>,
+    dataset: &Dataset,
+    model: &str,
+    keys: Vec<String>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dataset = dataset.get()?;
+    let model = workers::run(py, |_| {
+        let config = Config::of(model, &dataset.cell, &keys)?;
+        config.check(&dataset.cell)?;
+        if config.model.entry().is_solved {
+            return Err(Fault::request(format!(
+                "{model} is solved, not trained: it has no weights to begin with"
+            )));
+        }
+        Ok(config
+            .model
+            .build(&dataset.cell, config.seed)
+            .map_err(knockout_train::config::ConfigError::from)?)
+    })?;
+    let weights = PyDict::new(py);
+    for entry in model.parameters().iter() {
+        weights.set_item(entry.name(), array_of(py, entry.shape(), entry.values())?)?;
+    }
+    Ok(weights)
+}

@@ -1,0 +1,133 @@
+//! Traces of PyTorch: where the time went, and what changed.
+
+use crate::error::Fault;
+use crate::{json, workers};
+use knockout_analyze::{Collector, FileFindings, Options, Rules, jobs};
+use knockout_fault::class_of_path;
+use knockout_trace::ReadOptions;
+use pyo3::prelude::*;
+use std::fs::File;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+/// What one trace, or the ranks of one job, say.
+#[pyclass(frozen, module = "knockout._knockout")]
+pub(crate) struct Analysis {
+    analysis: knockout_analyze::Analysis,
+}
+
+/// What changed between two traces.
+#[pyclass(frozen, module = "knockout._knockout")]
+pub(crate) struct Comparison {
+    comparison: knockout_analyze::Comparison,
+}
+
+/// Analyses traces, which must be one or the ranks of one job.
+#[pyfunction]
+#[pyo3(signature = (paths, rules))]
+pub(crate) fn analyze(py: Python<'_>, paths: Vec<PathBuf>, rules: Option<PathBuf>) -> PyResult<Analysis> {
+    let analysis = workers::run(py, |cancel| {
+        let rules = rules_of(rules.as_deref())?;
+        let mut found = Vec::with_capacity(paths.len());
+        for path in &paths {
+            cancel.check();
+            found.push(read(path, &rules)?);
+        }
+        if found.is_empty() {
+            return Err(Fault::request("name at least one trace"));
+        }
+        if jobs(&found).len() > 1 {
+            return Err(Fault::request(
+                "these traces are not the ranks of one job and are never summed; analyse them one by one",
+            ));
+        }
+        Ok(knockout_analyze::Analysis::of(found))
+    })?;
+    Ok(Analysis { analysis })
+}
+
+fn rules_of(path: Option<&Path>) -> Result<Rules, Fault> {
+    let Some(path) = path else { return Ok(Rules::default_rules()?) };
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Fault::new(class_of_path(error.kind()), format!("could not read the rules {name}: {error}"))
+    })?;
+    Ok(Rules::from_toml(&name, &text)?)
+}
+
+fn read(path: &Path, rules: &Rules) -> Result<FileFindings, Fault> {
+    let label = path.display().to_string();
+    let source = File::open(path).map_err(|error| {
+        Fault::new(class_of_path(error.kind()), format!("could not open the trace {label}: {error}"))
+    })?;
+    let threads = rayon::current_num_threads();
+    let options = Options { threads, ..Options::default() };
+    let mut collector = Collector::new(rules, &options);
+    let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
+    let reading = ReadOptions { threads, ..ReadOptions::default() };
+    let doing = format!("could not read the trace {label}");
+    let outcome = knockout_trace::read(source, reading, &mut collector)
+        .map_err(|error| Fault::from(error).context(&doing))?;
+    collector.finish(&label, &outcome).map_err(|error| Fault::from(error).context(&doing))
+}
+
+/// Compares two traces; ratios are b / a.
+#[pyfunction]
+#[pyo3(signature = (a, b, samples_per_step))]
+pub(crate) fn compare(
+    a: &Analysis,
+    b: &Analysis,
+    samples_per_step: Option<(f64, f64)>,
+) -> PyResult<Comparison> {
+    let mut comparison = knockout_analyze::Comparison::of(&a.analysis, &b.analysis);
+    if let Some((a, b)) = samples_per_step {
+        if ![a, b].iter().all(|samples| samples.is_finite() && *samples > 0.0) {
+            return Err(Fault::request(format!("{a} and {b} are no numbers of samples")).into());
+        }
+        comparison = comparison.per_sample(a, b);
+    }
+    Ok(Comparison { comparison })
+}
+
+#[pymethods]
+impl Analysis {
+    /// The document of `knockout trace analyze --json`.
+    fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = py.detach(|| json::text(&knockout_report::analysis_json(&self.analysis)))?;
+        json::loads(py, &text)
+    }
+
+    /// One self-contained page.
+    fn html(&self, py: Python<'_>) -> String {
+        py.detach(|| knockout_report::html(&self.analysis))
+    }
+
+    /// What the command prints.
+    fn text(&self, py: Python<'_>) -> String {
+        py.detach(|| knockout_report::text(&self.analysis))
+    }
+
+    /// Stacks for flame graph programs, self time in nanoseconds.
+    fn collapsed(&self, py: Python<'_>) -> String {
+        py.detach(|| knockout_report::collapsed(&self.analysis))
+    }
+}
+
+#[pymethods]
+impl Comparison {
+    /// The document of `knockout trace compare --json`.
+    fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = py.detach(|| json::text(&knockout_report::compare_json(&self.comparison)))?;
+        json::loads(py, &text)
+    }
+
+    /// One self-contained page.
+    fn html(&self, py: Python<'_>) -> String {
+        py.detach(|| knockout_report::compare_html(&self.comparison))
+    }
+
+    /// What the command prints.
+    fn text(&self, py: Python<'_>) -> String {
+        py.detach(|| knockout_report::compare_text(&self.comparison))
+    }
+}

@@ -1,0 +1,147 @@
+//! Where long calls run: on threads of our own, with the interpreter released, so that Ctrl-C is heard.
+//!
+//! Threads do not survive a `fork`, and a pool without its threads would wait for ever. So the pool belongs to the process that made it:
+//! another process makes its own, and nothing here ever uses the pool that is global to the program.
+
+use crate::error::Fault;
+use knockout_kernel::Isa;
+use pyo3::prelude::*;
+use rayon::ThreadPool;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How often a long call looks for Ctrl-C.
+const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
+/// More threads than any machine makes use of.
+const MOST_THREADS: usize = 1024;
+
+struct Pool {
+    process: u32,
+    threads: usize,
+    workers: Arc<ThreadPool>,
+}
+
+/// Locked while attached to the interpreter alone: no other thread can fork meanwhile.
+static POOL: Mutex<Option<Pool>> = Mutex::new(None);
+
+/// Whether a call was asked to end.
+#[derive(Debug, Default)]
+pub(crate) struct Cancel(AtomicBool);
+
+/// What unwinds a call that was asked to end.
+struct Cancelled;
+
+impl Cancel {
+    /// Whether the call was asked to end.
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Ends the call here if it was asked to: for callbacks of libraries that cannot be told otherwise. Unwinding removes what is half
+    /// written, as after an error.
+    pub(crate) fn check(&self) {
+        if self.is_set() {
+            resume_unwind(Box::new(Cancelled));
+        }
+    }
+}
+
+/// Number of threads that long calls use: as many as the machine has cores until `set_threads`.
+#[pyfunction]
+pub(crate) fn threads(_py: Python<'_>) -> PyResult<usize> {
+    Ok(pool()?.current_num_threads())
+}
+
+/// Sets the number of threads that long calls use; 0 means one per core. No result depends on it.
+#[pyfunction]
+pub(crate) fn set_threads(_py: Python<'_>, count: usize) -> PyResult<()> {
+    if count > MOST_THREADS {
+        return Err(Fault::request(format!("{count} threads; the most is {MOST_THREADS}")).into());
+    }
+    let mut slot = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+    put(&mut slot, make(count)?);
+    Ok(())
+}
+
+fn make(threads: usize) -> Result<Pool, Fault> {
+    Isa::from_environment()?;
+    let pool = knockout_train::workers(threads)
+        .map_err(|error| Fault::failure(format!("could not start the worker threads: {error}")))?;
+    Ok(Pool { process: std::process::id(), threads, workers: Arc::new(pool) })
+}
+
+/// Replaces the pool. One of a parent process is forgotten: to end it would wait for threads that are not here.
+fn put(slot: &mut Option<Pool>, pool: Pool) {
+    if let Some(old) = slot.replace(pool)
+        && old.process != std::process::id()
+    {
+        std::mem::forget(old);
+    }
+}
+
+fn pool() -> Result<Arc<ThreadPool>, Fault> {
+    let mut slot = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+    match &*slot {
+        Some(pool) if pool.process == std::process::id() => return Ok(Arc::clone(&pool.workers)),
+        other => {
+            let threads = other.as_ref().map_or(0, |pool| pool.threads);
+            put(&mut slot, make(threads)?);
+        }
+    }
+    slot.as_ref()
+        .map(|pool| Arc::clone(&pool.workers))
+        .ok_or_else(|| Fault::failure("there are no worker threads"))
+}
+
+/// Runs `work` on the worker threads with the interpreter released. On Ctrl-C the work is asked to end and what the signal raised is
+/// raised; a panic is an error.
+pub(crate) fn run<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&Cancel) -> Result<T, Fault> + Send,
+) -> PyResult<T> {
+    let (pool, cancel) = (pool()?, Cancel::default());
+    let (outcome, signal) = py.detach(|| {
+        std::thread::scope(|scope| {
+            let (done, waiting) = mpsc::channel::<()>();
+            let (pool, cancel) = (&pool, &cancel);
+            let worker = scope.spawn(move || {
+                // Dropped at the end, also of a panic: that is what ends the waiting.
+                let _done = done;
+                catch_unwind(AssertUnwindSafe(|| pool.install(|| work(cancel))))
+            });
+            let mut signal = None;
+            while let Err(RecvTimeoutError::Timeout) = waiting.recv_timeout(SIGNAL_INTERVAL) {
+                if signal.is_none()
+                    && let Some(Err(error)) = Python::try_attach(look_for_signals)
+                {
+                    cancel.0.store(true, Ordering::Relaxed);
+                    signal = Some(error);
+                }
+            }
+            (worker.join().and_then(|outcome| outcome), signal)
+        })
+    });
+    match (outcome, signal) {
+        (_, Some(signal)) => Err(signal),
+        (Ok(outcome), None) => Ok(outcome?),
+        (Err(panic), None) => Err(Fault::failure(format!(
+            "this failed inside the program; please report it: {}",
+            text_of(&*panic)
+        ))
+        .into()),
+    }
+}
+
+/// Runs the handlers of signals that arrived, as the interpreter does between two of its steps.
+fn look_for_signals(py: Python<'_>) -> PyResult<()> {
+    py.check_signals()
+}
+
+fn text_of(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("(no message)")
+}

@@ -1,0 +1,120 @@
+"""The models of `knockout.torch` against the program's own on the synthetic yeast, and weights both ways."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+import torch
+
+import knockout
+import knockout.torch
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    # Both parts of the loss count from the first epoch.
+    "dango": {"model.width": 8, "model.transition_epoch": 0, "batch": 64, "seed": 3},
+    "hetero": {"model.width": 8, "model.gin_hidden": 8, "model.pair_hidden": 4, "model.layers": 2, "batch": 16, "seed": 3},
+}
+MODELS = {"dango": knockout.torch.Dango, "hetero": knockout.torch.Hetero}
+
+
+@pytest.fixture(scope="module")
+def dataset(tiny: str) -> knockout.Dataset:
+    return knockout.Dataset(tiny)
+
+
+def tensors(batch: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    return tuple(torch.from_numpy(batch[key]) for key in ("genes", "offsets", "score"))  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_loss_of_the_first_step_is_the_runs(dataset: knockout.Dataset, tmp_path: Path, name: str) -> None:
+    """Same initial weights, same first batch, same loss: the run's first line of metrics says it."""
+    settings = SETTINGS[name]
+    run = knockout.train(dataset, name, out=tmp_path / "run", max_steps=1, settings=settings)
+    model = MODELS[name].from_dataset(dataset, settings=settings)
+    loader = knockout.Loader(dataset, batch=settings["batch"], seed=settings["seed"])
+    genes, offsets, score = tensors(loader[0, 0])
+    expected = run.metrics("dict")["train_loss"][0]
+    assert model.loss(genes, offsets, model.standardise(score), epoch=0).item() == pytest.approx(expected, rel=2e-5)
+    genes, offsets, score = tensors(loader[0, 1])
+    other = model.loss(genes, offsets, model.standardise(score), epoch=0).item()
+    assert other != pytest.approx(expected, rel=2e-5), "any batch would do"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_trained_run_predicts_the_same(dataset: knockout.Dataset, tmp_path: Path, name: str) -> None:
+    run = knockout.train(dataset, name, out=tmp_path / "run", max_steps=20, settings=SETTINGS[name])
+    model = MODELS[name].from_run(run)
+    genes, offsets, _ = tensors(knockout.Loader(dataset, batch=50, part="test")[0])
+    sets = [genes[begin:end].tolist() for begin, end in zip(offsets[:-1], offsets[1:])]
+    with torch.no_grad():
+        found = model.predict(genes, offsets).numpy()
+    assert numpy.abs(found - run.predict(sets).mean).max() <= 1e-5 * run.labels[1] * 10
+    # Weights as a file, both ways.
+    model.save_weights(tmp_path / "weights.safetensors")
+    again = MODELS[name].from_dataset(dataset, settings=SETTINGS[name])
+    again.load_weights(run.checkpoint / "weights.safetensors")
+    for key, value in run.weights().items():
+        assert numpy.array_equal(again.state_dict()[key].numpy(), value), key
+    adopted = knockout.adopt(
+        dataset, name, model.state_dict(), train_loss=1.0, out=tmp_path / "back", settings=SETTINGS[name]
+    )
+    assert adopted.info()["weights_hash"] == run.info()["weights_hash"]
+
+
+@pytest.mark.parametrize("norm", ["node", "none", "graph"])
+def test_changed_rows_are_all_that_change(dataset: knockout.Dataset, norm: str) -> None:
+    """Computing every row gives the same as computing those that a deletion reaches."""
+    settings = {**SETTINGS["hetero"], "model.norm": norm, "model.layers": 1}
+    model = knockout.torch.Hetero.from_dataset(dataset, settings=settings).double()
+    genes, offsets, _ = tensors(knockout.Loader(dataset, batch=8)[0])
+    deleted = knockout.torch.hetero.Sets(genes, offsets).deleted(model.gene_count)
+    wild, own, changed = model.rows(deleted)
+    assert changed.all() if norm == "graph" else 0 < int(changed.sum()) < changed.numel()
+    few = wild.expand(len(deleted), -1, -1).clone()
+    few[changed] = own
+    every = torch.ones_like(deleted)
+    x = model.pre()
+    everywhere = model._layer(1, x, x.repeat(len(deleted), 1), every, every, deleted)[1].view_as(few)
+    assert torch.allclose(few, everywhere, rtol=0, atol=1e-12)
+
+
+def test_autocast(dataset: knockout.Dataset) -> None:
+    model = knockout.torch.Dango.from_dataset(dataset, settings=SETTINGS["dango"])
+    genes, offsets, score = tensors(knockout.Loader(dataset, batch=64)[0])
+    exact = model.loss(genes, offsets, model.standardise(score))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loose = model.loss(genes, offsets, model.standardise(score))
+    loose.backward()
+    assert loose.item() == pytest.approx(exact.item(), rel=0.05)
+    assert all(value.grad is not None and torch.isfinite(value.grad).all() for value in model.parameters())
+
+
+def test_training_lowers_the_loss_and_comes_back(dataset: knockout.Dataset, tmp_path: Path) -> None:
+    model = knockout.torch.Dango.from_dataset(dataset, settings=SETTINGS["dango"])
+    optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    batches = knockout.torch.dataloader(knockout.Loader(dataset, batch=64, seed=3))
+    losses = []
+    for epoch in range(2):
+        total = 0.0
+        for batch in batches:
+            loss = model.loss(batch["genes"], batch["offsets"], model.standardise(batch["score"]), epoch=epoch)
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            total += loss.item()
+        losses.append(total / len(batches))
+    assert losses[1] < losses[0]
+    run = knockout.adopt(
+        dataset, "dango", model.state_dict(), train_loss=losses[-1], out=tmp_path / "run", settings=model.settings
+    )
+    assert len(run.evaluate(resamples=20, kind="dict")["name"]) == 3
+
+
+def test_what_is_not_offered_says_so(dataset: knockout.Dataset, tmp_path: Path) -> None:
+    with pytest.raises(knockout.RequestError, match="dropout"):
+        knockout.torch.Hetero.from_dataset(dataset, settings={"model.dropout": 0.1})
+    run = knockout.train(dataset, "dango", out=tmp_path / "run", max_steps=1, settings=SETTINGS["dango"])
+    with pytest.raises(knockout.RequestError, match="not of hetero"):
+        knockout.torch.Hetero.from_run(run)
