@@ -1,4 +1,4 @@
-"""Reads a dataset and a split with pyarrow, as a user of pandas would, and compares with `data show --json`."""
+"""Reads a dataset, a split and predictions with pyarrow, as a user of pandas would, and compares with `data show --json`."""
 import json
 import pathlib
 import statistics
@@ -8,7 +8,7 @@ import tomllib
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-dataset, split, show = (pathlib.Path(arg) for arg in sys.argv[1:])
+dataset, split, show, hits = (pathlib.Path(arg) for arg in sys.argv[1:])
 shown = json.loads(show.read_text())
 manifest = tomllib.loads((dataset / "dataset.toml").read_text())
 assert manifest["format"] == 1
@@ -43,4 +43,12 @@ for row in samples.to_pylist():
 parts = pq.read_table(split)
 assert sorted(parts["sample"].to_pylist()) == list(range(samples.num_rows))
 assert set(parts["part"].to_pylist()) == {"train", "val", "test"}
+# A folder of blocks is one table.
+pairs = pq.read_table(hits / "predictions")
+count = genes.num_rows * (genes.num_rows - 1) // 2
+assert pairs["number"].to_pylist() == list(range(count)) and len(list((hits / "predictions").iterdir())) > 1
+names = genes["systematic"].to_pylist()
+for column in (1, 2):
+    assert [names[index] for index in pairs[f"index_{column}"].to_pylist()] == pairs[f"gene_{column}"].to_pylist()
+assert all(-10 < prediction < 10 for prediction in pairs["prediction"].to_pylist())
 print(f"pyarrow {pa.__version__}: {genes.num_rows} genes, {len(shown['networks'])} networks, {samples.num_rows} samples")

@@ -19,6 +19,9 @@ _knockout() {
             knockout,baseline)
                 cmd="knockout__subcmd__baseline"
                 ;;
+            knockout,benchmark)
+                cmd="knockout__subcmd__benchmark"
+                ;;
             knockout,compare)
                 cmd="knockout__subcmd__compare"
                 ;;
@@ -60,6 +63,9 @@ _knockout() {
                 ;;
             knockout,runs)
                 cmd="knockout__subcmd__runs"
+                ;;
+            knockout,sweep)
+                cmd="knockout__subcmd__sweep"
                 ;;
             knockout,trace)
                 cmd="knockout__subcmd__trace"
@@ -136,6 +142,9 @@ _knockout() {
             knockout__subcmd__help,baseline)
                 cmd="knockout__subcmd__help__subcmd__baseline"
                 ;;
+            knockout__subcmd__help,benchmark)
+                cmd="knockout__subcmd__help__subcmd__benchmark"
+                ;;
             knockout__subcmd__help,compare)
                 cmd="knockout__subcmd__help__subcmd__compare"
                 ;;
@@ -177,6 +186,9 @@ _knockout() {
                 ;;
             knockout__subcmd__help,runs)
                 cmd="knockout__subcmd__help__subcmd__runs"
+                ;;
+            knockout__subcmd__help,sweep)
+                cmd="knockout__subcmd__help__subcmd__sweep"
                 ;;
             knockout__subcmd__help,trace)
                 cmd="knockout__subcmd__help__subcmd__trace"
@@ -266,7 +278,7 @@ _knockout() {
 
     case "${cmd}" in
         knockout)
-            opts="-q -v -h -V --json --threads --quiet --verbose --help --version demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help"
+            opts="-q -v -h -V --json --threads --quiet --verbose --help --version demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -311,6 +323,56 @@ _knockout() {
                     return 0
                     ;;
                 --splits)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --resamples)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__benchmark)
+            opts="-q -v -h --split --splits --seed --models --budget --set --out --resamples --json --threads --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --split)
+                    COMPREPLY=($(compgen -W "random pair-disjoint gene-disjoint" -- "${cur}"))
+                    return 0
+                    ;;
+                --splits)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --models)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -453,7 +515,7 @@ _knockout() {
                     return 0
                     ;;
                 --model)
-                    COMPREPLY=($(compgen -W "stack low-rank network-kernel dango hetero" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "stack low-rank network-kernel dango hetero transformer" -- "${cur}"))
                     return 0
                     ;;
                 --experiment)
@@ -989,7 +1051,7 @@ _knockout() {
             fi
             case "${prev}" in
                 --models)
-                    COMPREPLY=($(compgen -W "dango hetero" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "dango hetero transformer" -- "${cur}"))
                     return 0
                     ;;
                 --preset)
@@ -1094,7 +1156,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__help)
-            opts="demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help"
+            opts="demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1108,6 +1170,20 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__help__subcmd__baseline)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__help__subcmd__benchmark)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1457,6 +1533,20 @@ _knockout() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        knockout__subcmd__help__subcmd__sweep)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         knockout__subcmd__help__subcmd__trace)
             opts="analyze compare convert"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1717,7 +1807,7 @@ _knockout() {
             fi
             case "${prev}" in
                 --model)
-                    COMPREPLY=($(compgen -W "dango hetero" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "dango hetero transformer" -- "${cur}"))
                     return 0
                     ;;
                 --preset)
@@ -1807,6 +1897,40 @@ _knockout() {
                     return 0
                     ;;
                 --html)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --threads)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        knockout__subcmd__sweep)
+            opts="-q -v -h --model --budget --keep --out --json --threads --quiet --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --model)
+                    COMPREPLY=($(compgen -W "dango hetero transformer" -- "${cur}"))
+                    return 0
+                    ;;
+                --budget)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --keep)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --out)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2016,14 +2140,14 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__train)
-            opts="-q -v -h --model --experiment --preset --config --resume --data --out --batch --seed --split --epochs --max-steps --max-time --json --threads --quiet --verbose --help"
+            opts="-q -v -h --model --experiment --preset --config --resume --data --out --on-residuals-of --with --batch --seed --split --epochs --max-steps --max-time --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --model)
-                    COMPREPLY=($(compgen -W "stack low-rank network-kernel dango hetero" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "stack low-rank network-kernel dango hetero transformer" -- "${cur}"))
                     return 0
                     ;;
                 --preset)
@@ -2047,6 +2171,14 @@ _knockout() {
                     return 0
                     ;;
                 --out)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --on-residuals-of)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --with)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -35,6 +35,8 @@ complete -c knockout -n "__fish_knockout_needs_command" -f -a "data" -d 'Make, l
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "train" -d 'Train a model, or go on with a run that was interrupted'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "baseline" -d 'Fit the baselines, from the mean to the stack: what every network must beat'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "evaluate" -d 'Say how good predictions are, beside the additive ridge on the same split'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "benchmark" -d 'Train every model on every split and set them side by side'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "sweep" -d 'Search settings of a model by successive halving, on the validation part'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "predict" -d 'Predict gene sets with trained models, hundreds of millions if need be'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "explain" -d 'Take one prediction apart: networks, neighbours, genes, and what was measured nearby'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "profile" -d 'Measure where the time of a step goes, phase by phase and layer by layer'
@@ -176,12 +178,15 @@ complete -c knockout -n "__fish_knockout_using_subcommand train" -l model -d 'Th
 low-rank\t'additive ridge and exact low-rank completion of what it leaves'
 network-kernel\t'Gaussian process over the cell\'s networks; predicts genes that training never saw'
 dango\t'Embeddings from the STRING networks, a score for the deleted genes'
-hetero\t'A graph network over all networks that sees the cell with the genes gone'"
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where `KNOCKOUT_PRESETS` says' -r
+hetero\t'A graph network over all networks that sees the cell with the genes gone'
+transformer\t'Attention over all genes, pulled towards the networks; the deleted genes change each other'"
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where `KNOCKOUT_PRESETS` says' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l resume -d 'Go on with the run in this folder' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l data -d 'With --resume: where the dataset is now, if not where it was; its contents are checked' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l out -d 'The run\'s folder; by default runs/MODEL-DATASET-SEED' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l on-residuals-of -d 'Train on what this run leaves of the scores; its predictions are added again when predicting. It must be of the same dataset and split' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l with -d 'Stack this run with the solved model, weighted on the validation part; may be given several times' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l batch -d 'Samples in a batch' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l seed -d 'The seed of starting values and of the order of samples; the split has its own, split.seed' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l split -d 'What is held out: records, query pairs or genes' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
@@ -227,6 +232,32 @@ complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l json -d '
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l split -d 'What is held out, several with commas; a scheme that a dataset has no split of is left out there' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
+pair-disjoint\t'Query pairs: none occurs in two parts'
+gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l splits -d 'Splits of each kind, with seeds S, S+1, …, which are those of the models too' -r
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l seed -d 'The first seed' -r
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l models -d 'Models and baselines, with commas; all models, the additive ridge and the gene MLP where nothing is said' -r
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l budget -d 'CPU time of each network on each split, such as 90s, 10m or 2h; 0 for no limit but its epochs' -r
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l set -d 'Change a setting of a model: MODEL:key=value' -r
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l out -d 'The folder of runs, figures, table and page; by default runs/benchmark-DATASETS' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l resamples -d 'Bootstrap resamples behind every interval' -r
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c knockout -n "__fish_knockout_using_subcommand sweep" -l model -d 'The model, one that is trained step by step' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
+hetero\t'A graph network over all networks that sees the cell with the genes gone'
+transformer\t'Attention over all genes, pulled towards the networks; the deleted genes change each other'"
+complete -c knockout -n "__fish_knockout_using_subcommand sweep" -l budget -d 'CPU time of all runs together, such as 30m or 2h' -r
+complete -c knockout -n "__fish_knockout_using_subcommand sweep" -l keep -d 'Of how many settings one goes on to the next rung' -r
+complete -c knockout -n "__fish_knockout_using_subcommand sweep" -l out -d 'The folder of the runs; by default runs/sweep-MODEL-DATASET' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand sweep" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand sweep" -l json -d 'Print one JSON document on standard output and nothing else there'
+complete -c knockout -n "__fish_knockout_using_subcommand sweep" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
+complete -c knockout -n "__fish_knockout_using_subcommand sweep" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand sweep" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l out -d 'The folder of predictions; one that this command began is gone on with' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l state -d 'Which state of the runs; by default the best Pearson, or the last where no epoch has ended' -r -f -a "best-pearson\t'The best validation Pearson'
 best-mse\t'The least validation MSE'
@@ -282,8 +313,9 @@ complete -c knockout -n "__fish_knockout_using_subcommand explain" -s q -l quiet
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l model -d 'The model; a preset or a configuration may name it' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
-hetero\t'A graph network over all networks that sees the cell with the genes gone'"
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where `KNOCKOUT_PRESETS` says' -r
+hetero\t'A graph network over all networks that sees the cell with the genes gone'
+transformer\t'Attention over all genes, pulled towards the networks; the deleted genes change each other'"
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where `KNOCKOUT_PRESETS` says' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l mode -d 'How far a step goes' -r -f -a "data\t'Fetching, processing and collating'
 forward\t'That, the model and its loss'
@@ -311,8 +343,9 @@ complete -c knockout -n "__fish_knockout_using_subcommand profile" -s q -l quiet
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l models -d 'The models; by default the one that --preset or --config is for, else all there are' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
-hetero\t'A graph network over all networks that sees the cell with the genes gone'"
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where `KNOCKOUT_PRESETS` says' -r
+hetero\t'A graph network over all networks that sees the cell with the genes gone'
+transformer\t'Attention over all genes, pulled towards the networks; the deleted genes change each other'"
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where `KNOCKOUT_PRESETS` says' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l modes -d 'The modes; by default all four. Parts of a step are compared where all are measured' -r -f -a "data\t'Fetching, processing and collating'
 forward\t'That, the model and its loss'
@@ -355,7 +388,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_see
 low-rank\t'additive ridge and exact low-rank completion of what it leaves'
 network-kernel\t'Gaussian process over the cell\'s networks; predicts genes that training never saw'
 dango\t'Embeddings from the STRING networks, a score for the deleted genes'
-hetero\t'A graph network over all networks that sees the cell with the genes gone'"
+hetero\t'A graph network over all networks that sees the cell with the genes gone'
+transformer\t'Attention over all genes, pulled towards the networks; the deleted genes change each other'"
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l experiment -d 'Start from a preset of the model: as `train --preset`' -r
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l data -d 'The dataset folder the model is for: its networks are part of the configuration' -r -F
@@ -451,23 +485,25 @@ complete -c knockout -n "__fish_knockout_using_subcommand man" -l json -d 'Print
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes, measure training and open the report'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "data" -d 'Make, look at, check and divide datasets'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "train" -d 'Train a model, or go on with a run that was interrupted'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "baseline" -d 'Fit the baselines, from the mean to the stack: what every network must beat'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "evaluate" -d 'Say how good predictions are, beside the additive ridge on the same split'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "predict" -d 'Predict gene sets with trained models, hundreds of millions if need be'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "explain" -d 'Take one prediction apart: networks, neighbours, genes, and what was measured nearby'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "profile" -d 'Measure where the time of a step goes, phase by phase and layer by layer'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "experiment" -d 'Measure models in every mode, in turns and on the same batches, and report what can be compared'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "config" -d 'Show configuration'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "runs" -d 'List the runs in a folder: model, data, split, best validation, CPU time, state'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "trace" -d 'Analyse, compare and convert traces of the PyTorch profiler'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "logs" -d 'Read iterations per second out of Lightning and tqdm logs, bars told apart'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "completions" -d 'Print completions for your shell'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "man" -d 'Print the manual page, or write a page for every command'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate predict explain profile experiment config runs compare trace logs completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes, measure training and open the report'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "data" -d 'Make, look at, check and divide datasets'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "train" -d 'Train a model, or go on with a run that was interrupted'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "baseline" -d 'Fit the baselines, from the mean to the stack: what every network must beat'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "evaluate" -d 'Say how good predictions are, beside the additive ridge on the same split'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "benchmark" -d 'Train every model on every split and set them side by side'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "sweep" -d 'Search settings of a model by successive halving, on the validation part'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "predict" -d 'Predict gene sets with trained models, hundreds of millions if need be'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "explain" -d 'Take one prediction apart: networks, neighbours, genes, and what was measured nearby'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "profile" -d 'Measure where the time of a step goes, phase by phase and layer by layer'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "experiment" -d 'Measure models in every mode, in turns and on the same batches, and report what can be compared'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "config" -d 'Show configuration'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "runs" -d 'List the runs in a folder: model, data, split, best validation, CPU time, state'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "compare" -d 'Compare two measured runs per sample and per iteration, if their conditions allow it; or two trained ones'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "trace" -d 'Analyse, compare and convert traces of the PyTorch profiler'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "logs" -d 'Read iterations per second out of Lightning and tqdm logs, bars told apart'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "completions" -d 'Print completions for your shell'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "man" -d 'Print the manual page, or write a page for every command'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "import" -d 'Make a dataset from the public yeast files'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'

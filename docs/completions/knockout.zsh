@@ -286,13 +286,16 @@ _arguments "${_arguments_options[@]}" : \
 low-rank\:"additive ridge and exact low-rank completion of what it leaves"
 network-kernel\:"Gaussian process over the cell'\''s networks; predicts genes that training never saw"
 dango\:"Embeddings from the STRING networks, a score for the deleted genes"
-hetero\:"A graph network over all networks that sees the cell with the genes gone"))' \
-'--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
-'--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
+hetero\:"A graph network over all networks that sees the cell with the genes gone"
+transformer\:"Attention over all genes, pulled towards the networks; the deleted genes change each other"))' \
+'--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
+'--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
 '--config=[Start from a configuration file\: the config.toml of a run, or any part of one]:FILE:_files' \
 '(--model --preset --config --out --batch --seed --split)--resume=[Go on with the run in this folder]:RUN:_files' \
 '--data=[With --resume\: where the dataset is now, if not where it was; its contents are checked]:DIR:_files' \
 '--out=[The run'\''s folder; by default runs/MODEL-DATASET-SEED]:RUN:_files' \
+'(--resume)--on-residuals-of=[Train on what this run leaves of the scores; its predictions are added again when predicting. It must be of the same dataset and split]:RUN:_files' \
+'(--resume)*--with=[Stack this run with the solved model, weighted on the validation part; may be given several times]:RUN:_files' \
 '--batch=[Samples in a batch]:B:_default' \
 '--seed=[The seed of starting values and of the order of samples; the split has its own, split.seed]:S:_default' \
 '--split=[What is held out\: records, query pairs or genes]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
@@ -359,6 +362,49 @@ test\:"What is reported"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '*::runs -- Folders of runs of one dataset and split. Seeds of one configuration show their spread and ensemble; unlike ones are compared record by record:_files' \
+&& ret=0
+;;
+(benchmark)
+_arguments "${_arguments_options[@]}" : \
+'*--split=[What is held out, several with commas; a scheme that a dataset has no split of is left out there]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
+pair-disjoint\:"Query pairs\: none occurs in two parts"
+gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
+'--splits=[Splits of each kind, with seeds S, S+1, …, which are those of the models too]:N:_default' \
+'--seed=[The first seed]:S:_default' \
+'*--models=[Models and baselines, with commas; all models, the additive ridge and the gene MLP where nothing is said]:NAMES:_default' \
+'--budget=[CPU time of each network on each split, such as 90s, 10m or 2h; 0 for no limit but its epochs]:TIME:_default' \
+'*--set=[Change a setting of a model\: MODEL\:key=value]:MODEL:KEY=VALUE:_default' \
+'--out=[The folder of runs, figures, table and page; by default runs/benchmark-DATASETS]:FOLDER:_files' \
+'--resamples=[Bootstrap resamples behind every interval]:N:_default' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::dirs -- The dataset folders:_files' \
+&& ret=0
+;;
+(sweep)
+_arguments "${_arguments_options[@]}" : \
+'--model=[The model, one that is trained step by step]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
+hetero\:"A graph network over all networks that sees the cell with the genes gone"
+transformer\:"Attention over all genes, pulled towards the networks; the deleted genes change each other"))' \
+'--budget=[CPU time of all runs together, such as 30m or 2h]:TIME:_default' \
+'--keep=[Of how many settings one goes on to the next rung]:N:_default' \
+'--out=[The folder of the runs; by default runs/sweep-MODEL-DATASET]:FOLDER:_files' \
+'--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'--json[Print one JSON document on standard output and nothing else there]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
+'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':dir -- The dataset folder:_files' \
+'*::settings -- Settings\: key=value, or key=a,b,c to try each:_default' \
 && ret=0
 ;;
 (predict)
@@ -476,9 +522,10 @@ last\:"The last one saved"))' \
 (profile)
 _arguments "${_arguments_options[@]}" : \
 '--model=[The model; a preset or a configuration may name it]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
-hetero\:"A graph network over all networks that sees the cell with the genes gone"))' \
-'--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
-'--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
+hetero\:"A graph network over all networks that sees the cell with the genes gone"
+transformer\:"Attention over all genes, pulled towards the networks; the deleted genes change each other"))' \
+'--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
+'--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
 '--config=[Start from a configuration file\: the config.toml of a run, or any part of one]:FILE:_files' \
 '--mode=[How far a step goes]:MODE:((data\:"Fetching, processing and collating"
 forward\:"That, the model and its loss"
@@ -515,9 +562,10 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 (experiment)
 _arguments "${_arguments_options[@]}" : \
 '*--models=[The models; by default the one that --preset or --config is for, else all there are]:MODEL:((dango\:"Embeddings from the STRING networks, a score for the deleted genes"
-hetero\:"A graph network over all networks that sees the cell with the genes gone"))' \
-'--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
-'--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
+hetero\:"A graph network over all networks that sees the cell with the genes gone"
+transformer\:"Attention over all genes, pulled towards the networks; the deleted genes change each other"))' \
+'--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
+'--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
 '--config=[Start from a configuration file\: the config.toml of a run, or any part of one]:FILE:_files' \
 '*--modes=[The modes; by default all four. Parts of a step are compared where all are measured]:MODE:((data\:"Fetching, processing and collating"
 forward\:"That, the model and its loss"
@@ -580,7 +628,8 @@ _arguments "${_arguments_options[@]}" : \
 low-rank\:"additive ridge and exact low-rank completion of what it leaves"
 network-kernel\:"Gaussian process over the cell'\''s networks; predicts genes that training never saw"
 dango\:"Embeddings from the STRING networks, a score for the deleted genes"
-hetero\:"A graph network over all networks that sees the cell with the genes gone"))' \
+hetero\:"A graph network over all networks that sees the cell with the genes gone"
+transformer\:"Attention over all genes, pulled towards the networks; the deleted genes change each other"))' \
 '--experiment=[Start from a preset of the model\: as \`train --preset\`]:NAME:_default' \
 '--config=[Start from a configuration file\: the config.toml of a run, or any part of one]:FILE:_files' \
 '--data=[The dataset folder the model is for\: its networks are part of the configuration]:DIR:_files' \
@@ -892,6 +941,14 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(benchmark)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(sweep)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (predict)
 _arguments "${_arguments_options[@]}" : \
 ":: :_knockout__subcmd__help__subcmd__predict_commands" \
@@ -1013,6 +1070,8 @@ _knockout_commands() {
 'train:Train a model, or go on with a run that was interrupted' \
 'baseline:Fit the baselines, from the mean to the stack\: what every network must beat' \
 'evaluate:Say how good predictions are, beside the additive ridge on the same split' \
+'benchmark:Train every model on every split and set them side by side' \
+'sweep:Search settings of a model by successive halving, on the validation part' \
 'predict:Predict gene sets with trained models, hundreds of millions if need be' \
 'explain:Take one prediction apart\: networks, neighbours, genes, and what was measured nearby' \
 'profile:Measure where the time of a step goes, phase by phase and layer by layer' \
@@ -1032,6 +1091,11 @@ _knockout_commands() {
 _knockout__subcmd__baseline_commands() {
     local commands; commands=()
     _describe -t commands 'knockout baseline commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__benchmark_commands] )) ||
+_knockout__subcmd__benchmark_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout benchmark commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__compare_commands] )) ||
 _knockout__subcmd__compare_commands() {
@@ -1217,6 +1281,8 @@ _knockout__subcmd__help_commands() {
 'train:Train a model, or go on with a run that was interrupted' \
 'baseline:Fit the baselines, from the mean to the stack\: what every network must beat' \
 'evaluate:Say how good predictions are, beside the additive ridge on the same split' \
+'benchmark:Train every model on every split and set them side by side' \
+'sweep:Search settings of a model by successive halving, on the validation part' \
 'predict:Predict gene sets with trained models, hundreds of millions if need be' \
 'explain:Take one prediction apart\: networks, neighbours, genes, and what was measured nearby' \
 'profile:Measure where the time of a step goes, phase by phase and layer by layer' \
@@ -1236,6 +1302,11 @@ _knockout__subcmd__help_commands() {
 _knockout__subcmd__help__subcmd__baseline_commands() {
     local commands; commands=()
     _describe -t commands 'knockout help baseline commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__help__subcmd__benchmark_commands] )) ||
+_knockout__subcmd__help__subcmd__benchmark_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help benchmark commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__help__subcmd__compare_commands] )) ||
 _knockout__subcmd__help__subcmd__compare_commands() {
@@ -1370,6 +1441,11 @@ _knockout__subcmd__help__subcmd__runs_commands() {
     local commands; commands=()
     _describe -t commands 'knockout help runs commands' commands "$@"
 }
+(( $+functions[_knockout__subcmd__help__subcmd__sweep_commands] )) ||
+_knockout__subcmd__help__subcmd__sweep_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout help sweep commands' commands "$@"
+}
 (( $+functions[_knockout__subcmd__help__subcmd__trace_commands] )) ||
 _knockout__subcmd__help__subcmd__trace_commands() {
     local commands; commands=(
@@ -1449,6 +1525,11 @@ _knockout__subcmd__profile_commands() {
 _knockout__subcmd__runs_commands() {
     local commands; commands=()
     _describe -t commands 'knockout runs commands' commands "$@"
+}
+(( $+functions[_knockout__subcmd__sweep_commands] )) ||
+_knockout__subcmd__sweep_commands() {
+    local commands; commands=()
+    _describe -t commands 'knockout sweep commands' commands "$@"
 }
 (( $+functions[_knockout__subcmd__trace_commands] )) ||
 _knockout__subcmd__trace_commands() {
