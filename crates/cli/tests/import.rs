@@ -48,7 +48,7 @@ fn a_bad_request_is_2() {
     let cases: [(&[&str], &str); 5] = [
         (&["--genes", "list:none.txt"], "there is no none.txt"),
         (&["--genes", "lst:genes.txt"], "unknown variant `lst`"),
-        (&["--screen", "emap:scores.tsv"], "there are no genes"),
+        (&["--network", "edges:scores.tsv"], "could not import: there are no genes"),
         (&["--recipe", "none.toml"], "recipe none.toml"),
         (
             &["--genes", "list:genes.txt", "--network", "string:scores.tsv,channel=x"],

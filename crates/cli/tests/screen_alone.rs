@@ -18,7 +18,7 @@ fn table(genes: [&str; 2], score: &str, separator: char) -> String {
         for b in 0..a {
             let truth = hash(a, 1) + hash(b, 1) + 4.0 * hash(a, 2) * hash(b, 2);
             let mut row = |noise: f64| {
-                writeln!(text, "GENE{a}{separator}gene{b}{separator}{:.6}", truth + 0.2 * noise).unwrap();
+                writeln!(text, "KIN{a}{separator}kin{b}{separator}{:.6}", truth + 0.2 * noise).unwrap();
             };
             row(hash(a, b + 50));
             if (a + b) % 5 == 0 {

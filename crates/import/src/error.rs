@@ -15,10 +15,10 @@ pub type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A source that could not be imported.
 #[derive(Debug, thiserror::Error)]
-#[error("could not import {}{place}", path.display())]
+#[error("could not import{}{place}", named(path))]
 #[non_exhaustive]
 pub struct ImportError {
-    /// The file at fault.
+    /// The file or folder at fault; empty where it is the request as a whole.
     pub path: PathBuf,
     /// Location in the file.
     pub place: Place,
@@ -236,4 +236,9 @@ impl Classified for ImportError {
             _ => Class::Damage,
         }
     }
+}
+
+/// A path behind a space, if there is one.
+fn named(path: &Path) -> String {
+    if path.as_os_str().is_empty() { String::new() } else { format!(" {}", path.display()) }
 }

@@ -68,11 +68,15 @@ mod tests {
         let first: Vec<f64> = (0..50).map(|i| f64::from(i % 7)).collect();
         let second: Vec<f64> = (0..50).map(|i| f64::from(i * i % 11)).collect();
         let scores: Vec<f64> = first.iter().zip(&second).map(|(a, b)| 3.0 + 0.5 * a + 2.0 * b).collect();
-        let against: Vec<f64> = scores.iter().map(|score| -score).collect();
-        let found = weigh(&[first, second, against], &scores);
+        let found = weigh(&[first.clone(), second.clone()], &scores);
         assert!((found.intercept - 3.0).abs() < 1e-6, "{found:?}");
         assert!((found.weights[0] - 0.5).abs() < 1e-6 && (found.weights[1] - 2.0).abs() < 1e-6, "{found:?}");
+
+        let against: Vec<f64> = (0..50).map(|i| f64::from(i % 5)).collect();
+        let scores: Vec<f64> = scores.iter().zip(&against).map(|(score, c)| score - 0.7 * c).collect();
+        let found = weigh(&[first, second, against], &scores);
         assert_eq!(found.weights[2], 0.0, "what speaks against the scores is left out");
+        assert!(found.weights[0] > 0.3 && found.weights[1] > 1.8, "{found:?}");
     }
 
     #[test]
