@@ -1,0 +1,34 @@
+//! The world of a process that trains by itself.
+
+use crate::{World, WorldError};
+use std::time::Duration;
+
+/// One rank.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Alone;
+
+impl World for Alone {
+    fn rank(&self) -> usize {
+        0
+    }
+
+    fn size(&self) -> usize {
+        1
+    }
+
+    fn host(&self, _: usize) -> &'static str {
+        "this machine"
+    }
+
+    fn send(&self, to: usize, _: &[u8], _: Duration) -> Result<(), WorldError> {
+        Err(WorldError::NoSuchRank { rank: to, size: 1 })
+    }
+
+    fn receive(&self, from: usize, _: &mut [u8], _: Duration) -> Result<(), WorldError> {
+        Err(WorldError::NoSuchRank { rank: from, size: 1 })
+    }
+
+    fn abort(&self, _: u8) {}
+
+    fn leave(&self) {}
+}

@@ -1,0 +1,43 @@
+//! What the launcher says in environment variables. It only guards: which rank a process is, MPI says.
+
+/// Several processes that were started together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Launch {
+    /// The variable that says so.
+    pub variable: &'static str,
+    /// How many.
+    pub size: usize,
+}
+
+/// Variables of Open MPI's mpirun, of MPICH's and Intel's (PMI) and of Slurm's srun. `SLURM_NTASKS` is not among them: a batch script has it
+/// too, and starts programs that are alone.
+const VARIABLES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"];
+
+/// How many processes the launcher of this one started, where it started more than one.
+pub fn launched() -> Option<Launch> {
+    launched_by(|variable| std::env::var(variable).ok())
+}
+
+fn launched_by(variable: impl Fn(&str) -> Option<String>) -> Option<Launch> {
+    let size = |name: &'static str| {
+        let size = variable(name)?.trim().parse().ok()?;
+        Some(Launch { variable: name, size })
+    };
+    VARIABLES.into_iter().filter_map(size).find(|launch| launch.size > 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_more_than_one_process_is_a_launch() {
+        let of = |name: &'static str, value: &'static str| {
+            launched_by(move |variable| (variable == name).then(|| value.to_owned()))
+        };
+        assert_eq!(of("PMI_SIZE", "4"), Some(Launch { variable: "PMI_SIZE", size: 4 }));
+        for (name, value) in [("PMI_SIZE", "1"), ("PMI_SIZE", "many"), ("SLURM_NTASKS", "4")] {
+            assert_eq!(of(name, value), None);
+        }
+    }
+}
