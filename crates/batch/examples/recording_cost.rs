@@ -6,7 +6,7 @@
 #![expect(clippy::print_stdout, reason = "printing is what an example is for")]
 
 use knockout_batch::{
-    Batch, BatchError, Collation, Loader, LoaderOptions, LoaderPlan, Processor, ProcessorKind,
+    Batch, BatchError, Collation, Loader, LoaderOptions, LoaderPlan, Processor, ProcessorKind, Shards,
 };
 use knockout_meter::StepPhase;
 use knockout_screen::Dataset;
@@ -34,8 +34,7 @@ fn plan(kind: ProcessorKind) -> LoaderPlan {
         drop_last: true,
         shuffle: false,
         seed: 0,
-        rank: 0,
-        world: 1,
+        shards: Shards::whole(),
     }
 }
 

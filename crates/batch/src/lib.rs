@@ -20,7 +20,9 @@ mod subgraph;
 
 pub use bench::{BenchPlan, BenchRow, PhaseTimes, bench};
 pub use collate::{Batch, Collation, EdgeLists};
-pub use loader::{EpochBatches, LoadedBatch, Loader, LoaderOptions, LoaderPlan, RowOrder};
+pub use loader::{
+    EpochBatches, LoadedBatch, Loader, LoaderOptions, LoaderPlan, RowOrder, ShardPlace, Shards,
+};
 pub use mask::{MaskLayout, MaskMethod, MaskSet, ResidentMasks, Section};
 pub use neighborhood::{EdgeList, Neighborhood};
 pub use prepare::{PhaseObserver, PreparePhase, Prepared};

@@ -6,8 +6,10 @@
 
 mod background;
 mod order;
+mod shards;
 
 pub use order::RowOrder;
+pub use shards::{ShardPlace, Shards};
 
 use crate::prepare::{PhaseObserver, PreparePhase, Prepared};
 use crate::{Batch, BatchError, Collation, Graphs, ProcessorKind, Store};
@@ -79,11 +81,8 @@ pub struct LoaderPlan {
     pub shuffle: bool,
     /// The seed of the order.
     pub seed: u64,
-    /// Zero-based rank of this process.
-    pub rank: usize,
-    /// Number of processes that share the samples. Each epoch, `rows mod world` samples are left out, so that all take the
-    /// same number of steps.
-    pub world: usize,
+    /// The parts of every batch that are loaded, one after the other.
+    pub shards: Shards,
 }
 
 /// Loads the rows of one part of a dataset, epoch by epoch.
@@ -96,11 +95,14 @@ pub struct Loader {
     recorder: Recorder,
 }
 
-/// One batch of an epoch, as the loader hands it over.
+/// One batch of an epoch, or a shard of one, as the loader hands it over.
 #[derive(Debug)]
 pub struct LoadedBatch {
     prepared: Prepared,
+    /// Number among all that this loader prepares of an epoch.
+    item: usize,
     index: usize,
+    place: ShardPlace,
     times: LoadTimes,
 }
 
@@ -115,9 +117,14 @@ impl LoadedBatch {
         self.prepared.graphs()
     }
 
-    /// Zero-based position in the epoch.
+    /// Zero-based position of the batch in the epoch.
     pub fn index(&self) -> usize {
         self.index
+    }
+
+    /// Which part of the batch it is.
+    pub fn place(&self) -> ShardPlace {
+        self.place
     }
 
     /// Time of preparing it, phase by phase and where, and the consumer's wait time.
@@ -130,7 +137,6 @@ impl Loader {
     /// A loader over some rows of a dataset. Zeros in the plan where there must be at least one count as one.
     pub fn new(dataset: &Arc<Dataset>, rows: &[u32], mut plan: LoaderPlan) -> Self {
         plan.batch_size = plan.batch_size.max(1);
-        plan.world = plan.world.max(1);
         plan.options.depth = plan.options.depth.max(plan.options.threads + 1);
         Self { dataset: Arc::clone(dataset), rows: rows.into(), plan, store: None, recorder: Recorder::off() }
     }
@@ -150,35 +156,34 @@ impl Loader {
         self
     }
 
-    /// This process's rows of an epoch, in order: a pure function of (rows, seed, epoch, rank, world).
+    /// The rows of an epoch, in order: a pure function of (rows, seed, epoch).
     pub fn order(&self, epoch: u64) -> Vec<u32> {
         let mut rows = self.rows.to_vec();
         if self.plan.shuffle {
             let mut rng = Rng::new(self.plan.seed, &format!("order of epoch {epoch}"));
             rng.shuffle(&mut rows);
             if self.plan.options.order == RowOrder::ByQuery {
-                // Consecutive rows go to different processes, and batches of all of them make one step.
-                let step = self.plan.batch_size * self.plan.world;
-                let run = step.div_ceil(self.plan.options.queries.max(1));
+                let run = self.plan.batch_size.div_ceil(self.plan.options.queries.max(1));
                 rows = order::by_query(&self.dataset.samples, &rows, run, &mut rng);
             }
         }
-        rows.into_iter().skip(self.plan.rank).step_by(self.plan.world).take(self.row_count()).collect()
-    }
-
-    /// This process's rows of an epoch.
-    fn row_count(&self) -> usize {
-        self.rows.len() / self.plan.world
+        rows
     }
 
     /// Batches of an epoch.
     pub fn batch_count(&self) -> usize {
-        let (rows, size) = (self.row_count(), self.plan.batch_size);
+        let (rows, size) = (self.rows.len(), self.plan.batch_size);
         if self.plan.drop_last { rows / size } else { rows.div_ceil(size) }
+    }
+
+    /// Batches, or shards of them, that this loader prepares of an epoch.
+    fn item_count(&self) -> usize {
+        self.batch_count() * self.plan.shards.owned().len()
     }
 
     /// Starts an epoch at batch `start`. Background threads begin at once and end with the value.
     pub fn epoch(&self, epoch: u64, start: usize) -> EpochBatches {
+        let start = start.saturating_mul(self.plan.shards.owned().len());
         let order = {
             let _span = self.recorder.span(StepPhase::Fetch.part("order"));
             self.order(epoch)
@@ -193,14 +198,17 @@ impl Loader {
 
     fn empty(&self) -> LoadedBatch {
         let LoaderOptions { processor, collate, .. } = self.plan.options;
-        let prepared =
-            Prepared::new(&self.dataset, processor, collate, self.plan.batch_size, self.store.as_ref());
-        LoadedBatch { prepared, index: 0, times: LoadTimes::default() }
+        let size = self.plan.batch_size.div_ceil(self.plan.shards.count());
+        let prepared = Prepared::new(&self.dataset, processor, collate, size, self.store.as_ref());
+        LoadedBatch { prepared, item: 0, index: 0, place: ShardPlace::default(), times: LoadTimes::default() }
     }
 
-    fn prepare(&self, order: &[u32], index: usize, loaded: &mut LoadedBatch) -> Result<(), BatchError> {
+    fn prepare(&self, order: &[u32], item: usize, loaded: &mut LoadedBatch) -> Result<(), BatchError> {
+        let owned = self.plan.shards.owned();
+        let (index, shard) = (item / owned.len(), owned.start + item % owned.len());
         let begin = index * self.plan.batch_size;
-        let rows = &order[begin..(begin + self.plan.batch_size).min(order.len())];
+        let batch = &order[begin..(begin + self.plan.batch_size).min(order.len())];
+        let rows = &batch[self.plan.shards.rows(batch.len(), shard)];
         let is_background = self.plan.options.threads > 0;
         let mut timer = WallTimer {
             recorder: &self.recorder,
@@ -208,7 +216,8 @@ impl Loader {
             times: LoadTimes { is_background, ..LoadTimes::default() },
             under_way: None,
         };
-        loaded.index = index;
+        (loaded.item, loaded.index) = (item, index);
+        loaded.place = self.plan.shards.place(&self.dataset.samples, batch, shard);
         loaded.prepared.prepare(rows, &mut timer)?;
         loaded.times = timer.times;
         Ok(())
@@ -261,9 +270,9 @@ enum Source {
 }
 
 impl EpochBatches {
-    /// The next batch; `None` after the last. After an error the epoch has no further batches.
+    /// The next batch, or the next shard of one; `None` after the last. After an error the epoch has no further batches.
     pub fn next_batch(&mut self) -> Result<Option<&LoadedBatch>, BatchError> {
-        if self.next >= self.loader.batch_count() {
+        if self.next >= self.loader.item_count() {
             return Ok(None);
         }
         let (asked, index) = (Instant::now(), self.next);

@@ -3,7 +3,7 @@
 
 use knockout_batch::{
     BatchError, BenchPlan, Collation, Graphs, LoadedBatch, Loader, LoaderOptions, LoaderPlan, ProcessorKind,
-    RowOrder, bench,
+    RowOrder, Shards, bench,
 };
 use knockout_screen::Dataset;
 use knockout_synth::{Config, synthesise};
@@ -23,8 +23,7 @@ fn plan(threads: usize) -> LoaderPlan {
         drop_last: false,
         shuffle: true,
         seed: 11,
-        rank: 0,
-        world: 1,
+        shards: Shards::whole(),
     }
 }
 
@@ -91,15 +90,37 @@ fn orders_are_permutations_that_change_with_epoch_and_seed_only() {
 }
 
 #[test]
-fn ranks_share_an_epoch_without_overlap_and_take_equal_steps() {
+fn ranks_load_every_sample_of_a_batch_once_and_cut_it_alike() {
     let dataset = dataset();
     let rows: Vec<u32> = (0..103).collect();
-    let ranks: Vec<Vec<u32>> = (0..4)
-        .map(|rank| Loader::new(&dataset, &rows, LoaderPlan { rank, world: 4, ..plan(1) }).order(0))
-        .collect();
-    assert!(ranks.iter().all(|order| order.len() == 25));
-    let union: BTreeSet<u32> = ranks.iter().flatten().copied().collect();
-    assert_eq!(union.len(), 100);
+    let whole = seen(&dataset, &rows, plan(0), 2, 0);
+    for (shards, world, threads) in
+        [(1, 1, 0), (4, 1, 0), (4, 2, 2), (4, 3, 0), (4, 4, 1), (6, 4, 0), (9, 3, 2)]
+    {
+        let mut parts: BTreeMap<(usize, usize), Vec<u32>> = BTreeMap::new();
+        for rank in 0..world {
+            let shards = Shards::of_rank(shards, rank, world);
+            let mut batches =
+                Loader::new(&dataset, &rows, LoaderPlan { shards, ..plan(threads) }).epoch(2, 0);
+            while let Some(loaded) = batches.next_batch().unwrap() {
+                let place = loaded.place();
+                assert_eq!(place.batch_samples, whole[loaded.index()].1.len());
+                let before = parts.insert((loaded.index(), place.shard), loaded.batch().rows.clone());
+                assert!(before.is_none(), "shard {} of batch {} twice", place.shard, loaded.index());
+                let expected: usize = whole[loaded.index()].1[..place.first_sample]
+                    .iter()
+                    .map(|&row| dataset.samples.genes(row as usize).len())
+                    .sum();
+                assert_eq!(place.first_member, expected);
+            }
+        }
+        assert_eq!(parts.len(), shards * whole.len());
+        for (index, rows, _) in &whole {
+            let joined: Vec<u32> =
+                parts.range((*index, 0)..(*index + 1, 0)).flat_map(|(_, rows)| rows.clone()).collect();
+            assert_eq!(joined, *rows, "{shards} shards on {world} ranks");
+        }
+    }
 }
 
 #[test]
@@ -218,9 +239,9 @@ fn a_benchmark_prepares_what_the_loader_prepares_and_a_panic_in_it_is_an_error()
 fn by_query_batches_consist_of_few_queries() {
     let dataset = dataset();
     let rows: Vec<u32> = (0..2000).collect();
-    let loader = |order: RowOrder, queries: usize, world: usize| {
+    let loader = |order: RowOrder, queries: usize| {
         let options = LoaderOptions { order, queries, ..LoaderOptions::default() };
-        let plan = LoaderPlan { options, batch_size: 28, world, ..plan(0) };
+        let plan = LoaderPlan { options, batch_size: 28, ..plan(0) };
         Loader::new(&dataset, &rows, plan)
     };
     let per_batch = |order: &[u32]| {
@@ -230,16 +251,13 @@ fn by_query_batches_consist_of_few_queries() {
         let batches: Vec<usize> = order.chunks(28).map(queries).collect();
         batches.iter().sum::<usize>() as f64 / batches.len() as f64
     };
-    let [shuffled, by_query] =
-        [RowOrder::Shuffled, RowOrder::ByQuery].map(|order| loader(order, 4, 1).order(3));
+    let [shuffled, by_query] = [RowOrder::Shuffled, RowOrder::ByQuery].map(|order| loader(order, 4).order(3));
     let mut sorted = by_query.clone();
     sorted.sort_unstable();
     assert_eq!(sorted, rows, "every row once");
     // Runs end where a query does, and begin in the middle of a batch.
     assert!(per_batch(&by_query) < 0.6 * per_batch(&shuffled), "{}", per_batch(&by_query));
-    assert!(per_batch(&loader(RowOrder::ByQuery, 1, 1).order(3)) < per_batch(&by_query));
-    assert_eq!(loader(RowOrder::ByQuery, 4, 1).order(3), by_query);
-    assert_ne!(loader(RowOrder::ByQuery, 4, 1).order(4), by_query);
-    let ranks = loader(RowOrder::ByQuery, 4, 2).order(3);
-    assert_eq!(ranks.len(), 1000);
+    assert!(per_batch(&loader(RowOrder::ByQuery, 1).order(3)) < per_batch(&by_query));
+    assert_eq!(loader(RowOrder::ByQuery, 4).order(3), by_query);
+    assert_ne!(loader(RowOrder::ByQuery, 4).order(4), by_query);
 }

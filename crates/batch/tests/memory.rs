@@ -1,7 +1,7 @@
 //! The loader's memory over a day's worth of batches, counted byte by byte.
 #![expect(unsafe_code, reason = "an allocator is unsafe by its nature")]
 
-use knockout_batch::{Collation, Loader, LoaderOptions, LoaderPlan, ProcessorKind};
+use knockout_batch::{Collation, Loader, LoaderOptions, LoaderPlan, ProcessorKind, Shards};
 use knockout_synth::{Config, synthesise};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
@@ -64,8 +64,7 @@ fn a_day_of_batches_leaves_memory_as_it_was() {
             drop_last: false,
             shuffle: true,
             seed: 1,
-            rank: 0,
-            world: 1,
+            shards: Shards::whole(),
         };
         let loader = Loader::new(&dataset, &rows, plan);
         let mut batches = 0_usize;

@@ -3,7 +3,8 @@
 
 use knockout_batch::{
     About, BatchError, Estimate, Graphs, Loader, LoaderOptions, LoaderPlan, MaskLayout, MaskSet, Origin,
-    Probe, Processor, ProcessorKind, Store, StoreError, StoreErrorKind, StoreWriter, StoredForm, free_bytes,
+    Probe, Processor, ProcessorKind, Shards, Store, StoreError, StoreErrorKind, StoreWriter, StoredForm,
+    free_bytes,
 };
 use knockout_cell::{Cell, GeneTable};
 use knockout_fault::{Class, Classified as _};
@@ -275,8 +276,7 @@ fn loaders_read_stores_with_any_number_of_threads() {
         drop_last: false,
         shuffle: true,
         seed: 3,
-        rank: 0,
-        world: 1,
+        shards: Shards::whole(),
     };
     let seen = |loader: Loader| -> Result<Vec<Vec<u64>>, BatchError> {
         let (mut seen, mut batches) = (Vec::new(), loader.epoch(1, 0));

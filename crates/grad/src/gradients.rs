@@ -33,6 +33,17 @@ impl<T: Real> Gradients<T> {
         self.parameters.par_iter_mut().for_each(|gradient| gradient.fill(T::ZERO));
     }
 
+    /// Adds those of another part of a batch.
+    pub fn add_all(&mut self, other: &Self) {
+        let pairs = self.parameters.par_iter_mut().zip(&other.parameters);
+        pairs.for_each(|(sum, part)| sum.iter_mut().zip(&**part).for_each(|(sum, &part)| *sum += part));
+    }
+
+    /// Number of parameters that have one.
+    pub fn parameter_count(&self) -> usize {
+        self.parameters.len()
+    }
+
     /// Gradient of the parameter at an index.
     pub fn parameter(&self, index: usize) -> &[T] {
         &self.parameters[index]

@@ -163,12 +163,26 @@ impl<'a, T: Real> Tape<'a, T> {
     /// Adds the gradient of `loss` (one value) to the gradients of all parameters it depends on.
     ///
     /// Operations that the loss does not depend on are skipped.
-    pub fn backward(mut self, loss: Var, gradients: &mut Gradients<T>) {
+    pub fn backward(self, loss: Var, gradients: &mut Gradients<T>) {
+        self.backward_from(&[(loss, &[T::ONE])], gradients);
+    }
+
+    /// The same, where the gradients of a loss with respect to some variables of this tape are known: they were computed elsewhere.
+    ///
+    /// # Panics
+    ///
+    /// If a gradient has another length than its variable.
+    pub fn backward_from(mut self, seeds: &[(Var, &[T])], gradients: &mut Gradients<T>) {
         gradients.sizes.clear();
         gradients.sizes.extend(self.outputs.iter().map(|output| output.len()));
         gradients.values.clear();
         gradients.values.resize_with(self.outputs.len(), || None);
-        gradients.add(loss, |seed| seed[0] += T::ONE);
+        for (var, seed) in seeds {
+            gradients.add(*var, |sum| {
+                assert_eq!(sum.len(), seed.len(), "a gradient for every value");
+                sum.iter_mut().zip(*seed).for_each(|(sum, &seed)| *sum += seed);
+            });
+        }
         while let Some(operation) = self.operations.pop() {
             let Some(mut gradient) = gradients.values.pop().flatten() else { continue };
             let output = &self.outputs[self.operations.len()];
@@ -223,6 +237,21 @@ mod tests {
             },
         );
         (tape, loss)
+    }
+
+    #[test]
+    fn gradients_that_come_from_elsewhere_go_on_from_there() {
+        let mut parameters = Parameters::new(&Pool::new());
+        let a = parameters.add("a", &[2], || 3.0);
+        let b = parameters.add("b", &[2], || 5.0);
+        let [mut whole, mut seeded] = [(); 2].map(|()| Gradients::zeros(&parameters));
+        let (tape, loss) = record(&parameters, a, b);
+        tape.backward(loss, &mut whole);
+        let (tape, _) = record(&parameters, a, b);
+        // d loss / d product = 2 · product, as the other tape finds by itself.
+        tape.backward_from(&[(Var(Source::Value(0)), &[30.0, 30.0])], &mut seeded);
+        assert_eq!(whole.parameter(0), seeded.parameter(0));
+        assert_eq!(whole.parameter(1), seeded.parameter(1));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use knockout_train::fit::Fit;
 use knockout_train::machine;
 use knockout_train::step::Mode;
 use knockout_train::stores::Stores;
+use knockout_world::Ranks;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,6 +23,8 @@ pub struct Subject {
     stores: Stores,
     /// Commit of the program that measures.
     commit: String,
+    /// The processes that share the work of every step.
+    ranks: Ranks,
 }
 
 /// Whether spans are recorded meanwhile.
@@ -36,7 +39,19 @@ pub enum Recording {
 impl Subject {
     /// A dataset and how it is split. `commit` is that of the program that measures.
     pub fn new(dataset: Arc<Dataset>, split: Arc<Split>, commit: &str) -> Self {
-        Self { dataset, split, stores: Stores::default(), commit: commit.to_owned() }
+        Self { dataset, split, stores: Stores::default(), commit: commit.to_owned(), ranks: Ranks::alone() }
+    }
+
+    /// Measured on several processes, each of which does the same.
+    #[must_use]
+    pub fn on_ranks(mut self, ranks: &Ranks) -> Self {
+        self.ranks = ranks.clone();
+        self
+    }
+
+    /// The processes that share the work.
+    pub(crate) fn ranks(&self) -> &Ranks {
+        &self.ranks
     }
 
     /// The dataset.
@@ -58,7 +73,7 @@ impl Subject {
     /// A configuration's model before its first step.
     pub(crate) fn fit(&self, config: &Config) -> Result<Fit, MeasureError> {
         let fit = Fit::new(config.clone(), Arc::clone(&self.dataset), Arc::clone(&self.split))?;
-        Ok(fit.with_store(self.store(config)))
+        Ok(fit.with_store(self.store(config)).on_ranks(self.ranks.clone())?)
     }
 
     /// Under what conditions steps of a configuration are measured.
@@ -73,7 +88,7 @@ impl Subject {
             records: self.split.rows(Part::Train).len() as u64,
             batch: config.batch as u64,
             threads: rayon::current_num_threads() as u64,
-            world: 1,
+            world: self.ranks.size() as u64,
             precision: "f32".to_owned(),
             model: config.model.name().to_owned(),
             mode: mode.name().to_owned(),

@@ -21,6 +21,10 @@ pub enum StepPhase {
     Loss,
     /// The backward pass.
     Backward,
+    /// Waiting for the other ranks.
+    Barrier,
+    /// Exchanging gradients with them.
+    Exchange,
     /// Clipping the gradients.
     Clip,
     /// The optimiser's update.
@@ -38,7 +42,7 @@ impl StepPhase {
     pub const COUNT: usize = Self::ALL.len();
 
     /// All of them, in the order of a step.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Fetch,
         Self::Process,
         Self::Collate,
@@ -46,6 +50,8 @@ impl StepPhase {
         Self::Forward,
         Self::Loss,
         Self::Backward,
+        Self::Barrier,
+        Self::Exchange,
         Self::Clip,
         Self::Optimiser,
         Self::Logging,
@@ -66,6 +72,8 @@ impl StepPhase {
             Self::Forward => "forward",
             Self::Loss => "loss",
             Self::Backward => "backward",
+            Self::Barrier => "barrier",
+            Self::Exchange => "exchange",
             Self::Clip => "clip",
             Self::Optimiser => "optimiser",
             Self::Logging => "logging",

@@ -21,7 +21,7 @@ pub use hetero::{
     NormKind, ObjectiveName, ReadoutVars, Route,
 };
 pub use init::Init;
-pub use model::{FixedScorer, Forward, Input, Loss, LossAt, Model};
+pub use model::{FixedScorer, Forward, Input, Loss, LossAt, Model, ShardAt};
 pub use network::{SelfLoops, StringChannels, string_lambda};
 pub(crate) use network::{graph_of, merged_graph};
 pub use options::{

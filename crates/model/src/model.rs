@@ -28,6 +28,34 @@ pub trait Model: Send + Sync {
         at: LossAt,
     ) -> Loss;
 
+    /// Whether the loss of a batch is more than the mean of those of its samples and terms that no sample enters.
+    fn couples_samples(&self) -> bool {
+        false
+    }
+
+    /// What such a loss needs of all samples at once: values of a forward pass with a row for every sample.
+    fn coupled_rows(&self, _forward: &Forward) -> Vec<Var> {
+        Vec::new()
+    }
+
+    /// Records the part of the loss that samples enter, from [`Model::coupled_rows`] of the whole batch, which may come from several tapes.
+    /// Only asked of a model that has such rows.
+    fn loss_of_rows<'a>(
+        &'a self,
+        tape: &mut Tape<'a, f32>,
+        rows: &[Var],
+        targets: &'a [f32],
+        at: LossAt,
+    ) -> Loss {
+        let (predictions, hidden) = rows.split_first().expect("rows of a loss that couples them");
+        self.loss(tape, &Forward { predictions: *predictions, hidden: hidden.to_vec() }, targets, at)
+    }
+
+    /// Records the rest of such a loss, which no sample enters.
+    fn loss_without_samples<'a>(&'a self, _tape: &mut Tape<'a, f32>, _forward: &Forward) -> Option<Loss> {
+        None
+    }
+
     /// Name of the parameter with a row for every gene, where the model has one: it may start from what another model knows.
     fn gene_table(&self) -> Option<&'static str> {
         None
@@ -100,6 +128,27 @@ pub struct LossAt {
     pub epoch: u32,
     /// Batches before this one, in the whole run.
     pub step: u64,
+    /// Which samples of the batch these are.
+    pub shard: ShardAt,
+}
+
+impl LossAt {
+    /// A whole batch.
+    pub fn new(epoch: u32, step: u64) -> Self {
+        Self { epoch, step, shard: ShardAt::default() }
+    }
+}
+
+/// Which samples of a batch are given to a model; by default all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ShardAt {
+    /// Samples of the batch before these: noise is drawn for the place in the batch.
+    pub first_sample: u32,
+    /// Their deleted genes.
+    pub first_member: u32,
+    /// Whether a loss sees a part of the batch only. What it remembers of earlier batches is then read and not written: not everybody has
+    /// seen these samples.
+    pub is_part: bool,
 }
 
 /// A loss and its parts.

@@ -62,8 +62,8 @@ pub trait ModelOptions:
         None
     }
 
-    /// What a user should know before a run starts, though it stops nothing.
-    fn notice(&self) -> Option<&'static str> {
+    /// What a user should know before a run whose batches are cut into `shards` starts, though it stops nothing.
+    fn notice(&self, _shards: usize) -> Option<&'static str> {
         None
     }
 }
@@ -267,7 +267,7 @@ trait ErasedOptions: Any + fmt::Debug + Send + Sync {
     fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>, OptionsError>;
     fn size_estimate(&self, cell: &Cell) -> SizeEstimate;
     fn processor(&self) -> Option<ProcessorKind>;
-    fn notice(&self) -> Option<&'static str>;
+    fn notice(&self, shards: usize) -> Option<&'static str>;
     fn solver(&self) -> Option<&dyn Solver>;
 }
 
@@ -316,7 +316,7 @@ impl<O: SolvedOptions> ErasedOptions for Solved<O> {
         None
     }
 
-    fn notice(&self) -> Option<&'static str> {
+    fn notice(&self, _shards: usize) -> Option<&'static str> {
         None
     }
 
@@ -346,8 +346,8 @@ impl<O: ModelOptions> ErasedOptions for O {
         ModelOptions::processor(self)
     }
 
-    fn notice(&self) -> Option<&'static str> {
-        ModelOptions::notice(self)
+    fn notice(&self, shards: usize) -> Option<&'static str> {
+        ModelOptions::notice(self, shards)
     }
 
     fn solver(&self) -> Option<&dyn Solver> {
@@ -416,8 +416,8 @@ impl ModelConfig {
     }
 
     /// See [`ModelOptions::notice`].
-    pub fn notice(&self) -> Option<&'static str> {
-        self.options.notice()
+    pub fn notice(&self, shards: usize) -> Option<&'static str> {
+        self.options.notice(shards)
     }
 
     /// How the model is solved, where it is not trained step by step.

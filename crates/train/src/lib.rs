@@ -14,6 +14,7 @@ pub mod predictions;
 pub mod predictor;
 pub mod run;
 pub mod schedule;
+mod shards;
 pub mod step;
 pub mod stores;
 pub mod switches;

@@ -140,6 +140,17 @@ impl Trainer {
             return Ok(outcome);
         }
 
+        outcome.gradient_norm = Some(self.update(model, plan, meter)?);
+        Ok(outcome)
+    }
+
+    /// Clips the gradients of a group of batches and takes a step of the optimiser; gives their norm before.
+    pub(crate) fn update(
+        &mut self,
+        model: &mut dyn Model,
+        plan: StepPlan,
+        meter: &mut Meter,
+    ) -> Result<f64, NotFinite> {
         let share = 1.0 / f64::from(plan.group.batches);
         let norm = meter.time(StepPhase::Clip, || self.gradients.norm() * share);
         if !norm.is_finite() {
@@ -148,23 +159,22 @@ impl Trainer {
                 what: format!("the gradient of {:?}", model.parameters().get(place).name()),
             });
         }
-        outcome.gradient_norm = Some(norm);
         let clip = if self.clip_norm > 0.0 { clip_factor(norm, self.clip_norm) } else { 1.0 };
         meter.time(StepPhase::Optimiser, || {
             self.optimiser.update(model.parameters_mut(), &self.gradients, plan.learning_rate, share * clip);
         });
-        Ok(outcome)
+        Ok(norm)
     }
 }
 
 /// Passes the tape's operations on to the recorder, as parts of the phases.
-struct Spans {
+pub(crate) struct Spans {
     recorder: Recorder,
     open: RefCell<Vec<SpanGuard>>,
 }
 
 impl Spans {
-    fn new(recorder: Recorder) -> Option<Self> {
+    pub(crate) fn new(recorder: Recorder) -> Option<Self> {
         recorder.is_recording().then(|| Self { recorder, open: RefCell::default() })
     }
 }

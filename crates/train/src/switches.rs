@@ -60,7 +60,11 @@ pub fn switches(config: &Config, cell: &Cell, room: Room) -> Vec<Switch> {
         switch("networks rebuilt per sample", model.processor("subgraph"), ""),
         switch("masks, and edges copied per sample", model.copied(room), "what the Python system did"),
         never("one step traced by itself", "a way of looking, not a switch: `knockout profile --at-step N`"),
-        never("no gather across ranks", "one process: there are no ranks to gather from"),
+        switch(
+            "no gather across shards",
+            model.not_gathered(),
+            "each shard's loss sees its own samples alone",
+        ),
         never("masks on the device", "there is no accelerator; models take gene indices and need no masks"),
         never(
             "masks of genes cached",
@@ -150,6 +154,16 @@ impl Model<'_> {
             Ok(vec!["optimiser.accumulate=[\"0:4\"]".to_owned()])
         } else {
             Err("the configuration accumulates already".to_owned())
+        }
+    }
+
+    fn not_gathered(&self) -> Keys {
+        if self.config.train.shards == 1 {
+            return Err("train.shards is 1: a batch is not divided".to_owned());
+        }
+        match self.key("loss")?.as_str() {
+            Some("mle_wass_supcr") => Ok(vec![format!("train.gather_every={}", u64::MAX >> 1)]),
+            _ => Err("the loss is a mean over samples, and gathers nothing".to_owned()),
         }
     }
 

@@ -81,7 +81,7 @@ impl Background {
                 break made;
             }
             match self.ready.recv() {
-                Ok(Ok(loaded)) => self.early.insert(loaded.index, Ok(loaded)),
+                Ok(Ok(loaded)) => self.early.insert(loaded.item, Ok(loaded)),
                 Ok(Err((index, error))) => self.early.insert(index, Err(error)),
                 // Workers outlive the epoch's batches; were they all gone, this batch would never come.
                 Err(mpsc::RecvError) => return Err(BatchError::Panicked { index: wanted }),
@@ -97,7 +97,7 @@ impl Drop for Background {
     fn drop(&mut self) {
         // Workers end when there is nothing left to make. Not the largest number: counting on from there would begin the
         // epoch again.
-        self.shared.next.store(self.shared.loader.batch_count(), Ordering::Relaxed);
+        self.shared.next.store(self.shared.loader.item_count(), Ordering::Relaxed);
         self.to_workers = None;
         for worker in self.workers.drain(..) {
             // A panic was reported as the error of its batch.
@@ -114,7 +114,7 @@ impl Shared {
             let taken = self.free.lock().ok().and_then(|free| {
                 let loaded = free.recv().ok()?;
                 let index = self.next.fetch_add(1, Ordering::Relaxed);
-                (index < self.loader.batch_count()).then_some((loaded, index))
+                (index < self.loader.item_count()).then_some((loaded, index))
             });
             let Some((mut loaded, index)) = taken else { return };
             // A panic must reach the consumer as an error: it would wait for this batch for ever.

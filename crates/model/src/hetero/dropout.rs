@@ -1,6 +1,7 @@
 //! Dropout sites of the model, and the keys of the rows at each.
 
 use super::plan::OwnRows;
+use crate::ShardAt;
 use crate::layer::Dropout;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -24,6 +25,7 @@ pub(super) struct DropoutPass {
     pub(super) kind: NoiseKind,
     pub(super) seed: u64,
     pub(super) genes: usize,
+    pub(super) shard: ShardAt,
 }
 
 /// The parts of the model with dropout.
@@ -62,8 +64,9 @@ impl DropoutPass {
                 NoiseKind::Shared => rows.extend(&own_rows.genes),
                 NoiseKind::Independent => {
                     for sample in 0..own_rows.offsets.len() - 1 {
-                        let first = ((sample + 1) * self.genes) as u32;
-                        rows.extend(own_rows.of(sample).iter().map(|gene| first + gene));
+                        let place = self.shard.first_sample + sample as u32;
+                        let first = (place + 1).wrapping_mul(self.genes as u32);
+                        rows.extend(own_rows.of(sample).iter().map(|gene| first.wrapping_add(*gene)));
                     }
                 }
             }
@@ -71,9 +74,18 @@ impl DropoutPass {
         self.at(site, rows)
     }
 
-    /// The dropout of `count` rows that belong to no gene: one mask each.
-    pub(super) fn of_each(&self, site: Site, count: usize) -> Dropout {
-        self.at(site, (0..count as u32).collect())
+    /// The dropout of `count` rows of samples: one mask for each place in the batch.
+    pub(super) fn of_samples(&self, site: Site, count: usize) -> Dropout {
+        self.of_each(site, self.shard.first_sample, count)
+    }
+
+    /// The same for rows of their deleted genes.
+    pub(super) fn of_members(&self, site: Site, count: usize) -> Dropout {
+        self.of_each(site, self.shard.first_member, count)
+    }
+
+    fn of_each(&self, site: Site, first: u32, count: usize) -> Dropout {
+        self.at(site, (first..first + count as u32).collect())
     }
 
     fn at(&self, site: Site, keys: Vec<u32>) -> Dropout {

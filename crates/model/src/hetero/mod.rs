@@ -313,6 +313,7 @@ impl<T: Scalar> Hetero<T> {
             kind: self.options.noise,
             seed: self.seed ^ at.step.rotate_left(32),
             genes: self.genes,
+            shard: at.shard,
         })
     }
 
@@ -419,6 +420,14 @@ impl Model for Hetero<f32> {
         at: LossAt,
     ) -> Loss {
         self.objective.record(tape, (forward.predictions, forward.hidden[0]), targets, at)
+    }
+
+    fn couples_samples(&self) -> bool {
+        matches!(self.objective, Objective::MleWassSupCr(_))
+    }
+
+    fn coupled_rows(&self, forward: &Forward) -> Vec<Var> {
+        vec![forward.predictions, forward.hidden[0]]
     }
 
     fn shares_rows(&self) -> bool {

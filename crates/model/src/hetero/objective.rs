@@ -71,7 +71,7 @@ impl Objective {
                     embeddings: z,
                     epoch: at.epoch,
                     step: at.step,
-                    phase: Phase::Train,
+                    phase: if at.shard.is_part { Phase::TrainPart } else { Phase::Train },
                 };
                 let mut gradients =
                     Gradients { predictions: &mut d_predictions, embeddings: &mut d_embeddings };

@@ -147,7 +147,12 @@ impl ModelOptions for HeteroOptions {
         }
     }
 
-    fn notice(&self) -> Option<&'static str> {
+    fn notice(&self, shards: usize) -> Option<&'static str> {
+        if self.norm == NormKind::Graph && shards > 1 {
+            return Some(
+                "model.norm=graph takes its mean and deviation over the samples of a shard, not of the whole batch; all rows are computed",
+            );
+        }
         if self.route != Route::ChangedRows {
             return None;
         }

@@ -81,13 +81,13 @@ impl Readout {
         pass: Option<DropoutPass>,
     ) -> ReadoutVars {
         let difference = difference(tape, pooled, self.width);
-        let dropout = pass.map(|pass| pass.of_each(Site::Global, sets.len()));
+        let dropout = pass.map(|pass| pass.of_samples(Site::Global, sets.len()));
         let global = self.global.forward(tape, "global", difference, dropout.as_ref());
         let Some(scorer) = &self.local else {
             return ReadoutVars { difference, global, local: None, gate: None, predictions: global };
         };
         let members = gather(tape, rows, sets.genes(), self.width);
-        let dropout = pass.map(|pass| pass.of_each(Site::Local, sets.genes().len()));
+        let dropout = pass.map(|pass| pass.of_members(Site::Local, sets.genes().len()));
         let local = scorer.forward(tape, members, sets, dropout.as_ref()).scores;
         let weights = self.gate.as_ref().map(|gate| {
             let both = stack(tape, global, local);

@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 pub enum Phase {
     /// Buffered rows are mixed in, and the batch is written to the buffer.
     Train,
+    /// Buffered rows are mixed in, and nothing is written: the rows are a part of the batch.
+    TrainPart,
     /// The batch stands by itself; buffers are neither read nor written.
     Validate,
 }
@@ -103,24 +105,26 @@ impl<T: Real> Memory<T> {
         Self { options, buffer: CircularBuffer::new(options.size, feature_width, label_width) }
     }
 
-    /// Hands the mixed rows to `loss`, unless there are too few; writes the batch before or after.
+    /// Hands the mixed rows to `loss`, unless there are too few; writes a whole batch before or after.
     pub(super) fn mix<R>(
         &mut self,
         (features, labels): (&[T], &[T]),
         take: impl FnOnce(usize) -> usize,
         rng: &mut Rng,
+        phase: Phase,
         loss: impl FnOnce(&[T], &[T]) -> R,
     ) -> Option<R> {
         let batch = labels.len() / self.buffer.state().label_width;
         let seen = (self.buffer.count() + batch).min(self.options.size);
-        if self.options.order == WriteOrder::WriteFirst {
+        let writes = |order: WriteOrder| phase == Phase::Train && self.options.order == order;
+        if writes(WriteOrder::WriteFirst) {
             self.buffer.write(features, labels);
         }
         let value = (seen >= self.options.min_samples.min(self.options.size)).then(|| {
             let (features, labels) = self.buffer.mixed(features, labels, take(self.buffer.count()), rng);
             loss(&features, &labels)
         });
-        if self.options.order == WriteOrder::MixFirst {
+        if writes(WriteOrder::MixFirst) {
             self.buffer.write(features, labels);
         }
         value
@@ -145,14 +149,20 @@ impl<T: Real> Distribution<T> {
         let mut loss = |predictions: &[T], targets: &[T]| {
             wasserstein(transport, (predictions, targets), dimensions, Some(weights), &mut *gradient)
         };
-        let Some(memory) = self.memory.as_mut().filter(|_| batch.phase == Phase::Train) else {
+        let Some(memory) = self.memory.as_mut().filter(|_| batch.phase != Phase::Validate) else {
             return loss(batch.predictions, batch.targets);
         };
         let weight = memory.options.weight.at(batch.epoch);
         let rows = batch.targets.len() / dimensions;
         let mut rng = Rng::new(self.seed, &format!("loss buffer, step {}", batch.step));
         memory
-            .mix((batch.predictions, batch.targets), |count| rows_taken(rows, weight, count), &mut rng, loss)
+            .mix(
+                (batch.predictions, batch.targets),
+                |count| rows_taken(rows, weight, count),
+                &mut rng,
+                batch.phase,
+                loss,
+            )
             .unwrap_or_else(|| (T::ZERO, vec![None; dimensions]))
     }
 }

@@ -148,7 +148,7 @@ impl<T: Real> MleWassSupCr<T> {
             }
             total
         };
-        let Some(memory) = self.contrast.as_mut().filter(|_| batch.phase == Phase::Train) else {
+        let Some(memory) = self.contrast.as_mut().filter(|_| batch.phase != Phase::Validate) else {
             return loss(batch.embeddings, batch.targets, 1.0);
         };
         let weight = memory.options.weight.at(batch.epoch);
@@ -156,7 +156,8 @@ impl<T: Real> MleWassSupCr<T> {
         // All rows are taken, so nothing is drawn.
         let mut rng = Rng::new(self.distribution.seed, "contrast buffer");
         let rows = (batch.embeddings, batch.targets);
-        memory.mix(rows, |count| count, &mut rng, |z, labels| loss(z, labels, scale)).unwrap_or(0.0)
+        let mix = memory.mix(rows, |count| count, &mut rng, batch.phase, |z, labels| loss(z, labels, scale));
+        mix.unwrap_or(0.0)
     }
 
     /// The buffers by name, for a checkpoint.

@@ -83,6 +83,11 @@ impl<T: Real> PointDist<T> {
         Ok(Self { options, distribution })
     }
 
+    /// Whether a row's loss depends on the other rows of its batch.
+    pub fn couples_rows(&self) -> bool {
+        self.options.lambda_dist != 0.0
+    }
+
     /// What the gradient of the graph regularisation is multiplied by.
     pub fn graph_weight(&self) -> f64 {
         self.options.lambda_graph

@@ -270,7 +270,9 @@ impl<T: Scalar> Transformer<T> {
     ) -> Loss {
         let objective = || self.objective.lock().unwrap_or_else(PoisonError::into_inner);
         let weight = objective().graph_weight();
-        let penalty = if weight == 0.0 { None } else { self.penalty(tape, attention) };
+        // Without the attention only what samples enter is asked for.
+        let has_penalty = weight != 0.0 && !attention.is_empty();
+        let penalty = if has_penalty { self.penalty(tape, attention) } else { None };
         let mut parts = Vec::new();
         let total = tape.op(
             "loss.point_dist",
@@ -284,7 +286,7 @@ impl<T: Scalar> Transformer<T> {
                     embeddings: &[],
                     epoch: at.epoch,
                     step: at.step,
-                    phase: Phase::Train,
+                    phase: if at.shard.is_part { Phase::TrainPart } else { Phase::Train },
                 };
                 let graph = penalty.map_or(0.0, |penalty| values.of(penalty)[0].to_f64());
                 let value = objective().evaluate(&batch, graph, &mut slope);
@@ -301,6 +303,12 @@ impl<T: Scalar> Transformer<T> {
         );
         Loss { total, parts }
     }
+}
+
+/// The attention of every encoder layer, as [`Model::forward`] hands it on.
+fn attention_of(forward: &Forward) -> Vec<AttentionVars> {
+    let (attention, _) = forward.hidden.as_chunks::<3>();
+    attention.iter().map(|&[query, key, attended]| AttentionVars { query, key, attended }).collect()
 }
 
 impl Model for Transformer<f32> {
@@ -329,10 +337,23 @@ impl Model for Transformer<f32> {
         targets: &'a [f32],
         at: LossAt,
     ) -> Loss {
-        let (attention, _) = forward.hidden.as_chunks::<3>();
-        let attention: Vec<AttentionVars> =
-            attention.iter().map(|&[query, key, attended]| AttentionVars { query, key, attended }).collect();
-        self.loss(tape, forward.predictions, &attention, targets, at)
+        self.loss(tape, forward.predictions, &attention_of(forward), targets, at)
+    }
+
+    fn couples_samples(&self) -> bool {
+        self.objective.lock().unwrap_or_else(PoisonError::into_inner).couples_rows()
+    }
+
+    fn coupled_rows(&self, forward: &Forward) -> Vec<Var> {
+        vec![forward.predictions]
+    }
+
+    fn loss_without_samples<'a>(&'a self, tape: &mut Tape<'a, f32>, forward: &Forward) -> Option<Loss> {
+        let weight = self.objective.lock().unwrap_or_else(PoisonError::into_inner).graph_weight();
+        let penalty = if weight == 0.0 { None } else { self.penalty(tape, &attention_of(forward)) }?;
+        let value = f64::from(tape.scalar(penalty));
+        let total = crate::layer::weighted_sum(tape, &[(penalty, weight)]);
+        Some(Loss { total, parts: vec![("graph_reg_loss".to_owned(), value)] })
     }
 
     fn fixed(&self) -> Option<Box<dyn FixedScorer + '_>> {

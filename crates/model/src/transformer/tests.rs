@@ -82,7 +82,7 @@ fn sets() -> GeneSets {
 #[test]
 fn gradients_equal_their_definition() {
     let (model, sets, targets) = (small::<f64>(), sets(), [0.3, -1.0, 0.8, 0.1]);
-    let at = LossAt { epoch: 1, step: 5 };
+    let at = LossAt::new(1, 5);
     let mut parameters = model.parameters().clone();
     let worst = gradient_check(&mut parameters, 24, |parameters, gradients| {
         let mut tape = Tape::new(parameters);
@@ -166,7 +166,7 @@ fn tables_parts_and_threads_give_the_same_scores() {
 /// In training a sample has the same masks wherever it stands in a batch.
 #[test]
 fn masks_do_not_depend_on_the_place_in_a_batch() {
-    let (model, at) = (small::<f64>(), LossAt { epoch: 0, step: 3 });
+    let (model, at) = (small::<f64>(), LossAt::new(0, 3));
     let score = |sets: &GeneSets| {
         let mut tape = Tape::new(model.parameters());
         let forward = model.forward(&mut tape, sets.view(), Some(at));

@@ -48,6 +48,8 @@ pub struct Config {
     pub model: ModelConfig,
     /// The optimiser.
     pub optimiser: OptimiserOptions,
+    /// How a step is divided.
+    pub train: TrainOptions,
     /// When to save and when to stop.
     pub run: RunOptions,
     /// Other runs that it builds on.
@@ -67,9 +69,27 @@ struct Document {
     loader: LoaderOptions,
     model: Table,
     optimiser: OptimiserOptions,
+    #[serde(default)]
+    train: TrainOptions,
     run: RunOptions,
     #[serde(default)]
     from: FromOptions,
+}
+
+/// How a step is divided among processes: the keys `train.*`. The number of processes is no setting: it changes no number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TrainOptions {
+    /// Parts of a batch whose gradients are computed apart and added up in a fixed order.
+    pub shards: usize,
+    /// A loss that couples the samples of a batch sees all of them in every step of that many, and in the others each shard by itself.
+    pub gather_every: u64,
+}
+
+impl Default for TrainOptions {
+    fn default() -> Self {
+        Self { shards: 1, gather_every: 1 }
+    }
 }
 
 /// When to save and when to stop: the keys `run.*`.
@@ -134,6 +154,7 @@ impl Config {
             loader: LoaderOptions::default(),
             model: model.defaults(cell),
             optimiser: OptimiserOptions::default(),
+            train: TrainOptions::default(),
             run: RunOptions { patience: 0, checkpoint_every: 10.0, predict_batch: 16_384 },
             from: FromOptions::default(),
         };
@@ -186,7 +207,7 @@ impl Config {
         let document: Document = table.try_into().map_err(|error: toml::de::Error| {
             OverrideError::Refused { message: error.message().to_owned() }
         })?;
-        let Document { seed, batch, epochs, max_steps, split, loader, model, optimiser, run, from } =
+        let Document { seed, batch, epochs, max_steps, split, loader, model, optimiser, train, run, from } =
             document;
         let model = ModelConfig::read(model, models).map_err(|error| match error {
             ModelConfigError::Options(error) => {
@@ -194,7 +215,7 @@ impl Config {
             }
             error => error.into(),
         })?;
-        Ok(Self { seed, batch, epochs, max_steps, split, loader, model, optimiser, run, from })
+        Ok(Self { seed, batch, epochs, max_steps, split, loader, model, optimiser, train, run, from })
     }
 
     /// Checks everything that can be checked before anything is computed.
@@ -208,6 +229,8 @@ impl Config {
         )?;
         within("loader.threads", self.loader.threads, 0..=1024, "it must be from 0 to 1024")?;
         within("loader.depth", self.loader.depth, 0..=4096, "it must be from 0 to 4096")?;
+        within("train.shards", self.train.shards, 1..=MOST_SHARDS, "it must be from 1 to 65536")?;
+        OptionsError::at_least_one("train.gather_every", self.train.gather_every as usize)?;
         OptionsError::at_least_one("loader.queries", self.loader.queries)?;
         OptionsError::at_least_one("epochs", self.epochs as usize)?;
         OptionsError::not_negative("optimiser.weight_decay", self.optimiser.weight_decay)?;
@@ -253,6 +276,11 @@ impl Config {
         }
     }
 
+    /// What a user should know before a run starts, though it stops nothing.
+    pub fn notice(&self) -> Option<&'static str> {
+        self.model.notice(self.train.shards)
+    }
+
     /// The recipe of the split.
     pub fn split_spec(&self) -> SplitSpec {
         self.split.spec()
@@ -282,6 +310,9 @@ impl Config {
             config.remove(key);
         }
         // Keys that came later, where they say nothing: runs of before are still themselves.
+        if self.train.shards == 1 {
+            config.retain(|key, _| !key.starts_with("train."));
+        }
         for key in ["split.fold", "split.file"] {
             if config.get(key).is_some_and(|value| value == "\"\"") {
                 config.remove(key);
@@ -329,6 +360,8 @@ impl Config {
     }
 }
 
+/// More than any batch should be cut into.
+const MOST_SHARDS: usize = 1 << 16;
 /// Samples are numbered in 32 bits.
 const MOST_SAMPLES: usize = i32::MAX as usize;
 /// Room that a prefetched batch takes before there is anything in it.

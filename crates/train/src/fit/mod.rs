@@ -14,6 +14,7 @@ use crate::config::{Config, ConfigError};
 use crate::metrics::Metrics;
 use crate::predictor;
 use crate::schedule::{Accumulation, Best, EarlyStopping, LearningRate, Mode as Better, Progress};
+use crate::shards::{Division, Taken};
 use crate::step::{Mode, NotFinite, StepPlan, Trainer};
 use knockout_batch::{EpochBatches, Loader, LoaderOptions, LoaderPlan, Store};
 use knockout_kernel::Scalar as _;
@@ -21,6 +22,7 @@ use knockout_meter::{Gauge, Meter, StepPhase};
 use knockout_model::{LossAt, Model};
 use knockout_screen::{Dataset, LabelStats, Part, Split};
 use knockout_solve::GeneFactors;
+use knockout_world::Ranks;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -34,6 +36,7 @@ pub struct Fit {
     base: Option<Vec<f64>>,
     split: Arc<Split>,
     store: Option<Arc<Store>>,
+    division: Division,
     model: Box<dyn Model>,
     trainer: Trainer,
     labels: LabelStats,
@@ -66,6 +69,7 @@ impl Fit {
         let labels = dataset.samples.label_stats(split.rows(Part::Train));
         let labels = labels.filter(|labels| labels.sd > 0.0).ok_or(FitError::ConstantScores)?;
         let patience = config.run.patience;
+        let division = Division::new(config.train.shards, config.train.gather_every, Ranks::alone())?;
         Ok(Self {
             trainer: Trainer::new(
                 model.parameters(),
@@ -90,7 +94,19 @@ impl Fit {
             dataset,
             split,
             store: None,
+            division,
         })
+    }
+
+    /// Shares the work of every step with other processes, all of which do the same. Weights and metrics are those of one process.
+    pub fn on_ranks(mut self, ranks: Ranks) -> Result<Self, FitError> {
+        self.division = Division::new(self.config.train.shards, self.config.train.gather_every, ranks)?;
+        Ok(self)
+    }
+
+    /// The processes that share the work.
+    pub fn ranks(&self) -> &Ranks {
+        &self.division.ranks
     }
 
     /// Trains on what is left of the scores when `base`, a prediction for every sample, is taken off them. Predictions and the
@@ -182,21 +198,21 @@ impl Fit {
             let loader = self.loader().with_recorder(meter.recorder());
             loader.epoch(u64::from(epoch), self.position.batch as usize)
         });
-        let Some(loaded) = batches.next_batch()? else { return Ok(None) };
-        meter.load(loaded.times());
         let plan = StepPlan {
             mode,
-            at: LossAt { epoch, step: self.position.step },
+            at: LossAt::new(epoch, self.position.step),
             group: self.accumulation.group(epoch, self.position.batch, batch_count as u32),
             begins_group: self.position.batch.is_multiple_of(self.accumulation.batches_at(epoch)),
             learning_rate: self.learning_rate.rate(),
             labels: self.labels,
         };
-        let outcome = self
-            .trainer
-            .step(&mut *self.model, loaded.batch(), &loaded.graphs(), plan, meter)
-            .map_err(|source| FitError::Diverged { step: self.position.step + 1, epoch, source })?;
-        let samples = loaded.batch().len();
+        self.division.ranks.note_step(self.position.step + 1);
+        let taken = if self.division.is_whole() {
+            self.step_whole(&mut batches, plan, meter)?
+        } else {
+            self.trainer.step_in_shards(&mut *self.model, &mut batches, plan, &self.division, meter)?
+        };
+        let Some(Taken { outcome, samples }) = taken else { return Ok(None) };
         self.batches = Some(batches);
         self.position.step += 1;
         self.position.batch += 1;
@@ -215,6 +231,22 @@ impl Fit {
             learning_rate: self.learning_rate.rate(),
             times,
         }))
+    }
+
+    /// Takes a batch as it is.
+    fn step_whole(
+        &mut self,
+        batches: &mut EpochBatches,
+        plan: StepPlan,
+        meter: &mut Meter,
+    ) -> Result<Option<Taken>, FitError> {
+        let Some(loaded) = batches.next_batch()? else { return Ok(None) };
+        meter.load(loaded.times());
+        let outcome = self
+            .trainer
+            .step(&mut *self.model, loaded.batch(), &loaded.graphs(), plan, meter)
+            .map_err(|source| FitError::Diverged { step: plan.at.step + 1, epoch: plan.at.epoch, source })?;
+        Ok(Some(Taken { outcome, samples: loaded.batch().len() }))
     }
 
     /// Bytes of the model's buffers and of those that kernels share.
@@ -347,31 +379,46 @@ impl Fit {
         self.predict_unless(part, &|| false).unwrap_or_default()
     }
 
-    /// The same; `None` if `wants_stop`, which is asked before every batch of `run.predict_batch` samples, said so.
+    /// The same; `None` if `wants_stop`, which is asked before every batch of `run.predict_batch` samples, said so. This process alone
+    /// does it.
     pub fn predict_unless(&self, part: Part, wants_stop: &dyn Fn() -> bool) -> Option<Vec<f64>> {
         let mut predictions = Vec::new();
-        loop {
+        while predictions.len() < self.split.rows(part).len() {
             if wants_stop() {
                 return None;
             }
-            if !self.predict_more(part, &mut predictions) {
-                return Some(predictions);
-            }
+            let from = predictions.len();
+            predictions.extend(self.predict_batch(part, from));
         }
+        Some(predictions)
     }
 
-    /// Adds the predictions of one batch more of a part; whether there are more to come.
-    pub fn predict_more(&self, part: Part, predictions: &mut Vec<f64>) -> bool {
+    /// Adds the predictions of one batch more of a part, or of one for each rank; whether there are more to come.
+    pub fn predict_more(&self, part: Part, predictions: &mut Vec<f64>) -> Result<bool, FitError> {
+        let (ranks, from) = (&self.division.ranks, predictions.len());
+        let mine = self.predict_batch(part, from + ranks.rank() * self.config.run.predict_batch);
+        if ranks.is_alone() {
+            predictions.extend(mine);
+        } else {
+            let bytes: Vec<u8> = mine.iter().flat_map(|value| value.to_le_bytes()).collect();
+            for bytes in ranks.all_gather(&bytes)? {
+                predictions.extend(bytes.as_chunks::<8>().0.iter().map(|bytes| f64::from_le_bytes(*bytes)));
+            }
+        }
+        Ok(predictions.len() < self.split.rows(part).len())
+    }
+
+    /// The predictions of one batch of a part.
+    fn predict_batch(&self, part: Part, from: usize) -> Vec<f64> {
         let (rows, batch) = (self.split.rows(part), self.config.run.predict_batch);
-        let next = rows.iter().skip(predictions.len()).take(batch);
-        let sets = next.map(|&row| self.dataset.samples.genes(row as usize));
-        let from = predictions.len();
-        predictions.extend(predictor::predict(&*self.model, self.labels, batch, sets));
+        let rows = &rows[from.min(rows.len())..rows.len().min(from.saturating_add(batch))];
+        let sets = rows.iter().map(|&row| self.dataset.samples.genes(row as usize));
+        let mut predictions = predictor::predict(&*self.model, self.labels, batch, sets);
         if let Some(base) = &self.base {
-            let added = predictions[from..].iter_mut().zip(&rows[from..]);
+            let added = predictions.iter_mut().zip(rows);
             added.for_each(|(prediction, &row)| *prediction += base[row as usize]);
         }
-        predictions.len() < rows.len()
+        predictions
     }
 
     fn loader(&self) -> Loader {
@@ -381,13 +428,12 @@ impl Fit {
             drop_last: false,
             shuffle: true,
             seed: self.config.seed,
-            rank: 0,
-            world: 1,
+            shards: self.division.shards.clone(),
         };
         Loader::new(&self.targets, self.split.rows(Part::Train), plan).with_store(self.store.as_ref())
     }
 
-    fn weights(&self) -> Vec<TensorRef<'_>> {
+    pub(crate) fn weights(&self) -> Vec<TensorRef<'_>> {
         let entries = self.model.parameters().iter();
         entries
             .map(|entry| TensorRef { name: entry.name(), shape: entry.shape(), values: entry.values() })

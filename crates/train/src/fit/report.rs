@@ -9,6 +9,7 @@ use knockout_fault::{Class, Classified};
 use knockout_meter::StepTimes;
 use knockout_model::loss::BufferError;
 use knockout_trace::TraceFileError;
+use knockout_world::WorldError;
 use std::collections::BTreeMap;
 
 /// A step that was taken.
@@ -69,6 +70,20 @@ pub enum FitError {
         /// Its score.
         score: f64,
     },
+    /// More processes than parts of a batch.
+    #[error(
+        "{ranks} ranks share the work of {shards} shard(s): set train.shards={ranks} or a multiple of it. It is a part of what the run is: \
+         a run with train.shards={ranks} then gives the same weights on any number of ranks up to {ranks}"
+    )]
+    TooFewShards {
+        /// Parts of a batch.
+        shards: usize,
+        /// Processes.
+        ranks: usize,
+    },
+    /// The ranks could not go on together.
+    #[error(transparent)]
+    World(#[from] WorldError),
     /// A sample that cannot be loaded.
     #[error(transparent)]
     Batch(#[from] BatchError),
@@ -139,11 +154,13 @@ impl Classified for FitError {
             Self::Config(_)
             | Self::EmptyPart { .. }
             | Self::ConstantScores
+            | Self::TooFewShards { .. }
             | Self::Identity(_)
             | Self::Adopted { .. } => Class::Request,
             Self::Score { .. } => Class::Damage,
             Self::Diverged { .. } => Class::Diverged,
             Self::Batch(error) => error.class(),
+            Self::World(error) => error.class(),
             _ => Class::Failure,
         }
     }

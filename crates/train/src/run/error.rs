@@ -9,6 +9,7 @@ use crate::stores::RunStoreError;
 use knockout_fault::{Class, Classified};
 use knockout_screen::{DatasetError, SplitFileError};
 use knockout_solve::SolveError;
+use knockout_world::WorldError;
 use std::path::PathBuf;
 
 /// A run that cannot begin or go on.
@@ -54,6 +55,9 @@ pub enum RunError {
         /// The one in use.
         here: &'static str,
     },
+    /// The ranks could not go on together.
+    #[error(transparent)]
+    World(#[from] WorldError),
     /// The dataset cannot be opened.
     #[error(transparent)]
     Dataset(#[from] DatasetError),
@@ -144,6 +148,7 @@ impl Classified for RunError {
             Self::Checkpoint(error) => error.class(),
             Self::Predictor(error) => error.class(),
             Self::Source(error) => error.class(),
+            Self::World(error) => error.class(),
         }
     }
 }

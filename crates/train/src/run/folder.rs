@@ -264,7 +264,12 @@ impl RunFolder {
 
     /// Where checkpoints are.
     pub fn checkpoints(&self) -> PathBuf {
-        self.folder.join("checkpoints")
+        Self::checkpoints_of(&self.folder)
+    }
+
+    /// The same of a folder that nobody claims.
+    pub(super) fn checkpoints_of(folder: &Path) -> PathBuf {
+        folder.join("checkpoints")
     }
 
     /// Where the log is.

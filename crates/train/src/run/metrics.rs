@@ -4,6 +4,7 @@
 //! [`LogPosition`] it was taken at; resuming cuts the file back to it, so that no line appears twice.
 
 use super::folder::{RunFolderError, RunFolderErrorKind, at};
+use crate::fit::EpochReport;
 use crate::metrics::Metrics;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -79,6 +80,23 @@ pub struct MetricsLine {
     pub times: Option<EpochTimes>,
 }
 
+impl MetricsLine {
+    /// The line of an epoch.
+    pub(super) fn of(report: &EpochReport, times: EpochTimes) -> Self {
+        Self {
+            schema: 1,
+            step: report.position.step,
+            epoch: report.position.epoch,
+            train_loss: report.train_loss,
+            learning_rate: report.learning_rate,
+            val: report.validation,
+            weights_hash: report.weights_hash.clone(),
+            loss_parts: report.loss_parts.clone(),
+            times: Some(times),
+        }
+    }
+}
+
 /// Time of an epoch, counted from where the run was started or resumed if that was inside of it.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct EpochTimes {
@@ -109,7 +127,7 @@ pub fn read_metrics(folder: &Path) -> Result<Vec<MetricsLine>, RunFolderError> {
 }
 
 /// What resuming found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Resumed {
     /// Whole lines that were written after the checkpoint and are cut off: they will be written again.
     pub cut_lines: u64,

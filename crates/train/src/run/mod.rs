@@ -22,6 +22,7 @@
 mod description;
 mod error;
 mod folder;
+mod keeper;
 mod listing;
 mod manifest;
 mod metrics;
@@ -43,23 +44,24 @@ pub use solved::{SolveProgress, Solved, SolvedRun};
 pub use sources::SourceError;
 pub use tensorboard::{EventWriter, Scalar};
 
-use crate::checkpoint::{Checkpoints, Saved, Slot, Tensor};
+use crate::checkpoint::{Saved, Slot, Tensor, weights_hash};
 use crate::config::Config;
 use crate::fit::{EpochReport, Fit, StepReport};
 use crate::schedule::Progress;
 use crate::step::Mode;
 use crate::stores::Stores;
+use keeper::Keeper;
 use knockout_kernel::Isa;
 use knockout_meter::{Meter, Schedule, StepPhase};
 use knockout_model::{MODELS, ModelEntry};
 use knockout_screen::{Dataset, Part, Split};
 use knockout_trace::{Clock as _, Recorder, SystemClock};
+use knockout_world::Ranks;
 use sources::Sources;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use writer::RunWriter;
 
 /// What a run says of itself beside its configuration.
 #[derive(Debug, Clone)]
@@ -72,6 +74,8 @@ pub struct RunContext {
     pub version: String,
     /// Commit it was built from.
     pub commit: String,
+    /// The processes that train it together; the first of them writes its folder.
+    pub ranks: Ranks,
 }
 
 impl RunContext {
@@ -82,6 +86,7 @@ impl RunContext {
             overrides: Vec::new(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             commit: "unknown".to_owned(),
+            ranks: Ranks::alone(),
         }
     }
 }
@@ -144,9 +149,9 @@ pub enum Event {
 /// A run under way: an iterator of [`Event`]s. It ends with [`Event::End`] or with an error.
 pub struct Run {
     fit: Fit,
-    folder: RunFolder,
-    writer: RunWriter,
-    checkpoints: Checkpoints,
+    path: PathBuf,
+    /// The files; the first rank has them.
+    keeper: Option<Keeper>,
     meter: Meter,
     /// Interval of checkpoints inside an epoch.
     save_every: Duration,
@@ -206,10 +211,15 @@ impl Run {
         config.from.weights = sources.hashes();
         let mut stores = Stores::default();
         let store = stores.for_run(&config, &context.dataset_folder, &dataset, split.rows(Part::Train))?;
-        let fit = sources.apply(Fit::new(config, dataset, split)?.with_store(store.as_ref()))?;
+        let fit = Fit::new(config, dataset, split)?.with_store(store.as_ref());
+        let fit = sources.apply(fit)?.on_ranks(context.ranks.clone())?;
+        agree(&fit)?;
         let (config, dataset) = (fit.config(), fit.dataset());
-        let run = start_folder(folder, dataset, fit.split(), config, context, &sources)?;
-        Self::begin(fit, run, LogPosition::START, None)
+        let keeper = context.ranks.is_first().then(|| -> Result<Keeper, RunError> {
+            let run = start_folder(folder, dataset, fit.split(), config, context, &sources)?;
+            Keeper::open(run, LogPosition::START, None)
+        });
+        Ok(Self::begin(fit, folder, keeper.transpose()?, None))
     }
 
     /// Goes on with a run where its newest checkpoint left it, or from its start. Overrides that change its numbers are refused, and
@@ -226,60 +236,73 @@ impl Run {
         dataset_folder: Option<&Path>,
         models: &[ModelEntry],
     ) -> Result<Self, RunError> {
-        let run = RunFolder::open(folder)?;
+        Self::resume_on(&Ranks::alone(), folder, overrides, dataset_folder, models)
+    }
+
+    /// The same on several processes, each of which calls this. They need not be as many as before.
+    pub fn resume_on<S: AsRef<str>>(
+        ranks: &Ranks,
+        folder: &Path,
+        overrides: &[S],
+        dataset_folder: Option<&Path>,
+        models: &[ModelEntry],
+    ) -> Result<Self, RunError> {
+        let run = ranks.is_first().then(|| Keeper::claim(folder)).transpose()?;
+        // Others look only when nothing is removed any more.
+        ranks.start()?;
         let mut description = RunDescription::read(folder, overrides, models)?;
         if let Some(dataset_folder) = dataset_folder {
             description = description.with_dataset(dataset_folder);
         }
         let other_instructions = other_instructions(&description)?;
         let (dataset, split) = description.open_dataset()?;
-        let checkpoints = Checkpoints::at(&run.checkpoints());
-        checkpoints.clean()?;
-        let checkpoint = checkpoints.newest(Slot::Last)?.map(|(_, checkpoint)| checkpoint);
+        let checkpoint = Keeper::newest(folder)?;
         let mut stores = Stores::default();
         let dataset_folder = description.dataset_folder()?;
         let store = stores.for_run(&description.config, dataset_folder, &dataset, split.rows(Part::Train))?;
         let sources = Sources::kept(&description.config.from, folder)?;
         let fit = Fit::new(description.config, dataset, split)?.with_store(store.as_ref());
-        let mut fit = sources.apply(fit)?;
+        let mut fit = sources.apply(fit)?.on_ranks(ranks.clone())?;
         let (mut from, mut after_step) = (LogPosition::START, None);
         if let Some(checkpoint) = checkpoint {
             fit.restore(&checkpoint)?;
             (from, after_step) = (checkpoint.state.metrics, Some(checkpoint.state.position.step));
         }
-        if !folder.join(SPLIT_FILE).exists() {
-            // Runs of earlier versions could lose it to a kill at their start.
-            fit.split().save(&folder.join(SPLIT_FILE), &fit.dataset().manifest)?;
-        }
-        let mut run = Self::begin(fit, run, from, after_step)?;
-        let changes: Vec<&str> = overrides.iter().map(AsRef::as_ref).collect();
-        let with = if changes.is_empty() { String::new() } else { format!(" with {}", changes.join(" ")) };
-        run.writer.say(&format!("resumed after step {}{with}", after_step.unwrap_or(0)))?;
-        if let Some(began) = &other_instructions {
-            let here = Isa::current().name();
-            run.writer
-                .say(&format!("begun with the instruction set {began}, which this CPU lacks: now {here}"))?;
-        }
+        agree(&fit)?;
+        let keeper = run.map(|run| -> Result<Keeper, RunError> {
+            if !folder.join(SPLIT_FILE).exists() {
+                // Runs of earlier versions could lose it to a kill at their start.
+                fit.split().save(&folder.join(SPLIT_FILE), &fit.dataset().manifest)?;
+            }
+            let mut keeper = Keeper::open(run, from, after_step)?;
+            let changes: Vec<&str> = overrides.iter().map(AsRef::as_ref).collect();
+            let with =
+                if changes.is_empty() { String::new() } else { format!(" with {}", changes.join(" ")) };
+            keeper.writer.say(&format!("resumed after step {}{with}", after_step.unwrap_or(0)))?;
+            if let Some(began) = &other_instructions {
+                let here = Isa::current().name();
+                let text =
+                    format!("begun with the instruction set {began}, which this CPU lacks: now {here}");
+                keeper.writer.say(&text)?;
+            }
+            Ok(keeper)
+        });
+        let mut run = Self::begin(fit, folder, keeper.transpose()?, after_step);
         run.other_instructions = other_instructions;
         Ok(run)
     }
 
-    fn begin(
-        fit: Fit,
-        folder: RunFolder,
-        from: LogPosition,
-        after_step: Option<u64>,
-    ) -> Result<Self, RunError> {
+    fn begin(fit: Fit, folder: &Path, keeper: Option<Keeper>, after_step: Option<u64>) -> Self {
         let clock = SystemClock::new();
-        Ok(Self {
+        Self {
             validation: Vec::new(),
             validated_at: None,
             epoch_began: Moment::now(&clock),
             validation_began: None,
             epoch_samples: 0,
             clock,
-            writer: RunWriter::open(&folder, from, after_step)?,
-            checkpoints: Checkpoints::at(&folder.checkpoints()),
+            keeper,
+            path: folder.to_owned(),
             // Times every step for its report and keeps none, so that a long run does not grow.
             meter: Meter::new(&Recorder::off(), Schedule::AtStep(u64::MAX)),
             save_every: Duration::try_from_secs_f64(fit.config().run.checkpoint_every * 60.0)
@@ -293,8 +316,7 @@ impl Run {
             // A run that patience has ended stays ended.
             stage: if fit.is_out_of_patience() { Stage::End(End::Patience) } else { Stage::Step },
             fit,
-            folder,
-        })
+        }
     }
 
     /// The model and where training stands.
@@ -304,7 +326,7 @@ impl Run {
 
     /// The run's folder.
     pub fn folder(&self) -> &Path {
-        self.folder.folder()
+        &self.path
     }
 
     /// The step that the run was resumed from, if it was.
@@ -314,7 +336,7 @@ impl Run {
 
     /// What resuming found in the metrics file: lines cut off behind the checkpoint, and lines before it that are missing.
     pub fn resumed_metrics(&self) -> Resumed {
-        self.writer.resumed()
+        self.keeper.as_ref().map_or_else(Resumed::default, |keeper| keeper.writer.resumed())
     }
 
     /// Predictions for the validation part by the model as it is now, where its last validation made them.
@@ -344,8 +366,9 @@ impl Run {
         self.wants_stop = Box::new(wants_stop);
     }
 
-    fn is_stopping(&self) -> bool {
-        self.stop_requested || (self.wants_stop)()
+    /// Whether any rank is to stop; all of them ask at the same moments.
+    fn is_stopping(&self) -> Result<bool, RunError> {
+        Ok(self.fit.ranks().any(self.stop_requested || (self.wants_stop)())?)
     }
 
     /// Takes over weights that were trained elsewhere, as the outcome of one epoch: they are validated, the epoch's line is written and
@@ -357,7 +380,7 @@ impl Run {
         let predictions = self.fit.predict(Part::Val);
         let report = EpochReport { train_loss, ..self.fit.report(&predictions)? };
         let times = self.epoch_times(self.epoch_began);
-        let line = self.writer.epoch(&report, times)?;
+        let line = self.write_epoch(&report, times)?;
         self.fit.observe(&report.validation);
         self.fit.end_epoch(&report.validation);
         // Last at the end: where it is, all are.
@@ -379,9 +402,10 @@ impl Run {
                 Stage::Validate(end) => return self.validate(end).map(Some),
                 Stage::Step => {}
             }
+            let is_stopping = self.is_stopping()?;
             let config = self.fit.config();
             let (position, max_steps) = (self.fit.position(), config.max_steps);
-            if self.is_stopping() {
+            if is_stopping {
                 self.save(Slot::Last)?;
                 self.stage = Stage::End(End::Stopped);
             } else if position.batch == 0 && position.epoch >= config.epochs {
@@ -396,7 +420,9 @@ impl Run {
                     if is_validated { Stage::End(End::Steps) } else { Stage::Validate(Some(End::Steps)) };
             } else if let Some(report) = self.fit.step(Mode::Full, &mut self.meter)? {
                 self.epoch_samples += report.times.samples;
-                self.writer.step(&report, &mut self.meter)?;
+                if let Some(keeper) = &mut self.keeper {
+                    keeper.writer.step(&report, &mut self.meter)?;
+                }
                 if self.saved_at.elapsed() >= self.save_every {
                     self.save(Slot::Last)?;
                 }
@@ -412,7 +438,7 @@ impl Run {
             self.validation.clear();
             Moment::now(&self.clock)
         });
-        if self.is_stopping() {
+        if self.is_stopping()? {
             // The validation is done again when the run is resumed.
             self.validation_began = None;
             self.save(Slot::Last)?;
@@ -420,11 +446,13 @@ impl Run {
             return Ok(Event::End(End::Stopped));
         }
         let Self { fit, meter, validation, .. } = self;
-        if meter.time(StepPhase::Validation, || fit.predict_more(Part::Val, validation)) {
+        if meter.time(StepPhase::Validation, || fit.predict_more(Part::Val, validation))? {
             let (done, total) = (validation.len(), fit.split().rows(Part::Val).len());
             return Ok(Event::Validation { done, total });
         }
         let report = fit.report(validation)?;
+        let advice = "their memory or their programs differ; train on the machines of rank 0 alone, or exclude that one";
+        fit.ranks().all_same("hash of the weights", &report.weights_hash, advice)?;
         self.validation_began = None;
         self.validated_at = Some(report.position.step);
         let times = self.epoch_times(began);
@@ -433,9 +461,9 @@ impl Run {
             // see this validation, and its line is written behind the checkpoint, which cuts it off when the run is resumed.
             self.save(Slot::Last)?;
             self.stage = Stage::End(end);
-            return Ok(Event::Epoch(self.writer.epoch(&report, times)?));
+            return Ok(Event::Epoch(self.write_epoch(&report, times)?));
         }
-        let line = self.writer.epoch(&report, times)?;
+        let line = self.write_epoch(&report, times)?;
         for slot in self.fit.observe(&report.validation) {
             self.save(slot)?;
         }
@@ -463,18 +491,42 @@ impl Run {
         }
     }
 
+    fn write_epoch(&mut self, report: &EpochReport, times: EpochTimes) -> Result<MetricsLine, RunError> {
+        let line = MetricsLine::of(report, times);
+        if let Some(keeper) = &mut self.keeper {
+            keeper.writer.epoch(&line, times)?;
+        }
+        Ok(line)
+    }
+
+    /// Saves the state, on the first rank: all have the same.
     fn save(&mut self, slot: Slot) -> Result<(), RunError> {
         self.fit.check_finite()?;
-        let Self { fit, checkpoints, meter, writer, .. } = self;
-        let saved = meter.time(StepPhase::Checkpoint, || -> Result<Saved, RunError> {
-            Ok(fit.save(checkpoints, slot, writer.position()?)?)
-        })?;
+        let Self { fit, keeper, meter, .. } = self;
+        let Some(keeper) = keeper else { return Ok(()) };
+        let saved = meter.time(StepPhase::Checkpoint, || keeper.save(fit, slot))?;
         if slot == Slot::Last {
             self.saved_at = Instant::now();
             self.last_saved = Some(saved);
         }
         Ok(())
     }
+}
+
+/// Checks that all ranks are about to do the same.
+fn agree(fit: &Fit) -> Result<(), RunError> {
+    let ranks = fit.ranks();
+    if ranks.is_alone() {
+        return Ok(());
+    }
+    ranks.all_same("version of knockout", env!("CARGO_PKG_VERSION"), "install the same everywhere")?;
+    let set = "set KNOCKOUT_ISA to one that all have (see --help), because they round differently";
+    ranks.all_same("instruction set", Isa::current().name(), set)?;
+    let copy = "all ranks must see the same folder";
+    ranks.all_same("dataset", &fit.dataset().manifest.data_hash(), copy)?;
+    ranks.all_same("configuration", &fit.identity().config_hash(), "give all ranks the same command")?;
+    ranks.all_same("checkpoint", &weights_hash(&fit.weights()), copy)?;
+    Ok(())
 }
 
 /// The instruction set that a run was begun with, where it is another than here and this CPU lacks it; an error if it could be used.

@@ -234,7 +234,8 @@ impl SolvedRun {
             samples_per_second: train.scores.len() as f64 / train_seconds.max(1e-9),
         };
         let mut writer = RunWriter::open(&self.folder, LogPosition::START, None)?;
-        let line = writer.epoch(&report, times)?;
+        let line = MetricsLine::of(&report, times);
+        writer.epoch(&line, times)?;
         let mut choices = solution.choices();
         choices.extend(stacked.choices);
         for choice in &choices {

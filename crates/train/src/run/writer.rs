@@ -3,7 +3,7 @@
 use super::{
     EpochTimes, EventWriter, LogPosition, MetricsLine, MetricsLog, Resumed, RunFolder, RunFolderError, Scalar,
 };
-use crate::fit::{EpochReport, StepReport};
+use crate::fit::StepReport;
 use knockout_meter::{Meter, StepPhase};
 use std::fs::File;
 use std::io::Write as _;
@@ -63,23 +63,8 @@ impl RunWriter {
     }
 
     /// Writes the line of an epoch.
-    pub(super) fn epoch(
-        &mut self,
-        report: &EpochReport,
-        times: EpochTimes,
-    ) -> Result<MetricsLine, RunFolderError> {
-        let line = MetricsLine {
-            schema: 1,
-            step: report.position.step,
-            epoch: report.position.epoch,
-            train_loss: report.train_loss,
-            learning_rate: report.learning_rate,
-            val: report.validation,
-            weights_hash: report.weights_hash.clone(),
-            loss_parts: report.loss_parts.clone(),
-            times: Some(times),
-        };
-        self.metrics.append(&line)?;
+    pub(super) fn epoch(&mut self, line: &MetricsLine, times: EpochTimes) -> Result<(), RunFolderError> {
+        self.metrics.append(line)?;
         let figures = [
             ("val/pearson", line.val.pearson),
             ("val/spearman", line.val.spearman),
@@ -115,8 +100,7 @@ impl RunWriter {
             times.train_seconds,
             times.samples_per_second,
             times.validation_seconds,
-        ))?;
-        Ok(line)
+        ))
     }
 
     /// Where the metrics file ends now, safe from a power cut: part of every checkpoint.

@@ -189,10 +189,9 @@ impl Cell<'_> {
             dataset: Arc::clone(dataset),
             config: config.clone(),
             context: RunContext {
-                dataset_folder: dataset_folder.to_path_buf(),
-                overrides: Vec::new(),
                 version: request.version.clone(),
                 commit: request.commit.clone(),
+                ..RunContext::new(*dataset_folder)
             },
         };
         let trained = trial.train(request.budget, stop, on_report)?;

@@ -291,10 +291,10 @@ impl Search<'_> {
             dataset: Arc::clone(&self.dataset),
             config: self.configs[place].clone(),
             context: RunContext {
-                dataset_folder: self.request.dataset.clone(),
                 overrides: candidate.keys.clone(),
                 version: self.request.version.clone(),
                 commit: self.request.commit.clone(),
+                ..RunContext::new(&self.request.dataset)
             },
         };
         let budget = Duration::try_from_secs_f64(rung.cpu_seconds).unwrap_or(Duration::MAX);

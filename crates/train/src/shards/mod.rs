@@ -1,0 +1,170 @@
+//! A step whose batch is cut into shards, on one rank or on several: the same bits for any number of ranks.
+//!
+//! Every rank computes the gradients of its shards; they are added up along a binary tree over the shards ([`tree`]), which does not depend on
+//! who computed them, and all ranks take the same step of the optimiser. A loss that couples samples is computed on all ranks from the rows of
+//! all samples ([`rows`]), and its gradients go on in each shard.
+
+mod outcome;
+mod rows;
+mod tree;
+
+use crate::fit::FitError;
+use crate::schedule::GroupEnd;
+use crate::step::{Mode, NotFinite, Spans, StepOutcome, StepPlan, Trainer};
+use knockout_batch::{EpochBatches, ShardPlace, Shards};
+use knockout_cell::GeneSets;
+use knockout_grad::{Gradients, Observer, Tape};
+use knockout_meter::{Meter, StepPhase};
+use knockout_model::{Forward, Input, LossAt, Model, ShardAt};
+use knockout_world::{Ranks, WorldError};
+use outcome::ShardLoss;
+use rows::Coupled;
+use std::cell::OnceCell;
+use tree::GradientTree;
+
+/// How batches are divided among ranks.
+#[derive(Debug, Clone)]
+pub(crate) struct Division {
+    pub(crate) ranks: Ranks,
+    pub(crate) shards: Shards,
+    pub(crate) gather_every: u64,
+}
+
+impl Division {
+    /// The shards of one rank; every rank must have one.
+    pub(crate) fn new(count: usize, gather_every: u64, ranks: Ranks) -> Result<Self, FitError> {
+        if ranks.size() > count {
+            return Err(FitError::TooFewShards { shards: count, ranks: ranks.size() });
+        }
+        Ok(Self { shards: Shards::of_rank(count, ranks.rank(), ranks.size()), gather_every, ranks })
+    }
+
+    /// Whether batches are taken as they are.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.shards.count() == 1
+    }
+
+    /// The rank that computes a shard.
+    fn owner(&self, shard: usize) -> usize {
+        let (count, size) = (self.shards.count(), self.ranks.size());
+        (0..size).find(|&rank| Shards::of_rank(count, rank, size).owned().contains(&shard)).unwrap_or(0)
+    }
+}
+
+/// The samples of a shard, kept as long as its tape.
+#[derive(Default)]
+struct Samples {
+    sets: OnceCell<GeneSets>,
+    targets: OnceCell<Vec<f32>>,
+}
+
+/// A shard whose loss waits for the rows of the others.
+struct Waiting<'a> {
+    tape: Tape<'a, f32>,
+    forward: Forward,
+    place: ShardPlace,
+    targets: &'a [f32],
+}
+
+/// A batch that was taken.
+pub(crate) struct Taken {
+    pub(crate) outcome: StepOutcome,
+    /// Samples of the whole batch.
+    pub(crate) samples: usize,
+}
+
+impl Trainer {
+    /// Takes the next batch of an epoch as far as the mode goes; `None` when the epoch has no more.
+    pub(crate) fn step_in_shards(
+        &mut self,
+        model: &mut dyn Model,
+        batches: &mut EpochBatches,
+        plan: StepPlan,
+        division: &Division,
+        meter: &mut Meter,
+    ) -> Result<Option<Taken>, FitError> {
+        let owned = division.shards.owned().len();
+        let diverged =
+            |source: NotFinite| FitError::Diverged { step: plan.at.step + 1, epoch: plan.at.epoch, source };
+        let gathers = model.couples_samples() && plan.at.step.is_multiple_of(division.gather_every);
+        let held: Vec<Samples> = (0..owned).map(|_| Samples::default()).collect();
+        let spans = Spans::new(meter.recorder().clone());
+        let observer = spans.as_ref().map(|spans| spans as &dyn Observer);
+        let (mut losses, mut waiting, mut samples) = (Vec::new(), Vec::new(), 0);
+        let mut tree = GradientTree::new(division);
+        for held in &held {
+            let Some(loaded) = batches.next_batch()? else { return Ok(None) };
+            meter.load(loaded.times());
+            let (place, batch) = (loaded.place(), loaded.batch());
+            samples = place.batch_samples;
+            if plan.mode == Mode::Data || batch.is_empty() {
+                continue;
+            }
+            let sets = held.sets.get_or_init(|| batch.genes.clone()).view();
+            let standardised = || batch.scores.iter().map(|&score| plan.labels.standardise(score) as f32);
+            let targets = held.targets.get_or_init(|| standardised().collect());
+            let at = LossAt { shard: shard_at(place), ..plan.at };
+            let mut tape = Tape::new(model.parameters()).observed(observer);
+            let input = Input { sets, graphs: &loaded.graphs(), training: Some(at) };
+            let forward = meter.time(StepPhase::Forward, || model.forward(&mut tape, input));
+            if gathers {
+                waiting.push(Waiting { tape, forward, place, targets });
+                continue;
+            }
+            let loss = meter.time(StepPhase::Loss, || model.loss(&mut tape, &forward, targets, at));
+            let weight = weight(place, targets);
+            losses.push(ShardLoss::of(&tape, &loss, place.shard, weight).map_err(diverged)?);
+            if plan.mode >= Mode::Backward {
+                let mut gradients = Gradients::zeros(model.parameters());
+                meter.time(StepPhase::Backward, || {
+                    tape.backward_from(&[(loss.total, &[weight as f32])], &mut gradients);
+                });
+                tree.insert(place.shard, gradients);
+            }
+        }
+        if plan.mode == Mode::Data {
+            return Ok(Some(Taken { outcome: StepOutcome::default(), samples }));
+        }
+        let coupled = Coupled { model: &*model, at: plan.at, mode: plan.mode, observer };
+        if gathers {
+            coupled
+                .finish(waiting, samples, &division.ranks, meter, &mut losses, &mut tree)
+                .map_err(|error| error.or(diverged))?;
+        } else {
+            drop(waiting);
+        }
+        let ranks = &division.ranks;
+        let losses = meter.time(StepPhase::Barrier, || outcome::everybodys(&losses, ranks))?;
+        let mut outcome = outcome::combined(&losses);
+        if plan.mode == Mode::Forward {
+            return Ok(Some(Taken { outcome, samples }));
+        }
+        meter.time(StepPhase::Exchange, || -> Result<(), WorldError> {
+            if plan.begins_group {
+                self.gradients.clear();
+            }
+            tree.sum_into(samples, &mut self.gradients)
+        })?;
+        if plan.mode == Mode::Full && plan.group.ends != GroupEnd::Accumulate {
+            outcome.gradient_norm = Some(self.update(model, plan, meter).map_err(diverged)?);
+        }
+        Ok(Some(Taken { outcome, samples }))
+    }
+}
+
+fn shard_at(place: ShardPlace) -> ShardAt {
+    ShardAt {
+        first_sample: place.first_sample as u32,
+        first_member: place.first_member as u32,
+        is_part: true,
+    }
+}
+
+/// The share of a shard's mean loss in that of the batch: its share of the samples that have a score.
+fn weight(place: ShardPlace, targets: &[f32]) -> f64 {
+    let scored = targets.iter().filter(|target| !target.is_nan()).count();
+    match place.batch_scored {
+        0 => targets.len() as f64 / place.batch_samples as f64,
+        all => scored as f64 / all as f64,
+    }
+}
