@@ -1,28 +1,47 @@
-//! Ctrl-C and SIGTERM: the work in hand is finished and saved, then the command ends.
+//! Ctrl-C, SIGTERM, SIGHUP and SIGUSR1: the work in hand is finished and saved, then the command ends.
 
 use crate::failure::{Result, Unexpected as _};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Becomes true when the user asks to stop. A second Ctrl-C ends the program at once.
+/// Exit code of a command that was ended at once.
+const ENDED: i32 = 130;
+
+/// Becomes true when the user or a scheduler asks to stop. A second Ctrl-C ends the program at once.
 #[derive(Clone)]
 pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
     /// Takes over the signals for the rest of the process; to be called once.
     pub(crate) fn install() -> Result<Self> {
+        Self::listen(&[SIGINT, SIGTERM, SIGHUP])
+    }
+
+    /// The same for one of several ranks: their launcher may pass on a signal that the terminal has sent already.
+    pub(crate) fn install_on_ranks() -> Result<Self> {
+        Self::listen(&[])
+    }
+
+    /// `impatient` are the signals that end the program when they come again.
+    fn listen(impatient: &[i32]) -> Result<Self> {
         let asked = Arc::new(AtomicBool::new(false));
-        let noticed = Arc::clone(&asked);
-        ctrlc::set_handler(move || {
-            if noticed.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
+        let register = || -> std::io::Result<()> {
+            // The end comes first: it must not see what the same signal has just set.
+            for &signal in impatient {
+                flag::register_conditional_shutdown(signal, ENDED, Arc::clone(&asked))?;
             }
-        })
-        .unexpected("could not listen for Ctrl-C")?;
+            for signal in [SIGINT, SIGTERM, SIGHUP, SIGUSR1] {
+                flag::register(signal, Arc::clone(&asked))?;
+            }
+            Ok(())
+        };
+        register().unexpected("could not listen for Ctrl-C")?;
         Ok(Self(asked))
     }
 
-    /// Whether the user asked to stop.
+    /// Whether somebody asked to stop.
     pub(crate) fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -18,6 +18,8 @@ mod output;
 #[cfg(feature = "lab")]
 mod presets;
 #[cfg(feature = "lab")]
+mod ranks;
+#[cfg(feature = "lab")]
 mod text;
 mod ui;
 
@@ -52,13 +54,16 @@ fn main() -> ExitCode {
         rayon::current_num_threads(),
         args::VERSION
     ));
-    match outcome {
-        Ok(()) => ExitCode::from(exit::OK),
+    let code = match outcome {
+        Ok(()) => exit::OK,
         Err(failure) => {
-            if failure.code() != exit::OK {
-                ui.error(&failure);
+            let code = failure.code();
+            if code != exit::OK {
+                ui.fail(failure);
             }
-            ExitCode::from(failure.code())
+            code
         }
-    }
+    };
+    ui.leave();
+    ExitCode::from(code)
 }

@@ -13,6 +13,11 @@ pub(crate) struct Ui {
     json: bool,
     quiet: bool,
     verbose: bool,
+    #[cfg(feature = "lab")]
+    threads: usize,
+    /// The processes that were started together with this one.
+    #[cfg(feature = "lab")]
+    ranks: std::sync::OnceLock<knockout_world::Ranks>,
 }
 
 impl Ui {
@@ -30,7 +35,60 @@ impl Ui {
             .without_time()
             .with_target(false)
             .init();
-        Self { json: global.json, quiet: global.quiet, verbose: global.verbose > 0 }
+        Self {
+            json: global.json,
+            quiet: global.quiet,
+            verbose: global.verbose > 0,
+            #[cfg(feature = "lab")]
+            threads: global.threads,
+            #[cfg(feature = "lab")]
+            ranks: std::sync::OnceLock::new(),
+        }
+    }
+
+    /// Lets the first of several ranks speak for all.
+    #[cfg(feature = "lab")]
+    pub(crate) fn join(&self, ranks: knockout_world::Ranks) {
+        self.ranks.set(ranks).ok();
+    }
+
+    /// Threads that were asked for; 0: as many as there are cores.
+    #[cfg(feature = "lab")]
+    pub(crate) fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Whether another rank speaks.
+    #[cfg(feature = "lab")]
+    fn is_silent(&self) -> bool {
+        self.ranks.get().is_some_and(|ranks| !ranks.is_first())
+    }
+
+    /// Whether another rank speaks: the trace tools have none.
+    #[cfg(not(feature = "lab"))]
+    #[expect(clippy::unused_self, reason = "as with ranks")]
+    fn is_silent(&self) -> bool {
+        false
+    }
+
+    /// Says why the command failed; one of several ranks ends all of them.
+    pub(crate) fn fail(&self, failure: Failure) {
+        #[cfg(feature = "lab")]
+        if let Some(ranks) = self.ranks.get().filter(|_| failure.code() != crate::exit::INTERRUPTED) {
+            return crate::ranks::fail(ranks, failure, self);
+        }
+        if !self.is_silent() {
+            self.error(&failure);
+        }
+    }
+
+    /// Waits for the other ranks to be done.
+    #[cfg_attr(not(feature = "lab"), expect(clippy::unused_self, reason = "as with ranks"))]
+    pub(crate) fn leave(&self) {
+        #[cfg(feature = "lab")]
+        if let Some(ranks) = self.ranks.get() {
+            ranks.leave();
+        }
     }
 
     /// Fixes the number of worker threads for the whole process; 0 means one per core. More than eight for each core, and more than
@@ -61,8 +119,10 @@ impl Ui {
     }
 
     /// Prints text to standard output as it is.
-    #[expect(clippy::unused_self, reason = "every print goes through the Ui")]
     pub(crate) fn raw(&self, text: &str) -> Result<()> {
+        if self.is_silent() {
+            return Ok(());
+        }
         let mut out = io::stdout().lock();
         match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
             // The reader of our output went away (`knockout … | head`), which is no failure and no verdict.
@@ -73,7 +133,7 @@ impl Ui {
 
     /// Says something in passing; silent with `--quiet`.
     pub(crate) fn note(&self, text: &str) {
-        if !self.quiet {
+        if !self.quiet && !self.is_silent() {
             complain(text);
         }
     }
@@ -87,7 +147,7 @@ impl Ui {
 
     /// Says what only those want to hear who asked with `--verbose`.
     pub(crate) fn detail(&self, text: &str) {
-        if self.verbose {
+        if self.verbose && !self.is_silent() {
             complain(text);
         }
     }
@@ -113,7 +173,8 @@ impl Ui {
 
     /// A progress bar with rate and time left on standard error; hidden when that is no terminal, or with `--quiet`.
     pub(crate) fn progress(&self, what: &'static str, total: u64, unit: Unit) -> ProgressBar {
-        let target = if self.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let is_hidden = self.quiet || self.is_silent();
+        let target = if is_hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(Some(total), target);
         let counts = match unit {
             Unit::Items => "{human_pos}/{human_len} ({per_sec}, {eta} left)",

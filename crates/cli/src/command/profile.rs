@@ -2,7 +2,7 @@
 
 use super::compare;
 use super::trace::analyze_recorded;
-use super::train::{Choices, configure, on_workers};
+use super::train::{Choices, configure, on_workers_of};
 use crate::choice;
 use crate::failure::{Context as _, Result, Unexpected as _, request_error};
 use crate::output::{self, ForceArg, Kind, write_text};
@@ -18,6 +18,7 @@ use knockout_profile::{RunComparison, RunProfile};
 use knockout_screen::Dataset;
 use knockout_train::config::Config;
 use knockout_train::step::Mode;
+use knockout_world::Ranks;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,7 +32,9 @@ use std::sync::Arc;
   knockout profile yeast --model dango --mode forward --steps 20 --batch 64 --json > forward.json
   knockout profile yeast --model dango --steps 50 --wait 10 --warmup 5 --active 20 --out runs/window
   knockout profile yeast --model dango --steps 30 --html report.html --against runs/before
-  knockout trace analyze runs/window/trace.json.gz")]
+  knockout trace analyze runs/window/trace.json.gz
+  mpirun -n 4 knockout profile yeast --model hetero --mode data train.shards=4 --out runs/ranks
+  knockout trace analyze runs/ranks/trace.rank*.json.gz")]
 pub(crate) struct ProfileArgs {
     /// The dataset folder
     dir: PathBuf,
@@ -91,9 +94,12 @@ pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> Result<()> {
     }
     let against =
         args.against.as_deref().map(|path| compare::read(path).map(|run| (path, run))).transpose()?;
-    if let Some(out) = args.out.as_deref() {
+    let ranks = crate::ranks::join(ui)?;
+    if let Some(out) = args.out.as_deref().filter(|_| ranks.is_first()) {
         create_folder(out)?;
     }
+    // Nobody writes before the folder is there.
+    ranks.start()?;
     // A page without a run's folder still needs the spans: they pass through a file that nobody keeps.
     let passing = match (&args.out, &args.html) {
         (None, Some(_)) if !args.no_trace => {
@@ -102,7 +108,10 @@ pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> Result<()> {
         _ => None,
     };
     let folder = args.out.as_deref().or(passing.as_ref().map(tempfile::TempDir::path));
-    let measured = on_workers(|| measure(args, schedule, steps, folder, ui))?;
+    let measured = on_workers_of(&ranks, ui, || measure(args, schedule, steps, folder, &ranks, ui))?;
+    if !ranks.is_first() {
+        return Ok(());
+    }
     let recorded = measured.trace.as_deref().map(|trace| recorded(trace, ui)).transpose()?;
     let profile = &measured.profile;
     let comparison = against.as_ref().map(|(path, other)| {
@@ -152,6 +161,7 @@ fn measure(
     schedule: Schedule,
     steps: u64,
     folder: Option<&Path>,
+    ranks: &Ranks,
     ui: &Ui,
 ) -> Result<Measured> {
     let dataset = super::data::open(&args.dir)?;
@@ -161,11 +171,11 @@ fn measure(
     keys.extend(args.choices.keys());
     keys.extend(args.overrides.keys.iter().cloned());
     let config = configure(&model, &dataset, &keys)?;
-    config.model.notice().inspect(|notice| ui.note(notice));
+    config.notice().inspect(|notice| ui.note(notice));
     for key in &keys {
         ui.detail(&format!("  set {key}"));
     }
-    let mut subject = subject(dataset, &config)?;
+    let mut subject = subject(dataset, &config)?.on_ranks(ranks);
     subject.open_store(&config, &args.dir)?;
     let profiling = Profiling {
         config,

@@ -2,6 +2,7 @@
 
 mod merge;
 mod page;
+mod part;
 
 use crate::choice;
 use crate::command::train::on_workers;
@@ -85,8 +86,9 @@ pub(crate) struct PredictArgs {
     html: Option<PathBuf>,
     #[command(flatten)]
     force: ForceArg,
-    /// Predict the i-th of n disjoint ranges alone, such as 3/7; `predict merge` joins them
-    #[arg(long, value_name = "I/N", default_value_t)]
+    /// Predict the i-th of n disjoint ranges alone, such as 3/7, or `auto` in a Slurm job array or under srun or mpirun; `predict
+    /// merge` joins them
+    #[arg(long, value_name = "I/N", default_value_t, value_parser = part::parse)]
     part: Share,
     /// Candidates in a block; by default as many as take seconds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]

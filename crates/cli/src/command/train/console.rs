@@ -52,7 +52,8 @@ struct Pace {
 impl<'a> Console<'a> {
     pub(super) fn new(ui: &'a Ui, fit: &Fit, max_time: Option<Duration>) -> Result<Self> {
         let config: &Config = fit.config();
-        let interrupted = Interrupt::install()?;
+        let is_alone = fit.ranks().is_alone();
+        let interrupted = if is_alone { Interrupt::install()? } else { Interrupt::install_on_ranks()? };
         let batches = fit.batch_count() as u64;
         let all = batches * u64::from(config.epochs);
         let steps = if config.max_steps > 0 { all.min(config.max_steps) } else { all };

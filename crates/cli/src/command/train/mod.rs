@@ -19,6 +19,7 @@ use knockout_train::config::Config;
 use knockout_train::run::{
     End, Event, MetricsLine, Run, RunContext, RunDescription, SolvedRun, default_folder, read_metrics,
 };
+use knockout_world::Ranks;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -42,7 +43,9 @@ use std::time::Duration;
   knockout train yeast --model dango model.start=runs/low-rank-yeast-0
   knockout train yeast --model stack --with runs/dango-yeast-0
   knockout train --resume runs/dango-yeast-0
-  knockout train --resume runs/dango-yeast-0 --data /elsewhere/yeast")]
+  knockout train --resume runs/dango-yeast-0 --data /elsewhere/yeast
+  knockout train yeast --model hetero --out runs/hetero --resume-or-start
+  mpirun -n 4 knockout train yeast --model hetero train.shards=4")]
 pub(crate) struct TrainArgs {
     /// The dataset folder; not with --resume
     #[arg(value_name = "DIR", required_unless_present = "resume")]
@@ -55,6 +58,9 @@ pub(crate) struct TrainArgs {
     /// Go on with the run in this folder
     #[arg(long, value_name = "RUN", conflicts_with_all = ["model", "preset", "config", "out", "batch", "seed", "split"])]
     resume: Option<PathBuf>,
+    /// Go on with the run of this name if there is one, else begin it: one command for a job that is queued again
+    #[arg(long, conflicts_with = "resume")]
+    resume_or_start: bool,
     /// With --resume: where the dataset is now, if not where it was; its contents are checked
     #[arg(long, value_name = "DIR", requires = "resume")]
     data: Option<PathBuf>,
@@ -134,27 +140,80 @@ pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
 }
 
 pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<()> {
-    on_workers(|| {
+    let ranks = crate::ranks::join(ui)?;
+    on_workers_of(&ranks, ui, || {
         if let Some(folder) = &args.resume {
-            let (keys, data) = (resume_keys(args), args.data.as_deref());
-            if RunDescription::read(folder, &keys, MODELS)?.config.model.entry().is_solved {
-                return solved::solve(&SolvedRun::resume(folder, &keys, data)?, ui);
-            }
-            return train(args, Run::resume_with(folder, &keys, data, MODELS)?, ui);
+            return resume(args, folder, &resume_keys(args), args.data.as_deref(), &ranks, ui);
         }
-        let Plan { folder, dataset, config, context } = plan(args, ui)?;
+        let Plan { folder, dataset, config, context } = plan(args, &ranks, ui)?;
+        if args.resume_or_start && is_begun(&folder, &ranks)? {
+            let begun = RunDescription::read(&folder, &[] as &[&str], MODELS)?.config.model.name();
+            if begun != config.model.name() {
+                let message =
+                    format!("{} is a run of {begun}, not of {}", folder.display(), config.model.name());
+                return Err(request_error(message));
+            }
+            return resume(args, &folder, &context.overrides, args.dir.as_deref(), &ranks, ui);
+        }
         if config.model.entry().is_solved {
+            by_one_process(config.model.name(), &ranks)?;
             return solved::solve(&SolvedRun::create(&folder, dataset, config, &context)?, ui);
         }
         train(args, Run::create(&folder, dataset, config, &context)?, ui)
     })
 }
 
+fn resume(
+    args: &TrainArgs,
+    folder: &Path,
+    keys: &[String],
+    data: Option<&Path>,
+    ranks: &Ranks,
+    ui: &Ui,
+) -> Result<()> {
+    let model = RunDescription::read(folder, keys, MODELS)?.config.model.entry();
+    if model.is_solved {
+        by_one_process(model.name, ranks)?;
+        return solved::solve(&SolvedRun::resume(folder, keys, data)?, ui);
+    }
+    train(args, Run::resume_on(ranks, folder, keys, data, MODELS)?, ui)
+}
+
+/// Whether there is a run in a folder already; the first rank looks, before any of them could make one.
+fn is_begun(folder: &Path, ranks: &Ranks) -> Result<bool> {
+    let mut is_begun = [u8::from(folder.join("manifest.json").exists())];
+    ranks.broadcast(&mut is_begun)?;
+    Ok(is_begun == [1])
+}
+
+/// Refuses ranks for a model that has no steps to share.
+fn by_one_process(model: &str, ranks: &Ranks) -> Result<()> {
+    if ranks.is_alone() {
+        return Ok(());
+    }
+    let message = format!(
+        "{model} is solved by one process, not trained step by step; start it without mpirun or srun"
+    );
+    Err(request_error(message))
+}
+
 /// Runs on the threads that train: as many as the program was given, with the instructions it was told to use.
 pub(crate) fn on_workers<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    on_threads(rayon::current_num_threads(), work)
+}
+
+/// The same for one of several ranks, which share the machine.
+pub(crate) fn on_workers_of<T: Send>(
+    ranks: &Ranks,
+    ui: &Ui,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> Result<T> {
+    on_threads(crate::ranks::threads(ranks, ui), work)
+}
+
+fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     Isa::from_environment()?;
-    let pool = knockout_train::workers(rayon::current_num_threads())
-        .unexpected("could not start the worker threads")?;
+    let pool = knockout_train::workers(threads).unexpected("could not start the worker threads")?;
     pool.install(work)
 }
 
@@ -173,7 +232,7 @@ struct Plan {
     context: RunContext,
 }
 
-fn plan(args: &TrainArgs, ui: &Ui) -> Result<Plan> {
+fn plan(args: &TrainArgs, ranks: &Ranks, ui: &Ui) -> Result<Plan> {
     let dir = args.dir.as_deref().ok_or_else(|| request_error("name the dataset folder"))?;
     let dataset = super::data::open(dir)?;
     let start = args.start.read(ui)?;
@@ -187,7 +246,7 @@ fn plan(args: &TrainArgs, ui: &Ui) -> Result<Plan> {
     keys.extend(from_keys(args)?);
     keys.extend(args.overrides.keys.iter().cloned());
     let config = configure(&model, &dataset, &keys)?;
-    config.model.notice().inspect(|notice| ui.note(notice));
+    config.notice().inspect(|notice| ui.note(notice));
     for key in &keys {
         ui.detail(&format!("  set {key}"));
     }
@@ -204,6 +263,7 @@ fn plan(args: &TrainArgs, ui: &Ui) -> Result<Plan> {
         overrides: keys,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: env!("KNOCKOUT_COMMIT").to_owned(),
+        ranks: ranks.clone(),
     };
     Ok(Plan { folder, dataset, config, context })
 }
@@ -286,11 +346,19 @@ fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
         }
     }
     console.bar.finish_and_clear();
+    if !run.fit().ranks().is_first() {
+        return ended(end, &folder);
+    }
     let lines = read_metrics(&folder)?;
     page::write(&run, &lines, end, &console.wants_stop())?;
     let last = last.as_ref().or(lines.last());
     let trained = Trained { schema: 1, run: &folder, ended: end.name(), last };
     ui.result(|| summary(&folder, end, last), &trained)?;
+    ended(end, &folder)
+}
+
+/// The verdict on how a run ended.
+fn ended(end: End, folder: &Path) -> Result<()> {
     match end {
         End::Stopped => Err(Failure::verdict(
             exit::INTERRUPTED,
