@@ -51,8 +51,8 @@ fn knockout_on(ranks: usize, home: &Path, args: &[&str]) -> Command {
 
 fn home() -> tempfile::TempDir {
     let home = tempfile::tempdir().unwrap();
-    let made = program().args(["data", "synth", "tiny", "--preset", "tiny", "-q"]).current_dir(home.path());
-    assert!(made.status().unwrap().success());
+    let args = ["data", "synth", "tiny", "--preset", "tiny", "-q"];
+    assert!(program().args(args).current_dir(home.path()).status().unwrap().success());
     home
 }
 

@@ -1,22 +1,20 @@
 //! Ranks started by mpirun or srun.
 //!
-//! Only four operations of MPI move data here: starting to send, starting to receive, asking whether that is done, and ending all ranks. None
+//! Only four operations of MPI move data here: beginning to send, beginning to receive, asking whether that is done, and ending all ranks. None
 //! of them waits, so every wait is a loop of ours with a deadline. Bytes that are on their way belong to MPI: they are in memory of their own,
 //! which is given up, not freed, where a wait ends without them.
+//!
+//! The calls go through `mpi.c`, which is compiled by whatever compiler MPI brings: bindings that are generated from its header would need
+//! libclang, which clusters seldom have.
 #![expect(unsafe_code, reason = "MPI is a C library; see the comments at each call")]
 
 use crate::{Launch, World, WorldError};
-use mpi::Threading;
-use mpi::environment::Universe;
-use mpi::ffi;
-use std::ffi::c_int;
-use std::fmt;
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::ManuallyDrop;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Messages are matched by order alone.
-const TAG: c_int = 0;
 /// MPI counts in 32 bits; longer messages go in pieces.
 const PIECE: usize = 1 << 30;
 /// Time of asking without a pause: most messages are there at once.
@@ -26,40 +24,43 @@ const PAUSE: Duration = Duration::from_micros(200);
 /// Room for the name of a machine.
 const HOST_BYTES: usize = 256;
 
+unsafe extern "C" {
+    fn knockout_mpi_start(rank: *mut c_int, size: *mut c_int) -> c_int;
+    fn knockout_mpi_library(out: *mut c_char, capacity: c_int);
+    fn knockout_mpi_host(out: *mut c_char, capacity: c_int);
+    fn knockout_mpi_send(bytes: *const u8, count: c_int, to: c_int) -> *mut c_void;
+    fn knockout_mpi_receive(bytes: *mut u8, count: c_int, from: c_int) -> *mut c_void;
+    fn knockout_mpi_is_done(request: *mut c_void) -> c_int;
+    fn knockout_mpi_abort(code: c_int);
+    fn knockout_mpi_leave();
+}
+
 /// The ranks of one launch of mpirun or srun.
+#[derive(Debug)]
 pub struct Mpi {
     rank: usize,
     hosts: Vec<String>,
-    /// Leaving the world waits for the other ranks, which an error must not do: it is left on purpose or not at all.
-    universe: Mutex<Option<ManuallyDrop<Universe>>>,
-}
-
-impl fmt::Debug for Mpi {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mpi").field("rank", &self.rank).field("hosts", &self.hosts).finish_non_exhaustive()
-    }
+    /// MPI takes one call at a time.
+    calls: Mutex<()>,
+    has_left: AtomicBool,
 }
 
 impl Mpi {
-    /// Joins the ranks that were started together, as the launcher says they were.
+    /// Joins the ranks that were started together, as the launcher says they were. To be called once.
     ///
     /// A launcher of another MPI than the program was built with starts processes that each believe to be alone; they are refused, because
     /// each of them would train the whole run.
     pub fn join(launch: Launch) -> Result<Self, WorldError> {
-        // One thread at a time calls MPI: whichever of the pool's threads drives the run.
-        let (universe, provided) = mpi::initialize_with_threading(Threading::Serialized)
-            .ok_or_else(|| WorldError::Start("it was started before".to_owned()))?;
-        let universe = ManuallyDrop::new(universe);
-        let library = mpi::environment::library_version().unwrap_or_default();
-        let library = library.lines().next().unwrap_or_default().trim_end_matches('\0').to_owned();
-        if provided < Threading::Serialized {
-            return Err(WorldError::Start(format!("{library} was built without support for threads")));
-        }
         let (mut rank, mut size) = (0, 0);
-        // SAFETY: MPI is initialised; both pointers are to integers that live through the calls.
-        unsafe {
-            ffi::MPI_Comm_rank(ffi::RSMPI_COMM_WORLD, &raw mut rank);
-            ffi::MPI_Comm_size(ffi::RSMPI_COMM_WORLD, &raw mut size);
+        // SAFETY: both pointers are to integers that live through the call.
+        let started = unsafe { knockout_mpi_start(&raw mut rank, &raw mut size) };
+        if started == 1 {
+            return Err(WorldError::Start("its start-up failed".to_owned()));
+        }
+        let library = text_of::<8192>(knockout_mpi_library);
+        let library = library.lines().next().unwrap_or_default();
+        if started != 0 {
+            return Err(WorldError::Start(format!("{library} was built without support for threads")));
         }
         let (rank, size) = (rank as usize, size as usize);
         if size != launch.size {
@@ -70,7 +71,8 @@ impl Mpi {
             let Launch { variable, size: said } = launch;
             return Err(WorldError::NotOneWorld { variable, size: said, seen: size, why });
         }
-        let mut world = Self { rank, hosts: vec![String::new(); size], universe: Mutex::new(Some(universe)) };
+        let hosts = vec![String::new(); size];
+        let mut world = Self { rank, hosts, calls: Mutex::new(()), has_left: AtomicBool::new(false) };
         world.hosts = world.all_hosts(Duration::from_mins(2))?;
         Ok(world)
     }
@@ -79,9 +81,8 @@ impl Mpi {
     fn all_hosts(&self, patience: Duration) -> Result<Vec<String>, WorldError> {
         let size = self.hosts.len();
         let mut all = vec![0; size * HOST_BYTES];
-        let name = mpi::environment::processor_name().unwrap_or_default();
-        let name = &name.as_bytes()[..name.len().min(HOST_BYTES)];
-        all[self.rank * HOST_BYTES..][..name.len()].copy_from_slice(name);
+        let name = text_of::<HOST_BYTES>(knockout_mpi_host);
+        all[self.rank * HOST_BYTES..][..name.len()].copy_from_slice(name.as_bytes());
         if self.rank == 0 {
             for (rank, host) in all.chunks_exact_mut(HOST_BYTES).enumerate().skip(1) {
                 self.receive(rank, host, patience)?;
@@ -95,15 +96,15 @@ impl Mpi {
         Ok(all.chunks_exact(HOST_BYTES).map(text).collect())
     }
 
-    /// Asks until an operation is done, or for too long.
-    fn wait(&self, mut request: ffi::MPI_Request, rank: usize, patience: Duration) -> Result<(), WorldError> {
+    /// Asks until what was begun is done, or for too long.
+    fn wait(&self, request: *mut c_void, rank: usize, patience: Duration) -> Result<(), WorldError> {
+        if request.is_null() {
+            return Err(WorldError::Start("there is no memory for a message".to_owned()));
+        }
         let (began, mut pause) = (Instant::now(), Duration::from_micros(10));
         loop {
-            let mut done = 0;
-            // SAFETY: the request was made by this rank and is not done yet; its bytes live until it is, see `send` and `receive`. A status
-            // is not asked for.
-            unsafe { ffi::MPI_Test(&raw mut request, &raw mut done, ffi::RSMPI_STATUS_IGNORE) };
-            if done != 0 {
+            // SAFETY: the request was begun by `send` or `receive`, and nobody asks for it again once it is done.
+            if unsafe { knockout_mpi_is_done(request) } != 0 {
                 return Ok(());
             }
             let waited = began.elapsed();
@@ -140,23 +141,11 @@ impl World for Mpi {
     }
 
     fn send(&self, to: usize, bytes: &[u8], patience: Duration) -> Result<(), WorldError> {
-        let to = self.named(to)?;
+        let (to, _one_at_a_time) = (self.named(to)?, self.calls.lock());
         for piece in bytes.chunks(PIECE) {
             let leaving = ManuallyDrop::new(piece.to_vec());
-            // SAFETY: a null request is what the call overwrites.
-            let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
             // SAFETY: the bytes are freed below, after MPI has sent them, and otherwise never.
-            unsafe {
-                ffi::MPI_Isend(
-                    leaving.as_ptr().cast(),
-                    leaving.len() as c_int,
-                    ffi::RSMPI_UINT8_T,
-                    to as c_int,
-                    TAG,
-                    ffi::RSMPI_COMM_WORLD,
-                    &raw mut request,
-                );
-            }
+            let request = unsafe { knockout_mpi_send(leaving.as_ptr(), leaving.len() as c_int, to as c_int) };
             self.wait(request, to, patience)?;
             drop(ManuallyDrop::into_inner(leaving));
         }
@@ -164,23 +153,12 @@ impl World for Mpi {
     }
 
     fn receive(&self, from: usize, bytes: &mut [u8], patience: Duration) -> Result<(), WorldError> {
-        let from = self.named(from)?;
+        let (from, _one_at_a_time) = (self.named(from)?, self.calls.lock());
         for piece in bytes.chunks_mut(PIECE) {
-            let mut arriving = ManuallyDrop::new(vec![0u8; piece.len()]);
-            // SAFETY: as in `send`.
-            let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+            let mut arriving = ManuallyDrop::new(vec![0_u8; piece.len()]);
+            let count = arriving.len() as c_int;
             // SAFETY: MPI writes at most as many bytes, into memory that is read and freed only after it is done, and otherwise never.
-            unsafe {
-                ffi::MPI_Irecv(
-                    arriving.as_mut_ptr().cast(),
-                    arriving.len() as c_int,
-                    ffi::RSMPI_UINT8_T,
-                    from as c_int,
-                    TAG,
-                    ffi::RSMPI_COMM_WORLD,
-                    &raw mut request,
-                );
-            }
+            let request = unsafe { knockout_mpi_receive(arriving.as_mut_ptr(), count, from as c_int) };
             self.wait(request, from, patience)?;
             piece.copy_from_slice(&ManuallyDrop::into_inner(arriving));
         }
@@ -188,12 +166,22 @@ impl World for Mpi {
     }
 
     fn abort(&self, code: u8) {
-        // SAFETY: MPI is initialised, and stays so as long as `self` has not left it.
-        unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, c_int::from(code)) };
+        // SAFETY: MPI was started, and is left on purpose only.
+        unsafe { knockout_mpi_abort(c_int::from(code)) };
     }
 
     fn leave(&self) {
-        let universe = self.universe.lock().unwrap_or_else(PoisonError::into_inner).take();
-        drop(universe.map(ManuallyDrop::into_inner));
+        if !self.has_left.swap(true, Ordering::Relaxed) {
+            // SAFETY: MPI was started, and is left once.
+            unsafe { knockout_mpi_leave() };
+        }
     }
+}
+
+/// A text that a function of MPI writes.
+fn text_of<const CAPACITY: usize>(write: unsafe extern "C" fn(*mut c_char, c_int)) -> String {
+    let mut text = [0_u8; CAPACITY];
+    // SAFETY: the function writes at most as many bytes, of which the last is 0.
+    unsafe { write(text.as_mut_ptr().cast(), CAPACITY as c_int) };
+    CStr::from_bytes_until_nul(&text).map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
 }
