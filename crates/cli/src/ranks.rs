@@ -79,7 +79,7 @@ pub(crate) fn fail(ranks: &Ranks, failure: Failure, ui: &Ui) {
     let code = failure.code();
     // What all ranks refuse for the same reason the first one says, and ends the others.
     if !ranks.is_first() {
-        std::thread::sleep(Duration::from_millis(700));
+        std::thread::sleep(Duration::from_secs(2));
     }
     ui.error(&failure.context(ranks.place()));
     ranks.abort(code);
