@@ -4,19 +4,21 @@
 //! score(i, j, k) = mean + sd * ( sqrt(share_genes)    * z[ e_i + e_j + e_k ]
 //!                              + sqrt(share_pair)     * z[ o_pair ]
 //!                              + sqrt(share_networks) * z[ <t_i, t_j> + <t_i, t_k> + <t_j, t_k> ]'
+//!                              + sqrt(share_metabolism) * z[ cos(q_i, q_j) + cos(q_i, q_k) + cos(q_j, q_k) ]'
 //!                              + sqrt(rest)           * noise )
 //! ```
 //!
 //! `z` standardises over the screen. `e_g`, a gene's effect, is in part its degree. `t_g` is a vector per gene: the mean
 //! over all its neighbours in all networks of their community's vector, so one averaging message pass recovers it, and
-//! genes with like neighbourhoods buffer each other. The prime means that what pairs and genes explain by themselves is
+//! genes with like neighbourhoods buffer each other. `q_g` has one number per metabolite: how much of it the gene's reactions turn over; genes
+//! that turn over the same metabolites buffer each other, and the networks say nothing of it (no preset has this part). The prime means that what pairs and genes explain by themselves is
 //! taken out of the interaction, so that no additive model profits from it. The noise is independent, so no model can
 //! expect a correlation above the one between the score and its noise-free part.
 
 use crate::config::ScreenConfig;
 use crate::networks::Society;
 use crate::screen::Design;
-use knockout_cell::Network;
+use knockout_cell::{GeneId, Metabolism, Network};
 use knockout_random::Rng;
 use std::collections::BTreeMap;
 
@@ -38,13 +40,15 @@ pub(crate) struct Scores {
     pub(crate) variance: BTreeMap<String, f64>,
 }
 
-pub(crate) fn scores(
-    config: &ScreenConfig,
-    design: &Design,
-    society: &Society,
-    networks: &[Network],
-    seed: u64,
-) -> Scores {
+/// What interactions are read off.
+pub(crate) struct Causes<'c> {
+    pub(crate) society: &'c Society,
+    pub(crate) networks: &'c [Network],
+    pub(crate) metabolism: &'c Metabolism,
+}
+
+pub(crate) fn scores(config: &ScreenConfig, design: &Design, causes: &Causes<'_>, seed: u64) -> Scores {
+    let Causes { society, networks, metabolism } = *causes;
     let gene_count = society.community.len();
     let mut rng = Rng::new(seed, "mechanism");
     let effects = gene_effects(networks, gene_count, &mut rng);
@@ -65,16 +69,28 @@ pub(crate) fn scores(
     let by_pair = each(&|_, pair| offsets[pair]);
     let mut by_networks = each(&|[a, b, c], _| dot(a, b) + dot(a, c) + dot(b, c));
     remove_additive_part(&mut by_networks, design, gene_count);
+    let by_metabolism = (config.share_metabolism > 0.0).then(|| {
+        let turnover = Turnover::new(metabolism);
+        let mut values =
+            each(&|[a, b, c], _| turnover.cosine(a, b) + turnover.cosine(a, c) + turnover.cosine(b, c));
+        remove_additive_part(&mut values, design, gene_count);
+        ("metabolism", config.share_metabolism, values)
+    });
     let noise: Vec<f64> = design.triples.iter().map(|_| rng.normal()).collect();
 
-    let rest = (1.0 - config.share_genes - config.share_pair - config.share_networks).max(0.0);
+    let rest =
+        (1.0 - config.share_genes - config.share_pair - config.share_networks - config.share_metabolism)
+            .max(0.0);
     let mut signal = vec![0.0; noise.len()];
     let mut parts = BTreeMap::new();
     for (name, share, mut part) in [
         ("genes", config.share_genes, by_gene),
         ("pair", config.share_pair, by_pair),
         ("networks", config.share_networks, by_networks),
-    ] {
+    ]
+    .into_iter()
+    .chain(by_metabolism)
+    {
         standardise(&mut part);
         let scale = config.score_sd * share.sqrt();
         for (sum, value) in signal.iter_mut().zip(&part) {
@@ -137,6 +153,42 @@ fn vectors(society: &Society, networks: &[Network], rng: &mut Rng) -> Vec<Vector
         vectors.iter_mut().zip(column).for_each(|(vector, value)| vector[dimension] = value);
     }
     vectors
+}
+
+/// How much of each metabolite the reactions of each gene turn over: sparse, ascending by metabolite, of length 1 (or nothing).
+struct Turnover {
+    by_gene: Vec<Vec<(u32, f64)>>,
+}
+
+impl Turnover {
+    fn new(metabolism: &Metabolism) -> Self {
+        let mut by_reaction = vec![0.0; metabolism.reactions().len()];
+        let mut by_metabolite = vec![0.0; metabolism.metabolites().len()];
+        for entry in metabolism.coefficients() {
+            by_reaction[entry.reaction as usize] += entry.value.abs();
+            by_metabolite[entry.metabolite as usize] += entry.value.abs();
+        }
+        let of_gene = |gene: usize| {
+            let mut amounts: BTreeMap<u32, f64> = BTreeMap::new();
+            for &reaction in metabolism.reactions_of(GeneId(gene as u32)) {
+                for entry in &metabolism.coefficients()[metabolism.coefficients_of(reaction)] {
+                    let scale = by_reaction[reaction as usize] * by_metabolite[entry.metabolite as usize];
+                    *amounts.entry(entry.metabolite).or_default() += entry.value.abs() / scale.sqrt();
+                }
+            }
+            let length = amounts.values().map(|amount| amount * amount).sum::<f64>().sqrt();
+            amounts.into_iter().map(|(metabolite, amount)| (metabolite, amount / length)).collect()
+        };
+        Self { by_gene: (0..metabolism.gene_count()).map(of_gene).collect() }
+    }
+
+    fn cosine(&self, a: u32, b: u32) -> f64 {
+        let (a, b) = (&self.by_gene[a as usize], &self.by_gene[b as usize]);
+        let amount = |metabolite: u32| {
+            b.binary_search_by_key(&metabolite, |&(metabolite, _)| metabolite).map_or(0.0, |place| b[place].1)
+        };
+        a.iter().map(|&(metabolite, of_a)| of_a * amount(metabolite)).sum()
+    }
 }
 
 /// Takes out what an offset per pair and one per array gene explain, by turns until little is left of it.
