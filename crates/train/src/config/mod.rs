@@ -282,8 +282,13 @@ impl Config {
             config.remove(key);
         }
         // Keys that came later, where they say nothing: runs of before are still themselves.
-        for key in ["split.fold", "split.file"] {
-            if config.get(key).is_some_and(|value| value == "\"\"") {
+        for (key, nothing) in [
+            ("split.fold", "\"\""),
+            ("split.file", "\"\""),
+            ("model.metabolism", "\"off\""),
+            ("model.features", "\"none\""),
+        ] {
+            if config.get(key).is_some_and(|value| value == nothing) {
                 config.remove(key);
             }
         }
