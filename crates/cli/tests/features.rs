@@ -1,4 +1,4 @@
-//! Content features from a table and from a NumPy array: into a dataset, shown, verified, and read by a model.
+//! Content features from a table and from a `NumPy` array: into a dataset, shown, verified, and read by a model.
 
 #![cfg(feature = "lab")]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]

@@ -1,4 +1,4 @@
-//! Content features of genes: from a table with a column of genes, or from a NumPy array with a list of genes.
+//! Content features of genes: from a table with a column of genes, or from a `NumPy` array with a list of genes.
 
 pub mod npy;
 pub mod table;

@@ -1,4 +1,4 @@
-//! A NumPy array of features, `[genes, columns]` of `f4` or `f8`, with a list of its genes.
+//! A `NumPy` array of features, `[genes, columns]` of `f4` or `f8`, with a list of its genes.
 //!
 //! ```text
 //! "\x93NUMPY"  major u8  minor u8  header length u16 (version 1) or u32  header  values
@@ -14,7 +14,7 @@ use crate::source::Source;
 use std::io::Read;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
-/// Bytes of a header; NumPy's own are below 200.
+/// Bytes of a header; `NumPy`'s own are below 200.
 const MAX_HEADER: usize = 1 << 16;
 /// Columns of an array.
 const MAX_COLUMNS: usize = 1 << 16;
@@ -133,7 +133,7 @@ fn layout(header: &str) -> Result<Layout, &'static str> {
         parts.map(|part| part.parse().ok()).collect()
     });
     match sizes.as_deref() {
-        Some(&[rows, columns]) if (1..=MAX_COLUMNS).contains(&columns) && rows <= u32::MAX as usize => {
+        Some(&[rows, columns]) if (1..=MAX_COLUMNS).contains(&columns) && u32::try_from(rows).is_ok() => {
             Ok(Layout { rows, columns, value_bytes, by_column })
         }
         _ => Err("an array of two dimensions, genes by at most 65,536 features"),

@@ -271,7 +271,7 @@ pub enum FeatureSource {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         separator: Option<Separator>,
     },
-    /// A NumPy array (.npy), a row for each gene of a list.
+    /// A `NumPy` array (.npy), a row for each gene of a list.
     Npy {
         /// The file.
         file: PathBuf,
