@@ -63,9 +63,6 @@ pub struct MetabolicGraph {
     pub(super) turned_over_by: Lists,
 }
 
-/// What edges a cell's reactions still have.
-type Entries = (Vec<(u32, u32)>, Vec<(u32, u32, f64)>);
-
 impl MetabolicGraph {
     /// The metabolism of a cell. A coefficient's weight is
     /// `c / √(Σ over the reaction's metabolites of |c| · Σ over the metabolite's reactions of |c|)`, whatever is deleted: sums stay within
@@ -102,51 +99,53 @@ impl MetabolicGraph {
 
     /// Which reactions run in a cell with these flags of deleted genes: those that have all their genes.
     pub(super) fn running(&self, row_of: &[u32]) -> Vec<bool> {
-        let has_all = |reaction| {
-            self.genes_of.of(reaction).iter().all(|&(gene, _)| row_of[gene as usize] & MASKED == 0)
-        };
+        self.with_all_genes(|gene| row_of[gene as usize] & MASKED == 0)
+    }
+
+    fn with_all_genes(&self, is_there: impl Fn(u32) -> bool) -> Vec<bool> {
+        let has_all = |reaction| self.genes_of.of(reaction).iter().all(|&(gene, _)| is_there(gene));
         (0..self.genes_of.rows()).map(has_all).collect()
     }
 
-    /// The entries whose reactions `runs` accepts, as a graph of its own. Numbers stay.
-    fn kept(&self, runs: impl Fn(u32) -> bool) -> Self {
-        let rows = 0..self.genes_of.rows() as u32;
-        let (mut requirements, mut coefficients): Entries = Default::default();
-        for reaction in rows.filter(|&reaction| runs(reaction)) {
-            let needs = self.genes_of.of(reaction as usize).iter();
-            requirements.extend(needs.map(|&(gene, _)| (reaction, gene)));
-            let turns = self.metabolites_of.of(reaction as usize).iter();
-            coefficients.extend(turns.map(|&(metabolite, weight)| (reaction, metabolite, weight)));
-        }
-        Self::new(self.sizes(), &requirements, &coefficients)
-    }
-
-    /// The graph of every sample, for routes that have one: from the batch's masks or rebuilt graphs, else from the gene sets.
-    pub(super) fn of_samples(
+    /// Which reactions run in every sample, for routes that do not read it off a node mask: from the batch's masks or rebuilt graphs, else
+    /// from the gene sets.
+    pub(super) fn running_in_samples(
         &self,
         route: Route,
         sets: GeneSetsRef<'_>,
         graphs: &Graphs<'_>,
-    ) -> Option<Vec<Self>> {
+    ) -> Option<Vec<Vec<bool>>> {
         if matches!(route, Route::ChangedRows | Route::NodeMask) {
             return None;
         }
         let sets: Vec<&[u32]> = sets.iter().collect();
+        let reactions = 0..self.genes_of.rows();
         let of_sample = |(sample, set): (usize, &&[u32])| match graphs {
             Graphs::Masks(layout, masks) => {
-                let mask = &masks[sample];
-                self.kept(|reaction| mask.is_kept(layout, Section::Reactions, reaction as usize))
+                let is_kept = |reaction| masks[sample].is_kept(layout, Section::Reactions, reaction);
+                reactions.clone().map(is_kept).collect()
             }
             Graphs::Subgraphs(subgraphs) => {
                 let running = &subgraphs[sample].reactions;
-                self.kept(|reaction| running.binary_search(&reaction).is_ok())
+                reactions.clone().map(|reaction| running.binary_search(&(reaction as u32)).is_ok()).collect()
             }
-            _ => {
-                let needs = |reaction: u32| self.genes_of.of(reaction as usize).iter();
-                self.kept(|reaction| !needs(reaction).any(|(gene, _)| set.contains(gene)))
-            }
+            _ => self.with_all_genes(|gene| !set.contains(&gene)),
         };
         Some(sets.par_iter().enumerate().map(of_sample).collect())
+    }
+
+    /// The metabolism without the reactions that need one of some genes; numbers and weights stay.
+    #[cfg(test)]
+    pub(crate) fn without(&self, genes: &[u32]) -> Self {
+        let running = self.with_all_genes(|gene| !genes.contains(&gene));
+        let (mut requirements, mut coefficients) = (Vec::new(), Vec::new());
+        for reaction in (0..self.genes_of.rows()).filter(|&reaction| running[reaction]) {
+            let needs = self.genes_of.of(reaction).iter();
+            requirements.extend(needs.map(|&(gene, _)| (reaction as u32, gene)));
+            let turns = self.metabolites_of.of(reaction).iter();
+            coefficients.extend(turns.map(|&(metabolite, weight)| (reaction as u32, metabolite, weight)));
+        }
+        Self::new(self.sizes(), &requirements, &coefficients)
     }
 }
 

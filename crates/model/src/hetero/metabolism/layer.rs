@@ -1,6 +1,7 @@
 //! The metabolism of a layer: all cells of a batch, each row that differs from the wild type's.
 
-use super::cell_pass::{CellPass, NodeGradients, Nodes};
+use super::cell_pass::{CellPass, NodeGradients, NodeRows, Nodes};
+use super::changes::Changes;
 use super::graph::MetabolicGraph;
 use crate::hetero::Route;
 use crate::hetero::gin::Gin;
@@ -19,10 +20,18 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct MetabolicCells<'a> {
     graph: &'a MetabolicGraph,
-    /// Graphs of samples, where the route has them; deletion is a node mask otherwise.
-    of_samples: Option<Vec<MetabolicGraph>>,
+    /// Which reactions run in each sample, where the route says; deletion is a node mask otherwise.
+    running: Option<Vec<Vec<bool>>>,
     /// 0, 1, 2, …: the rows of the wild type.
     identity: Vec<u32>,
+}
+
+/// What all cells of a layer read.
+#[derive(Clone, Copy)]
+struct Shared<'t, T: Scalar> {
+    nodes: &'t Nodes<'t, T>,
+    x: &'t [T],
+    pool: &'t Pool<T>,
 }
 
 impl<'a> MetabolicCells<'a> {
@@ -33,34 +42,28 @@ impl<'a> MetabolicCells<'a> {
         graphs: &Graphs<'_>,
     ) -> Self {
         let identity = (0..graph.sizes()[0] as u32).collect();
-        Self { graph, of_samples: graph.of_samples(route, sets, graphs), identity }
+        Self { graph, running: graph.running_in_samples(route, sets, graphs), identity }
     }
 
-    fn wild_type<'t, T: Scalar>(
-        &'t self,
-        nodes: &'t Nodes<'t, T>,
-        x: &'t [T],
-        pool: &'t Pool<T>,
-    ) -> CellPass<'t, T> {
-        let running = vec![true; self.graph.sizes()[1]];
-        CellPass { nodes, graph: self.graph, running, row_of: &self.identity, x, pool }
+    fn wild_type<'t, T: Scalar>(&'t self, shared: Shared<'t, T>) -> CellPass<'t, T> {
+        let (graph, row_of, Shared { nodes, x, pool }) = (self.graph, &self.identity, shared);
+        CellPass { nodes, graph, changes: Changes::wild_type(graph), row_of, x, wild: None, pool }
     }
 
     fn cell<'t, T: Scalar>(
         &'t self,
         cell: usize,
         stage: &'t Stage,
-        nodes: &'t Nodes<'t, T>,
-        x: &'t [T],
-        pool: &'t Pool<T>,
+        shared: Shared<'t, T>,
+        wild: &'t NodeRows<T>,
     ) -> CellPass<'t, T> {
-        let row_of = stage.row_of(cell);
-        let (graph, running) = match &self.of_samples {
-            None => (self.graph, self.graph.running(row_of)),
-            // The graph has nothing but what runs.
-            Some(graphs) => (&graphs[cell], vec![true; self.graph.sizes()[1]]),
+        let (graph, row_of, Shared { nodes, x, pool }) = (self.graph, stage.row_of(cell), shared);
+        let running = match &self.running {
+            None => graph.running(row_of),
+            Some(samples) => samples[cell].clone(),
         };
-        CellPass { nodes, graph, running, row_of, x, pool }
+        let changes = Changes::of(graph, running, row_of);
+        CellPass { nodes, graph, changes, row_of, x, wild: Some(wild), pool }
     }
 }
 
@@ -129,7 +132,8 @@ impl Metabolic {
             "metabolism",
             (genes + own_rows.len()) * width,
             |values, out| {
-                let (nodes, x, pool) = (self.nodes(values), values.of(x), values.pool());
+                let nodes = self.nodes(values);
+                let shared = Shared { nodes: &nodes, x: values.of(x), pool: values.pool() };
                 let (wild, mut rest) = out.split_at_mut(genes * width);
                 let mut parts = Vec::new();
                 for cell in 0..plan.input.cells() {
@@ -137,20 +141,21 @@ impl Metabolic {
                     parts.push((cell, part));
                     rest = after;
                 }
-                cells.wild_type(&nodes, x, pool).forward(&cells.identity, wild);
+                let pass = cells.wild_type(shared);
+                let wild_rows = pass.node_rows();
+                pass.forward(&wild_rows, &cells.identity, wild);
                 parts.into_par_iter().filter(|(_, part)| !part.is_empty()).for_each(|(cell, part)| {
-                    let pass = cells.cell(cell, &plan.input, &nodes, x, pool);
-                    pass.forward(own_rows.of(cell), part);
+                    let pass = cells.cell(cell, &plan.input, shared, &wild_rows);
+                    pass.forward(&pass.node_rows(), own_rows.of(cell), part);
                 });
             },
             move |step, (), gradients| {
                 let (nodes, pool) = (layer.nodes(step.values), step.values.pool());
-                let task = Backward { nodes: &nodes, cells: &back_cells, plan: &back_plan, k, pool };
+                let shared = Shared { nodes: &nodes, x: step.values.of(x), pool };
+                let task = Backward { shared, cells: &back_cells, plan: &back_plan, k };
                 let mut flat = pool.zeros(task.lens().iter().sum());
                 let mut d_eps = 0.0;
-                gradients.add(x, |d_x| {
-                    d_eps = task.run(step.values.of(x), step.gradient, d_x, &mut flat);
-                });
+                gradients.add(x, |d_x| d_eps = task.run(step.gradient, d_x, &mut flat));
                 let linears = layer.linears.iter().flat_map(|linear| [linear.weight, linear.bias]);
                 crate::layer::add_parts(&flat, layer.embeddings.into_iter().chain(linears), gradients);
                 gradients.add(layer.gin.eps(), |sum| sum[0] += T::of(d_eps));
@@ -161,63 +166,74 @@ impl Metabolic {
 }
 
 struct Backward<'t, 'a, T: Scalar> {
-    nodes: &'t Nodes<'t, T>,
+    shared: Shared<'t, T>,
     cells: &'t MetabolicCells<'a>,
     plan: &'t LayerPlan,
     k: usize,
-    pool: &'t Pool<T>,
 }
 
 impl<T: Scalar> Backward<'_, '_, T> {
-    /// Values of the embeddings of reactions and metabolites, and of their linear layers, in a flat gradient.
-    fn lens(&self) -> [usize; 4] {
-        let ([reactions, metabolites], [first, second]) = (self.nodes.embeddings, &self.nodes.blocks);
-        [reactions.len(), metabolites.len(), first.parameter_count(), second.parameter_count()]
+    /// Values in a flat gradient: embeddings of reactions and metabolites, their linear layers, then r, m and s of the wild type.
+    fn lens(&self) -> [usize; 7] {
+        let Nodes { embeddings: [reactions, metabolites], blocks: [first, second], .. } = self.shared.nodes;
+        let (reactions, metabolites) = (reactions.len(), metabolites.len());
+        let [first, second] = [first, second].map(Block::parameter_count);
+        [reactions, metabolites, first, second, reactions, metabolites, reactions]
     }
 
-    fn parts<'g>(&self, flat: &'g mut [T]) -> NodeGradients<'g, T> {
-        let [reactions, metabolites, of_reactions, _] = self.lens();
-        let (reaction, rest) = flat.split_at_mut(reactions);
-        let (metabolite, rest) = rest.split_at_mut(metabolites);
-        let (first, second) = rest.split_at_mut(of_reactions);
-        NodeGradients { embeddings: [reaction, metabolite], blocks: [first, second] }
+    fn parts<'g>(&self, mut flat: &'g mut [T]) -> NodeGradients<'g, T> {
+        let [reaction, metabolite, first, second, r, m, s] = self.lens().map(|len| {
+            let (part, rest) = std::mem::take(&mut flat).split_at_mut(len);
+            flat = rest;
+            part
+        });
+        NodeGradients { embeddings: [reaction, metabolite], blocks: [first, second], wild: [r, m, s] }
     }
 
     /// Adds to `d_x` and to the flat gradient of the nodes; returns the gradient of the self weight.
-    fn run(&self, x: &[T], d_sums: &[T], d_x: &mut [T], flat: &mut [T]) -> f64 {
-        let (stage, width) = (&*self.plan.input, self.nodes.width);
+    fn run(&self, d_sums: &[T], d_x: &mut [T], flat: &mut [T]) -> f64 {
+        let (stage, width, pool) = (&*self.plan.input, self.shared.nodes.width, self.shared.pool);
         let own_rows: &OwnRows = &self.plan.networks[self.k];
         let (genes, shared_rows) = (stage.genes(), stage.shared_rows());
         let (of_wild, of_cells) = d_sums.split_at(genes * width);
         let (shared, owned) = d_x.split_at_mut(shared_rows * width);
-        let mut rows = RowGradients { shared: &mut *shared, own: &mut [], first: shared_rows };
-        let wild = self.cells.wild_type(self.nodes, x, self.pool);
-        let mut d_self = wild.backward(&self.cells.identity, of_wild, &mut rows, &mut self.parts(flat));
+        let wild = self.cells.wild_type(self.shared);
+        let wild_rows = wild.node_rows();
         let groups = cell_groups(stage, 0..stage.cells(), owned, width);
-        let (partials, self_parts): (Vec<(Buffer<T>, Buffer<T>)>, Vec<f64>) = groups
+        let partials: Vec<(Buffer<T>, Buffer<T>, f64)> = groups
             .into_par_iter()
             .map(|CellGroup { cells, first, owned }| {
-                let mut shared = self.pool.zeros(shared_rows * width);
-                let mut flat = self.pool.zeros(self.lens().iter().sum());
+                let mut shared = pool.zeros(shared_rows * width);
+                let mut flat = pool.zeros(self.lens().iter().sum());
                 let mut d_self = 0.0;
                 let mut rows = RowGradients { shared: &mut shared, own: owned, first };
+                let mut gradients = self.parts(&mut flat);
                 for cell in cells {
                     let own = own_rows.offsets[cell]..own_rows.offsets[cell + 1];
                     if own.is_empty() {
                         continue;
                     }
-                    let pass = self.cells.cell(cell, stage, self.nodes, x, self.pool);
-                    let upstream = &of_cells[own.start * width..own.end * width];
-                    d_self +=
-                        pass.backward(own_rows.of(cell), upstream, &mut rows, &mut self.parts(&mut flat));
+                    let pass = self.cells.cell(cell, stage, self.shared, &wild_rows);
+                    let upstream = (own_rows.of(cell), &of_cells[own.start * width..own.end * width]);
+                    let (nodes, none) = (pass.node_rows(), pass.no_gradients());
+                    d_self += pass.backward(&nodes, upstream, none, &mut rows, &mut gradients);
                 }
-                ((shared, flat), d_self)
+                (shared, flat, d_self)
             })
-            .unzip();
-        let (of_shared, of_nodes): (Vec<_>, Vec<_>) = partials.into_iter().unzip();
+            .collect();
+        let (mut of_shared, mut of_nodes, mut d_self) = (Vec::new(), Vec::new(), 0.0);
+        for (shared, flat, of_self) in partials {
+            of_shared.push(shared);
+            of_nodes.push(flat);
+            d_self += of_self;
+        }
         reduce_in_order(&of_shared, shared);
         reduce_in_order(&of_nodes, flat);
-        d_self += self_parts.iter().sum::<f64>();
-        d_self
+        // What cells read of the wild type's nodes is known by now.
+        let mut rows = RowGradients { shared, own: &mut [], first: shared_rows };
+        let mut gradients = self.parts(flat);
+        let read = gradients.wild.each_ref().map(|gradient| pool.copy(gradient));
+        let upstream = (&self.cells.identity[..], of_wild);
+        d_self + wild.backward(&wild_rows, upstream, read, &mut rows, &mut gradients)
     }
 }

@@ -1,6 +1,7 @@
 //! Metabolism as one more contribution to a layer: messages gene -> reaction -> metabolite -> reaction -> gene.
 
 mod cell_pass;
+mod changes;
 mod graph;
 mod layer;
 

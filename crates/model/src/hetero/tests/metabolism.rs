@@ -105,6 +105,59 @@ fn a_reaction_stops_whichever_of_its_genes_is_deleted() {
     assert_ne!(row(3, &[2]).0, wild, "and one from C");
 }
 
+/// Without the genes, as if they had never been: the wild type of a model whose networks and metabolism lack them.
+#[test]
+fn a_sample_is_the_wild_type_of_the_cell_without_its_genes() {
+    for (seed, aggregation) in [(1, Aggregation::Sum), (2, Aggregation::PairwiseInteraction)] {
+        let genes = 16;
+        let options = HeteroOptions { aggregation, metabolism: MetabolismSwitch::On, ..small() };
+        let model: Hetero<f64> = random_model(seed, genes, 20, options.clone());
+        let sets: [&[u32]; 3] = [&[0, 3, 5], &[1], &[2, 6]];
+        let all: knockout_cell::GeneSets = sets.into_iter().collect();
+        let mut tape = Tape::new(model.parameters());
+        let forward = model.forward(&mut tape, Input::evaluated(all.view(), &Graphs::None), false);
+        let last = forward.layers[options.layers - 1];
+        for (sample, set) in sets.iter().enumerate() {
+            // The same draws again.
+            let mut rng = Rng::new(seed, "hetero test");
+            let networks = super::random_networks(&mut rng, genes, 20).into_iter().map(|network| {
+                let rows = 0..genes as u32;
+                let edges = rows.flat_map(|from| {
+                    let targets = network.graph.outgoing.row(from as usize);
+                    targets.map(move |to| (from, to as u32)).collect::<Vec<_>>()
+                });
+                let edges = edges.filter(|(from, to)| !set.contains(from) && !set.contains(to));
+                super::network(&network.name, network.place, genes, &edges.collect::<Vec<_>>())
+            });
+            let networks = networks.collect();
+            let graph = MetabolicGraph::of(&random_metabolism(&mut rng, genes)).without(set);
+            let parts = HeteroParts { networks, metabolism: Some(graph), features: None };
+            let mut rebuilt = Hetero::<f64>::with_parts(genes, parts, options.clone(), seed);
+            for place in 0..model.parameters().len() {
+                rebuilt
+                    .parameters_mut()
+                    .values_mut(place)
+                    .copy_from_slice(model.parameters().get(place).values());
+            }
+            let none = knockout_cell::GeneSets::default();
+            let mut other = Tape::new(rebuilt.parameters());
+            let wild = rebuilt.forward(&mut other, Input::evaluated(none.view(), &Graphs::None), false);
+            let wild = other.value(wild.layers[options.layers - 1]);
+            for gene in 0..genes {
+                let row = forward.row(sample, gene) * 8;
+                for (found, expected) in
+                    tape.value(last)[row..row + 8].iter().zip(&wild[gene * 8..gene * 8 + 8])
+                {
+                    assert!(
+                        (found - expected).abs() < 1e-11,
+                        "gene {gene} without {set:?}: {found}, {expected}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn off_is_the_model_without_it() {
     let off: Hetero<f32> = random_model(3, 30, 40, small());
