@@ -4,14 +4,15 @@
 //! score(i, j, k) = mean + sd * ( sqrt(share_genes)    * z[ e_i + e_j + e_k ]
 //!                              + sqrt(share_pair)     * z[ o_pair ]
 //!                              + sqrt(share_networks) * z[ <t_i, t_j> + <t_i, t_k> + <t_j, t_k> ]'
-//!                              + sqrt(share_metabolism) * z[ cos(q_i, q_j) + cos(q_i, q_k) + cos(q_j, q_k) ]'
+//!                              + sqrt(share_metabolism) * z[ <q_i, q_j> + <q_i, q_k> + <q_j, q_k> ]'
 //!                              + sqrt(rest)           * noise )
 //! ```
 //!
 //! `z` standardises over the screen. `e_g`, a gene's effect, is in part its degree. `t_g` is a vector per gene: the mean
 //! over all its neighbours in all networks of their community's vector, so one averaging message pass recovers it, and
-//! genes with like neighbourhoods buffer each other. `q_g` has one number per metabolite: how much of it the gene's reactions turn over; genes
-//! that turn over the same metabolites buffer each other, and the networks say nothing of it (no preset has this part). The prime means that what pairs and genes explain by themselves is
+//! genes with like neighbourhoods buffer each other. `q_g` is a vector, too: the sum over the
+//! metabolites that the gene's reactions turn over of the metabolite's vector; genes that turn over like metabolites buffer each other,
+//! and the networks say nothing of it (no preset has this part). The prime means that what pairs and genes explain by themselves is
 //! taken out of the interaction, so that no additive model profits from it. The noise is independent, so no model can
 //! expect a correlation above the one between the score and its noise-free part.
 
@@ -55,9 +56,7 @@ pub(crate) fn scores(config: &ScreenConfig, design: &Design, causes: &Causes<'_>
     let offsets: Vec<f64> = design.pairs.iter().map(|_| rng.normal()).collect();
     let vectors = vectors(society, networks, &mut rng);
 
-    let dot = |a: u32, b: u32| -> f64 {
-        vectors[a as usize].iter().zip(&vectors[b as usize]).map(|(x, y)| x * y).sum()
-    };
+    let like = |a: u32, b: u32| dot(&vectors[a as usize], &vectors[b as usize]);
     let each = |value: &dyn Fn([u32; 3], usize) -> f64| -> Vec<f64> {
         let genes = |triple: &crate::screen::Triple| {
             let [a, b] = design.pairs[triple.pair as usize];
@@ -67,12 +66,12 @@ pub(crate) fn scores(config: &ScreenConfig, design: &Design, causes: &Causes<'_>
     };
     let by_gene = each(&|genes, _| genes.iter().map(|&gene| effects[gene as usize]).sum());
     let by_pair = each(&|_, pair| offsets[pair]);
-    let mut by_networks = each(&|[a, b, c], _| dot(a, b) + dot(a, c) + dot(b, c));
+    let mut by_networks = each(&|[a, b, c], _| like(a, b) + like(a, c) + like(b, c));
     remove_additive_part(&mut by_networks, design, gene_count);
     let by_metabolism = (config.share_metabolism > 0.0).then(|| {
-        let turnover = Turnover::new(metabolism);
-        let mut values =
-            each(&|[a, b, c], _| turnover.cosine(a, b) + turnover.cosine(a, c) + turnover.cosine(b, c));
+        let vectors = turnover_vectors(metabolism, &mut Rng::new(seed, "mechanism of metabolism"));
+        let dot = |a: u32, b: u32| dot(&vectors[a as usize], &vectors[b as usize]);
+        let mut values = each(&|[a, b, c], _| dot(a, b) + dot(a, c) + dot(b, c));
         remove_additive_part(&mut values, design, gene_count);
         ("metabolism", config.share_metabolism, values)
     });
@@ -155,40 +154,40 @@ fn vectors(society: &Society, networks: &[Network], rng: &mut Rng) -> Vec<Vector
     vectors
 }
 
-/// How much of each metabolite the reactions of each gene turn over: sparse, ascending by metabolite, of length 1 (or nothing).
-struct Turnover {
-    by_gene: Vec<Vec<(u32, f64)>>,
+fn dot(a: &Vector, b: &Vector) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-impl Turnover {
-    fn new(metabolism: &Metabolism) -> Self {
-        let mut by_reaction = vec![0.0; metabolism.reactions().len()];
-        let mut by_metabolite = vec![0.0; metabolism.metabolites().len()];
-        for entry in metabolism.coefficients() {
-            by_reaction[entry.reaction as usize] += entry.value.abs();
-            by_metabolite[entry.metabolite as usize] += entry.value.abs();
-        }
-        let of_gene = |gene: usize| {
-            let mut amounts: BTreeMap<u32, f64> = BTreeMap::new();
-            for &reaction in metabolism.reactions_of(GeneId(gene as u32)) {
-                for entry in &metabolism.coefficients()[metabolism.coefficients_of(reaction)] {
-                    let scale = by_reaction[reaction as usize] * by_metabolite[entry.metabolite as usize];
-                    *amounts.entry(entry.metabolite).or_default() += entry.value.abs() / scale.sqrt();
-                }
+/// By gene, the sum of the vectors of the metabolites that its reactions turn over, each by its amount divided by the roots of what its
+/// reaction and what it has in all; in each dimension with mean 0 and deviation 1 over the genes that have reactions, 0 for the others.
+fn turnover_vectors(metabolism: &Metabolism, rng: &mut Rng) -> Vec<Vector> {
+    let base: Vec<Vector> =
+        metabolism.metabolites().iter().map(|_| std::array::from_fn(|_| rng.normal())).collect();
+    let mut by_reaction = vec![0.0; metabolism.reactions().len()];
+    let mut by_metabolite = vec![0.0; metabolism.metabolites().len()];
+    for entry in metabolism.coefficients() {
+        by_reaction[entry.reaction as usize] += entry.value.abs();
+        by_metabolite[entry.metabolite as usize] += entry.value.abs();
+    }
+    let has_reactions = |gene: usize| !metabolism.reactions_of(GeneId(gene as u32)).is_empty();
+    let genes: Vec<usize> = (0..metabolism.gene_count()).filter(|&gene| has_reactions(gene)).collect();
+    let mut vectors = vec![Vector::default(); metabolism.gene_count()];
+    for &gene in &genes {
+        for &reaction in metabolism.reactions_of(GeneId(gene as u32)) {
+            for entry in &metabolism.coefficients()[metabolism.coefficients_of(reaction)] {
+                let scale = by_reaction[reaction as usize] * by_metabolite[entry.metabolite as usize];
+                let amount = entry.value.abs() / scale.sqrt();
+                let base = &base[entry.metabolite as usize];
+                vectors[gene].iter_mut().zip(base).for_each(|(sum, value)| *sum += amount * value);
             }
-            let length = amounts.values().map(|amount| amount * amount).sum::<f64>().sqrt();
-            amounts.into_iter().map(|(metabolite, amount)| (metabolite, amount / length)).collect()
-        };
-        Self { by_gene: (0..metabolism.gene_count()).map(of_gene).collect() }
+        }
     }
-
-    fn cosine(&self, a: u32, b: u32) -> f64 {
-        let (a, b) = (&self.by_gene[a as usize], &self.by_gene[b as usize]);
-        let amount = |metabolite: u32| {
-            b.binary_search_by_key(&metabolite, |&(metabolite, _)| metabolite).map_or(0.0, |place| b[place].1)
-        };
-        a.iter().map(|&(metabolite, of_a)| of_a * amount(metabolite)).sum()
+    for dimension in 0..DIMENSIONS {
+        let mut column: Vec<f64> = genes.iter().map(|&gene| vectors[gene][dimension]).collect();
+        standardise(&mut column);
+        genes.iter().zip(column).for_each(|(&gene, value)| vectors[gene][dimension] = value);
     }
+    vectors
 }
 
 /// Takes out what an offset per pair and one per array gene explain, by turns until little is left of it.
