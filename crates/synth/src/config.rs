@@ -70,8 +70,10 @@ pub struct ScreenConfig {
     pub share_genes: f64,
     /// Share of the variance that is one offset per query pair.
     pub share_pair: f64,
-    /// Share of the variance that is an interaction read off the networks; the rest is noise.
+    /// Share of the variance that is an interaction read off the networks.
     pub share_networks: f64,
+    /// Share of the variance that is an interaction read off the metabolism; the rest is noise.
+    pub share_metabolism: f64,
 }
 
 /// The presets' names.
@@ -100,6 +102,7 @@ fn screen(samples: usize, query_pairs: usize, query_genes: usize, array_genes: u
         share_genes: 0.15,
         share_pair: 0.2,
         share_networks: 0.25,
+        share_metabolism: 0.0,
     }
 }
 

@@ -79,7 +79,8 @@ pub fn synthesise(
     let networks = networks::networks(config, &society, seed, on_rows)?;
     let gene_names: Vec<String> = genes.genes().iter().map(|gene| gene.systematic.clone()).collect();
     let metabolism = metabolism::metabolism(&config.metabolism, &gene_names, seed)?;
-    let scores = mechanism::scores(&config.screen, &design, &society, &networks, seed);
+    let causes = mechanism::Causes { society: &society, networks: &networks, metabolism: &metabolism };
+    let scores = mechanism::scores(&config.screen, &design, &causes, seed);
     let samples = samples(&design, &scores, config.genes, seed)?;
     on_rows(samples.len());
     Ok(Dataset {
@@ -216,6 +217,12 @@ fn check(config: &Config) -> Result<(), SynthError> {
         &metabolism.metabolites,
         "reactions need at least 2".to_owned(),
     )?;
+    must(
+        config.screen.share_metabolism == 0.0 || metabolism.reactions.min(metabolism.genes) > 0,
+        "screen.share_metabolism",
+        &config.screen.share_metabolism,
+        "an interaction by metabolism needs metabolism.reactions and metabolism.genes".to_owned(),
+    )?;
     check_screen(&config.screen)
 }
 
@@ -245,7 +252,7 @@ fn check_screen(screen: &config::ScreenConfig) -> Result<(), SynthError> {
         &screen.score_mean,
         "a mean is a number".to_owned(),
     )?;
-    let shares = [screen.share_genes, screen.share_pair, screen.share_networks];
+    let shares = [screen.share_genes, screen.share_pair, screen.share_networks, screen.share_metabolism];
     must(
         shares.iter().all(|share| (0.0..=1.0).contains(share)) && shares.iter().sum::<f64>() <= 1.0,
         "screen.share_*",
@@ -377,6 +384,23 @@ mod tests {
     }
 
     #[test]
+    fn the_metabolism_matters_where_it_is_asked_to() {
+        let mut config = Config::preset("tiny").unwrap();
+        config.screen.share_metabolism = 0.2;
+        config.metabolism.genes = 150;
+        let dataset = synthesise(&config, 3, "tiny", "test", &|_| {}).unwrap();
+        let share = |dataset: &Dataset| {
+            dataset.manifest.synthetic.as_ref().and_then(|it| it.variance.get("metabolism").copied())
+        };
+        assert!((share(&dataset).unwrap() - 0.2).abs() < 0.02);
+        assert_eq!(share(&make("tiny", 3)), None);
+        // Same seed: the same networks and triples, with other scores.
+        let plain = make("tiny", 3);
+        assert_eq!(dataset.cell.network_hashes(), plain.cell.network_hashes());
+        assert_eq!(dataset.samples.deletion(7), plain.samples.deletion(7));
+    }
+
+    #[test]
     fn impossible_recipes_are_refused_by_key() {
         let refused = |change: fn(&mut Config)| {
             let mut config = Config::preset("tiny").unwrap();
@@ -386,7 +410,14 @@ mod tests {
         assert!(refused(|c| c.genes = 3).starts_with("genes is 3; "));
         assert!(refused(|c| c.communities = 0).starts_with("communities is 0; "));
         assert!(refused(|c| c.screen.samples = 0).starts_with("screen.samples is 0; "));
-        assert!(refused(|c| c.screen.share_pair = 0.9).starts_with("screen.share_* is [0.15, 0.9, 0.25]; "));
+        assert!(
+            refused(|c| c.screen.share_pair = 0.9).starts_with("screen.share_* is [0.15, 0.9, 0.25, 0.0]; ")
+        );
+        let without = |c: &mut Config| {
+            c.screen.share_metabolism = 0.1;
+            c.metabolism.genes = 0;
+        };
+        assert!(refused(without).starts_with("screen.share_metabolism is 0.1; "));
         assert!(refused(|c| c.screen.score_sd = f64::NAN).starts_with("screen.score_sd is NaN; "));
         assert!(
             refused(|c| c.networks.get_mut("physical").unwrap().edges = 1)
