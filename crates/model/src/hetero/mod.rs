@@ -23,13 +23,15 @@ mod pooling;
 mod propagate;
 mod reach;
 mod readout;
+mod start;
 
 pub use aggregate::Aggregation;
 pub use dropout::NoiseKind;
 pub use norm::NormKind;
 pub use objective::ObjectiveName;
 pub use options::HeteroOptions;
-pub use readout::{Combination, ReadoutVars};
+pub use readout::{Combination, Difference, ReadoutVars};
+pub use start::StartKind;
 
 use crate::init::Init;
 use crate::layer::{Linear, Mlp, activate, apply_dropout};
@@ -135,6 +137,9 @@ impl HeteroNetwork {
     }
 }
 
+/// Deviation of the reference's gene table.
+const REFERENCE_GENE_DEVIATION: f64 = 0.02;
+
 struct Layer {
     networks: Vec<Gin>,
     aggregate: Aggregate,
@@ -208,7 +213,8 @@ impl<T: Scalar> Hetero<T> {
         let activation = options.activation;
         let (mut parameters, mut init) =
             (Parameters::new(&knockout_kernel::Pool::new()), Init::kaiming(seed));
-        let embedding = parameters.add("gene_embedding", &[genes, width], || init.normal(0.02));
+        let embedding =
+            parameters.add("gene_embedding", &[genes, width], || init.normal(REFERENCE_GENE_DEVIATION));
         let linears = [1, 2]
             .map(|at| Linear::new(&mut parameters, &format!("pre.linear{at}"), width, width, &mut init));
         let pre_norm = Norm::new(&mut parameters, "pre.norm", width, options.norm);
@@ -249,8 +255,10 @@ impl<T: Scalar> Hetero<T> {
         let layers = layers.collect();
         let pool = AttentionPooling::new(&mut parameters, width, activation, &mut init);
         let local = (options.local_heads, options.local_layers);
-        let readout = Readout::new(&mut parameters, width, local, options.combination, activation, &mut init);
-        Self {
+        let factor = options.difference.factor(genes);
+        let readout =
+            Readout::new(&mut parameters, (width, factor), local, options.combination, activation, &mut init);
+        let mut model = Self {
             parameters,
             embedding,
             pre,
@@ -263,7 +271,11 @@ impl<T: Scalar> Hetero<T> {
             options,
             genes,
             seed,
+        };
+        if model.options.init == StartKind::Scaled {
+            start::scale(&mut model, seed);
         }
+        model
     }
 
     /// Another loss than mean log cosh.

@@ -1,6 +1,9 @@
 //! The hetero model's options: those of the reference's experiment 085, with a norm of each row by itself.
 
-use super::{Aggregation, Combination, Hetero, HeteroNetwork, NoiseKind, NormKind, ObjectiveName, Route};
+use super::{
+    Aggregation, Combination, Difference, Hetero, HeteroNetwork, NoiseKind, NormKind, ObjectiveName, Route,
+    StartKind,
+};
 use crate::loss::{LossError, MleWassSupCrOptions};
 use crate::network::{MERGED_STRING, check_names, check_once};
 use crate::{Model, ModelOptions, OptionsError, SelfLoops, SizeEstimate, StringChannels};
@@ -47,6 +50,12 @@ pub struct HeteroOptions {
     /// Whether a gene loses the same values in every cell of a batch.
     #[serde(default)]
     pub noise: NoiseKind,
+    /// Where parameters start. Runs from before it was a key started as the reference's.
+    #[serde(default)]
+    pub init: StartKind,
+    /// What the difference between the wild type and a sample counts as.
+    #[serde(default)]
+    pub difference: Difference,
     /// How a batch is evaluated; the numbers are the same.
     pub route: Route,
     /// The networks it reads.
@@ -79,6 +88,8 @@ impl Default for HeteroOptions {
             self_loops: SelfLoops::AsStored,
             dropout: 0.0,
             noise: NoiseKind::Shared,
+            init: StartKind::Reference,
+            difference: Difference::Mean,
             route: Route::ChangedRows,
             networks: Vec::new(),
             string_channels: StringChannels::Apart,
