@@ -47,6 +47,11 @@ impl Gin {
         Self { mlp, eps, norm, activation }
     }
 
+    /// What follows the sum over neighbours.
+    pub(super) fn mlp(&self) -> &Mlp {
+        &self.mlp
+    }
+
     /// Records network `k` of a layer.
     pub(super) fn forward<'a, T: Scalar>(
         &self,

@@ -25,6 +25,7 @@ mod pooling;
 mod propagate;
 mod reach;
 mod readout;
+mod start;
 
 pub use aggregate::Aggregation;
 pub use dropout::NoiseKind;
@@ -32,7 +33,8 @@ pub use metabolism::{MetabolicGraph, MetabolismSwitch};
 pub use norm::NormKind;
 pub use objective::ObjectiveName;
 pub use options::HeteroOptions;
-pub use readout::{Combination, ReadoutVars};
+pub use readout::{Combination, Difference, ReadoutVars};
+pub use start::StartKind;
 
 use crate::init::Init;
 use crate::layer::{GeneFeatures, GeneRows, Linear, Mlp, activate, apply_dropout};
@@ -154,6 +156,9 @@ pub struct HeteroParts {
     pub features: Option<GeneFeatures>,
 }
 
+/// Deviation of the reference's gene table.
+const REFERENCE_GENE_DEVIATION: f64 = 0.02;
+
 struct Layer {
     networks: Vec<Gin>,
     metabolism: Option<Metabolic>,
@@ -239,7 +244,7 @@ impl<T: Scalar> Hetero<T> {
         let activation = options.activation;
         let (mut parameters, mut init) =
             (Parameters::new(&knockout_kernel::Pool::new()), Init::kaiming(seed));
-        let rows = GeneRows::new(&mut parameters, [genes, width], 0.02, features, &mut init);
+        let rows = GeneRows::new(&mut parameters, [genes, width], REFERENCE_GENE_DEVIATION, features, &mut init);
         let linears = [1, 2]
             .map(|at| Linear::new(&mut parameters, &format!("pre.linear{at}"), width, width, &mut init));
         let pre_norm = Norm::new(&mut parameters, "pre.norm", width, options.norm);
@@ -288,8 +293,10 @@ impl<T: Scalar> Hetero<T> {
         let layers = layers.collect();
         let pool = AttentionPooling::new(&mut parameters, width, activation, &mut init);
         let local = (options.local_heads, options.local_layers);
-        let readout = Readout::new(&mut parameters, width, local, options.combination, activation, &mut init);
-        Self {
+        let factor = options.difference.factor(genes);
+        let readout =
+            Readout::new(&mut parameters, (width, factor), local, options.combination, activation, &mut init);
+        let mut model = Self {
             parameters,
             rows,
             pre,
@@ -303,7 +310,11 @@ impl<T: Scalar> Hetero<T> {
             options,
             genes,
             seed,
+        };
+        if model.options.init == StartKind::Scaled {
+            start::scale(&mut model, seed);
         }
+        model
     }
 
     /// Another loss than mean log cosh.

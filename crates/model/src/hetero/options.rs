@@ -1,8 +1,8 @@
 //! The hetero model's options: those of the reference's experiment 085, with a norm of each row by itself.
 
 use super::{
-    Aggregation, Combination, Hetero, HeteroNetwork, HeteroParts, METABOLISM, MetabolicGraph,
-    MetabolismSwitch, NoiseKind, NormKind, ObjectiveName, Route,
+    Aggregation, Combination, Difference, Hetero, HeteroNetwork, HeteroParts, METABOLISM, MetabolicGraph,
+    MetabolismSwitch, NoiseKind, NormKind, ObjectiveName, Route, StartKind,
 };
 use crate::layer::FeatureUse;
 use crate::loss::{LossError, MleWassSupCrOptions};
@@ -51,6 +51,12 @@ pub struct HeteroOptions {
     /// Whether a gene loses the same values in every cell of a batch.
     #[serde(default)]
     pub noise: NoiseKind,
+    /// Where parameters start. Runs from before it was a key started as the reference's.
+    #[serde(default)]
+    pub init: StartKind,
+    /// What the difference between the wild type and a sample counts as.
+    #[serde(default)]
+    pub difference: Difference,
     /// How a batch is evaluated; the numbers are the same.
     pub route: Route,
     /// The networks it reads.
@@ -89,6 +95,8 @@ impl Default for HeteroOptions {
             self_loops: SelfLoops::AsStored,
             dropout: 0.0,
             noise: NoiseKind::Shared,
+            init: StartKind::Reference,
+            difference: Difference::Mean,
             route: Route::ChangedRows,
             networks: Vec::new(),
             string_channels: StringChannels::Apart,
@@ -128,6 +136,10 @@ impl ModelOptions for HeteroOptions {
         self.check_sizes()?;
         self.check_networks(cell)?;
         self.check_metabolism(cell)?;
+        if self.init == StartKind::Scaled && self.metabolism != MetabolismSwitch::Off {
+            let rule = "it must be reference with model.metabolism=on, whose layers are not scaled yet";
+            return Err(OptionsError::out_of_range("model.init", "scaled", rule));
+        }
         self.features.check(cell)?;
         self.mle_wass_supcr.check()?;
         self.check_route()

@@ -101,6 +101,11 @@ impl<T: Scalar> GeneRows<T> {
         self.table.map(|_| TABLE)
     }
 
+    /// The parameters that give rows their size.
+    pub(crate) fn weights(&self) -> Vec<Var> {
+        self.table.into_iter().chain(self.features.as_ref().map(|(linear, _)| linear.weight)).collect()
+    }
+
     /// Records the rows; the table alone is a parameter and needs no operation.
     pub(crate) fn forward<'a>(&'a self, tape: &mut Tape<'a, T>) -> Var {
         match (&self.features, self.table) {

@@ -7,6 +7,7 @@ mod operations;
 mod plan;
 mod routes;
 mod sharing;
+mod start;
 
 use super::*;
 use crate::testing::graph;
