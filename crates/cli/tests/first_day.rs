@@ -485,7 +485,8 @@ fn commands_that_are_named_can_be_typed_and_large_requests_are_counted() {
     let bench = run(folder.path(), &["data", "bench", "tiny", "--samples", "40", "--threads", "1"]).ok();
     let note = bench.stderr.lines().find(|line| line.starts_with("saved-masks")).unwrap();
     assert!(note.contains("there is no store; `knockout data precompute tiny --masks --samples"), "{note}");
-    let stored = run(folder.path(), &["data", "precompute", "tiny", "--masks", "--samples", "40"]).ok().stdout;
+    let stored =
+        run(folder.path(), &["data", "precompute", "tiny", "--masks", "--samples", "40"]).ok().stdout;
     assert!(stored.contains("`knockout data bench tiny --processor saved-masks"), "{stored}");
     train(folder.path(), "run", &[]);
     let predict = run(folder.path(), &["predict", "run", "--pairs", "--top", "3", "--out", "hits"]).ok();

@@ -36,6 +36,6 @@ function changes(s, d) {
 
 function comparisonPage() {
   document.getElementById('files').textContent = 'a: ' + data.a + ' · b: ' + data.b + ' · ratios are b / a';
-  if (data.warnings.length) list(section('Warnings', 'warnings'), data.warnings);
   comparison(data, '');
+  if (data.warnings.length) list(section('Warnings', 'warnings'), data.warnings);
 }
