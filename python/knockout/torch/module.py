@@ -1,4 +1,4 @@
-"""What both models share: parameters by their dotted names, blocks, and where weights come from."""
+"""What the models share: parameters by their dotted names, blocks, and where weights come from."""
 
 from __future__ import annotations
 
