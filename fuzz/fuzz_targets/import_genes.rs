@@ -1,7 +1,8 @@
-//! Gene lists, SGD features and aliases.
+//! Gene lists, SGD features, aliases and content features.
 #![no_main]
 
 use knockout_cell::GeneTable;
+use knockout_import::features::{npy, table};
 use knockout_import::genes::{aliases, list, sgd};
 use knockout_import::names::Names;
 use knockout_import::source::Source;
@@ -14,5 +15,8 @@ fuzz_target!(|bytes: &[u8]| {
     if let Ok(genes) = GeneTable::from_systematic(["YAL001C", "YAL002W"]) {
         aliases::read_string(&source, &mut Names::new(&genes)).ok();
         aliases::read_sgd(&source, &mut Names::new(&genes)).ok();
+        let (names, listed) = (Names::new(&genes), Source::bytes("list", b"YAL001C\nYAL002W\n"));
+        table::read(&source, &names, 2, None, &[], None).ok();
+        npy::read(&source, &listed, &names, 2, "f").ok();
     }
 });

@@ -72,3 +72,25 @@ def test_hetero(folder: Path, recompute: bool) -> None:
     case.check("loss.log_cosh", loss)
     for name, gradient in gradients(model, loss).items():
         case.check(f"grad.{name}", gradient)
+
+
+@pytest.mark.parametrize("folder", cases("transformer"), ids=lambda path: f"{path.parents[1].name}-{path.name}")
+def test_transformer(folder: Path) -> None:
+    case = Case(folder)
+    sizes, options = case.about["sizes"], case.about["options"]
+    loss = {"point": "mse", "lambda_graph": options["lambda_graph"]}
+    given = {**sizes, "penalty_layer": options["penalty_layer"], "loss": loss}
+    model = knockout.torch.Transformer(case.parameters(), case.networks(), given)
+    assert set(model.state_dict()) == set(case.parameters())
+    (genes, offsets), targets = sets_of(case), targets_of(case)
+    tokens, attended = model.tokens()
+    case.check("output.tokens", tokens)
+    sets = knockout.torch.hetero.Sets(genes, offsets)
+    members, scores = model.read(tokens, sets)
+    case.check("output.members", members[sets.mask])
+    case.check("output.scores", scores)
+    case.check("loss.penalty", model.penalty(attended))
+    total = model.loss(genes, offsets, targets)
+    case.check("loss.total", total)
+    for name, gradient in gradients(model, total).items():
+        case.check(f"grad.{name}", gradient)

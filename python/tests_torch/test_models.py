@@ -14,8 +14,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     # Both parts of the loss count from the first epoch.
     "dango": {"model.width": 8, "model.transition_epoch": 0, "batch": 64, "seed": 3},
     "hetero": {"model.width": 8, "model.gin_hidden": 8, "model.pair_hidden": 4, "model.layers": 2, "batch": 16, "seed": 3},
+    "transformer": {"model.width": 16, "model.layers": 2, "model.dropout": 0.0, "batch": 64, "seed": 3},
 }
-MODELS = {"dango": knockout.torch.Dango, "hetero": knockout.torch.Hetero}
+MODELS = {"dango": knockout.torch.Dango, "hetero": knockout.torch.Hetero, "transformer": knockout.torch.Transformer}
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 //! The whole cell: one gene table and what stands on it.
 
-use crate::{CellError, GeneTable, Metabolism, Network};
+use crate::{CellError, Features, GeneTable, Metabolism, Network};
 use std::collections::BTreeMap;
 
 /// Genes, their networks and, where known, metabolism.
@@ -9,6 +9,7 @@ pub struct Cell {
     genes: GeneTable,
     networks: Vec<Network>,
     metabolism: Option<Metabolism>,
+    features: Option<Features>,
 }
 
 impl Cell {
@@ -39,7 +40,19 @@ impl Cell {
                 expected: genes.len(),
             });
         }
-        Ok(Self { genes, networks, metabolism })
+        Ok(Self { genes, networks, metabolism, features: None })
+    }
+
+    /// The same with content features of the genes, if any.
+    pub fn with_features(mut self, features: Option<Features>) -> Result<Self, CellError> {
+        if let Some(features) = &features
+            && features.gene_count() != self.genes.len()
+        {
+            let (found, expected) = (features.gene_count(), self.genes.len());
+            return Err(CellError::FeatureRows { found, expected });
+        }
+        self.features = features;
+        Ok(self)
     }
 
     /// The gene table.
@@ -62,6 +75,11 @@ impl Cell {
         self.metabolism.as_ref()
     }
 
+    /// Content features of the genes, where the dataset has some.
+    pub fn features(&self) -> Option<&Features> {
+        self.features.as_ref()
+    }
+
     /// Content hash of each network by name, without weights: what a trained model depends on.
     pub fn network_hashes(&self) -> BTreeMap<String, blake3::Hash> {
         let hash = |network: &Network| {
@@ -72,6 +90,26 @@ impl Cell {
             hasher.finalize()
         };
         self.networks.iter().map(|network| (network.name().to_owned(), hash(network))).collect()
+    }
+
+    /// Content hash of the metabolism with its coefficients: what a model that reads it depends on.
+    pub fn metabolism_hash(&self) -> Option<blake3::Hash> {
+        let metabolism = self.metabolism.as_ref()?;
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(b"knockout metabolism 1");
+        hasher.update(&(metabolism.reactions().len() as u64).to_le_bytes());
+        hasher.update(&(metabolism.metabolites().len() as u64).to_le_bytes());
+        for entry in metabolism.requirements() {
+            hasher.update(&entry.reaction.to_le_bytes());
+            hasher.update(&entry.gene.to_le_bytes());
+        }
+        hasher.update(b"coefficients");
+        for entry in metabolism.coefficients() {
+            hasher.update(&entry.reaction.to_le_bytes());
+            hasher.update(&entry.metabolite.to_le_bytes());
+            hasher.update(&entry.value.to_le_bytes());
+        }
+        Some(hasher.finalize())
     }
 
     /// Content hash of genes, networks (without weights) and metabolism: what a stored mask depends on.

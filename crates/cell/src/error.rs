@@ -90,6 +90,23 @@ pub enum CellError {
         /// Second index of the pair.
         second: u32,
     },
+    /// Features without a column.
+    #[error("there is no feature")]
+    NoFeatures,
+    /// A feature that cannot be told from another.
+    #[error("the name of a feature, {name:?}, is empty or occurs twice")]
+    FeatureName {
+        /// The name.
+        name: String,
+    },
+    /// Features of another number of genes.
+    #[error("there are features of {found} genes, the table has {expected}")]
+    FeatureRows {
+        /// Genes with features.
+        found: usize,
+        /// Genes in the table.
+        expected: usize,
+    },
     /// A deletion of nothing.
     #[error("a deletion needs at least one gene")]
     EmptyDeletion,

@@ -477,3 +477,18 @@ fn a_long_run_says_how_long_before_it_is_long() {
     let said = said.unwrap();
     assert!(said.starts_with("about ") && said.contains("the run takes about"), "{said}");
 }
+
+#[test]
+fn commands_that_are_named_can_be_typed_and_large_requests_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    tiny(folder.path());
+    let bench = run(folder.path(), &["data", "bench", "tiny", "--samples", "40", "--threads", "1"]).ok();
+    let note = bench.stderr.lines().find(|line| line.starts_with("saved-masks")).unwrap();
+    assert!(note.contains("there is no store; `knockout data precompute tiny --masks --samples"), "{note}");
+    let stored =
+        run(folder.path(), &["data", "precompute", "tiny", "--masks", "--samples", "40"]).ok().stdout;
+    assert!(stored.contains("`knockout data bench tiny --processor saved-masks"), "{stored}");
+    train(folder.path(), "run", &[]);
+    let predict = run(folder.path(), &["predict", "run", "--pairs", "--top", "3", "--out", "hits"]).ok();
+    assert!(predict.stderr.contains("hits: 19,900 sets of 2 genes out of 200"), "{}", predict.stderr);
+}

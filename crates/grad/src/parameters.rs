@@ -90,6 +90,16 @@ impl<T: Real> Parameters<T> {
         &mut self.entries[index].values
     }
 
+    /// Values of the parameter that a variable stands for, to start from others.
+    ///
+    /// # Panics
+    ///
+    /// If the variable is an operation's output: a bug of the model.
+    pub fn of_mut(&mut self, var: Var) -> &mut [T] {
+        let index = var.as_parameter().expect("a variable of a parameter");
+        &mut self.entries[index].values
+    }
+
     /// Values of the parameter of a name, to load them.
     pub fn named_mut(&mut self, name: &str) -> Option<&mut [T]> {
         self.entries.iter_mut().find(|entry| entry.name == name).map(|entry| &mut entry.values[..])

@@ -25,6 +25,9 @@ pub struct Report {
     /// The metabolic model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metabolism: Option<MetabolismReport>,
+    /// The files of content features, in their order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<FeatureReport>,
     /// The screens, in their order.
     pub screens: Vec<ScreenReport>,
     /// The samples that came out of them.
@@ -82,6 +85,19 @@ pub struct MetabolismReport {
     pub lost_reactions: Vec<String>,
     /// Alternatives read and left out.
     pub alternatives: RowReport,
+}
+
+/// What a file of content features gave.
+#[derive(Debug, Clone, Serialize)]
+pub struct FeatureReport {
+    /// The file.
+    pub file: String,
+    /// Features.
+    pub columns: usize,
+    /// Genes of the table that have them.
+    pub genes: usize,
+    /// The file's rows.
+    pub rows: RowReport,
 }
 
 /// Counts of a screen.

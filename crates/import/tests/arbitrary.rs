@@ -5,6 +5,7 @@ mod support;
 
 use knockout_cell::Entries;
 use knockout_import::Recipe;
+use knockout_import::features;
 use knockout_import::genes::{list, sgd};
 use knockout_import::lmdb::parse_record;
 use knockout_import::metabolism::{sbml, yaml};
@@ -33,6 +34,8 @@ fn all(bytes: &[u8]) {
     sgd::read(&source, &["ORF".to_owned()], &[]).ok();
     knockout_import::genes::aliases::read_string(&source, &mut Names::new(&genes())).ok();
     dango::read(&source, &Source::bytes("list", b"YAL001C\nYAL002W\n"), &names(), None, Entries::Two).ok();
+    features::table::read(&source, &names(), 5, None, &[], None).ok();
+    features::npy::read(&source, &Source::bytes("list", b"YAL001C\nYAL002W\n"), &names(), 5, "f").ok();
     yaml::read(&source, &names(), 5).ok();
     sbml::read(&source, &names(), 5).ok();
     parse_record(bytes).ok();

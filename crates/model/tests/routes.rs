@@ -6,7 +6,9 @@ use knockout_cell::{Cell, Deletion, GeneId};
 use knockout_grad::{Gradients, Tape};
 use knockout_kernel::Scalar;
 use knockout_model::layer::interaction_loss;
-use knockout_model::{Hetero, HeteroNetwork, HeteroOptions, Input, Route, SelfLoops};
+use knockout_model::{
+    Hetero, HeteroNetwork, HeteroOptions, HeteroParts, Input, MetabolicGraph, Route, SelfLoops,
+};
 use knockout_synth as synth;
 use std::sync::Arc;
 
@@ -59,18 +61,30 @@ fn assert_close(a: &[Vec<f64>], b: &[Vec<f64>], tolerance: f64, what: &str) {
 fn every_processor_gives_what_the_genes_give() {
     let dataset =
         synth::synthesise(&synth::Config::preset("tiny").unwrap(), 3, "tiny", "test", &|_| ()).unwrap();
-    check::<f64>(&dataset.cell, 1e-11);
+    check::<f64>(&dataset.cell, None, 1e-11);
     // Rounding alone: in single precision every route is 2e-5 from the exact gradients here.
-    check::<f32>(&dataset.cell, 5e-5);
+    check::<f32>(&dataset.cell, None, 5e-5);
+}
+
+#[test]
+fn every_processor_stops_the_same_reactions() {
+    let dataset =
+        synth::synthesise(&synth::Config::preset("tiny").unwrap(), 3, "tiny", "test", &|_| ()).unwrap();
+    let metabolism = dataset.cell.metabolism().unwrap();
+    let genes: Vec<GeneId> = GENES[3..].iter().map(|&gene| GeneId(gene)).collect();
+    let stopped = Deletion::new(&genes).unwrap().stopped_reactions(metabolism);
+    assert!(!stopped.is_empty(), "a sample that stops reactions");
+    check::<f64>(&dataset.cell, Some(MetabolicGraph::of(metabolism)), 1e-11);
 }
 
 #[expect(clippy::unwrap_used, reason = "part of a test")]
-fn check<T: Scalar>(cell: &Arc<Cell>, tolerance: f64) {
+fn check<T: Scalar>(cell: &Arc<Cell>, metabolism: Option<MetabolicGraph>, tolerance: f64) {
     let networks = cell.networks().iter().enumerate();
     let networks: Vec<HeteroNetwork> = networks
         .map(|(place, network)| HeteroNetwork::of(network, place, SelfLoops::AsStored).indexed(network))
         .collect();
-    let mut model = Hetero::<T>::new(cell.genes().len(), networks, options(), 1);
+    let parts = HeteroParts { networks, metabolism, features: None };
+    let mut model = Hetero::<T>::with_parts(cell.genes().len(), parts, options(), 1);
     let expected = evaluate(&model, &Graphs::None);
     model.set_route(Route::NodeMask);
     assert_close(&evaluate(&model, &Graphs::None), &expected, tolerance, "node-mask");

@@ -69,8 +69,11 @@ pub fn compare_text(comparison: &Comparison) -> String {
     out
 }
 
-/// A ratio with the bounds it has: an interval, the range seen, or none of a single step.
+/// A ratio with the bounds it has: an interval, the range seen, or none of a single step. Nothing on both sides has no ratio.
 fn bounded<A>(row: &Row<A>) -> String {
+    if row.a == 0.0 && row.b == 0.0 {
+        return "-".to_owned();
+    }
     let (low, high) = if row.has_range() { (row.low, row.high) } else { (None, None) };
     let text = ratio(row.ratio, low, high);
     if row.is_interval() { text } else { text.replacen('(', "(range ", 1) }

@@ -1,6 +1,6 @@
 //! A run and a comparison of runs for a terminal: conditions first, then figures with their spread.
 
-use crate::compare::comparison_rows;
+use crate::compare::{comparison_rows, headline};
 use crate::sentence::{run_comparison_warning, run_finding, run_warning};
 use crate::table::Table;
 use crate::text::warnings;
@@ -90,7 +90,8 @@ fn phases(out: &mut String, heading: &str, rows: &[PhaseRow]) {
 
 /// A comparison of runs as text.
 pub fn run_compare_text(comparison: &RunComparison) -> String {
-    let mut out = format!("a  {}\nb  {}\n", comparison.a, comparison.b);
+    let headline = headline(&comparison.rows, "sample", comparison.comparable);
+    let mut out = format!("{headline}\n\na  {}\nb  {}\n", comparison.a, comparison.b);
     if comparison.differences.is_empty() {
         out.push_str("\nConditions are equal\n");
     } else {

@@ -58,9 +58,10 @@ pub(crate) fn three(value: f64) -> String {
     format!("{value:.3}")
 }
 
-/// A ratio with its bounds.
+/// A ratio with its bounds; a word where one side has nothing.
 pub(crate) fn ratio(ratio: Option<f64>, low: Option<f64>, high: Option<f64>) -> String {
     match (ratio, low, high) {
+        (Some(0.0), ..) => "gone".to_owned(),
         (Some(ratio), Some(low), Some(high)) => format!("{ratio:.3} ({low:.3} to {high:.3})"),
         (Some(ratio), ..) => format!("{ratio:.3}"),
         _ => "new".to_owned(),

@@ -13,49 +13,14 @@ mod fixtures;
 #[path = "browser/run_page.rs"]
 mod run_page;
 
-use knockout_analyze::{Analysis, Collector, Options, Rules};
+use fixtures::{analysis, trace};
 use knockout_testdata::Resource;
-use knockout_trace::{ReadOptions, read};
 use serde_json::{Value, json};
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Three steps of a training on one host thread and one stream.
-fn trace() -> String {
-    let mut events = String::new();
-    let mut span = |cat: &str, name: &str, pid: u32, ts: u32, dur: u32, args: &str| {
-        let comma = if events.is_empty() { "" } else { "," };
-        write!(
-            events,
-            r#"{comma}{{"ph":"X","cat":"{cat}","name":"{name}","pid":{pid},"tid":7,"ts":{ts},"dur":{dur},"args":{{{args}}}}}"#
-        )
-        .unwrap();
-    };
-    for step in 0..3 {
-        let at = 1000 * step;
-        let call = |n: u32| format!(r#""correlation":{}"#, 100 * step + n);
-        let on = |n: u32| format!(r#""device":0,"stream":7,"correlation":{}"#, 100 * step + n);
-        span("user_annotation", &format!("ProfilerStep#{step}"), 1, at, 900 + 20 * step, "");
-        span("user_annotation", "enumerate(DataLoader)#next", 1, at + 5, 200, "");
-        span("user_annotation", "## forward ##", 1, at + 210, 300, "");
-        for op in 0..5 {
-            let name = if op % 2 == 0 { "aten::relu" } else { "aten::linear" };
-            span("cpu_op", name, 1, at + 215 + 55 * op, 50, "");
-            span("cuda_runtime", "cudaLaunchKernel", 1, at + 220 + 55 * op, 10, &call(op));
-            span("kernel", "void relu_kernel<float>(float*)", 0, at + 240 + 55 * op, 45, &on(op));
-        }
-        span("cpu_op", "Optimizer.step#SGD.step", 1, at + 520, 300, "");
-        span("cpu_op", "</script><script>alert(1)</script>", 1, at + 530, 10, "");
-    }
-    format!(r#"{{"traceEvents":[{events}]}}"#)
-}
-
 fn page() -> String {
-    let text = trace();
-    let mut collector = Collector::new(&Rules::default_rules().unwrap(), &Options::default());
-    let outcome = read(text.as_bytes(), ReadOptions::default(), &mut collector).unwrap();
-    knockout_report::html(&Analysis::of(vec![collector.finish("three steps.json", &outcome).unwrap()]))
+    knockout_report::html(&analysis("three steps.json", &trace()))
 }
 
 fn run(browser: &Path, profile: &Path, file: &Path, arguments: &[&str]) -> String {

@@ -1,7 +1,7 @@
 //! A dataset at a glance: everything `data show` says, as values.
 
 use crate::{Ceiling, Dataset, Division, LabelStats, Part, Repeats, Scheme, Split, SplitSpec, Synthetic};
-use knockout_cell::{Cell, Network, Reach};
+use knockout_cell::{Cell, Features, Network, Reach};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,6 +26,9 @@ pub struct Summary {
     pub networks: Vec<NetworkSummary>,
     /// Metabolism; zeros where there is none.
     pub metabolism: MetabolismSummary,
+    /// Content features of the genes, where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub features: Option<FeatureSummary>,
     /// The samples.
     pub samples: SamplesSummary,
     /// Genes within 1, 2 and 3 hops of a sample's deleted genes along edge direction: the mean over some samples.
@@ -86,6 +89,17 @@ pub struct MetabolismSummary {
     /// Reaction-metabolite entries.
     pub stoichiometry: usize,
     /// Genes that some reaction needs.
+    pub genes: usize,
+}
+
+/// Content features at a glance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FeatureSummary {
+    /// Number of columns.
+    pub columns: usize,
+    /// Names of the first few.
+    pub first: Vec<String>,
+    /// Genes of which some feature is known.
     pub genes: usize,
 }
 
@@ -168,6 +182,7 @@ impl Summary {
             gene_table_hash: genes.hash().to_hex().to_string(),
             networks: cell.networks().iter().map(network_summary).collect(),
             metabolism: metabolism_summary(cell),
+            features: cell.features().map(feature_summary),
             samples: SamplesSummary::of(dataset),
             reach: mean_reach(dataset, 200),
             splits: Scheme::ALL
@@ -219,6 +234,16 @@ fn metabolism_summary(cell: &Cell) -> MetabolismSummary {
         stoichiometry: metabolism.map_or(0, |m| m.coefficients().len()),
         genes: metabolism
             .map_or(0, |m| m.requirements().iter().map(|entry| entry.gene).collect::<BTreeSet<_>>().len()),
+    }
+}
+
+fn feature_summary(features: &Features) -> FeatureSummary {
+    const FEW: usize = 8;
+    let names = features.names();
+    FeatureSummary {
+        columns: names.len(),
+        first: names.iter().take(FEW).cloned().collect(),
+        genes: features.known_genes(),
     }
 }
 

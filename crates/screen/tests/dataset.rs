@@ -51,6 +51,48 @@ fn what_is_written_comes_back() {
 }
 
 #[test]
+fn features_come_back_and_belong_to_the_content() {
+    use knockout_cell::Features;
+    let (_plain, plain, mut dataset) = written();
+    assert!(!plain.join("features.parquet").exists());
+    let genes = dataset.cell.genes().len();
+    let names = vec!["fitness".to_owned(), "esm 0".to_owned()];
+    let values = (0..2 * genes).map(|at| if at == 3 { f32::NAN } else { at as f32 / 7.0 }).collect();
+    let features = Features::new(genes, names, values).unwrap();
+    let cell = (*dataset.cell).clone().with_features(Some(features.clone())).unwrap();
+    dataset.cell = std::sync::Arc::new(cell);
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("set");
+    dataset.write(&dir, &|_| {}).unwrap();
+    let opened = Dataset::open(&dir).unwrap();
+    assert_eq!(opened.cell.features(), Some(&features));
+    assert!(verify(&dir).unwrap().is_empty());
+    let hash = |dir: &Path| Manifest::open(dir).unwrap().data_hash();
+    assert_ne!(hash(&dir), hash(&plain));
+    // What masks are stored for is the same cell.
+    assert_eq!(opened.cell.hash(), Dataset::open(&plain).unwrap().cell.hash());
+    let path = dir.join("features.parquet");
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[40] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    assert_eq!(verify(&dir).unwrap().len(), 1);
+    fs::remove_file(&path).unwrap();
+    assert!(matches!(Dataset::open(&dir).unwrap_err().kind, DatasetErrorKind::MissingFile));
+}
+
+#[test]
+fn a_feature_cannot_have_the_name_of_the_column_of_genes() {
+    let mut dataset = support::dataset();
+    let genes = dataset.cell.genes().len();
+    let features =
+        knockout_cell::Features::new(genes, vec!["systematic".to_owned()], vec![0.0; genes]).unwrap();
+    dataset.cell = std::sync::Arc::new((*dataset.cell).clone().with_features(Some(features)).unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let error = dataset.write(&folder.path().join("set"), &|_| {}).unwrap_err();
+    assert_eq!(error.class(), Class::Request, "{}", message(&error));
+}
+
+#[test]
 fn equal_datasets_are_equal_bytes() {
     let (_a, first, _) = written();
     let (_b, second, _) = written();

@@ -4,28 +4,31 @@
 //! score(i, j, k) = mean + sd * ( sqrt(share_genes)    * z[ e_i + e_j + e_k ]
 //!                              + sqrt(share_pair)     * z[ o_pair ]
 //!                              + sqrt(share_networks) * z[ <t_i, t_j> + <t_i, t_k> + <t_j, t_k> ]'
+//!                              + sqrt(share_metabolism) * z[ <q_i, q_j> + <q_i, q_k> + <q_j, q_k> ]'
 //!                              + sqrt(rest)           * noise )
 //! ```
 //!
 //! `z` standardises over the screen. `e_g`, a gene's effect, is in part its degree. `t_g` is a vector per gene: the mean
 //! over all its neighbours in all networks of their community's vector, so one averaging message pass recovers it, and
-//! genes with like neighbourhoods buffer each other. The prime means that what pairs and genes explain by themselves is
+//! genes with like neighbourhoods buffer each other. `q_g` is a vector, too: the sum over the
+//! metabolites that the gene's reactions turn over of the metabolite's vector; genes that turn over like metabolites buffer each other,
+//! and the networks say nothing of it (no preset has this part). The prime means that what pairs and genes explain by themselves is
 //! taken out of the interaction, so that no additive model profits from it. The noise is independent, so no model can
 //! expect a correlation above the one between the score and its noise-free part.
 
 use crate::config::ScreenConfig;
 use crate::networks::Society;
 use crate::screen::Design;
-use knockout_cell::Network;
+use knockout_cell::{GeneId, Metabolism, Network};
 use knockout_random::Rng;
 use std::collections::BTreeMap;
 
 /// Dimensions of the vectors the interaction is made of.
-const DIMENSIONS: usize = 8;
+pub(crate) const DIMENSIONS: usize = 8;
 /// Share of the variance of a gene's effect that is its degree.
 const DEGREE_SHARE: f64 = 0.3;
 
-type Vector = [f64; DIMENSIONS];
+pub(crate) type Vector = [f64; DIMENSIONS];
 
 /// Scores and what is known about them.
 pub(crate) struct Scores {
@@ -38,22 +41,22 @@ pub(crate) struct Scores {
     pub(crate) variance: BTreeMap<String, f64>,
 }
 
-pub(crate) fn scores(
-    config: &ScreenConfig,
-    design: &Design,
-    society: &Society,
-    networks: &[Network],
-    seed: u64,
-) -> Scores {
+/// What interactions are read off.
+pub(crate) struct Causes<'c> {
+    pub(crate) society: &'c Society,
+    pub(crate) networks: &'c [Network],
+    pub(crate) metabolism: &'c Metabolism,
+}
+
+pub(crate) fn scores(config: &ScreenConfig, design: &Design, causes: &Causes<'_>, seed: u64) -> Scores {
+    let Causes { society, networks, metabolism } = *causes;
     let gene_count = society.community.len();
     let mut rng = Rng::new(seed, "mechanism");
     let effects = gene_effects(networks, gene_count, &mut rng);
     let offsets: Vec<f64> = design.pairs.iter().map(|_| rng.normal()).collect();
     let vectors = vectors(society, networks, &mut rng);
 
-    let dot = |a: u32, b: u32| -> f64 {
-        vectors[a as usize].iter().zip(&vectors[b as usize]).map(|(x, y)| x * y).sum()
-    };
+    let like = |a: u32, b: u32| dot(&vectors[a as usize], &vectors[b as usize]);
     let each = |value: &dyn Fn([u32; 3], usize) -> f64| -> Vec<f64> {
         let genes = |triple: &crate::screen::Triple| {
             let [a, b] = design.pairs[triple.pair as usize];
@@ -63,18 +66,30 @@ pub(crate) fn scores(
     };
     let by_gene = each(&|genes, _| genes.iter().map(|&gene| effects[gene as usize]).sum());
     let by_pair = each(&|_, pair| offsets[pair]);
-    let mut by_networks = each(&|[a, b, c], _| dot(a, b) + dot(a, c) + dot(b, c));
+    let mut by_networks = each(&|[a, b, c], _| like(a, b) + like(a, c) + like(b, c));
     remove_additive_part(&mut by_networks, design, gene_count);
+    let by_metabolism = (config.share_metabolism > 0.0).then(|| {
+        let vectors = turnover_vectors(metabolism, &mut Rng::new(seed, "mechanism of metabolism"));
+        let dot = |a: u32, b: u32| dot(&vectors[a as usize], &vectors[b as usize]);
+        let mut values = each(&|[a, b, c], _| dot(a, b) + dot(a, c) + dot(b, c));
+        remove_additive_part(&mut values, design, gene_count);
+        ("metabolism", config.share_metabolism, values)
+    });
     let noise: Vec<f64> = design.triples.iter().map(|_| rng.normal()).collect();
 
-    let rest = (1.0 - config.share_genes - config.share_pair - config.share_networks).max(0.0);
+    let rest =
+        (1.0 - config.share_genes - config.share_pair - config.share_networks - config.share_metabolism)
+            .max(0.0);
     let mut signal = vec![0.0; noise.len()];
     let mut parts = BTreeMap::new();
     for (name, share, mut part) in [
         ("genes", config.share_genes, by_gene),
         ("pair", config.share_pair, by_pair),
         ("networks", config.share_networks, by_networks),
-    ] {
+    ]
+    .into_iter()
+    .chain(by_metabolism)
+    {
         standardise(&mut part);
         let scale = config.score_sd * share.sqrt();
         for (sum, value) in signal.iter_mut().zip(&part) {
@@ -98,11 +113,11 @@ pub(crate) fn scores(
 }
 
 /// Four decimals: these are printed and read by people.
-fn round(value: f64) -> f64 {
+pub(crate) fn round(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
 }
 
-fn gene_effects(networks: &[Network], gene_count: usize, rng: &mut Rng) -> Vec<f64> {
+pub(crate) fn gene_effects(networks: &[Network], gene_count: usize, rng: &mut Rng) -> Vec<f64> {
     let degree = |gene| networks.iter().map(|network| network.degree(gene)).sum::<usize>();
     let mut by_degree: Vec<f64> = (0..gene_count).map(|gene| libm::log1p(degree(gene) as f64)).collect();
     standardise(&mut by_degree);
@@ -112,7 +127,7 @@ fn gene_effects(networks: &[Network], gene_count: usize, rng: &mut Rng) -> Vec<f
         .collect()
 }
 
-fn vectors(society: &Society, networks: &[Network], rng: &mut Rng) -> Vec<Vector> {
+pub(crate) fn vectors(society: &Society, networks: &[Network], rng: &mut Rng) -> Vec<Vector> {
     let community_count = society.community.iter().max().map_or(0, |&last| last as usize + 1);
     let base: Vec<Vector> = (0..community_count).map(|_| std::array::from_fn(|_| rng.normal())).collect();
     let mut vectors: Vec<Vector> = (0..society.community.len())
@@ -135,6 +150,42 @@ fn vectors(society: &Society, networks: &[Network], rng: &mut Rng) -> Vec<Vector
         let mut column: Vec<f64> = vectors.iter().map(|vector| vector[dimension]).collect();
         standardise(&mut column);
         vectors.iter_mut().zip(column).for_each(|(vector, value)| vector[dimension] = value);
+    }
+    vectors
+}
+
+fn dot(a: &Vector, b: &Vector) -> f64 {
+    a.iter().zip(b).map(|(x, y)| x * y).sum()
+}
+
+/// By gene, the sum of the vectors of the metabolites that its reactions turn over, each by its amount divided by the roots of what its
+/// reaction and what it has in all; in each dimension with mean 0 and deviation 1 over the genes that have reactions, 0 for the others.
+fn turnover_vectors(metabolism: &Metabolism, rng: &mut Rng) -> Vec<Vector> {
+    let base: Vec<Vector> =
+        metabolism.metabolites().iter().map(|_| std::array::from_fn(|_| rng.normal())).collect();
+    let mut by_reaction = vec![0.0; metabolism.reactions().len()];
+    let mut by_metabolite = vec![0.0; metabolism.metabolites().len()];
+    for entry in metabolism.coefficients() {
+        by_reaction[entry.reaction as usize] += entry.value.abs();
+        by_metabolite[entry.metabolite as usize] += entry.value.abs();
+    }
+    let has_reactions = |gene: usize| !metabolism.reactions_of(GeneId(gene as u32)).is_empty();
+    let genes: Vec<usize> = (0..metabolism.gene_count()).filter(|&gene| has_reactions(gene)).collect();
+    let mut vectors = vec![Vector::default(); metabolism.gene_count()];
+    for &gene in &genes {
+        for &reaction in metabolism.reactions_of(GeneId(gene as u32)) {
+            for entry in &metabolism.coefficients()[metabolism.coefficients_of(reaction)] {
+                let scale = by_reaction[reaction as usize] * by_metabolite[entry.metabolite as usize];
+                let amount = entry.value.abs() / scale.sqrt();
+                let base = &base[entry.metabolite as usize];
+                vectors[gene].iter_mut().zip(base).for_each(|(sum, value)| *sum += amount * value);
+            }
+        }
+    }
+    for dimension in 0..DIMENSIONS {
+        let mut column: Vec<f64> = genes.iter().map(|&gene| vectors[gene][dimension]).collect();
+        standardise(&mut column);
+        genes.iter().zip(column).for_each(|(&gene, value)| vectors[gene][dimension] = value);
     }
     vectors
 }
@@ -165,12 +216,12 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-fn variance(values: &[f64]) -> f64 {
+pub(crate) fn variance(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / values.len().max(1) as f64
 }
 
-fn standardise(values: &mut [f64]) {
+pub(crate) fn standardise(values: &mut [f64]) {
     let (mean, sd) = (mean(values), variance(values).sqrt());
     let scale = if sd > 0.0 { 1.0 / sd } else { 0.0 };
     for value in values {
@@ -178,7 +229,7 @@ fn standardise(values: &mut [f64]) {
     }
 }
 
-fn pearson(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn pearson(a: &[f64], b: &[f64]) -> f64 {
     let (mean_a, mean_b) = (mean(a), mean(b));
     let covariance: f64 = a.iter().zip(b).map(|(x, y)| (x - mean_a) * (y - mean_b)).sum();
     covariance / (a.len() as f64 * (variance(a) * variance(b)).sqrt()).max(f64::MIN_POSITIVE)

@@ -292,12 +292,20 @@ fn check_cell(card: &ModelCard, cell: &Cell) -> Result<(), PredictorError> {
     let hashes = cell.network_hashes();
     let is_other =
         |name: &str, hash: &str| hashes.get(name).is_none_or(|here| here.to_hex().as_str() != hash);
-    let names: Vec<String> = card
+    let mut names: Vec<String> = card
         .networks
         .iter()
         .filter(|(name, hash)| is_other(name, hash))
         .map(|(name, _)| name.clone())
         .collect();
+    let features = cell.features().map(knockout_cell::Features::hash);
+    for (name, trained, here) in
+        [("metabolism", &card.metabolism, cell.metabolism_hash()), ("features", &card.features, features)]
+    {
+        if trained.is_some() && *trained != here.map(|hash| hash.to_hex().to_string()) {
+            names.push(name.to_owned());
+        }
+    }
     if names.is_empty() { Ok(()) } else { Err(PredictorError::OtherNetworks { names }) }
 }
 

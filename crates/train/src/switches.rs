@@ -124,8 +124,8 @@ impl Model<'_> {
     }
 
     fn without(&self, key: &str) -> Keys {
-        match self.key(key)? {
-            Value::Boolean(true) => Ok(vec![format!("model.{key}=false")]),
+        match self.key(key)?.as_str() {
+            Some("on") => Ok(vec![format!("model.{key}=off")]),
             _ => Err(format!("model.{key} is off already")),
         }
     }

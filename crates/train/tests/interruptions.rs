@@ -214,3 +214,26 @@ fn every_limit_and_every_kill_inside_of_a_group_is_survived() {
         check(0, &[(Cut::Kill(at as usize), true), (Cut::Kill(2), false)]);
     }
 }
+
+/// A validation of a large model takes minutes; whoever asks to stop inside of it waits for one batch of predictions at most.
+#[test]
+fn a_stop_inside_of_a_validation_predicts_no_further_batch() {
+    let folder = HOME.folder.path().join("stopped-in-validation");
+    let mut run = create(&folder, 0);
+    let validating = run.by_ref().map(Result::unwrap).find(|event| matches!(event, Event::Validation { .. }));
+    assert!(matches!(validating, Some(Event::Validation { done: 50, total: 200 })), "{validating:?}");
+    run.stop();
+    assert!(
+        matches!(run.next(), Some(Ok(Event::End(End::Stopped)))),
+        "one more batch would be another event"
+    );
+    assert!(run.next().is_none());
+    assert_eq!(
+        fs::metadata(folder.join("metrics.jsonl")).map_or(0, |file| file.len()),
+        0,
+        "nothing was validated"
+    );
+    drop(run);
+    let end = sit(Run::resume(&folder, &[] as &[&str]).unwrap(), None);
+    same(&left(&folder, end), &WHOLE[0], "stopped inside of the first validation");
+}

@@ -45,6 +45,24 @@ fn every_switch_is_a_configuration_or_says_why_not() {
 }
 
 #[test]
+fn the_metabolism_is_a_switch_where_it_is_read() {
+    let data = dataset();
+    let on = Config::of("hetero", &data.cell, &["model.metabolism=on"]).unwrap();
+    let keys = named(&switches(&on, &data.cell, ROOM), "no metabolism").keys.unwrap();
+    assert_eq!(keys, ["model.metabolism=off"]);
+    let off = on.with(&keys).unwrap();
+    assert!(
+        named(&switches(&off, &data.cell, ROOM), "no metabolism").keys.unwrap_err().contains("off already")
+    );
+    // A run from before it was a key is still itself.
+    let settings = |config: &Config| config.identity("genes").config;
+    assert!(
+        !settings(&off).contains_key("model.metabolism") && !settings(&off).contains_key("model.features")
+    );
+    assert_eq!(settings(&on)["model.metabolism"], "\"on\"");
+}
+
+#[test]
 fn merged_channels_have_each_edge_of_all_once() {
     let data = dataset();
     let networks: Vec<_> = data.cell.networks().iter().collect();

@@ -2,7 +2,8 @@
 //! on to what the undisturbed one came to.
 
 use crate::Verdict;
-use crate::program::{Home, TRAIN};
+use crate::mutate::files;
+use crate::program::{Home, TRAIN, link};
 use crate::random::Random;
 use std::fs;
 use std::path::Path;
@@ -14,10 +15,11 @@ const CALLS: [&str; 9] =
     ["openat", "write", "fsync", "rename", "linkat", "mkdir", "unlink", "ftruncate", "flock"];
 
 pub(crate) fn once(home: &Home, random: &mut Random) -> (&'static str, Verdict) {
-    match random.below(4) {
+    match random.below(6) {
         0 => ("data synth", killed(home, random, synth)),
         1 => ("trace convert", killed(home, random, convert)),
         2 => ("trace analyze --html", killed(home, random, analyze)),
+        3 => ("predict, until it ends", killed(home, random, predict)),
         _ => ("train, resumed until it ends", train(home, random)),
     }
 }
@@ -82,6 +84,23 @@ fn analyze(home: &Home, random: &mut Random, folder: &Path) -> Verdict {
     }
     home.program.expect(folder, &args, &[0])?;
     nothing_hidden(folder)
+}
+
+/// Killed some times, then left alone: every file of the folder is what the undisturbed command wrote.
+fn predict(home: &Home, random: &mut Random, folder: &Path) -> Verdict {
+    link(&home.path().join("run"), &folder.join("run"))?;
+    let args = ["predict", "run", "--pairs", "--block", "2000", "--full", "--csv", "-q", "--out", "hits"];
+    for _ in 0..=random.below(3) {
+        kill(home, random, folder, &args, 120)?;
+    }
+    if !folder.join("hits/predictions.csv").exists() {
+        home.program.expect(folder, &args, &[0])?;
+    }
+    let whole = home.path().join("hits");
+    for file in files(&whole) {
+        same(&folder.join("hits").join(&file), &whole.join(&file))?;
+    }
+    nothing_hidden(&folder.join("hits"))
 }
 
 /// Killed some times, then left alone: metrics, and through them the weights of every epoch, are those of the undisturbed run.

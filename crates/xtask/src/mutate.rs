@@ -122,10 +122,8 @@ fn damaged(home: &Home, random: &mut Random, target: &Target) -> Verdict {
         fs::remove_file(&copied).map_err(|error| error.to_string())?;
     }
     copy(&home.path().join(target.copied), &copied)?;
-    let mut files = Vec::new();
-    list(&copied, &copied, &mut files);
+    let mut files = files(&copied);
     files.retain(|file| (target.files)(&file.to_string_lossy()));
-    files.sort();
     let Some(file) = (!files.is_empty()).then(|| random.of(&files).clone()) else {
         return Err("there is nothing to damage".to_owned());
     };
@@ -140,6 +138,14 @@ fn damaged(home: &Home, random: &mut Random, target: &Target) -> Verdict {
         .expect(scratch.path(), target.args, target.codes)
         .map(drop)
         .map_err(|wrong| format!("{} {how}: {wrong}", file.display()))
+}
+
+/// The files of a folder, or the file itself, by their relative paths in a fixed order.
+pub(crate) fn files(root: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    list(root, root, &mut files);
+    files.sort();
+    files
 }
 
 fn list(root: &Path, at: &Path, files: &mut Vec<PathBuf>) {

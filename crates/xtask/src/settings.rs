@@ -80,6 +80,37 @@ const HETERO_KEYS: [&str; 10] = [
     "model.mle_wass_supcr.lambda_supcr",
 ];
 
+const TRANSFORMER_KEYS: [&str; 9] = [
+    "model.width",
+    "model.layers",
+    "model.heads",
+    "model.dropout",
+    "model.penalty_layer",
+    "model.networks",
+    "model.loss.lambda_graph",
+    "model.loss.lambda_dist",
+    "optimiser.learning_rate",
+];
+
+/// Of models that are solved; the stack has them in sections.
+const SOLVED_KEYS: [(&str, &[&str]); 3] = [
+    ("low-rank", &["model.tolerance", "model.memory_mib", "split.val", "split.subset", "seed"]),
+    (
+        "network-kernel",
+        &["model.tolerance", "model.memory_mib", "model.rank", "model.networks", "split.test", "split.seed"],
+    ),
+    (
+        "stack",
+        &[
+            "model.low_rank.tolerance",
+            "model.low_rank.memory_mib",
+            "model.network_kernel.tolerance",
+            "model.network_kernel.memory_mib",
+            "split.subset",
+        ],
+    ),
+];
+
 const SYNTH_KEYS: [&str; 14] = [
     "synth.genes",
     "synth.communities",
@@ -109,24 +140,42 @@ fn is_merely_long(key: &str, value: &str) -> bool {
 }
 
 pub(crate) fn once(home: &Home, random: &mut Random) -> (&'static str, Verdict) {
-    match random.below(3) {
+    match random.below(5) {
         0 => ("train --model dango", run(home, random, "dango", &RUN_KEYS)),
         1 => ("train --model hetero", run(home, random, "hetero", &[&RUN_KEYS[..], &HETERO_KEYS].concat())),
+        2 => ("train --model transformer", run(home, random, "transformer", &TRANSFORMER_KEYS)),
+        3 => ("train, solved models", solved(home, random)),
         _ => ("data synth", synth(home, random)),
     }
 }
 
+/// A key with a value that is worth trying.
+fn setting(random: &mut Random, keys: &[&str]) -> String {
+    loop {
+        let (key, value) = (*random.of(keys), *random.of(&VALUES));
+        if !is_merely_long(key, value) {
+            return format!("{key}={value}");
+        }
+    }
+}
+
+fn solved(home: &Home, random: &mut Random) -> Verdict {
+    let scratch = home.scratch()?;
+    let (model, keys) = *random.of(&SOLVED_KEYS);
+    let setting = setting(random, keys);
+    let args = ["train", "tiny", "--model", model, "--out", "run", "-q", "split.subset=400", &setting];
+    home.program.expect(scratch.path(), &args, &[0, 2, 4]).map(drop)
+}
+
 fn run(home: &Home, random: &mut Random, model: &str, keys: &[&str]) -> Verdict {
     let scratch = home.scratch()?;
-    let (key, value) = (*random.of(keys), *random.of(&VALUES));
-    if is_merely_long(key, value) {
-        return Ok(());
-    }
-    let setting = format!("{key}={value}");
+    let setting = setting(random, keys);
     let mut args =
         vec!["train", "tiny", "--model", model, "--out", "run", "-q", "--batch", "200", "--max-steps", "2"];
     args.push("split.subset=400");
-    if model == "hetero" {
+    if model == "transformer" {
+        args.extend(["model.width=16", "model.layers=2"]);
+    } else if model == "hetero" {
         args.extend(["model.width=8", "model.layers=1", "model.gin_hidden=8", "model.pair_hidden=4"]);
         args.extend([
             "model.local_heads=2",
@@ -142,11 +191,7 @@ fn run(home: &Home, random: &mut Random, model: &str, keys: &[&str]) -> Verdict 
 
 fn synth(home: &Home, random: &mut Random) -> Verdict {
     let scratch = home.scratch()?;
-    let (key, value) = (*random.of(&SYNTH_KEYS), *random.of(&VALUES));
-    if is_merely_long(key, value) {
-        return Ok(());
-    }
-    let setting = format!("{key}={value}");
+    let setting = setting(random, &SYNTH_KEYS);
     let args = ["data", "synth", "set", "--preset", "tiny", "-q", &setting];
     home.program.expect(scratch.path(), &args, &[0, 2])?;
     if scratch.path().join("set").exists() {

@@ -14,5 +14,6 @@ from .data import IterableBatches, dataloader
 from .dango import Dango
 from .hetero import Hetero
 from .module import Model, log_cosh
+from .transformer import Transformer
 
-__all__ = ["Dango", "Hetero", "IterableBatches", "Model", "dataloader", "log_cosh"]
+__all__ = ["Dango", "Hetero", "IterableBatches", "Model", "Transformer", "dataloader", "log_cosh"]

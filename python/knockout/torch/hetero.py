@@ -32,6 +32,8 @@ class Hetero(Model):
         super().__init__(weights, dict(sorted(networks.items())), options)
         if self.options.get("dropout", 0.0) > 0.0:
             raise RequestError("model.dropout is for `knockout train`; knockout.torch has none")
+        if self.options.get("metabolism", "off") != "off":
+            raise RequestError("model.metabolism is for `knockout train`; knockout.torch reads networks alone")
         self.act = activation(self.options["activation"])
         self.norm_kind = self.options["norm"]
         self.aggregation = self.options["aggregation"].replace("-", "_")

@@ -1,4 +1,4 @@
-"""What both models share: parameters by their dotted names, blocks, and where weights come from."""
+"""What the models share: parameters by their dotted names, blocks, and where weights come from."""
 
 from __future__ import annotations
 
@@ -62,6 +62,8 @@ class Model(nn.Module):
     ) -> None:
         super().__init__()
         self.options = dict(options)
+        if self.options.get("features", "none") != "none":
+            raise RequestError("model.features is for `knockout train`; knockout.torch reads no features")
         self._places: dict[str, tuple[nn.Module, str]] = {}
         for name, values in weights.items():
             self._add(name, torch.as_tensor(numpy.array(values, copy=True)))

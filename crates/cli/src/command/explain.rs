@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 /// themselves; together with what the whole set adds, their contributions sum to the prediction.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
-  knockout explain runs/dango-yeast-0 YAL001C YBR102C YCL016C
-  knockout explain runs/dango-yeast-0 YAL001C YBR102C --html why.html --neighbours 20")]
+  knockout explain runs/dango-yeast-0 ZAL001C ZBR102W ZCL014C
+  knockout explain runs/dango-yeast-0 ZAL001C ZBR102W --html why.html --neighbours 20")]
 pub(crate) struct ExplainArgs {
     /// The run's folder
     #[arg(value_name = "RUN")]

@@ -2,6 +2,7 @@
 
 use super::Importer;
 use crate::error::{ImportError, ImportErrorKind};
+use crate::features::{self, FeatureFile};
 use crate::genes::NamedGenes;
 use crate::lmdb::{self, IndexSplit, Rows};
 use crate::metabolism::{sbml, yaml};
@@ -9,8 +10,8 @@ use crate::names::Names;
 use crate::networks::{
     Evidence, NetworkFile, Orientation, biogrid, dango, edges, matrix, name_of, sgd, string, tflink,
 };
-use crate::recipe::{MetabolismSource, NetworkSource, ScreenSource};
-use crate::report::{MetabolismReport, NetworkReport, RowReport, ScreenReport, SplitReport};
+use crate::recipe::{FeatureSource, MetabolismSource, NetworkSource, ScreenSource};
+use crate::report::{FeatureReport, MetabolismReport, NetworkReport, RowReport, ScreenReport, SplitReport};
 use crate::screens::{Choice, Collector, ScreenCounts, Sink, emap, sga, table};
 use crate::source::Source;
 use knockout_cell::{GeneTable, Metabolism, Network};
@@ -152,6 +153,36 @@ impl Importer<'_> {
             alternatives: RowReport::from(&found.tally),
         });
         Ok(metabolism)
+    }
+
+    /// Rows of genes outside the table are counted and do not matter: features are often those of a whole genome.
+    pub(super) fn features(
+        &mut self,
+        given: &FeatureSource,
+        names: &Names,
+        gene_count: usize,
+    ) -> Result<FeatureFile, ImportError> {
+        let file = given.files()[0];
+        let source = self.source(file);
+        let found = match given {
+            FeatureSource::Table { gene, columns, separator, .. } => {
+                features::table::read(&source, names, gene_count, gene.as_deref(), columns, *separator)?
+            }
+            FeatureSource::Npy { gene_list, name, .. } => {
+                let list = self.source(gene_list);
+                let found = features::npy::read(&source, &list, names, gene_count, name)?;
+                self.read(gene_list, &list.digest());
+                found
+            }
+        };
+        self.read(file, &source.digest());
+        self.report.features.push(FeatureReport {
+            file: file.display().to_string(),
+            columns: found.names.len(),
+            genes: found.genes(),
+            rows: RowReport::from(&found.tally),
+        });
+        Ok(found)
     }
 
     pub(super) fn screen(

@@ -4,6 +4,7 @@ mod build;
 mod write;
 
 use crate::error::{ImportError, ImportErrorKind};
+use crate::features;
 use crate::genes::{ListedGene, NamedGenes, aliases, list, sgd};
 use crate::lmdb::{self, IndexSplit};
 use crate::names::{Names, Rank};
@@ -66,6 +67,11 @@ impl<'a> Importer<'a> {
             Some(source) => Some(self.metabolism(source, &names, genes.len())?),
             None => None,
         };
+        let mut features = Vec::new();
+        for source in &self.recipe.features {
+            features.push(self.features(source, &names, genes.len())?);
+        }
+        let features = features::joined(&features, genes.len()).map_err(|kind| kind.of(self.base))?;
         let mut collector = Collector::new(self.recipe.duplicates);
         let mut records = Vec::new();
         for source in &self.recipe.screens {
@@ -80,6 +86,7 @@ impl<'a> Importer<'a> {
         let splits = self.splits(&records, samples.len())?;
 
         let cell = Cell::new(genes, networks, metabolism)
+            .and_then(|cell| cell.with_features(features))
             .map_err(|error| ImportErrorKind::Cell(error).of(self.base))?;
         let name = self.recipe.name.clone().unwrap_or_default();
         self.report.name.clone_from(&name);

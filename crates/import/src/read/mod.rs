@@ -17,8 +17,8 @@ mod utf16;
 
 pub use cells::{Quotes, Separator};
 pub use header::{Column, Header};
-pub(crate) use input::hash_whole;
 pub use input::{Input, Tally};
+pub(crate) use input::{hash_whole, read_error};
 pub(crate) use lines::shown;
 pub use lines::{Lines, MAX_LINE};
 pub use row::Row;

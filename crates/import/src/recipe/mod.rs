@@ -5,7 +5,7 @@
 mod sources;
 mod spec;
 
-pub use sources::{AliasSource, GeneSource, MetabolismSource, NetworkSource, ScreenSource};
+pub use sources::{AliasSource, FeatureSource, GeneSource, MetabolismSource, NetworkSource, ScreenSource};
 pub use spec::SpecError;
 
 use crate::screens::{Alleles, Duplicates};
@@ -37,6 +37,9 @@ pub struct Recipe {
     /// A metabolic model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metabolism: Option<MetabolismSource>,
+    /// Content features of the genes, beside each other.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<FeatureSource>,
     /// Screens, in the order in which their samples stand.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub screens: Vec<ScreenSource>,
@@ -61,6 +64,7 @@ impl Recipe {
         files.extend(self.aliases.iter().map(AliasSource::file));
         files.extend(self.networks.iter().flat_map(NetworkSource::files));
         files.extend(self.metabolism.iter().map(MetabolismSource::file));
+        files.extend(self.features.iter().flat_map(FeatureSource::files));
         files.extend(self.screens.iter().map(ScreenSource::file));
         files
     }

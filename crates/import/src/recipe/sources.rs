@@ -29,6 +29,10 @@ fn score() -> String {
     "score".to_owned()
 }
 
+fn feature() -> String {
+    "f".to_owned()
+}
+
 fn yes() -> bool {
     true
 }
@@ -245,6 +249,46 @@ impl NetworkSource {
             | Self::Tflink { file, .. }
             | Self::Yeastract { file, .. }
             | Self::Edges { file, .. } => vec![file],
+        }
+    }
+}
+
+/// A source of content features.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "format", deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+pub enum FeatureSource {
+    /// A text table with a column of genes and columns of numbers.
+    Table {
+        /// The file.
+        file: PathBuf,
+        /// Column of the genes; `gene`, `systematic`, `orf`, `locus` or `name` by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gene: Option<String>,
+        /// Columns to take; all others by default.
+        #[serde(default)]
+        columns: Vec<String>,
+        /// What stands between cells; guessed by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        separator: Option<Separator>,
+    },
+    /// A `NumPy` array (.npy), a row for each gene of a list.
+    Npy {
+        /// The file.
+        file: PathBuf,
+        /// The genes of its rows, one per line.
+        gene_list: PathBuf,
+        /// Beginning of the columns' names; `f` by default.
+        #[serde(default = "feature")]
+        name: String,
+    },
+}
+
+impl FeatureSource {
+    /// The features, then what goes with them.
+    pub(crate) fn files(&self) -> Vec<&Path> {
+        match self {
+            Self::Table { file, .. } => vec![file],
+            Self::Npy { file, gene_list, .. } => vec![file, gene_list],
         }
     }
 }

@@ -10,7 +10,7 @@ use toml::{Table, Value};
 pub struct SpecError(pub(super) String);
 
 /// Options that hold several values, separated by `+`.
-const LISTS: [&str; 7] = ["alias", "channels", "genes", "orders", "qualifiers", "splits", "types"];
+const LISTS: [&str; 8] = ["alias", "channels", "columns", "genes", "orders", "qualifiers", "splits", "types"];
 /// Options that hold whole numbers.
 const NUMBERS: [&str; 5] = ["orders", "organism", "query", "taxon", "threshold"];
 /// Options that are true or false.
@@ -108,7 +108,13 @@ macro_rules! from_str {
         }
     )*};
 }
-from_str!(super::GeneSource, super::AliasSource, super::NetworkSource, super::MetabolismSource);
+from_str!(
+    super::GeneSource,
+    super::AliasSource,
+    super::NetworkSource,
+    super::MetabolismSource,
+    super::FeatureSource
+);
 
 impl std::str::FromStr for super::ScreenSource {
     type Err = SpecError;

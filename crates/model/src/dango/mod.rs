@@ -16,7 +16,8 @@ pub use options::{DangoOptions, NetworkChoice};
 
 use crate::init::Init;
 use crate::layer::{
-    MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, gather, interaction_loss, weighted_sum,
+    GeneFeatures, GeneRows, MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, gather,
+    interaction_loss, weighted_sum,
 };
 use crate::loss::AlphaSchedule;
 use crate::{FixedScorer, Forward, Input, Loss, LossAt, Model, SelfLoops, graph_of, merged_graph};
@@ -48,7 +49,7 @@ struct NetworkLayers<T> {
 /// The model.
 pub struct Dango<T: Scalar> {
     parameters: Parameters<T>,
-    embedding: Var,
+    rows: GeneRows<T>,
     networks: Vec<NetworkLayers<T>>,
     meta: MetaEmbedding,
     set: SetScorer,
@@ -99,13 +100,28 @@ impl<T: Scalar> Dango<T> {
     ///
     /// If there is no network, one has another number of rows, or `heads` does not divide `width`: callers check.
     pub fn new(rows: usize, networks: Vec<DangoNetwork>, width: usize, heads: usize, seed: u64) -> Self {
+        Self::with_features(rows, networks, None, [width, heads], seed)
+    }
+
+    /// The same with content features of the genes, if any.
+    ///
+    /// # Panics
+    ///
+    /// As [`Dango::new`].
+    pub fn with_features(
+        rows: usize,
+        networks: Vec<DangoNetwork>,
+        features: Option<GeneFeatures>,
+        [width, heads]: [usize; 2],
+        seed: u64,
+    ) -> Self {
         assert!(!networks.is_empty(), "DANGO needs a network");
         assert!(
             width.is_multiple_of(heads) && width.is_multiple_of(2),
             "{heads} heads in a width of {width}"
         );
         let (mut parameters, mut init) = (Parameters::new(&Pool::new()), Init::new(seed));
-        let embedding = parameters.add("gene_embedding", &[rows, width], || init.normal(0.1));
+        let gene_rows = GeneRows::new(&mut parameters, [rows, width], 0.1, features, &mut init);
         let networks = networks
             .into_iter()
             .map(|network| {
@@ -141,7 +157,15 @@ impl<T: Scalar> Dango<T> {
             .collect();
         let meta = MetaEmbedding::new(&mut parameters, width, &mut init);
         let set = SetScorer::new(&mut parameters, "set", width, heads, 2, Activation::Relu, &mut init);
-        Self { parameters, embedding, networks, meta, set, width, alpha: (AlphaSchedule::PreThenPost, 10) }
+        Self {
+            parameters,
+            rows: gene_rows,
+            networks,
+            meta,
+            set,
+            width,
+            alpha: (AlphaSchedule::PreThenPost, 10),
+        }
     }
 
     /// Another schedule of α than the default, and the epoch of its transition.
@@ -176,10 +200,11 @@ impl<T: Scalar> Dango<T> {
 
     /// Records the embeddings, which no set changes: H1 and H2 by network, and the meta-embedding.
     fn embed<'a>(&'a self, tape: &mut Tape<'a, T>) -> (Vec<Var>, Vec<Var>, Var) {
+        let x = self.rows.forward(tape);
         let (mut first, mut second) = (Vec::new(), Vec::new());
         for layers in &self.networks {
             let (graph, weight) = (&layers.network.graph, &layers.mean_weight);
-            let h1 = layers.sage1.forward(tape, "sage1", self.embedding, graph, weight);
+            let h1 = layers.sage1.forward(tape, "sage1", x, graph, weight);
             let h2 = layers.sage2.forward(tape, "sage2", h1, graph, weight);
             first.push(h1);
             second.push(h2);
@@ -227,7 +252,7 @@ impl Model for Dango<f32> {
     }
 
     fn gene_table(&self) -> Option<&'static str> {
-        Some("gene_embedding")
+        self.rows.table_name()
     }
 
     fn parameters(&self) -> &Parameters<f32> {

@@ -1,6 +1,7 @@
 //! DANGO's options: the published ones, except that λ is looked up by channel.
 
 use super::{Dango, DangoNetwork};
+use crate::layer::FeatureUse;
 use crate::loss::AlphaSchedule;
 use crate::network::{MERGED_STRING, check_names, check_once, string_lambda};
 use crate::{Model, ModelOptions, OptionsError, SelfLoops, SizeEstimate, StringChannels};
@@ -24,6 +25,9 @@ pub struct DangoOptions {
     /// Whether STRING's channels are networks of their own.
     #[serde(default)]
     pub string_channels: StringChannels,
+    /// Whether content features stand beside the gene table, instead of it, or are not read. Runs from before it was a key read none.
+    #[serde(default)]
+    pub features: FeatureUse,
     /// The networks it reads, each with its λ.
     pub networks: Vec<NetworkChoice>,
 }
@@ -56,6 +60,7 @@ impl ModelOptions for DangoOptions {
             alpha: AlphaSchedule::LinearUntilUniform,
             transition_epoch: 10,
             string_channels: StringChannels::Apart,
+            features: FeatureUse::None,
             networks: cell.networks().iter().filter_map(choice).collect(),
         }
     }
@@ -68,6 +73,7 @@ impl ModelOptions for DangoOptions {
             let rule = "it must be even and a multiple of model.heads";
             return Err(OptionsError::out_of_range("model.width", value, rule));
         }
+        self.features.check(cell)?;
         OptionsError::any_networks(Self::NAME, cell)?;
         if self.networks.is_empty() {
             return Err(OptionsError::NoNetwork);
@@ -84,13 +90,17 @@ impl ModelOptions for DangoOptions {
             [self.width, cell.genes().len(), self.networks.len()].map(|size| size as f64);
         // An embedding of each gene; two layers with two matrices and a reconstruction for each network; the scorer.
         SizeEstimate {
-            parameters: genes * width + networks * 4.0 * width * width + 8.0 * width * width,
+            parameters: self.features.parameter_count(cell, self.width)
+                + networks * 4.0 * width * width
+                + 8.0 * width * width,
             activations: networks * 4.0 * genes * width,
         }
     }
 
     fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>, OptionsError> {
-        let model = Dango::new(cell.genes().len(), self.networks_of(cell), self.width, self.heads, seed);
+        let (networks, features) = (self.networks_of(cell), self.features.of(cell));
+        let model =
+            Dango::with_features(cell.genes().len(), networks, features, [self.width, self.heads], seed);
         Ok(Box::new(model.with_alpha(self.alpha, self.transition_epoch)))
     }
 }

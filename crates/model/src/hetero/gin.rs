@@ -47,6 +47,11 @@ impl Gin {
         Self { mlp, eps, norm, activation }
     }
 
+    /// What follows the sum over neighbours.
+    pub(super) fn mlp(&self) -> &Mlp {
+        &self.mlp
+    }
+
     /// Records network `k` of a layer.
     pub(super) fn forward<'a, T: Scalar>(
         &self,
@@ -86,6 +91,34 @@ impl Gin {
                 gradients.add(layer.eps, |sum| sum[0] += T::of(d_eps));
             },
         );
+        self.after_block(tape, g, genes, dropout)
+    }
+
+    /// ε.
+    pub(super) fn eps(&self) -> Var {
+        self.eps
+    }
+
+    /// Records what follows the sums, given them: `g = activation(norm(MLP(sums)))`, the wild type's `genes` rows first.
+    pub(super) fn of_sums<T: Scalar>(
+        &self,
+        tape: &mut Tape<'_, T>,
+        sums: Var,
+        genes: usize,
+        dropout: Option<&Dropout>,
+    ) -> Var {
+        let g = self.mlp.forward(tape, "gin", sums, dropout);
+        self.after_block(tape, g, genes, dropout)
+    }
+
+    /// A norm over all rows has to wait for them.
+    fn after_block<T: Scalar>(
+        &self,
+        tape: &mut Tape<'_, T>,
+        g: Var,
+        genes: usize,
+        dropout: Option<&Dropout>,
+    ) -> Var {
         match self.norm {
             Norm::None | Norm::Node(_) => g,
             Norm::Graph(vars) => {

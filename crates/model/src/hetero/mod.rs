@@ -3,7 +3,8 @@
 //! ```text
 //! x    = activation(norm(pre.linear(gene_embedding)))                twice; the same for every sample, so computed once
 //! g_k  = activation(norm(MLP(Σ over kept edges j→i of x_j + (1 + eps) x_i)))    layer by layer, for each network k
-//! x'   = aggregate(g_1 … g_G)
+//! g_M  = the same over reactions and metabolites instead of edges, with `model.metabolism=on`: see `metabolism`
+//! x'   = aggregate(g_1 … g_G, g_M)
 //! z    = attention pooling of the last x over the kept genes; z_wild over all
 //! ŷ    = combination of global(z_wild − z) and local(rows of the deleted genes in the wild type)
 //! ```
@@ -15,6 +16,7 @@ mod cells;
 mod deletion;
 mod dropout;
 mod gin;
+mod metabolism;
 mod norm;
 mod objective;
 mod options;
@@ -23,16 +25,19 @@ mod pooling;
 mod propagate;
 mod reach;
 mod readout;
+mod start;
 
 pub use aggregate::Aggregation;
 pub use dropout::NoiseKind;
+pub use metabolism::{MetabolicGraph, MetabolismSwitch};
 pub use norm::NormKind;
 pub use objective::ObjectiveName;
 pub use options::HeteroOptions;
-pub use readout::{Combination, ReadoutVars};
+pub use readout::{Combination, Difference, ReadoutVars};
+pub use start::StartKind;
 
 use crate::init::Init;
-use crate::layer::{Linear, Mlp, activate, apply_dropout};
+use crate::layer::{GeneFeatures, GeneRows, Linear, Mlp, activate, apply_dropout};
 use crate::loss::{BufferError, BufferState, CircularBuffer, LossError, MleWassSupCrOptions, Restored};
 use crate::{Forward, Input, Loss, LossAt, Model, SelfLoops};
 use aggregate::{Aggregate, AggregationSizes};
@@ -43,10 +48,12 @@ use knockout_cell::GeneSetsRef;
 use knockout_cell::Network;
 use knockout_grad::{Parameters, Tape, Var};
 use knockout_kernel::{Activation, Graph, Scalar};
+use metabolism::{Metabolic, MetabolicCells};
 use norm::Norm;
 use objective::Objective;
 use plan::{Extent, Plan, Stage};
 use pooling::AttentionPooling;
+use reach::Spread;
 use readout::Readout;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -77,6 +84,9 @@ impl Route {
         }
     }
 }
+
+/// Name of the metabolism among the networks of a layer.
+const METABOLISM: &str = "metabolism";
 
 /// One network that the model reads.
 #[derive(Debug, Clone)]
@@ -135,15 +145,30 @@ impl HeteroNetwork {
     }
 }
 
+/// What a model reads of a cell.
+#[derive(Debug, Clone, Default)]
+pub struct HeteroParts {
+    /// The networks.
+    pub networks: Vec<HeteroNetwork>,
+    /// The metabolism; it comes after the networks.
+    pub metabolism: Option<MetabolicGraph>,
+    /// Content features of the genes.
+    pub features: Option<GeneFeatures>,
+}
+
+/// Deviation of the reference's gene table.
+const REFERENCE_GENE_DEVIATION: f64 = 0.02;
+
 struct Layer {
     networks: Vec<Gin>,
+    metabolism: Option<Metabolic>,
     aggregate: Aggregate,
 }
 
 /// The model.
 pub struct Hetero<T: Scalar> {
     parameters: Parameters<T>,
-    embedding: Var,
+    rows: GeneRows<T>,
     pre: [Mlp; 2],
     pre_norm: Norm,
     layers: Vec<Layer>,
@@ -151,6 +176,7 @@ pub struct Hetero<T: Scalar> {
     readout: Readout,
     objective: Objective,
     networks: Vec<HeteroNetwork>,
+    metabolism: Option<MetabolicGraph>,
     options: HeteroOptions,
     genes: usize,
     /// What is dropout follows from it.
@@ -184,7 +210,7 @@ impl<T: Scalar> HeteroForward<T> {
 /// Rows that a layer computed for a batch, beside those of all genes: what changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangedRows {
-    /// By network, in order.
+    /// By network, in order; the metabolism last, where it is read.
     pub networks: Vec<usize>,
     /// In any network.
     pub any: usize,
@@ -198,7 +224,17 @@ impl<T: Scalar> Hetero<T> {
     /// # Panics
     ///
     /// If there is no network or layer, one has another number of rows, or sizes do not divide: callers check.
-    pub fn new(genes: usize, mut networks: Vec<HeteroNetwork>, options: HeteroOptions, seed: u64) -> Self {
+    pub fn new(genes: usize, networks: Vec<HeteroNetwork>, options: HeteroOptions, seed: u64) -> Self {
+        Self::with_parts(genes, HeteroParts { networks, ..HeteroParts::default() }, options, seed)
+    }
+
+    /// The same with a metabolism and content features, if any.
+    ///
+    /// # Panics
+    ///
+    /// As [`Hetero::new`].
+    pub fn with_parts(genes: usize, parts: HeteroParts, options: HeteroOptions, seed: u64) -> Self {
+        let HeteroParts { mut networks, metabolism, features } = parts;
         assert!(
             !networks.is_empty() && options.layers > 0 && options.gin_linears > 0,
             "a network and a layer"
@@ -208,7 +244,7 @@ impl<T: Scalar> Hetero<T> {
         let activation = options.activation;
         let (mut parameters, mut init) =
             (Parameters::new(&knockout_kernel::Pool::new()), Init::kaiming(seed));
-        let embedding = parameters.add("gene_embedding", &[genes, width], || init.normal(0.02));
+        let rows = GeneRows::new(&mut parameters, [genes, width], REFERENCE_GENE_DEVIATION, features, &mut init);
         let linears = [1, 2]
             .map(|at| Linear::new(&mut parameters, &format!("pre.linear{at}"), width, width, &mut init));
         let pre_norm = Norm::new(&mut parameters, "pre.norm", width, options.norm);
@@ -219,7 +255,10 @@ impl<T: Scalar> Hetero<T> {
             norm: pre_norm.of_rows(),
             last: if is_graph { Activation::None } else { activation },
         });
-        let names: Vec<&str> = networks.iter().map(|network| &network.name[..]).collect();
+        let nodes =
+            metabolism.as_ref().map(|graph| Metabolic::embeddings(&mut parameters, graph, width, &mut init));
+        let names = networks.iter().map(|network| &network.name[..]);
+        let names: Vec<&str> = names.chain(nodes.map(|_| METABOLISM)).collect();
         let mut widths = vec![options.gin_hidden; options.gin_linears + 1];
         (widths[0], widths[options.gin_linears]) = (width, width);
         let layers = (1..=options.layers).map(|layer| Layer {
@@ -231,6 +270,11 @@ impl<T: Scalar> Hetero<T> {
                     Gin::new(&mut parameters, &name, &widths, options.norm, activation, &mut init)
                 })
                 .collect(),
+            metabolism: nodes.map(|nodes| {
+                let name = format!("layer{layer}.network.{METABOLISM}");
+                let gin = Gin::new(&mut parameters, &name, &widths, options.norm, activation, &mut init);
+                Metabolic::new(&mut parameters, &name, nodes, (gin, width, activation), &mut init)
+            }),
             aggregate: Aggregate::new(
                 &mut parameters,
                 &format!("layer{layer}.aggregate"),
@@ -249,10 +293,12 @@ impl<T: Scalar> Hetero<T> {
         let layers = layers.collect();
         let pool = AttentionPooling::new(&mut parameters, width, activation, &mut init);
         let local = (options.local_heads, options.local_layers);
-        let readout = Readout::new(&mut parameters, width, local, options.combination, activation, &mut init);
-        Self {
+        let factor = options.difference.factor(genes);
+        let readout =
+            Readout::new(&mut parameters, (width, factor), local, options.combination, activation, &mut init);
+        let mut model = Self {
             parameters,
-            embedding,
+            rows,
             pre,
             pre_norm,
             layers,
@@ -260,10 +306,15 @@ impl<T: Scalar> Hetero<T> {
             readout,
             objective: Objective::LogCosh,
             networks,
+            metabolism,
             options,
             genes,
             seed,
+        };
+        if model.options.init == StartKind::Scaled {
+            start::scale(&mut model, seed);
         }
+        model
     }
 
     /// Another loss than mean log cosh.
@@ -333,8 +384,11 @@ impl<T: Scalar> Hetero<T> {
         };
         let plan = self.plan(sets, route);
         let deletion = Arc::new(Deletion::new(route, &self.networks, self.genes, sets, input.graphs));
+        let metabolism = self.metabolism.as_ref();
+        let metabolism =
+            metabolism.map(|graph| Arc::new(MetabolicCells::new(graph, route, sets, input.graphs)));
         let activation = self.options.activation;
-        let mut x = self.embedding;
+        let mut x = self.rows.forward(tape);
         for (at, layer) in self.pre.iter().enumerate() {
             let dropout = pass.map(|pass| pass.of_rows(Site::Pre(at), None));
             x = layer.forward(tape, "pre", x, dropout.as_ref());
@@ -348,13 +402,19 @@ impl<T: Scalar> Hetero<T> {
         let (mut rows, mut weights) = (Vec::new(), Vec::new());
         for (at, (layer, plan)) in self.layers.iter().zip(&plan.layers).enumerate() {
             let networks = layer.networks.iter().zip(&self.networks).enumerate();
-            let g: Vec<Var> = networks
+            let mut g: Vec<Var> = networks
                 .map(|(k, (gin, network))| {
                     let site = Site::Network { layer: at, network: k };
                     let dropout = pass.map(|pass| pass.of_rows(site, Some(&*plan.networks[k])));
                     gin.forward(tape, x, (&network.graph, k), plan, &deletion, dropout.as_ref())
                 })
                 .collect();
+            if let (Some(layer), Some(cells)) = (&layer.metabolism, &metabolism) {
+                let k = self.networks.len();
+                let site = Site::Network { layer: at, network: k };
+                let dropout = pass.map(|pass| pass.of_rows(site, Some(&*plan.networks[k])));
+                g.push(layer.forward(tape, (x, k), plan, cells, dropout.as_ref()));
+            }
             let site = Site::Aggregate { layer: at };
             let dropout = pass.map(|pass| pass.of_rows(site, Some(&*plan.output.own_rows)));
             let combined =
@@ -375,7 +435,9 @@ impl<T: Scalar> Hetero<T> {
             Route::NodeMask | Route::EdgeMask => Extent::All,
             Route::Rebuilt => Extent::Kept,
         };
-        let graphs: Vec<&Graph> = self.networks.iter().map(|network| &network.graph).collect();
+        let networks = self.networks.iter().map(|network| &network.graph as &dyn Spread);
+        let graphs: Vec<&dyn Spread> =
+            networks.chain(self.metabolism.iter().map(|graph| graph as &dyn Spread)).collect();
         Plan::new(&graphs, self.genes, sets, self.options.layers, extent)
     }
 
@@ -396,7 +458,7 @@ impl Model for Hetero<f32> {
     }
 
     fn gene_table(&self) -> Option<&'static str> {
-        Some("gene_embedding")
+        self.rows.table_name()
     }
 
     fn parameters(&self) -> &Parameters<f32> {

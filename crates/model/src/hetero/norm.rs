@@ -135,7 +135,7 @@ pub(super) fn node_norm<T: Scalar>(
 }
 
 /// Mean and 1 / standard deviation of a row.
-fn statistics<T: Scalar>(row: &[T]) -> (T, T) {
+pub(super) fn statistics<T: Scalar>(row: &[T]) -> (T, T) {
     let one_over = T::of(1.0 / row.len() as f64);
     let mean = row.iter().copied().sum::<T>() * one_over;
     let variance = row.iter().map(|&value| (value - mean) * (value - mean)).sum::<T>() * one_over;

@@ -1,11 +1,15 @@
 //! The hetero model's options: those of the reference's experiment 085, with a norm of each row by itself.
 
-use super::{Aggregation, Combination, Hetero, HeteroNetwork, NoiseKind, NormKind, ObjectiveName, Route};
+use super::{
+    Aggregation, Combination, Difference, Hetero, HeteroNetwork, HeteroParts, METABOLISM, MetabolicGraph,
+    MetabolismSwitch, NoiseKind, NormKind, ObjectiveName, Route, StartKind,
+};
+use crate::layer::FeatureUse;
 use crate::loss::{LossError, MleWassSupCrOptions};
 use crate::network::{MERGED_STRING, check_names, check_once};
 use crate::{Model, ModelOptions, OptionsError, SelfLoops, SizeEstimate, StringChannels};
 use knockout_batch::ProcessorKind;
-use knockout_cell::{Cell, Network};
+use knockout_cell::{Cell, Metabolism, Network};
 use knockout_kernel::{Activation, Scalar};
 use serde::{Deserialize, Serialize};
 
@@ -47,12 +51,24 @@ pub struct HeteroOptions {
     /// Whether a gene loses the same values in every cell of a batch.
     #[serde(default)]
     pub noise: NoiseKind,
+    /// Where parameters start. Runs from before it was a key started as the reference's.
+    #[serde(default)]
+    pub init: StartKind,
+    /// What the difference between the wild type and a sample counts as.
+    #[serde(default)]
+    pub difference: Difference,
     /// How a batch is evaluated; the numbers are the same.
     pub route: Route,
     /// The networks it reads.
     pub networks: Vec<String>,
     /// Whether the STRING channels among them are networks or become one, `string`.
     pub string_channels: StringChannels,
+    /// Whether reactions and metabolites are nodes, too. Runs from before it was a key had none.
+    #[serde(default)]
+    pub metabolism: MetabolismSwitch,
+    /// Whether content features stand beside the gene table, instead of it, or are not read. Runs from before it was a key read none.
+    #[serde(default)]
+    pub features: FeatureUse,
     /// Loss function.
     pub loss: ObjectiveName,
     /// Options of `loss=mle_wass_supcr`.
@@ -79,9 +95,13 @@ impl Default for HeteroOptions {
             self_loops: SelfLoops::AsStored,
             dropout: 0.0,
             noise: NoiseKind::Shared,
+            init: StartKind::Reference,
+            difference: Difference::Mean,
             route: Route::ChangedRows,
             networks: Vec::new(),
             string_channels: StringChannels::Apart,
+            metabolism: MetabolismSwitch::Off,
+            features: FeatureUse::None,
             loss: ObjectiveName::LogCosh,
             mle_wass_supcr: MleWassSupCrOptions::default(),
         }
@@ -115,6 +135,12 @@ impl ModelOptions for HeteroOptions {
     fn check(&self, cell: &Cell) -> Result<(), OptionsError> {
         self.check_sizes()?;
         self.check_networks(cell)?;
+        self.check_metabolism(cell)?;
+        if self.init == StartKind::Scaled && self.metabolism != MetabolismSwitch::Off {
+            let rule = "it must be reference with model.metabolism=on, whose layers are not scaled yet";
+            return Err(OptionsError::out_of_range("model.init", "scaled", rule));
+        }
+        self.features.check(cell)?;
         self.mle_wass_supcr.check()?;
         self.check_route()
     }
@@ -129,8 +155,15 @@ impl ModelOptions for HeteroOptions {
         let pairs =
             of(self.layers) * of(self.pair_linears) * of(self.pair_hidden) * (width + of(self.pair_hidden));
         let local = of(self.local_layers) * 4.0 * width * width;
+        let nodes = self
+            .metabolism_of(cell)
+            .map_or(0.0, |metabolism| of(metabolism.reactions().len()) + of(metabolism.metabolites().len()));
         SizeEstimate {
-            parameters: genes * width + places * linears + pairs + local,
+            parameters: self.features.parameter_count(cell, self.width)
+                + nodes * width
+                + places * linears
+                + pairs
+                + local,
             activations: places * genes * width,
         }
     }
@@ -170,7 +203,12 @@ impl ModelOptions for HeteroOptions {
 impl HeteroOptions {
     /// Builds the model in any precision. The options have been checked.
     pub fn model<T: Scalar>(&self, cell: &Cell, seed: u64) -> Result<Hetero<T>, LossError> {
-        let model = Hetero::new(cell.genes().len(), self.networks_of(cell), self.clone(), seed);
+        let parts = HeteroParts {
+            networks: self.networks_of(cell),
+            metabolism: self.metabolism_of(cell).map(MetabolicGraph::of),
+            features: self.features.of(cell),
+        };
+        let model = Hetero::with_parts(cell.genes().len(), parts, self.clone(), seed);
         model.with_objective(self.loss, &self.mle_wass_supcr, seed)
     }
 
@@ -223,6 +261,27 @@ impl HeteroOptions {
         }
         check_names(cell, self.networks.iter().map(String::as_str))?;
         check_once(self.networks.iter().map(String::as_str))
+    }
+
+    /// The metabolism as the model reads it, if it does and there is one.
+    fn metabolism_of<'c>(&self, cell: &'c Cell) -> Option<&'c Metabolism> {
+        cell.metabolism().filter(|_| self.metabolism == MetabolismSwitch::On)
+    }
+
+    fn check_metabolism(&self, cell: &Cell) -> Result<(), OptionsError> {
+        let refuse = |rule| Err(OptionsError::out_of_range("model.metabolism", "on", rule));
+        if self.metabolism == MetabolismSwitch::Off {
+            return Ok(());
+        }
+        if cell.metabolism().is_none_or(|metabolism| metabolism.requirements().is_empty()) {
+            return refuse(
+                "the dataset has no reactions that need a gene: use model.metabolism=off, or import it again with --metabolism",
+            );
+        }
+        if self.networks.iter().any(|name| name == METABOLISM) {
+            return refuse("a network has the name metabolism: leave it out of model.networks");
+        }
+        Ok(())
     }
 
     fn check_route(&self) -> Result<(), OptionsError> {

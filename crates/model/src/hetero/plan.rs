@@ -7,9 +7,9 @@
 //! sets, neither parameters nor the tape. `docs/hetero.md` has worked examples.
 
 use super::cells::{Cells, Sharing};
-use super::reach::{Reach, members};
+use super::reach::{Reach, Spread, members};
 use knockout_cell::GeneSetsRef;
-use knockout_kernel::{Graph, MASKED};
+use knockout_kernel::MASKED;
 use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
@@ -201,7 +201,7 @@ pub(super) enum Extent {
 
 impl Plan {
     pub(super) fn new(
-        graphs: &[&Graph],
+        graphs: &[impl Spread],
         genes: usize,
         sets: GeneSetsRef<'_>,
         layers: usize,
@@ -256,7 +256,7 @@ fn gather_indices(
 ///
 /// A row of a sample belongs to the base that lacks just those of the sample's genes that reach it, or else to the sample.
 fn changed(
-    graphs: &[&Graph],
+    graphs: &[impl Spread],
     genes: usize,
     cells: &Cells,
     layers: usize,

@@ -38,6 +38,11 @@ impl AttentionPooling {
         }
     }
 
+    /// The two layers of the gate, and the value's.
+    pub(super) fn linears(&self) -> ([Linear; 2], Linear) {
+        ([self.gate.linears[0], self.gate.linears[1]], self.value.linears[0])
+    }
+
     /// Records the pooling of a stage's rows.
     pub(super) fn forward<T: Scalar>(
         &self,

@@ -23,7 +23,7 @@ pub(super) struct Reach {
 
 impl Reach {
     /// Follows the edges of all layers from each of `deleted`, which are ascending and distinct.
-    pub(super) fn new(graphs: &[&Graph], genes: usize, deleted: Vec<u32>, layers: usize) -> Self {
+    pub(super) fn new(graphs: &[impl Spread], genes: usize, deleted: Vec<u32>, layers: usize) -> Self {
         let (networks, words) = (graphs.len(), genes.div_ceil(WORD));
         let of_one = layers * (networks + 1) * words;
         let mut bits = vec![0; deleted.len() * of_one];
@@ -33,7 +33,7 @@ impl Reach {
                 let mut before = vec![0_u64; genes];
                 deleted.iter().enumerate().for_each(|(at, &gene)| before[gene as usize] |= 1 << at);
                 for layer in 0..layers {
-                    let after: Vec<Vec<u64>> = graphs.par_iter().map(|graph| pass(graph, &before)).collect();
+                    let after: Vec<Vec<u64>> = graphs.par_iter().map(|graph| graph.pass(&before)).collect();
                     for after in &after {
                         before.iter_mut().zip(after).for_each(|(any, reached)| *any |= reached);
                     }
@@ -72,12 +72,25 @@ impl Reach {
     }
 }
 
-/// One layer of a network: what a gene and its sources had before.
-fn pass(graph: &Graph, before: &[u64]) -> Vec<u64> {
-    let of_gene = |(gene, &own): (usize, &u64)| {
-        graph.incoming.row(gene).fold(own, |reached, source| reached | before[source])
-    };
-    before.iter().enumerate().map(of_gene).collect()
+/// What a layer passes messages over.
+pub(super) trait Spread: Sync {
+    /// One layer: what a gene and its sources had before.
+    fn pass(&self, before: &[u64]) -> Vec<u64>;
+}
+
+impl Spread for Graph {
+    fn pass(&self, before: &[u64]) -> Vec<u64> {
+        let of_gene = |(gene, &own): (usize, &u64)| {
+            self.incoming.row(gene).fold(own, |reached, source| reached | before[source])
+        };
+        before.iter().enumerate().map(of_gene).collect()
+    }
+}
+
+impl<S: Spread + ?Sized> Spread for &S {
+    fn pass(&self, before: &[u64]) -> Vec<u64> {
+        (**self).pass(before)
+    }
 }
 
 /// Collects bit `at` of every gene's word.

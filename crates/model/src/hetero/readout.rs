@@ -21,6 +21,27 @@ pub enum Combination {
     GlobalOnly,
 }
 
+/// What the difference between two pooled cells counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Difference {
+    /// A mean over genes, as pooling gives it: the more genes a cell has, the less a deletion changes.
+    #[default]
+    Mean,
+    /// Their total: the mean times the number of genes.
+    Total,
+}
+
+impl Difference {
+    /// What a mean over genes is multiplied by.
+    pub(super) fn factor(self, genes: usize) -> f64 {
+        match self {
+            Self::Mean => 1.0,
+            Self::Total => genes as f64,
+        }
+    }
+}
+
 /// `global = out(activation(hidden(z_wild − z_sample)))`; `local` = a set scorer on the wild type's rows of the deleted genes.
 #[derive(Debug, Clone)]
 pub(super) struct Readout {
@@ -28,6 +49,8 @@ pub(super) struct Readout {
     local: Option<SetScorer>,
     gate: Option<Mlp>,
     width: usize,
+    /// Of the difference between cells.
+    factor: f64,
 }
 
 /// Outputs of the readout.
@@ -49,7 +72,7 @@ impl Readout {
     /// Adds `global.*` and, where there are any, `local.*` and `gate.*`.
     pub(super) fn new<T: Scalar>(
         parameters: &mut Parameters<T>,
-        width: usize,
+        (width, factor): (usize, f64),
         (heads, layers): (usize, usize),
         combination: Combination,
         activation: Activation,
@@ -68,7 +91,17 @@ impl Readout {
         let gate = (combination == Combination::Gating).then(|| mlp(parameters, "gate", 2, 2));
         let local = (combination != Combination::GlobalOnly)
             .then(|| SetScorer::new(parameters, "local", width, heads, layers, activation, init));
-        Self { global, local, gate, width }
+        Self { global, local, gate, width, factor }
+    }
+
+    /// The two layers of the global score.
+    pub(super) fn global(&self) -> [Linear; 2] {
+        [self.global.linears[0], self.global.linears[1]]
+    }
+
+    /// The scorer of the deleted genes, where there is one.
+    pub(super) fn local(&self) -> Option<&SetScorer> {
+        self.local.as_ref()
     }
 
     /// Records the score of every sample from the pooled cells `[1 + samples, width]` and the wild type's rows.
@@ -80,7 +113,7 @@ impl Readout {
         sets: GeneSetsRef<'a>,
         pass: Option<DropoutPass>,
     ) -> ReadoutVars {
-        let difference = difference(tape, pooled, self.width);
+        let difference = difference(tape, pooled, self.width, T::of(self.factor));
         let dropout = pass.map(|pass| pass.of_samples(Site::Global, sets.len()));
         let global = self.global.forward(tape, "global", difference, dropout.as_ref());
         let Some(scorer) = &self.local else {
@@ -99,8 +132,8 @@ impl Readout {
     }
 }
 
-/// Records the first row minus each of the others.
-fn difference<T: Scalar>(tape: &mut Tape<'_, T>, pooled: Var, width: usize) -> Var {
+/// Records the first row minus each of the others, times a factor.
+fn difference<T: Scalar>(tape: &mut Tape<'_, T>, pooled: Var, width: usize, factor: T) -> Var {
     tape.op(
         "difference",
         tape.value(pooled).len() - width,
@@ -108,13 +141,14 @@ fn difference<T: Scalar>(tape: &mut Tape<'_, T>, pooled: Var, width: usize) -> V
             let (wild, samples) = values.of(pooled).split_at(width);
             for (out, sample) in out.chunks_exact_mut(width).zip(samples.chunks_exact(width)) {
                 for ((out, &wild), &sample) in out.iter_mut().zip(wild).zip(sample) {
-                    *out = wild - sample;
+                    *out = (wild - sample) * factor;
                 }
             }
         },
         move |step, (), gradients| {
             gradients.add(pooled, |sum| {
                 let (wild, samples) = sum.split_at_mut(width);
+                step.gradient.iter_mut().for_each(|gradient| *gradient *= factor);
                 step.gradient.chunks_exact(width).for_each(|gradient| add_to(wild, gradient));
                 add_scaled(samples, -T::ONE, step.gradient);
             });

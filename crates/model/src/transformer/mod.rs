@@ -1,7 +1,7 @@
 //! The equivariant cell graph transformer: gene states by attention over the whole cell, changed by the deleted genes, read at them.
 //!
 //! ```text
-//! X    = [cls; E]                                        a token of the cell, then one of each gene
+//! X    = [cls; E]                                        a token of the cell, then one of each gene (table, features or both)
 //! X    ← encoder layer(X), `layers` times                the same for every sample: computed once per step
 //! Z_b  = transform(X[genes of b])                        each deleted gene attends to the genes deleted with it
 //! ŷ_b  = MLP([X_cls ‖ mean of Z_b])
@@ -18,7 +18,9 @@ mod options;
 pub use options::TransformerOptions;
 
 use crate::init::Init;
-use crate::layer::{AttentionVars, GraphPenalty, Linear, Mlp, add_scaled, add_to, gather, slice};
+use crate::layer::{
+    AttentionVars, GeneFeatures, GeneRows, GraphPenalty, Linear, Mlp, add_scaled, add_to, gather, slice,
+};
 use crate::loss::{
     BatchRows, BufferError, BufferState, CircularBuffer, LossError, Phase, PointDist, PointDistOptions,
     Restored,
@@ -45,7 +47,7 @@ pub struct TransformerSizes {
 /// The model.
 pub struct Transformer<T: Scalar> {
     parameters: Parameters<T>,
-    table: Var,
+    rows: GeneRows<T>,
     cls: Var,
     encoder: Vec<AttentionBlock>,
     transform: AttentionBlock,
@@ -90,10 +92,25 @@ impl<T: Scalar> Transformer<T> {
         objective: PointDistOptions,
         seed: u64,
     ) -> Result<Self, LossError> {
+        Self::with_features(genes, sizes, None, objective, seed)
+    }
+
+    /// The same with content features of the genes, if any.
+    ///
+    /// # Panics
+    ///
+    /// As [`Transformer::new`].
+    pub fn with_features(
+        genes: usize,
+        sizes: TransformerSizes,
+        features: Option<GeneFeatures>,
+        objective: PointDistOptions,
+        seed: u64,
+    ) -> Result<Self, LossError> {
         let TransformerSizes { width, layers, heads } = sizes;
         assert!(width.is_multiple_of(heads), "{heads} heads in a width of {width}");
         let (mut parameters, mut init) = (Parameters::new(&Pool::new()), Init::by_inputs(seed));
-        let table = parameters.add("gene_embedding", &[genes, width], || init.normal(0.02));
+        let rows = GeneRows::new(&mut parameters, [genes, width], 0.02, features, &mut init);
         let cls = parameters.add("cls", &[width], || init.normal(0.02));
         let mut block = |name: &str| AttentionBlock::new(&mut parameters, name, width, heads, &mut init);
         let encoder = (0..layers).map(|layer| block(&format!("encoder.{layer}"))).collect();
@@ -105,7 +122,7 @@ impl<T: Scalar> Transformer<T> {
         let readout = Mlp { linears, between: Activation::Relu, norm: None, last: Activation::None };
         Ok(Self {
             parameters,
-            table,
+            rows,
             cls,
             encoder,
             transform,
@@ -176,8 +193,8 @@ impl<T: Scalar> Transformer<T> {
     }
 
     /// Records the encoder, which no set changes.
-    fn encode(&self, tape: &mut Tape<'_, T>, pass: Option<DropoutPass>) -> (Var, Vec<AttentionVars>) {
-        let (table, cls, width) = (self.table, self.cls, self.sizes.width);
+    fn encode<'a>(&'a self, tape: &mut Tape<'a, T>, pass: Option<DropoutPass>) -> (Var, Vec<AttentionVars>) {
+        let (table, cls, width) = (self.rows.forward(tape), self.cls, self.sizes.width);
         let mut tokens = tape.op(
             "tokens",
             (self.genes + 1) * width,

@@ -1,6 +1,7 @@
 //! The transformer's options.
 
 use super::{Transformer, TransformerSizes};
+use crate::layer::FeatureUse;
 use crate::loss::{LossError, PointDist, PointDistOptions, PointLoss};
 use crate::network::{check_names, check_once, graph_of};
 use crate::{Model, ModelOptions, OptionsError, SelfLoops, SizeEstimate};
@@ -25,6 +26,9 @@ pub struct TransformerOptions {
     pub penalty_layer: usize,
     /// The networks that heads are pulled towards, one head each.
     pub networks: Vec<String>,
+    /// Whether content features stand beside the gene table, instead of it, or are not read. Runs from before it was a key read none.
+    #[serde(default)]
+    pub features: FeatureUse,
     /// The loss: of single records, of distributions, and the weight of the pull towards networks (`lambda_graph`).
     pub loss: PointDistOptions,
 }
@@ -53,6 +57,7 @@ impl ModelOptions for TransformerOptions {
             dropout: 0.1,
             penalty_layer: 1,
             networks: cell.networks().iter().map(|network| network.name().to_owned()).collect(),
+            features: FeatureUse::None,
             loss: PointDistOptions {
                 point: PointLoss::Mse,
                 lambda_graph: 0.1,
@@ -91,6 +96,7 @@ impl ModelOptions for TransformerOptions {
                         or model.loss.lambda_graph=0";
             return Err(OptionsError::out_of_range("model.networks", value, rule));
         }
+        self.features.check(cell)?;
         PointDist::<f32>::new(self.loss.clone(), 0)?;
         Ok(())
     }
@@ -99,7 +105,8 @@ impl ModelOptions for TransformerOptions {
         let [width, layers, genes] = [self.width, self.layers, cell.genes().len()].map(|size| size as f64);
         // Four projections, a feed-forward network of four times the width; of each layer inputs, projections and outputs.
         SizeEstimate {
-            parameters: genes * width + (layers + 1.0) * 12.0 * width * width,
+            parameters: self.features.parameter_count(cell, self.width)
+                + (layers + 1.0) * 12.0 * width * width,
             activations: layers * 9.0 * genes * width,
         }
     }
@@ -118,8 +125,9 @@ impl TransformerOptions {
     /// The model of checked options.
     pub(super) fn model<T: Scalar>(&self, cell: &Cell, seed: u64) -> Result<Transformer<T>, LossError> {
         let sizes = TransformerSizes { width: self.width, layers: self.layers, heads: self.heads };
-        let model =
-            Transformer::new(cell.genes().len(), sizes, self.loss.clone(), seed)?.with_dropout(self.dropout);
+        let (features, loss) = (self.features.of(cell), self.loss.clone());
+        let model = Transformer::with_features(cell.genes().len(), sizes, features, loss, seed)?
+            .with_dropout(self.dropout);
         if !self.pulls() {
             return Ok(model);
         }

@@ -97,6 +97,12 @@ pub(crate) fn f32s(values: impl IntoIterator<Item = f32>) -> ArrayRef {
     Arc::new(Float32Array::from_iter_values(values))
 }
 
+/// A column of numbers; NaN becomes null.
+pub(crate) fn known_f32s(values: impl IntoIterator<Item = f32>) -> ArrayRef {
+    let known = |value: f32| (!value.is_nan()).then_some(value);
+    Arc::new(values.into_iter().map(known).collect::<Float32Array>())
+}
+
 /// A column of numbers; `None` becomes null.
 pub fn f64s(values: impl IntoIterator<Item = Option<f64>>) -> ArrayRef {
     Arc::new(values.into_iter().collect::<Float64Array>())
@@ -262,6 +268,22 @@ impl Table {
         })?;
         self.no_nulls(name)?;
         Ok(values)
+    }
+
+    /// A column of numbers, NaN where there is no value.
+    pub(crate) fn known_f32s(&self, name: &str) -> Result<Vec<f32>, ColumnError> {
+        let mut values = Vec::with_capacity(self.row_count);
+        self.each(name, "f32", |array| {
+            let array = array.as_primitive_opt::<Float32Type>()?;
+            values.extend(array.iter().map(|value| value.unwrap_or(f32::NAN)));
+            Some(())
+        })?;
+        Ok(values)
+    }
+
+    /// Names of all columns, in their order.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.schema.fields().iter().map(|field| field.name().as_str())
     }
 
     /// A column of numbers without nulls.

@@ -76,6 +76,22 @@ pub enum DatasetErrorKind {
         /// The name.
         name: String,
     },
+    /// A feature with the name of the column of genes.
+    #[error("a feature cannot be called {name:?}, which is the column of the genes: rename it")]
+    FeatureName {
+        /// The name.
+        name: String,
+    },
+    /// Features in another order than the genes.
+    #[error("row {row} has the features of {found:?}, and gene {row} is {expected:?}; rebuild the dataset")]
+    OtherGene {
+        /// The row, from 0.
+        row: usize,
+        /// The gene there.
+        found: String,
+        /// The gene of the table.
+        expected: String,
+    },
     /// A name in the description that leads out of the dataset's folder.
     #[error("the description names {name:?}, which is no file of a dataset")]
     Outside {
@@ -130,7 +146,9 @@ impl Classified for DatasetError {
     fn class(&self) -> Class {
         use DatasetErrorKind as Kind;
         match &self.kind {
-            Kind::NotFound | Kind::NotADataset | Kind::BadName { .. } => Class::Request,
+            Kind::NotFound | Kind::NotADataset | Kind::BadName { .. } | Kind::FeatureName { .. } => {
+                Class::Request
+            }
             Kind::Io(error) => class_of_path(error.kind()),
             Kind::Write(error) => error.class(),
             Kind::Columns(ColumnError::TooLarge(error)) => error.class(),

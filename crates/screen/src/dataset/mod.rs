@@ -5,6 +5,7 @@
 //! genes.parquet             systematic, standard
 //! networks/<name>.parquet   source, target, weight
 //! metabolism/*.parquet      reactions, metabolites, requirements, coefficients
+//! features.parquet          systematic, and a column for each content feature; optional
 //! samples.parquet           genes, score, p_value, query, kind, fitness, fitness_sd, source, duplicates
 //! ```
 //!

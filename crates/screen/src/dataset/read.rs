@@ -2,6 +2,7 @@
 
 use super::columns::Table;
 use super::error::{DatasetError, DatasetErrorKind};
+use super::write::FEATURES;
 use super::{Dataset, Manifest, tables};
 use knockout_cell::Cell;
 use rayon::prelude::*;
@@ -56,7 +57,13 @@ impl Dataset {
             || load(dir, &manifest, "samples.parquet", |table| tables::samples_from_table(table, gene_count)),
         );
         let samples = samples?;
+        let features = if manifest.checksums.contains_key(FEATURES) {
+            Some(load(dir, &manifest, FEATURES, |table| tables::features_from_table(table, &genes))?)
+        } else {
+            None
+        };
         let cell = Cell::new(genes, networks?, metabolism?)
+            .and_then(|cell| cell.with_features(features))
             .map_err(|error| DatasetErrorKind::Cell(error).at(dir))?;
         let dataset = Self { manifest, cell: Arc::new(cell), samples };
         dataset.check_counts().map_err(|kind| kind.at(dir))?;

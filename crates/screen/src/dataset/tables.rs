@@ -6,8 +6,8 @@ use crate::{Sample, Samples, SamplesBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
 use knockout_cell::{
-    Coefficient, Direction, Edge, Gene, GeneTable, Metabolism, Metabolite, Network, Reaction, Requirement,
-    SelfLoops,
+    Coefficient, Direction, Edge, Features, Gene, GeneTable, Metabolism, Metabolite, Network, Reaction,
+    Requirement, SelfLoops,
 };
 use std::sync::Arc;
 
@@ -53,6 +53,41 @@ pub(super) fn genes_from_table(table: &Table) -> Decoded<GeneTable> {
         .map(|(systematic, standard)| Gene { systematic, standard })
         .collect();
     Ok(GeneTable::new(genes)?)
+}
+
+/// The column of `features.parquet` that says whose features a row has; the others are features.
+const GENE: &str = "systematic";
+
+pub(super) fn features_to_table(features: &Features, genes: &GeneTable) -> Decoded<RecordBatch> {
+    let names = columns::strings(genes.genes().iter().map(|gene| Some(&*gene.systematic)));
+    let mut all = vec![(GENE, DataType::Utf8, false, names)];
+    for (column, name) in features.names().iter().enumerate() {
+        if name == GENE {
+            return Err(DatasetErrorKind::FeatureName { name: name.clone() });
+        }
+        all.push((name, DataType::Float32, true, columns::known_f32s(features.column(column))));
+    }
+    table(all)
+}
+
+pub(super) fn features_from_table(table: &Table, genes: &GeneTable) -> Decoded<Features> {
+    for (row, (name, gene)) in required(table, GENE)?.iter().zip(genes.genes()).enumerate() {
+        if *name != gene.systematic {
+            return Err(DatasetErrorKind::OtherGene {
+                row,
+                found: name.clone(),
+                expected: gene.systematic.clone(),
+            });
+        }
+    }
+    let names: Vec<String> = table.names().filter(|&name| name != GENE).map(str::to_owned).collect();
+    let mut values = vec![f32::NAN; table.row_count() * names.len()];
+    for (column, name) in names.iter().enumerate() {
+        for (row, value) in table.known_f32s(name)?.into_iter().enumerate() {
+            values[row * names.len() + column] = value;
+        }
+    }
+    Ok(Features::new(genes.len(), names, values)?)
 }
 
 pub(super) fn network_to_table(network: &Network) -> Decoded<RecordBatch> {

@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+/// The file of content features.
+pub(super) const FEATURES: &str = "features.parquet";
+
 /// Encodes one file; called when its turn comes, so that not all tables are in memory at once.
 type Encode<'a> = Box<dyn Fn() -> Result<RecordBatch, DatasetErrorKind> + Send + Sync + 'a>;
 
@@ -107,6 +110,10 @@ fn files_of(dataset: &Dataset) -> Vec<(String, Encode<'_>)> {
         files.push((Manifest::network_file(network.name()), Box::new(|| tables::network_to_table(network))));
     }
     files.push(("genes.parquet".to_owned(), Box::new(|| tables::genes_to_table(dataset.cell.genes()))));
+    if let Some(features) = dataset.cell.features() {
+        let encode = || tables::features_to_table(features, dataset.cell.genes());
+        files.push((FEATURES.to_owned(), Box::new(encode)));
+    }
     if let Some(metabolism) = dataset.cell.metabolism() {
         for (place, name) in tables::METABOLISM.into_iter().enumerate() {
             files.push((

@@ -14,6 +14,7 @@ use crate::deviation::{Loudness, Spread};
 use crate::grid::Grid;
 use crate::model::{Choice, Problem, Records, Solution, SolveError, SolvedOptions, Stage, Watch};
 use crate::tensor::{Tensor, tensor};
+use crate::tiles;
 use answers::{Answers, Shared};
 use features::Features;
 use field::Fields;
@@ -250,11 +251,11 @@ impl NetworkKernel {
 impl Solution for NetworkKernel {
     fn predict(&self, sets: GeneSetsRef<'_>) -> Vec<f64> {
         let mut scratch = Scratch::default();
-        sets.iter().map(|set| self.predict_one(set, &mut scratch)).collect()
+        tiles::each(sets, |set| self.predict_one(set, &mut scratch))
     }
 
     fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
-        Some(self.spread.deviations(sets, sets.iter().map(|set| self.variance(set))))
+        Some(self.spread.deviations(sets, tiles::each(sets, |set| self.variance(set)).into_iter()))
     }
 
     fn wide_interval(&self) -> Option<f64> {

@@ -73,13 +73,30 @@ pub struct ModelCard {
     pub genes: Vec<String>,
     /// Hash of each network by name.
     pub networks: BTreeMap<String, String>,
+    /// Hash of the metabolism, of a model that reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metabolism: Option<String>,
+    /// Hash of the content features, of a model that reads them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub features: Option<String>,
 }
 
 impl ModelCard {
     /// The card of a model that was configured by `config` and trained on scores of these statistics.
     pub fn new(config: String, labels: LabelStats, cell: &Cell) -> Self {
         let networks = cell.network_hashes().into_iter();
+        let model = config.parse::<toml::Table>().ok().and_then(|mut table| table.remove("model"));
+        let reads = |key: &str, off: &str| {
+            let choice = model.as_ref().and_then(|model| model.get(key)?.as_str());
+            choice.is_some_and(|choice| choice != off)
+        };
+        let hex = |hash: blake3::Hash| hash.to_hex().to_string();
         Self {
+            metabolism: cell.metabolism_hash().filter(|_| reads("metabolism", "off")).map(hex),
+            features: cell
+                .features()
+                .filter(|_| reads("features", "none"))
+                .map(|features| hex(features.hash())),
             config,
             score_count: labels.count,
             score_mean: Number(labels.mean),

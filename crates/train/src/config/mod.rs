@@ -313,8 +313,13 @@ impl Config {
         if self.train.shards == 1 {
             config.retain(|key, _| !key.starts_with("train."));
         }
-        for key in ["split.fold", "split.file"] {
-            if config.get(key).is_some_and(|value| value == "\"\"") {
+        for (key, nothing) in [
+            ("split.fold", "\"\""),
+            ("split.file", "\"\""),
+            ("model.metabolism", "\"off\""),
+            ("model.features", "\"none\""),
+        ] {
+            if config.get(key).is_some_and(|value| value == nothing) {
                 config.remove(key);
             }
         }

@@ -5,7 +5,7 @@ use crate::failure::{Failure, Result, request_error};
 use crate::text::{Align, Table, grouped, size};
 use crate::ui::{Ui, Unit};
 use clap::Args;
-use knockout_batch::{BenchPlan, Collation, ProcessorKind, bench};
+use knockout_batch::{BenchPlan, Collation, ProcessorKind, StoreErrorKind, bench};
 use knockout_measure::memory;
 use knockout_screen::{Dataset, subset};
 use knockout_train::stores::{Stores, usual_folder};
@@ -148,10 +148,15 @@ fn stores_of(
         match stores.open(&usual_folder(&args.dir, kind), dataset, rows) {
             Ok(_) => {}
             Err(error) if args.processor.is_none() => {
+                let is_missing = matches!(error.kind, StoreErrorKind::NotFound);
+                let why = if is_missing {
+                    "there is no store".to_owned()
+                } else {
+                    Failure::from(error).to_string()
+                };
                 ui.note(&format!(
-                    "{} is left out: {}; `knockout data precompute {} {flag} --samples {} --seed {}` stores what it takes",
+                    "{} is left out: {why}; `knockout data precompute {} {flag} --samples {} --seed {}` stores what it takes",
                     kind.name(),
-                    Failure::from(error),
                     args.dir.display(),
                     rows.len(),
                     args.seed,

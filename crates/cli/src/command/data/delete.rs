@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// Say what deleting genes does: edges removed, reactions stopped, genes reached, and what was measured
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
-  knockout data delete yeast YAL001C
+  knockout data delete yeast ZAL001C
   knockout data delete yeast ARO4 TFC3 YBL023C --json")]
 pub(crate) struct DeleteArgs {
     /// The dataset folder; it stays as it is

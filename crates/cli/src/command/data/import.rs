@@ -4,7 +4,9 @@ use crate::failure::{Context as _, Result, request_error};
 use crate::text::grouped;
 use crate::ui::{Ui, Unit};
 use clap::{Args, ValueEnum};
-use knockout_import::recipe::{AliasSource, GeneSource, MetabolismSource, NetworkSource, ScreenSource};
+use knockout_import::recipe::{
+    AliasSource, FeatureSource, GeneSource, MetabolismSource, NetworkSource, ScreenSource,
+};
 use knockout_import::report::{Report, RowReport};
 use knockout_import::screens::{Alleles, Duplicates};
 use knockout_import::{Recipe, import};
@@ -37,6 +39,8 @@ use std::path::PathBuf;
                 all: name=NAME; undirected ones: entries=two|one directed entries per edge
   --metabolism  yeast-gem:FILE  yeast-GEM.yml
                 sbml:FILE     SBML level 3 with fbc
+  --features    table:FILE    TSV, CSV: numbers of genes; gene=COLUMN, columns=COLUMN+COLUMN, separator=
+                npy:FILE      a NumPy array of genes by features; gene-list=FILE, name=PREFIX
   --screen      kuzmin2018:FILE, kuzmin2020:FILE  text or xlsx; orders=2+3
                 costanzo2016:FILE  SGA tables
                 emap:FILE     gene_a, allele_a, gene_b, allele_b, s_score
@@ -72,6 +76,9 @@ pub(crate) struct ImportArgs {
     /// A metabolic model
     #[arg(long, value_name = "SOURCE")]
     metabolism: Option<MetabolismSource>,
+    /// Content features of the genes; columns of several stand beside each other
+    #[arg(long, value_name = "SOURCE")]
+    features: Vec<FeatureSource>,
     /// A screen; samples keep the order of the screens and their rows
     #[arg(long = "screen", value_name = "SOURCE")]
     screens: Vec<ScreenSource>,
@@ -146,6 +153,7 @@ fn recipe_of(args: ImportArgs) -> Result<Recipe> {
     recipe.aliases.extend(args.aliases);
     recipe.networks.extend(args.networks);
     recipe.metabolism = args.metabolism.or(recipe.metabolism);
+    recipe.features.extend(args.features);
     recipe.screens.extend(args.screens);
     recipe.allow_missing |= args.allow_missing;
     recipe.name = args.name.or(recipe.name);
@@ -209,6 +217,14 @@ fn text(report: &Report, out: &str) -> String {
             grouped(model.metabolites),
             grouped(model.gpr),
             grouped(model.stoichiometry)
+        ));
+    }
+    for features in &report.features {
+        line(format!(
+            "  features {}: {} of {} genes",
+            features.file,
+            grouped(features.columns),
+            grouped(features.genes)
         ));
     }
     for screen in &report.screens {

@@ -143,7 +143,7 @@ pub(crate) fn run(args: &PrecomputeArgs, ui: &Ui) -> Result<()> {
     stored.seconds = Some(started.elapsed().as_secs_f64());
     stored.bytes = Some(writer.disk_bytes());
     stored.describe(writer.about());
-    ui.result(|| text(&stored), &stored)?;
+    ui.result(|| text(&stored, &args.dir), &stored)?;
     if stored.complete {
         return Ok(());
     }
@@ -197,15 +197,16 @@ fn foretold(stored: &Stored<'_>, measured: Option<(Duration, usize)>) -> String 
     text
 }
 
-fn text(stored: &Stored<'_>) -> String {
+fn text(stored: &Stored<'_>, dataset: &Path) -> String {
     let now = stored.done - stored.done_before;
     format!(
-        "stored {} in {}: {} on disk, {} samples in {}\nmeasure it with `knockout data bench DIR --processor {} --store {}`\n",
+        "stored {} in {}: {} on disk, {} samples in {}\nmeasure it with `knockout data bench {} --processor {} --store {}`\n",
         what(stored.form, stored.done),
         stored.path.display(),
         size(stored.bytes.unwrap_or_default()),
         grouped(now),
         duration(Duration::from_secs_f64(stored.seconds.unwrap_or_default())),
+        dataset.display(),
         stored.form.kind().name(),
         stored.path.display(),
     )

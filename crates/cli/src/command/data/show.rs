@@ -75,6 +75,18 @@ pub(crate) fn text(summary: &Summary) -> String {
             ),
         );
     }
+    if let Some(features) = &summary.features {
+        let more = if features.columns > features.first.len() { ", …" } else { "" };
+        line(
+            "features",
+            format!(
+                "{} of {} genes: {}{more}",
+                grouped(features.columns),
+                grouped(features.genes),
+                features.first.join(", ")
+            ),
+        );
+    }
     page.push('\n');
     if !summary.networks.is_empty() {
         page.push_str(&networks(summary));

@@ -29,6 +29,9 @@ use std::path::{Path, PathBuf};
 /// Highest and lowest on a page when nothing is said.
 const PAGE_HITS: (usize, usize) = (100, 100);
 
+/// Candidates that even the quickest model needs an hour for.
+const MANY: u64 = 5_000_000_000;
+
 /// Hits that are printed; the files have all of them.
 const PRINTED: usize = 10;
 
@@ -42,9 +45,9 @@ const PRINTED: usize = 10;
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = "EXAMPLES:
-  knockout predict runs/dango-yeast-0 --triples --top 100 --bottom 100 --not-measured --out hits
+  knockout predict runs/dango-yeast-0 --with ZAL001C,ZBR102W --top 100 --bottom 100 --not-measured --out hits
   knockout predict runs/dango-yeast-0 --sets mine.tsv --out mine
-  knockout predict runs/dango-yeast-0 --with YAL001C,YBR102C --out completions
+  knockout predict runs/dango-yeast-0 --triples --genes kinases.txt --top 100 --out triples
   knockout predict runs/dango-yeast-0 runs/dango-yeast-1 --pairs --genes kinases.txt --out ensemble
   knockout predict runs/dango-yeast-0 --triples --part 3/7 --out part-3
   knockout predict merge whole part-1 part-2 part-3 part-4 part-5 part-6 part-7"
@@ -254,11 +257,15 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<()> {
     let plan = folder.plan();
     let range = plan.part.of_blocks(plan.blocks());
     let edge = |block: u64| (block * plan.block).min(plan.candidates.count);
-    ui.note(&format!("{}: {}", out.display(), plan.candidates.what));
-    let console = Console {
-        bar: ui.progress("predicting", edge(range.end) - edge(range.start), Unit::Items),
-        interrupt: Interrupt::install()?,
-    };
+    let count = edge(range.end) - edge(range.start);
+    ui.note(&format!("{}: {} {}", out.display(), grouped(count as usize), plan.candidates.what));
+    if count > MANY {
+        ui.note(
+            "that many take hours: --genes FILE or --with GENE,GENE chooses fewer, --part 1/N takes a share",
+        );
+    }
+    let console =
+        Console { bar: ui.progress("predicting", count, Unit::Items), interrupt: Interrupt::install()? };
     let outcome = knockout_predict::predict(&folder, &candidates, &scorer, genes, hits, &console);
     console.bar.finish_and_clear();
     match outcome? {

@@ -19,7 +19,7 @@ pub(super) fn write(run: &Run, lines: &[MetricsLine], end: End, wants_stop: &dyn
     let (config, dataset) = (fit.config(), fit.dataset());
     let scatter = if end == End::Stopped { None } else { scatter(run, wants_stop) };
     let mut notes = vec![format!(
-        "Validation figures only; `knockout evaluate {}` sets the test part beside the additive ridge.",
+        "Validation figures only; `knockout evaluate {}` sets the test part beside the stack and the additive ridge.",
         folder.display()
     )];
     if scatter.is_none() {

@@ -126,7 +126,7 @@ fn page(run: &SolvedRun, solved: &Solved, stages: &[Stage]) -> Result<()> {
             .collect(),
         notes: vec![
             format!(
-                "Validation figures only; `knockout evaluate {}` sets the test part beside the additive ridge.",
+                "Validation figures only; `knockout evaluate {}` sets the test part beside the stack and the additive ridge.",
                 run.folder().display()
             ),
             format!(

@@ -8,6 +8,15 @@ use knockout_grad::gradient_check;
 
 #[test]
 fn gradients_equal_differences_of_the_loss() {
+    check(MetabolismSwitch::Off, 14);
+}
+
+#[test]
+fn gradients_with_the_metabolism_equal_differences_of_the_loss() {
+    check(MetabolismSwitch::On, 8);
+}
+
+fn check(metabolism: MetabolismSwitch, edges: usize) {
     use {Aggregation as A, Combination as C, NormKind as N};
     let targets = [0.3, -0.2, 0.9, 0.1];
     let (shared, independent) = ((0.3, NoiseKind::Shared), (0.3, NoiseKind::Independent));
@@ -27,9 +36,18 @@ fn gradients_equal_differences_of_the_loss() {
     .into_iter()
     .enumerate()
     {
-        let options =
-            HeteroOptions { aggregation, norm, combination, route, dropout, noise, layers: 2, ..small() };
-        let mut model: Hetero<f64> = random_model(seed as u64, 12, 14, options.clone());
+        let options = HeteroOptions {
+            aggregation,
+            norm,
+            combination,
+            route,
+            dropout,
+            noise,
+            metabolism,
+            layers: 2,
+            ..small()
+        };
+        let mut model: Hetero<f64> = random_model(seed as u64, 12, edges, options.clone());
         let genes = random_sets(seed as u64, 12);
         let sets = GeneSetsRef::new(&OFFSETS, &genes);
         if route == Route::ChangedRows {

@@ -2,10 +2,12 @@
 
 mod golden;
 mod gradients;
+mod metabolism;
 mod operations;
 mod plan;
 mod routes;
 mod sharing;
+mod start;
 
 use super::*;
 use crate::testing::graph;
@@ -52,7 +54,13 @@ fn random_networks(rng: &mut Rng, genes: usize, edges: usize) -> Vec<HeteroNetwo
 
 fn random_model<T: Scalar>(seed: u64, genes: usize, edges: usize, options: HeteroOptions) -> Hetero<T> {
     let mut rng = Rng::new(seed, "hetero test");
-    let mut model = Hetero::new(genes, random_networks(&mut rng, genes, edges), options, seed);
+    let networks = random_networks(&mut rng, genes, edges);
+    let metabolism = match options.metabolism {
+        MetabolismSwitch::Off => None,
+        MetabolismSwitch::On => Some(MetabolicGraph::of(&metabolism::random_metabolism(&mut rng, genes))),
+    };
+    let parts = HeteroParts { networks, metabolism, features: None };
+    let mut model = Hetero::with_parts(genes, parts, options, seed);
     for place in 0..model.parameters().len() {
         for value in model.parameters_mut().values_mut(place) {
             *value += T::of(0.2 * rng.normal());

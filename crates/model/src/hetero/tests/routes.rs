@@ -48,8 +48,10 @@ proptest! {
         normed: bool,
         dropout in prop::sample::select(vec![0.0, 0.3]),
         independent: bool,
+        metabolism in prop::sample::select(vec![MetabolismSwitch::Off, MetabolismSwitch::On]),
     ) {
         let options = HeteroOptions {
+            metabolism,
             dropout,
             noise: if independent { NoiseKind::Independent } else { NoiseKind::Shared },
             aggregation: if pairwise { Aggregation::PairwiseInteraction } else { Aggregation::Sum },
@@ -90,7 +92,7 @@ fn dropout_applies_in_training_and_differs_between_steps() {
 
 #[test]
 fn threads_do_not_change_a_bit() {
-    let options = HeteroOptions { width: 16, dropout: 0.1, ..small() };
+    let options = HeteroOptions { width: 16, dropout: 0.1, metabolism: MetabolismSwitch::On, ..small() };
     let model: Hetero<f32> = random_model(3, 300, 900, options);
     let genes = random_sets(3, 300);
     let sets = GeneSetsRef::new(&OFFSETS, &genes);

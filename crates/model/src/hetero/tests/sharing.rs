@@ -47,9 +47,10 @@ proptest! {
         pool in 5usize..9,
         pairwise: bool,
         dropout in prop::sample::select(vec![0.0, 0.3]),
+        metabolism in prop::sample::select(vec![MetabolismSwitch::Off, MetabolismSwitch::On]),
     ) {
         let aggregation = if pairwise { Aggregation::PairwiseInteraction } else { Aggregation::Sum };
-        let options = HeteroOptions { aggregation, dropout, ..small() };
+        let options = HeteroOptions { aggregation, dropout, metabolism, ..small() };
         let sets = alike(seed, 9, pool);
         let mut model: Hetero<f64> = random_model(seed, genes, edges, options);
         let shared = predictions(&model, sets.view());
@@ -78,7 +79,8 @@ fn gradients_of_shared_rows_equal_differences_of_the_loss() {
         [&[0, 1, 4][..], &[0, 1, 5], &[0, 1, 6], &[0, 6, 1], &[1, 5], &[2, 3, 4, 5]].into_iter().collect();
     let targets = [0.3, -0.2, 0.9, 0.1, 0.5, -0.4];
     for (seed, aggregation) in [(3, Aggregation::PairwiseInteraction), (4, Aggregation::CrossAttention)] {
-        let options = HeteroOptions { aggregation, layers: 3, dropout: 0.2, ..small() };
+        let metabolism = if seed == 3 { MetabolismSwitch::On } else { MetabolismSwitch::Off };
+        let options = HeteroOptions { aggregation, metabolism, layers: 3, dropout: 0.2, ..small() };
         let model: Hetero<f64> = random_model(seed, 14, 12, options);
         let mut parameters = model.parameters().clone();
         let worst = gradient_check(&mut parameters, 6, |parameters, gradients| {

@@ -138,8 +138,8 @@ function findings() {
   if (data.warnings.length) list(section('Warnings', 'warnings'), data.warnings);
   return s;
 }
-// A ratio with its bounds; marked where even the low one is above the threshold.
+// A ratio with its bounds, a word where one side has nothing; marked where even the low one is above the threshold.
 function ratio(r, low, high) {
-  const bounds = r == null || low == null ? '' : ' (' + low.toFixed(3) + ' to ' + high.toFixed(3) + ')';
-  return make('span', { class: low != null && low > 1.02 ? 'slow' : high != null && high < 0.98 ? 'fast' : '' }, r == null ? 'new' : r.toFixed(3), make('span', { class: 'bounds', text: bounds }));
+  const bounds = !r || low == null ? '' : ' (' + low.toFixed(3) + ' to ' + high.toFixed(3) + ')';
+  return make('span', { class: low != null && low > 1.02 ? 'slow' : high != null && high < 0.98 ? 'fast' : '' }, r == null ? 'new' : r === 0 ? 'gone' : r.toFixed(3), make('span', { class: 'bounds', text: bounds }));
 }

@@ -8,7 +8,7 @@ function comparison(d, prefix) {
     table(s, prefix + 'difference-table', [['condition', 'text', (r) => r.what], ['a', 'text', (r) => r.a || '–'], ['b', 'text', (r) => r.b || '–']], d.differences, {});
   }
   const columns = [['', 'text', (r) => r[0], null, 'name'], ['a', 'num', (r) => r[2], (r) => time(r[2])], ['b', 'num', (r) => r[3], (r) => time(r[3])],
-    ['b − a', 'num', (r) => r[3] - r[2], (r) => time(r[3] - r[2]), 'roomy'], ['b / a', 'num', (r) => (r[4] == null ? Infinity : r[4]), (r) => ratio(r[4], r[5], r[6])]];
+    ['b − a', 'num', (r) => r[3] - r[2], (r) => time(r[3] - r[2]), 'roomy'], ['b / a', 'num', (r) => (r[4] == null ? Infinity : r[4]), (r) => (r[2] === 0 && r[3] === 0 ? '–' : ratio(r[4], r[5], r[6]))]];
   const headings = d.headings || [['Per step', 'step', 'step'], ['Host time per step by category', 'host', 'host'], ['Device time per step by category', 'device', 'device']];
   for (const [title, id, about] of headings) {
     const rows = d.rows.filter((r) => r[1] === about);
@@ -36,6 +36,6 @@ function changes(s, d) {
 
 function comparisonPage() {
   document.getElementById('files').textContent = 'a: ' + data.a + ' · b: ' + data.b + ' · ratios are b / a';
-  if (data.warnings.length) list(section('Warnings', 'warnings'), data.warnings);
   comparison(data, '');
+  if (data.warnings.length) list(section('Warnings', 'warnings'), data.warnings);
 }

@@ -1,0 +1,95 @@
+//! Which reactions and metabolites of a cell differ from the wild type's.
+
+use super::graph::MetabolicGraph;
+
+/// Nodes of one kind that a cell has of its own.
+#[derive(Debug)]
+pub(super) struct OwnNodes {
+    /// Ascending.
+    pub(super) own: Vec<u32>,
+    /// By node: its place among `own` plus 1, or 0.
+    places: Vec<u32>,
+}
+
+/// Where a node's row is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place {
+    /// Among the cell's own.
+    Own(usize),
+    /// Among the wild type's, which has one for every node.
+    Wild(usize),
+}
+
+impl OwnNodes {
+    fn new(count: usize, is_own: impl Fn(usize) -> bool) -> Self {
+        let own: Vec<u32> = (0..count).filter(|&node| is_own(node)).map(|node| node as u32).collect();
+        let mut places = vec![0; count];
+        (1..).zip(&own).for_each(|(place, &node)| places[node as usize] = place);
+        Self { own, places }
+    }
+
+    pub(super) fn place(&self, node: u32) -> Place {
+        match self.places[node as usize] {
+            0 => Place::Wild(node as usize),
+            place => Place::Own(place as usize - 1),
+        }
+    }
+
+    fn is_own(&self, node: u32) -> bool {
+        self.places[node as usize] != 0
+    }
+}
+
+impl Place {
+    /// The row, in the cell's own rows or in the wild type's.
+    pub(super) fn of<'r, T>(self, own: &'r mut [T], wild: &'r mut [T], width: usize) -> &'r mut [T] {
+        match self {
+            Self::Own(at) => &mut own[at * width..(at + 1) * width],
+            Self::Wild(at) => &mut wild[at * width..(at + 1) * width],
+        }
+    }
+}
+
+/// What differs.
+#[derive(Debug)]
+pub(super) struct Changes {
+    /// Which reactions run.
+    pub(super) running: Vec<bool>,
+    /// Running reactions to which a gene sends another row than in the wild type.
+    pub(super) reactions: OwnNodes,
+    /// Metabolites of reactions that have stopped or changed.
+    pub(super) metabolites: OwnNodes,
+    /// Running reactions that such a metabolite tells something else.
+    pub(super) senders: OwnNodes,
+}
+
+impl Changes {
+    /// In the wild type everything is its own.
+    pub(super) fn wild_type(graph: &MetabolicGraph) -> Self {
+        let [_, reactions, metabolites] = graph.sizes();
+        Self {
+            running: vec![true; reactions],
+            reactions: OwnNodes::new(reactions, |_| true),
+            metabolites: OwnNodes::new(metabolites, |_| true),
+            senders: OwnNodes::new(reactions, |_| true),
+        }
+    }
+
+    /// In a cell with these rows of genes, the wild type's being those of their numbers.
+    pub(super) fn of(graph: &MetabolicGraph, running: Vec<bool>, row_of: &[u32]) -> Self {
+        let [_, reaction_count, metabolite_count] = graph.sizes();
+        let reactions = OwnNodes::new(reaction_count, |reaction| {
+            let mut genes = graph.genes_of.of(reaction).iter();
+            running[reaction] && genes.any(|&(gene, _)| row_of[gene as usize] != gene)
+        });
+        let metabolites = OwnNodes::new(metabolite_count, |metabolite| {
+            let mut turning = graph.turned_over_by.of(metabolite).iter();
+            turning.any(|&(reaction, _)| !running[reaction as usize] || reactions.is_own(reaction))
+        });
+        let senders = OwnNodes::new(reaction_count, |reaction| {
+            let mut turned = graph.metabolites_of.of(reaction).iter();
+            running[reaction] && turned.any(|&(metabolite, _)| metabolites.is_own(metabolite))
+        });
+        Self { running, reactions, metabolites, senders }
+    }
+}
