@@ -17,7 +17,7 @@ pub use config::{Config, MetabolismConfig, NetworkConfig, PRESETS, ScreenConfig}
 pub use pairs::TooManyPairs;
 pub use screen::TooManySamples;
 
-use knockout_cell::{Cell, CellError, GeneTable, Network};
+use knockout_cell::{Cell, CellError, GeneTable};
 use knockout_fault::{Class, Classified};
 use knockout_screen::{
     Counts, Dataset, FORMAT_VERSION, Manifest, Provenance, Sample, SampleError, SamplesBuilder, Synthetic,
@@ -127,12 +127,7 @@ impl Design {
         })
     }
 
-    fn scores(
-        &self,
-        config: &ScreenConfig,
-        causes: &mechanism::Causes<'_>,
-        seed: u64,
-    ) -> mechanism::Scores {
+    fn scores(&self, config: &ScreenConfig, causes: &mechanism::Causes<'_>, seed: u64) -> mechanism::Scores {
         match self {
             Self::Triples(design) => mechanism::scores(config, design, causes, seed),
             Self::Pairs(pairs) => pairs::scores(config, pairs, causes.society, causes.networks, seed),
@@ -481,7 +476,8 @@ mod tests {
         assert!(refused(|c| c.communities = 0).starts_with("communities is 0; "));
         assert!(refused(|c| c.screen.samples = 0).starts_with("screen.samples is 0; "));
         assert!(
-            refused(|c| c.screen.share_pair = 0.9).starts_with("screen.share_* is [0.15, 0.9, 0.25, 0.0, 0.0]; ")
+            refused(|c| c.screen.share_pair = 0.9)
+                .starts_with("screen.share_* is [0.15, 0.9, 0.25, 0.0, 0.0]; ")
         );
         let without = |c: &mut Config| {
             c.screen.share_metabolism = 0.1;

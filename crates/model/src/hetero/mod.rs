@@ -244,7 +244,8 @@ impl<T: Scalar> Hetero<T> {
         let activation = options.activation;
         let (mut parameters, mut init) =
             (Parameters::new(&knockout_kernel::Pool::new()), Init::kaiming(seed));
-        let rows = GeneRows::new(&mut parameters, [genes, width], REFERENCE_GENE_DEVIATION, features, &mut init);
+        let rows =
+            GeneRows::new(&mut parameters, [genes, width], REFERENCE_GENE_DEVIATION, features, &mut init);
         let linears = [1, 2]
             .map(|at| Linear::new(&mut parameters, &format!("pre.linear{at}"), width, width, &mut init));
         let pre_norm = Norm::new(&mut parameters, "pre.norm", width, options.norm);
