@@ -11,11 +11,15 @@ set -uo pipefail
 
 knockout train "$DATA" --model hetero --threads "$SLURM_CPUS_PER_TASK" \
     --out runs/hetero-requeued --resume-or-start ${SETTINGS:-} &
-trap 'kill -USR1 %1' USR1
-wait %1
-# The trap ends the first wait; the program saves meanwhile.
-wait %1
+program=$!
+trap 'kill -USR1 "$program"' USR1
+wait "$program"
 code=$?
+# A signal ends the wait, not the program: it saves meanwhile.
+if [ "$code" -gt 128 ]; then
+    wait "$program"
+    code=$?
+fi
 # 8: interrupted, but saved.
 [ "$code" -ne 8 ] || exec scontrol requeue "$SLURM_JOB_ID"
 exit "$code"
