@@ -1,4 +1,4 @@
-//! What a synthetic yeast is made of: three presets, every number of which can be overridden.
+//! What a synthetic yeast is made of: presets, every number of which can be overridden.
 
 use knockout_cell::Entries;
 use serde::{Deserialize, Serialize};
@@ -54,7 +54,9 @@ pub struct MetabolismConfig {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScreenConfig {
-    /// Triples.
+    /// Genes of a sample: 3 for triples of a query pair and an array gene, 2 for pairs of array genes.
+    pub set_size: usize,
+    /// Samples.
     pub samples: usize,
     /// Query pairs; each triple holds exactly one.
     pub query_pairs: usize,
@@ -72,10 +74,12 @@ pub struct ScreenConfig {
     pub share_pair: f64,
     /// Share of the variance that is an interaction read off the networks; the rest is noise.
     pub share_networks: f64,
+    /// Share of the variance of pairs that is an interaction of vectors that no network knows.
+    pub share_low_rank: f64,
 }
 
 /// The presets' names.
-pub const PRESETS: [&str; 3] = ["tiny", "small", "yeast"];
+pub const PRESETS: [&str; 4] = ["tiny", "small", "yeast", "pairs"];
 
 impl Config {
     /// A preset by name.
@@ -84,6 +88,7 @@ impl Config {
             "tiny" => Some(tiny()),
             "small" => Some(small()),
             "yeast" => Some(yeast()),
+            "pairs" => Some(pairs()),
             _ => None,
         }
     }
@@ -91,6 +96,7 @@ impl Config {
 
 fn screen(samples: usize, query_pairs: usize, query_genes: usize, array_genes: usize) -> ScreenConfig {
     ScreenConfig {
+        set_size: 3,
         samples,
         query_pairs,
         query_genes,
@@ -100,6 +106,7 @@ fn screen(samples: usize, query_pairs: usize, query_genes: usize, array_genes: u
         share_genes: 0.15,
         share_pair: 0.2,
         share_networks: 0.25,
+        share_low_rank: 0.0,
     }
 }
 
@@ -167,4 +174,17 @@ fn yeast() -> Config {
         metabolism: MetabolismConfig { reactions: 4_131, metabolites: 2_806, genes: 1_161 },
         screen: screen(332_313, 420, 480, 3_900),
     }
+}
+
+/// The yeast's networks under a screen of Costanzo 2016's size: nearly every pair of 6,500 genes.
+fn pairs() -> Config {
+    let screen = ScreenConfig {
+        set_size: 2,
+        share_genes: 0.1,
+        share_pair: 0.0,
+        share_networks: 0.15,
+        share_low_rank: 0.25,
+        ..screen(20_000_000, 1, 2, 6_500)
+    };
+    Config { screen, ..yeast() }
 }

@@ -9,13 +9,15 @@ mod mechanism;
 mod metabolism;
 mod names;
 mod networks;
+mod pairs;
 mod screen;
 mod weighted;
 
 pub use config::{Config, MetabolismConfig, NetworkConfig, PRESETS, ScreenConfig};
+pub use pairs::TooManyPairs;
 pub use screen::TooManySamples;
 
-use knockout_cell::{Cell, CellError, GeneTable};
+use knockout_cell::{Cell, CellError, GeneTable, Network};
 use knockout_fault::{Class, Classified};
 use knockout_screen::{
     Counts, Dataset, FORMAT_VERSION, Manifest, Provenance, Sample, SampleError, SamplesBuilder, Synthetic,
@@ -40,6 +42,9 @@ pub enum SynthError {
     /// More samples than the design allows.
     #[error(transparent)]
     TooManySamples(#[from] TooManySamples),
+    /// More pairs than there are.
+    #[error(transparent)]
+    TooManyPairs(#[from] TooManyPairs),
     /// The cell graph came out impossible.
     #[error("the generated cell is impossible; this is a bug")]
     Cell(#[from] CellError),
@@ -75,11 +80,11 @@ pub fn synthesise(
     check(config)?;
     let genes = GeneTable::new(names::genes(config.genes, seed))?;
     let society = networks::Society::new(config, seed);
-    let design = screen::design(&config.screen, config.genes, seed)?;
+    let design = Design::new(&config.screen, config.genes, seed)?;
     let networks = networks::networks(config, &society, seed, on_rows)?;
     let gene_names: Vec<String> = genes.genes().iter().map(|gene| gene.systematic.clone()).collect();
     let metabolism = metabolism::metabolism(&config.metabolism, &gene_names, seed)?;
-    let scores = mechanism::scores(&config.screen, &design, &society, &networks, seed);
+    let scores = design.scores(&config.screen, &society, &networks, seed);
     let samples = samples(&design, &scores, config.genes, seed)?;
     on_rows(samples.len());
     Ok(Dataset {
@@ -107,9 +112,51 @@ pub fn synthesise(
     })
 }
 
+/// The gene sets of a screen.
+enum Design {
+    Triples(screen::Design),
+    Pairs(Vec<[u32; 2]>),
+}
+
+impl Design {
+    fn new(config: &ScreenConfig, gene_count: usize, seed: u64) -> Result<Self, SynthError> {
+        Ok(match config.set_size {
+            2 => Self::Pairs(pairs::design(config, gene_count, seed)?),
+            _ => Self::Triples(screen::design(config, gene_count, seed)?),
+        })
+    }
+
+    fn scores(
+        &self,
+        config: &ScreenConfig,
+        society: &networks::Society,
+        networks: &[Network],
+        seed: u64,
+    ) -> mechanism::Scores {
+        match self {
+            Self::Triples(design) => mechanism::scores(config, design, society, networks, seed),
+            Self::Pairs(pairs) => pairs::scores(config, pairs, society, networks, seed),
+        }
+    }
+
+    /// Calls `each` with the genes of every sample and how many of them are the query.
+    fn for_each(
+        &self,
+        mut each: impl FnMut(&[u32], usize) -> Result<(), SampleError>,
+    ) -> Result<(), SampleError> {
+        match self {
+            Self::Triples(design) => design.triples.iter().try_for_each(|triple| {
+                let [a, b] = design.pairs[triple.pair as usize];
+                each(&[a, b, triple.array], 2)
+            }),
+            Self::Pairs(pairs) => pairs.iter().try_for_each(|pair| each(pair, 1)),
+        }
+    }
+}
+
 /// Rows with fitness and p-values that go with the scores.
 fn samples(
-    design: &screen::Design,
+    design: &Design,
     scores: &mechanism::Scores,
     gene_count: usize,
     seed: u64,
@@ -117,23 +164,24 @@ fn samples(
     let mut rng = knockout_random::Rng::new(seed, "fitness");
     let fitness: Vec<f64> = (0..gene_count).map(|_| (1.0 - 0.12 * rng.normal().abs()).max(0.2)).collect();
     let mut builder = SamplesBuilder::new(gene_count);
-    for (triple, &score) in design.triples.iter().zip(&scores.values) {
-        let [a, b] = design.pairs[triple.pair as usize];
-        let expected: f64 = [a, b, triple.array].iter().map(|&gene| fitness[gene as usize]).product();
+    let mut values = scores.values.iter();
+    design.for_each(|genes, queries| {
+        let score = values.next().copied().unwrap_or_default();
+        let expected: f64 = genes.iter().map(|&gene| fitness[gene as usize]).product();
         let deviation = score.abs() / (scores.noise_sd.max(1e-9) * std::f64::consts::SQRT_2);
         let rounded = |value: f64| (value * 1e4).round() / 1e4;
         builder.push(Sample {
-            genes: &[a, b, triple.array],
+            genes,
             score,
             p_value: Some(libm::erfc(deviation).clamp(0.0, 1.0)),
-            query: &[a, b],
+            query: &genes[..queries],
             kind: "deletion",
             fitness: Some(rounded((expected + score).max(0.0))),
             fitness_sd: Some(rounded(0.02 + 0.05 * rng.unit())),
             source: "synthetic",
             duplicates: 1,
-        })?;
-    }
+        })
+    })?;
     Ok(builder.finish())
 }
 
@@ -245,7 +293,19 @@ fn check_screen(screen: &config::ScreenConfig) -> Result<(), SynthError> {
         &screen.score_mean,
         "a mean is a number".to_owned(),
     )?;
-    let shares = [screen.share_genes, screen.share_pair, screen.share_networks];
+    must(
+        (2..=3).contains(&screen.set_size),
+        "screen.set_size",
+        &screen.set_size,
+        "2 makes pairs, 3 triples".to_owned(),
+    )?;
+    // Pairs have no query pairs, and triples no vectors that networks do not know.
+    let (key, value) = match screen.set_size {
+        2 => ("screen.share_pair", screen.share_pair),
+        _ => ("screen.share_low_rank", screen.share_low_rank),
+    };
+    must(value == 0.0, key, &value, format!("samples of {} genes have no such part", screen.set_size))?;
+    let shares = [screen.share_genes, screen.share_pair, screen.share_networks, screen.share_low_rank];
     must(
         shares.iter().all(|share| (0.0..=1.0).contains(share)) && shares.iter().sum::<f64>() <= 1.0,
         "screen.share_*",
@@ -257,7 +317,7 @@ fn check_screen(screen: &config::ScreenConfig) -> Result<(), SynthError> {
 impl Classified for SynthError {
     fn class(&self) -> Class {
         match self {
-            Self::BadNumber { .. } | Self::TooManySamples(_) => Class::Request,
+            Self::BadNumber { .. } | Self::TooManySamples(_) | Self::TooManyPairs(_) => Class::Request,
             Self::Cell(_) | Self::Sample(_) => Class::Failure,
         }
     }
@@ -386,7 +446,9 @@ mod tests {
         assert!(refused(|c| c.genes = 3).starts_with("genes is 3; "));
         assert!(refused(|c| c.communities = 0).starts_with("communities is 0; "));
         assert!(refused(|c| c.screen.samples = 0).starts_with("screen.samples is 0; "));
-        assert!(refused(|c| c.screen.share_pair = 0.9).starts_with("screen.share_* is [0.15, 0.9, 0.25]; "));
+        assert!(
+            refused(|c| c.screen.share_pair = 0.9).starts_with("screen.share_* is [0.15, 0.9, 0.25, 0.0]; ")
+        );
         assert!(refused(|c| c.screen.score_sd = f64::NAN).starts_with("screen.score_sd is NaN; "));
         assert!(
             refused(|c| c.networks.get_mut("physical").unwrap().edges = 1)

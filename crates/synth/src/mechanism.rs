@@ -21,11 +21,11 @@ use knockout_random::Rng;
 use std::collections::BTreeMap;
 
 /// Dimensions of the vectors the interaction is made of.
-const DIMENSIONS: usize = 8;
+pub(crate) const DIMENSIONS: usize = 8;
 /// Share of the variance of a gene's effect that is its degree.
 const DEGREE_SHARE: f64 = 0.3;
 
-type Vector = [f64; DIMENSIONS];
+pub(crate) type Vector = [f64; DIMENSIONS];
 
 /// Scores and what is known about them.
 pub(crate) struct Scores {
@@ -98,11 +98,11 @@ pub(crate) fn scores(
 }
 
 /// Four decimals: these are printed and read by people.
-fn round(value: f64) -> f64 {
+pub(crate) fn round(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
 }
 
-fn gene_effects(networks: &[Network], gene_count: usize, rng: &mut Rng) -> Vec<f64> {
+pub(crate) fn gene_effects(networks: &[Network], gene_count: usize, rng: &mut Rng) -> Vec<f64> {
     let degree = |gene| networks.iter().map(|network| network.degree(gene)).sum::<usize>();
     let mut by_degree: Vec<f64> = (0..gene_count).map(|gene| libm::log1p(degree(gene) as f64)).collect();
     standardise(&mut by_degree);
@@ -112,7 +112,7 @@ fn gene_effects(networks: &[Network], gene_count: usize, rng: &mut Rng) -> Vec<f
         .collect()
 }
 
-fn vectors(society: &Society, networks: &[Network], rng: &mut Rng) -> Vec<Vector> {
+pub(crate) fn vectors(society: &Society, networks: &[Network], rng: &mut Rng) -> Vec<Vector> {
     let community_count = society.community.iter().max().map_or(0, |&last| last as usize + 1);
     let base: Vec<Vector> = (0..community_count).map(|_| std::array::from_fn(|_| rng.normal())).collect();
     let mut vectors: Vec<Vector> = (0..society.community.len())
@@ -165,12 +165,12 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-fn variance(values: &[f64]) -> f64 {
+pub(crate) fn variance(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>() / values.len().max(1) as f64
 }
 
-fn standardise(values: &mut [f64]) {
+pub(crate) fn standardise(values: &mut [f64]) {
     let (mean, sd) = (mean(values), variance(values).sqrt());
     let scale = if sd > 0.0 { 1.0 / sd } else { 0.0 };
     for value in values {
@@ -178,7 +178,7 @@ fn standardise(values: &mut [f64]) {
     }
 }
 
-fn pearson(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn pearson(a: &[f64], b: &[f64]) -> f64 {
     let (mean_a, mean_b) = (mean(a), mean(b));
     let covariance: f64 = a.iter().zip(b).map(|(x, y)| (x - mean_a) * (y - mean_b)).sum();
     covariance / (a.len() as f64 * (variance(a) * variance(b)).sqrt()).max(f64::MIN_POSITIVE)

@@ -70,7 +70,7 @@ pub(crate) fn design(config: &ScreenConfig, gene_count: usize, seed: u64) -> Res
 
 /// The genes on the plates. Late genes of the table are taken somewhat more often: edges run towards them, and this
 /// makes the screen's triples reach as many genes as the real ones do.
-fn screened_genes(count: usize, gene_count: usize, rng: &mut Rng) -> Vec<u32> {
+pub(crate) fn screened_genes(count: usize, gene_count: usize, rng: &mut Rng) -> Vec<u32> {
     let mut keyed: Vec<(usize, u32)> =
         (0..gene_count).map(|gene| (rng.below(2 * gene_count) + gene_count - gene, gene as u32)).collect();
     keyed.sort_unstable();

@@ -24,7 +24,8 @@ use std::time::Instant;
 pub(crate) struct SynthArgs {
     /// The dataset folder to make; it must not exist
     out: PathBuf,
-    /// Where to start: tiny (200 genes), small (1,500) or yeast (6,607 genes, 2.4 million edges, 332,313 triples)
+    /// Where to start: tiny (200 genes), small (1,500), yeast (6,607 genes, 2.4 million edges, 332,313
+    /// triples) or pairs (20 million pairs of the yeast's genes)
     #[arg(long, default_value = "small", value_parser = clap::builder::PossibleValuesParser::new(PRESETS))]
     preset: String,
     /// How many samples; the preset's number if not given
