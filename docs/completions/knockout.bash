@@ -511,7 +511,7 @@ _knockout() {
             fi
             case "${prev}" in
                 --preset)
-                    COMPREPLY=($(compgen -W "tiny small yeast" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "tiny small yeast pairs" -- "${cur}"))
                     return 0
                     ;;
                 --model)
@@ -935,7 +935,7 @@ _knockout() {
             fi
             case "${prev}" in
                 --preset)
-                    COMPREPLY=($(compgen -W "tiny small yeast" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "tiny small yeast pairs" -- "${cur}"))
                     return 0
                     ;;
                 --samples)
@@ -987,7 +987,7 @@ _knockout() {
                     return 0
                     ;;
                 --preset)
-                    COMPREPLY=($(compgen -W "tiny small yeast" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "tiny small yeast pairs" -- "${cur}"))
                     return 0
                     ;;
                 --threads)

@@ -52,7 +52,8 @@ complete -c knockout -n "__fish_knockout_needs_command" -f -a "help" -d 'Print t
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -l out -d 'The folder to make; it must not exist' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -l preset -d 'The synthetic yeast' -r -f -a "tiny\t''
 small\t''
-yeast\t''"
+yeast\t''
+pairs\t''"
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
@@ -72,9 +73,10 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_s
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "bench" -d 'Measure what each way of representing a deletion costs, per sample and phase'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "precompute" -d 'Compute the masks or the removed positions of all samples beforehand and keep them in LMDB'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l preset -d 'Where to start: tiny (200 genes), small (1,500) or yeast (6,607 genes, 2.4 million edges, 332,313 triples)' -r -f -a "tiny\t''
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l preset -d 'Where to start: tiny (200 genes), small (1,500), yeast (6,607 genes, 2.4 million edges, 332,313 triples) or pairs (20 million pairs of the yeast\'s genes)' -r -f -a "tiny\t''
 small\t''
-yeast\t''"
+yeast\t''
+pairs\t''"
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l samples -d 'How many samples; the preset\'s number if not given' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l seed -d 'The seed' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
@@ -383,7 +385,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l preset -d 'The synthetic yeast to start from' -r -f -a "tiny\t''
 small\t''
-yeast\t''"
+yeast\t''
+pairs\t''"
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l model -d 'Show what `train` and `profile` take for this model instead' -r -f -a "stack\t'additive ridge + low-rank + network-kernel, weighted on the validation part'
 low-rank\t'additive ridge and exact low-rank completion of what it leaves'
 network-kernel\t'Gaussian process over the cell\'s networks; predicts genes that training never saw'

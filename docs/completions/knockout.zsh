@@ -37,7 +37,7 @@ _knockout() {
             (demo)
 _arguments "${_arguments_options[@]}" : \
 '--out=[The folder to make; it must not exist]:DIR:_files' \
-'--preset=[The synthetic yeast]:PRESET:(tiny small yeast)' \
+'--preset=[The synthetic yeast]:PRESET:(tiny small yeast pairs)' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
 '(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
@@ -70,7 +70,7 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (synth)
 _arguments "${_arguments_options[@]}" : \
-'--preset=[Where to start\: tiny (200 genes), small (1,500) or yeast (6,607 genes, 2.4 million edges, 332,313 triples)]:PRESET:(tiny small yeast)' \
+'--preset=[Where to start\: tiny (200 genes), small (1,500), yeast (6,607 genes, 2.4 million edges, 332,313 triples) or pairs (20 million pairs of the yeast'\''s genes)]:PRESET:(tiny small yeast pairs)' \
 '--samples=[How many samples; the preset'\''s number if not given]:N:_default' \
 '--seed=[The seed]:S:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
@@ -623,7 +623,7 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (show)
 _arguments "${_arguments_options[@]}" : \
-'--preset=[The synthetic yeast to start from]:PRESET:(tiny small yeast)' \
+'--preset=[The synthetic yeast to start from]:PRESET:(tiny small yeast pairs)' \
 '(--preset)--model=[Show what \`train\` and \`profile\` take for this model instead]:MODEL:((stack\:"additive ridge + low-rank + network-kernel, weighted on the validation part"
 low-rank\:"additive ridge and exact low-rank completion of what it leaves"
 network-kernel\:"Gaussian process over the cell'\''s networks; predicts genes that training never saw"

@@ -18,7 +18,6 @@ pub mod network_kernel;
 pub mod ridge;
 pub mod stack;
 mod tensor;
-mod tiles;
 
 pub use factors::{GeneFactors, gene_factors};
 pub use least_squares::{Weights, weigh};

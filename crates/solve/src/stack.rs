@@ -7,7 +7,6 @@ use crate::low_rank::{LowRank, LowRankOptions};
 use crate::model::{Choice, Problem, Records, Solution, SolveError, SolvedOptions, Stage, Watch};
 use crate::network_kernel::{NetworkKernel, NetworkKernelOptions, Scratch};
 use crate::tensor::{Tensor, tensor};
-use crate::tiles;
 use knockout_cell::{Cell, GeneSetsRef};
 use knockout_stats::pearson;
 use serde::{Deserialize, Serialize};
@@ -118,11 +117,11 @@ impl Solution for Stack {
             let parts = self.parts(set, &mut scratch);
             self.weights.iter().zip(parts).map(|(&weight, part)| f64::from(weight) * part).sum()
         };
-        tiles::each(sets, one)
+        sets.iter().map(one).collect()
     }
 
     fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
-        Some(self.spread.deviations(sets, tiles::each(sets, |set| self.kernel.variance(set)).into_iter()))
+        Some(self.spread.deviations(sets, sets.iter().map(|set| self.kernel.variance(set))))
     }
 
     fn wide_interval(&self) -> Option<f64> {

@@ -123,8 +123,10 @@ fn remove_gene_means(values: &mut [f64], pairs: &[[u32; 2]], gene_count: usize) 
                 *sum = (sum.0 + value, sum.1 + 1);
             }
         }
-        // Half of it: the other gene of the pair takes the other half.
-        let offsets: Vec<f64> = sums.iter().map(|&(sum, count)| sum / (2 * count.max(1)) as f64).collect();
+        // The mean over all pairs is half one gene's and half the other's.
+        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let offset = |&(sum, count): &(f64, usize)| sum / count.max(1) as f64 - mean / 2.0;
+        let offsets: Vec<f64> = sums.iter().map(offset).collect();
         for (value, [a, b]) in values.iter_mut().zip(pairs) {
             *value -= offsets[*a as usize] + offsets[*b as usize];
         }

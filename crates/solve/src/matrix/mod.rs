@@ -87,22 +87,15 @@ impl<T: Copy + Default> Matrix<T> {
     }
 }
 
-/// The inner product, summed in lanes that a compiler can do side by side: so many that none waits for the one before, and fewer for what is left.
+/// The inner product, summed in lanes that a compiler can do side by side.
 pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<32>(), b.as_chunks::<32>());
-    let mut wide = [0.0_f32; 32];
-    a.iter().zip(b).for_each(|(a, b)| add_products(&mut wide, a, b));
-    let mut lanes: [f32; 8] =
-        std::array::from_fn(|at| wide[at] + wide[at + 8] + wide[at + 16] + wide[at + 24]);
-    let ((a, a_rest), (b, b_rest)) = (a_rest.as_chunks::<8>(), b_rest.as_chunks::<8>());
-    a.iter().zip(b).for_each(|(a, b)| add_products(&mut lanes, a, b));
+    let mut lanes = [0.0_f32; 8];
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    for (a, b) in a.iter().zip(b) {
+        for (lane, (a, b)) in lanes.iter_mut().zip(a.iter().zip(b)) {
+            *lane += a * b;
+        }
+    }
     let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
     lanes.iter().sum::<f32>() + rest
-}
-
-#[inline(always)]
-fn add_products<const LANES: usize>(lanes: &mut [f32; LANES], a: &[f32; LANES], b: &[f32; LANES]) {
-    for (lane, (a, b)) in lanes.iter_mut().zip(a.iter().zip(b)) {
-        *lane += a * b;
-    }
 }

@@ -14,7 +14,6 @@ use crate::deviation::{Loudness, Spread};
 use crate::grid::Grid;
 use crate::model::{Choice, Problem, Records, Solution, SolveError, SolvedOptions, Stage, Watch};
 use crate::tensor::{Tensor, tensor};
-use crate::tiles;
 use answers::{Answers, Shared};
 use features::Features;
 use field::Fields;
@@ -251,11 +250,11 @@ impl NetworkKernel {
 impl Solution for NetworkKernel {
     fn predict(&self, sets: GeneSetsRef<'_>) -> Vec<f64> {
         let mut scratch = Scratch::default();
-        tiles::each(sets, |set| self.predict_one(set, &mut scratch))
+        sets.iter().map(|set| self.predict_one(set, &mut scratch)).collect()
     }
 
     fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
-        Some(self.spread.deviations(sets, tiles::each(sets, |set| self.variance(set)).into_iter()))
+        Some(self.spread.deviations(sets, sets.iter().map(|set| self.variance(set))))
     }
 
     fn wide_interval(&self) -> Option<f64> {
