@@ -93,6 +93,7 @@ _arguments "${_arguments_options[@]}" : \
 '*--aliases=[More names for the genes]:SOURCE:_default' \
 '*--network=[A network, or several from one file]:SOURCE:_default' \
 '--metabolism=[A metabolic model]:SOURCE:_default' \
+'*--features=[Content features of the genes; columns of several stand beside each other]:SOURCE:_default' \
 '*--screen=[A screen; samples keep the order of the screens and their rows]:SOURCE:_default' \
 '--alleles=[Which perturbations to import; the kind column tells them apart \[default\: all\]]:WHICH:((deletion\:"Samples whose every gene was deleted"
 all\:"All of them"))' \

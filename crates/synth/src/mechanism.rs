@@ -146,12 +146,17 @@ pub(crate) fn vectors(society: &Society, networks: &[Network], rng: &mut Rng) ->
             sum.map(|value| value / count.max(1) as f64)
         })
         .collect();
+    standardise_each(&mut vectors);
+    vectors
+}
+
+/// Standardises each dimension.
+fn standardise_each(vectors: &mut [Vector]) {
     for dimension in 0..DIMENSIONS {
         let mut column: Vec<f64> = vectors.iter().map(|vector| vector[dimension]).collect();
         standardise(&mut column);
         vectors.iter_mut().zip(column).for_each(|(vector, value)| vector[dimension] = value);
     }
-    vectors
 }
 
 fn dot(a: &Vector, b: &Vector) -> f64 {
@@ -182,10 +187,10 @@ fn turnover_vectors(metabolism: &Metabolism, rng: &mut Rng) -> Vec<Vector> {
             }
         }
     }
-    for dimension in 0..DIMENSIONS {
-        let mut column: Vec<f64> = genes.iter().map(|&gene| vectors[gene][dimension]).collect();
-        standardise(&mut column);
-        genes.iter().zip(column).for_each(|(&gene, value)| vectors[gene][dimension] = value);
+    let mut chosen: Vec<Vector> = genes.iter().map(|&gene| vectors[gene]).collect();
+    standardise_each(&mut chosen);
+    for (&gene, vector) in genes.iter().zip(chosen) {
+        vectors[gene] = vector;
     }
     vectors
 }
