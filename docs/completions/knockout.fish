@@ -199,6 +199,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand train" -l epochs -d 'E
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l max-steps -d 'Train on at most this many batches; 0 means no limit' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l max-time -d 'Save and stop after this long, such as 30m or 2h' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l resume-or-start -d 'Go on with the run of this name if there is one, else begin it: one command for a job that is queued again'
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand train" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
 complete -c knockout -n "__fish_knockout_using_subcommand train" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
@@ -277,7 +278,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fis
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l top -d 'Keep the K highest predictions alone, in top.csv; with --full all are kept besides' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l bottom -d 'Keep the K lowest predictions alone, in bottom.csv; with --full all are kept besides' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l html -d 'Write a page of hits: highest and lowest, distributions, and how far to trust them' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l part -d 'Predict the i-th of n disjoint ranges alone, such as 3/7; `predict merge` joins them' -r
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l part -d 'Predict the i-th of n disjoint ranges alone, such as 3/7, or `auto` in a Slurm job array or under srun or mpirun; `predict merge` joins them' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l block -d 'Candidates in a block; by default as many as take seconds' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l pairs -d 'All pairs of --genes'

@@ -306,6 +306,7 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '--max-steps=[Train on at most this many batches; 0 means no limit]:N:_default' \
 '--max-time=[Save and stop after this long, such as 30m or 2h]:TIME:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
+'(--resume)--resume-or-start[Go on with the run of this name if there is one, else begin it\: one command for a job that is queued again]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
 '(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
 '(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
@@ -426,7 +427,7 @@ test\:"What is reported"))' \
 '--top=[Keep the K highest predictions alone, in top.csv; with --full all are kept besides]:K:_default' \
 '--bottom=[Keep the K lowest predictions alone, in bottom.csv; with --full all are kept besides]:K:_default' \
 '--html=[Write a page of hits\: highest and lowest, distributions, and how far to trust them]:FILE:_files' \
-'--part=[Predict the i-th of n disjoint ranges alone, such as 3/7; \`predict merge\` joins them]:I/N:_default' \
+'--part=[Predict the i-th of n disjoint ranges alone, such as 3/7, or \`auto\` in a Slurm job array or under srun or mpirun; \`predict merge\` joins them]:I/N:_default' \
 '--block=[Candidates in a block; by default as many as take seconds]:N:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--pairs[All pairs of --genes]' \

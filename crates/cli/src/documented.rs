@@ -33,7 +33,8 @@ fn documented_in(place: &str, text: &str) -> Vec<Documented> {
         }
         let code = line.trim_start().trim_start_matches("- run: ").trim_start_matches("$ ");
         let is_call =
-            code.starts_with("knockout ") || code.contains("; do knockout ") || code.starts_with("KNOCKOUT_");
+            ["knockout ", "KNOCKOUT_", "mpirun ", "srun "].iter().any(|start| code.starts_with(start))
+                || code.contains("; do knockout ");
         if (fenced || line.starts_with("  ")) && is_call {
             found.push(Documented { place: place.to_owned(), words: words_of(code), is_mention: false });
         } else if !fenced {

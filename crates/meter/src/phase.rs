@@ -92,6 +92,11 @@ impl StepPhase {
         SpanName::Part(self.name(), part)
     }
 
+    /// Whether it is of steps that are divided: a whole batch on one process has no such phase.
+    pub const fn is_of_shards(self) -> bool {
+        matches!(self, Self::Barrier | Self::Exchange)
+    }
+
     /// Whether it makes batches: the loader's work, and waiting for it.
     pub const fn is_data(self) -> bool {
         matches!(self, Self::Fetch | Self::Process | Self::Collate | Self::Wait)

@@ -119,8 +119,8 @@ fn the_meter_keeps_the_steps_of_the_window_and_sums_to_the_wall() {
         assert_eq!((log.skipped, log.warmed), (4, 1));
         assert_eq!(log.steps.iter().map(|step| step.number).collect::<Vec<_>>(), [3, 4, 5]);
         for step in &log.steps {
-            assert_eq!(step.wall_nanos, (10 + 78 + 5) * 1_000_000);
-            assert_eq!(step.cpu_nanos, (78 + 5) * 1_000_000);
+            assert_eq!(step.wall_nanos, (10 + 105 + 5) * 1_000_000);
+            assert_eq!(step.cpu_nanos, (105 + 5) * 1_000_000);
             assert_eq!(step.phase(StepPhase::Wait), 14_000_000);
             assert_eq!(step.background[StepPhase::Fetch as usize], 40_000_000);
             assert_eq!(step.untracked_nanos(), 5_000_000);

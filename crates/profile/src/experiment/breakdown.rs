@@ -37,7 +37,10 @@ pub struct BreakdownRow {
 /// The branches of a step.
 const BRANCHES: [(&str, &[StepPhase]); 4] = [
     ("data pipeline", &[StepPhase::Fetch, StepPhase::Process, StepPhase::Collate, StepPhase::Wait]),
-    ("model compute", &[StepPhase::Forward, StepPhase::Loss, StepPhase::Backward]),
+    (
+        "model compute",
+        &[StepPhase::Forward, StepPhase::Loss, StepPhase::Backward, StepPhase::Barrier, StepPhase::Exchange],
+    ),
     ("parameter update", &[StepPhase::Clip, StepPhase::Optimiser]),
     ("around it", &[StepPhase::Logging, StepPhase::Checkpoint, StepPhase::Validation]),
 ];

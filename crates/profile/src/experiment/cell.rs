@@ -103,7 +103,10 @@ impl CellFindings {
             name.push_str(", recorded");
         }
         // Saving and validating are between steps, not in them.
-        let step = StepPhase::ALL.into_iter().filter(|phase| *phase < StepPhase::Checkpoint);
+        let is_divided = profile.per_step.phases.contains_key(StepPhase::Exchange.name());
+        let step = StepPhase::ALL
+            .into_iter()
+            .filter(|phase| *phase < StepPhase::Checkpoint && (is_divided || !phase.is_of_shards()));
         let (ran, not_run): (Vec<&str>, Vec<&str>) =
             step.map(StepPhase::name).partition(|name| profile.per_step.phases.contains_key(*name));
         let by_round = Rounds::of(&profile, rounds);

@@ -53,12 +53,15 @@ const RECIPES: [Recipe; 4] = [
         !MODEL.contains(&phase) && !UPDATE.contains(&phase)
     }),
     ("forward and loss", "forward", Some("data"), "forward - data", |phase| {
-        matches!(phase, StepPhase::Forward | StepPhase::Loss)
+        matches!(phase, StepPhase::Forward | StepPhase::Loss | StepPhase::Barrier)
     }),
-    ("backward", "backward", Some("forward"), "backward - forward", |phase| phase == StepPhase::Backward),
+    ("backward", "backward", Some("forward"), "backward - forward", |phase| {
+        matches!(phase, StepPhase::Backward | StepPhase::Exchange)
+    }),
     ("clip and optimiser", "full", Some("backward"), "full - backward", |phase| UPDATE.contains(&phase)),
 ];
-const MODEL: [StepPhase; 3] = [StepPhase::Forward, StepPhase::Loss, StepPhase::Backward];
+const MODEL: [StepPhase; 5] =
+    [StepPhase::Forward, StepPhase::Loss, StepPhase::Backward, StepPhase::Barrier, StepPhase::Exchange];
 const UPDATE: [StepPhase; 2] = [StepPhase::Clip, StepPhase::Optimiser];
 
 impl Decomposition {

@@ -289,6 +289,8 @@ mod tests {
             let wanted = match phase {
                 StepPhase::Fetch | StepPhase::Collate | StepPhase::Wait => "data loading",
                 StepPhase::Process => "graph processing",
+                StepPhase::Barrier => "waiting for ranks",
+                StepPhase::Exchange => "communication",
                 StepPhase::Clip | StepPhase::Optimiser => "optimiser",
                 other => other.name(),
             };
