@@ -60,7 +60,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn trained(output: Output) -> Value {
+fn trained(output: &Output) -> Value {
     assert!(output.status.success(), "{}", text(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output.stdout)))
 }
@@ -129,7 +129,7 @@ fn the_weights_are_the_same_for_any_number_of_ranks() {
         } else {
             knockout_on(ranks, home.path(), &args).output()
         };
-        let line = trained(command.unwrap());
+        let line = trained(&command.unwrap());
         (line["weights_hash"].clone(), line["val"].clone(), line["train_loss"].clone())
     };
     let dango = ["--model", "dango", "--batch", "101", "model.width=16", "model.heads=2"];
@@ -156,7 +156,7 @@ fn a_killed_job_goes_on_with_fewer_ranks_to_the_same_weights() {
         args.extend(more);
         args
     };
-    let whole = trained(knockout_on(2, home.path(), &args("whole", &[])).output().unwrap());
+    let whole = trained(&knockout_on(2, home.path(), &args("whole", &[])).output().unwrap());
     let child = knockout_on(4, home.path(), &args("killed", &[])).spawn().unwrap();
     wait_for_start(&home.path().join("killed"));
     let ranks = ranks_of(child.id());
@@ -166,7 +166,7 @@ fn a_killed_job_goes_on_with_fewer_ranks_to_the_same_weights() {
     let killed = wait(child);
     assert!(!killed.status.success() || ranks.is_empty(), "a rank was killed: {}", text(&killed.stderr));
     let resumed = knockout_on(3, home.path(), &args("killed", &["--resume-or-start"])).output().unwrap();
-    assert_eq!(whole["weights_hash"], trained(resumed)["weights_hash"]);
+    assert_eq!(whole["weights_hash"], trained(&resumed)["weights_hash"]);
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn every_rank_leaves_a_trace_and_they_are_one_job() {
     let mut args =
         vec!["--json", "-q", "profile", "tiny", "--steps", "6", "--out", "profile", "train.shards=2"];
     args.extend(HETERO);
-    let profile = trained(knockout_on(2, home.path(), &args).output().unwrap());
+    let profile = trained(&knockout_on(2, home.path(), &args).output().unwrap());
     assert_eq!(profile["conditions"]["world"], 2);
     let phases = profile["phases"].as_array().unwrap();
     for name in ["barrier", "exchange"] {

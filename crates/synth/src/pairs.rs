@@ -178,7 +178,9 @@ mod tests {
         remove_gene_means(&mut values, &pairs, config.genes);
         let mut sums = vec![0.0; config.genes];
         for (value, pair) in values.iter().zip(&pairs) {
-            pair.iter().for_each(|&gene| sums[gene as usize] += value);
+            for &gene in pair {
+                sums[gene as usize] += value;
+            }
         }
         assert!(sums.iter().all(|sum| sum.abs() < 1e-6 * pairs.len() as f64), "{sums:?}");
     }

@@ -244,7 +244,7 @@ fn sitting(folder: &Path, config: &Config, size: usize, stop_at: u64) -> Vec<Met
             match event.unwrap() {
                 // One rank is asked to stop; all do.
                 Event::Step(report) if report.position.step == stop_at && ranks.rank() == size - 1 => {
-                    run.stop()
+                    run.stop();
                 }
                 Event::End(why) => end = Some(why),
                 _ => {}

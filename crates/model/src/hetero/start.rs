@@ -128,10 +128,14 @@ impl<T: Scalar> Start<'_, T> {
             if at + 1 == mlp.linears.len() && self.norm == NormKind::Node {
                 for row in rows.chunks_exact_mut(linear.outputs) {
                     let (mean, factor) = statistics(row);
-                    row.iter_mut().for_each(|value| *value = (*value - mean) * factor);
+                    for value in row {
+                        *value = (*value - mean) * factor;
+                    }
                 }
             }
-            rows.iter_mut().for_each(|value| *value = self.activation.apply(*value));
+            for value in &mut rows {
+                *value = self.activation.apply(*value);
+            }
         }
         rows
     }
@@ -160,7 +164,9 @@ impl<T: Scalar> Start<'_, T> {
                     let mut rows: Vec<T> = both.flat_map(|(i, j)| [i, j].concat()).collect();
                     for &linear in linears {
                         rows = self.standardise(linear, &rows);
-                        rows.iter_mut().for_each(|value| *value = self.activation.apply(*value));
+                        for value in &mut rows {
+                            *value = self.activation.apply(*value);
+                        }
                     }
                 }
                 self.output(score[1]);
@@ -232,5 +238,7 @@ fn difference_size<T: Scalar>(model: &Hetero<T>, seed: u64) -> f64 {
 }
 
 fn multiply<T: Scalar>(values: &mut [T], factor: f64) {
-    values.iter_mut().for_each(|value| *value = T::of(value.to_f64() * factor));
+    for value in values {
+        *value = T::of(value.to_f64() * factor);
+    }
 }

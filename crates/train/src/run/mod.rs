@@ -130,6 +130,7 @@ impl End {
 
 /// What happened in a run.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "one event exists at a time, and most are steps")]
 pub enum Event {
     /// A step was taken.
     Step(StepReport),

@@ -31,7 +31,9 @@ impl ShardLoss {
     /// One number after the other, names behind their length.
     fn write(&self, out: &mut Vec<u8>) {
         let numbers = [self.shard, self.weight.to_bits(), self.loss.to_bits(), self.parts.len() as u64];
-        numbers.iter().for_each(|number| out.extend(number.to_le_bytes()));
+        for number in numbers {
+            out.extend(number.to_le_bytes());
+        }
         for (name, value) in &self.parts {
             out.extend((name.len() as u64).to_le_bytes());
             out.extend(name.as_bytes());
@@ -65,7 +67,9 @@ pub(super) fn everybodys(mine: &[ShardLoss], ranks: &Ranks) -> Result<Vec<ShardL
         return Ok(mine.to_vec());
     }
     let mut bytes = Vec::new();
-    mine.iter().for_each(|loss| loss.write(&mut bytes));
+    for loss in mine {
+        loss.write(&mut bytes);
+    }
     let parts = ranks.all_gather(&bytes)?;
     let of_rank = |part: &Vec<u8>| {
         let mut bytes = &part[..];
@@ -104,7 +108,9 @@ mod tests {
             parts: vec![("α".to_owned(), 0.5), (String::new(), -0.0)],
         });
         let mut bytes = Vec::new();
-        losses.iter().for_each(|loss| loss.write(&mut bytes));
+        for loss in &losses {
+            loss.write(&mut bytes);
+        }
         let mut rest = &bytes[..];
         let read: Vec<ShardLoss> = std::iter::from_fn(|| ShardLoss::read(&mut rest)).collect();
         assert_eq!(read, losses);
