@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         Err(failure) => {
             let code = failure.code();
             if code != exit::OK {
-                ui.fail(failure);
+                ui.fail(&failure);
             }
             code
         }

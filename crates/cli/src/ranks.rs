@@ -71,16 +71,15 @@ fn cores_of_machine() -> Option<usize> {
 }
 
 /// Ends all ranks after a failure of this one, with its exit code. Returns where there is no other.
-pub(crate) fn fail(ranks: &Ranks, failure: Failure, ui: &Ui) {
+pub(crate) fn fail(ranks: &Ranks, failure: &Failure, ui: &Ui) {
     if ranks.is_alone() {
-        ui.error(&failure);
+        ui.error(failure);
         return;
     }
-    let code = failure.code();
     // What all ranks refuse for the same reason the first one says, and ends the others.
     if !ranks.is_first() {
         std::thread::sleep(Duration::from_secs(2));
     }
-    ui.error(&failure.context(ranks.place()));
-    ranks.abort(code);
+    ui.error(&format!("{}: {failure}", ranks.place()));
+    ranks.abort(failure.code());
 }

@@ -72,13 +72,13 @@ impl Ui {
     }
 
     /// Says why the command failed; one of several ranks ends all of them.
-    pub(crate) fn fail(&self, failure: Failure) {
+    pub(crate) fn fail(&self, failure: &Failure) {
         #[cfg(feature = "lab")]
         if let Some(ranks) = self.ranks.get().filter(|_| failure.code() != crate::exit::INTERRUPTED) {
             return crate::ranks::fail(ranks, failure, self);
         }
         if !self.is_silent() {
-            self.error(&failure);
+            self.error(failure);
         }
     }
 
@@ -154,7 +154,7 @@ impl Ui {
 
     /// One line, with the chain of causes; never silent.
     #[expect(clippy::unused_self, reason = "every print goes through the Ui")]
-    pub(crate) fn error(&self, error: &Failure) {
+    pub(crate) fn error(&self, error: &impl std::fmt::Display) {
         complain(&format!("knockout: {error}"));
     }
 
