@@ -5,7 +5,9 @@
 
 use crate::dataset::Dataset;
 use crate::error::Fault;
-use knockout_batch::{Loader, LoaderOptions, LoaderPlan, MaskLayout, MaskMethod, MaskSet, Section, Shards, Subgraph};
+use knockout_batch::{
+    Loader, LoaderOptions, LoaderPlan, MaskLayout, MaskMethod, MaskSet, Section, Shards, Subgraph,
+};
 use knockout_cell::Cell;
 use numpy::ndarray::Array2;
 use numpy::{PyArray1, PyArray2, PyArrayMethods as _, PyReadonlyArray1};
@@ -79,8 +81,14 @@ impl Batches {
             return Err(Fault::request(message).into());
         }
         let options = LoaderOptions::default();
-        let plan =
-            LoaderPlan { options, batch_size: batch, drop_last: false, shuffle, seed, shards: Shards::whole() };
+        let plan = LoaderPlan {
+            options,
+            batch_size: batch,
+            drop_last: false,
+            shuffle,
+            seed,
+            shards: Shards::whole(),
+        };
         let loader = Loader::new(&dataset, &rows, plan);
         Ok(Self { dataset, loader, row_count: rows.len(), batch, rank, world, order: Mutex::new(None) })
     }

@@ -2,7 +2,7 @@
 //!
 //! A [`World`] moves bytes between two ranks and gives up when it has waited for too long; [`Ranks`] makes of it what training needs: everybody
 //! gets what the first rank has, the first rank gets what everybody has, somebody wants to stop. There are three worlds: [`Alone`], [`Local`]
-//! (threads of one process, for tests and examples) and, with the feature `mpi`, [`Mpi`].
+//! (threads of one process, for tests and examples) and, with the feature `mpi`, `Mpi`.
 //!
 //! The crate adds up nothing: sums of floating-point numbers whose order an MPI library chooses are not the same bits on two clusters. It
 //! knows nothing of models, runs or files.
