@@ -29,6 +29,13 @@ pub struct Gene {
     pub standard: Option<String>,
 }
 
+impl Gene {
+    /// What to call it: its standard name where it has one.
+    pub fn name(&self) -> &str {
+        self.standard.as_deref().unwrap_or(&self.systematic)
+    }
+}
+
 /// All genes, in an order that is part of the data: models index their parameters by it.
 ///
 /// The order is pinned by [`GeneTable::hash`]; a checkpoint carries that hash, so that weights never meet another
@@ -101,6 +108,19 @@ impl GeneTable {
     /// The gene of a systematic or, failing that, standard name; upper and lower case are the same.
     pub fn find(&self, name: &str) -> Option<GeneId> {
         self.by_name.get(&name.to_uppercase()).copied()
+    }
+
+    /// Up to five names of genes that differ from `name` by two letters at most, the nearest first: what may have been meant.
+    pub fn similar(&self, name: &str) -> Vec<&str> {
+        let wanted = name.to_uppercase();
+        let all = self.genes.iter().flat_map(|gene| gene.standard.iter().chain([&gene.systematic]));
+        let mut similar: Vec<(usize, &str)> = all
+            .map(|name| (strsim::levenshtein(&wanted, &name.to_uppercase()), name.as_str()))
+            .filter(|(distance, _)| *distance <= 2)
+            .collect();
+        similar.sort_unstable();
+        similar.dedup();
+        similar.into_iter().take(5).map(|(_, name)| name).collect()
     }
 
     /// Content hash of the systematic names in their order.

@@ -25,10 +25,10 @@ pub(crate) struct Global {
     /// Worker threads; 0 means one per core. Results do not depend on it
     #[arg(long, global = true, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
-    /// Nothing on standard error but errors: no progress, no remarks. Results are printed as ever
+    /// Nothing on standard error but errors: no progress, no remarks. Results are still printed
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Also say the settings that were changed, and at the end wall and CPU time; twice for every stage
+    /// Also print the settings that were changed, and at the end wall and CPU time; twice for every stage
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 }

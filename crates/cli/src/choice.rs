@@ -2,6 +2,7 @@
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use knockout_batch::{Collation, ProcessorKind};
+use knockout_import::screens::{Alleles, Duplicates};
 use knockout_model::{MODELS, ModelEntry};
 use knockout_screen::{Part, Scheme};
 use knockout_train::checkpoint::Slot;
@@ -41,6 +42,23 @@ pub(crate) fn mode() -> impl TypedValueParser<Value = Mode> {
         Mode::Full => "That, clipping and the optimiser",
     };
     choice(Mode::ALL.map(|mode| (mode.name(), mode, help(mode))).to_vec())
+}
+
+/// Which perturbations are imported.
+pub(crate) fn alleles() -> impl TypedValueParser<Value = Alleles> {
+    choice(vec![
+        ("deletion", Alleles::Deletion, "Samples whose every gene was deleted"),
+        ("all", Alleles::All, "All of them"),
+    ])
+}
+
+/// What happens to repeated measurements.
+pub(crate) fn duplicates() -> impl TypedValueParser<Value = Duplicates> {
+    choice(vec![
+        ("mean", Duplicates::Mean, "Mean, count, and the p-value of a t-test of the mean"),
+        ("first", Duplicates::First, "Keep the first"),
+        ("error", Duplicates::Error, "Stop with an error"),
+    ])
 }
 
 /// What a split keeps apart.

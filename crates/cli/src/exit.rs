@@ -36,7 +36,7 @@ EXIT CODES:
   5  slower than the threshold of --fail-above
   6  partial result: the input is damaged, and what could be read was used
   7  not comparable: the conditions of the two inputs differ too much
-  8  interrupted, but saved: say the same again, or train --resume, to go on";
+  8  interrupted, but saved: run the same command again, or train --resume, to continue";
 
 /// The exit code of a class of errors.
 pub(crate) fn code_of(class: Class) -> u8 {

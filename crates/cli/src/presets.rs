@@ -39,17 +39,6 @@ pub(crate) struct StartArgs {
     config: Option<PathBuf>,
 }
 
-/// The same where `--preset` names something else.
-#[derive(Debug, Args)]
-pub(crate) struct ExperimentArg {
-    /// Start from a preset of the model: as `train --preset`
-    #[arg(long, value_name = "NAME")]
-    experiment: Option<String>,
-    /// Start from a configuration file: the config.toml of a run, or any part of one
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-}
-
 /// A preset as it is written.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -74,11 +63,10 @@ impl StartArgs {
     pub(crate) fn read(&self, ui: &Ui) -> Result<Start> {
         Start::read(self.config.as_deref(), self.preset.as_deref(), ui)
     }
-}
 
-impl ExperimentArg {
-    pub(crate) fn read(&self, ui: &Ui) -> Result<Start> {
-        Start::read(self.config.as_deref(), self.experiment.as_deref(), ui)
+    /// The preset's name, for whom it means something else than a model's.
+    pub(crate) fn preset(&self) -> Option<&str> {
+        self.preset.as_deref()
     }
 }
 

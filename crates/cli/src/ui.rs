@@ -4,7 +4,7 @@
 
 use crate::args::Global;
 use crate::failure::{Context as _, Failure, Result, Unexpected as _};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{BinaryBytes, HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
@@ -171,8 +171,17 @@ impl Ui {
         bar
     }
 
-    /// A progress bar with rate and time left on standard error; hidden when that is no terminal, or with `--quiet`.
+    /// A progress bar with rate and time left on standard error; a line a minute when that is no terminal, nothing with `--quiet`.
     pub(crate) fn progress(&self, what: &'static str, total: u64, unit: Unit) -> ProgressBar {
+        let bar = self.bar(what, total, unit);
+        if !self.quiet && !self.is_silent() && !io::stderr().is_terminal() {
+            report_in_lines(&bar, what, unit);
+        }
+        bar
+    }
+
+    /// The same for whoever has lines of its own where there is no terminal.
+    pub(crate) fn bar(&self, what: &'static str, total: u64, unit: Unit) -> ProgressBar {
         let is_hidden = self.quiet || self.is_silent();
         let target = if is_hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let bar = ProgressBar::with_draw_target(Some(total), target);
@@ -196,6 +205,41 @@ pub(crate) fn hint(text: Option<String>) {
     if let Some(text) = text {
         complain(&text);
     }
+}
+
+/// Says how far a bar is where nobody sees it drawn: after half a minute, then every minute, until it is finished or gone.
+fn report_in_lines(bar: &ProgressBar, what: &'static str, unit: Unit) {
+    const FIRST: Duration = Duration::from_secs(30);
+    const LATER: Duration = Duration::from_secs(60);
+    let bar = bar.downgrade();
+    // Nobody waits for the thread: it ends with the program.
+    std::thread::spawn(move || {
+        let mut wait = FIRST;
+        loop {
+            std::thread::sleep(wait);
+            wait = LATER;
+            let Some(bar) = bar.upgrade().filter(|bar| !bar.is_finished()) else { return };
+            complain(&progress_line(what, unit, bar.position(), bar.length(), bar.elapsed()));
+        }
+    });
+}
+
+/// How far, how fast, and how long it takes still.
+fn progress_line(what: &str, unit: Unit, done: u64, total: Option<u64>, elapsed: Duration) -> String {
+    let count = |number: u64| match unit {
+        Unit::Items => HumanCount(number).to_string(),
+        Unit::Bytes => BinaryBytes(number).to_string(),
+    };
+    let rate = done as f64 / elapsed.as_secs_f64().max(1e-9);
+    let mut line = format!("{what}: {}", count(done));
+    if let Some(total) = total.filter(|&total| total > 0) {
+        line = format!("{line} of {} ({:.0} %)", count(total), 100.0 * done as f64 / total as f64);
+        if done > 0 {
+            let left = total.saturating_sub(done) as f64 / rate;
+            line = format!("{line}, about {} left", HumanDuration(Duration::from_secs_f64(left.min(1e9))));
+        }
+    }
+    format!("{line}, {}/s", count(rate as u64))
 }
 
 /// What a progress bar counts.

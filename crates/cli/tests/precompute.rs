@@ -153,11 +153,11 @@ fn ctrl_c_saves_and_says_how_to_go_on() {
     let output = child.wait_with_output().unwrap();
     let message = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(8), "{message}");
-    assert!(message.contains("the same command goes on from there"), "{message}");
+    assert!(message.contains("run the same command again to resume"), "{message}");
     let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(said["complete"], false);
     run_in(folder.path(), &["data", "bench", "set", "--processor", "saved-masks"])
-        .fails(2, &["it is unfinished", "again to go on"]);
+        .fails(2, &["it is unfinished", "again to resume"]);
     let resumed = run_in(folder.path(), &args).json();
     assert_eq!(resumed["done_before"], said["done"]);
     assert_eq!(resumed["complete"], true);

@@ -1,6 +1,6 @@
 //! The thread pool that kernels run on: its threads flush subnormal numbers to zero.
 //!
-//! A subnormal operand costs some thirty times a normal one, and gradients that die out produce many. The processor can treat them as zero,
+//! A subnormal operand costs some thirty times a normal one, and gradients that die out produce many. The CPU can treat them as zero,
 //! but that is a setting of a thread (MXCSR, FPCR), and Rust assumes everywhere else that it is off. So no function of this crate
 //! changes it for its caller: it is set in threads that the crate starts itself, and restored before they end.
 //!
@@ -98,7 +98,7 @@ mod control {
     }
 }
 
-/// Other processors keep their subnormal numbers.
+/// Other CPUs keep their subnormal numbers.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod control {
     pub(super) type Word = u8;

@@ -141,6 +141,12 @@ pub enum OptionsError {
         /// The model.
         name: &'static str,
     },
+    /// A model that is trained was to be solved.
+    #[error("{name} is trained step by step, not solved; train it as a run of steps")]
+    NotSolved {
+        /// The model.
+        name: &'static str,
+    },
 }
 
 impl OptionsError {

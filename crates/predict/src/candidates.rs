@@ -106,12 +106,10 @@ impl Candidates {
                 let choose = order - with.len();
                 what = format!("sets of {order} genes out of {}", genes.len());
                 if !with.is_empty() {
-                    let names: Vec<&str> = with
-                        .iter()
-                        .map(|&gene| &cell.genes().genes()[gene as usize].systematic[..])
-                        .collect();
+                    let names: Vec<&str> =
+                        with.iter().map(|&gene| cell.genes().genes()[gene as usize].name()).collect();
                     what = format!(
-                        "sets of {order} genes with {} and {choose} out of {}",
+                        "sets of {order} genes: {} and {choose} of {} others",
                         names.join(", "),
                         genes.len()
                     );
@@ -119,7 +117,7 @@ impl Candidates {
                 Source::Combinations { genes, choose, with }
             }
             Choice::Listed(sets) => {
-                what = format!("{} listed sets", sets.len());
+                what = "listed sets".to_owned();
                 Source::Listed(sets)
             }
             Choice::DatasetPart(part) => {

@@ -50,13 +50,13 @@ pub enum PredictError {
         other: PathBuf,
     },
     /// Names that no gene has, or several.
-    #[error("{place} has {count} names that are no gene of the dataset: {}", names.join(", "))]
+    #[error("{place}: {} no gene of the dataset: {}", names_are(*count), names.join(", "))]
     UnknownGenes {
         /// File or option.
         place: String,
         /// Number of different names.
         count: usize,
-        /// All of them, or the first ones.
+        /// All of them, or the first ones, some with what may have been meant.
         names: Vec<String>,
     },
     /// A gene twice in one set.
@@ -117,7 +117,7 @@ pub enum PredictError {
     },
     /// An output of another request.
     #[error(
-        "{} holds predictions of another request: {} differ; choose another folder, or say the same again to go on with it",
+        "{} holds predictions of another request: {} differ; choose another folder, or run the command that began it to resume",
         path.display(), keys.join(", ")
     )]
     OtherRequest {
@@ -147,10 +147,12 @@ pub enum PredictError {
         source: io::Error,
     },
     /// A file or folder that cannot be written; what was written before it is whole.
-    #[error("predictions could not be written; the blocks before are kept, and the same command goes on")]
+    #[error(
+        "predictions could not be written; the blocks before are kept; run the same command again to resume"
+    )]
     Write(#[from] DurableError),
     /// A file that is damaged.
-    #[error("{} is damaged ({detail}); remove it and say the same again", path.display())]
+    #[error("{} is damaged ({detail}); remove it and run the same command again", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -222,4 +224,8 @@ impl Classified for PredictError {
             _ => Class::Request,
         }
     }
+}
+
+fn names_are(count: usize) -> String {
+    if count == 1 { "one name is".to_owned() } else { format!("{count} names are") }
 }

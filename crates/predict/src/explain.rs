@@ -35,6 +35,8 @@ pub struct Explanation {
     pub measured: Option<Measured>,
     /// Terms that add up to the prediction.
     pub parts: Vec<Term>,
+    /// Why no network and no neighbour is left out, where that is so.
+    pub not_left_out: Option<NotLeftOut>,
     /// The model's networks, those that matter most first.
     pub networks: Vec<Ablation>,
     /// Neighbours of the set, those that matter most first.
@@ -47,6 +49,16 @@ pub struct Explanation {
     pub overall: Reliability,
     /// Edges among the genes and neighbours above, for a drawing.
     pub edges: Vec<DrawnEdge>,
+}
+
+/// Why the networks of a prediction cannot be left out one at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotLeftOut {
+    /// The model is solved: it predicts from weights alone and reads no network any more.
+    Solved,
+    /// The dataset has none.
+    NoNetworks,
 }
 
 /// A measured score.
@@ -162,7 +174,12 @@ impl OpenRun {
         }
         let prediction = self.predict_one(&set)?;
         let parts_of_rows = parts_of_rows(dataset, split);
-        let used = self.networks(cell);
+        let not_left_out = if cell.networks().is_empty() {
+            Some(NotLeftOut::NoNetworks)
+        } else {
+            self.description().config.model.solver().map(|_| NotLeftOut::Solved)
+        };
+        let used = if not_left_out.is_some() { Vec::new() } else { self.networks(cell) };
         let networks = self.ablations(&set, prediction, cell, &used, advance)?;
         let neighbours = self.neighbours(&set, prediction, cell, &used, detail.neighbours, advance)?;
         let drawn: BTreeSet<u32> =
@@ -175,6 +192,7 @@ impl OpenRun {
             measured: measured
                 .map(|row| Measured { score: dataset.samples.scores()[row], part: parts_of_rows[row] }),
             parts: self.terms(&set, prediction, cell)?,
+            not_left_out,
             networks,
             neighbours,
             nearest: self.nearest(&set, dataset, &parts_of_rows, detail.nearest)?,
@@ -414,7 +432,7 @@ impl OpenRun {
 
 fn name_of(cell: &Cell, gene: u32) -> GeneName {
     let names = &cell.genes().genes()[gene as usize];
-    let name = names.standard.clone().unwrap_or_else(|| names.systematic.clone());
+    let name = names.name().to_owned();
     GeneName { index: gene, systematic: names.systematic.clone(), name }
 }
 

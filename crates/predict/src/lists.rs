@@ -12,6 +12,8 @@ use std::path::Path;
 
 /// Unknown names in a message.
 const SHOWN: usize = 50;
+/// Unknown names that come with names like them.
+const EXPLAINED: usize = 5;
 
 /// Headers of gene columns begin with it.
 const GENE: &str = "gene";
@@ -48,7 +50,7 @@ pub fn read_sets(path: &Path, genes: &GeneTable) -> Result<GeneSets, PredictErro
         }
         Ok(())
     })?;
-    refuse_unknown(path.display().to_string(), unknown)?;
+    refuse_unknown(path.display().to_string(), unknown, genes)?;
     if sets.is_empty() {
         Err(PredictError::EmptyList { place: path.display().to_string() })
     } else {
@@ -70,7 +72,7 @@ pub fn read_genes(path: &Path, genes: &GeneTable) -> Result<Vec<u32>, PredictErr
         }
         Ok(())
     })?;
-    refuse_unknown(path.display().to_string(), unknown)?;
+    refuse_unknown(path.display().to_string(), unknown, genes)?;
     if found.is_empty() {
         Err(PredictError::EmptyList { place: path.display().to_string() })
     } else {
@@ -93,16 +95,24 @@ pub fn find_genes<S: AsRef<str>>(
             }
         }
     }
-    refuse_unknown(place.to_owned(), unknown)?;
+    refuse_unknown(place.to_owned(), unknown, genes)?;
     Ok(found)
 }
 
-fn refuse_unknown(place: String, unknown: BTreeSet<String>) -> Result<(), PredictError> {
+fn refuse_unknown(place: String, unknown: BTreeSet<String>, genes: &GeneTable) -> Result<(), PredictError> {
     let count = unknown.len();
     if count == 0 {
         return Ok(());
     }
-    let mut names: Vec<String> = unknown.into_iter().take(SHOWN).collect();
+    let shown = unknown.into_iter().take(SHOWN).enumerate();
+    let mut names: Vec<String> = shown
+        .map(|(index, name)| match genes.similar(&name) {
+            similar if index < EXPLAINED && !similar.is_empty() => {
+                format!("{name} (did you mean {}?)", similar.join(", "))
+            }
+            _ => name,
+        })
+        .collect();
     if count > SHOWN {
         names.push(format!("… and {} more", count - SHOWN));
     }

@@ -29,7 +29,7 @@ pub struct Problem<'a> {
 
 impl Problem<'_> {
     /// Refuses what nothing can be learnt from.
-    pub(crate) fn check(&self) -> Result<(), SolveError> {
+    pub fn check(&self) -> Result<(), SolveError> {
         let is_constant = |scores: &[f64]| scores.windows(2).all(|pair| pair[0] == pair[1]);
         if self.train.scores.is_empty() {
             return Err(SolveError::NoTraining);

@@ -1,6 +1,7 @@
-//! Changes that could make training faster: those the founding notes wanted to try, as overrides of a run's configuration.
+//! Changes that could make training faster, as overrides of a run's configuration.
 //!
-//! A switch that needs what a model does not have says so instead. Whether it helps is measured elsewhere.
+//! A switch is of keys, never of a model: where a model has no such key, or nothing to switch off, it says so instead. Whether it helps
+//! is measured elsewhere.
 
 use crate::config::Config;
 use knockout_cell::Cell;
@@ -18,22 +19,24 @@ pub struct Switch {
     pub note: &'static str,
 }
 
-/// What a batch may take before a switch is not tried.
+/// What only a built model that has seen a batch can say.
 #[derive(Debug, Clone, Copy)]
-pub struct Room {
+pub struct BuiltModel {
     /// Bytes of the model's buffers as it is configured.
     pub buffer_bytes: u64,
-    /// Bytes there are.
+    /// Bytes of memory that are free beside them.
     pub free_bytes: u64,
+    /// Whether its loss couples the samples of a batch.
+    pub couples_samples: bool,
 }
 
 /// How many times as large the larger batch is.
 const LARGER: u64 = 8;
 
 /// Every switch.
-pub fn switches(config: &Config, cell: &Cell, room: Room) -> Vec<Switch> {
+pub fn switches(config: &Config, cell: &Cell, built: BuiltModel) -> Vec<Switch> {
     let table = Table::try_from(config).unwrap_or_default();
-    let model = Model { config, cell, section: table.get("model").and_then(Value::as_table) };
+    let model = Rules { config, cell, built, section: table.get("model").and_then(Value::as_table) };
     let switch = |name, keys, note| Switch { name, keys, note };
     let never = |name, reason: &str| Switch { name, keys: Err(reason.to_owned()), note: "" };
     vec![
@@ -42,28 +45,24 @@ pub fn switches(config: &Config, cell: &Cell, room: Room) -> Vec<Switch> {
         switch("no metabolism", model.without("metabolism"), "the model sees less of the cell"),
         switch("no local part", model.global_only(), "the deleted genes' own embeddings say nothing"),
         switch("all rows computed", model.all_rows(), ""),
-        switch(
-            "no reconstruction loss",
-            model.no_reconstruction(),
-            "embeddings are held by the scores alone",
-        ),
+        switch("no reconstruction loss", model.no_reconstruction(), "only the scores shape the embeddings"),
         switch(
             "gradients of 4 batches accumulated",
             model.accumulated(),
             "a step of the optimiser is of 4 batches",
         ),
-        switch("larger batch", model.larger_batch(room), "fewer steps of the optimiser per epoch"),
+        switch("larger batch", model.larger_batch(), "fewer steps of the optimiser per epoch"),
         switch("gradients not clipped", model.unclipped(), "a bad batch moves the parameters further"),
         switch("batches made ahead by a thread", model.ahead(), ""),
         switch("masks made per sample", model.processor("mask"), ""),
         switch("masks kept and restored", model.processor("resident-mask"), ""),
         switch("networks rebuilt per sample", model.processor("subgraph"), ""),
-        switch("masks, and edges copied per sample", model.copied(room), "what the Python system did"),
+        switch("masks, and edges copied per sample", model.copied(), "what the Python system did"),
         never("one step traced by itself", "a way of looking, not a switch: `knockout profile --at-step N`"),
         switch(
             "no gather across shards",
             model.not_gathered(),
-            "each shard's loss sees its own samples alone",
+            "each shard's loss sees its own samples only",
         ),
         never("masks on the device", "there is no accelerator; models take gene indices and need no masks"),
         never(
@@ -74,15 +73,16 @@ pub fn switches(config: &Config, cell: &Cell, room: Room) -> Vec<Switch> {
     ]
 }
 
-struct Model<'a> {
+struct Rules<'a> {
     config: &'a Config,
     cell: &'a Cell,
+    built: BuiltModel,
     section: Option<&'a Table>,
 }
 
 type Keys = Result<Vec<String>, String>;
 
-impl Model<'_> {
+impl Rules<'_> {
     fn key(&self, key: &str) -> Result<&Value, String> {
         self.section
             .and_then(|section| section.get(key))
@@ -161,17 +161,17 @@ impl Model<'_> {
         if self.config.train.shards == 1 {
             return Err("train.shards is 1: a batch is not divided".to_owned());
         }
-        match self.key("loss")?.as_str() {
-            Some("mle_wass_supcr") => Ok(vec![format!("train.gather_every={}", u64::MAX >> 1)]),
-            _ => Err("the loss is a mean over samples, and gathers nothing".to_owned()),
+        if !self.built.couples_samples {
+            return Err("the loss is a mean over samples, and gathers nothing".to_owned());
         }
+        Ok(vec![format!("train.gather_every={}", u64::MAX >> 1)])
     }
 
-    fn larger_batch(&self, room: Room) -> Keys {
+    fn larger_batch(&self) -> Keys {
         // Buffers grow at most with the batch.
-        let wanted = room.buffer_bytes.saturating_mul(LARGER);
-        if wanted > room.free_bytes / 2 {
-            return Err(too_much(wanted, room));
+        let wanted = self.built.buffer_bytes.saturating_mul(LARGER);
+        if wanted > self.built.free_bytes / 2 {
+            return Err(self.too_much(wanted));
         }
         Ok(vec![format!("batch={}", self.config.batch as u64 * LARGER)])
     }
@@ -198,18 +198,18 @@ impl Model<'_> {
         Ok(vec![format!("loader.processor={name}")])
     }
 
-    fn copied(&self, room: Room) -> Keys {
+    fn copied(&self) -> Keys {
         // Two ends of four bytes and a flag.
         let edges: usize = self.cell.networks().iter().map(knockout_cell::Network::edge_count).sum();
         let wanted = edges as u64 * 9 * self.config.batch as u64;
-        if wanted > room.free_bytes / 4 {
-            return Err(too_much(wanted, room));
+        if wanted > self.built.free_bytes / 4 {
+            return Err(self.too_much(wanted));
         }
         Ok(vec!["loader.processor=mask".to_owned(), "loader.collate=replicated".to_owned()])
     }
-}
 
-fn too_much(wanted: u64, room: Room) -> String {
-    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
-    format!("a batch could take {:.1} GiB, and {:.1} are free", gib(wanted), gib(room.free_bytes))
+    fn too_much(&self, wanted: u64) -> String {
+        let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+        format!("a batch could take {:.1} GiB, and {:.1} are free", gib(wanted), gib(self.built.free_bytes))
+    }
 }

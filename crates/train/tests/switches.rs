@@ -6,14 +6,14 @@ use knockout_model::{DangoNetwork, SelfLoops};
 use knockout_screen::Dataset;
 use knockout_synth as synth;
 use knockout_train::config::Config;
-use knockout_train::switches::{Room, Switch, switches};
+use knockout_train::switches::{BuiltModel, Switch, switches};
 use std::collections::BTreeSet;
 
 fn dataset() -> Dataset {
     synth::synthesise(&synth::Config::preset("tiny").unwrap(), 3, "tiny", "test", &|_| ()).unwrap()
 }
 
-const ROOM: Room = Room { buffer_bytes: 1 << 20, free_bytes: 1 << 30 };
+const BUILT: BuiltModel = BuiltModel { buffer_bytes: 1 << 20, free_bytes: 1 << 30, couples_samples: false };
 
 fn named(all: &[Switch], name: &str) -> Switch {
     all.iter().find(|switch| switch.name == name).unwrap().clone()
@@ -25,7 +25,7 @@ fn every_switch_is_a_configuration_or_says_why_not() {
     let networks =
         "model.networks=[{name=\"physical\",lambda=1.0},{name=\"string12_0_coexpression\",lambda=0.1}]";
     let config = Config::of("dango", &data.cell, &[networks]).unwrap();
-    let all = switches(&config, &data.cell, ROOM);
+    let all = switches(&config, &data.cell, BUILT);
     for switch in &all {
         match &switch.keys {
             Ok(keys) => {
@@ -37,10 +37,10 @@ fn every_switch_is_a_configuration_or_says_why_not() {
         }
     }
     assert!(named(&all, "no metabolism").keys.unwrap_err().contains("dango has no key model.metabolism"));
-    let tight = switches(&config, &data.cell, Room { free_bytes: 1 << 20, ..ROOM });
+    let tight = switches(&config, &data.cell, BuiltModel { free_bytes: 1 << 20, ..BUILT });
     assert!(named(&tight, "larger batch").keys.unwrap_err().contains("are free"));
     let applied = config.with(&named(&all, "one network").keys.unwrap()).unwrap();
-    let again = switches(&applied, &data.cell, ROOM);
+    let again = switches(&applied, &data.cell, BUILT);
     assert!(named(&again, "one network").keys.unwrap_err().contains("one network already"));
 }
 
@@ -48,11 +48,11 @@ fn every_switch_is_a_configuration_or_says_why_not() {
 fn the_metabolism_is_a_switch_where_it_is_read() {
     let data = dataset();
     let on = Config::of("hetero", &data.cell, &["model.metabolism=on"]).unwrap();
-    let keys = named(&switches(&on, &data.cell, ROOM), "no metabolism").keys.unwrap();
+    let keys = named(&switches(&on, &data.cell, BUILT), "no metabolism").keys.unwrap();
     assert_eq!(keys, ["model.metabolism=off"]);
     let off = on.with(&keys).unwrap();
     assert!(
-        named(&switches(&off, &data.cell, ROOM), "no metabolism").keys.unwrap_err().contains("off already")
+        named(&switches(&off, &data.cell, BUILT), "no metabolism").keys.unwrap_err().contains("off already")
     );
     // A run from before it was a key is still itself.
     let settings = |config: &Config| config.identity("genes").config;
@@ -60,6 +60,23 @@ fn the_metabolism_is_a_switch_where_it_is_read() {
         !settings(&off).contains_key("model.metabolism") && !settings(&off).contains_key("model.features")
     );
     assert_eq!(settings(&on)["model.metabolism"], "\"on\"");
+}
+
+#[test]
+fn a_loss_that_couples_samples_may_gather_seldom() {
+    let data = dataset();
+    for (model, keys) in [
+        ("hetero", ["train.shards=2"].as_slice()),
+        ("transformer", &["train.shards=2", "model.loss.lambda_dist=0.1"]),
+    ] {
+        let config = Config::of(model, &data.cell, keys).unwrap();
+        let of = |couples_samples| {
+            let built = BuiltModel { couples_samples, ..BUILT };
+            named(&switches(&config, &data.cell, built), "no gather across shards").keys
+        };
+        config.with(&of(true).unwrap()).unwrap().check(&data.cell).unwrap();
+        assert!(of(false).unwrap_err().contains("a mean over samples"), "{model}");
+    }
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub enum StoreErrorKind {
     },
     /// Not every sample is stored yet.
     #[error(
-        "it is unfinished ({done} of {count} samples); run the `knockout data precompute` that began it again to go on"
+        "it is unfinished ({done} of {count} samples); run the `knockout data precompute` that began it again to resume"
     )]
     Unfinished {
         /// Samples stored.
@@ -173,7 +173,7 @@ pub enum StoreErrorKind {
     },
     /// The disk is full although there was room.
     #[error(
-        "the disk is full; what is stored so far is safe: free some space and run the same command to go on"
+        "the disk is full; what is stored so far is safe: free some space and run the same command again to resume"
     )]
     DiskFull,
     /// Somebody else is writing.

@@ -58,8 +58,20 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
     if let Some(path) = &args.html {
         output::check(path, Kind::Page, &[&args.a, &args.b], args.force)?;
     }
+    if let Some(path) = [&args.a, &args.b].into_iter().find(|path| !is_there(path)) {
+        return Err(request_error(format!("{} does not exist", path.display())));
+    }
     #[cfg(feature = "lab")]
-    if [&args.a, &args.b].into_iter().all(|path| is_trained(path)) {
+    if is_trained(&args.a) != is_trained(&args.b) {
+        let (trained, other) = if is_trained(&args.a) { (&args.a, &args.b) } else { (&args.b, &args.a) };
+        return Err(request_error(format!(
+            "{} was trained and {} was not: compare two trained runs, or two that `knockout profile --out` measured",
+            trained.display(),
+            other.display()
+        )));
+    }
+    #[cfg(feature = "lab")]
+    if is_trained(&args.a) {
         if args.fail_above.is_some() || !args.vary.is_empty() {
             return Err(request_error("--fail-above and --vary are about measured runs; these were trained"));
         }
@@ -83,6 +95,11 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
         return Err(Failure::verdict(INCOMPARABLE, message));
     }
     args.fail_above.map_or(Ok(()), |ratio| gate(&comparison, ratio))
+}
+
+/// Whether there is something to read; standard input always is.
+fn is_there(path: &Path) -> bool {
+    path == Path::new("-") || path.exists()
 }
 
 /// Whether this is the folder of a training run that was not measured.

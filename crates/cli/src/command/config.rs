@@ -3,7 +3,7 @@
 use super::train::configure;
 use crate::choice;
 use crate::failure::{Result, Unexpected as _, request_error};
-use crate::presets::ExperimentArg;
+use crate::presets::StartArgs;
 use crate::ui::Ui;
 use clap::{Args, Subcommand};
 use knockout_model::ModelEntry;
@@ -24,23 +24,23 @@ enum ConfigCommand {
 }
 
 /// Print the resolved configuration, of the synthetic yeast or of a model, with your overrides applied
+///
+/// With --data: what `train` and `profile` take for a model on that dataset; --preset and --config are theirs. Without it: what `data
+/// synth` takes, and --preset is one of the synthetic yeasts: tiny, small (the default), yeast or pairs.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout config show --preset yeast
   knockout config show --preset tiny synth.screen.samples=500
   knockout config show --model dango --data yeast optimiser.learning_rate=0.003
-  knockout config show --model hetero --experiment 082 --data yeast")]
+  knockout config show --data yeast --preset 082")]
 struct ShowArgs {
-    /// The synthetic yeast to start from
-    #[arg(long, default_value = "small", value_parser = clap::builder::PossibleValuesParser::new(synth::PRESETS))]
-    preset: String,
-    /// Show what `train` and `profile` take for this model instead
-    #[arg(long, value_name = "MODEL", value_parser = choice::model(), requires = "data", conflicts_with = "preset")]
+    /// The model; a preset or a configuration may name it
+    #[arg(long, value_name = "MODEL", value_parser = choice::model(), requires = "data")]
     model: Option<ModelEntry>,
     #[command(flatten)]
-    experiment: ExperimentArg,
+    start: StartArgs,
     /// The dataset folder the model is for: its networks are part of the configuration
-    #[arg(long, value_name = "DIR", requires = "model")]
+    #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     #[command(flatten)]
     overrides: Overrides,
@@ -80,7 +80,10 @@ impl Overrides {
     /// The configuration of a preset with the overrides applied.
     pub(crate) fn resolve(&self, preset: &str) -> Result<Config> {
         let synth = synth::Config::preset(preset).ok_or_else(|| {
-            request_error(format!("there is no preset {preset:?}; choose from {}", synth::PRESETS.join(", ")))
+            request_error(format!(
+                "there is no synthetic yeast {preset:?}; choose from {}; presets of models need --data",
+                synth::PRESETS.join(", ")
+            ))
         })?;
         Ok(knockout_config::resolve(&Config { synth }, &self.keys)?)
     }
@@ -88,9 +91,9 @@ impl Overrides {
 
 pub(crate) fn run(args: &ConfigArgs, ui: &Ui) -> Result<()> {
     let ConfigCommand::Show(args) = &args.command;
-    if let (Some(model), Some(folder)) = (args.model, &args.data) {
-        let start = args.experiment.read(ui)?;
-        let model = start.model(Some(model))?;
+    if let Some(folder) = &args.data {
+        let start = args.start.read(ui)?;
+        let model = start.model(args.model)?;
         let mut keys = start.keys().to_vec();
         keys.extend(args.overrides.keys.iter().cloned());
         let dataset = super::data::open(folder)?;
@@ -98,7 +101,7 @@ pub(crate) fn run(args: &ConfigArgs, ui: &Ui) -> Result<()> {
         let text = config.to_toml()?;
         return ui.result(|| text, &ShownModel { schema: 1, config });
     }
-    let config = args.overrides.resolve(&args.preset)?;
+    let config = args.overrides.resolve(args.start.preset().unwrap_or("small"))?;
     let text = toml::to_string(&config).unexpected("could not write the configuration as TOML")?;
     ui.result(|| text, &Shown { schema: 1, config })
 }

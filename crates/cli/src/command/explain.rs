@@ -7,7 +7,7 @@ use crate::output::{self, ForceArg, Kind};
 use crate::text::{Align, Table, figure, grouped};
 use crate::ui::{Ui, Unit};
 use clap::Args;
-use knockout_predict::explain::{Detail, Explanation, Reliability};
+use knockout_predict::explain::{Detail, Explanation, NotLeftOut, Reliability};
 use knockout_predict::lists;
 use knockout_predict::scorer::OpenRuns;
 use knockout_report::prediction::{Drawing, Node, PageTable, PredictionPage, prediction_html};
@@ -37,7 +37,7 @@ pub(crate) struct ExplainArgs {
     /// The dataset folder, if it is no longer where the run was trained; its contents must be the same
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Neighbours to leave out in turn; each asks a model of its own
+    /// Neighbours to leave out in turn; each takes a forward pass of its own
     #[arg(long, value_name = "N", default_value_t = 8)]
     neighbours: usize,
     /// Nearest measured samples to list
@@ -63,7 +63,11 @@ pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<()> {
 
 fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Explanation> {
     let opened = OpenRuns::open(std::slice::from_ref(&args.run), args.state, args.data.as_deref())?;
-    let genes = lists::find_genes(&args.genes, opened.dataset.cell.genes(), "the set")?;
+    let genes = lists::find_genes(
+        args.genes.iter().flat_map(|names| names.split(',')),
+        opened.dataset.cell.genes(),
+        "the set",
+    )?;
     let run = opened.runs.first().ok_or_else(|| request_error("name a run"))?;
     let bar = ui.progress(
         "explaining",
@@ -104,24 +108,26 @@ fn tables(explanation: &Explanation) -> Vec<PageTable> {
         let part = near.part.unwrap_or("–").to_owned();
         vec![near.genes.join(" "), near.shared.to_string(), plain(near.score), plain(near.prediction), part]
     });
-    vec![
-        table("What genes contribute", &["genes", "predicted alone", "adds"], parts.collect()),
-        table(
+    let mut tables =
+        vec![table("What genes contribute", &["genes", "predicted alone", "adds"], parts.collect())];
+    if explanation.not_left_out.is_none() {
+        tables.push(table(
             "Networks, left out one at a time",
             &["network", "effect", "without it", "edges of the set"],
             networks.collect(),
-        ),
-        table(
+        ));
+        tables.push(table(
             "Neighbours, cut off one at a time",
             &["neighbour", "effect", "without it", "next to the set in"],
             neighbours.collect(),
-        ),
-        table(
-            "Nearest measured samples",
-            &["genes", "shared", "measured", "predicted", "part"],
-            nearest.collect(),
-        ),
-    ]
+        ));
+    }
+    tables.push(table(
+        "Nearest measured samples",
+        &["genes", "shared", "measured", "predicted", "part"],
+        nearest.collect(),
+    ));
+    tables
 }
 
 fn trust(name: &str, found: &Reliability) -> String {
@@ -134,11 +140,20 @@ fn trust(name: &str, found: &Reliability) -> String {
     )
 }
 
-fn reliability(explanation: &Explanation) -> [String; 2] {
-    [
+/// Why networks and neighbours are not left out, where they are not; then how far to trust the model.
+fn remarks(explanation: &Explanation) -> Vec<String> {
+    let reason = explanation.not_left_out.map(|reason| match reason {
+        NotLeftOut::Solved => {
+            "networks and neighbours are not left out: what a solved model took from them is in its weights, so that means solving it \
+             again without them (model.networks of network-kernel)"
+        }
+        NotLeftOut::NoNetworks => "the dataset has no networks to leave out",
+    });
+    let trusted = [
         trust("test samples that share a gene with the set", &explanation.nearby),
         trust("the whole test part", &explanation.overall),
-    ]
+    ];
+    reason.map(str::to_owned).into_iter().chain(trusted).collect()
 }
 
 fn measured(explanation: &Explanation) -> Option<String> {
@@ -163,7 +178,7 @@ fn text(explanation: &Explanation) -> String {
         }
         write!(text, "\n{title}\n{}", table.to_text()).ok();
     }
-    for line in reliability(explanation) {
+    for line in remarks(explanation) {
         write!(text, "\n{line}").ok();
     }
     text.push('\n');
@@ -187,7 +202,7 @@ fn page(explanation: &Explanation, args: &ExplainArgs) -> PredictionPage {
         subtitle: run_name(&args.run),
         made_by: "knockout explain".to_owned(),
         facts,
-        notes: reliability(explanation).to_vec(),
+        notes: remarks(explanation),
         drawing: Some(Drawing {
             title: "The set and its neighbours".to_owned(),
             nodes: drawn.iter().enumerate().map(node).collect(),

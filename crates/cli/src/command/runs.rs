@@ -286,6 +286,15 @@ fn headline(compared: &Compared) -> Option<String> {
     Some(format!("{name} has the {which} best validation Pearson, by {:.4}", difference.abs()))
 }
 
+/// A value as far as it fits a column.
+fn shortened(value: &str) -> String {
+    const WIDTH: usize = 40;
+    if value.chars().count() <= WIDTH {
+        return value.to_owned();
+    }
+    value.chars().take(WIDTH - 1).chain(['…']).collect()
+}
+
 fn compared_text(compared: &Compared) -> String {
     let Compared { a, b, .. } = compared;
     let (name_a, name_b) = (a.folder.display().to_string(), b.folder.display().to_string());
@@ -310,7 +319,7 @@ fn compared_text(compared: &Compared) -> String {
         let mut table =
             Table::new(&[("setting", Align::Left), (&name_a, Align::Left), (&name_b, Align::Left)]);
         for Setting { key, a, b } in &compared.settings {
-            table.row(vec![key.clone(), a.clone(), b.clone()]);
+            table.row(vec![key.clone(), shortened(a), shortened(b)]);
         }
         page.push_str(&table.to_text());
     }

@@ -24,8 +24,8 @@ use std::time::{Duration, Instant};
 
 /// Search settings of a model by successive halving, on the validation part
 ///
-/// Every combination of the values is trained for a share of the CPU time; of each rung one of --keep goes on, from where it was. The
-/// test part is never looked at. Runs are as `train` makes them; the same command goes on where it was interrupted.
+/// Every combination of the values is trained for a share of the CPU time; of each rung the best in --keep
+/// continue from where they were. The test part is never used. Runs are as `train` makes them; run the same command again to resume.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout sweep yeast --model dango optimiser.learning_rate=0.01,0.003,0.001 batch=64,256 --budget 30m
@@ -40,7 +40,7 @@ pub(crate) struct SweepArgs {
     /// CPU time of all runs together, such as 30m or 2h
     #[arg(long, value_name = "TIME", default_value = "30m", value_parser = parse_time)]
     budget: Duration,
-    /// Of how many settings one goes on to the next rung
+    /// Keep one in this many settings for the next rung
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(2..=100))]
     keep: u32,
     /// The folder of the runs; by default runs/sweep-MODEL-DATASET
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &SweepArgs, ui: &Ui) -> Result<()> {
     };
     ui.result(|| text(&request, &outcome), &shown)?;
     if outcome.is_stopped {
-        let message = "interrupted and saved; go on with the same command";
+        let message = "interrupted and saved; run the same command again to resume";
         return Err(Failure::verdict(INTERRUPTED, message));
     }
     Ok(())

@@ -109,7 +109,7 @@ impl<'a> Importer<'a> {
     }
 
     fn source(&self, file: &Path) -> Source<'a> {
-        Source::file(self.base.join(file), self.advance)
+        Source::file(crate::recipe::located(self.base, file), self.advance)
     }
 
     /// Notes a file as read to its end.

@@ -69,10 +69,16 @@ impl Recipe {
         files
     }
 
+    /// Files and folders the recipe names that are not below a folder, neither as they are named nor gzipped.
+    pub fn missing(&self, base: &Path) -> Vec<PathBuf> {
+        let paths = self.files().into_iter().map(|file| located(base, file));
+        paths.filter(|path| !path.exists()).collect()
+    }
+
     /// How many bytes there are to read below a folder; what is missing counts as nothing.
     pub fn byte_count(&self, base: &Path) -> u64 {
         let size = |file: &Path| {
-            let path: PathBuf = base.join(file);
+            let path = located(base, file);
             let path = crate::lmdb::store_folder(&path).map_or(path, |folder| folder.join("data.mdb"));
             std::fs::metadata(path).map_or(0, |metadata| metadata.len())
         };
@@ -86,4 +92,14 @@ impl Recipe {
         let brings_genes = |screen: &ScreenSource| matches!(screen, ScreenSource::Torchcell { .. });
         self.genes.is_empty() && !self.screens.is_empty() && !self.screens.iter().any(brings_genes)
     }
+}
+
+/// Where a file that a recipe names lies: under its own name, or gzipped beside where that would be. A folder that was downloaded has
+/// either, and every reader unpacks.
+pub(crate) fn located(base: &Path, file: &Path) -> PathBuf {
+    let path = base.join(file);
+    let mut packed = path.clone().into_os_string();
+    packed.push(".gz");
+    let packed = PathBuf::from(packed);
+    if !path.exists() && packed.is_file() { packed } else { path }
 }

@@ -196,6 +196,10 @@ impl<'s> Sink<'s> {
                 return Ok(None);
             }
         };
+        if is_repeated(names) {
+            self.counts.tally.skip("a gene with itself");
+            return Ok(None);
+        }
         let mut genes = SmallVec::<[u32; 4]>::new();
         for name in names {
             // The first name that is not found leaves the row out whole.
@@ -237,9 +241,7 @@ impl<'s> Sink<'s> {
 
 /// Adds the genes of a row, unless it names one twice and so will be no sample.
 fn add_names(named: &mut NamedGenes, names: &[&[u8]]) -> Result<(), ImportErrorKind> {
-    let is_repeated =
-        |place: usize| names[..place].iter().any(|other| other.eq_ignore_ascii_case(names[place]));
-    if (1..names.len()).any(is_repeated) {
+    if is_repeated(names) {
         return Ok(());
     }
     for name in names {
@@ -250,6 +252,11 @@ fn add_names(named: &mut NamedGenes, names: &[&[u8]]) -> Result<(), ImportErrorK
         named.add(name);
     }
     Ok(())
+}
+
+/// Whether a name occurs twice.
+fn is_repeated(names: &[&[u8]]) -> bool {
+    (1..names.len()).any(|index| names[..index].iter().any(|other| other.eq_ignore_ascii_case(names[index])))
 }
 
 /// The kind of a sample by the kinds of its genes, as the word in its column.

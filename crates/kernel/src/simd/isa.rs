@@ -20,7 +20,7 @@ pub enum Isa {
 
 /// `KNOCKOUT_ISA` names an instruction set that the CPU does not have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("KNOCKOUT_ISA is {asked:?}, but this processor offers {}", offered.join(", "))]
+#[error("KNOCKOUT_ISA is {asked:?}, but this CPU offers {}", offered.join(", "))]
 pub struct IsaError {
     asked: String,
     offered: Vec<&'static str>,

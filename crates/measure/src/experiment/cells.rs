@@ -12,7 +12,7 @@ use knockout_trace::{Recorder, RecorderOptions, TraceFile};
 use knockout_train::config::Config;
 use knockout_train::fit::Fit;
 use knockout_train::step::Mode;
-use knockout_train::switches::Room;
+use knockout_train::switches::BuiltModel;
 use std::path::{Path, PathBuf};
 
 /// A model with a representation.
@@ -108,15 +108,16 @@ impl Cells {
         self.all.len()
     }
 
-    /// How much memory each model takes, learnt by one batch, and how much there is.
-    pub(super) fn rooms(&mut self) -> Result<Vec<Room>, MeasureError> {
+    /// What each model says of itself once it has seen a batch.
+    pub(super) fn built(&mut self) -> Result<Vec<BuiltModel>, MeasureError> {
         let mut out = Vec::new();
         for &at in &self.firsts {
             let Some(fit) = self.fits.get_mut(at) else { continue };
             let mut meter = Meter::new(&Recorder::off(), Schedule::WholeRun);
             Turn::FIRST_BATCH.take(fit, Mode::Full, &mut meter, &mut || ())?;
             let free_bytes = memory::free_bytes().unwrap_or(u64::MAX);
-            out.push(Room { buffer_bytes: fit.buffer_bytes(), free_bytes });
+            let (buffer_bytes, couples_samples) = (fit.buffer_bytes(), fit.couples_samples());
+            out.push(BuiltModel { buffer_bytes, free_bytes, couples_samples });
         }
         Ok(out)
     }

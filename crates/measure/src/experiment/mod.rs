@@ -101,8 +101,8 @@ impl<'s> Experiment<'s> {
         };
         let mut switches = Vec::new();
         if ablated > 0 {
-            for (config, room) in configs.iter().zip(cells.rooms()?).take(ablated) {
-                switches.push(SwitchTrials::new(config, subject, &request.plan, room)?);
+            for (config, built) in configs.iter().zip(cells.built()?).take(ablated) {
+                switches.push(SwitchTrials::new(config, subject, &request.plan, built)?);
             }
         }
         Ok(Self { cells, switches, plan: request.plan.clone(), time_limit: request.time_limit })

@@ -12,7 +12,7 @@ use knockout_profile::{Conditions, RunProfile};
 use knockout_trace::Recorder;
 use knockout_train::config::Config;
 use knockout_train::step::Mode;
-use knockout_train::switches::{self, Room, switches};
+use knockout_train::switches::{self, BuiltModel, switches};
 
 pub(super) struct SwitchTrials<'s> {
     subject: &'s Subject,
@@ -32,7 +32,7 @@ impl<'s> SwitchTrials<'s> {
         config: &Config,
         subject: &'s Subject,
         plan: &ExperimentPlan,
-        room: Room,
+        built: BuiltModel,
     ) -> Result<Self, MeasureError> {
         let cell = &subject.dataset().cell;
         let trial = |config: Config| -> Result<Trial, MeasureError> {
@@ -41,7 +41,7 @@ impl<'s> SwitchTrials<'s> {
             Ok(Trial { config, conditions, meter })
         };
         let mut tried = Vec::new();
-        for switch in switches(config, cell, room) {
+        for switch in switches(config, cell, built) {
             let outcome = match &switch.keys {
                 Err(reason) => Err(reason.clone()),
                 Ok(keys) => {

@@ -1,7 +1,7 @@
 //! A buffer that begins on a page boundary. Knows nothing of what goes in.
 //!
 //! Allocators hand out large buffers 16 bytes behind a boundary, and file contents come from pages: with the target a
-//! few bytes ahead of the source modulo 4096, some processors copy six times slower (measured: 1.33 s against 0.20 s
+//! few bytes ahead of the source modulo 4096, some CPUs copy six times slower (measured: 1.33 s against 0.20 s
 //! for 2.2 GB, more than all scanning of that part costs).
 
 const PAGE_BYTES: usize = 4096;

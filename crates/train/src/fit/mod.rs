@@ -254,6 +254,11 @@ impl Fit {
         (self.model.parameters().allocated_bytes() + f32::pool().allocated_bytes()) as u64
     }
 
+    /// Whether the loss couples the samples of a batch.
+    pub fn couples_samples(&self) -> bool {
+        self.model.couples_samples()
+    }
+
     /// Whether patience has ended the training.
     pub(crate) fn is_out_of_patience(&self) -> bool {
         self.stopping.is_some_and(|stopping| stopping.is_exhausted())

@@ -89,7 +89,7 @@ pub enum FitError {
     Batch(#[from] BatchError),
     /// A number left the range of floats.
     #[error(
-        "step {step} (epoch {}) diverged: {source}; lower optimiser.learning_rate or set optimiser.clip_norm",
+        "step {step} (epoch {}) diverged: {source}; lower optimiser.learning_rate or optimiser.clip_norm",
         epoch + 1
     )]
     Diverged {

@@ -44,7 +44,7 @@ pub enum RunError {
     },
     /// The run was begun with other instructions of the CPU, which this machine has too.
     #[error(
-        "{} was begun with the instruction set {began}, and {here} rounds differently; set KNOCKOUT_ISA={began} to go on to the same bits",
+        "{} was begun with the instruction set {began}, and {here} rounds differently; set KNOCKOUT_ISA={began} to resume to the same bits",
         run.display()
     )]
     OtherInstructions {

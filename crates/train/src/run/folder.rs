@@ -57,7 +57,9 @@ impl Classified for RunFolderError {
 #[non_exhaustive]
 pub enum RunFolderErrorKind {
     /// There is something of that name already.
-    #[error("it exists already, and a run is never overwritten; resume it, or choose another name")]
+    #[error(
+        "it exists already, and a run is never overwritten; resume it with --resume, or choose another folder with --out"
+    )]
     Exists,
     /// It is no run directory.
     #[error("it is not a run directory: there is no {missing}; name a folder that `knockout train` made")]

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 /// Folders below the one that is searched.
-const DEPTH: usize = 3;
+const DEPTH: usize = 6;
 
 /// How far a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -125,6 +125,16 @@ impl RunSummary {
     fn of(folder: &Path, manifest: &Manifest, config: &Table, lines: Vec<MetricsLine>) -> Self {
         let mut settings = BTreeMap::new();
         add_settings(&mut settings, "", config);
+        let name = settings.get("model.name").cloned().unwrap_or_default();
+        // Of a model that is solved there is one line, and it is the end; what the common defaults say of steps means nothing to it.
+        let is_solved = MODELS.iter().any(|entry| entry.is_solved && entry.name == name);
+        if is_solved {
+            let means_nothing = |key: &str| {
+                ["batch", "epochs", "max_steps"].contains(&key)
+                    || ["optimiser.", "loader.", "train."].iter().any(|section| key.starts_with(section))
+            };
+            settings.retain(|key, _| !means_nothing(key));
+        }
         let text = |key: &str| settings.get(key).cloned().unwrap_or_default();
         let number = |key: &str| settings.get(key).and_then(|value| value.parse::<i64>().ok());
         let dataset = manifest.conditions.get("dataset_folder").map(Path::new);
@@ -142,8 +152,7 @@ impl RunSummary {
         let times = || lines.iter().filter_map(|line| line.times);
         let sum = |of: fn(super::EpochTimes) -> f64| times().next().map(|_| times().map(of).sum());
         let last = lines.last();
-        // Of a model that is solved there is one line, and it is the end; it has no epochs whatever the common defaults say.
-        let is_solved = MODELS.iter().any(|entry| entry.is_solved && entry.name == text("model.name"));
+        let done = last.map_or(0, |line| i64::from(line.epoch) + 1);
         let is_done = last.is_some_and(|last| {
             let epochs = number("epochs").is_some_and(|epochs| i64::from(last.epoch) + 1 >= epochs);
             let steps = number("max_steps").is_some_and(|steps| steps > 0 && last.step as i64 >= steps);
@@ -153,7 +162,7 @@ impl RunSummary {
         });
         Self {
             folder: folder.to_owned(),
-            model: text("model.name"),
+            model: name,
             dataset: dataset
                 .and_then(|folder| folder.file_name())
                 .map(|name| name.to_string_lossy().into_owned())
@@ -168,7 +177,8 @@ impl RunSummary {
                 Some(_) => RunState::Unfinished,
             },
             epochs: last.map_or(0, |line| line.epoch + 1),
-            epochs_wanted: number("epochs").filter(|_| !is_solved),
+            // A run that was resumed for longer has more behind it than it began with.
+            epochs_wanted: number("epochs").map(|epochs| epochs.max(done)),
             steps: last.map_or(0, |line| line.step),
             best_pearson: best.map(|best| best.0),
             best_epoch: best.map(|best| best.1),

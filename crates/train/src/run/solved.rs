@@ -20,7 +20,7 @@ use crate::fit::{EpochReport, FitError};
 use crate::metrics::Metrics;
 use crate::predictor::{STACKED_INTERCEPT, STACKED_OWN, stacked_weight};
 use crate::schedule::LearningRate;
-use knockout_model::{MODELS, OptionsError};
+use knockout_model::{MODELS, OptionsError, Solver};
 use knockout_screen::{Dataset, Part, Split};
 use knockout_solve::{Choice, Problem, Records, Solution, Stage, Tensor, Watch, Weights, weigh};
 use knockout_trace::{Clock as _, SystemClock};
@@ -35,13 +35,12 @@ pub struct SolvedRun {
     config: Config,
     dataset: Arc<Dataset>,
     split: Arc<Split>,
-    keep_seconds: f64,
 }
 
 /// The folder of what was found so far.
 const SOLVING: &str = "solving";
-/// Seconds after which what was found so far is kept.
-const KEEP_SECONDS: f64 = 60.0;
+/// Seconds after which what was found so far is saved again.
+const SAVE_SECONDS: f64 = 60.0;
 
 /// Whoever watches a run being solved.
 pub trait SolveProgress {
@@ -59,22 +58,21 @@ impl<F: FnMut(Stage)> SolveProgress for F {
     }
 }
 
-/// Keeps what was found so far in a folder.
-struct Keeper<'a> {
+/// Saves what was found so far in a folder, from time to time.
+struct SolveCheckpoints<'a> {
     folder: &'a Path,
     progress: &'a mut dyn SolveProgress,
-    every: f64,
     last: Instant,
     failed: Option<CheckpointError>,
 }
 
-impl Keeper<'_> {
+impl SolveCheckpoints<'_> {
     fn path(&self, part: &str) -> PathBuf {
         self.folder.join(format!("{part}.tensors"))
     }
 }
 
-impl Watch for Keeper<'_> {
+impl Watch for SolveCheckpoints<'_> {
     fn stage(&mut self, stage: Stage) {
         self.progress.stage(stage);
     }
@@ -84,7 +82,7 @@ impl Watch for Keeper<'_> {
     }
 
     fn wants_state(&mut self) -> bool {
-        self.last.elapsed().as_secs_f64() >= self.every
+        self.last.elapsed().as_secs_f64() >= SAVE_SECONDS
     }
 
     fn keep(&mut self, part: &'static str, state: Vec<Tensor>) {
@@ -112,6 +110,17 @@ pub struct Solved {
     pub validation: Option<Vec<f64>>,
 }
 
+/// How the model is solved; an error where it is trained step by step.
+fn solver(config: &Config) -> Result<&dyn Solver, ConfigError> {
+    let name = config.model.name();
+    config.model.solver().ok_or(OptionsError::NotSolved { name }.into())
+}
+
+/// Training and validation records.
+fn records(dataset: &Dataset, split: &Split) -> [Records; 2] {
+    [Part::Train, Part::Val].map(|part| baseline::records(&dataset.samples, split.rows(part)))
+}
+
 impl SolvedRun {
     /// Starts a run in a new folder. It appears with everything that decides the run, or not at all.
     pub fn create(
@@ -120,13 +129,17 @@ impl SolvedRun {
         mut config: Config,
         context: &RunContext,
     ) -> Result<Self, RunError> {
+        solver(&config)?;
         config.check(&dataset.cell)?;
         let split = Arc::new(config.split(&dataset)?);
         config.split = config.split.resolved(&split);
+        let [train, val] = records(&dataset, &split);
+        // Before there is a folder: one without a result would be in the way of the next attempt.
+        Problem { cell: &dataset.cell, train: &train, val: &val }.check()?;
         let sources = Sources::open(&config.from, &dataset, &split)?;
         config.from.weights = sources.hashes();
         let folder = start_folder(folder, &dataset, &split, &config, context, &sources)?;
-        Ok(Self { folder, config, dataset, split, keep_seconds: KEEP_SECONDS })
+        Ok(Self { folder, config, dataset, split })
     }
 
     /// Opens a run to solve it if it was interrupted; its dataset may be elsewhere now. Overrides that change its numbers are
@@ -138,13 +151,14 @@ impl SolvedRun {
     ) -> Result<Self, RunError> {
         let run = RunFolder::open(folder)?;
         let mut description = RunDescription::read(folder, overrides, MODELS)?;
+        solver(&description.config)?;
         if let Some(dataset_folder) = dataset_folder {
             description = description.with_dataset(dataset_folder);
         }
         let (dataset, split) = description.open_dataset()?;
         Checkpoints::at(&run.checkpoints()).clean()?;
         let config = description.config;
-        Ok(Self { folder: run, config, dataset, split, keep_seconds: KEEP_SECONDS })
+        Ok(Self { folder: run, config, dataset, split })
     }
 
     /// The run's folder.
@@ -167,12 +181,6 @@ impl SolvedRun {
         &self.split
     }
 
-    /// Keeps what was found so far after this many seconds each, instead of once a minute.
-    #[must_use]
-    pub fn keeping_every(self, seconds: f64) -> Self {
-        Self { keep_seconds: seconds, ..self }
-    }
-
     /// Solves, unless that was done already.
     pub fn solve(&self, progress: &mut dyn SolveProgress) -> Result<Solved, RunError> {
         let checkpoints = Checkpoints::at(&self.folder.checkpoints());
@@ -184,26 +192,15 @@ impl SolvedRun {
             let saved = Saved { path, weights_hash: checkpoint.weights_hash };
             return Ok(Solved { line, choices, saved, validation: None });
         }
-        let solver = self
-            .config
-            .model
-            .solver()
-            .ok_or(ConfigError::from(OptionsError::NoSteps { name: self.config.model.name() }))?;
-        let records = |part| baseline::records(&self.dataset.samples, self.split.rows(part));
-        let (train, val) = (records(Part::Train), records(Part::Val));
+        let solver = solver(&self.config)?;
+        let [train, val] = records(&self.dataset, &self.split);
         let problem = Problem { cell: &self.dataset.cell, train: &train, val: &val };
         let clock = SystemClock::new();
         let began = (clock.now_nanos(), clock.cpu_nanos());
         let solving = self.folder().join(SOLVING);
-        let mut keeper = Keeper {
-            folder: &solving,
-            progress,
-            every: self.keep_seconds,
-            last: Instant::now(),
-            failed: None,
-        };
-        let solution = solver.solve(problem, &mut keeper)?;
-        if let Some(error) = keeper.failed {
+        let mut saving = SolveCheckpoints { folder: &solving, progress, last: Instant::now(), failed: None };
+        let solution = solver.solve(problem, &mut saving)?;
+        if let Some(error) = saving.failed {
             return Err(error.into());
         }
         let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e9;

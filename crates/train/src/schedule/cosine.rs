@@ -90,7 +90,7 @@ impl Cosine {
 
     pub(super) fn check(&self) -> Result<(), ScheduleError> {
         let options = &self.options;
-        positive("highest", options.highest)?;
+        positive("learning_rate", options.highest)?;
         not_negative("lowest", options.lowest)?;
         positive("gamma", options.gamma)?;
         positive("cycle_factor", options.cycle_factor)?;
@@ -212,7 +212,7 @@ mod tests {
         for (options, key) in [
             (Settings { warmup: 4, ..OPTIONS }, "warmup"),
             (Settings { lowest: 2.0, ..OPTIONS }, "lowest"),
-            (Settings { highest: f64::NAN, ..OPTIONS }, "highest"),
+            (Settings { highest: f64::NAN, ..OPTIONS }, "learning_rate"),
             (Settings { cycle_factor: 0.0, ..OPTIONS }, "cycle_factor"),
         ] {
             assert_eq!(Cosine::of(options).unwrap_err().key, key);

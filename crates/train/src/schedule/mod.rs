@@ -18,7 +18,7 @@ use std::fmt::Display;
 
 /// A schedule that cannot be followed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{key} is {value}, but {rule}")]
+#[error("the schedule's {key} (optimiser.*) is {value}, but {rule}")]
 pub struct ScheduleError {
     /// The setting.
     pub key: &'static str,

@@ -96,7 +96,7 @@ impl Plateau {
 
     pub(super) fn check(&self) -> Result<(), ScheduleError> {
         let options = &self.options;
-        positive("rate", options.rate)?;
+        positive("learning_rate", options.rate)?;
         positive("factor", options.factor)?;
         not_negative("threshold", options.threshold)?;
         not_negative("lowest", options.lowest)?;

@@ -39,7 +39,7 @@ pub struct BenchmarkRequest {
     pub settings: Vec<(String, String)>,
     /// CPU time that a trained model may use on a split; solved models and baselines take what they need.
     pub budget: Option<Duration>,
-    /// Folder of the runs and figures; one that exists is gone on with.
+    /// Folder of the runs and figures; one that exists is resumed.
     pub out: PathBuf,
     /// Version of the program.
     pub version: String,

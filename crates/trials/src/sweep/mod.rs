@@ -30,9 +30,9 @@ pub struct SweepRequest {
     pub axes: Vec<Axis>,
     /// CPU time of all runs together.
     pub budget: Duration,
-    /// Of how many settings one goes on to the next rung.
+    /// One in this many settings reaches the next rung.
     pub keep_one_of: u32,
-    /// Folder of the runs; one that exists is gone on with.
+    /// Folder of the runs; one that exists is resumed.
     pub out: PathBuf,
     /// Version of the program.
     pub version: String,
@@ -54,7 +54,7 @@ pub struct Sweep {
     pub data_hash: String,
     /// CPU time of all runs together, in seconds.
     pub budget_seconds: f64,
-    /// Of how many settings one goes on.
+    /// One in this many settings reaches the next rung.
     pub keep_one_of: u32,
     /// The rungs.
     pub rungs: Vec<Rung>,
@@ -113,7 +113,7 @@ pub struct SweepOutcome {
     pub is_stopped: bool,
 }
 
-/// What is told while a sweep goes on.
+/// What is reported while a sweep runs.
 #[derive(Debug, Clone, Copy)]
 pub enum SweepProgress<'a> {
     /// A rung begins.
@@ -148,7 +148,7 @@ pub fn rungs(settings: usize, budget: Duration, keep_one_of: u32) -> Vec<Rung> {
         .collect()
 }
 
-/// Searches, or goes on with a search.
+/// Searches, or resumes a search.
 pub fn run(
     request: &SweepRequest,
     stop: &Stop,

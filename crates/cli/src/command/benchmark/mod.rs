@@ -24,8 +24,8 @@ use std::time::{Duration, Instant};
 /// Train every model on every split and set them side by side
 ///
 /// Baselines and solved models take what they need; each network may use --budget of CPU time on each split. Everything is kept in
-/// the folder OUT: runs as `train` makes them, predictions, figures. The same command goes on where it was interrupted and does nothing
-/// twice; a larger budget goes on with the networks. The figures are of the test part, with what bounds them. docs/benchmark.md explains
+/// the folder OUT: runs as `train` makes them, predictions, figures. The same command resumes where it was interrupted and does nothing
+/// twice; a larger budget trains the networks further. The figures are of the test part, with what bounds them. docs/benchmark.md explains
 /// the table.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
@@ -46,7 +46,7 @@ pub(crate) struct BenchmarkArgs {
     /// The first seed
     #[arg(long, value_name = "S", default_value_t = knockout_screen::DEFAULT_SPLIT_SEED)]
     seed: u64,
-    /// Models and baselines, with commas; all models, the additive ridge and the gene MLP where nothing is said
+    /// Models and baselines, with commas; by default all models, the additive ridge and the gene MLP
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     models: Vec<String>,
     /// CPU time of each network on each split, such as 90s, 10m or 2h; 0 for no limit but its epochs
@@ -131,14 +131,14 @@ pub(crate) fn run(args: &BenchmarkArgs, ui: &Ui) -> Result<()> {
     write_text(&request.out.join("table.json"), &json, ui)?;
     ui.result(|| show::text(boards, budget, &request.out), &shown)?;
     if outcome.is_stopped {
-        let message = "interrupted and saved; go on with the same command";
+        let message = "interrupted and saved; run the same command again to resume";
         return Err(Failure::verdict(INTERRUPTED, message));
     }
     Ok(())
 }
 
 fn compare(request: &BenchmarkRequest, stop: &Stop, ui: &Ui) -> Result<benchmark::BenchmarkOutcome> {
-    let bar = ui.progress("cells", 0, Unit::Items);
+    let bar = ui.bar("cells", 0, Unit::Items);
     let mut last = Instant::now();
     let outcome = benchmark::run(request, stop, &mut |progress| match progress {
         Progress::Cell { name, done, of } => {

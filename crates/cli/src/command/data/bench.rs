@@ -32,7 +32,7 @@ pub(crate) struct BenchArgs {
     /// Samples in a batch
     #[arg(long, value_name = "B", default_value_t = 28)]
     batch: usize,
-    /// How graphs are put together: by reference, or copied once per sample as PyG does
+    /// How graphs are collated: by reference, or copied once per sample as PyG does
     #[arg(long, value_name = "COLLATE", default_value = "shared", value_parser = choice::collation())]
     collate: Collation,
     /// Distinct samples to process

@@ -5,7 +5,7 @@ use crate::failure::{Result, request_error};
 use crate::text::{Align, Table, grouped};
 use crate::ui::Ui;
 use clap::Args;
-use knockout_cell::{Deletion, Reach};
+use knockout_cell::{CellError, Deletion, GeneId, Reach};
 use knockout_screen::Dataset;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -48,8 +48,13 @@ struct Shown {
 pub(crate) fn run(args: &DeleteArgs, ui: &Ui) -> Result<()> {
     let dataset = super::open(&args.dir)?;
     let genes = args.genes.iter().map(|name| find(&dataset, name)).collect::<Result<Vec<_>>>()?;
-    let deletion = Deletion::new(&genes)
-        .map_err(|error| request_error(format!("cannot delete {}: {error}", args.genes.join(", "))))?;
+    let deletion = Deletion::new(&genes).map_err(|error| {
+        let why = match error {
+            CellError::RepeatedGene { gene } => format!("{} is named twice", name(&dataset, GeneId(gene))),
+            other => other.to_string(),
+        };
+        request_error(format!("cannot delete {}: {why}", args.genes.join(", ")))
+    })?;
     let mut deleted = describe(&dataset, &deletion, None);
     let samples = &dataset.samples;
     let rows = (0..samples.len()).filter(|&row| samples.deletion(row).genes() == deletion.genes());

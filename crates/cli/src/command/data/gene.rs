@@ -41,18 +41,11 @@ pub(super) fn find(dataset: &Dataset, wanted: &str) -> Result<GeneId> {
         return Err(request_error("the dataset has no genes: its gene table is empty"));
     }
     genes.find(wanted).ok_or_else(|| {
-        let upper = wanted.to_uppercase();
-        let all = genes.genes().iter().flat_map(|gene| gene.standard.iter().chain([&gene.systematic]));
-        let mut like: Vec<(usize, &String)> = all
-            .map(|name| (strsim::levenshtein(&upper, &name.to_uppercase()), name))
-            .filter(|(distance, _)| *distance <= 2)
-            .collect();
-        like.sort();
-        let like: Vec<&str> = like.iter().take(5).map(|(_, name)| name.as_str()).collect();
-        let tip = if like.is_empty() {
-            "name it as in genes.parquet, such as YAL001C or TFC3".to_owned()
+        let similar = genes.similar(wanted);
+        let tip = if similar.is_empty() {
+            format!("name one as in genes.parquet, such as {}", genes.genes()[0].systematic)
         } else {
-            format!("did you mean {}?", like.join(", "))
+            format!("did you mean {}?", similar.join(", "))
         };
         request_error(format!("the dataset has no gene {wanted:?}; {tip}"))
     })
@@ -60,8 +53,7 @@ pub(super) fn find(dataset: &Dataset, wanted: &str) -> Result<GeneId> {
 
 /// What to call a gene: its standard name where it has one.
 pub(super) fn name(dataset: &Dataset, gene: GeneId) -> String {
-    let gene = &dataset.cell.genes().genes()[gene.index()];
-    gene.standard.clone().unwrap_or_else(|| gene.systematic.clone())
+    dataset.cell.genes().genes()[gene.index()].name().to_owned()
 }
 
 pub(super) fn describe(dataset: &Dataset, id: GeneId) -> Result<GeneShown> {

@@ -1,9 +1,10 @@
 //! `knockout data import`: public files to a dataset.
 
+use crate::choice;
 use crate::failure::{Context as _, Result, request_error};
 use crate::text::grouped;
 use crate::ui::{Ui, Unit};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use knockout_import::recipe::{
     AliasSource, FeatureSource, GeneSource, MetabolismSource, NetworkSource, ScreenSource,
 };
@@ -16,8 +17,8 @@ use std::path::PathBuf;
 
 /// Make a dataset from the public yeast files
 ///
-/// Every source is written FORMAT:FILE, with options behind commas: FORMAT:FILE,key=value,key=value. Files may be
-/// gzipped. Lists take `+` between their parts. Rows that name genes outside the table are left out whole, counted,
+/// A source is FORMAT:FILE, with options behind commas: FORMAT:FILE,key=value,key=value; a screen without a format is a
+/// table with the columns gene_a, gene_b[, gene_c] and score, and then no gene table is needed. Files may be gzipped. Lists take `+` between their parts. Rows that name genes outside the table are left out whole, counted,
 /// and listed in import-report.json, which is kept with the dataset beside the recipe.
 #[derive(Debug, Args)]
 #[command(after_help = "FORMATS AND THEIR OPTIONS:
@@ -39,7 +40,8 @@ use std::path::PathBuf;
                 all: name=NAME; undirected ones: entries=two|one directed entries per edge
   --metabolism  yeast-gem:FILE  yeast-GEM.yml
                 sbml:FILE     SBML level 3 with fbc
-  --features    table:FILE    TSV, CSV: numbers of genes; gene=COLUMN, columns=COLUMN+COLUMN, separator=
+  --features    table:FILE    TSV, CSV: numbers of genes; gene=COLUMN, columns=COLUMN+COLUMN,
+                              separator=
                 npy:FILE      a NumPy array of genes by features; gene-list=FILE, name=PREFIX
   --screen      kuzmin2018:FILE, kuzmin2020:FILE  text or xlsx; orders=2+3
                 costanzo2016:FILE  SGA tables
@@ -47,6 +49,7 @@ use std::path::PathBuf;
                 table:FILE    genes=COLUMN+COLUMN, score=COLUMN, query=1, p-value=, fitness=,
                               fitness-sd=, kind=, kind-column=, where.COLUMN=VALUE
                 torchcell:DIR the Python system's LMDB; splits=FILE+FILE
+                FILE          a table with gene_a, gene_b[, gene_c], score; others: genes=, score=
                 all: alleles=deletion|all
 
 EXAMPLES:
@@ -54,6 +57,7 @@ EXAMPLES:
       --network string:4932.protein.links.detailed.v12.0.txt.gz,threshold=400 \\
       --metabolism yeast-gem:yeast-GEM.yml --screen kuzmin2018:aao1729_Data_S1.tsv,orders=3
   knockout data import yeast --recipe examples/real-yeast/recipe.toml --data FOLDER
+  knockout data import k562 --screen k562.tsv
   knockout data import old --screen torchcell:data/torchcell/experiments/006 --genes list:genes.txt")]
 pub(crate) struct ImportArgs {
     /// The dataset's folder, which must not exist yet
@@ -83,35 +87,17 @@ pub(crate) struct ImportArgs {
     #[arg(long = "screen", value_name = "SOURCE")]
     screens: Vec<ScreenSource>,
     /// Which perturbations to import; the kind column tells them apart [default: all]
-    #[arg(long, value_name = "WHICH")]
-    alleles: Option<AllelesArg>,
+    #[arg(long, value_name = "WHICH", value_parser = choice::alleles())]
+    alleles: Option<Alleles>,
     /// What to do with repeated measurements of the same genes and kind [default: mean]
-    #[arg(long, value_name = "HOW")]
-    duplicates: Option<DuplicatesArg>,
-    /// Go on when a source loses more than 20 % of its rows to unknown genes
+    #[arg(long, value_name = "HOW", value_parser = choice::duplicates())]
+    duplicates: Option<Duplicates>,
+    /// Continue when a source loses more than 20 % of its rows to unknown genes
     #[arg(long)]
     allow_missing: bool,
     /// The dataset's name; that of its folder otherwise
     #[arg(long)]
     name: Option<String>,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum AllelesArg {
-    /// Samples whose every gene was deleted
-    Deletion,
-    /// All of them
-    All,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum DuplicatesArg {
-    /// Mean, count, and the p-value of a t-test of the mean
-    Mean,
-    /// Keep the first
-    First,
-    /// Stop with an error
-    Error,
 }
 
 pub(crate) fn run(args: ImportArgs, ui: &Ui) -> Result<()> {
@@ -121,10 +107,12 @@ pub(crate) fn run(args: ImportArgs, ui: &Ui) -> Result<()> {
     let base = args.data.clone().or_else(|| std::env::var_os("KNOCKOUT_DATA").map(PathBuf::from));
     let base = base.unwrap_or_default();
     let recipe = recipe_of(args)?;
-    if let Some(missing) = recipe.files().into_iter().find(|file| !base.join(file).exists()) {
+    let missing = recipe.missing(&base);
+    if !missing.is_empty() {
+        let missing: Vec<String> = missing.iter().map(|path| path.display().to_string()).collect();
         let text = format!(
-            "there is no {}; --data or KNOCKOUT_DATA names the folder that files lie in",
-            base.join(missing).display()
+            "there is no {} (nor gzipped, as .gz); --data or KNOCKOUT_DATA names the folder that files lie in",
+            missing.join(", no ")
         );
         return Err(request_error(text));
     }
@@ -157,17 +145,8 @@ fn recipe_of(args: ImportArgs) -> Result<Recipe> {
     recipe.screens.extend(args.screens);
     recipe.allow_missing |= args.allow_missing;
     recipe.name = args.name.or(recipe.name);
-    recipe.alleles = match args.alleles {
-        None => recipe.alleles,
-        Some(AllelesArg::Deletion) => Alleles::Deletion,
-        Some(AllelesArg::All) => Alleles::All,
-    };
-    recipe.duplicates = match args.duplicates {
-        None => recipe.duplicates,
-        Some(DuplicatesArg::Mean) => Duplicates::Mean,
-        Some(DuplicatesArg::First) => Duplicates::First,
-        Some(DuplicatesArg::Error) => Duplicates::Error,
-    };
+    recipe.alleles = args.alleles.unwrap_or(recipe.alleles);
+    recipe.duplicates = args.duplicates.unwrap_or(recipe.duplicates);
     Ok(recipe)
 }
 

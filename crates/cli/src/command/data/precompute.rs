@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// For the processors saved-indices and saved-masks, which exist to be measured beside the others: the gene indices of a
 /// sample say the same in a few bytes. Before it starts it says how large the store will be and how long it will take
 /// (measured on a few samples, written to the same disk), and it refuses when the disk has no room. Stopped at any moment,
-/// even by kill -9, the same command goes on where it was.
+/// even by kill -9, the same command resumes where it was.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch on the command line")]
 #[command(
@@ -149,7 +149,7 @@ pub(crate) fn run(args: &PrecomputeArgs, ui: &Ui) -> Result<()> {
     }
     let (done, samples) = (grouped(stored.done), grouped(stored.samples));
     let message = format!(
-        "stopped after {done} of {samples} samples, which are safe; the same command goes on from there"
+        "stopped after {done} of {samples} samples, which are safe; run the same command again to resume there"
     );
     Err(Failure::verdict(INTERRUPTED, message))
 }

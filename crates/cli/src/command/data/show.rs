@@ -9,6 +9,7 @@ use clap::Args;
 use knockout_screen::{Histogram, SplitSummary, Summary};
 use serde::Serialize;
 use std::fmt::Write as _;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// Show what is in a dataset: genes, networks, metabolism, scores, splits
@@ -203,18 +204,25 @@ fn samples(summary: &Summary) -> String {
             score.mean, score.sd, score.min, score.max
         )
         .ok();
-        page.push_str(&histogram(&score.histogram));
+        page.push_str(&histogram(&score.histogram, score.min..=score.max));
     }
     page
 }
 
-fn histogram(histogram: &Histogram) -> String {
+/// Bins by their middles; the first and the last also hold the tails beyond them, and say so.
+fn histogram(histogram: &Histogram, scores: RangeInclusive<f64>) -> String {
+    let edge = |bin: usize| histogram.low + bin as f64 * histogram.width;
+    let last = histogram.counts.len().saturating_sub(1);
     let most = histogram.counts.iter().copied().max().unwrap_or(0).max(1);
     let mut page = String::new();
     for (bin, &count) in histogram.counts.iter().enumerate() {
-        let middle = histogram.low + (bin as f64 + 0.5) * histogram.width;
+        let label = match bin {
+            0 if *scores.start() < edge(0) => format!("<{:.3}", edge(1)),
+            bin if bin == last && *scores.end() > edge(last + 1) => format!("≥{:.3}", edge(last)),
+            bin => format!("{:.3}", edge(bin) + 0.5 * histogram.width),
+        };
         let bar = crate::text::bar(count as f64 / most as f64, 40);
-        writeln!(page, "  {middle:>8.3} {bar:<40} {}", grouped(count)).ok();
+        writeln!(page, "  {label:>8} {bar:<40} {}", grouped(count)).ok();
     }
     page
 }

@@ -25,13 +25,12 @@ use std::sync::Arc;
 /// What the mean of several runs' predictions is called.
 const ENSEMBLE: &str = "ensemble";
 
-/// Say how good predictions are, beside the additive ridge on the same split
+/// Measure how good predictions are, beside the stack and the additive ridge on the same split
 ///
 /// Pearson with its bootstrap interval over records, Spearman and errors over the whole part. The additive ridge knows
-/// genes by identity alone: a model that does not beat it has learnt nothing from its networks. Of runs that differ
-/// in their seed alone: mean and spread over them, and their ensemble. Of other runs on the same dataset and split, and
-/// with --against, the paired bootstrap of the
-/// difference. docs/evaluate.md explains the table.
+/// genes only by identity: a model that does not beat it has learnt nothing from its networks; the stack is the best that
+/// is solved in seconds. Runs that differ only in their seed: mean and spread over them, and their ensemble. Other runs on
+/// the same dataset and split, and --against: the paired bootstrap of the difference. docs/evaluate.md explains the table.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout evaluate runs/dango-yeast-0
@@ -45,7 +44,7 @@ pub(crate) struct EvaluateArgs {
     /// are compared record by record
     #[arg(value_name = "RUN", conflicts_with_all = ["predictions", "against"])]
     runs: Vec<PathBuf>,
-    /// Which state of the runs; best-pearson where nothing is said, or last if no epoch has ended yet
+    /// Which state of the runs; by default best-pearson, or last if no epoch has ended yet
     #[arg(long, value_name = "STATE", value_parser = choice::slot(), conflicts_with = "predictions")]
     state: Option<Slot>,
     /// The prediction file
@@ -57,7 +56,7 @@ pub(crate) struct EvaluateArgs {
     /// The dataset folder, where it is not the one that the run or the file names; its contents are checked
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// The part: of runs, test where nothing is said; of a file, the one it must be about
+    /// The part: of runs, test by default; of a file, the one it must be about
     #[arg(long, value_name = "PART", value_parser = choice::part())]
     part: Option<Part>,
     #[command(flatten)]
@@ -305,7 +304,7 @@ fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> Result<()> {
         for Coverage { name, within_68, within_95 } in &shown.coverage {
             let (one, wide) = (100.0 * within_68, 100.0 * within_95);
             let lines = format!(
-                "{name}: {one:.1} % of its 68 % intervals and {wide:.1} % of its 95 % intervals hold\n"
+                "{name}: {one:.1} % of the measurements lie within its 68 % interval, {wide:.1} % within its 95 % interval\n"
             );
             page.push_str(&lines);
         }

@@ -10,7 +10,9 @@ use knockout_screen::{Dataset, Part};
 use knockout_train::baseline::Baseline;
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::predictions::Predictions;
-use knockout_train::run::{RunDescription, RunError, RunFolderError, read_metrics, stack_predictions};
+use knockout_train::run::{
+    RunDescription, RunError, RunFolderError, RunState, RunSummary, read_metrics, stack_predictions,
+};
 use std::path::{Path, PathBuf};
 
 /// Predicts a part with each run's weights; the predictions stay in the run's folder.
@@ -70,11 +72,21 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
         if is_default_stack(run, &dataset) {
             stack = Some(predictions.predictions.clone());
         }
-        let step = checkpoint.state.position.step;
-        ui.note(&format!("{}: step {step} of {}", file.display(), path.display()));
+        note_unfinished(folder, ui)?;
+        let position = checkpoint.state.position;
+        let at = if run.config.model.solver().is_some() {
+            "the solved model".to_owned()
+        } else {
+            format!("state {} after step {}", file_name(&path), position.step)
+        };
+        ui.note(&format!("predicted by {at}; predictions in {}", file.display()));
         models.push((name, predictions));
     }
-    if stack.is_none() {
+    if let ([run], Some(_)) = (&runs[..], &stack) {
+        // The stack beside itself would say nothing.
+        debug_assert!(is_default_stack(run, &dataset));
+        stack = None;
+    } else if stack.is_none() {
         stack = stack_predictions(&folders[0], &dataset, &split, sorted(&sets).view())?;
     }
     let seeds = are_seeds.then(|| Seeds {
@@ -82,6 +94,25 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
         seeds: runs.iter().map(|run| run.config.seed).collect(),
     });
     Ok(Subject { models, seeds, home: Some((dataset, split)), stack, coverage })
+}
+
+/// Says of a run that has not reached its end that its figures are not those of its end.
+fn note_unfinished(folder: &Path, ui: &Ui) -> Result<()> {
+    let run = RunSummary::read(folder)?;
+    if matches!(run.state, RunState::Unfinished | RunState::Training) {
+        let wanted = run.epochs_wanted.map_or_else(String::new, |epochs| format!(" of {epochs}"));
+        ui.note(&format!(
+            "{} is unfinished: {}{wanted} epochs; `knockout train --resume {}` continues it",
+            folder.display(),
+            run.epochs,
+            folder.display()
+        ));
+    }
+    Ok(())
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Whether a run is the stack that others are compared with: nothing of it was changed.

@@ -37,8 +37,8 @@ const PRINTED: usize = 10;
 
 /// Predict gene sets with trained models, hundreds of millions if need be
 ///
-/// Candidates are numbered and predicted in blocks, each a Parquet file that is whole or absent: say the same command again after a
-/// kill and it goes on. Several runs predict together: their mean, and the standard deviation over them. With --top or --bottom only
+/// Candidates are numbered and predicted in blocks, each a Parquet file that is whole or absent: run the same command again after a
+/// kill and it resumes. Several runs predict together: their mean, and the standard deviation over them. With --top or --bottom only
 /// those are kept. docs/predict.md explains the folder.
 #[derive(Debug, Args)]
 #[command(
@@ -59,7 +59,7 @@ pub(crate) struct PredictArgs {
     /// Folders of runs; several of one dataset are an ensemble
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
-    /// The folder of predictions; one that this command began is gone on with
+    /// The folder of predictions; if this command began it earlier, it is resumed
     #[arg(long, value_name = "DIR", required = true)]
     out: Option<PathBuf>,
     /// Which state of the runs; by default the best Pearson, or the last where no epoch has ended
@@ -72,10 +72,10 @@ pub(crate) struct PredictArgs {
     what: What,
     #[command(flatten)]
     filters: FilterArgs,
-    /// Keep the K highest predictions alone, in top.csv; with --full all are kept besides
+    /// Keep only the K highest predictions, in top.csv; with --full all are kept as well
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     top: Option<u32>,
-    /// Keep the K lowest predictions alone, in bottom.csv; with --full all are kept besides
+    /// Keep only the K lowest predictions, in bottom.csv; with --full all are kept as well
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
     bottom: Option<u32>,
     /// Keep every prediction although --top or --bottom is given
@@ -152,6 +152,9 @@ impl What {
         let order = match (self.pairs, self.triples, with.len()) {
             (true, ..) => 2,
             (_, true, _) | (_, _, 2) => 3,
+            (_, _, 1) => {
+                return Err(request_error("with one gene in --with add --pairs or --triples"));
+            }
             _ => {
                 return Err(request_error(
                     "say what to predict: --sets FILE, --pairs, --triples, --with GENE,GENE or --dataset-part PART",
@@ -258,7 +261,7 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<()> {
     let range = plan.part.of_blocks(plan.blocks());
     let edge = |block: u64| (block * plan.block).min(plan.candidates.count);
     let count = edge(range.end) - edge(range.start);
-    ui.note(&format!("{}: {} {}", out.display(), grouped(count as usize), plan.candidates.what));
+    ui.note(&format!("{}: {} candidates: {}", out.display(), grouped(count as usize), plan.candidates.what));
     if count > MANY {
         ui.note(
             "that many take hours: --genes FILE or --with GENE,GENE chooses fewer, --part 1/N takes a share",
@@ -272,13 +275,14 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<()> {
         Outcome::Stopped { missing } => Err(Failure::verdict(
             exit::INTERRUPTED,
             format!(
-                "interrupted: {missing} blocks of {} are missing; say the same again to go on",
+                "interrupted with {missing} of {} blocks to go in {}; run the same command again to resume",
+                range.end - range.start,
                 out.display()
             ),
         )),
         Outcome::Finished(summary) => {
             if let Some(path) = &args.html {
-                page::write(path, folder.plan(), &summary, &opened, ui)?;
+                page::write(path, &folder, &summary, &opened, ui)?;
             }
             finish(&folder, &summary, genes, args.csv, ui)
         }
@@ -314,9 +318,7 @@ fn hits(hits: &[Hit], genes: &GeneTable) -> Vec<ShownHit> {
         ShownHit {
             number: hit.number,
             genes: genes().map(|gene| gene.systematic.clone()).collect(),
-            names: genes()
-                .map(|gene| gene.standard.clone().unwrap_or_else(|| gene.systematic.clone()))
-                .collect(),
+            names: genes().map(|gene| gene.name().to_owned()).collect(),
             prediction: hit.prediction,
             sd: hit.sd,
         }

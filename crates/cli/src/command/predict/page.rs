@@ -5,15 +5,22 @@ use crate::failure::Result;
 use crate::output::write_text;
 use crate::text::{figure, grouped};
 use crate::ui::Ui;
-use knockout_cell::GeneTable;
+use knockout_cell::{Gene, GeneTable};
 use knockout_predict::scorer::OpenRuns;
-use knockout_predict::{Calibration, Hit, Plan, Summary};
+use knockout_predict::{Calibration, Folder, Hit, Summary};
 use knockout_report::prediction::{PageTable, PredictionPage, prediction_html};
 use knockout_report::training::{Chart, Fact, Scale, Scatter, Series};
 use std::path::Path;
 
 /// Writes the page.
-pub(super) fn write(path: &Path, plan: &Plan, summary: &Summary, opened: &OpenRuns, ui: &Ui) -> Result<()> {
+pub(super) fn write(
+    path: &Path,
+    folder: &Folder,
+    summary: &Summary,
+    opened: &OpenRuns,
+    ui: &Ui,
+) -> Result<()> {
+    let plan = folder.plan();
     let calibration = Calibration::of(opened)?;
     let genes = opened.dataset.cell.genes();
     let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
@@ -22,7 +29,7 @@ pub(super) fn write(path: &Path, plan: &Plan, summary: &Summary, opened: &OpenRu
     let page = PredictionPage {
         title: format!("Predictions: {}", plan.candidates.what),
         subtitle: format!("{} on {}", runs.join(", "), opened.dataset.manifest.name),
-        made_by: plan.command.clone(),
+        made_by: format!("{} --out {}", plan.command, folder.path().display()),
         facts: vec![
             fact("predictions", grouped(summary.scored() as usize)),
             fact("mean prediction", figure(summary.mean())),
@@ -116,8 +123,7 @@ fn table(title: &str, hits: &[Hit], genes: &GeneTable) -> PageTable {
     columns.extend(has_sd.then(|| "sd".to_owned()));
     let row = |(place, hit): (usize, &Hit)| {
         let names = || hit.genes.iter().map(|&gene| &genes.genes()[gene as usize]);
-        let standard: Vec<&str> =
-            names().map(|gene| gene.standard.as_deref().unwrap_or(&gene.systematic)).collect();
+        let standard: Vec<&str> = names().map(Gene::name).collect();
         let systematic: Vec<&str> = names().map(|gene| &gene.systematic[..]).collect();
         let mut row = vec![
             (place + 1).to_string(),

@@ -57,7 +57,7 @@ impl<'a> Console<'a> {
         let batches = fit.batch_count() as u64;
         let all = batches * u64::from(config.epochs);
         let steps = if config.max_steps > 0 { all.min(config.max_steps) } else { all };
-        let bar = ui.progress("training", steps, Unit::Items);
+        let bar = ui.bar("training", steps, Unit::Items);
         let now = Instant::now();
         Ok(Self {
             ui,

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Train a model, or go on with a run that was interrupted
+/// Train a model, or resume a run that was interrupted
 ///
 /// Everything a run gives is in its folder: configuration, metrics, TensorBoard events, checkpoints. The same seed gives the
 /// same weights for any number of threads and any sequence of interruptions.
@@ -55,7 +55,7 @@ pub(crate) struct TrainArgs {
     model: Option<ModelEntry>,
     #[command(flatten)]
     start: StartArgs,
-    /// Go on with the run in this folder
+    /// Resume the run in this folder
     #[arg(long, value_name = "RUN", conflicts_with_all = ["model", "preset", "config", "out", "batch", "seed", "split"])]
     resume: Option<PathBuf>,
     /// Go on with the run of this name if there is one, else begin it: one command for a job that is queued again
@@ -95,7 +95,7 @@ pub(crate) struct Choices {
     /// Samples in a batch
     #[arg(long, value_name = "B")]
     batch: Option<usize>,
-    /// The seed of starting values and of the order of samples; the split has its own, split.seed
+    /// The seed of the initial weights and of the order of samples; the split has its own, split.seed
     #[arg(long, value_name = "S")]
     seed: Option<u64>,
     /// What is held out: records, query pairs or genes
@@ -362,7 +362,7 @@ fn ended(end: End, folder: &Path) -> Result<()> {
     match end {
         End::Stopped => Err(Failure::verdict(
             exit::INTERRUPTED,
-            format!("interrupted and saved; go on with: knockout train --resume {}", folder.display()),
+            format!("interrupted and saved; resume with: knockout train --resume {}", folder.display()),
         )),
         _ => Ok(()),
     }
@@ -388,5 +388,6 @@ fn summary(folder: &Path, end: End, line: Option<&MetricsLine>) -> String {
         )
     });
     let folder = folder.display();
-    format!("{why}\n{line}next: knockout evaluate {folder}\n")
+    let next = if end == End::Stopped { "train --resume" } else { "evaluate" };
+    format!("{why}\n{line}next: knockout {next} {folder}\n")
 }

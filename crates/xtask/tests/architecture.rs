@@ -1,0 +1,52 @@
+//! The table of crates in `ARCHITECTURE.md` says what the manifests say.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Folders of the table, each with what it may use.
+fn documented() -> BTreeMap<String, BTreeSet<String>> {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let rows = page.lines().skip_while(|line| !line.starts_with("| folder")).skip(2);
+    rows.take_while(|line| line.starts_with('|'))
+        .map(|line| {
+            let columns: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+            let uses = columns[3].split(", ").filter(|name| *name != "–").map(str::to_owned);
+            (columns[0].trim_matches('`').to_owned(), uses.collect())
+        })
+        .collect()
+}
+
+/// Crates of the workspace that a manifest's `[dependencies]` name, but for `fault`.
+fn dependencies(manifest: &str) -> BTreeSet<String> {
+    let section = manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1);
+    section
+        .take_while(|line| !line.starts_with('['))
+        .filter_map(|line| line.strip_prefix("knockout-")?.split(['.', ' ', '=']).next())
+        .filter(|name| *name != "fault")
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn the_table_of_crates_is_what_the_manifests_say() {
+    let documented = documented();
+    let mut folders = BTreeSet::from(["../python".to_owned()]);
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let folder = entry.unwrap().path();
+        let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
+        let uses = dependencies(&fs::read_to_string(folder.join("Cargo.toml")).unwrap());
+        let row = documented.get(&name).unwrap_or_else(|| panic!("crates/{name} has no row"));
+        if !row.contains("all") {
+            assert_eq!(*row, uses, "crates/{name}: what the table says, and what the manifest says");
+        }
+        folders.insert(name);
+    }
+    assert_eq!(documented.into_keys().collect::<BTreeSet<_>>(), folders);
+}
