@@ -504,18 +504,18 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__config__subcmd__show)
-            opts="-q -v -h --preset --model --experiment --config --data --json --threads --quiet --verbose --help"
+            opts="-q -v -h --model --experiment --preset --config --data --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --preset)
-                    COMPREPLY=($(compgen -W "tiny small yeast pairs" -- "${cur}"))
-                    return 0
-                    ;;
                 --model)
                     COMPREPLY=($(compgen -W "stack low-rank network-kernel dango hetero transformer" -- "${cur}"))
+                    return 0
+                    ;;
+                --preset)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --experiment)

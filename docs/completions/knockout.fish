@@ -26,15 +26,15 @@ end
 
 complete -c knockout -n "__fish_knockout_needs_command" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_needs_command" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_needs_command" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_needs_command" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_needs_command" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_needs_command" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_needs_command" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_needs_command" -s V -l version -d 'Print version'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes, measure training and open the report'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "data" -d 'Make, look at, check and divide datasets'
-complete -c knockout -n "__fish_knockout_needs_command" -f -a "train" -d 'Train a model, or go on with a run that was interrupted'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "train" -d 'Train a model, or resume a run that was interrupted'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "baseline" -d 'Fit the baselines, from the mean to the stack: what every network must beat'
-complete -c knockout -n "__fish_knockout_needs_command" -f -a "evaluate" -d 'Say how good predictions are, beside the additive ridge on the same split'
+complete -c knockout -n "__fish_knockout_needs_command" -f -a "evaluate" -d 'Measure how good predictions are, beside the stack and the additive ridge on the same split'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "benchmark" -d 'Train every model on every split and set them side by side'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "sweep" -d 'Search settings of a model by successive halving, on the validation part'
 complete -c knockout -n "__fish_knockout_needs_command" -f -a "predict" -d 'Predict gene sets with trained models, hundreds of millions if need be'
@@ -56,13 +56,13 @@ yeast\t''
 pairs\t''"
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand demo" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand demo" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand demo" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand demo" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand demo" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "import" -d 'Make a dataset from the public yeast files'
@@ -81,8 +81,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l seed -d 'The seed' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from synth" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l recipe -d 'Take all sources and choices from a TOML file; options given here come on top' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l data -d 'The folder that relative file names start from; else `KNOCKOUT_DATA`, else the current folder' -r -F
@@ -99,27 +99,27 @@ first\t'Keep the first'
 error\t'Stop with an error'"
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l name -d 'The dataset\'s name; that of its folder otherwise' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l allow-missing -d 'Go on when a source loses more than 20 % of its rows to unknown genes'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l allow-missing -d 'Continue when a source loses more than 20 % of its rows to unknown genes'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l seed -d 'The seed of the splits whose sizes are shown' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l gene -d 'Show one gene instead, by systematic or standard name: its neighbours and its samples' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from delete" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from delete" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from delete" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from delete" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from delete" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from delete" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l split -d 'What is kept apart between the parts' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
@@ -133,8 +133,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l out -d 'The Parquet file to write (columns sample, part); without it the sizes are shown and nothing is written' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from split" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l processor -d 'The representation to measure' -r -f -a "perturbation\t'Gene indices only; the default for every model'
 mask\t'Bit masks over genes, edges and reactions'
@@ -145,7 +145,7 @@ subgraph\t'Every network rebuilt without the genes'
 neighborhood\t'Only the genes within some hops'
 all\t'All of them, side by side; stored ones where there is a store'"
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l batch -d 'Samples in a batch' -r
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l collate -d 'How graphs are put together: by reference, or copied once per sample as PyG does' -r -f -a "shared\t''
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l collate -d 'How graphs are collated: by reference, or copied once per sample as PyG does' -r -f -a "shared\t''
 replicated\t''"
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l samples -d 'Distinct samples to process' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l seed -d 'The seed that chooses them' -r
@@ -153,8 +153,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l store -d 'A folder of `data precompute --out`; may be repeated. DIR/saved-indices and DIR/saved-masks if not given' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from bench" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l samples -d 'How many samples, drawn as `data bench` draws them; all if not given' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l seed -d 'The seed that chooses them' -r
@@ -165,8 +165,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l bytes -d 'Store one byte per flag instead of one bit, as the Python system did: eight times the size'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l dry-run -d 'Say how large and how long, and stop there'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "import" -d 'Make a dataset from the public yeast files'
@@ -185,13 +185,13 @@ hetero\t'A graph network over all networks that sees the cell with the genes gon
 transformer\t'Attention over all genes, pulled towards the networks; the deleted genes change each other'"
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where `KNOCKOUT_PRESETS` says' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l resume -d 'Go on with the run in this folder' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l resume -d 'Resume the run in this folder' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l data -d 'With --resume: where the dataset is now, if not where it was; its contents are checked' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l out -d 'The run\'s folder; by default runs/MODEL-DATASET-SEED' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l on-residuals-of -d 'Train on what this run leaves of the scores; its predictions are added again when predicting. It must be of the same dataset and split' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l with -d 'Stack this run with the solved model, weighted on the validation part; may be given several times' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l batch -d 'Samples in a batch' -r
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l seed -d 'The seed of starting values and of the order of samples; the split has its own, split.seed' -r
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l seed -d 'The seed of the initial weights and of the order of samples; the split has its own, split.seed' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l split -d 'What is held out: records, query pairs or genes' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
@@ -201,8 +201,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand train" -l max-time -d 
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l resume-or-start -d 'Go on with the run of this name if there is one, else begin it: one command for a job that is queued again'
 complete -c knockout -n "__fish_knockout_using_subcommand train" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand train" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand train" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand train" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand train" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand train" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l split -d 'What is kept apart between the parts' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
@@ -218,51 +218,51 @@ complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l out -d 'A
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l resamples -d 'Bootstrap resamples behind every interval' -r
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand baseline" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l state -d 'Which state of the runs; best-pearson where nothing is said, or last if no epoch has ended yet' -r -f -a "best-pearson\t'The best validation Pearson'
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l state -d 'Which state of the runs; by default best-pearson, or last if no epoch has ended yet' -r -f -a "best-pearson\t'The best validation Pearson'
 best-mse\t'The least validation MSE'
 last\t'The last one saved'"
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l predictions -d 'The prediction file' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l against -d 'A second prediction file over the same records, to compare with' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l data -d 'The dataset folder, where it is not the one that the run or the file names; its contents are checked' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l part -d 'The part: of runs, test where nothing is said; of a file, the one it must be about' -r -f -a "train\t'What models are fitted to'
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l part -d 'The part: of runs, test by default; of a file, the one it must be about' -r -f -a "train\t'What models are fitted to'
 val\t'What choices are made on'
 test\t'What is reported'"
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l resamples -d 'Bootstrap resamples behind every interval' -r
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand evaluate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l split -d 'What is held out, several with commas; a scheme that a dataset has no split of is left out there' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
 complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l splits -d 'Splits of each kind, with seeds S, S+1, …, which are those of the models too' -r
 complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l seed -d 'The first seed' -r
-complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l models -d 'Models and baselines, with commas; all models, the additive ridge and the gene MLP where nothing is said' -r
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l models -d 'Models and baselines, with commas; by default all models, the additive ridge and the gene MLP' -r
 complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l budget -d 'CPU time of each network on each split, such as 90s, 10m or 2h; 0 for no limit but its epochs' -r
 complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l set -d 'Change a setting of a model: MODEL:key=value' -r
 complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l out -d 'The folder of runs, figures, table and page; by default runs/benchmark-DATASETS' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l resamples -d 'Bootstrap resamples behind every interval' -r
 complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand benchmark" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand sweep" -l model -d 'The model, one that is trained step by step' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'
 transformer\t'Attention over all genes, pulled towards the networks; the deleted genes change each other'"
 complete -c knockout -n "__fish_knockout_using_subcommand sweep" -l budget -d 'CPU time of all runs together, such as 30m or 2h' -r
-complete -c knockout -n "__fish_knockout_using_subcommand sweep" -l keep -d 'Of how many settings one goes on to the next rung' -r
+complete -c knockout -n "__fish_knockout_using_subcommand sweep" -l keep -d 'Keep one in this many settings for the next rung' -r
 complete -c knockout -n "__fish_knockout_using_subcommand sweep" -l out -d 'The folder of the runs; by default runs/sweep-MODEL-DATASET' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand sweep" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand sweep" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand sweep" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand sweep" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand sweep" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand sweep" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand sweep" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l out -d 'The folder of predictions; one that this command began is gone on with' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l out -d 'The folder of predictions; if this command began it earlier, it is resumed' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l state -d 'Which state of the runs; by default the best Pearson, or the last where no epoch has ended' -r -f -a "best-pearson\t'The best validation Pearson'
 best-mse\t'The least validation MSE'
 last\t'The last one saved'"
@@ -275,8 +275,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fis
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l with -d 'Genes that every set has: one or two names; two alone mean triples' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l exclude -d 'Leave out sets with a gene of this file, such as essential genes' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l min-degree -d 'Leave out sets with a gene of fewer edges, over all networks' -r
-complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l top -d 'Keep the K highest predictions alone, in top.csv; with --full all are kept besides' -r
-complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l bottom -d 'Keep the K lowest predictions alone, in bottom.csv; with --full all are kept besides' -r
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l top -d 'Keep only the K highest predictions, in top.csv; with --full all are kept as well' -r
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l bottom -d 'Keep only the K lowest predictions, in bottom.csv; with --full all are kept as well' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l html -d 'Write a page of hits: highest and lowest, distributions, and how far to trust them' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l part -d 'Predict the i-th of n disjoint ranges alone, such as 3/7, or `auto` in a Slurm job array or under srun or mpirun; `predict merge` joins them' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l block -d 'Candidates in a block; by default as many as take seconds' -r
@@ -288,8 +288,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fis
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l csv -d 'Write predictions.csv besides the Parquet blocks'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -a "merge" -d 'Join the parts of a prediction, and check that none is missing'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and not __fish_seen_subcommand_from merge help" -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -298,8 +298,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_se
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -l csv -d 'Write predictions.csv besides the Parquet blocks'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from merge" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from help" -f -a "merge" -d 'Join the parts of a prediction, and check that none is missing'
 complete -c knockout -n "__fish_knockout_using_subcommand predict; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -307,14 +307,14 @@ complete -c knockout -n "__fish_knockout_using_subcommand explain" -l state -d '
 best-mse\t'The least validation MSE'
 last\t'The last one saved'"
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -l data -d 'The dataset folder, if it is no longer where the run was trained; its contents must be the same' -r -F
-complete -c knockout -n "__fish_knockout_using_subcommand explain" -l neighbours -d 'Neighbours to leave out in turn; each asks a model of its own' -r
+complete -c knockout -n "__fish_knockout_using_subcommand explain" -l neighbours -d 'Neighbours to leave out in turn; each takes a forward pass of its own' -r
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -l nearest -d 'Nearest measured samples to list' -r
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -l html -d 'Write a page with a drawing of the neighbourhood' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand explain" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand explain" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand explain" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand explain" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l model -d 'The model; a preset or a configuration may name it' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'
@@ -327,7 +327,7 @@ backward\t'That, and gradients'
 full\t'That, clipping and the optimiser'"
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l steps -d 'Steps to measure, after two to warm up; with a window or --at-step: steps in all' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l batch -d 'Samples in a batch' -r
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -l seed -d 'The seed of starting values and of the order of samples; the split has its own, split.seed' -r
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -l seed -d 'The seed of the initial weights and of the order of samples; the split has its own, split.seed' -r
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l split -d 'What is held out: records, query pairs or genes' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
@@ -343,8 +343,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand profile" -l threads -d
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l no-trace -d 'Record no spans: phases only, no layers, no trace'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand profile" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand profile" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand profile" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l models -d 'The models; by default the one that --preset or --config is for, else all there are' -r -f -a "dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'
@@ -367,7 +367,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l max-tim
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l steps -d 'Steps of a turn that count; a multiple of 4 is fair to accumulated gradients' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l warmup -d 'Steps of a turn before them that do not' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l batch -d 'Samples in a batch' -r
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l seed -d 'The seed of starting values and of the order of samples; the split has its own, split.seed' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l seed -d 'The seed of the initial weights and of the order of samples; the split has its own, split.seed' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l split -d 'What is held out: records, query pairs or genes' -r -f -a "random\t'Records, one by one; records of one query pair are related, so this leaks'
 pair-disjoint\t'Query pairs: none occurs in two parts'
 gene-disjoint\t'Genes: every val and test sample has a gene that training never saw'"
@@ -375,33 +375,29 @@ complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l out -d 
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l ablate -d 'Also measure the switches that could make training faster, and rank them'
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand experiment" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -f -a "show" -d 'Print the resolved configuration, of the synthetic yeast or of a model, with your overrides applied'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l preset -d 'The synthetic yeast to start from' -r -f -a "tiny\t''
-small\t''
-yeast\t''
-pairs\t''"
-complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l model -d 'Show what `train` and `profile` take for this model instead' -r -f -a "stack\t'additive ridge + low-rank + network-kernel, weighted on the validation part'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l model -d 'The model; a preset or a configuration may name it' -r -f -a "stack\t'additive ridge + low-rank + network-kernel, weighted on the validation part'
 low-rank\t'additive ridge and exact low-rank completion of what it leaves'
 network-kernel\t'Gaussian process over the cell\'s networks; predicts genes that training never saw'
 dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'
 transformer\t'Attention over all genes, pulled towards the networks; the deleted genes change each other'"
-complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l experiment -d 'Start from a preset of the model: as `train --preset`' -r
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l preset -l experiment -d 'Start from a preset: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where `KNOCKOUT_PRESETS` says' -r
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l config -d 'Start from a configuration file: the config.toml of a run, or any part of one' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l data -d 'The dataset folder the model is for: its networks are part of the configuration' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the resolved configuration, of the synthetic yeast or of a model, with your overrides applied'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -414,8 +410,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand runs" -l html -d 'Also
 complete -c knockout -n "__fish_knockout_using_subcommand runs" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand runs" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
 complete -c knockout -n "__fish_knockout_using_subcommand runs" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand runs" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand runs" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand runs" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand runs" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand runs" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l vary -d 'Conditions that are meant to differ, such as model,batch' -r
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l html -d 'Also write the comparison as one self-contained HTML file' -r -F
@@ -423,13 +419,13 @@ complete -c knockout -n "__fish_knockout_using_subcommand compare" -l fail-above
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand compare" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand compare" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand compare" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand compare" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -f -a "analyze" -d 'Show where the time of a trace went'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and not __fish_seen_subcommand_from analyze compare convert help" -f -a "compare" -d 'Compare two traces, or the ranks of two runs, per step: categories, operations, conditions'
@@ -442,8 +438,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l strict -d 'Refuse damaged traces instead of using what can be read of them'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from analyze" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l against -d 'The trace to judge, or its ranks; ratios are b / a' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l rules -d 'How events become categories: `default` or a TOML file' -r
@@ -454,8 +450,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l force -d 'Replace an output file even if it is not of the kind that knockout writes there'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l strict -d 'Refuse damaged traces instead of using what can be read of them'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from compare" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l from -d 'Keep what ends at this time or later, in milliseconds after the first event' -r
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l to -d 'Keep what begins before this time, in milliseconds after the first event' -r
@@ -466,8 +462,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l force -d 'Replace the output if it exists'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l strict -d 'Refuse damaged traces instead of using what can be read of them'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from convert" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from help" -f -a "analyze" -d 'Show where the time of a trace went'
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from help" -f -a "compare" -d 'Compare two traces, or the ranks of two runs, per step: categories, operations, conditions'
@@ -475,26 +471,26 @@ complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen
 complete -c knockout -n "__fish_knockout_using_subcommand trace; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand logs" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand logs" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand logs" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand logs" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand logs" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand logs" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand logs" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand completions" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand completions" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand completions" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand completions" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand completions" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand completions" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -l out -d 'Write one page per command into this folder, which must exist' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand man" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand man" -l markdown -d 'Print the help of every command as Markdown'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -l json -d 'Print one JSON document on standard output and nothing else there'
-complete -c knockout -n "__fish_knockout_using_subcommand man" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are printed as ever'
-complete -c knockout -n "__fish_knockout_using_subcommand man" -s v -l verbose -d 'Also say the settings that were changed, and at the end wall and CPU time; twice for every stage'
+complete -c knockout -n "__fish_knockout_using_subcommand man" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
+complete -c knockout -n "__fish_knockout_using_subcommand man" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "demo" -d 'See it all on a small synthetic yeast: make it, look at it, delete three genes, measure training and open the report'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "data" -d 'Make, look at, check and divide datasets'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "train" -d 'Train a model, or go on with a run that was interrupted'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "train" -d 'Train a model, or resume a run that was interrupted'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "baseline" -d 'Fit the baselines, from the mean to the stack: what every network must beat'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "evaluate" -d 'Say how good predictions are, beside the additive ridge on the same split'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "evaluate" -d 'Measure how good predictions are, beside the stack and the additive ridge on the same split'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "benchmark" -d 'Train every model on every split and set them side by side'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "sweep" -d 'Search settings of a model by successive halving, on the validation part'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "predict" -d 'Predict gene sets with trained models, hundreds of millions if need be'

@@ -17,10 +17,10 @@ _knockout() {
     _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '-V[Print version]' \
@@ -40,10 +40,10 @@ _arguments "${_arguments_options[@]}" : \
 '--preset=[The synthetic yeast]:PRESET:(tiny small yeast pairs)' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -52,10 +52,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_knockout__subcmd__data_commands" \
@@ -75,10 +75,10 @@ _arguments "${_arguments_options[@]}" : \
 '--seed=[The seed]:S:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':out -- The dataset folder to make; it must not exist:_files' \
@@ -102,12 +102,12 @@ first\:"Keep the first"
 error\:"Stop with an error"))' \
 '--name=[The dataset'\''s name; that of its folder otherwise]:NAME:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
-'--allow-missing[Go on when a source loses more than 20 % of its rows to unknown genes]' \
+'--allow-missing[Continue when a source loses more than 20 % of its rows to unknown genes]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':out -- The dataset'\''s folder, which must not exist yet:_files' \
@@ -119,10 +119,10 @@ _arguments "${_arguments_options[@]}" : \
 '(--seed)--gene=[Show one gene instead, by systematic or standard name\: its neighbours and its samples]:GENE:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':dir -- The dataset folder:_files' \
@@ -132,10 +132,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':dir -- The dataset folder; it stays as it is:_files' \
@@ -146,10 +146,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':dir -- The dataset folder:_files' \
@@ -169,10 +169,10 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '--out=[The Parquet file to write (columns sample, part); without it the sizes are shown and nothing is written]:FILE:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
@@ -189,17 +189,17 @@ subgraph\:"Every network rebuilt without the genes"
 neighborhood\:"Only the genes within some hops"
 all\:"All of them, side by side; stored ones where there is a store"))' \
 '--batch=[Samples in a batch]:B:_default' \
-'--collate=[How graphs are put together\: by reference, or copied once per sample as PyG does]:COLLATE:(shared replicated)' \
+'--collate=[How graphs are collated\: by reference, or copied once per sample as PyG does]:COLLATE:(shared replicated)' \
 '--samples=[Distinct samples to process]:N:_default' \
 '--seed=[The seed that chooses them]:S:_default' \
 '--hops=[Hops of the neighbourhood processor]:K:_default' \
 '*--store=[A folder of \`data precompute --out\`; may be repeated. DIR/saved-indices and DIR/saved-masks if not given]:FOLDER:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
@@ -216,10 +216,10 @@ _arguments "${_arguments_options[@]}" : \
 '(--indices)--bytes[Store one byte per flag instead of one bit, as the Python system did\: eight times the size]' \
 '--dry-run[Say how large and how long, and stop there]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
@@ -292,13 +292,13 @@ transformer\:"Attention over all genes, pulled towards the networks; the deleted
 '--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
 '--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
 '--config=[Start from a configuration file\: the config.toml of a run, or any part of one]:FILE:_files' \
-'(--model --preset --config --out --batch --seed --split)--resume=[Go on with the run in this folder]:RUN:_files' \
+'(--model --preset --config --out --batch --seed --split)--resume=[Resume the run in this folder]:RUN:_files' \
 '--data=[With --resume\: where the dataset is now, if not where it was; its contents are checked]:DIR:_files' \
 '--out=[The run'\''s folder; by default runs/MODEL-DATASET-SEED]:RUN:_files' \
 '(--resume)--on-residuals-of=[Train on what this run leaves of the scores; its predictions are added again when predicting. It must be of the same dataset and split]:RUN:_files' \
 '(--resume)*--with=[Stack this run with the solved model, weighted on the validation part; may be given several times]:RUN:_files' \
 '--batch=[Samples in a batch]:B:_default' \
-'--seed=[The seed of starting values and of the order of samples; the split has its own, split.seed]:S:_default' \
+'--seed=[The seed of the initial weights and of the order of samples; the split has its own, split.seed]:S:_default' \
 '--split=[What is held out\: records, query pairs or genes]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
@@ -308,10 +308,10 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '(--resume)--resume-or-start[Go on with the run of this name if there is one, else begin it\: one command for a job that is queued again]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '::dir -- The dataset folder; not with --resume:_files' \
@@ -334,10 +334,10 @@ test\:"What is reported"))' \
 '--resamples=[Bootstrap resamples behind every interval]:N:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
@@ -345,22 +345,22 @@ test\:"What is reported"))' \
 ;;
 (evaluate)
 _arguments "${_arguments_options[@]}" : \
-'(--predictions)--state=[Which state of the runs; best-pearson where nothing is said, or last if no epoch has ended yet]:STATE:((best-pearson\:"The best validation Pearson"
+'(--predictions)--state=[Which state of the runs; by default best-pearson, or last if no epoch has ended yet]:STATE:((best-pearson\:"The best validation Pearson"
 best-mse\:"The least validation MSE"
 last\:"The last one saved"))' \
 '--predictions=[The prediction file]:FILE:_files' \
 '--against=[A second prediction file over the same records, to compare with]:FILE:_files' \
 '--data=[The dataset folder, where it is not the one that the run or the file names; its contents are checked]:DIR:_files' \
-'--part=[The part\: of runs, test where nothing is said; of a file, the one it must be about]:PART:((train\:"What models are fitted to"
+'--part=[The part\: of runs, test by default; of a file, the one it must be about]:PART:((train\:"What models are fitted to"
 val\:"What choices are made on"
 test\:"What is reported"))' \
 '--resamples=[Bootstrap resamples behind every interval]:N:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '*::runs -- Folders of runs of one dataset and split. Seeds of one configuration show their spread and ensemble; unlike ones are compared record by record:_files' \
@@ -373,17 +373,17 @@ pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
 '--splits=[Splits of each kind, with seeds S, S+1, …, which are those of the models too]:N:_default' \
 '--seed=[The first seed]:S:_default' \
-'*--models=[Models and baselines, with commas; all models, the additive ridge and the gene MLP where nothing is said]:NAMES:_default' \
+'*--models=[Models and baselines, with commas; by default all models, the additive ridge and the gene MLP]:NAMES:_default' \
 '--budget=[CPU time of each network on each split, such as 90s, 10m or 2h; 0 for no limit but its epochs]:TIME:_default' \
 '*--set=[Change a setting of a model\: MODEL\:key=value]:MODEL:KEY=VALUE:_default' \
 '--out=[The folder of runs, figures, table and page; by default runs/benchmark-DATASETS]:FOLDER:_files' \
 '--resamples=[Bootstrap resamples behind every interval]:N:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '*::dirs -- The dataset folders:_files' \
@@ -395,14 +395,14 @@ _arguments "${_arguments_options[@]}" : \
 hetero\:"A graph network over all networks that sees the cell with the genes gone"
 transformer\:"Attention over all genes, pulled towards the networks; the deleted genes change each other"))' \
 '--budget=[CPU time of all runs together, such as 30m or 2h]:TIME:_default' \
-'--keep=[Of how many settings one goes on to the next rung]:N:_default' \
+'--keep=[Keep one in this many settings for the next rung]:N:_default' \
 '--out=[The folder of the runs; by default runs/sweep-MODEL-DATASET]:FOLDER:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
@@ -411,7 +411,7 @@ transformer\:"Attention over all genes, pulled towards the networks; the deleted
 ;;
 (predict)
 _arguments "${_arguments_options[@]}" : \
-'--out=[The folder of predictions; one that this command began is gone on with]:DIR:_files' \
+'--out=[The folder of predictions; if this command began it earlier, it is resumed]:DIR:_files' \
 '--state=[Which state of the runs; by default the best Pearson, or the last where no epoch has ended]:STATE:((best-pearson\:"The best validation Pearson"
 best-mse\:"The least validation MSE"
 last\:"The last one saved"))' \
@@ -424,8 +424,8 @@ test\:"What is reported"))' \
 '*--with=[Genes that every set has\: one or two names; two alone mean triples]:GENE:_default' \
 '--exclude=[Leave out sets with a gene of this file, such as essential genes]:FILE:_files' \
 '--min-degree=[Leave out sets with a gene of fewer edges, over all networks]:N:_default' \
-'--top=[Keep the K highest predictions alone, in top.csv; with --full all are kept besides]:K:_default' \
-'--bottom=[Keep the K lowest predictions alone, in bottom.csv; with --full all are kept besides]:K:_default' \
+'--top=[Keep only the K highest predictions, in top.csv; with --full all are kept as well]:K:_default' \
+'--bottom=[Keep only the K lowest predictions, in bottom.csv; with --full all are kept as well]:K:_default' \
 '--html=[Write a page of hits\: highest and lowest, distributions, and how far to trust them]:FILE:_files' \
 '--part=[Predict the i-th of n disjoint ranges alone, such as 3/7, or \`auto\` in a Slurm job array or under srun or mpirun; \`predict merge\` joins them]:I/N:_default' \
 '--block=[Candidates in a block; by default as many as take seconds]:N:_default' \
@@ -437,10 +437,10 @@ test\:"What is reported"))' \
 '--csv[Write predictions.csv besides the Parquet blocks]' \
 '--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':runs -- Folders of runs; several of one dataset are an ensemble:_files' \
@@ -461,10 +461,10 @@ _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--csv[Write predictions.csv besides the Parquet blocks]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':out -- The folder to make:_files' \
@@ -505,16 +505,16 @@ _arguments "${_arguments_options[@]}" : \
 best-mse\:"The least validation MSE"
 last\:"The last one saved"))' \
 '--data=[The dataset folder, if it is no longer where the run was trained; its contents must be the same]:DIR:_files' \
-'--neighbours=[Neighbours to leave out in turn; each asks a model of its own]:N:_default' \
+'--neighbours=[Neighbours to leave out in turn; each takes a forward pass of its own]:N:_default' \
 '--nearest=[Nearest measured samples to list]:N:_default' \
 '--html=[Write a page with a drawing of the neighbourhood]:FILE:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':run -- The run'\''s folder:_files' \
@@ -535,7 +535,7 @@ backward\:"That, and gradients"
 full\:"That, clipping and the optimiser"))' \
 '--steps=[Steps to measure, after two to warm up; with a window or --at-step\: steps in all]:N:_default' \
 '--batch=[Samples in a batch]:B:_default' \
-'--seed=[The seed of starting values and of the order of samples; the split has its own, split.seed]:S:_default' \
+'--seed=[The seed of the initial weights and of the order of samples; the split has its own, split.seed]:S:_default' \
 '--split=[What is held out\: records, query pairs or genes]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
@@ -551,10 +551,10 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '--no-trace[Record no spans\: phases only, no layers, no trace]' \
 '--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
@@ -585,7 +585,7 @@ neighborhood\:"Only the genes within some hops"))' \
 '--steps=[Steps of a turn that count; a multiple of 4 is fair to accumulated gradients]:N:_default' \
 '--warmup=[Steps of a turn before them that do not]:N:_default' \
 '--batch=[Samples in a batch]:B:_default' \
-'--seed=[The seed of starting values and of the order of samples; the split has its own, split.seed]:S:_default' \
+'--seed=[The seed of the initial weights and of the order of samples; the split has its own, split.seed]:S:_default' \
 '--split=[What is held out\: records, query pairs or genes]:SPLIT:((random\:"Records, one by one; records of one query pair are related, so this leaks"
 pair-disjoint\:"Query pairs\: none occurs in two parts"
 gene-disjoint\:"Genes\: every val and test sample has a gene that training never saw"))' \
@@ -593,10 +593,10 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--ablate[Also measure the switches that could make training faster, and rank them]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
@@ -607,10 +607,10 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_knockout__subcmd__config_commands" \
@@ -625,22 +625,22 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (show)
 _arguments "${_arguments_options[@]}" : \
-'--preset=[The synthetic yeast to start from]:PRESET:(tiny small yeast pairs)' \
-'(--preset)--model=[Show what \`train\` and \`profile\` take for this model instead]:MODEL:((stack\:"additive ridge + low-rank + network-kernel, weighted on the validation part"
+'--model=[The model; a preset or a configuration may name it]:MODEL:((stack\:"additive ridge + low-rank + network-kernel, weighted on the validation part"
 low-rank\:"additive ridge and exact low-rank completion of what it leaves"
 network-kernel\:"Gaussian process over the cell'\''s networks; predicts genes that training never saw"
 dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"
 transformer\:"Attention over all genes, pulled towards the networks; the deleted genes change each other"))' \
-'--experiment=[Start from a preset of the model\: as \`train --preset\`]:NAME:_default' \
+'--preset=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
+'--experiment=[Start from a preset\: 073, 077, 082 to 086 (hetero), dango-reference, dango-short, transformer-reference, or a NAME.toml of your own in presets/ or where \`KNOCKOUT_PRESETS\` says]:NAME:_default' \
 '--config=[Start from a configuration file\: the config.toml of a run, or any part of one]:FILE:_files' \
 '--data=[The dataset folder the model is for\: its networks are part of the configuration]:DIR:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '*::keys -- Changes as key=value; `knockout config show` lists the keys:_default' \
@@ -685,10 +685,10 @@ state\:"What is being trained, then what is done, unfinished and empty"))' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '::dir -- The folder to search, or the folder of one run:_files' \
@@ -702,10 +702,10 @@ _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':a -- The run to compare with\: its folder, or what `knockout profile --json` printed:_files' \
@@ -716,10 +716,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_knockout__subcmd__trace_commands" \
@@ -741,10 +741,10 @@ _arguments "${_arguments_options[@]}" : \
 '--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--strict[Refuse damaged traces instead of using what can be read of them]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '*::files -- Traces, plain or gzip; - is standard input. Ranks of one job are shown together, other traces and folders with a line each:_files' \
@@ -761,10 +761,10 @@ _arguments "${_arguments_options[@]}" : \
 '--force[Replace an output file even if it is not of the kind that knockout writes there]' \
 '--strict[Refuse damaged traces instead of using what can be read of them]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '*::traces -- The trace to compare with and the trace to judge, A and B; with --against the ranks of A alone:_files' \
@@ -781,10 +781,10 @@ _arguments "${_arguments_options[@]}" : \
 '--force[Replace the output if it exists]' \
 '--strict[Refuse damaged traces instead of using what can be read of them]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '*::inputs -- Traces to read, plain or gzip; - is standard input:_files' \
@@ -831,10 +831,10 @@ esac
 _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '*::logs -- Logs of training runs; - is standard input:_files' \
@@ -844,10 +844,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':shell -- The shell to complete in:(bash elvish fish powershell zsh)' \
@@ -859,10 +859,10 @@ _arguments "${_arguments_options[@]}" : \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '(--out)--markdown[Print the help of every command as Markdown]' \
 '--json[Print one JSON document on standard output and nothing else there]' \
-'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are printed as ever]' \
-'*-v[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
-'*--verbose[Also say the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'(-v --verbose)--quiet[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
+'*-v[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
+'*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -1069,9 +1069,9 @@ _knockout_commands() {
     local commands; commands=(
 'demo:See it all on a small synthetic yeast\: make it, look at it, delete three genes, measure training and open the report' \
 'data:Make, look at, check and divide datasets' \
-'train:Train a model, or go on with a run that was interrupted' \
+'train:Train a model, or resume a run that was interrupted' \
 'baseline:Fit the baselines, from the mean to the stack\: what every network must beat' \
-'evaluate:Say how good predictions are, beside the additive ridge on the same split' \
+'evaluate:Measure how good predictions are, beside the stack and the additive ridge on the same split' \
 'benchmark:Train every model on every split and set them side by side' \
 'sweep:Search settings of a model by successive halving, on the validation part' \
 'predict:Predict gene sets with trained models, hundreds of millions if need be' \
@@ -1280,9 +1280,9 @@ _knockout__subcmd__help_commands() {
     local commands; commands=(
 'demo:See it all on a small synthetic yeast\: make it, look at it, delete three genes, measure training and open the report' \
 'data:Make, look at, check and divide datasets' \
-'train:Train a model, or go on with a run that was interrupted' \
+'train:Train a model, or resume a run that was interrupted' \
 'baseline:Fit the baselines, from the mean to the stack\: what every network must beat' \
-'evaluate:Say how good predictions are, beside the additive ridge on the same split' \
+'evaluate:Measure how good predictions are, beside the stack and the additive ridge on the same split' \
 'benchmark:Train every model on every split and set them side by side' \
 'sweep:Search settings of a model by successive halving, on the validation part' \
 'predict:Predict gene sets with trained models, hundreds of millions if need be' \

@@ -242,6 +242,24 @@ fn progress_line(what: &str, unit: Unit, done: u64, total: Option<u64>, elapsed:
     format!("{line}, {}/s", count(rate as u64))
 }
 
+#[cfg(test)]
+mod tests {
+    use super::{Unit, progress_line};
+    use std::time::Duration;
+
+    #[test]
+    fn a_line_of_progress_says_how_far_how_long_and_how_fast() {
+        let line =
+            |done, total| progress_line("predicting", Unit::Items, done, total, Duration::from_secs(30));
+        assert_eq!(
+            line(3_000, Some(12_000)),
+            "predicting: 3,000 of 12,000 (25 %), about 2 minutes left, 100/s"
+        );
+        assert_eq!(line(0, Some(12_000)), "predicting: 0 of 12,000 (0 %), 0/s");
+        assert_eq!(line(60, None), "predicting: 60, 2/s");
+    }
+}
+
 /// What a progress bar counts.
 #[derive(Clone, Copy)]
 pub(crate) enum Unit {

@@ -354,7 +354,8 @@ fn a_gene_is_looked_up_and_deleted() {
     run(folder.path(), &["data", "show", "tiny", "--gene", &format!("{systematic}X")])
         .fails(2, &["did you mean", systematic]);
     run(folder.path(), &["data", "delete", "tiny", "telepathy"]).fails(2, &["has no gene \"telepathy\""]);
-    run(folder.path(), &["data", "delete", "tiny", systematic, systematic]).fails(2, &["cannot delete"]);
+    run(folder.path(), &["data", "delete", "tiny", systematic, systematic])
+        .fails(2, &["cannot delete", "is named twice"]);
 }
 
 /// A trace with steps of 100 µs, of which most is one operation.
@@ -490,5 +491,93 @@ fn commands_that_are_named_can_be_typed_and_large_requests_are_counted() {
     assert!(stored.contains("`knockout data bench tiny --processor saved-masks"), "{stored}");
     train(folder.path(), "run", &[]);
     let predict = run(folder.path(), &["predict", "run", "--pairs", "--top", "3", "--out", "hits"]).ok();
-    assert!(predict.stderr.contains("hits: 19,900 sets of 2 genes out of 200"), "{}", predict.stderr);
+    assert!(
+        predict.stderr.contains("hits: 19,900 candidates: sets of 2 genes out of 200"),
+        "{}",
+        predict.stderr
+    );
+}
+
+#[test]
+fn what_cannot_be_solved_leaves_no_run_in_the_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = (0..12).map(|row| format!("G{}\tH{}\t0.{row}\n", row % 4, row / 4)).collect();
+    fs::write(folder.path().join("mini.tsv"), format!("gene_a\tgene_b\tscore\n{rows}KRAS\tkras\t0.1\n"))
+        .unwrap();
+    let imported = run(folder.path(), &["data", "import", "mini", "--screen", "mini.tsv"]).ok();
+    // A gene that is only ever paired with itself is no unknown gene.
+    let said = format!("{}{}", imported.stdout, imported.stderr);
+    assert!(said.contains("a gene with itself") && !said.contains("genes not in the table"), "{said}");
+    run(folder.path(), &["train", "mini", "--out", "run", "split.val=0.01"]).fails(2, &["raise split.val"]);
+    assert!(!folder.path().join("run").exists());
+    run(folder.path(), &["-q", "train", "mini", "--out", "run", "split.val=0.3"]).ok();
+    run(folder.path(), &["train", "mini", "--out", "run", "split.val=0.3"]).fails(2, &["--resume", "--out"]);
+}
+
+#[test]
+fn a_stack_stands_by_itself_and_explains_what_it_can() {
+    let folder = tempfile::tempdir().unwrap();
+    tiny(folder.path());
+    run(folder.path(), &["-q", "train", "tiny", "--out", "stack"]).ok();
+    let evaluated = run(folder.path(), &["evaluate", "stack", "--json", "--resamples", "50"]).json();
+    let rows = evaluated["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2, "the stack and the additive ridge: {rows:?}");
+    let gene = |row: usize| {
+        let sets = run(
+            folder.path(),
+            &[
+                "predict",
+                "stack",
+                "--dataset-part",
+                "test",
+                "--top",
+                "1",
+                "--json",
+                "-q",
+                "--out",
+                &format!("hit{row}"),
+            ],
+        )
+        .json();
+        sets["top"][0]["genes"][row].as_str().unwrap().to_owned()
+    };
+    let (a, b) = (gene(0), gene(1));
+    let explained = run(folder.path(), &["explain", "stack", &format!("{a},{b}"), "--json", "-q"]).json();
+    assert_eq!(explained["not_left_out"], "solved");
+    assert_eq!(explained["networks"].as_array().unwrap().len(), 0);
+    let text = run(folder.path(), &["explain", "stack", &a, &b]).ok().stdout;
+    assert!(text.contains("not left out") && !text.contains("left out one at a time"), "{text}");
+    run(folder.path(), &["explain", "stack", &format!("{a}X"), &b]).fails(2, &["did you mean", &a]);
+    run(folder.path(), &["predict", "stack", "--with", &a, "--out", "x"])
+        .fails(2, &["add --pairs or --triples"]);
+    // Who is to blame is who is missing, and who is of another kind.
+    run(folder.path(), &["compare", "stack", "nowhere"]).fails(2, &["nowhere does not exist"]);
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    run(folder.path(), &["compare", "empty", "stack"]).fails(2, &["stack was trained and empty was not"]);
+}
+
+#[test]
+fn a_run_that_was_stopped_says_so_until_it_is_resumed() {
+    let folder = tempfile::tempdir().unwrap();
+    tiny(folder.path());
+    let short =
+        ["--out", "run", "model.width=16", "--batch", "200", "--epochs", "3", "--max-steps", "8", "-q"];
+    run(folder.path(), &[&["train", "tiny", "--model", "dango"], &short[..]].concat()).ok();
+    let evaluated = run(folder.path(), &["evaluate", "run", "--resamples", "50"]).ok();
+    assert!(evaluated.stderr.contains("predicted by state"), "{}", evaluated.stderr);
+    run(folder.path(), &["train", "--resume", "run", "--max-steps", "0", "--epochs", "4", "-q"]).ok();
+    let listed = run(folder.path(), &["runs", ".", "--json"]).json();
+    assert_eq!((&listed["runs"][0]["epochs"], &listed["runs"][0]["epochs_wanted"]), (&4.into(), &4.into()));
+}
+
+#[test]
+fn a_recipe_finds_files_that_are_gzipped_and_names_all_that_are_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = "gene_a\tgene_b\tscore\nA1\tB1\t0.5\nA2\tB2\t-0.5\n";
+    fs::write(folder.path().join("screen.tsv"), table).unwrap();
+    let packed = Command::new("gzip").arg("screen.tsv").current_dir(folder.path()).status();
+    assert!(packed.is_ok_and(|status| status.success()), "gzip packs a file");
+    run(folder.path(), &["data", "import", "set", "--screen", "screen.tsv"]).ok();
+    run(folder.path(), &["data", "import", "other", "--screen", "one.tsv", "--network", "edges:two.tsv"])
+        .fails(2, &["no one.tsv", "no two.tsv"]);
 }

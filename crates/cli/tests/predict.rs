@@ -140,7 +140,7 @@ fn a_block_that_cannot_be_written_loses_nothing() {
     let output = Command::new("sh").arg("-c").arg(limited).current_dir(folder).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("the blocks before are kept, and the same command goes on"), "{said}");
+    assert!(said.contains("the blocks before are kept; run the same command again"), "{said}");
     run(folder, &[&command[..], &["--out", "full"]].concat()).ok();
     assert_eq!(content(&folder.join("full")), content(&folder.join("whole")));
 }

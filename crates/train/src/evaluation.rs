@@ -94,10 +94,21 @@ pub fn evaluate(
     pairs: Pairs,
     bootstrap: &Bootstrap,
 ) -> Result<Evaluation, SolveError> {
-    evaluate_beside(dataset, split, part, models, pairs, bootstrap, None)
+    evaluate_beside(dataset, split, part, models, pairs, bootstrap, &StackPredictions::ToBeSolved)
 }
 
-/// The same, where the stack's predictions are known already.
+/// Where the stack that models are set beside comes from.
+#[derive(Debug, Clone)]
+pub enum StackPredictions {
+    /// It is solved for the split, where the split has a validation part.
+    ToBeSolved,
+    /// Its predictions are known, one for every row of the part.
+    Known(Vec<f64>),
+    /// It is the only model that is evaluated; beside itself it would say nothing.
+    IsTheModel,
+}
+
+/// The same, where the stack's predictions may be known already.
 ///
 /// # Panics
 ///
@@ -109,15 +120,19 @@ pub fn evaluate_beside(
     models: &[Model<'_>],
     pairs: Pairs,
     bootstrap: &Bootstrap,
-    stack: Option<Vec<f64>>,
+    stack: &StackPredictions,
 ) -> Result<Evaluation, SolveError> {
     let rows = split.rows(part);
     let ladder = Ladder::new(&dataset.samples, dataset.cell.genes().len(), split)?.over(&dataset.cell);
     let ridge = ladder.fit(Baseline::AdditiveRidge, rows, 0, &|_| ())?;
     // The best that is known to come without training; a network has learnt something new only where it beats that.
-    let has_stack = stack.is_none() && ladder.baselines().contains(&Baseline::Stack);
-    let solved = has_stack.then(|| ladder.fit(Baseline::Stack, rows, 0, &|_| ())).transpose()?;
-    let stack = stack.or(solved.map(|fitted| fitted.predictions));
+    let stack = match stack {
+        StackPredictions::ToBeSolved if ladder.baselines().contains(&Baseline::Stack) => {
+            Some(ladder.fit(Baseline::Stack, rows, 0, &|_| ())?.predictions)
+        }
+        StackPredictions::Known(predictions) => Some(predictions.clone()),
+        StackPredictions::ToBeSolved | StackPredictions::IsTheModel => None,
+    };
     let targets: Vec<f64> = rows.iter().map(|&row| dataset.samples.scores()[row as usize]).collect();
     let ridge = Model { name: Baseline::AdditiveRidge.name(), predictions: &ridge.predictions };
     let stack = stack.as_ref().map(|stack| Model { name: Baseline::Stack.name(), predictions: stack });

@@ -15,7 +15,8 @@ use knockout_stats::bootstrap::Bootstrap;
 use knockout_train::baseline::Baseline;
 use knockout_train::checkpoint::Slot;
 use knockout_train::evaluation::{
-    Comparison, Evaluation, Model, Pairs, Row, Spread, compare, ensemble, evaluate_beside, rows_of,
+    Comparison, Evaluation, Model, Pairs, Row, Spread, StackPredictions, compare, ensemble, evaluate_beside,
+    rows_of,
 };
 use knockout_train::predictions::Predictions;
 use serde::Serialize;
@@ -85,7 +86,7 @@ struct Subject {
     /// Where the predictions belong to; without it there is no ridge.
     home: Option<(Arc<Dataset>, Arc<Split>)>,
     /// What the stack says, where it need not be solved for this.
-    stack: Option<Vec<f64>>,
+    stack: StackPredictions,
     /// How many measurements lie in the intervals of each model that has some.
     coverage: Vec<Coverage>,
 }
@@ -169,7 +170,7 @@ fn from_files(args: &EvaluateArgs, predictions: &PathBuf, ui: &Ui) -> Result<Sub
         models: names(&own, &paths).into_iter().zip(files).collect(),
         seeds: None,
         home,
-        stack: None,
+        stack: StackPredictions::ToBeSolved,
         coverage: Vec::new(),
     })
 }
@@ -263,7 +264,7 @@ fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> Result<()> {
     let evaluation = match &subject.home {
         Some((dataset, split)) => {
             let Evaluation { rows, comparisons, unseen, attainable_pearson, ceiling } =
-                evaluate_beside(dataset, split, part, &models, pairs, bootstrap, subject.stack.clone())?;
+                evaluate_beside(dataset, split, part, &models, pairs, bootstrap, &subject.stack)?;
             (rows, comparisons, Some(unseen), (attainable_pearson, ceiling))
         }
         None => (

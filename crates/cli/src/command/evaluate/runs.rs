@@ -9,6 +9,7 @@ use knockout_model::MODELS;
 use knockout_screen::{Dataset, Part};
 use knockout_train::baseline::Baseline;
 use knockout_train::checkpoint::{Checkpoints, Slot};
+use knockout_train::evaluation::StackPredictions;
 use knockout_train::predictions::Predictions;
 use knockout_train::run::{
     RunDescription, RunError, RunFolderError, RunState, RunSummary, read_metrics, stack_predictions,
@@ -48,7 +49,8 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
     let home = std::path::absolute(runs[0].dataset_folder()?).ok();
     let rows = split.rows(part).iter();
     let sets: GeneSets = rows.map(|&row| dataset.samples.genes(row as usize)).collect();
-    let (mut models, mut coverage, mut stack) = (Vec::new(), Vec::new(), None);
+    let (mut models, mut coverage) = (Vec::new(), Vec::new());
+    let mut stack = StackPredictions::ToBeSolved;
     for ((folder, run), name) in folders.iter().zip(&runs).zip(run_names(&runs, folders)) {
         let Some((_, path, checkpoint)) = Checkpoints::of_run(folder).choose(args.state)? else {
             return Err(request_error(format!(
@@ -70,7 +72,7 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
             coverage.push(Coverage::of(&name, &predictions, &deviations, wide));
         }
         if is_default_stack(run, &dataset) {
-            stack = Some(predictions.predictions.clone());
+            stack = StackPredictions::Known(predictions.predictions.clone());
         }
         note_unfinished(folder, ui)?;
         let position = checkpoint.state.position;
@@ -82,13 +84,12 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
         ui.note(&format!("predicted by {at}; predictions in {}", file.display()));
         models.push((name, predictions));
     }
-    if let ([run], Some(_)) = (&runs[..], &stack) {
-        // The stack beside itself would say nothing.
-        debug_assert!(is_default_stack(run, &dataset));
-        stack = None;
-    } else if stack.is_none() {
-        stack = stack_predictions(&folders[0], &dataset, &split, sorted(&sets).view())?;
-    }
+    stack = match stack {
+        StackPredictions::Known(_) if models.len() == 1 => StackPredictions::IsTheModel,
+        StackPredictions::Known(known) => StackPredictions::Known(known),
+        other => stack_predictions(&folders[0], &dataset, &split, sorted(&sets).view())?
+            .map_or(other, StackPredictions::Known),
+    };
     let seeds = are_seeds.then(|| Seeds {
         model: runs[0].config.model.name(),
         seeds: runs.iter().map(|run| run.config.seed).collect(),
