@@ -3,9 +3,9 @@
 use crate::assemble::{self, Parts};
 use crate::attribute::gpu::{DeviceSpan, Join, Sweep};
 use crate::attribute::hta::Hta;
-use crate::attribute::lane::{LaneResult, Scratch, Shared, look};
+use crate::attribute::lane::{LaneResult, Scratch, Shared, sweep_lane};
 use crate::attribute::steps::{Step, StepTable};
-use crate::attribute::workers::share_out;
+use crate::attribute::workers::map_in_order;
 use crate::collect::kind::Kind;
 use crate::collect::record::{NO_CORRELATION, Span};
 use crate::collect::{Collector, StepEvent};
@@ -147,15 +147,15 @@ fn sweep_lanes(
     work.sort_by_key(|(lane, segments)| {
         (std::cmp::Reverse(segments.iter().map(|segment| segment.records).sum::<u64>()), *lane)
     });
-    let (mut all, desks) = share_out(
+    let (mut all, scratches) = map_in_order(
         work,
         threads,
         || Scratch::new(shared),
-        |scratch, (lane, segments)| look(shared, scratch, lane, is_device(lane), segments),
+        |scratch, (lane, segments)| sweep_lane(shared, scratch, lane, is_device(lane), segments),
     )?;
     all.sort_by_key(|result| result.lane);
     let mut table = shared.step_table();
-    for scratch in &desks {
+    for scratch in &scratches {
         table.absorb(&scratch.steps);
     }
     Ok((all, table))

@@ -1,4 +1,4 @@
-//! Everything that is found out about one lane while its spans go by in order.
+//! One lane swept in time order: self times, sums by step, timeline bins and launch links from one pass over its spans.
 
 use crate::AnalyzeError;
 use crate::attribute::hta::Hta;
@@ -97,7 +97,8 @@ impl Scratch {
     }
 }
 
-struct Look<'a> {
+/// The state of sweeping one lane.
+struct LaneSweep<'a> {
     shared: &'a Shared,
     scratch: &'a mut Scratch,
     device: bool,
@@ -115,8 +116,8 @@ struct Look<'a> {
     pieces: Vec<Piece>,
 }
 
-/// Goes over one lane.
-pub(crate) fn look(
+/// Sweeps one lane.
+pub(crate) fn sweep_lane(
     shared: &Shared,
     scratch: &mut Scratch,
     lane: u32,
@@ -124,7 +125,7 @@ pub(crate) fn look(
     segments: Vec<Segment<Span>>,
 ) -> Result<LaneResult, AnalyzeError> {
     let mut spans = merge(&shared.store, segments)?;
-    let mut look = Look {
+    let mut state = LaneSweep {
         shared,
         scratch,
         device,
@@ -140,38 +141,38 @@ pub(crate) fn look(
         step_until: i64::MIN,
         pieces: Vec::new(),
     };
-    let next = |look: &mut Look<'_>| {
+    let next = |state: &mut LaneSweep<'_>| {
         while let Some(span) = spans.next()? {
-            look.row(&span);
+            state.row(&span);
             if span.is(Span::COMPLETE) && span.duration > 0 {
                 return Ok(Some(span));
             }
         }
         Ok(None)
     };
-    let time = sweep(next, &mut look)?;
-    look.leave_step();
-    if let Some(failure) = look.failure {
+    let time = sweep(next, &mut state)?;
+    state.leave_step();
+    if let Some(failure) = state.failure {
         return Err(failure);
     }
-    look.tree.freeze();
+    state.tree.freeze();
     Ok(LaneResult {
         lane,
         device,
         time,
-        naive_nanos: look.naive_nanos,
-        device_work_nanos: look.device_work.nanos,
-        tree: look.tree,
-        bin_nanos: look.bins.width(),
-        bins: look.bins.finish(),
-        links: look.links.finish()?,
-        hta_kept: look.hta_kept,
-        hta_loose: look.hta_loose,
-        pieces: look.pieces,
+        naive_nanos: state.naive_nanos,
+        device_work_nanos: state.device_work.nanos,
+        tree: state.tree,
+        bin_nanos: state.bins.width(),
+        bins: state.bins.finish(),
+        links: state.links.finish()?,
+        hta_kept: state.hta_kept,
+        hta_loose: state.hta_loose,
+        pieces: state.pieces,
     })
 }
 
-impl Look<'_> {
+impl LaneSweep<'_> {
     /// Every event with a duration, also those that are in no sum.
     fn row(&mut self, span: &Span) {
         let Some(kind) = self.shared.kinds.get(span.kind as usize) else { return };
@@ -259,7 +260,7 @@ impl Look<'_> {
     }
 }
 
-impl Visitor for Look<'_> {
+impl Visitor for LaneSweep<'_> {
     fn open(&mut self, parent: Option<u32>, span: &Span, from: i64) -> u32 {
         let number = self.tree.child(parent, span.kind, &self.shared.kinds);
         let mut phase = 0;

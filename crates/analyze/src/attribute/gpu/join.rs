@@ -4,7 +4,7 @@ use super::LaunchFigures;
 use crate::AnalyzeError;
 use crate::attribute::lane::Shared;
 use crate::attribute::steps::StepTable;
-use crate::attribute::workers::share_out;
+use crate::attribute::workers::map_in_order;
 use crate::collect::Stream;
 use crate::collect::kind::{Kind, Launch};
 use crate::collect::record::{Device, Link, NO_CORRELATION, Point, What};
@@ -12,9 +12,9 @@ use crate::sort::{Helper, Segment, Writer, merge};
 use knockout_stats::us_wide;
 use std::collections::BTreeMap;
 
-/// Longer groups are taken in parts: memory stays bounded. A graph launch has thousands of kernels, not more.
+/// Longer groups are joined in parts: memory stays bounded. A graph launch has thousands of kernels, not more.
 const MAX_GROUP: usize = 1 << 16;
-/// Calls of one correlation that are looked at; drivers make one or two, and hostile files must not make us count
+/// Calls of one correlation that are considered; drivers make one or two, and hostile files must not make us count
 /// every pair.
 const MAX_CALLS: usize = 16;
 
@@ -39,7 +39,7 @@ pub(crate) struct Joined {
     pub(crate) by_phase: Vec<i64>,
 }
 
-/// What a thread has joined so far: sums, so it does not matter which correlations it took.
+/// What a thread has joined so far: sums, so it does not matter which correlations it got.
 struct State<'a> {
     join: &'a Join<'a>,
     points: Writer<Point>,
@@ -97,7 +97,7 @@ impl<'a> Join<'a> {
             groups.entry(segment.group).or_default().push(segment);
         }
         let groups: Vec<Vec<Segment<Link>>> = groups.into_values().collect();
-        let (_, states) = share_out(groups, threads, || State::new(self), State::take)?;
+        let (_, states) = map_in_order(groups, threads, || State::new(self), State::join_rows)?;
         let (mut whole, mut hta) = (Sums::default(), Sums::default());
         let mut joined = Joined {
             points: Vec::new(),
@@ -164,7 +164,7 @@ impl<'a> State<'a> {
     }
 
     /// Joins the rows of some correlations.
-    fn take(&mut self, rows: Vec<Segment<Link>>) -> Result<(), AnalyzeError> {
+    fn join_rows(&mut self, rows: Vec<Segment<Link>>) -> Result<(), AnalyzeError> {
         let mut rows = merge(&self.join.shared.store, rows)?;
         let mut group: Vec<Link> = Vec::new();
         while let Some(row) = rows.next()? {

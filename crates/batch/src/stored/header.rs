@@ -1,4 +1,4 @@
-//! What a store says of itself.
+//! The header of a store: format, origin and progress.
 
 use super::error::StoreErrorKind;
 use crate::ProcessorKind;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// The newest store this program writes and reads.
 const FORMAT: u32 = 1;
 
-/// What a store is made for: a graph, and the samples whose rows are its keys.
+/// Origin of a store: a graph, and the samples whose rows are its keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Origin<'a> {
     /// The graph.
@@ -56,9 +56,9 @@ impl StoredForm {
     }
 }
 
-/// What a store says of itself. Two stores with equal `content` hold the same values for the same rows.
+/// Header of a store. Two stores with equal `content` hold the same values for the same rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
+pub struct StoreHeader {
     /// The format version; a newer one is refused by name.
     pub format: u32,
     /// How masks are kept.
@@ -77,7 +77,7 @@ pub struct About {
     pub content: String,
 }
 
-impl About {
+impl StoreHeader {
     pub(super) fn new(origin: Origin<'_>, form: StoredForm, rows: &[u32]) -> Self {
         Self {
             format: FORMAT,
