@@ -8,7 +8,7 @@ use crate::attribute::steps::{Step, StepTable};
 use crate::attribute::timeline::{Bin, Bins};
 use crate::attribute::tree::Tree;
 use crate::collect::kind::Kind;
-use crate::collect::record::{Link, NO_CORRELATION, Span};
+use crate::collect::record::{Link, NO_CORRELATION, Side, Span};
 use crate::sort::{Helper, Segment, Store, Writer, merge};
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl Shared {
 #[derive(Debug)]
 pub(crate) struct LaneResult {
     pub(crate) lane: u32,
-    pub(crate) device: bool,
+    pub(crate) side: Side,
     pub(crate) time: LaneTime,
     pub(crate) naive_nanos: i128,
     pub(crate) device_work_nanos: i64,
@@ -101,7 +101,7 @@ impl Scratch {
 struct LaneSweep<'a> {
     shared: &'a Shared,
     scratch: &'a mut Scratch,
-    device: bool,
+    side: Side,
     tree: Tree,
     bins: Bins,
     links: Writer<Link>,
@@ -121,14 +121,14 @@ pub(crate) fn sweep_lane(
     shared: &Shared,
     scratch: &mut Scratch,
     lane: u32,
-    device: bool,
+    side: Side,
     segments: Vec<Segment<Span>>,
 ) -> Result<LaneResult, AnalyzeError> {
     let mut spans = merge(&shared.store, segments)?;
     let mut state = LaneSweep {
         shared,
         scratch,
-        device,
+        side,
         tree: Tree::default(),
         bins: Bins::new(shared.window, shared.bins, shared.categories),
         links: Writer::new(&shared.store, Helper::None),
@@ -158,7 +158,7 @@ pub(crate) fn sweep_lane(
     state.tree.freeze();
     Ok(LaneResult {
         lane,
-        device,
+        side,
         time,
         naive_nanos: state.naive_nanos,
         device_work_nanos: state.device_work.nanos,
@@ -179,7 +179,7 @@ impl LaneSweep<'_> {
         let counts = span.is(Span::COMPLETE) && span.duration > 0;
         if counts {
             self.naive_nanos += i128::from(span.duration);
-            if self.device && kind.is(Kind::DEVICE) {
+            if self.side == Side::Device && kind.is(Kind::DEVICE) {
                 self.device_work.add(span.start, span.end());
             }
         }
@@ -269,7 +269,7 @@ impl Visitor for LaneSweep<'_> {
             node.total_nanos = node.total_nanos.saturating_add(span.end() - from);
             phase = node.phase.map_or(0, |phase| phase + 1);
         }
-        if !self.device {
+        if self.side == Side::Host {
             if from >= self.step_until {
                 self.enter_step(from);
             }
@@ -288,7 +288,7 @@ impl Visitor for LaneSweep<'_> {
         place.self_nanos += to - from;
         let (kind, category) = (place.kind, place.category);
         self.bins.add(category, from, to);
-        if !self.device {
+        if self.side == Side::Host {
             self.in_steps(kind, category, from, to);
             self.keep_piece(kind, category, from, to);
         }

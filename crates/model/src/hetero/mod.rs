@@ -27,7 +27,7 @@ mod reach;
 mod readout;
 mod start;
 
-pub use aggregate::Aggregation;
+pub use aggregate::{Aggregation, AggregationWeights};
 pub use dropout::NoiseKind;
 pub use metabolism::{MetabolicGraph, MetabolismSwitch};
 pub use norm::NormKind;
@@ -374,7 +374,7 @@ impl<T: Scalar> Hetero<T> {
         &'a self,
         tape: &mut Tape<'a, T>,
         input: Input<'a, '_>,
-        with_weights: bool,
+        weights: AggregationWeights,
     ) -> HeteroForward<T> {
         let (sets, pass) = (input.sets, self.pass(input.training));
         let route = match self.route() {
@@ -400,7 +400,7 @@ impl<T: Scalar> Hetero<T> {
             }
         }
         let pre = x;
-        let (mut rows, mut weights) = (Vec::new(), Vec::new());
+        let (mut rows, mut weights_by_layer) = (Vec::new(), Vec::new());
         for (at, (layer, plan)) in self.layers.iter().zip(&plan.layers).enumerate() {
             let networks = layer.networks.iter().zip(&self.networks).enumerate();
             let mut g: Vec<Var> = networks
@@ -419,15 +419,15 @@ impl<T: Scalar> Hetero<T> {
             let site = Site::Aggregate { layer: at };
             let dropout = pass.map(|pass| pass.of_rows(site, Some(&*plan.output.own_rows)));
             let combined =
-                layer.aggregate.forward(tape, &g, plan, self.options.width, with_weights, dropout.as_ref());
+                layer.aggregate.forward(tape, &g, plan, self.options.width, weights, dropout.as_ref());
             x = combined.rows;
             rows.push(x);
-            weights.push(combined.weights);
+            weights_by_layer.push(combined.weights);
         }
         let last = Arc::clone(&plan.layers[plan.layers.len() - 1].output);
         let pooled = self.pool.forward(tape, x, &last, pass);
         let readout = self.readout.forward(tape, pooled, x, sets, pass);
-        HeteroForward { pre, layers: rows, weights, pooled, readout, plan: last }
+        HeteroForward { pre, layers: rows, weights: weights_by_layer, pooled, readout, plan: last }
     }
 
     fn plan(&self, sets: GeneSetsRef<'_>, route: Route) -> Plan {
@@ -471,7 +471,7 @@ impl Model for Hetero<f32> {
     }
 
     fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward {
-        let forward = self.forward(tape, input, false);
+        let forward = self.forward(tape, input, AggregationWeights::Discard);
         Forward { predictions: forward.readout.predictions, hidden: vec![forward.readout.difference] }
     }
 

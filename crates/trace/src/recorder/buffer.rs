@@ -69,12 +69,19 @@ pub struct Sizes {
     pub shapes: Vec<Vec<usize>>,
 }
 
+/// Whether draining gives a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Retention {
+    Keep,
+    /// Recorded while warming up.
+    Discard,
+}
+
 #[derive(Debug)]
 struct Slot {
     start_nanos: u64,
     event: RecordedEvent,
-    /// Recorded while warming up, to be thrown away.
-    discarded: bool,
+    retention: Retention,
 }
 
 #[derive(Debug)]
@@ -139,8 +146,8 @@ impl Buffers {
     }
 
     /// Records something on the calling thread.
-    pub(super) fn push(self: &Arc<Self>, start_nanos: u64, event: RecordedEvent, discarded: bool) {
-        let slot = Slot { start_nanos, event, discarded };
+    pub(super) fn push(self: &Arc<Self>, start_nanos: u64, event: RecordedEvent, retention: Retention) {
+        let slot = Slot { start_nanos, event, retention };
         // A thread that is ending has no lanes any more; neither has a span inside the recorder itself.
         let kept = LANES.try_with(|lanes| {
             lanes
@@ -219,7 +226,7 @@ impl Buffers {
             fence(Ordering::Acquire);
             while let Some(slot) = pending.chunk.slots.get(pending.read).and_then(OnceLock::get) {
                 pending.read += 1;
-                if !slot.discarded {
+                if slot.retention == Retention::Keep {
                     let (thread, start_nanos) = (pending.chunk.thread, slot.start_nanos);
                     out.push(Record { thread, start_nanos, event: slot.event.clone() });
                 }

@@ -181,12 +181,14 @@ impl<'a> State<'a> {
     /// All rows of one correlation, or one row without.
     fn group(&mut self, rows: &[Link]) -> Result<(), AnalyzeError> {
         let join = self.join;
-        let Some(first) = rows.first() else { return Ok(()) };
+        if rows.is_empty() {
+            return Ok(());
+        }
         let exact = |row: &Link| row.is_complete() && row.duration >= 0;
         let call = rows.iter().find(|row| {
             exact(row) && row.correlation >= 0 && !join.is(row, Kind::DEVICE) && !join.is(row, Kind::NO_CALL)
         });
-        let hta = HtaGroup::of(join, rows, first.correlation == NO_CORRELATION);
+        let hta = HtaGroup::of(join, rows);
         self.kept_rows += hta.kept_rows;
         self.compare(rows);
         let host = Few::of(rows.iter().filter(|row| join.stream_number(row) == -1));
@@ -203,7 +205,7 @@ impl<'a> State<'a> {
             }
             let launched = whole && call.is_some_and(|call| join.launch(call) != Launch::No);
             if whole {
-                self.device(row, call, launched);
+                self.device(row, call);
             }
             if kept > 0 && hta.wants_stats {
                 for call in host.iter() {
@@ -243,12 +245,12 @@ impl<'a> State<'a> {
     }
 
     /// One device event for the exact figures.
-    fn device(&mut self, row: &Link, call: Option<&Link>, launched: bool) {
+    fn device(&mut self, row: &Link, call: Option<&Link>) {
         let Some(call) = call else {
             self.without_call += 1;
             return self.attribute(row, 0, 0);
         };
-        if launched {
+        if self.join.launch(call) != Launch::No {
             self.whole.add(1, (call.start, call.end()), (row.start, row.end()));
         }
         self.attribute(row, call.phase, call.step);
@@ -313,7 +315,8 @@ struct HtaGroup {
 }
 
 impl HtaGroup {
-    fn of(join: &Join<'_>, rows: &[Link], loose: bool) -> Self {
+    fn of(join: &Join<'_>, rows: &[Link]) -> Self {
+        let loose = rows.first().is_some_and(|first| first.correlation == NO_CORRELATION);
         let mut host_kept: u64 = if loose { join.loose_host_rows } else { 0 };
         let mut group = Self { copies: 1, kept_rows: 0, last_call: None, wants_stats: false, queues: false };
         let mut devices = 0_u64;
