@@ -241,18 +241,7 @@ fn a_gene_outside_the_cell_is_refused_by_row() {
     let genes = GeneTable::from_systematic(["A", "B"]).unwrap();
     let cell = Cell::new(genes, Vec::new(), None).unwrap();
     let mut builder = SamplesBuilder::new(9);
-    let sample = Sample {
-        genes: &[0, 7],
-        score: 0.0,
-        p_value: None,
-        query: &[],
-        kind: "deletion",
-        fitness: None,
-        fitness_sd: None,
-        source: "test",
-        duplicates: 1,
-    };
-    builder.push(sample).unwrap();
+    builder.push(Sample::deletion(&[0, 7], 0.0, "test")).unwrap();
     let samples = builder.finish();
     let origin = Origin { cell: &cell, samples: &samples };
     let folder = tempfile::tempdir().unwrap();

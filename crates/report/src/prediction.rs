@@ -3,6 +3,7 @@
 //! From plain data to text: the page loads nothing. Its one script hides the rows of tables that do not match the search. Every
 //! figure was computed elsewhere; only places on the paper are computed here.
 
+use crate::PageTable;
 use crate::html::{STYLE, escape};
 use crate::training::{Chart, Fact, Scatter, draw_facts, draw_figures, draw_notes};
 use std::f64::consts::TAU;
@@ -29,17 +30,6 @@ pub struct PredictionPage {
     pub drawing: Option<Drawing>,
     /// Tables.
     pub tables: Vec<PageTable>,
-}
-
-/// A table.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PageTable {
-    /// What it lists.
-    pub title: String,
-    /// Its columns.
-    pub columns: Vec<String>,
-    /// Its rows, each as long as the columns.
-    pub rows: Vec<Vec<String>>,
 }
 
 /// Nodes on a circle and the edges between them.
@@ -128,7 +118,7 @@ fn draw_table(out: &mut String, table: &PageTable) {
     }
     out.push_str("<div class=\"scroll hits\"><table><thead><tr>");
     for column in &table.columns {
-        write!(out, "<th>{}</th>", escape(column)).ok();
+        write!(out, "<th>{}</th>", escape(&column.name)).ok();
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for row in &table.rows {
@@ -202,7 +192,7 @@ mod tests {
             }),
             tables: vec![PageTable {
                 title: hostile(),
-                columns: vec![hostile()],
+                columns: vec![crate::Column::text(hostile())],
                 rows: vec![vec![hostile()]; 20],
             }],
             ..PredictionPage::default()

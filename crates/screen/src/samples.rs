@@ -26,6 +26,23 @@ pub struct Sample<'a> {
     pub duplicates: u32,
 }
 
+impl<'a> Sample<'a> {
+    /// One measurement of a deletion of which nothing but the score is known.
+    pub const fn deletion(genes: &'a [u32], score: f64, source: &'a str) -> Self {
+        Self {
+            genes,
+            score,
+            p_value: None,
+            query: &[],
+            kind: "deletion",
+            fitness: None,
+            fitness_sd: None,
+            source,
+            duplicates: 1,
+        }
+    }
+}
+
 /// Why a row is no sample.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -322,17 +339,8 @@ fn check_set(genes: &[u32]) -> Result<(), SampleError> {
 mod tests {
     use super::*;
 
-    const GOOD: Sample<'_> = Sample {
-        genes: &[3, 1],
-        score: -0.25,
-        p_value: Some(0.5),
-        query: &[3],
-        kind: "deletion",
-        fitness: None,
-        fitness_sd: None,
-        source: "test",
-        duplicates: 1,
-    };
+    const GOOD: Sample<'_> =
+        Sample { p_value: Some(0.5), query: &[3], ..Sample::deletion(&[3, 1], -0.25, "test") };
 
     fn refused(sample: Sample<'_>) -> String {
         let mut builder = SamplesBuilder::new(5);

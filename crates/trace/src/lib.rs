@@ -30,6 +30,7 @@
 //! Knows nothing of training or figures, and of files only how to write a trace.
 
 mod format;
+mod lock;
 mod read;
 mod recorder;
 mod write;

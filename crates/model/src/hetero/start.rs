@@ -178,7 +178,7 @@ impl<T: Scalar> Start<'_, T> {
     fn scorer(&mut self, scorer: &SetScorer, x: &[T]) {
         self.standardise(scorer.fixed, x);
         for layer in &scorer.layers {
-            for linear in [layer.query, layer.key, layer.value] {
+            for linear in layer.projections.inputs() {
                 self.standardise(linear, x);
             }
             self.parameters.of_mut(layer.rezero)[0] = T::of(ATTENTION);

@@ -10,6 +10,7 @@ mod interaction;
 mod linear;
 mod meta;
 mod mlp;
+mod projections;
 mod reconstruction;
 mod residual_norm;
 mod sage;

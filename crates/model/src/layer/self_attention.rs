@@ -1,6 +1,7 @@
 //! Attention of all rows to all rows; see [`knockout_kernel::SelfAttention`].
 
-use super::{Dropout, Linear, add_to, slice};
+use super::projections::Projections;
+use super::{Dropout, add_to, slice};
 use crate::init::Init;
 use knockout_cell::GeneSetsRef;
 use knockout_grad::{Parameters, Tape, Values, Var};
@@ -10,10 +11,7 @@ use knockout_kernel::{Activation, Attended, Scalar};
 /// x. `x, y: [n, width]`.
 #[derive(Debug, Clone, Copy)]
 pub struct SelfAttention {
-    query: Linear,
-    key: Linear,
-    value: Linear,
-    output: Linear,
+    projections: Projections,
     heads: usize,
 }
 
@@ -37,15 +35,13 @@ impl SelfAttention {
         heads: usize,
         init: &mut Init,
     ) -> Self {
-        let mut linear = |part: &str| Linear::new(parameters, &format!("{name}.{part}"), width, width, init);
-        let (query, key, value, output) = (linear("query"), linear("key"), linear("value"), linear("output"));
-        Self { query, key, value, output, heads }
+        Self { projections: Projections::new(parameters, name, width, init), heads }
     }
 
     /// Records attention of all rows to all rows.
     pub fn forward<T: Scalar>(self, tape: &mut Tape<'_, T>, x: Var) -> (Var, AttentionVars) {
-        let (width, heads) = (self.query.outputs, self.heads);
-        let inputs @ [query, key, value] = self.project(tape, x);
+        let (width, heads) = (self.projections.width(), self.heads);
+        let inputs @ [query, key, value] = self.projections.project(tape, "attention.linear", x);
         let len = tape.value(query).len();
         let attended = tape.op(
             "attention",
@@ -67,7 +63,7 @@ impl SelfAttention {
             },
         );
         let rows = slice(tape, attended, 0..len);
-        let mixed = self.output.forward(tape, "attention.linear", rows, Activation::None);
+        let mixed = self.projections.output.forward(tape, "attention.linear", rows, Activation::None);
         (mixed, AttentionVars { query, key, attended })
     }
 
@@ -80,16 +76,11 @@ impl SelfAttention {
         sets: GeneSetsRef<'a>,
         dropout: Option<&Dropout>,
     ) -> Var {
-        let inputs = self.project(tape, x);
+        let inputs = self.projections.project(tape, "attention.linear", x);
         let among = super::set_attention::Among::All;
-        let sizes = (self.query.outputs, self.heads);
+        let sizes = (self.projections.width(), self.heads);
         let attended = super::set_attention::attend(tape, inputs, sets, sizes, among, dropout);
-        self.output.forward(tape, "attention.linear", attended, Activation::None)
-    }
-
-    fn project<T: Scalar>(self, tape: &mut Tape<'_, T>, x: Var) -> [Var; 3] {
-        [self.query, self.key, self.value]
-            .map(|linear| linear.forward(tape, "attention.linear", x, Activation::None))
+        self.projections.output.forward(tape, "attention.linear", attended, Activation::None)
     }
 }
 

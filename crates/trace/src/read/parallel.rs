@@ -8,6 +8,7 @@
 
 use crate::format::damage::ReadError;
 use crate::format::event::{ArgSet, Phase};
+use crate::lock::lock;
 use crate::read::block::Block;
 use crate::read::deliver::Dictionary;
 use crate::read::feed::{Feeder, SourceEnd};
@@ -15,7 +16,7 @@ use crate::read::scan::{ListState, Run, RunEnd, Scanner};
 use crate::read::source::Source;
 use std::io::{self, Read};
 use std::num::NonZeroUsize;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 /// Braces tried before a block is left to be scanned in order.
 const MAX_GUESSES: usize = 64;
@@ -254,10 +255,6 @@ fn guess(scanner: &mut Scanner, text: &[u8]) -> Option<(usize, Run)> {
 fn follows_comma_or_bracket(before: &[u8]) -> bool {
     let last = before.iter().rev().find(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t'));
     matches!(last, Some(b',' | b'['))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Stops the other threads when this one panics, so that they do not wait for the block or feeder it had.

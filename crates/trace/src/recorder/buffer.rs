@@ -5,9 +5,10 @@
 //! over when a thread ends.
 
 use super::name::SpanName;
+use crate::lock::lock;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// Slots of a thread's first chunk; each next one is twice as large, up to the largest.
 const SMALLEST: usize = 64;
@@ -127,11 +128,6 @@ struct Lane {
 thread_local! {
     /// This thread's lanes, one per recorder it has met: nearly always one.
     static LANES: RefCell<Vec<Lane>> = const { RefCell::new(Vec::new()) };
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is behind these locks is whole at every instant, so a panic elsewhere does not spoil it.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Buffers {

@@ -75,7 +75,7 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
         models.push((name, predictions));
     }
     if stack.is_none() {
-        stack = stack_predictions(&folders[0], &dataset, &split, sorted(&sets).view())?;
+        stack = stack_predictions(&folders[0], &dataset, &split, sets.view().sorted().view())?;
     }
     let seeds = are_seeds.then(|| Seeds {
         model: runs[0].config.model.name(),
@@ -88,13 +88,6 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
 fn is_default_stack(run: &RunDescription, dataset: &Dataset) -> bool {
     let entry = MODELS.iter().find(|entry| entry.name == Baseline::Stack.name());
     entry.is_some_and(|entry| entry.defaults(&dataset.cell) == run.config.model)
-}
-
-/// Sets with their genes ascending, as solved models take them.
-fn sorted(sets: &GeneSets) -> GeneSets {
-    let mut out = GeneSets::default();
-    sets.view().iter().for_each(|set| out.push_sorted(set));
-    out
 }
 
 fn run_names(runs: &[RunDescription], folders: &[PathBuf]) -> Vec<String> {
