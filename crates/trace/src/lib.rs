@@ -43,7 +43,7 @@ pub use read::{Outcome, ReadOptions, Selection, Selector, Sink, field_range, rea
 pub use recorder::{
     BACKGROUND, Clock, FOREGROUND, FakeClock, RESIDENT_BYTES, Record, RecordState, RecordedEvent, Recorder,
     RecorderOptions, ResidentMemory, Sizes, SpanGuard, SpanName, SystemClock, TraceFile, TraceFileError,
-    Written, trace_file_name,
+    Written,
 };
 pub use write::{Span, TraceWriter};
 

@@ -20,7 +20,9 @@ use crate::layer::{
     interaction_loss, weighted_sum,
 };
 use crate::loss::AlphaSchedule;
-use crate::{FixedScorer, Forward, Input, Loss, LossAt, Model, SelfLoops, graph_of, merged_graph};
+use crate::{
+    FixedScorer, Forward, Input, Loss, LossAt, Model, ModelOptions, SelfLoops, graph_of, merged_graph,
+};
 use knockout_cell::GeneSetsRef;
 use knockout_cell::Network;
 use knockout_grad::{Parameters, Tape, Var};
@@ -170,7 +172,7 @@ impl<T: Scalar> Dango<T> {
 
     /// Another schedule of α than the default, and the epoch of its transition.
     #[must_use]
-    pub fn with_alpha(mut self, alpha: AlphaSchedule, transition_epoch: u32) -> Self {
+    pub(crate) fn with_alpha(mut self, alpha: AlphaSchedule, transition_epoch: u32) -> Self {
         self.alpha = (alpha, transition_epoch);
         self
     }
@@ -248,7 +250,7 @@ impl<T: Scalar> Dango<T> {
 
 impl Model for Dango<f32> {
     fn name(&self) -> &'static str {
-        "dango"
+        DangoOptions::NAME
     }
 
     fn gene_table(&self) -> Option<&'static str> {

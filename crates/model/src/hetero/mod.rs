@@ -39,7 +39,7 @@ pub use start::StartKind;
 use crate::init::Init;
 use crate::layer::{GeneFeatures, GeneRows, Linear, Mlp, activate, apply_dropout};
 use crate::loss::{BufferError, BufferState, CircularBuffer, LossError, MleWassSupCrOptions, Restored};
-use crate::{Forward, Input, Loss, LossAt, Model, SelfLoops};
+use crate::{Forward, Input, Loss, LossAt, Model, ModelOptions, SelfLoops};
 use aggregate::{Aggregate, AggregationSizes};
 use deletion::Deletion;
 use dropout::{DropoutPass, Site};
@@ -319,7 +319,7 @@ impl<T: Scalar> Hetero<T> {
     }
 
     /// Another loss than mean log cosh.
-    pub fn with_objective(
+    pub(crate) fn with_objective(
         mut self,
         name: ObjectiveName,
         options: &MleWassSupCrOptions,
@@ -455,7 +455,7 @@ impl<T: Scalar> Hetero<T> {
 
 impl Model for Hetero<f32> {
     fn name(&self) -> &'static str {
-        "hetero"
+        HeteroOptions::NAME
     }
 
     fn gene_table(&self) -> Option<&'static str> {

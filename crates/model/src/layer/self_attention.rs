@@ -10,7 +10,7 @@ use knockout_kernel::{Activation, Attended, Scalar};
 /// `y = output(concat over heads of Σ_j a_ij v_j)`, where `a_ij` is the softmax over rows j of `q_i · k_j / √(width / heads)`; `q, k, v` are linear in
 /// x. `x, y: [n, width]`.
 #[derive(Debug, Clone, Copy)]
-pub struct SelfAttention {
+pub(crate) struct SelfAttention {
     projections: Projections,
     heads: usize,
 }
@@ -28,7 +28,7 @@ pub struct AttentionVars {
 
 impl SelfAttention {
     /// Adds `name.query`, `.key`, `.value` and `.output`.
-    pub fn new<T: Scalar>(
+    pub(crate) fn new<T: Scalar>(
         parameters: &mut Parameters<T>,
         name: &str,
         width: usize,
@@ -39,7 +39,7 @@ impl SelfAttention {
     }
 
     /// Records attention of all rows to all rows.
-    pub fn forward<T: Scalar>(self, tape: &mut Tape<'_, T>, x: Var) -> (Var, AttentionVars) {
+    pub(crate) fn forward<T: Scalar>(self, tape: &mut Tape<'_, T>, x: Var) -> (Var, AttentionVars) {
         let (width, heads) = (self.projections.width(), self.heads);
         let inputs @ [query, key, value] = self.projections.project(tape, "attention.linear", x);
         let len = tape.value(query).len();
@@ -69,7 +69,7 @@ impl SelfAttention {
 
     /// Records attention of each member of a set to all members of it, itself included, with optional dropout of the
     /// weights: `x: [members, width]`.
-    pub fn forward_sets<'a, T: Scalar>(
+    pub(crate) fn forward_sets<'a, T: Scalar>(
         self,
         tape: &mut Tape<'a, T>,
         x: Var,

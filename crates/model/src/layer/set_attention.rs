@@ -12,7 +12,7 @@ use knockout_kernel::{Activation, Real, Scalar};
 ///
 /// `x, x': [members, width]`. In a set of one the sum is empty, and `output` still adds its bias.
 #[derive(Debug, Clone, Copy)]
-pub struct SetAttention {
+pub(crate) struct SetAttention {
     pub(crate) projections: Projections,
     pub(crate) rezero: Var,
     pub(crate) heads: usize,
@@ -20,7 +20,7 @@ pub struct SetAttention {
 
 impl SetAttention {
     /// Adds `name.query`, `.key`, `.value`, `.output` and `name.rezero`, which starts at 0.01.
-    pub fn new<T: Scalar>(
+    pub(crate) fn new<T: Scalar>(
         parameters: &mut Parameters<T>,
         name: &str,
         width: usize,
@@ -33,7 +33,7 @@ impl SetAttention {
     }
 
     /// Records the layer, with optional dropout of the weights `a_mn`.
-    pub fn forward<'a, T: Scalar>(
+    pub(crate) fn forward<'a, T: Scalar>(
         self,
         tape: &mut Tape<'a, T>,
         x: Var,

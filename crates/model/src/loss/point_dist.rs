@@ -84,7 +84,7 @@ impl<T: Real> PointDist<T> {
     }
 
     /// Whether a row's loss depends on the other rows of its batch.
-    pub fn couples_rows(&self) -> bool {
+    pub(crate) fn couples_rows(&self) -> bool {
         self.options.lambda_dist != 0.0
     }
 

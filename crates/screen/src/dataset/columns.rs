@@ -293,7 +293,7 @@ impl Table {
     }
 
     /// A column of numbers, `None` where there is no value.
-    pub fn optional_f64s(&self, name: &str) -> Result<Vec<Option<f64>>, ColumnError> {
+    pub(crate) fn optional_f64s(&self, name: &str) -> Result<Vec<Option<f64>>, ColumnError> {
         let mut values = Vec::with_capacity(self.row_count);
         self.each(name, "f64", |array| {
             values.extend(array.as_primitive_opt::<Float64Type>()?.iter());

@@ -51,7 +51,7 @@ pub struct Written {
 }
 
 /// What a trace is called in its run's folder: one file per process.
-pub fn trace_file_name(rank: usize, world: usize) -> String {
+fn trace_file_name(rank: usize, world: usize) -> String {
     if world > 1 { format!("trace.rank{rank}.json.gz") } else { "trace.json.gz".to_owned() }
 }
 

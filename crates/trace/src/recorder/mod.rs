@@ -22,7 +22,7 @@ mod name;
 
 pub use buffer::{Record, RecordedEvent, Sizes};
 pub use clock::{Clock, FakeClock, SystemClock};
-pub use file::{TraceFile, TraceFileError, Written, trace_file_name};
+pub use file::{TraceFile, TraceFileError, Written};
 pub use memory::{RESIDENT_BYTES, ResidentMemory};
 pub use name::SpanName;
 
@@ -96,11 +96,6 @@ impl Recorder {
     /// A recorder that does nothing, at next to no cost.
     pub const fn off() -> Self {
         Self { shared: None }
-    }
-
-    /// Whether it was made to record, whatever it does at this moment.
-    pub fn is_on(&self) -> bool {
-        self.shared.is_some()
     }
 
     /// Whether a span that begins now would be kept in memory.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// The rules used when nobody asks for others.
-pub const DEFAULT_TOML: &str = include_str!("default.toml");
+const DEFAULT_TOML: &str = include_str!("default.toml");
 
 /// Why a rule file cannot be used.
 #[derive(Debug, thiserror::Error)]
