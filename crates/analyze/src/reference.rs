@@ -175,9 +175,9 @@ pub struct Reference {
 pub struct ReferenceFile {
     /// The file, as it was named.
     pub label: String,
-    /// Events in it.
+    /// Number of events in the file.
     pub events: u64,
-    /// Its counts.
+    /// Events by phase and by usable duration.
     pub counts: Counts,
     /// Whether it is damaged, so that the figures are those of a rescued part.
     pub rescued: bool,
@@ -188,9 +188,9 @@ pub struct ReferenceFile {
 /// Time of a category: durations summed, nested ones counted again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CategoryTime {
-    /// The category.
+    /// Category of the events.
     pub category: Category,
-    /// Events in it.
+    /// Number of events in the category.
     pub count: u64,
     /// Sum of their durations.
     pub nanos: u128,
@@ -201,7 +201,7 @@ pub struct CategoryTime {
 /// Time of all events of one name: durations summed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// The name.
+    /// Name of the events.
     pub name: String,
     /// The category by the name alone.
     pub category: Category,

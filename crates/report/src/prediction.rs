@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 /// What a page shows, from top to bottom.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PredictionPage {
-    /// Its heading.
+    /// Heading of the page.
     pub title: String,
     /// One line below it.
     pub subtitle: String,
@@ -28,7 +28,7 @@ pub struct PredictionPage {
     pub scatters: Vec<Scatter>,
     /// Genes and their edges.
     pub drawing: Option<Drawing>,
-    /// Tables.
+    /// Tables, in the order of the page.
     pub tables: Vec<PageTable>,
 }
 
@@ -46,7 +46,7 @@ pub struct Drawing {
 /// A node of a drawing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Node {
-    /// Its name.
+    /// Text beside the node.
     pub name: String,
     /// Whether it belongs to the set.
     pub is_deleted: bool,

@@ -61,7 +61,7 @@ pub enum SampleError {
     /// A score, p-value or fitness that is not usable.
     #[error("{column} is {value}; {expected}")]
     BadNumber {
-        /// The column.
+        /// Name of the column.
         column: &'static str,
         /// The value found.
         value: f64,
@@ -71,7 +71,7 @@ pub enum SampleError {
     /// A query gene that is not deleted in the sample.
     #[error("query gene {gene} is not among the sample's genes")]
     QueryNotDeleted {
-        /// The gene.
+        /// Row of the gene table.
         gene: u32,
     },
     /// A merged row of nothing.
@@ -86,7 +86,7 @@ pub enum SampleError {
     /// More distinct words than the column holds.
     #[error("column {column} has more than {limit} distinct values")]
     TooManyWords {
-        /// The column.
+        /// Name of the column.
         column: &'static str,
         /// How many fit.
         limit: usize,

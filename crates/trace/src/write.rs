@@ -13,17 +13,17 @@ pub struct TraceWriter<W: Write> {
 /// A span to write.
 #[derive(Clone, Copy, Debug)]
 pub struct Span<'a> {
-    /// What ran.
+    /// Name of what ran.
     pub name: &'a str,
-    /// Its category.
+    /// Category: the `cat` of the trace.
     pub category: &'a str,
-    /// Process.
+    /// Process id.
     pub pid: i64,
-    /// Thread.
+    /// Thread id.
     pub tid: i64,
-    /// Start.
+    /// Start in nanoseconds of the trace's clock.
     pub start_nanos: i64,
-    /// Duration.
+    /// Duration in nanoseconds.
     pub duration_nanos: i64,
     /// More about it, as (name, value).
     pub args: &'a [(&'a str, Value)],

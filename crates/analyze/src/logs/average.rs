@@ -24,11 +24,11 @@ pub(super) struct Printed {
 /// An average over figures, taken apart.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct Average {
-    /// The log.
+    /// Name of the log.
     pub file: String,
     /// The list's heading, or that these are the last printed figures.
     pub of: String,
-    /// Figures in it.
+    /// Number of figures averaged.
     pub count: usize,
     /// Their mean, which is what the usual script reports.
     pub mean: f64,
@@ -47,13 +47,13 @@ pub struct Average {
 pub struct AveragePart {
     /// The bar, as in the rows; `None` for runs.
     pub bar: Option<String>,
-    /// Its epoch.
+    /// Epoch that the bar counts, where it names one.
     pub epoch: Option<u64>,
-    /// Its rank.
+    /// Rank that printed the bar, where it names one.
     pub rank: Option<u64>,
     /// Steps that bar did in all.
     pub steps: Option<u64>,
-    /// The figures.
+    /// Iterations per second, in the order they were printed.
     pub figures: Vec<f64>,
 }
 

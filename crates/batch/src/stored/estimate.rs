@@ -25,7 +25,7 @@ const KEY: u64 = 4;
 pub struct Estimate {
     /// Bytes on disk: exact for masks, a little too many for indices (an edge between two deleted genes counts twice).
     pub bytes: u64,
-    /// Samples.
+    /// Number of samples to store.
     pub samples: usize,
 }
 
@@ -90,7 +90,7 @@ fn positions_by_gene(cell: &Cell) -> Vec<usize> {
 /// How long storing took on a few samples, written for real to the same disk and removed again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probe {
-    /// Samples written.
+    /// Number of samples written.
     pub samples: usize,
     /// Time it took, with everything durable.
     pub wall: Duration,

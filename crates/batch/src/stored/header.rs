@@ -12,9 +12,9 @@ const FORMAT: u32 = 1;
 /// Origin of a store: a graph, and the samples whose rows are its keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Origin<'a> {
-    /// The graph.
+    /// Graph whose parts the stored masks index.
     pub cell: &'a Cell,
-    /// The samples.
+    /// All samples of the dataset; their rows are the keys.
     pub samples: &'a Samples,
 }
 
@@ -69,9 +69,9 @@ pub struct StoreHeader {
     pub samples: String,
     /// Hash of the rows that were chosen.
     pub chosen: String,
-    /// How many were.
+    /// Number of rows that were chosen.
     pub count: usize,
-    /// How many are stored.
+    /// Number of rows stored so far.
     pub done: usize,
     /// A chain of hashes over the stored rows and their checksums.
     pub content: String,

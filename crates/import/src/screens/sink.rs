@@ -53,13 +53,13 @@ pub struct Numbers {
 /// Columns of the numbers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NumberColumns {
-    /// The score.
+    /// Column of the score.
     pub score: usize,
-    /// Its p-value.
+    /// Column of its p-value.
     pub p_value: Option<usize>,
-    /// Fitness of the combined mutant.
+    /// Column of the fitness of the combined mutant.
     pub fitness: Option<usize>,
-    /// Its standard deviation.
+    /// Column of its standard deviation.
     pub fitness_sd: Option<usize>,
 }
 

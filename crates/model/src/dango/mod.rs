@@ -33,7 +33,7 @@ use knockout_kernel::{Activation, DistinctEdges, Graph, Pool, Scalar};
 pub struct DangoNetwork {
     /// Its name; the parameters are named after it.
     pub name: String,
-    /// Its edges.
+    /// Adjacency in both directions.
     pub graph: Graph,
     /// λ: what a pair without an edge counts in the reconstruction.
     pub lambda: f64,

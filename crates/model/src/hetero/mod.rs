@@ -93,7 +93,7 @@ const METABOLISM: &str = "metabolism";
 pub struct HeteroNetwork {
     /// Its name; parameters are named after it.
     pub name: String,
-    /// Its edges.
+    /// Adjacency in both directions.
     pub graph: Graph,
     /// Its place among the cell's networks.
     pub place: usize,
@@ -148,7 +148,7 @@ impl HeteroNetwork {
 /// What a model reads of a cell.
 #[derive(Debug, Clone, Default)]
 pub struct HeteroParts {
-    /// The networks.
+    /// Gene networks, one contribution to every layer each.
     pub networks: Vec<HeteroNetwork>,
     /// The metabolism; it comes after the networks.
     pub metabolism: Option<MetabolicGraph>,

@@ -52,7 +52,7 @@ pub struct Gradients<'a, T> {
 pub struct Part {
     /// Such as `wasserstein_loss`, `weighted_wasserstein_loss`, `buffer_weight`.
     pub name: String,
-    /// Its value.
+    /// Value in this batch.
     pub value: f64,
 }
 

@@ -27,9 +27,9 @@ pub enum PointLoss {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PointDistOptions {
-    /// Which loss of single rows.
+    /// Loss of single rows.
     pub point: PointLoss,
-    /// Its weight.
+    /// Weight of the loss of single rows.
     pub lambda_point: f64,
     /// Weight of the distance between distributions.
     pub lambda_dist: f64,
@@ -37,7 +37,7 @@ pub struct PointDistOptions {
     pub lambda_graph: f64,
     /// Weight of each dimension of the targets; normalised to sum 1.
     pub dimension_weights: Vec<f64>,
-    /// Which distance between distributions.
+    /// Distance between distributions.
     pub transport: Transport,
     /// `None`: no buffer. With one, all its rows are mixed in unless its weight says otherwise.
     pub buffer: Option<BufferOptions>,

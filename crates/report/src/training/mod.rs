@@ -67,14 +67,14 @@ pub struct Chart {
     pub across_scale: Scale,
     /// The vertical scale.
     pub scale: Scale,
-    /// The curves.
+    /// Curves over the horizontal axis.
     pub series: Vec<Series>,
 }
 
 /// One curve.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series {
-    /// Its name.
+    /// Text in the legend.
     pub name: String,
     /// From left to right; a value that is not finite is a gap.
     pub points: Vec<(f64, f64)>,
@@ -83,7 +83,7 @@ pub struct Series {
 /// Predicted against measured values of one part of the samples.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Scatter {
-    /// Which part.
+    /// Heading: the part of the samples.
     pub title: String,
     /// Metrics over the whole part, as they are to be read.
     pub caption: String,

@@ -39,9 +39,9 @@ pub enum ColumnError {
     /// A column of another type.
     #[error("column {name:?} holds {found}, expected {expected}")]
     WrongType {
-        /// The column.
+        /// Name of the column.
         name: String,
-        /// Its type.
+        /// Type it has in the file.
         found: String,
         /// The type it should have.
         expected: &'static str,
@@ -49,7 +49,7 @@ pub enum ColumnError {
     /// A null where there must be a value.
     #[error("column {name:?} has no value in row {row}")]
     Null {
-        /// The column.
+        /// Name of the column.
         name: String,
         /// The row, from 0.
         row: usize,

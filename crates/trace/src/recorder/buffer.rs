@@ -45,7 +45,7 @@ pub enum RecordedEvent {
     Span {
         /// Name of the span.
         name: SpanName,
-        /// Its category.
+        /// Category: the `cat` of the trace.
         category: &'static str,
         /// Duration in nanoseconds.
         duration_nanos: u64,
@@ -56,7 +56,7 @@ pub enum RecordedEvent {
     Counter {
         /// Name of the quantity.
         name: &'static str,
-        /// Its value.
+        /// Value at that time.
         value: u64,
     },
 }

@@ -22,7 +22,7 @@ pub enum TraceFileError {
     /// The recorder is off.
     #[error("could not begin the trace {}: the recorder is off", path.display())]
     Off {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
     },
     /// The file could not be made or named.
@@ -31,7 +31,7 @@ pub enum TraceFileError {
     /// Writing failed on the way.
     #[error("could not write the trace {}", path.display())]
     Write {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
         /// What the system said.
         #[source]
@@ -42,7 +42,7 @@ pub enum TraceFileError {
 /// What a finished trace holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// Where it is.
+    /// Path of the trace.
     pub path: PathBuf,
     /// Spans and counters in it.
     pub records: u64,
