@@ -1,9 +1,9 @@
 //! The loss of single rows and the distance of distributions, added up, with the model's own regularisation.
 
-use super::buffer::{BufferError, BufferState, CircularBuffer};
+use super::buffer::CircularBuffer;
 use super::composite::{
-    BatchRows, BufferOptions, Distribution, LossValue, Memory, Restored, Terms, add, named, normalised,
-    restore,
+    BatchRows, BufferOptions, BufferedLoss, DISTRIBUTION, Distribution, LossValue, Memory, Terms, add,
+    normalised,
 };
 use super::log_cosh::{Reduction, log_cosh};
 use super::options::{self, LossError};
@@ -126,22 +126,14 @@ impl<T: Real> PointDist<T> {
         }
         terms.finish()
     }
+}
 
-    /// The buffers by name, for a checkpoint.
-    pub fn buffers(&self) -> Vec<(&'static str, &CircularBuffer<T>)> {
-        named(self.distribution.memory.as_ref(), None)
+impl<T: Real> BufferedLoss<T> for PointDist<T> {
+    fn buffers(&self) -> Vec<(&'static str, &CircularBuffer<T>)> {
+        self.distribution.memory.iter().map(|memory| (DISTRIBUTION, &memory.buffer)).collect()
     }
 
-    /// Restores a buffer of [`Self::buffers`] from a checkpoint.
-    pub fn restore(
-        &mut self,
-        name: &str,
-        state: BufferState,
-        features: &[T],
-        labels: &[T],
-    ) -> Result<Restored, BufferError> {
-        restore(name, self.distribution.memory.as_mut(), None, |memory| {
-            memory.buffer.restore(state, features, labels)
-        })
+    fn buffers_mut(&mut self) -> Vec<(&'static str, &mut CircularBuffer<T>)> {
+        self.distribution.memory.iter_mut().map(|memory| (DISTRIBUTION, &mut memory.buffer)).collect()
     }
 }

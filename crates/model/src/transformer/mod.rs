@@ -22,8 +22,8 @@ use crate::layer::{
     AttentionVars, GeneFeatures, GeneRows, GraphPenalty, Linear, Mlp, add_scaled, add_to, gather, slice,
 };
 use crate::loss::{
-    BatchRows, BufferError, BufferState, CircularBuffer, LossError, Phase, PointDist, PointDistOptions,
-    Restored,
+    BatchRows, BufferError, BufferState, BufferedLoss, CircularBuffer, LossError, Phase, PointDist,
+    PointDistOptions, Restored,
 };
 use crate::{FixedScorer, Forward, Input, Loss, LossAt, Model, ModelOptions};
 use block::AttentionBlock;
