@@ -200,7 +200,7 @@ pub struct CategoryTime {
 
 /// Time of all events of one name: durations summed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Operation {
+pub struct OperationTime {
     /// Name of the events.
     pub name: String,
     /// The category by the name alone.
@@ -304,11 +304,11 @@ impl Reference {
     }
 
     /// Operations by falling sum, equal sums by name.
-    pub fn operations(&self) -> Vec<Operation> {
+    pub fn operations(&self) -> Vec<OperationTime> {
         let mut operations: Vec<_> = self
             .names
             .iter()
-            .map(|(name, (sum, _))| Operation {
+            .map(|(name, (sum, _))| OperationTime {
                 name: name.clone(),
                 category: category_of_name(name).unwrap_or(Category::Other),
                 count: sum.count,

@@ -54,7 +54,7 @@ pub struct Analysis {
     pub python: Vec<PythonFunction>,
     /// Threads and streams.
     pub lanes: Vec<LaneFindings>,
-    /// Profiler steps in time order.
+    /// Profiler steps; of one that several ranks have, the slowest rank's.
     pub steps: Vec<StepFindings>,
     /// Median, quartiles and extremes of the steps; `None` without steps.
     pub step_summary: Option<StepSummary>,

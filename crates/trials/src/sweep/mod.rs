@@ -174,7 +174,8 @@ pub fn run(
     let configs = configs.collect::<Result<Vec<Config>, TrialError>>()?;
     let mut search = Search { request, dataset, configs, sweep: begin(request, &settings)?, stop };
     let is_stopped = !search.climb(on_progress)?;
-    search.outcome(is_stopped)
+    let (ranking, lines) = search.ranking()?;
+    Ok(SweepOutcome { sweep: search.sweep, ranking, lines, is_stopped })
 }
 
 /// The sweep in the folder, or a new one.
@@ -327,7 +328,8 @@ impl Search<'_> {
         }))
     }
 
-    fn outcome(self, is_stopped: bool) -> Result<SweepOutcome, TrialError> {
+    /// Places of the settings, the best first, and the metrics of every run in the order of the settings.
+    fn ranking(&self) -> Result<(Vec<usize>, Vec<Vec<MetricsLine>>), TrialError> {
         let mut ranking: Vec<usize> = (0..self.configs.len()).collect();
         let reached = |place: usize| self.sweep.candidates[place].trials.len();
         ranking.sort_by(|&a, &b| {
@@ -340,7 +342,7 @@ impl Search<'_> {
             let has_run = folder.join("metrics.jsonl").exists();
             lines.push(if has_run { read_metrics(&folder)? } else { Vec::new() });
         }
-        Ok(SweepOutcome { sweep: self.sweep, ranking, lines, is_stopped })
+        Ok((ranking, lines))
     }
 }
 
