@@ -32,7 +32,7 @@ mod sort;
 pub use attribute::gpu::{DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, QueueFigures};
 pub use collect::counts::Counts;
 pub use collect::memory::{MemoryDevice, MemoryPoint};
-pub use collect::rules::{DEFAULT_TOML, Rules, RulesError};
+pub use collect::rules::{Rules, RulesError};
 pub use collect::{Collector, Options};
 pub use compare::{
     About, ByDevice, Change, Comparison, ComparisonWarning, FirstStepComparison, NameRow, NameTable,

@@ -175,9 +175,9 @@ pub struct Reference {
 pub struct ReferenceFile {
     /// The file, as it was named.
     pub label: String,
-    /// Events in it.
+    /// Number of events in the file.
     pub events: u64,
-    /// Its counts.
+    /// Events by phase and by usable duration.
     pub counts: Counts,
     /// Whether it is damaged, so that the figures are those of a rescued part.
     pub rescued: bool,
@@ -188,9 +188,9 @@ pub struct ReferenceFile {
 /// Time of a category: durations summed, nested ones counted again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CategoryTime {
-    /// The category.
+    /// Category of the events.
     pub category: Category,
-    /// Events in it.
+    /// Number of events in the category.
     pub count: u64,
     /// Sum of their durations.
     pub nanos: u128,
@@ -200,8 +200,8 @@ pub struct CategoryTime {
 
 /// Time of all events of one name: durations summed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Operation {
-    /// The name.
+pub struct OperationTime {
+    /// Name of the events.
     pub name: String,
     /// The category by the name alone.
     pub category: Category,
@@ -304,11 +304,11 @@ impl Reference {
     }
 
     /// Operations by falling sum, equal sums by name.
-    pub fn operations(&self) -> Vec<Operation> {
+    pub fn operations(&self) -> Vec<OperationTime> {
         let mut operations: Vec<_> = self
             .names
             .iter()
-            .map(|(name, (sum, _))| Operation {
+            .map(|(name, (sum, _))| OperationTime {
                 name: name.clone(),
                 category: category_of_name(name).unwrap_or(Category::Other),
                 count: sum.count,

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// What to measure.
 #[derive(Debug, Clone)]
 pub struct BenchPlan {
-    /// The representation.
+    /// Representation of a deletion to measure.
     pub kind: ProcessorKind,
     /// How batches are put together.
     pub collation: Collation,

@@ -48,7 +48,7 @@ pub struct Batch {
     pub rows: Vec<u32>,
     /// Deleted genes of each sample.
     pub genes: GeneSets,
-    /// The scores.
+    /// Interaction score of each sample, as stored.
     pub scores: Vec<f64>,
     /// With [`Collation::Replicated`]: the networks' edges over all samples.
     pub replicated: Vec<EdgeLists>,

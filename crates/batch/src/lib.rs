@@ -28,6 +28,7 @@ pub use neighborhood::{EdgeList, Neighborhood};
 pub use prepare::{PhaseObserver, PreparePhase, Prepared};
 pub use processor::{BatchError, Graphs, Processor, ProcessorKind};
 pub use stored::{
-    About, Estimate, Origin, Probe, Store, StoreError, StoreErrorKind, StoreWriter, StoredForm, free_bytes,
+    Estimate, Origin, Probe, Store, StoreError, StoreErrorKind, StoreHeader, StoreWriter, StoredForm,
+    free_bytes,
 };
 pub use subgraph::{LocalGene, RebuiltNetwork, Relabelling, Subgraph};

@@ -52,12 +52,12 @@ impl MaskLayout {
     }
 
     /// How many flags a mask has.
-    pub fn bit_count(&self) -> usize {
+    pub(crate) fn bit_count(&self) -> usize {
         self.bit_count
     }
 
     /// How many 64-bit words a mask takes.
-    pub fn word_count(&self) -> usize {
+    pub(crate) fn word_count(&self) -> usize {
         self.word_count
     }
 
@@ -106,7 +106,7 @@ impl MaskSet {
     }
 
     /// Sets every flag again.
-    pub fn keep_all(&mut self, layout: &MaskLayout) {
+    pub(crate) fn keep_all(&mut self, layout: &MaskLayout) {
         self.words.fill(u64::MAX);
         for &(start, bits) in &layout.sections {
             if bits % 64 != 0 {

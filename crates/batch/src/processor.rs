@@ -106,7 +106,7 @@ pub enum BatchError {
     UnknownGene {
         /// The sample's place in the batch.
         slot: usize,
-        /// The gene.
+        /// Row of the gene table that it names.
         gene: u32,
         /// Genes in the cell.
         count: usize,
@@ -114,7 +114,7 @@ pub enum BatchError {
     /// A stored representation without its store.
     #[error("{kind} needs a store; make one with `knockout data precompute DIR {flag}`")]
     NoStore {
-        /// The representation.
+        /// Name of the representation in configurations.
         kind: &'static str,
         /// The option that makes it.
         flag: &'static str,

@@ -95,17 +95,7 @@ fn samples_of(deletions: &[Deletion]) -> Samples {
     let mut builder = SamplesBuilder::new(GENES as usize);
     for (row, deletion) in deletions.iter().enumerate() {
         let genes: Vec<u32> = deletion.genes().iter().map(|gene| gene.0).collect();
-        let sample = Sample {
-            genes: &genes,
-            score: row as f64,
-            p_value: None,
-            query: &[],
-            kind: "deletion",
-            fitness: None,
-            fitness_sd: None,
-            source: "test",
-            duplicates: 1,
-        };
+        let sample = Sample::deletion(&genes, row as f64, "test");
         builder.push(sample).unwrap();
     }
     builder.finish()

@@ -19,17 +19,7 @@ fn screen_of(case: &Case) -> (Cell, Samples) {
     let mut samples = SamplesBuilder::new(gene_count);
     let genes_of = case.indices("input.perturbation.genes");
     for range in case.indices("input.perturbation.offsets").windows(2) {
-        let sample = Sample {
-            genes: &genes_of[range[0] as usize..range[1] as usize],
-            score: 0.0,
-            p_value: None,
-            query: &[],
-            kind: "deletion",
-            fitness: None,
-            fitness_sd: None,
-            source: "golden",
-            duplicates: 1,
-        };
+        let sample = Sample::deletion(&genes_of[range[0] as usize..range[1] as usize], 0.0, "golden");
         samples.push(sample).unwrap();
     }
     let cell = Cell::new(genes, vec![network], None).unwrap();

@@ -2,9 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use knockout_batch::{
-    About, BatchError, Estimate, Graphs, Loader, LoaderOptions, LoaderPlan, MaskLayout, MaskSet, Origin,
-    Probe, Processor, ProcessorKind, Shards, Store, StoreError, StoreErrorKind, StoreWriter, StoredForm,
-    free_bytes,
+    BatchError, Estimate, Graphs, Loader, LoaderOptions, LoaderPlan, MaskLayout, MaskSet, Origin, Probe,
+    Processor, ProcessorKind, Shards, Store, StoreError, StoreErrorKind, StoreHeader, StoreWriter,
+    StoredForm, free_bytes,
 };
 use knockout_cell::{Cell, GeneTable};
 use knockout_fault::{Class, Classified as _};
@@ -24,10 +24,10 @@ fn rows(dataset: &Dataset) -> Vec<u32> {
     (0..dataset.samples.len() as u32).collect()
 }
 
-fn fill(folder: &Path, dataset: &Dataset, form: StoredForm, rows: &[u32]) -> About {
+fn fill(folder: &Path, dataset: &Dataset, form: StoredForm, rows: &[u32]) -> StoreHeader {
     let mut writer = StoreWriter::open(folder, Origin::of(dataset), form, rows).unwrap();
     while writer.step().unwrap() > 0 {}
-    writer.about().clone()
+    writer.header().clone()
 }
 
 fn words(store: &Store, dataset: &Dataset, rows: &[u32]) -> Vec<Vec<u64>> {
@@ -51,16 +51,16 @@ fn a_store_resumed_after_every_step_equals_an_uninterrupted_one() {
     let folder = tempfile::tempdir().unwrap();
     for form in FORMS {
         let (whole, pieces) = (folder.path().join("whole"), folder.path().join("pieces"));
-        let about = fill(&whole, &dataset, form, &rows);
+        let header = fill(&whole, &dataset, form, &rows);
         let mut opened = 0;
         loop {
             let looked = StoreWriter::look(&pieces, Origin::of(&dataset), form, &rows).unwrap();
-            assert_eq!(looked.map_or(0, |about| about.done), (opened * 256).min(rows.len()));
+            assert_eq!(looked.map_or(0, |header| header.done), (opened * 256).min(rows.len()));
             let mut writer = StoreWriter::open(&pieces, Origin::of(&dataset), form, &rows).unwrap();
             if writer.step().unwrap() == 0 {
                 break;
             }
-            if !writer.about().is_complete() {
+            if !writer.header().is_complete() {
                 drop(writer);
                 let unfinished = Store::open(&pieces, Origin::of(&dataset)).map_err(kind).unwrap_err();
                 assert!(
@@ -72,8 +72,8 @@ fn a_store_resumed_after_every_step_equals_an_uninterrupted_one() {
         }
         assert_eq!(opened, 4);
         let stores = [&whole, &pieces].map(|path| Store::open(path, Origin::of(&dataset)).unwrap());
-        assert_eq!(stores[0].about(), stores[1].about());
-        assert_eq!(stores[0].about(), &about);
+        assert_eq!(stores[0].header(), stores[1].header());
+        assert_eq!(stores[0].header(), &header);
         assert_eq!(words(&stores[0], &dataset, &rows), words(&stores[1], &dataset, &rows));
         drop(stores);
         fs::remove_dir_all(&whole).unwrap();
@@ -241,18 +241,7 @@ fn a_gene_outside_the_cell_is_refused_by_row() {
     let genes = GeneTable::from_systematic(["A", "B"]).unwrap();
     let cell = Cell::new(genes, Vec::new(), None).unwrap();
     let mut builder = SamplesBuilder::new(9);
-    let sample = Sample {
-        genes: &[0, 7],
-        score: 0.0,
-        p_value: None,
-        query: &[],
-        kind: "deletion",
-        fitness: None,
-        fitness_sd: None,
-        source: "test",
-        duplicates: 1,
-    };
-    builder.push(sample).unwrap();
+    builder.push(Sample::deletion(&[0, 7], 0.0, "test")).unwrap();
     let samples = builder.finish();
     let origin = Origin { cell: &cell, samples: &samples };
     let folder = tempfile::tempdir().unwrap();

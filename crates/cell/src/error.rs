@@ -39,7 +39,7 @@ pub enum CellError {
     /// A network built for another number of genes.
     #[error("network {network:?} was built for {found} genes, the table has {expected}")]
     WrongGeneCount {
-        /// The network.
+        /// Name of the network.
         network: String,
         /// Genes it was built for.
         found: usize,
@@ -63,11 +63,11 @@ pub enum CellError {
     /// A self-loop where the policy refuses them.
     #[error("entry {entry} of network {network:?} is a self-loop on gene {gene}")]
     SelfLoop {
-        /// The network.
+        /// Name of the network.
         network: String,
         /// Position of the entry, from 0.
         entry: usize,
-        /// The gene.
+        /// Row of the gene table at both ends.
         gene: u32,
     },
     /// A weight or coefficient that is not a usable number.
@@ -83,7 +83,7 @@ pub enum CellError {
     /// The same pair of indices twice in a list that must be a set.
     #[error("{list} holds the pair ({first}, {second}) twice")]
     DuplicateEntry {
-        /// The list.
+        /// Name of the list.
         list: &'static str,
         /// First index of the pair.
         first: u32,
@@ -96,7 +96,7 @@ pub enum CellError {
     /// A feature that cannot be told from another.
     #[error("the name of a feature, {name:?}, is empty or occurs twice")]
     FeatureName {
-        /// The name.
+        /// Name of the column.
         name: String,
     },
     /// Features of another number of genes.
@@ -113,7 +113,7 @@ pub enum CellError {
     /// A deletion that names a gene twice.
     #[error("gene {gene} is deleted twice in one set")]
     RepeatedGene {
-        /// The gene.
+        /// Row of the gene table.
         gene: u32,
     },
 }

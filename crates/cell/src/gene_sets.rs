@@ -118,6 +118,14 @@ impl<'a> GeneSetsRef<'a> {
         (0..self.len()).map(move |set| self.get(set))
     }
 
+    /// The same sets with the genes of each in ascending order.
+    #[must_use]
+    pub fn sorted(self) -> GeneSets {
+        let mut out = GeneSets::default();
+        self.iter().for_each(|set| out.push_sorted(set));
+        out
+    }
+
     /// Positions of each set's members in [`GeneSetsRef::genes`].
     pub fn ranges(self) -> impl Iterator<Item = Range<usize>> + 'a {
         self.offsets.windows(2).map(|pair| pair[0] as usize..pair[1] as usize)

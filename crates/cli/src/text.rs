@@ -45,6 +45,16 @@ pub(crate) enum Align {
     Right,
 }
 
+/// Columns of the same table in an HTML report; those set to the right hold numbers.
+#[cfg(feature = "lab")]
+pub(crate) fn page_columns(columns: &[(&str, Align)]) -> Vec<knockout_report::Column> {
+    let column = |&(name, align): &(&str, Align)| match align {
+        Align::Left => knockout_report::Column::text(name),
+        Align::Right => knockout_report::Column::number(name),
+    };
+    columns.iter().map(column).collect()
+}
+
 /// A plain table: a header, a rule, rows.
 pub(crate) struct Table(comfy_table::Table);
 

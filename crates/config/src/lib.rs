@@ -47,7 +47,7 @@ pub enum OverrideError {
     /// A value of another type.
     #[error("{key} takes {expected}, not {value:?}")]
     WrongType {
-        /// The key.
+        /// Full key, `section.name`.
         key: String,
         /// The type it takes.
         expected: &'static str,

@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// An error of a library that decodes a format.
-pub type BoxedError = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A source that could not be imported.
 #[derive(Debug, thiserror::Error)]
@@ -62,7 +62,7 @@ pub enum ImportErrorKind {
     /// A packed file holds more than it may.
     #[error("unpacked it has more than {limit_mib} MiB; if that is right, set KNOCKOUT_UNPACK_MIB to more")]
     Unpacked {
-        /// The limit.
+        /// Largest size allowed, in MiB.
         limit_mib: u64,
     },
     /// The file cannot be opened.
@@ -161,7 +161,7 @@ pub enum ImportErrorKind {
         "{genes} ({kind}) was measured before, in line {first} of {source_name:?}; merge repeats with --duplicates mean or first"
     )]
     Duplicate {
-        /// The genes.
+        /// Names of the genes, joined by `+`.
         genes: String,
         /// The kind of perturbation.
         kind: String,
@@ -181,9 +181,9 @@ pub enum ImportErrorKind {
     /// A gene-protein-reaction rule that does not parse.
     #[error("the rule {rule:?} does not parse")]
     Rule {
-        /// The rule.
+        /// Text of the rule.
         rule: String,
-        /// The cause.
+        /// Position and cause of the syntax error.
         #[source]
         source: RuleError,
     },

@@ -3,7 +3,7 @@
 //! A [`Recipe`] names the files, [`import`] turns them into a dataset and a [`Report`] of what was left out and why. The
 //! crate turns text into a [`knockout_screen::Dataset`]; it knows nothing of batches, models or the command line.
 
-pub mod error;
+mod error;
 pub mod features;
 pub mod genes;
 mod import;
@@ -17,7 +17,7 @@ pub mod report;
 pub mod screens;
 pub mod source;
 
-pub use error::{ImportError, ImportErrorKind};
+pub use error::{ImportError, ImportErrorKind, Place};
 pub use import::{Import, import};
 pub use recipe::Recipe;
 pub use report::Report;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 /// Meaning of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Meaning {
+pub(crate) enum Meaning {
     /// One gene of the table.
     Gene(GeneId),
     /// Several genes claim it.
@@ -75,7 +75,7 @@ impl Names {
     }
 
     /// What a name stands for; upper and lower case are the same.
-    pub fn find(&self, name: &[u8]) -> Meaning {
+    pub(crate) fn find(&self, name: &[u8]) -> Meaning {
         let mut upper = [0; MAX_NAME];
         let Some(upper) = upper.get_mut(..name.len()) else { return Meaning::Unknown };
         upper.copy_from_slice(name);
@@ -147,7 +147,7 @@ impl Strangers {
     }
 
     /// Occurrences of names beyond those listed.
-    pub fn unlisted(&self) -> u64 {
+    pub(crate) fn unlisted(&self) -> u64 {
         self.unlisted
     }
 

@@ -39,7 +39,7 @@ pub struct Report {
 /// What a file of genes or aliases gave.
 #[derive(Debug, Clone, Serialize)]
 pub struct GeneReport {
-    /// The file.
+    /// Path of the file, as the recipe names it.
     pub file: String,
     /// Rows read.
     pub rows: u64,
@@ -54,11 +54,11 @@ pub struct GeneReport {
 /// What a network file gave for one network.
 #[derive(Debug, Clone, Serialize)]
 pub struct NetworkReport {
-    /// The network.
+    /// Name of the network in the dataset.
     pub name: String,
-    /// The file.
+    /// Path of the file, as the recipe names it.
     pub file: String,
-    /// Its edges.
+    /// Edges kept, dropped and listed again.
     pub counts: EdgeCounts,
     /// The file's rows, the same for all networks of one file.
     pub rows: RowReport,
@@ -67,7 +67,7 @@ pub struct NetworkReport {
 /// Counts of the metabolic model.
 #[derive(Debug, Clone, Serialize)]
 pub struct MetabolismReport {
-    /// The file.
+    /// Path of the file, as the recipe names it.
     pub file: String,
     /// Reactions in the file.
     pub model_reactions: u64,
@@ -75,7 +75,7 @@ pub struct MetabolismReport {
     pub rules: u64,
     /// Reaction nodes: one per alternative and direction.
     pub reactions: usize,
-    /// Metabolites.
+    /// Number of metabolites.
     pub metabolites: usize,
     /// Gene-reaction entries.
     pub gpr: usize,
@@ -90,7 +90,7 @@ pub struct MetabolismReport {
 /// What a file of content features gave.
 #[derive(Debug, Clone, Serialize)]
 pub struct FeatureReport {
-    /// The file.
+    /// Path of the file, as the recipe names it.
     pub file: String,
     /// Features.
     pub columns: usize,
@@ -103,7 +103,7 @@ pub struct FeatureReport {
 /// Counts of a screen.
 #[derive(Debug, Clone, Serialize)]
 pub struct ScreenReport {
-    /// The file.
+    /// Path of the file, as the recipe names it.
     pub file: String,
     /// Value of the `source` column.
     pub source: String,
@@ -120,7 +120,7 @@ pub struct ScreenReport {
 /// The samples of the dataset.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct SampleReport {
-    /// Samples.
+    /// Number of samples in the dataset.
     pub count: usize,
     /// Samples by number of genes.
     pub orders: BTreeMap<usize, u64>,
@@ -137,7 +137,7 @@ pub struct SampleReport {
 /// A split taken over.
 #[derive(Debug, Clone, Serialize)]
 pub struct SplitReport {
-    /// Its name.
+    /// The split file's name without its ending.
     pub name: String,
     /// Samples of train, val and test.
     pub parts: [usize; 3],

@@ -51,7 +51,7 @@ impl<'a> Source<'a> {
     }
 
     /// Chooses a sheet of a workbook; the first one otherwise.
-    pub fn choose_sheet(&self, sheet: Option<&str>) {
+    pub(crate) fn choose_sheet(&self, sheet: Option<&str>) {
         *self.sheet.borrow_mut() = sheet.map(str::to_owned);
     }
 
@@ -124,7 +124,7 @@ impl RowTally {
     }
 
     /// Rows left out because the recipe asked for it or because they hold nothing to import.
-    pub fn skipped_rows(&self) -> u64 {
+    pub(crate) fn skipped_rows(&self) -> u64 {
         self.skipped.values().sum()
     }
 

@@ -42,7 +42,7 @@ pub enum LmdbError {
     /// A page is not what it should be.
     #[error("page {page} is damaged: {why}")]
     Damaged {
-        /// The page.
+        /// Zero-based page number.
         page: u64,
         /// How we know.
         why: &'static str,

@@ -161,13 +161,6 @@ impl Meter {
         meter
     }
 
-    /// Counts steps from here, for a run that is resumed.
-    #[must_use]
-    pub fn starting_at(mut self, step: u64) -> Self {
-        self.begin(step);
-        self
-    }
-
     /// Also samples resident memory after every phase: about a microsecond each.
     #[must_use]
     pub fn with_memory(mut self) -> Self {
@@ -323,11 +316,6 @@ impl Meter {
     /// The steps measured so far; parts of phases are known only in the end.
     pub fn log(&self) -> &StepLog {
         &self.log
-    }
-
-    /// Takes the steps measured so far, so that a long run does not pile them up.
-    pub fn take_log(&mut self) -> StepLog {
-        std::mem::take(&mut self.log)
     }
 
     /// Ends measuring: the steps, and the trace if one was asked for. To be called however the run ends: what was

@@ -82,7 +82,7 @@ impl From<u64> for RunLength {
 
 impl Schedule {
     /// Returns what happens to a step, counted from 0.
-    pub fn state_at(&self, step: u64) -> RecordState {
+    pub(crate) fn state_at(&self, step: u64) -> RecordState {
         match *self {
             Self::WholeRun => RecordState::Record,
             Self::AtStep(wanted) if step == wanted => RecordState::Record,

@@ -11,7 +11,7 @@ use knockout_cell::{Cell, Deletion, GeneId};
 use knockout_grad::{Gradients, Tape};
 use knockout_kernel::Scalar;
 use knockout_model::layer::interaction_loss;
-use knockout_model::{Hetero, HeteroNetwork, HeteroOptions, Input, Route, SelfLoops};
+use knockout_model::{AggregationWeights, Hetero, HeteroNetwork, HeteroOptions, Input, Route, SelfLoops};
 use knockout_synth::{Config, synthesise};
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ impl Found {
         };
         let targets: Vec<T> = (0..sets.len()).map(|at| T::of(at as f64 * 0.1 - 0.3)).collect();
         let mut tape = Tape::new(model.parameters());
-        let forward = model.forward(&mut tape, Input::evaluated(sets, &graphs), false);
+        let forward = model.forward(&mut tape, Input::evaluated(sets, &graphs), AggregationWeights::Discard);
         let widen = |values: &[T]| -> Vec<f64> { values.iter().map(|value| value.to_f64()).collect() };
         let predictions = widen(tape.value(forward.readout.predictions));
         let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);

@@ -11,7 +11,7 @@ use knockout_cell::GeneSetsRef;
 use knockout_grad::{Gradients, Tape};
 use knockout_kernel::Scalar;
 use knockout_model::layer::interaction_loss;
-use knockout_model::{HeteroOptions, Input, ModelOptions};
+use knockout_model::{AggregationWeights, HeteroOptions, Input, ModelOptions};
 use knockout_synth::{Config, synthesise};
 
 /// A stage of the forward pass: its rows, `[rows, width]`.
@@ -40,7 +40,8 @@ fn find<T: Scalar>(
     let model = options.model::<T>(cell, 1).expect("options were checked");
     let targets: Vec<T> = targets.iter().map(|&target| T::of(target)).collect();
     let mut tape = Tape::new(model.parameters());
-    let forward = model.forward(&mut tape, Input::evaluated(sets, &Graphs::None), false);
+    let forward =
+        model.forward(&mut tape, Input::evaluated(sets, &Graphs::None), AggregationWeights::Discard);
     let widen = |values: &[T]| -> Vec<f64> { values.iter().map(|value| value.to_f64()).collect() };
     let stage =
         |name: &str, var, width| Stage { name: name.to_owned(), values: widen(tape.value(var)), width };

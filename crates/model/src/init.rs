@@ -27,12 +27,12 @@ impl Init {
     }
 
     /// The same, with normal weights of variance 2 / outputs.
-    pub fn kaiming(seed: u64) -> Self {
+    pub(crate) fn kaiming(seed: u64) -> Self {
         Self { weights: Weights::Kaiming, ..Self::new(seed) }
     }
 
     /// The same, with weights uniform within ±1 / √inputs.
-    pub fn by_inputs(seed: u64) -> Self {
+    pub(crate) fn by_inputs(seed: u64) -> Self {
         Self { weights: Weights::ByInputs, ..Self::new(seed) }
     }
 
@@ -56,7 +56,7 @@ impl Init {
     }
 
     /// Xavier's bound with the gain of relu: √2 · √(6 / (inputs + outputs)).
-    pub fn xavier_relu(&self, inputs: usize, outputs: usize) -> f64 {
+    pub(crate) fn xavier_relu(&self, inputs: usize, outputs: usize) -> f64 {
         (12.0 / (inputs + outputs) as f64).sqrt()
     }
 }

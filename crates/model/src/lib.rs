@@ -17,9 +17,9 @@ mod transformer;
 
 pub use dango::{Dango, DangoForward, DangoLoss, DangoNetwork, DangoOptions, NetworkChoice};
 pub use hetero::{
-    Aggregation, ChangedRows, Combination, Difference, Hetero, HeteroForward, HeteroNetwork, HeteroOptions,
-    HeteroParts, MetabolicGraph, MetabolismSwitch, NoiseKind, NormKind, ObjectiveName, ReadoutVars, Route,
-    StartKind,
+    Aggregation, AggregationWeights, ChangedRows, Combination, Difference, Hetero, HeteroForward,
+    HeteroNetwork, HeteroOptions, HeteroParts, MetabolicGraph, MetabolismSwitch, NoiseKind, NormKind,
+    ObjectiveName, ReadoutVars, Route, StartKind,
 };
 pub use init::Init;
 pub use model::{FixedScorer, Forward, Input, Loss, LossAt, Model, ShardAt};

@@ -100,7 +100,7 @@ pub enum OptionsError {
     /// A route that the model cannot take.
     #[error("model.route={route} {why}")]
     Route {
-        /// The route.
+        /// Value of `model.route`.
         route: &'static str,
         /// Why not, and what to do.
         why: &'static str,
@@ -116,15 +116,15 @@ pub enum OptionsError {
          --network"
     )]
     NoNetworksAtAll {
-        /// The model.
+        /// Name of the model.
         model: &'static str,
     },
     /// A value out of range.
     #[error("{key} is {value}, but {rule}")]
     OutOfRange {
-        /// The key.
+        /// Key of the option.
         key: &'static str,
-        /// Its value.
+        /// Value given.
         value: String,
         /// What it has to be.
         rule: &'static str,
@@ -138,7 +138,7 @@ pub enum OptionsError {
     /// Steps were asked of a model that has none.
     #[error("{name} is solved, not trained step by step: it has no steps to take or to measure")]
     NoSteps {
-        /// The model.
+        /// Name of the model.
         name: &'static str,
     },
     /// A model that is trained was to be solved.

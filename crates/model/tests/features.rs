@@ -6,8 +6,8 @@ use knockout_grad::{Parameters, Tape, Var, gradient_check};
 use knockout_model::layer::{FeatureUse, GeneFeatures, interaction_loss};
 use knockout_model::loss::PointDistOptions;
 use knockout_model::{
-    Dango, DangoNetwork, DangoOptions, Hetero, HeteroNetwork, HeteroOptions, HeteroParts, Input, ModelConfig,
-    ModelOptions, SelfLoops, Transformer, TransformerOptions, TransformerSizes,
+    AggregationWeights, Dango, DangoNetwork, DangoOptions, Hetero, HeteroNetwork, HeteroOptions, HeteroParts,
+    Input, ModelConfig, ModelOptions, SelfLoops, Transformer, TransformerOptions, TransformerSizes,
 };
 use knockout_synth as synth;
 
@@ -92,7 +92,7 @@ fn gradients_equal_differences_of_the_loss() {
         let model = Hetero::<f64>::with_parts(genes, parts, options, 1);
         check(&of("hetero", model.parameters()), &model, model.parameters(), |model, tape| {
             let input = Input::evaluated(GeneSetsRef::new(&OFFSETS, &GENES), &Graphs::None);
-            model.forward(tape, input, false).readout.predictions
+            model.forward(tape, input, AggregationWeights::Discard).readout.predictions
         });
     }
 }

@@ -2,9 +2,9 @@
 
 use knockout_kernel::Real;
 use knockout_model::loss::{
-    AlphaSchedule, BatchRows, BufferOptions, BufferWeight, Gradients, MleWassSupCr, MleWassSupCrOptions,
-    Phase, PointDist, PointDistOptions, Reduction, Temperature, Transport, WriteOrder, exact_transport,
-    log_cosh, log_cosh_each, rows_taken, sinkhorn, supcr, wasserstein, weighted_mse,
+    AlphaSchedule, BatchRows, BufferOptions, BufferWeight, BufferedLoss, Gradients, MleWassSupCr,
+    MleWassSupCrOptions, Phase, PointDist, PointDistOptions, Reduction, Temperature, Transport, WriteOrder,
+    exact_transport, log_cosh, log_cosh_each, rows_taken, sinkhorn, supcr, wasserstein, weighted_mse,
 };
 use knockout_testdata::golden::{Case, Precision, cases};
 

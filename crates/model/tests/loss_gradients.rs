@@ -1,9 +1,9 @@
 //! Every loss's gradient against central differences in `f64`, and what composites promise.
 
 use knockout_model::loss::{
-    BatchRows, BufferOptions, BufferWeight, Gradients, LossValue, MleWassSupCr, MleWassSupCrOptions, Phase,
-    PointDist, PointDistOptions, PointLoss, Reduction, Restored, Temperature, Transport, WriteOrder,
-    exact_transport, log_cosh, sinkhorn, supcr, wasserstein, weighted_mse,
+    BatchRows, BufferOptions, BufferWeight, BufferedLoss, Gradients, LossValue, MleWassSupCr,
+    MleWassSupCrOptions, Phase, PointDist, PointDistOptions, PointLoss, Reduction, Restored, Temperature,
+    Transport, WriteOrder, exact_transport, log_cosh, sinkhorn, supcr, wasserstein, weighted_mse,
 };
 use knockout_random::Rng;
 use proptest::prelude::{ProptestConfig, Strategy, prop_assert, proptest};

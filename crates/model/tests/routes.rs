@@ -7,7 +7,8 @@ use knockout_grad::{Gradients, Tape};
 use knockout_kernel::Scalar;
 use knockout_model::layer::interaction_loss;
 use knockout_model::{
-    Hetero, HeteroNetwork, HeteroOptions, HeteroParts, Input, MetabolicGraph, Route, SelfLoops,
+    AggregationWeights, Hetero, HeteroNetwork, HeteroOptions, HeteroParts, Input, MetabolicGraph, Route,
+    SelfLoops,
 };
 use knockout_synth as synth;
 use std::sync::Arc;
@@ -35,7 +36,7 @@ fn evaluate<T: Scalar>(model: &Hetero<T>, graphs: &Graphs<'_>) -> Vec<Vec<f64>> 
     let sets = GeneSetsRef::new(&OFFSETS, &GENES);
     let targets = [0.3, -1.0, 0.7].map(T::of);
     let mut tape = Tape::new(model.parameters());
-    let forward = model.forward(&mut tape, Input::evaluated(sets, graphs), false);
+    let forward = model.forward(&mut tape, Input::evaluated(sets, graphs), AggregationWeights::Discard);
     let predictions = widen(tape.value(forward.readout.predictions));
     let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
     let mut gradients = Gradients::zeros(model.parameters());

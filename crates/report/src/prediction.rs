@@ -3,6 +3,7 @@
 //! From plain data to text: the page loads nothing. Its one script hides the rows of tables that do not match the search. Every
 //! figure was computed elsewhere; only places on the paper are computed here.
 
+use crate::PageTable;
 use crate::html::{STYLE, escape};
 use crate::training::{Chart, Fact, Scatter, draw_facts, draw_figures, draw_notes};
 use std::f64::consts::TAU;
@@ -11,7 +12,7 @@ use std::fmt::Write as _;
 /// What a page shows, from top to bottom.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PredictionPage {
-    /// Its heading.
+    /// Heading of the page.
     pub title: String,
     /// One line below it.
     pub subtitle: String,
@@ -27,19 +28,8 @@ pub struct PredictionPage {
     pub scatters: Vec<Scatter>,
     /// Genes and their edges.
     pub drawing: Option<Drawing>,
-    /// Tables.
+    /// Tables, in the order of the page.
     pub tables: Vec<PageTable>,
-}
-
-/// A table.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PageTable {
-    /// What it lists.
-    pub title: String,
-    /// Its columns.
-    pub columns: Vec<String>,
-    /// Its rows, each as long as the columns.
-    pub rows: Vec<Vec<String>>,
 }
 
 /// Nodes on a circle and the edges between them.
@@ -56,7 +46,7 @@ pub struct Drawing {
 /// A node of a drawing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Node {
-    /// Its name.
+    /// Text beside the node.
     pub name: String,
     /// Whether it belongs to the set.
     pub is_deleted: bool,
@@ -128,7 +118,7 @@ fn draw_table(out: &mut String, table: &PageTable) {
     }
     out.push_str("<div class=\"scroll hits\"><table><thead><tr>");
     for column in &table.columns {
-        write!(out, "<th>{}</th>", escape(column)).ok();
+        write!(out, "<th>{}</th>", escape(&column.name)).ok();
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for row in &table.rows {
@@ -202,7 +192,7 @@ mod tests {
             }),
             tables: vec![PageTable {
                 title: hostile(),
-                columns: vec![hostile()],
+                columns: vec![crate::Column::text(hostile())],
                 rows: vec![vec![hostile()]; 20],
             }],
             ..PredictionPage::default()

@@ -12,8 +12,9 @@ use insta::assert_snapshot;
 use knockout_analyze::Comparison;
 use knockout_analyze::logs::{LogReader, Logs};
 use knockout_profile::{RunComparison, RunProfile};
-use knockout_report::prediction::{Drawing, Node, PageTable as HitTable, PredictionPage, prediction_html};
-use knockout_report::training::{Chart, Fact, PageTable, Scatter, Series, TrainingPage, training_html};
+use knockout_report::prediction::{Drawing, Node, PredictionPage, prediction_html};
+use knockout_report::training::{Chart, Fact, Scatter, Series, TrainingPage, training_html};
+use knockout_report::{Column, PageTable};
 use knockout_testdata::redact::skeleton;
 
 /// The same training after somebody made its optimiser slower and left out an operation.
@@ -102,7 +103,8 @@ fn page_of_training() {
         facts: vec![Fact { name: "best validation Pearson".to_owned(), value: "0.5".to_owned() }],
         notes: vec!["Stopped before its end: `knockout train --resume runs/a`".to_owned()],
         table: Some(PageTable {
-            headings: vec![("epoch".to_owned(), true), ("note".to_owned(), false)],
+            title: String::new(),
+            columns: vec![Column::number("epoch"), Column::text("note")],
             rows: vec![cell(["1", "first"])],
         }),
         charts: vec![Chart {
@@ -135,9 +137,9 @@ fn page_of_predictions() {
             nodes: vec![node("ARO4", true), node("ARO3", false)],
             edges: vec![(0, 1, 2)],
         }),
-        tables: vec![HitTable {
+        tables: vec![PageTable {
             title: "Lowest".to_owned(),
-            columns: vec!["genes".to_owned()],
+            columns: vec![Column::text("genes")],
             rows: vec![vec!["ARO3 ARO4".to_owned()]; 13],
         }],
         ..PredictionPage::default()

@@ -5,7 +5,7 @@
 pub struct LabelStats {
     /// How many scores there were.
     pub count: usize,
-    /// Their mean.
+    /// Mean score.
     pub mean: f64,
     /// Their population standard deviation.
     pub sd: f64,

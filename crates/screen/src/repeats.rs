@@ -25,7 +25,7 @@ pub struct Ceiling {
     pub repeat_pearson: f64,
     /// Lower end of its 95 % interval (Fisher's).
     pub low: f64,
-    /// Upper end.
+    /// Upper end of its 95 % interval.
     pub high: f64,
     /// Gene sets that were measured twice.
     pub sets: usize,

@@ -26,6 +26,23 @@ pub struct Sample<'a> {
     pub duplicates: u32,
 }
 
+impl<'a> Sample<'a> {
+    /// One measurement of a deletion of which nothing but the score is known.
+    pub const fn deletion(genes: &'a [u32], score: f64, source: &'a str) -> Self {
+        Self {
+            genes,
+            score,
+            p_value: None,
+            query: &[],
+            kind: "deletion",
+            fitness: None,
+            fitness_sd: None,
+            source,
+            duplicates: 1,
+        }
+    }
+}
+
 /// Why a row is no sample.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -44,7 +61,7 @@ pub enum SampleError {
     /// A score, p-value or fitness that is not usable.
     #[error("{column} is {value}; {expected}")]
     BadNumber {
-        /// The column.
+        /// Name of the column.
         column: &'static str,
         /// The value found.
         value: f64,
@@ -54,7 +71,7 @@ pub enum SampleError {
     /// A query gene that is not deleted in the sample.
     #[error("query gene {gene} is not among the sample's genes")]
     QueryNotDeleted {
-        /// The gene.
+        /// Row of the gene table.
         gene: u32,
     },
     /// A merged row of nothing.
@@ -69,7 +86,7 @@ pub enum SampleError {
     /// More distinct words than the column holds.
     #[error("column {column} has more than {limit} distinct values")]
     TooManyWords {
-        /// The column.
+        /// Name of the column.
         column: &'static str,
         /// How many fit.
         limit: usize,
@@ -322,17 +339,8 @@ fn check_set(genes: &[u32]) -> Result<(), SampleError> {
 mod tests {
     use super::*;
 
-    const GOOD: Sample<'_> = Sample {
-        genes: &[3, 1],
-        score: -0.25,
-        p_value: Some(0.5),
-        query: &[3],
-        kind: "deletion",
-        fitness: None,
-        fitness_sd: None,
-        source: "test",
-        duplicates: 1,
-    };
+    const GOOD: Sample<'_> =
+        Sample { p_value: Some(0.5), query: &[3], ..Sample::deletion(&[3, 1], -0.25, "test") };
 
     fn refused(sample: Sample<'_>) -> String {
         let mut builder = SamplesBuilder::new(5);

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What there is to know about a dataset.
 #[derive(Debug, Clone, Serialize)]
 pub struct Summary {
-    /// Its name.
+    /// Name of the dataset.
     pub name: String,
     /// Its format version.
     pub format: u32,
@@ -22,14 +22,14 @@ pub struct Summary {
     pub genes_with_standard_name: usize,
     /// Hash of the gene table.
     pub gene_table_hash: String,
-    /// The networks.
+    /// Size and degrees of every network.
     pub networks: Vec<NetworkSummary>,
     /// Metabolism; zeros where there is none.
     pub metabolism: MetabolismSummary,
     /// Content features of the genes, where there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub features: Option<FeatureSummary>,
-    /// The samples.
+    /// Counts and scores of the screen.
     pub samples: SamplesSummary,
     /// Genes within 1, 2 and 3 hops of a sample's deleted genes along edge direction: the mean over some samples.
     pub reach: Vec<f64>,
@@ -48,7 +48,7 @@ pub struct Summary {
 /// Minimum, quartiles and maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Quartiles {
-    /// The smallest.
+    /// Smallest value.
     pub min: usize,
     /// A quarter is no larger than this.
     pub q25: usize,
@@ -56,14 +56,14 @@ pub struct Quartiles {
     pub median: usize,
     /// Three quarters are no larger than this.
     pub q75: usize,
-    /// The largest.
+    /// Largest value.
     pub max: usize,
 }
 
 /// A network at a glance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NetworkSummary {
-    /// Its name.
+    /// Name of the network.
     pub name: String,
     /// Genes with at least one edge.
     pub nodes: usize,
@@ -82,7 +82,7 @@ pub struct NetworkSummary {
 pub struct MetabolismSummary {
     /// Reaction nodes.
     pub reactions: usize,
-    /// Metabolites.
+    /// Number of metabolites.
     pub metabolites: usize,
     /// Gene-reaction entries.
     pub gpr: usize,
@@ -125,13 +125,13 @@ pub struct SamplesSummary {
 /// The scores at a glance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScoreSummary {
-    /// Mean.
+    /// Mean score.
     pub mean: f64,
     /// Population standard deviation.
     pub sd: f64,
-    /// Smallest.
+    /// Smallest score.
     pub min: f64,
-    /// Largest.
+    /// Largest score.
     pub max: f64,
     /// How they are distributed.
     pub histogram: Histogram,
@@ -151,9 +151,9 @@ pub struct Histogram {
 /// The part sizes of a scheme.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SplitSummary {
-    /// The scheme.
+    /// Name of the scheme.
     pub scheme: &'static str,
-    /// The seed.
+    /// Seed of the split.
     pub seed: u64,
     /// Samples that train.
     pub train: usize,

@@ -13,11 +13,11 @@ use serde::Serialize;
 /// How to resample.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bootstrap {
-    /// How often.
+    /// Number of resamples.
     pub resamples: usize,
     /// Share of the resamples inside the interval.
     pub level: f64,
-    /// The seed.
+    /// Seed of the resampling.
     pub seed: u64,
 }
 
@@ -43,7 +43,7 @@ pub struct Difference {
     pub difference: f64,
     /// Lower end of the interval of the difference.
     pub low: f64,
-    /// Upper end.
+    /// Upper end of the interval of the difference.
     pub high: f64,
     /// Share of the resamples in which the first is better.
     pub share_above: f64,

@@ -16,5 +16,5 @@ pub use correlation::{
 };
 pub use estimate::{Estimate, FEWEST_FOR_INTERVAL};
 pub use quantile::{is_slow, median, quantile, relative_iqr};
-pub use ranks::average_ranks;
+use ranks::average_ranks;
 pub use units::{share, us, us_wide};

@@ -16,9 +16,9 @@ pub struct Config {
     pub entries: Entries,
     /// The networks by name.
     pub networks: BTreeMap<String, NetworkConfig>,
-    /// Metabolism.
+    /// Sizes of the metabolism.
     pub metabolism: MetabolismConfig,
-    /// The screen.
+    /// Design and scores of the screen.
     pub screen: ScreenConfig,
 }
 
@@ -44,7 +44,7 @@ pub struct NetworkConfig {
 pub struct MetabolismConfig {
     /// Reactions before they are expanded into alternatives and directions.
     pub reactions: usize,
-    /// Metabolites.
+    /// Number of metabolites.
     pub metabolites: usize,
     /// Genes that catalyse something.
     pub genes: usize,
@@ -56,7 +56,7 @@ pub struct MetabolismConfig {
 pub struct ScreenConfig {
     /// Genes of a sample: 3 for triples of a query pair and an array gene, 2 for pairs of array genes.
     pub set_size: usize,
-    /// Samples.
+    /// Number of samples.
     pub samples: usize,
     /// Query pairs; each triple holds exactly one.
     pub query_pairs: usize,

@@ -34,7 +34,7 @@ pub enum SynthError {
     BadNumber {
         /// The configuration key.
         key: String,
-        /// Its value.
+        /// Value given.
         value: String,
         /// Values accepted.
         expected: String,

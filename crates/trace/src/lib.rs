@@ -30,6 +30,7 @@
 //! Knows nothing of training or figures, and of files only how to write a trace.
 
 mod format;
+mod lock;
 mod read;
 mod recorder;
 mod write;
@@ -42,7 +43,7 @@ pub use read::{Outcome, ReadOptions, Selection, Selector, Sink, field_range, rea
 pub use recorder::{
     BACKGROUND, Clock, FOREGROUND, FakeClock, RESIDENT_BYTES, Record, RecordState, RecordedEvent, Recorder,
     RecorderOptions, ResidentMemory, Sizes, SpanGuard, SpanName, SystemClock, TraceFile, TraceFileError,
-    Written, trace_file_name,
+    Written,
 };
 pub use write::{Span, TraceWriter};
 

@@ -13,17 +13,17 @@ pub struct TraceWriter<W: Write> {
 /// A span to write.
 #[derive(Clone, Copy, Debug)]
 pub struct Span<'a> {
-    /// What ran.
+    /// Name of what ran.
     pub name: &'a str,
-    /// Its category.
+    /// Category: the `cat` of the trace.
     pub category: &'a str,
-    /// Process.
+    /// Process id.
     pub pid: i64,
-    /// Thread.
+    /// Thread id.
     pub tid: i64,
-    /// Start.
+    /// Start in nanoseconds of the trace's clock.
     pub start_nanos: i64,
-    /// Duration.
+    /// Duration in nanoseconds.
     pub duration_nanos: i64,
     /// More about it, as (name, value).
     pub args: &'a [(&'a str, Value)],
@@ -172,7 +172,7 @@ mod tests {
         let mut keep = Keep::default();
         let outcome = read(&text[..], ReadOptions::default(), &mut keep).unwrap();
         assert!(!outcome.is_rescued());
-        assert_eq!(outcome.document.schema_version(), Some(1));
+        assert_eq!(outcome.document.get("schemaVersion").and_then(serde_json::Value::as_i64), Some(1));
         assert_eq!(keep.0[1], (span.name.to_owned(), Some((span.start_nanos, span.start_nanos + 1))));
         assert_eq!(keep.0[2].1, Some((-1, 1)));
         serde_json::from_slice::<Value>(&text).unwrap();

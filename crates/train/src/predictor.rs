@@ -206,7 +206,7 @@ impl Predictor {
                 predictions
             }
             Trained::Network { model, batch } => predict(&**model, self.labels, *batch, sets.iter()),
-            Trained::Solved(solution) => solution.predict(ascending(sets).view()),
+            Trained::Solved(solution) => solution.predict(sets.sorted().view()),
         })
     }
 
@@ -226,7 +226,7 @@ impl Predictor {
             // The deviations of a part are not those of a sum.
             _ if self.builds_on_others() => None,
             Trained::Network { .. } => None,
-            Trained::Solved(solution) => solution.deviations(ascending(sets).view()),
+            Trained::Solved(solution) => solution.deviations(sets.sorted().view()),
         }
     }
 
@@ -265,13 +265,6 @@ pub(crate) const STACKED_INTERCEPT: &str = "with.weight.intercept";
 /// What the prediction of a stacked run is multiplied by.
 pub(crate) fn stacked_weight(place: usize) -> String {
     format!("with.weight.{place}")
-}
-
-/// Sets in the order that solved models expect.
-fn ascending(sets: GeneSetsRef<'_>) -> GeneSets {
-    let mut out = GeneSets::default();
-    sets.iter().for_each(|set| out.push_sorted(set));
-    out
 }
 
 /// Refuses sets with a gene beyond a table of `count` genes.

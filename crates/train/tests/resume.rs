@@ -4,8 +4,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use knockout_model::loss::{
-    BatchRows, BufferOptions, BufferWeight, Gradients, MleWassSupCr, MleWassSupCrOptions, Phase, Restored,
-    Temperature,
+    BatchRows, BufferOptions, BufferWeight, BufferedLoss, Gradients, MleWassSupCr, MleWassSupCrOptions,
+    Phase, Restored, Temperature,
 };
 use knockout_train::checkpoint::{
     Checkpoint, Checkpoints, Contents, Identity, Number, Position, Slot, State, Tensor, TensorRef,

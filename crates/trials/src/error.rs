@@ -19,9 +19,9 @@ pub enum TrialError {
     /// A run that cannot begin or go on.
     #[error("the run in {}", folder.display())]
     Run {
-        /// Its folder.
+        /// Folder of the run.
         folder: PathBuf,
-        /// Why.
+        /// Cause.
         source: Box<RunError>,
     },
     /// The folder of a run holds another one.
@@ -31,7 +31,7 @@ pub enum TrialError {
         differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
     )]
     OtherRun {
-        /// The folder.
+        /// Folder of the run.
         folder: PathBuf,
         /// In what they differ.
         differences: Vec<Difference>,
@@ -39,9 +39,9 @@ pub enum TrialError {
     /// The folder holds what another command began.
     #[error("{} was begun with {key} {found}, and {asked} is asked for now; choose another --out", folder.display())]
     OtherPlan {
-        /// The folder.
+        /// Folder of the sweep or benchmark.
         folder: PathBuf,
-        /// What differs.
+        /// Name of the setting that differs.
         key: &'static str,
         /// What it was begun with.
         found: String,
@@ -51,17 +51,17 @@ pub enum TrialError {
     /// A file beside the runs is not what was written.
     #[error("{} cannot be read ({source}); move it away to make it again", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Position and cause of the syntax error.
         source: serde_json::Error,
     },
     /// A file or folder that cannot be made or read.
     #[error("{}", path.display())]
     Io {
-        /// The file.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// No such model or baseline.
@@ -69,7 +69,7 @@ pub enum TrialError {
     UnknownModel {
         /// The name given.
         name: String,
-        /// Those there are.
+        /// Names of all models and baselines.
         known: Vec<&'static str>,
     },
     /// Nothing that could be trained is left.
@@ -83,7 +83,7 @@ pub enum TrialError {
         "{name} is solved and chooses its settings itself on the validation part; there is nothing to sweep"
     )]
     NothingToSweep {
-        /// The model.
+        /// Name of the model.
         name: &'static str,
     },
     /// Settings of a sweep that cannot be read.
@@ -91,15 +91,15 @@ pub enum TrialError {
     Setting {
         /// As it was given.
         text: String,
-        /// What is wrong.
+        /// What is wrong with it.
         why: String,
     },
     /// The samples cannot be divided.
     #[error("cannot split {}", dataset.display())]
     Split {
-        /// The dataset.
+        /// Folder of the dataset.
         dataset: PathBuf,
-        /// Why.
+        /// Cause.
         source: SplitError,
     },
     /// A file that cannot be written.

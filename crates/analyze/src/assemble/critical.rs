@@ -8,6 +8,7 @@
 use crate::assemble::{Parts, shares};
 use crate::attribute::gpu::DeviceSpan;
 use crate::attribute::lane::Piece;
+use crate::collect::record::Side;
 use crate::findings::CriticalPath;
 use knockout_stats::us;
 use std::collections::BTreeMap;
@@ -24,7 +25,7 @@ pub(crate) fn path(parts: &Parts<'_>) -> Option<CriticalPath> {
     let mut others: Vec<Piece> = parts
         .lanes
         .iter()
-        .filter(|lane| lane.lane != step.lane && !lane.device)
+        .filter(|lane| lane.lane != step.lane && lane.side == Side::Host)
         .flat_map(|lane| lane.pieces.iter().copied())
         .filter(|piece| !ASLEEP.contains(&parts.category_name(usize::from(piece.category))))
         .collect();

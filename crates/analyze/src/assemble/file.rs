@@ -7,6 +7,7 @@ use crate::attribute::lane::LaneResult;
 use crate::attribute::steps::{Step, StepTable};
 use crate::collect::kind::Kind;
 use crate::collect::memory::Memory;
+use crate::collect::record::Side;
 use crate::collect::rules::Rules;
 use crate::collect::{Stream, Totals};
 use crate::findings::{CategoryShare, EventCat, FileFindings, FirstStepRow, FirstStepRows, Share};
@@ -124,7 +125,8 @@ fn categories(parts: &Parts<'_>) -> (Vec<CategoryShare>, (i128, i128)) {
             if let Some(sum) = sums.get_mut(usize::from(node.category)) {
                 *sum += i128::from(node.self_nanos);
             }
-            *(if lane.device { &mut sides.1 } else { &mut sides.0 }) += i128::from(node.self_nanos);
+            *(if lane.side == Side::Device { &mut sides.1 } else { &mut sides.0 }) +=
+                i128::from(node.self_nanos);
         }
     }
     let all = us_wide(sides.0 + sides.1);
@@ -155,7 +157,7 @@ fn categories(parts: &Parts<'_>) -> (Vec<CategoryShare>, (i128, i128)) {
 /// Backward time of host threads other than autograd's own, where autograd has any: they wait.
 fn autograd_wait(parts: &Parts<'_>) -> i128 {
     const ENGINE: &str = "autograd::engine::evaluate_function";
-    let host = || parts.lanes.iter().filter(|lane| !lane.device);
+    let host = || parts.lanes.iter().filter(|lane| lane.side == Side::Host);
     let is_engine = |lane: &LaneResult| {
         let roots = lane.tree.nodes.iter().filter(|node| node.parent.is_none());
         roots.into_iter().any(|node| parts.kind_name(node.kind).starts_with(ENGINE))
@@ -173,7 +175,7 @@ fn autograd_wait(parts: &Parts<'_>) -> i128 {
 /// Host time by the phase around it.
 fn phases(parts: &Parts<'_>, host: i128) -> Vec<Share> {
     let mut sums: BTreeMap<Option<u8>, i128> = BTreeMap::new();
-    for node in parts.lanes.iter().filter(|lane| !lane.device).flat_map(|lane| &lane.tree.nodes) {
+    for node in parts.lanes.iter().filter(|lane| lane.side == Side::Host).flat_map(|lane| &lane.tree.nodes) {
         *sums.entry(node.phase).or_default() += i128::from(node.self_nanos);
     }
     let name = |phase: Option<u8>| match phase {

@@ -2,6 +2,7 @@
 
 use super::{Parts, shares};
 use crate::attribute::lane::LaneResult;
+use crate::collect::record::Side;
 use crate::collect::same_process;
 use crate::findings::LaneFindings;
 use knockout_stats::{us, us_wide};
@@ -50,14 +51,14 @@ fn findings(parts: &Parts<'_>, lane: &LaneResult) -> LaneFindings {
         tid: id.map_or(serde_json::Value::Null, |lane| lane.tid.to_json(symbols)),
         name: name(parts, lane.lane),
         rank: parts.outcome.document.rank(),
-        device_lane: lane.device,
+        device_lane: lane.side == Side::Device,
         events: lane.time.spans,
         busy_us: us(lane.time.busy_nanos),
         self_us: us_wide(own),
         idle_us: us(window - lane.time.busy_nanos),
         naive_sum_us: us_wide(lane.naive_nanos),
         overlapping_not_nested: lane.time.clipped,
-        device_work_us: lane.device.then(|| us(lane.device_work_nanos)),
+        device_work_us: (lane.side == Side::Device).then(|| us(lane.device_work_nanos)),
         categories: shares(rows.collect(), us_wide(own)),
     }
 }

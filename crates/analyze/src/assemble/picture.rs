@@ -2,6 +2,7 @@
 
 use super::{Parts, lanes};
 use crate::attribute::lane::LaneResult;
+use crate::collect::record::Side;
 use crate::findings::{LanePicture, LaneStacks, Picture, StackNode};
 use knockout_stats::us;
 
@@ -11,7 +12,7 @@ const MAX_LANES: usize = 48;
 pub(crate) fn picture(parts: &Parts<'_>) -> Picture {
     let mut busiest: Vec<&LaneResult> = parts.lanes.iter().filter(|lane| lane.time.spans > 0).collect();
     // By events, not by time: a thread that only sleeps is in its call stack all the time.
-    busiest.sort_by_key(|lane| (lane.device, std::cmp::Reverse(lane.time.spans), lane.lane));
+    busiest.sort_by_key(|lane| (lane.side, std::cmp::Reverse(lane.time.spans), lane.lane));
     let bin_nanos = parts.lanes.iter().map(|lane| lane.bin_nanos).max().unwrap_or(1);
     Picture {
         categories: parts.rules.categories().iter().map(|c| (c.name.clone(), c.device)).collect(),
@@ -30,7 +31,11 @@ fn timeline(parts: &Parts<'_>, lane: &LaneResult) -> LanePicture {
         let part = |nanos: i64| (nanos.saturating_mul(1000) / width).clamp(0, 1000) as u16;
         (bin.index, bin.parts.iter().map(|&(category, nanos)| (category, part(nanos))).collect())
     });
-    LanePicture { label: lanes::name(parts, lane.lane), device: lane.device, bins: bins.collect() }
+    LanePicture {
+        label: lanes::name(parts, lane.lane),
+        device: lane.side == Side::Device,
+        bins: bins.collect(),
+    }
 }
 
 fn stacks(parts: &Parts<'_>, lane: &LaneResult) -> LaneStacks {

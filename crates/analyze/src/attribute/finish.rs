@@ -3,11 +3,11 @@
 use crate::assemble::{self, Parts};
 use crate::attribute::gpu::{DeviceSpan, Join, Sweep};
 use crate::attribute::hta::Hta;
-use crate::attribute::lane::{LaneResult, Scratch, Shared, look};
+use crate::attribute::lane::{LaneResult, Scratch, Shared, sweep_lane};
 use crate::attribute::steps::{Step, StepTable};
-use crate::attribute::workers::share_out;
-use crate::collect::kind::Kind;
-use crate::collect::record::{NO_CORRELATION, Span};
+use crate::attribute::workers::map_in_order;
+use crate::collect::kind::{EventOrigin, Kind};
+use crate::collect::record::{NO_CORRELATION, Side, Span};
 use crate::collect::{Collector, StepEvent};
 use crate::sort::{Segment, merge};
 use crate::{AnalyzeError, FileFindings};
@@ -32,8 +32,8 @@ pub(crate) fn finish(
     let (rules, kinds) = kinds.finish();
     let kinds: Arc<[Kind]> = kinds.into();
     let name = |kind: &Kind| outcome.symbols.text(kind.name).to_owned();
-    let hta = Arc::new(Hta::new(outcome.fractional_starts > 0, &step_events, &kinds, name));
-    let steps: Arc<[Step]> = steps_of(&step_events, &kinds, false).into();
+    let hta = Arc::new(Hta::new(outcome.fractional_starts, &step_events, &kinds, name));
+    let steps: Arc<[Step]> = steps_of(&step_events, &kinds, Side::Host).into();
     let mut lanes: BTreeMap<u32, Vec<Segment<Span>>> = BTreeMap::new();
     for segment in spans.finish()? {
         lanes.entry(segment.group).or_default().push(segment);
@@ -49,8 +49,11 @@ pub(crate) fn finish(
         bins: (ALL_BINS / lanes.len().max(1)).clamp(64, LANE_BINS),
         critical: critical.map(|step| (step.start, step.end)),
     };
-    let is_device = |lane: u32| totals.device_lanes.get(lane as usize).copied().unwrap_or(false);
-    let (mut swept, mut table) = sweep_lanes(&shared, lanes, is_device, options.threads)?;
+    let side = |lane: u32| match totals.device_lanes.get(lane as usize) {
+        Some(true) => Side::Device,
+        _ => Side::Host,
+    };
+    let (mut swept, mut table) = sweep_lanes(&shared, lanes, side, options.threads)?;
     let mut rows = links.finish()?;
     let (mut hta_kept, mut loose) = (0, 0);
     for lane in &mut swept {
@@ -79,7 +82,7 @@ pub(crate) fn finish(
         hta: &hta,
         hta_kept: hta_kept + joined.kept_rows,
         steps: &table,
-        steps_gpu: &steps_of(&step_events, &kinds, true),
+        steps_gpu: &steps_of(&step_events, &kinds, Side::Device),
         lanes: &swept,
         lane_names: &collector.lane_names,
         process_labels: &collector.process_labels,
@@ -101,7 +104,7 @@ fn pair_begin_end(collector: &mut Collector, outcome: &Outcome) -> Result<u64, A
         if duration <= 0 {
             continue;
         }
-        let kind = collector.kinds.number(pair.name, pair.category, false, &outcome.symbols);
+        let kind = collector.kinds.number(pair.name, pair.category, EventOrigin::Other, &outcome.symbols);
         collector.count_span(kind, pair.start, duration);
         collector.spans.push(Span {
             lane: pair.lane.index() as u32,
@@ -117,14 +120,14 @@ fn pair_begin_end(collector: &mut Collector, outcome: &Outcome) -> Result<u64, A
 }
 
 /// Profiler steps by start: those of the host, or those drawn on the device.
-fn steps_of(events: &[StepEvent], kinds: &[Kind], on_device: bool) -> Vec<Step> {
+fn steps_of(events: &[StepEvent], kinds: &[Kind], side: Side) -> Vec<Step> {
     let mut steps: Vec<(i64, u64, Step)> = events
         .iter()
         .filter(|event| event.complete && event.duration > 0)
         .filter(|event| {
-            kinds
-                .get(event.kind as usize)
-                .is_some_and(|kind| kind.is(Kind::STEP) && kind.is(Kind::GPU_ANNOTATION) == on_device)
+            kinds.get(event.kind as usize).is_some_and(|kind| {
+                kind.is(Kind::STEP) && kind.is(Kind::GPU_ANNOTATION) == (side == Side::Device)
+            })
         })
         .map(|event| {
             let end = event.start.saturating_add(event.duration);
@@ -140,22 +143,22 @@ fn steps_of(events: &[StepEvent], kinds: &[Kind], on_device: bool) -> Vec<Step> 
 fn sweep_lanes(
     shared: &Shared,
     lanes: BTreeMap<u32, Vec<Segment<Span>>>,
-    is_device: impl Fn(u32) -> bool + Sync,
+    side: impl Fn(u32) -> Side + Sync,
     threads: usize,
 ) -> Result<(Vec<LaneResult>, StepTable), AnalyzeError> {
     let mut work: Vec<(u32, Vec<Segment<Span>>)> = lanes.into_iter().collect();
     work.sort_by_key(|(lane, segments)| {
         (std::cmp::Reverse(segments.iter().map(|segment| segment.records).sum::<u64>()), *lane)
     });
-    let (mut all, desks) = share_out(
+    let (mut all, scratches) = map_in_order(
         work,
         threads,
         || Scratch::new(shared),
-        |scratch, (lane, segments)| look(shared, scratch, lane, is_device(lane), segments),
+        |scratch, (lane, segments)| sweep_lane(shared, scratch, lane, side(lane), segments),
     )?;
     all.sort_by_key(|result| result.lane);
     let mut table = shared.step_table();
-    for scratch in &desks {
+    for scratch in &scratches {
         table.absorb(&scratch.steps);
     }
     Ok((all, table))

@@ -25,13 +25,13 @@ pub(crate) struct Hta {
 
 impl Hta {
     pub(crate) fn new(
-        fractional: bool,
+        fractional_starts: u64,
         steps: &[StepEvent],
         kinds: &[Kind],
         name: impl Fn(&Kind) -> String,
     ) -> Self {
         let mut hta = Self {
-            fractional,
+            fractional: fractional_starts > 0,
             cut: None,
             dropped_from: i64::MAX,
             trimmed: false,
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn times_are_rounded_as_float64_rounds_them() {
-        let hta = Hta::new(true, &[], &[], |_| String::new());
+        let hta = Hta::new(1, &[], &[], |_| String::new());
         assert_eq!(hta.start(1500), 2000);
         assert_eq!(hta.end(1500, 700), 2000);
         assert_eq!(hta.end(1100, 200), 1000, "shorter than a microsecond: it ends before it starts");
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn an_instant_of_its_clock_is_found_on_the_exact_one() {
         for fractional in [false, true] {
-            let hta = Hta::new(fractional, &[], &[], |_| String::new());
+            let hta = Hta::new(u64::from(fractional), &[], &[], |_| String::new());
             for wanted in [0, 5000, 1_712_195_495_519_689_000, -7000] {
                 let exact = hta.exact(wanted);
                 assert!(hta.start(exact) >= wanted && hta.start(exact - 1) < wanted, "{fractional} {wanted}");

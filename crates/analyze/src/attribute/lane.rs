@@ -1,4 +1,4 @@
-//! Everything that is found out about one lane while its spans go by in order.
+//! One lane swept in time order: self times, sums by step, timeline bins and launch links from one pass over its spans.
 
 use crate::AnalyzeError;
 use crate::attribute::hta::Hta;
@@ -8,7 +8,7 @@ use crate::attribute::steps::{Step, StepTable};
 use crate::attribute::timeline::{Bin, Bins};
 use crate::attribute::tree::Tree;
 use crate::collect::kind::Kind;
-use crate::collect::record::{Link, NO_CORRELATION, Span};
+use crate::collect::record::{Link, NO_CORRELATION, Side, Span};
 use crate::sort::{Helper, Segment, Store, Writer, merge};
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl Shared {
 #[derive(Debug)]
 pub(crate) struct LaneResult {
     pub(crate) lane: u32,
-    pub(crate) device: bool,
+    pub(crate) side: Side,
     pub(crate) time: LaneTime,
     pub(crate) naive_nanos: i128,
     pub(crate) device_work_nanos: i64,
@@ -97,10 +97,11 @@ impl Scratch {
     }
 }
 
-struct Look<'a> {
+/// The state of sweeping one lane.
+struct LaneSweep<'a> {
     shared: &'a Shared,
     scratch: &'a mut Scratch,
-    device: bool,
+    side: Side,
     tree: Tree,
     bins: Bins,
     links: Writer<Link>,
@@ -115,19 +116,19 @@ struct Look<'a> {
     pieces: Vec<Piece>,
 }
 
-/// Goes over one lane.
-pub(crate) fn look(
+/// Sweeps one lane.
+pub(crate) fn sweep_lane(
     shared: &Shared,
     scratch: &mut Scratch,
     lane: u32,
-    device: bool,
+    side: Side,
     segments: Vec<Segment<Span>>,
 ) -> Result<LaneResult, AnalyzeError> {
     let mut spans = merge(&shared.store, segments)?;
-    let mut look = Look {
+    let mut state = LaneSweep {
         shared,
         scratch,
-        device,
+        side,
         tree: Tree::default(),
         bins: Bins::new(shared.window, shared.bins, shared.categories),
         links: Writer::new(&shared.store, Helper::None),
@@ -140,45 +141,45 @@ pub(crate) fn look(
         step_until: i64::MIN,
         pieces: Vec::new(),
     };
-    let next = |look: &mut Look<'_>| {
+    let next = |state: &mut LaneSweep<'_>| {
         while let Some(span) = spans.next()? {
-            look.row(&span);
+            state.row(&span);
             if span.is(Span::COMPLETE) && span.duration > 0 {
                 return Ok(Some(span));
             }
         }
         Ok(None)
     };
-    let time = sweep(next, &mut look)?;
-    look.leave_step();
-    if let Some(failure) = look.failure {
+    let time = sweep(next, &mut state)?;
+    state.leave_step();
+    if let Some(failure) = state.failure {
         return Err(failure);
     }
-    look.tree.freeze();
+    state.tree.freeze();
     Ok(LaneResult {
         lane,
-        device,
+        side,
         time,
-        naive_nanos: look.naive_nanos,
-        device_work_nanos: look.device_work.nanos,
-        tree: look.tree,
-        bin_nanos: look.bins.width(),
-        bins: look.bins.finish(),
-        links: look.links.finish()?,
-        hta_kept: look.hta_kept,
-        hta_loose: look.hta_loose,
-        pieces: look.pieces,
+        naive_nanos: state.naive_nanos,
+        device_work_nanos: state.device_work.nanos,
+        tree: state.tree,
+        bin_nanos: state.bins.width(),
+        bins: state.bins.finish(),
+        links: state.links.finish()?,
+        hta_kept: state.hta_kept,
+        hta_loose: state.hta_loose,
+        pieces: state.pieces,
     })
 }
 
-impl Look<'_> {
+impl LaneSweep<'_> {
     /// Every event with a duration, also those that are in no sum.
     fn row(&mut self, span: &Span) {
         let Some(kind) = self.shared.kinds.get(span.kind as usize) else { return };
         let counts = span.is(Span::COMPLETE) && span.duration > 0;
         if counts {
             self.naive_nanos += i128::from(span.duration);
-            if self.device && kind.is(Kind::DEVICE) {
+            if self.side == Side::Device && kind.is(Kind::DEVICE) {
                 self.device_work.add(span.start, span.end());
             }
         }
@@ -259,7 +260,7 @@ impl Look<'_> {
     }
 }
 
-impl Visitor for Look<'_> {
+impl Visitor for LaneSweep<'_> {
     fn open(&mut self, parent: Option<u32>, span: &Span, from: i64) -> u32 {
         let number = self.tree.child(parent, span.kind, &self.shared.kinds);
         let mut phase = 0;
@@ -268,7 +269,7 @@ impl Visitor for Look<'_> {
             node.total_nanos = node.total_nanos.saturating_add(span.end() - from);
             phase = node.phase.map_or(0, |phase| phase + 1);
         }
-        if !self.device {
+        if self.side == Side::Host {
             if from >= self.step_until {
                 self.enter_step(from);
             }
@@ -287,7 +288,7 @@ impl Visitor for Look<'_> {
         place.self_nanos += to - from;
         let (kind, category) = (place.kind, place.category);
         self.bins.add(category, from, to);
-        if !self.device {
+        if self.side == Side::Host {
             self.in_steps(kind, category, from, to);
             self.keep_piece(kind, category, from, to);
         }

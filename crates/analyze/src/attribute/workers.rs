@@ -1,49 +1,49 @@
-//! Pieces of work shared out among threads. Knows nothing of what the work is.
+//! A parallel map over items with scratch memory per thread. Knows nothing of what is computed.
 
 use crate::AnalyzeError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Does every piece with the same `run`, the first ones first, on so many threads.
+/// Applies `run` to every item, in their order, on so many threads; results come in the order of the items.
 ///
-/// Each thread has a `desk` of its own that goes from piece to piece; which pieces it met is left to chance, so what
-/// is kept on a desk must not depend on it. Results come in the order of the pieces.
-pub(crate) fn share_out<Piece: Send, Desk: Send, Done: Send>(
-    pieces: Vec<Piece>,
+/// Each thread has a `scratch` of its own that it passes from item to item. Which items a thread gets depends on timing,
+/// so the reduction of all scratches must not depend on it.
+pub(crate) fn map_in_order<Item: Send, Scratch: Send, Output: Send>(
+    items: Vec<Item>,
     threads: usize,
-    desk: impl Fn() -> Desk + Sync,
-    run: impl Fn(&mut Desk, Piece) -> Result<Done, AnalyzeError> + Sync,
-) -> Result<(Vec<Done>, Vec<Desk>), AnalyzeError> {
-    let threads = threads.clamp(1, pieces.len().max(1));
-    let pieces: Vec<Mutex<Option<Piece>>> = pieces.into_iter().map(|piece| Mutex::new(Some(piece))).collect();
+    scratch: impl Fn() -> Scratch + Sync,
+    run: impl Fn(&mut Scratch, Item) -> Result<Output, AnalyzeError> + Sync,
+) -> Result<(Vec<Output>, Vec<Scratch>), AnalyzeError> {
+    let threads = threads.clamp(1, items.len().max(1));
+    let items: Vec<Mutex<Option<Item>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
     let next = AtomicUsize::new(0);
-    let work = || -> Result<(Vec<(usize, Done)>, Desk), AnalyzeError> {
-        let (mut done, mut desk) = (Vec::new(), desk());
+    let work = || -> Result<(Vec<(usize, Output)>, Scratch), AnalyzeError> {
+        let (mut outputs, mut scratch) = (Vec::new(), scratch());
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            let Some(slot) = pieces.get(number) else { return Ok((done, desk)) };
-            let piece = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(piece) = piece {
-                done.push((number, run(&mut desk, piece)?));
+            let Some(slot) = items.get(number) else { return Ok((outputs, scratch)) };
+            let item = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(item) = item {
+                outputs.push((number, run(&mut scratch, item)?));
             }
         }
     };
     let by_thread = std::thread::scope(|scope| {
-        let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let handles: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         let mut by_thread = vec![work()];
-        for helper in helpers {
-            by_thread.push(helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        for handle in handles {
+            by_thread.push(handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
         by_thread
     });
-    let (mut all, mut desks) = (Vec::new(), Vec::new());
+    let (mut all, mut scratches) = (Vec::new(), Vec::new());
     for result in by_thread {
-        let (mut done, desk) = result?;
-        all.append(&mut done);
-        desks.push(desk);
+        let (mut outputs, scratch) = result?;
+        all.append(&mut outputs);
+        scratches.push(scratch);
     }
     all.sort_by_key(|&(number, _)| number);
-    Ok((all.into_iter().map(|(_, done)| done).collect(), desks))
+    Ok((all.into_iter().map(|(_, output)| output).collect(), scratches))
 }
 
 #[cfg(test)]
@@ -51,27 +51,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_come_in_order_and_desks_see_everything() {
+    fn results_come_in_order_and_scratches_see_every_item() {
         for threads in [0, 1, 2, 7] {
-            for pieces in [0, 1, 5, 100] {
-                let run = |desk: &mut u64, piece: u64| {
-                    *desk += piece;
-                    Ok(piece * 2)
+            for items in [0, 1, 5, 100] {
+                let run = |scratch: &mut u64, item: u64| {
+                    *scratch += item;
+                    Ok(item * 2)
                 };
-                let (done, desks) = share_out((0..pieces).collect(), threads, || 0, run).unwrap();
-                assert_eq!(done, (0..pieces).map(|piece| piece * 2).collect::<Vec<_>>());
-                assert_eq!(desks.iter().sum::<u64>(), (0..pieces).sum::<u64>());
+                let (outputs, scratches) = map_in_order((0..items).collect(), threads, || 0, run).unwrap();
+                assert_eq!(outputs, (0..items).map(|item| item * 2).collect::<Vec<_>>());
+                assert_eq!(scratches.iter().sum::<u64>(), (0..items).sum::<u64>());
             }
         }
     }
 
     #[test]
     fn one_failure_is_the_result() {
-        let run = |(): &mut (), piece: u64| {
-            if piece == 30 { Err(AnalyzeError::SpillDamaged) } else { Ok(piece) }
+        let run = |(): &mut (), item: u64| {
+            if item == 30 { Err(AnalyzeError::SpillDamaged) } else { Ok(item) }
         };
         for threads in [1, 2, 7] {
-            assert!(share_out((0..60).collect(), threads, || (), run).is_err());
+            assert!(map_in_order((0..60).collect(), threads, || (), run).is_err());
         }
     }
 }

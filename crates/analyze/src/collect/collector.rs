@@ -4,7 +4,7 @@
 
 use crate::collect::begin_end::BeginEnd;
 use crate::collect::counts::Counts;
-use crate::collect::kind::{Kind, Kinds};
+use crate::collect::kind::{EventOrigin, Kind, Kinds};
 use crate::collect::memory::{Change, Memory};
 use crate::collect::record::{Link, NO_CORRELATION, Span};
 use crate::collect::rules::Rules;
@@ -156,8 +156,11 @@ impl Collector {
             return;
         }
         let complete = event.phase == Phase::COMPLETE;
-        let autograd = event.args.get(ArgKey::SequenceNumber).is_some();
-        let kind = self.kinds.number(event.name, event.category, autograd, event.symbols);
+        let origin = match event.args.get(ArgKey::SequenceNumber) {
+            Some(_) => EventOrigin::Autograd,
+            None => EventOrigin::Other,
+        };
+        let kind = self.kinds.number(event.name, event.category, origin, event.symbols);
         let Some(facts) = self.kinds.get_mut(kind) else { return };
         let flags = facts.flags;
         if complete && duration > 0 {

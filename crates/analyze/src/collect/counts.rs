@@ -54,7 +54,7 @@ impl Counts {
     }
 
     /// Events of one kind.
-    pub fn of_phase(&self, phase: Phase) -> u64 {
+    pub(crate) fn of_phase(&self, phase: Phase) -> u64 {
         self.by_phase[usize::from(phase.0)]
     }
 

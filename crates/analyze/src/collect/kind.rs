@@ -1,4 +1,4 @@
-//! Kinds of events: one per (name, category, autograd), with everything that follows from those alone.
+//! Kinds of events: one per (name, category, origin), with everything that follows from those alone.
 //!
 //! Decided once per kind, so that nothing looks at text per event.
 
@@ -34,6 +34,14 @@ pub(crate) enum Work {
     Computation,
     Communication,
     Memory,
+    Other,
+}
+
+/// Where an event comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum EventOrigin {
+    /// Autograd: the event has a sequence number.
+    Autograd,
     Other,
 }
 
@@ -87,7 +95,7 @@ impl Kind {
         self.flags & flag != 0
     }
 
-    fn new(name: Symbol, category: Symbol, autograd: bool, symbols: &Symbols, rules: &Rules) -> Self {
+    fn new(name: Symbol, category: Symbol, origin: EventOrigin, symbols: &Symbols, rules: &Rules) -> Self {
         let (text, cat) = (symbols.text(name), symbols.text(category));
         let lower = cat.to_lowercase();
         let mut flags = 0;
@@ -112,7 +120,7 @@ impl Kind {
         Self {
             name,
             category,
-            claim: rules.claim(text, cat, autograd),
+            claim: rules.claim(text, cat, origin),
             work: work_of(text),
             launch,
             flags,
@@ -142,8 +150,8 @@ pub(crate) struct Kinds {
     rules: Rules,
     list: Vec<Kind>,
     /// The kind a name had last: nearly always the right one.
-    recent: Vec<Option<(Symbol, bool, u32)>>,
-    numbers: HashMap<(Symbol, Symbol, bool), u32>,
+    recent: Vec<Option<(Symbol, EventOrigin, u32)>>,
+    numbers: HashMap<(Symbol, Symbol, EventOrigin), u32>,
 }
 
 impl Kinds {
@@ -157,30 +165,30 @@ impl Kinds {
         &mut self,
         name: Symbol,
         category: Symbol,
-        autograd: bool,
+        origin: EventOrigin,
         symbols: &Symbols,
     ) -> u32 {
-        if let Some(Some((cat, grad, number))) = self.recent.get(name.index())
+        if let Some(Some((cat, of, number))) = self.recent.get(name.index())
             && *cat == category
-            && *grad == autograd
+            && *of == origin
         {
             return *number;
         }
-        self.look_up(name, category, autograd, symbols)
+        self.look_up(name, category, origin, symbols)
     }
 
     #[cold]
-    fn look_up(&mut self, name: Symbol, category: Symbol, autograd: bool, symbols: &Symbols) -> u32 {
+    fn look_up(&mut self, name: Symbol, category: Symbol, origin: EventOrigin, symbols: &Symbols) -> u32 {
         let next = self.list.len() as u32;
-        let number = *self.numbers.entry((name, category, autograd)).or_insert(next);
+        let number = *self.numbers.entry((name, category, origin)).or_insert(next);
         if number == next {
-            self.list.push(Kind::new(name, category, autograd, symbols, &self.rules));
+            self.list.push(Kind::new(name, category, origin, symbols, &self.rules));
         }
         if self.recent.len() <= name.index() {
             self.recent.resize(name.index() + 1, None);
         }
         if let Some(slot) = self.recent.get_mut(name.index()) {
-            *slot = Some((category, autograd, number));
+            *slot = Some((category, origin, number));
         }
         number
     }

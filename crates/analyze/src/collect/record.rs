@@ -347,3 +347,10 @@ mod tests {
         }
     }
 }
+
+/// Side of the machine that a lane or step belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Side {
+    Host,
+    Device,
+}

@@ -45,7 +45,7 @@ pub struct NameTable {
 /// One name.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct NameRow {
-    /// The name.
+    /// Name of the events.
     pub name: String,
     /// Its rows and their time.
     #[serde(flatten)]

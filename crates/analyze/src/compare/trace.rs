@@ -235,8 +235,8 @@ fn whole_category_rows(a: &Analysis, b: &Analysis, about: About) -> Vec<Row> {
 
 /// Operations in both, only in `b`, only in `a`.
 fn operations(a: &Analysis, b: &Analysis) -> (Vec<Row>, Vec<Row>, Vec<Row>) {
-    let per_step = both_have_steps(a, b);
-    let (own, other) = (times(a, per_step), times(b, per_step));
+    let unit = if both_have_steps(a, b) { TimeUnit::Step } else { TimeUnit::Trace };
+    let (own, other) = (times(a, unit), times(b, unit));
     let names: BTreeSet<&str> = own.by_name.keys().chain(other.by_name.keys()).copied().collect();
     let mut named: Vec<(f64, &str)> =
         names.into_iter().map(|name| ((other.mean(name) - own.mean(name)).abs(), name)).collect();
@@ -282,11 +282,21 @@ impl Times<'_> {
     }
 }
 
+/// What times are compared per.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TimeUnit {
+    Step,
+    Trace,
+}
+
 /// Self time of each operation by step, over all ranks; or as one number for whole traces.
-fn times(analysis: &Analysis, per_step: bool) -> Times<'_> {
+fn times(analysis: &Analysis, unit: TimeUnit) -> Times<'_> {
     let by_step = |rank: &FileFindings| !rank.first_step.by_step.is_empty();
-    if !per_step || !analysis.ranks.iter().all(by_step) {
-        let steps = if per_step { analysis.steps.len().max(1) as f64 } else { 1.0 };
+    if unit == TimeUnit::Trace || !analysis.ranks.iter().all(by_step) {
+        let steps = match unit {
+            TimeUnit::Step => analysis.steps.len().max(1) as f64,
+            TimeUnit::Trace => 1.0,
+        };
         let one = |op| BTreeMap::from([(0, op / steps)]);
         let by_name = analysis.operations.iter().map(|op| (op.name.as_str(), one(op.self_us))).collect();
         return Times { by_name, steps: 1 };

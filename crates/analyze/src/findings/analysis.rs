@@ -24,13 +24,13 @@ pub const SCHEMA: u32 = 1;
 pub struct Analysis {
     /// See [`SCHEMA`].
     pub schema: u32,
-    /// The rules' name.
+    /// Name of the rules that assigned the categories.
     pub rules: String,
-    /// The files.
+    /// Labels of the files, in the order they were given.
     pub files: Vec<String>,
     /// Objects in the lists of events.
     pub events: u64,
-    /// Complete events.
+    /// Events with phase `X`.
     pub complete_events: u64,
     /// Of these, with positive duration.
     pub complete_with_positive_dur: u64,
@@ -40,29 +40,29 @@ pub struct Analysis {
     pub span_us: f64,
     /// Self time of all lanes.
     pub self_us: f64,
-    /// Of host lanes.
+    /// Self time of host lanes.
     pub host_us: f64,
-    /// Of device lanes.
+    /// Self time of device lanes.
     pub device_us: f64,
     /// Where the time went; the parts sum to `self_us`.
     pub categories: Vec<CategoryShare>,
     /// Host time by phase.
     pub phases: Vec<Share>,
-    /// By name.
+    /// Operations by name.
     pub operations: Vec<Operation>,
     /// Python functions.
     pub python: Vec<PythonFunction>,
     /// Threads and streams.
     pub lanes: Vec<LaneFindings>,
-    /// Steps.
+    /// Profiler steps; of one that several ranks have, the slowest rank's.
     pub steps: Vec<StepFindings>,
-    /// Steps together.
+    /// Median, quartiles and extremes of the steps; `None` without steps.
     pub step_summary: Option<StepSummary>,
     /// Device figures over the whole trace.
     pub gpu: Option<DeviceSummary>,
     /// Device figures by HTA's rule.
     pub gpu_hta: Option<DeviceSummary>,
-    /// Memory.
+    /// Allocator figures by device.
     pub memory: Vec<MemoryDevice>,
     /// Of the slowest step.
     pub critical_path: Option<CriticalPath>,

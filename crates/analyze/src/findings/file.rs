@@ -103,20 +103,20 @@ pub struct Share {
     pub name: String,
     /// Time in microseconds.
     pub us: f64,
-    /// Of the whole.
+    /// Fraction of the whole, from 0 to 1.
     pub share: f64,
 }
 
 /// A category's part of all self time.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct CategoryShare {
-    /// The category.
+    /// Name of the category in the rules.
     pub name: String,
     /// Self time over all lanes.
     pub us: f64,
     /// Of the self time of all lanes.
     pub share: f64,
-    /// Accelerator work.
+    /// Whether it is work on the device.
     pub device: bool,
     /// Of the self time of its side, host or device.
     pub share_of_side: f64,
@@ -125,28 +125,28 @@ pub struct CategoryShare {
 /// Events of one `cat`.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct EventCat {
-    /// The `cat`.
+    /// Value of the `cat` field.
     pub name: String,
-    /// Number of them.
+    /// Number of events with this `cat`.
     pub events: u64,
-    /// Sum of durations.
+    /// Sum of their durations in microseconds.
     pub sum_us: f64,
 }
 
 /// All events of one name.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct Operation {
-    /// The name.
+    /// Name of the events.
     pub name: String,
     /// The category most of its self time belongs to.
     pub category: String,
-    /// Self time.
+    /// Self time in microseconds.
     pub self_us: f64,
     /// Time inside it; where it is inside itself, only the outer one counts.
     pub total_us: f64,
     /// Sum of durations, as simple reports print it.
     pub sum_us: f64,
-    /// Number of them.
+    /// Number of events of that name.
     pub count: u64,
     /// Self time per category it was found in, largest first.
     pub by_category: Vec<OperationPart>,
@@ -155,11 +155,11 @@ pub struct Operation {
 /// An operation's part in one category.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct OperationPart {
-    /// The category.
+    /// Name of the category.
     pub category: String,
-    /// Self time.
+    /// Self time in the category, in microseconds.
     pub self_us: f64,
-    /// Number of them.
+    /// Number of events in the category.
     pub count: u64,
 }
 
@@ -174,7 +174,7 @@ pub struct PythonFunction {
     pub share: f64,
     /// Of `us`, the interpreter's own part.
     pub python_us: f64,
-    /// Calls.
+    /// Number of calls.
     pub count: u64,
 }
 
@@ -240,17 +240,17 @@ pub struct StepFindings {
 /// All steps together.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct StepSummary {
-    /// Number of them.
+    /// Number of steps.
     pub count: usize,
-    /// The middle one.
+    /// Median length in microseconds.
     pub median_us: f64,
     /// A quarter is shorter.
     pub low_us: f64,
     /// A quarter is longer.
     pub high_us: f64,
-    /// The shortest.
+    /// Length of the shortest step in microseconds.
     pub min_us: f64,
-    /// The longest.
+    /// Length of the longest step in microseconds.
     pub max_us: f64,
     /// The three longest, longest first.
     pub slowest: Vec<String>,
@@ -259,9 +259,9 @@ pub struct StepSummary {
 /// What the end of a step waited for, back to its start.
 #[derive(Debug, Clone, Serialize)]
 pub struct CriticalPath {
-    /// The step.
+    /// Name of the step: `ProfilerStep#…`.
     pub step: String,
-    /// Its length.
+    /// Length of the step in microseconds.
     pub us: f64,
     /// Parts of the path by category; they sum to `us`.
     pub parts: Vec<Share>,
@@ -293,7 +293,7 @@ pub struct Picture {
 pub struct LanePicture {
     /// What to write beside it.
     pub label: String,
-    /// Device or host.
+    /// Whether it is a stream of a device.
     pub device: bool,
     /// Interval number and (category, part of the interval in 1/1000).
     pub bins: Vec<(u32, Vec<(u8, u16)>)>,
@@ -330,7 +330,7 @@ pub struct StackNode {
 pub struct FirstStepRows {
     /// Step numbers in the file.
     pub iterations: Vec<i64>,
-    /// By name.
+    /// Counts and times by event name.
     pub rows: BTreeMap<String, FirstStepRow>,
     /// Steps of the file.
     pub step_count: usize,
@@ -341,12 +341,12 @@ pub struct FirstStepRows {
 /// One name in the first step.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct FirstStepRow {
-    /// Host rows.
+    /// Number of host rows.
     pub host_count: u64,
-    /// Their time.
+    /// Time of the host rows in microseconds.
     pub host_us: f64,
-    /// Device rows.
+    /// Number of device rows.
     pub device_count: u64,
-    /// Their time.
+    /// Time of the device rows in microseconds.
     pub device_us: f64,
 }

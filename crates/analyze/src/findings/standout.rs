@@ -34,9 +34,9 @@ pub enum Standout {
     ExposedCommunication {
         /// Share of the device's time.
         share: f64,
-        /// Its time.
+        /// Time of that communication in microseconds.
         us: f64,
-        /// The device's time.
+        /// The device's time in microseconds.
         of_us: f64,
         /// Share of communication that is hidden.
         hidden: f64,
@@ -45,9 +45,9 @@ pub enum Standout {
     DeviceIdle {
         /// Share of its time.
         share: f64,
-        /// Idle time.
+        /// Idle time in microseconds.
         us: f64,
-        /// The device's time.
+        /// The device's time in microseconds.
         of_us: f64,
         /// Share of the streams' gaps that end with a late launch; `None` without gaps.
         host_limited: Option<f64>,
@@ -56,7 +56,7 @@ pub enum Standout {
     MemoryCopies {
         /// Share of the device's busy time.
         share: f64,
-        /// Their time.
+        /// Time of copies and fills in microseconds.
         us: f64,
         /// The device's busy time.
         of_us: f64,
@@ -72,9 +72,9 @@ pub enum Standout {
     SlowStep {
         /// Name of the step.
         name: String,
-        /// Its length.
+        /// Length of the step in microseconds.
         us: f64,
-        /// Median length.
+        /// Median length of a step in microseconds.
         median_us: f64,
         /// Number of steps.
         steps: usize,
@@ -85,7 +85,7 @@ pub enum Standout {
     Unattributed {
         /// Share of the host's busy time.
         share: f64,
-        /// Its time.
+        /// Time without an operator in microseconds.
         us: f64,
     },
     /// A rank that makes the others wait.
@@ -94,7 +94,7 @@ pub enum Standout {
         source: Source,
         /// Whether times are of computation; else of a median step.
         is_compute: bool,
-        /// Its time.
+        /// The rank's time in microseconds.
         us: f64,
         /// Median over the ranks.
         median_us: f64,
@@ -127,7 +127,7 @@ impl Source {
 pub struct Sourced<T> {
     /// Where it was found.
     pub source: Option<Source>,
-    /// What was found.
+    /// The finding.
     pub what: T,
 }
 

@@ -11,7 +11,7 @@ const STRAGGLES: f64 = 0.05;
 /// Several ranks' steps and totals side by side.
 #[derive(Debug, Clone, Serialize)]
 pub struct Stragglers {
-    /// One per file.
+    /// One row per file.
     pub ranks: Vec<RankRow>,
     /// Steps that all ranks have.
     pub steps: Vec<StepRow>,
@@ -23,9 +23,9 @@ pub struct Stragglers {
 /// One rank.
 #[derive(Debug, Clone, Serialize)]
 pub struct RankRow {
-    /// The file.
+    /// Label of the file.
     pub file: String,
-    /// Its rank.
+    /// `distributedInfo.rank` of the file.
     pub rank: Option<i64>,
     /// Median length of a step.
     pub median_step_us: Option<f64>,
@@ -40,13 +40,13 @@ pub struct RankRow {
 /// One step over the ranks.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct StepRow {
-    /// The step.
+    /// Name of the step: `ProfilerStep#…`.
     pub name: String,
     /// Length on each rank, in the order of `ranks`.
     pub us: Vec<f64>,
     /// The slowest rank (its place in `ranks` where the file names none).
     pub slowest_rank: i64,
-    /// Longest minus shortest.
+    /// Longest minus shortest length in microseconds.
     pub spread_us: f64,
 }
 

@@ -24,11 +24,11 @@ pub(super) struct Printed {
 /// An average over figures, taken apart.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct Average {
-    /// The log.
+    /// Name of the log.
     pub file: String,
     /// The list's heading, or that these are the last printed figures.
     pub of: String,
-    /// Figures in it.
+    /// Number of figures averaged.
     pub count: usize,
     /// Their mean, which is what the usual script reports.
     pub mean: f64,
@@ -47,13 +47,13 @@ pub struct Average {
 pub struct AveragePart {
     /// The bar, as in the rows; `None` for runs.
     pub bar: Option<String>,
-    /// Its epoch.
+    /// Epoch that the bar counts, where it names one.
     pub epoch: Option<u64>,
-    /// Its rank.
+    /// Rank that printed the bar, where it names one.
     pub rank: Option<u64>,
     /// Steps that bar did in all.
     pub steps: Option<u64>,
-    /// The figures.
+    /// Iterations per second, in the order they were printed.
     pub figures: Vec<f64>,
 }
 
@@ -129,19 +129,18 @@ pub(super) fn averages(
     let mut out = Vec::new();
     let mut from = 0;
     for list in lists {
-        let found = find(&seen, &list.figures, from);
-        let parts = match found {
+        let (parts, division) = match find(&seen, &list.figures, from) {
             Some(at) => {
                 from = at + list.figures.len();
-                by_bar(seen.get(at..from).unwrap_or_default())
+                (by_bar(seen.get(at..from).unwrap_or_default()), Division::Bars)
             }
-            None => by_jumps(&list.figures),
+            None => (by_jumps(&list.figures), Division::Jumps),
         };
-        out.extend(average(file, &list.heading, parts, found.is_some(), 0));
+        out.extend(average(file, &list.heading, parts, division, 0));
     }
     let last = seen.get(seen.len().saturating_sub(KEPT)..).unwrap_or_default();
     let heading = format!("the last {KEPT} it/s figures printed");
-    out.extend(average(file, &heading, by_bar(last), true, unseen));
+    out.extend(average(file, &heading, by_bar(last), Division::Bars, unseen));
     out
 }
 
@@ -180,7 +179,22 @@ fn by_jumps(figures: &[f64]) -> Vec<AveragePart> {
         .collect()
 }
 
-fn average(file: &str, of: &str, parts: Vec<AveragePart>, from_bars: bool, unseen: usize) -> Option<Average> {
+/// How the figures of an average were divided into parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Division {
+    /// By the progress bar each figure belongs to.
+    Bars,
+    /// Where a figure jumps from the one before.
+    Jumps,
+}
+
+fn average(
+    file: &str,
+    of: &str,
+    parts: Vec<AveragePart>,
+    division: Division,
+    unseen: usize,
+) -> Option<Average> {
     let count: usize = parts.iter().map(|part| part.figures.len()).sum();
     let mean = |figures: &[f64]| figures.iter().sum::<f64>() / figures.len().max(1) as f64;
     let all: Vec<f64> = parts.iter().flat_map(|part| part.figures.iter().copied()).collect();
@@ -192,7 +206,7 @@ fn average(file: &str, of: &str, parts: Vec<AveragePart>, from_bars: bool, unsee
         count,
         mean: mean(&all),
         left_out_seconds_per_iteration: unseen,
-        from_bars,
+        from_bars: division == Division::Bars,
         mean_of_largest_part: mean(&largest.figures),
         parts,
     })

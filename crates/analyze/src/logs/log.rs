@@ -88,7 +88,7 @@ pub enum LogError {
         "not a text log: {controls} control characters in {bytes} bytes, the first at offset {offset}; name the file that `tee` wrote"
     )]
     Binary {
-        /// Number of them.
+        /// Number of control characters.
         controls: u64,
         /// Of so many bytes.
         bytes: u64,

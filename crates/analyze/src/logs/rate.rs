@@ -19,7 +19,7 @@ const MAX_STRETCHES: u64 = 20;
 /// The figures a bar printed.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct Figures {
-    /// What they are.
+    /// How the figures were computed by the bar.
     pub kind: FiguresKind,
     /// How many, the `s/it` ones among them.
     pub count: usize,

@@ -31,7 +31,7 @@ pub enum StoreErrorKind {
     /// No LMDB file, or one of somebody else.
     #[error("this is no store of knockout ({detail}); choose another folder")]
     NotAStore {
-        /// What was found.
+        /// How the file differs from a store.
         detail: String,
     },
     /// A format from the future.
@@ -50,7 +50,7 @@ pub enum StoreErrorKind {
          `knockout data precompute` again"
     )]
     CutOff {
-        /// Its bytes.
+        /// Size of the file in bytes.
         length: u64,
         /// The bytes it should have.
         needed: u64,
@@ -120,7 +120,7 @@ pub enum StoreErrorKind {
          folder"
     )]
     MissingSample {
-        /// The row.
+        /// Row of the dataset that was asked for.
         row: u32,
         /// How many samples there are.
         count: usize,
@@ -130,9 +130,9 @@ pub enum StoreErrorKind {
         "row {row} deletes gene {gene}, but the cell has {count}; check the dataset with `knockout data verify`"
     )]
     UnknownGene {
-        /// The row.
+        /// Row of the dataset.
         row: u32,
-        /// The gene.
+        /// Row of the gene table that it names.
         gene: u32,
         /// Genes in the cell.
         count: usize,
@@ -142,7 +142,7 @@ pub enum StoreErrorKind {
         "the value of row {row} is damaged ({detail}); remove the folder and run `knockout data precompute` again"
     )]
     Damaged {
-        /// The row.
+        /// Row of the dataset.
         row: u32,
         /// What is wrong with it.
         detail: &'static str,
@@ -184,7 +184,7 @@ pub enum StoreErrorKind {
     Refused {
         /// Read, written, created.
         act: &'static str,
-        /// What was said.
+        /// Message of the system or of LMDB.
         detail: String,
         /// The operating system's class.
         class: io::ErrorKind,

@@ -1,7 +1,7 @@
 //! How large a store will be, and how long it will take.
 
-use super::about::{Origin, StoredForm};
 use super::error::{StoreError, StoreErrorKind};
+use super::header::{Origin, StoredForm};
 use super::value::CHECKSUM;
 use super::{StoreWriter, place};
 use crate::mask::MaskLayout;
@@ -25,7 +25,7 @@ const KEY: u64 = 4;
 pub struct Estimate {
     /// Bytes on disk: exact for masks, a little too many for indices (an edge between two deleted genes counts twice).
     pub bytes: u64,
-    /// Samples.
+    /// Number of samples to store.
     pub samples: usize,
 }
 
@@ -90,7 +90,7 @@ fn positions_by_gene(cell: &Cell) -> Vec<usize> {
 /// How long storing took on a few samples, written for real to the same disk and removed again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probe {
-    /// Samples written.
+    /// Number of samples written.
     pub samples: usize,
     /// Time it took, with everything durable.
     pub wall: Duration,
@@ -119,10 +119,10 @@ impl Probe {
         let chosen: Vec<u32> = rows.iter().copied().step_by(step).collect();
         let mut writer = StoreWriter::open(&scratch.path().join("store"), origin, form, &chosen)?;
         let started = Instant::now();
-        while !writer.about().is_complete() && started.elapsed() < Self::ENOUGH {
+        while !writer.header().is_complete() && started.elapsed() < Self::ENOUGH {
             writer.step()?;
         }
-        Ok(Self { samples: writer.about().done, wall: started.elapsed() })
+        Ok(Self { samples: writer.header().done, wall: started.elapsed() })
     }
 
     /// The time for this many samples.

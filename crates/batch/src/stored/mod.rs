@@ -1,30 +1,30 @@
 //! Deletions computed beforehand and kept on disk, in LMDB.
 //!
 //! A store is a folder with one LMDB environment. Its keys are rows of the dataset (four bytes, big-endian), its values the
-//! mask of that row in one of three forms, each behind a checksum; the key of one zero byte holds [`About`] as TOML: which
-//! graph and which samples it was made for, how far it has come. Rows are written in ascending order, many to a
+//! mask of that row in one of three forms, each behind a checksum; the key of one zero byte holds [`StoreHeader`] as TOML:
+//! which graph and which samples it was made for, how far it has come. Rows are written in ascending order, many to a
 //! transaction, and every transaction also says how many rows are done: a kill at any moment leaves a store that can be
 //! gone on with.
 //!
 //! A finished store never changes, so it is read without locks.
 
-mod about;
 mod error;
 mod estimate;
+mod header;
 mod place;
 mod read;
 mod value;
 mod write;
 
-pub use about::{About, Origin, StoredForm};
 pub use error::{StoreError, StoreErrorKind};
 pub use estimate::{Estimate, Probe};
+pub use header::{Origin, StoreHeader, StoredForm};
 pub use place::free_bytes;
 pub use read::Store;
 pub use write::StoreWriter;
 
-/// The key of [`About`]: before every row.
-const ABOUT_KEY: &[u8] = &[0];
+/// The key of [`StoreHeader`]: before every row.
+const HEADER_KEY: &[u8] = &[0];
 
 fn key_of(row: u32) -> [u8; 4] {
     row.to_be_bytes()

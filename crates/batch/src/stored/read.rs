@@ -1,8 +1,8 @@
 //! Reading a finished store.
 
-use super::about::{About, Origin, StoredForm};
 use super::error::{StoreError, StoreErrorKind};
-use super::{ABOUT_KEY, key_of, place, value};
+use super::header::{Origin, StoreHeader, StoredForm};
+use super::{HEADER_KEY, key_of, place, value};
 use crate::ProcessorKind;
 use crate::mask::{MaskLayout, MaskSet};
 use knockout_lmdb::Reader;
@@ -13,14 +13,17 @@ use std::path::{Path, PathBuf};
 pub struct Store {
     path: PathBuf,
     values: Reader,
-    about: About,
+    header: StoreHeader,
     /// Whether every sample of the dataset was stored: a row that is not there is damage then, not a request for too much.
     is_whole: bool,
 }
 
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Store").field("path", &self.path).field("about", &self.about).finish_non_exhaustive()
+        f.debug_struct("Store")
+            .field("path", &self.path)
+            .field("header", &self.header)
+            .finish_non_exhaustive()
     }
 }
 
@@ -28,12 +31,12 @@ impl Store {
     /// Opens the store in a folder. One that is unfinished, or made for another graph or for other samples, is refused.
     pub fn open(folder: &Path, origin: Origin<'_>) -> Result<Self, StoreError> {
         let mut store = Self::open_any(folder)?;
-        store.about.check_origin(origin).map_err(|kind| kind.at(folder))?;
-        if !store.about.is_complete() {
-            let (done, count) = (store.about.done, store.about.count);
+        store.header.check_origin(origin).map_err(|kind| kind.at(folder))?;
+        if !store.header.is_complete() {
+            let (done, count) = (store.header.done, store.header.count);
             return Err(StoreErrorKind::Unfinished { done, count }.at(folder));
         }
-        store.is_whole = store.about.count == origin.samples.len();
+        store.is_whole = store.header.count == origin.samples.len();
         Ok(store)
     }
 
@@ -42,13 +45,13 @@ impl Store {
         let at = |kind: StoreErrorKind| kind.at(folder);
         place::check(folder)?;
         let values = Reader::open(folder).map_err(|error| at(StoreErrorKind::opening(error)))?;
-        let about = {
+        let header = {
             let failed = |error| at(StoreErrorKind::lmdb("read")(error));
-            let found = values.get(ABOUT_KEY).map_err(failed)?;
+            let found = values.get(HEADER_KEY).map_err(failed)?;
             let missing = || StoreErrorKind::NotAStore { detail: "it does not say what it holds".to_owned() };
-            found.ok_or_else(missing).and_then(|bytes| About::from_bytes(&bytes)).map_err(at)?
+            found.ok_or_else(missing).and_then(|bytes| StoreHeader::from_bytes(&bytes)).map_err(at)?
         };
-        Ok(Self { path: folder.to_owned(), values, about, is_whole: false })
+        Ok(Self { path: folder.to_owned(), values, header, is_whole: false })
     }
 
     /// Where it is.
@@ -57,13 +60,13 @@ impl Store {
     }
 
     /// What it says of itself.
-    pub fn about(&self) -> &About {
-        &self.about
+    pub fn header(&self) -> &StoreHeader {
+        &self.header
     }
 
     /// How masks are kept in it.
     pub fn form(&self) -> StoredForm {
-        self.about.form
+        self.header.form
     }
 
     /// Refuses a processor that does not read what is stored.
@@ -90,7 +93,7 @@ impl Store {
         let failed = |error| StoreErrorKind::lmdb("read")(error).at(&self.path);
         let found = self.values.get(&key_of(row)).map_err(failed)?;
         let bytes = found.ok_or_else(|| self.missing(row))?;
-        value::decode(self.about.form, &bytes, layout, mask)
+        value::decode(self.header.form, &bytes, layout, mask)
             .map_err(|detail| StoreErrorKind::Damaged { row, detail }.at(&self.path))
     }
 
@@ -98,7 +101,7 @@ impl Store {
         let kind = if self.is_whole {
             StoreErrorKind::Damaged { row, detail: "it is not there, though all samples were stored" }
         } else {
-            StoreErrorKind::MissingSample { row, count: self.about.count }
+            StoreErrorKind::MissingSample { row, count: self.header.count }
         };
         kind.at(&self.path)
     }

@@ -1,10 +1,10 @@
 //! Writing a store, transaction by transaction.
 
-use super::about::{About, Origin, StoredForm};
 use super::error::{StoreError, StoreErrorKind};
 use super::estimate::Estimate;
+use super::header::{Origin, StoreHeader, StoredForm};
 use super::value::Encoder;
-use super::{ABOUT_KEY, Store, key_of, place};
+use super::{HEADER_KEY, Store, key_of, place};
 use crate::removal::unknown_gene;
 use knockout_lmdb::{DATA_FILE, LOCK_FILE, Writer};
 use std::fmt;
@@ -28,7 +28,7 @@ pub struct StoreWriter<'a> {
     origin: Origin<'a>,
     rows: &'a [u32],
     values: Writer,
-    about: About,
+    header: StoreHeader,
     encoder: Encoder,
     /// Held open for its lock.
     _lock: File,
@@ -38,7 +38,7 @@ impl fmt::Debug for StoreWriter<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoreWriter")
             .field("path", &self.path)
-            .field("about", &self.about)
+            .field("header", &self.header)
             .finish_non_exhaustive()
     }
 }
@@ -51,17 +51,17 @@ impl<'a> StoreWriter<'a> {
         origin: Origin<'_>,
         form: StoredForm,
         rows: &[u32],
-    ) -> Result<Option<About>, StoreError> {
+    ) -> Result<Option<StoreHeader>, StoreError> {
         place::check(folder)?;
         if !folder.exists() {
             return Ok(None);
         }
         let lock = lock(folder)?;
-        let about = found_in(folder)?;
+        let header = found_in(folder)?;
         drop(lock);
-        match about {
-            Some(about) => {
-                check(&about, origin, form, rows).map(|()| Some(about)).map_err(|kind| kind.at(folder))
+        match header {
+            Some(header) => {
+                check(&header, origin, form, rows).map(|()| Some(header)).map_err(|kind| kind.at(folder))
             }
             None => Ok(None),
         }
@@ -80,35 +80,35 @@ impl<'a> StoreWriter<'a> {
             fs::create_dir(folder).map_err(|error| at(StoreErrorKind::io("created")(error)))?;
         }
         let lock = lock(folder)?;
-        let about = match found_in(folder)? {
-            Some(about) => {
-                check(&about, origin, form, rows).map_err(at)?;
-                about
+        let header = match found_in(folder)? {
+            Some(header) => {
+                check(&header, origin, form, rows).map_err(at)?;
+                header
             }
-            None => About::new(origin, form, rows),
+            None => StoreHeader::new(origin, form, rows),
         };
         let failed = |error| at(StoreErrorKind::lmdb("written")(error));
         let map_size = 2 * Estimate::of(origin, form, rows).bytes + SPARE_MAP;
         // The lock on the folder keeps every other writer out, and readers open finished stores only.
         let values = Writer::open(folder, map_size).map_err(failed)?;
         let encoder = Encoder::new(origin.cell, form);
-        Ok(Self { path: folder.to_owned(), origin, rows, values, about, encoder, _lock: lock })
+        Ok(Self { path: folder.to_owned(), origin, rows, values, header, encoder, _lock: lock })
     }
 
     /// What the store says of itself at present.
-    pub fn about(&self) -> &About {
-        &self.about
+    pub fn header(&self) -> &StoreHeader {
+        &self.header
     }
 
     /// Stores some more samples for good and gives their number; 0 when all are stored.
     pub fn step(&mut self) -> Result<usize, StoreError> {
         let at = |kind: StoreErrorKind| kind.at(&self.path);
         let failed = |error| at(StoreErrorKind::lmdb("written")(error));
-        let mut about = self.about.clone();
+        let mut header = self.header.clone();
         let mut transaction = self.values.begin().map_err(failed)?;
         let cell = self.origin.cell;
         let (mut samples, mut bytes) = (0, 0);
-        for &row in self.rows.iter().skip(about.done).take(SAMPLES_PER_COMMIT) {
+        for &row in self.rows.iter().skip(header.done).take(SAMPLES_PER_COMMIT) {
             let deletion = self.origin.samples.deletion(row as usize);
             if let Some(gene) = unknown_gene(cell, &deletion) {
                 let count = cell.genes().len();
@@ -117,17 +117,17 @@ impl<'a> StoreWriter<'a> {
             let (value, checksum) = self.encoder.encode(cell, &deletion);
             // Rows ascend, so each goes behind the last: pages are filled whole.
             transaction.append(&key_of(row), value).map_err(failed)?;
-            about.extend(row, checksum);
+            header.extend(row, checksum);
             samples += 1;
             bytes += value.len();
             if bytes >= BYTES_PER_COMMIT {
                 break;
             }
         }
-        let text = about.to_text().map_err(at)?;
-        transaction.put(ABOUT_KEY, text.as_bytes()).map_err(failed)?;
+        let text = header.to_text().map_err(at)?;
+        transaction.put(HEADER_KEY, text.as_bytes()).map_err(failed)?;
         transaction.commit().map_err(failed)?;
-        self.about = about;
+        self.header = header;
         Ok(samples)
     }
 
@@ -148,7 +148,7 @@ fn lock(folder: &Path) -> Result<File, StoreError> {
 }
 
 /// What a store in the folder says of itself; `None` when nothing was stored yet.
-fn found_in(folder: &Path) -> Result<Option<About>, StoreError> {
+fn found_in(folder: &Path) -> Result<Option<StoreHeader>, StoreError> {
     let at = |kind: StoreErrorKind| kind.at(folder);
     let entries = fs::read_dir(folder).map_err(|error| at(StoreErrorKind::io("read")(error)))?;
     for entry in entries {
@@ -160,17 +160,22 @@ fn found_in(folder: &Path) -> Result<Option<About>, StoreError> {
     if !knockout_lmdb::has_data(folder).map_err(|error| at(StoreErrorKind::opening(error)))? {
         return Ok(None);
     }
-    Store::open_any(folder).map(|store| Some(store.about().clone()))
+    Store::open_any(folder).map(|store| Some(store.header().clone()))
 }
 
-fn check(about: &About, origin: Origin<'_>, form: StoredForm, rows: &[u32]) -> Result<(), StoreErrorKind> {
-    about.check_origin(origin)?;
-    if about.form != form {
-        return Err(StoreErrorKind::OtherForm { found: about.form, wanted: form });
+fn check(
+    header: &StoreHeader,
+    origin: Origin<'_>,
+    form: StoredForm,
+    rows: &[u32],
+) -> Result<(), StoreErrorKind> {
+    header.check_origin(origin)?;
+    if header.form != form {
+        return Err(StoreErrorKind::OtherForm { found: header.form, wanted: form });
     }
-    let wanted = About::new(origin, form, rows);
-    if about.chosen != wanted.chosen || about.count != wanted.count || about.done > about.count {
-        return Err(StoreErrorKind::OtherChoice { found: about.count, wanted: wanted.count });
+    let wanted = StoreHeader::new(origin, form, rows);
+    if header.chosen != wanted.chosen || header.count != wanted.count || header.done > header.count {
+        return Err(StoreErrorKind::OtherChoice { found: header.count, wanted: wanted.count });
     }
     Ok(())
 }

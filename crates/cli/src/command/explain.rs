@@ -10,8 +10,9 @@ use clap::Args;
 use knockout_predict::explain::{Detail, Explanation, NotLeftOut, Reliability};
 use knockout_predict::lists;
 use knockout_predict::scorer::OpenRuns;
-use knockout_report::prediction::{Drawing, Node, PageTable, PredictionPage, prediction_html};
+use knockout_report::prediction::{Drawing, Node, PredictionPage, prediction_html};
 use knockout_report::training::Fact;
+use knockout_report::{Column, PageTable};
 use knockout_train::checkpoint::Slot;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -88,7 +89,7 @@ fn names(explanation: &Explanation) -> String {
 fn tables(explanation: &Explanation) -> Vec<PageTable> {
     let table = |title: &str, columns: &[&str], rows: Vec<Vec<String>>| PageTable {
         title: title.to_owned(),
-        columns: columns.iter().map(|&column| column.to_owned()).collect(),
+        columns: columns.iter().map(|&column| Column::text(column)).collect(),
         rows,
     };
     let signed = |value: f64| format!("{value:+.4}");
@@ -171,7 +172,7 @@ fn text(explanation: &Explanation) -> String {
         let aligned =
             |(place, column)| (column, if place == 0 || place > 3 { Align::Left } else { Align::Right });
         let columns: Vec<(&str, Align)> =
-            columns.iter().map(String::as_str).enumerate().map(aligned).collect();
+            columns.iter().map(|column| &column.name[..]).enumerate().map(aligned).collect();
         let mut table = Table::new(&columns);
         for row in rows {
             table.row(row);

@@ -3,10 +3,11 @@
 use crate::exit::INCOMPARABLE;
 use crate::failure::{Failure, Result, request_error};
 use crate::output::{self, ForceArg, Kind, write_text};
-use crate::text::{Align, Table, duration, figure, grouped};
+use crate::text::{Align, Table, duration, figure, grouped, page_columns};
 use crate::ui::Ui;
 use clap::{Args, ValueEnum};
-use knockout_report::training::{Chart, PageTable, Scale, Series, TrainingPage, training_html};
+use knockout_report::PageTable;
+use knockout_report::training::{Chart, Scale, Series, TrainingPage, training_html};
 use knockout_train::run::{MetricsLine, RunList, RunState, RunSummary};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -208,7 +209,8 @@ fn page(dir: &Path, runs: &[RunSummary]) -> TrainingPage {
             .into_iter()
             .collect(),
         table: Some(PageTable {
-            headings: COLUMNS.map(|(name, align)| (name.to_owned(), matches!(align, Align::Right))).to_vec(),
+            title: String::new(),
+            columns: page_columns(&COLUMNS),
             rows: runs.iter().map(|run| cells(run, short_name(dir, run)).to_vec()).collect(),
         }),
         charts: vec![

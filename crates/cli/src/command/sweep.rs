@@ -6,11 +6,12 @@ use crate::exit::INTERRUPTED;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::write_text;
-use crate::text::{Align, Table, duration, figure, grouped};
+use crate::text::{Align, Table, duration, figure, grouped, page_columns};
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_model::ModelEntry;
-use knockout_report::training::{Chart, Fact, PageTable, Scale, Series, TrainingPage, training_html};
+use knockout_report::PageTable;
+use knockout_report::training::{Chart, Fact, Scale, Series, TrainingPage, training_html};
 use knockout_train::run::MetricsLine;
 use knockout_train::run::dataset_word;
 use knockout_trials::Stop;
@@ -231,7 +232,8 @@ fn page(request: &SweepRequest, outcome: &SweepOutcome) -> String {
             .collect(),
         notes: rungs.collect(),
         table: Some(PageTable {
-            headings: COLUMNS.map(|(name, align)| (name.to_owned(), matches!(align, Align::Right))).to_vec(),
+            title: String::new(),
+            columns: page_columns(&COLUMNS),
             rows: outcome.ranking.iter().map(|&place| cells(sweep, place).to_vec()).collect(),
         }),
         charts: vec![Chart {

@@ -6,7 +6,7 @@ mod named;
 pub mod sgd;
 
 pub(crate) use list::is_name;
-pub use named::NamedGenes;
+pub(crate) use named::NamedGenes;
 
 use knockout_cell::Gene;
 

@@ -6,29 +6,24 @@ use std::collections::BTreeMap;
 
 /// Distinct gene names, whatever their case; the first spelling stands.
 #[derive(Debug, Clone, Default)]
-pub struct NamedGenes {
+pub(crate) struct NamedGenes {
     by_upper_case: BTreeMap<String, String>,
 }
 
 impl NamedGenes {
     /// Adds a name, unless it is there.
-    pub fn add(&mut self, name: &str) {
+    pub(crate) fn add(&mut self, name: &str) {
         let key = name.to_ascii_uppercase();
         self.by_upper_case.entry(key).or_insert_with(|| name.to_owned());
     }
 
-    /// Number of names.
-    pub fn len(&self) -> usize {
-        self.by_upper_case.len()
-    }
-
     /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.by_upper_case.is_empty()
     }
 
     /// The genes in alphabetical order, so that the order of rows does not matter.
-    pub fn into_genes(self) -> Vec<ListedGene> {
+    pub(crate) fn into_genes(self) -> Vec<ListedGene> {
         let gene = |systematic| Gene { systematic, standard: None };
         self.by_upper_case
             .into_values()

@@ -24,7 +24,7 @@ const MAX_LEFT_OUT: f64 = 0.2;
 /// A dataset that is ready to be written, with the report of its making.
 #[derive(Debug)]
 pub struct Import {
-    /// The dataset.
+    /// Cell, samples and manifest, not yet written.
     pub dataset: Dataset,
     /// Report of what was read and left out.
     pub report: Report,

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 const MAX_JSON: u64 = 1 << 30;
 
 /// The store's folder, from its root, its `processed` folder or itself.
-pub fn store_folder(root: &Path) -> Option<PathBuf> {
+pub(crate) fn store_folder(root: &Path) -> Option<PathBuf> {
     ["processed/lmdb", "lmdb", ""]
         .into_iter()
         .map(|below| if below.is_empty() { root.to_owned() } else { root.join(below) })

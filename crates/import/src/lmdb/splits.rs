@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub struct IndexSplit {
     /// The file's name without its ending.
     pub name: String,
-    /// The split.
+    /// Rows of the dataset by part.
     pub split: Split,
     /// Records of the file that were left out of the dataset.
     pub left_out: u64,

@@ -23,8 +23,9 @@ const MAX_EVENT: usize = 16 << 20;
 pub fn read(source: &Source<'_>, names: &Names, gene_count: usize) -> Result<MetabolismFile, ImportError> {
     let (path, stream) = source.input()?.expect_text("an SBML file")?;
     let place = Rc::new(Progress::default());
-    let watched = Watched { inner: io::BufReader::with_capacity(1 << 16, stream), progress: place.clone() };
-    let mut reader = Reader::from_reader(watched);
+    let counted =
+        LineCountingReader { inner: io::BufReader::with_capacity(1 << 16, stream), progress: place.clone() };
+    let mut reader = Reader::from_reader(counted);
     let mut parser = Parser::default();
     let mut buffer = Vec::new();
     loop {
@@ -70,12 +71,12 @@ struct Progress {
 }
 
 /// Counts lines, and stops a single tag or text from filling the memory.
-struct Watched<R> {
+struct LineCountingReader<R> {
     inner: R,
     progress: Rc<Progress>,
 }
 
-impl<R: BufRead> Read for Watched<R> {
+impl<R: BufRead> Read for LineCountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.fill_buf()?.read(buffer)?;
         self.consume(count);
@@ -83,7 +84,7 @@ impl<R: BufRead> Read for Watched<R> {
     }
 }
 
-impl<R: BufRead> BufRead for Watched<R> {
+impl<R: BufRead> BufRead for LineCountingReader<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.progress.event.get() > MAX_EVENT {
             return Err(io::Error::other(format!("a tag or text is longer than {MAX_EVENT} bytes")));

@@ -3,13 +3,13 @@
 use super::input::{Input, read_error};
 use crate::error::{ImportError, ImportErrorKind, Place};
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The longest line accepted; the widest real one, a regulation matrix, has a few kilobytes.
-pub const MAX_LINE: usize = 4 << 20;
+pub(crate) const MAX_LINE: usize = 4 << 20;
 
 /// Reads lines without their ends (LF or CRLF); the last may lack one.
-pub struct Lines<'a> {
+pub(crate) struct Lines<'a> {
     path: PathBuf,
     stream: Box<dyn Read + 'a>,
     buffer: Vec<u8>,
@@ -30,18 +30,13 @@ impl std::fmt::Debug for Lines<'_> {
 
 impl<'a> Lines<'a> {
     /// Starts at the first line; `expected` names the format for files that are recognisably something else.
-    pub fn new(input: Input<'a>, expected: &str) -> Result<Self, ImportError> {
+    pub(crate) fn new(input: Input<'a>, expected: &str) -> Result<Self, ImportError> {
         let (path, stream) = input.expect_text(expected)?;
         Ok(Self { path, stream, buffer: vec![0; 1 << 17], start: 0, end: 0, is_end: false, number: 0 })
     }
 
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// The number of the line last read, from 1.
-    pub fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
@@ -56,7 +51,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The next line as text, for formats whose every byte matters.
-    pub fn next_text(&mut self) -> Result<Option<&str>, ImportError> {
+    pub(crate) fn next_text(&mut self) -> Result<Option<&str>, ImportError> {
         let Some((from, to)) = self.advance()? else { return Ok(None) };
         if let Ok(text) = std::str::from_utf8(&self.buffer[from..to]) {
             return Ok(Some(text));
@@ -66,7 +61,7 @@ impl<'a> Lines<'a> {
     }
 
     /// An error at the current line.
-    pub fn error(&self, kind: ImportErrorKind) -> ImportError {
+    pub(crate) fn error(&self, kind: ImportErrorKind) -> ImportError {
         kind.at(&self.path, Place::line(self.number))
     }
 

@@ -70,7 +70,11 @@ impl<'r> Row<'r> {
     }
 
     /// A finite number in a column that may be missing as a whole.
-    pub fn maybe_number(&self, column: Option<usize>, expected: &str) -> Result<Option<f64>, ImportError> {
+    pub(crate) fn maybe_number(
+        &self,
+        column: Option<usize>,
+        expected: &str,
+    ) -> Result<Option<f64>, ImportError> {
         column.map_or(Ok(None), |column| self.number(column, expected))
     }
 

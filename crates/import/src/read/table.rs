@@ -91,7 +91,7 @@ impl<'a> Table<'a> {
     }
 
     /// A text table whose columns are found by name. Lines above the header are passed over.
-    pub fn with_header(
+    pub(crate) fn with_header(
         input: Input<'a>,
         style: Style,
         columns: &[Column<'_>],
@@ -103,7 +103,7 @@ impl<'a> Table<'a> {
     }
 
     /// A text table without a header; every row must have `width` cells.
-    pub fn without_header(
+    pub(crate) fn without_header(
         input: Input<'a>,
         style: Style,
         separator: Separator,
@@ -123,7 +123,7 @@ impl<'a> Table<'a> {
     }
 
     /// A text table without a header whose rows have as many cells as the first, and at least `least`.
-    pub fn like_first_row(input: Input<'a>, style: Style, least: usize) -> Result<Self, ImportError> {
+    pub(crate) fn like_first_row(input: Input<'a>, style: Style, least: usize) -> Result<Self, ImportError> {
         let path = input.path().to_owned();
         let mut rows = TextRows::new(input, style)?;
         rows.least = Some(least);

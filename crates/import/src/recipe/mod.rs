@@ -88,7 +88,7 @@ impl Recipe {
 
     /// Whether the screens say which genes there are: no source of genes is named, and no screen brings its own along. Such screens
     /// are read twice.
-    pub fn has_genes_from_screens(&self) -> bool {
+    pub(crate) fn has_genes_from_screens(&self) -> bool {
         let brings_genes = |screen: &ScreenSource| matches!(screen, ScreenSource::Torchcell { .. });
         self.genes.is_empty() && !self.screens.is_empty() && !self.screens.iter().any(brings_genes)
     }

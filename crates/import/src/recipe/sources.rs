@@ -43,7 +43,7 @@ fn yes() -> bool {
 pub enum GeneSource {
     /// `SGD_features.tab`, sorted by systematic name, with its standard names and aliases.
     Sgd {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
         /// Feature types; ORF alone by default.
         #[serde(default = "orf")]
@@ -54,7 +54,7 @@ pub enum GeneSource {
     },
     /// One name per line, in this order.
     List {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
     },
     /// The gene set of the Python system's dataset.
@@ -78,17 +78,17 @@ impl GeneSource {
 pub enum AliasSource {
     /// `SGD_features.tab`.
     Sgd {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
     },
     /// STRING's `protein.aliases`.
     String {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
     },
     /// Any table with a column of gene names and columns of other names.
     Table {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
         /// Column of names that lead to a gene already.
         gene: String,
@@ -111,7 +111,7 @@ impl AliasSource {
 pub enum NetworkSource {
     /// STRING links: `links.detailed`, `links.full`, `physical.links`, `physical.links.full`.
     String {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
         /// Channels, one network each; by default the six of `links.detailed`, or the combined score.
         #[serde(default)]
@@ -126,7 +126,7 @@ pub enum NetworkSource {
         /// version by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// The species.
+        /// NCBI taxon that begins the file's protein names.
         #[serde(default = "yeast_taxon")]
         taxon: u32,
         /// Entries per edge.
@@ -135,7 +135,7 @@ pub enum NetworkSource {
     },
     /// The DANGO repository's adjacency text.
     Dango {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
         /// The gene list its numbers mean.
         gene_list: PathBuf,
@@ -148,7 +148,7 @@ pub enum NetworkSource {
     },
     /// SGD's `interaction_data.tab`.
     Sgd {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
         /// Physical or genetic interactions.
         #[serde(default)]
@@ -162,7 +162,7 @@ pub enum NetworkSource {
     },
     /// BioGRID tab3.
     Biogrid {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
         /// Physical or genetic interactions.
         #[serde(default)]
@@ -179,7 +179,7 @@ pub enum NetworkSource {
     },
     /// TFLink's simple format; directed.
     Tflink {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
         /// All rows, or those with small-scale evidence.
         #[serde(default)]
@@ -190,7 +190,7 @@ pub enum NetworkSource {
     },
     /// A regulation matrix: a line per target, a column per regulator; directed.
     Yeastract {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
         /// The network's name; `yeastract` by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -198,7 +198,7 @@ pub enum NetworkSource {
     },
     /// Any edge list: text, xlsx or Parquet.
     Edges {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
         /// Column of the first gene; a usual name by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -259,7 +259,7 @@ impl NetworkSource {
 pub enum FeatureSource {
     /// A text table with a column of genes and columns of numbers.
     Table {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
         /// Column of the genes; `gene`, `systematic`, `orf`, `locus` or `name` by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -273,7 +273,7 @@ pub enum FeatureSource {
     },
     /// A `NumPy` array (.npy), a row for each gene of a list.
     Npy {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
         /// The genes of its rows, one per line.
         gene_list: PathBuf,
@@ -299,12 +299,12 @@ impl FeatureSource {
 pub enum MetabolismSource {
     /// `yeast-GEM.yml`.
     YeastGem {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
     },
     /// SBML with the fbc package.
     Sbml {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
     },
 }
@@ -324,7 +324,7 @@ impl MetabolismSource {
 pub enum ScreenSource {
     /// Kuzmin 2018, Data S1 or S2.
     Kuzmin2018 {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
         /// Numbers of genes wanted: 2, 3 or both; all by default.
         #[serde(default)]
@@ -335,7 +335,7 @@ pub enum ScreenSource {
     },
     /// Kuzmin 2020, table S1 or S3, as xlsx or text.
     Kuzmin2020 {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
         /// Numbers of genes wanted: 2, 3 or both; all by default.
         #[serde(default)]
@@ -349,7 +349,7 @@ pub enum ScreenSource {
     },
     /// Costanzo 2016, an SGA table.
     Costanzo2016 {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
         /// Which perturbations; the recipe's choice by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -357,7 +357,7 @@ pub enum ScreenSource {
     },
     /// E-MAP pairs: `gene_a allele_a gene_b allele_b s_score`.
     Emap {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
         /// What the `source` column says; the file's name by default.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -368,7 +368,7 @@ pub enum ScreenSource {
     },
     /// Any table of scores: text, xlsx or Parquet.
     Table {
-        /// The file.
+        /// Path relative to the base folder of the import.
         file: PathBuf,
         /// Columns of genes, those of the query first; a cell may hold several. By default `gene_a`, `gene_b` and, where there is
         /// one, `gene_c`, with one gene in each cell.

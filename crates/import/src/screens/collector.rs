@@ -28,7 +28,7 @@ pub enum Duplicates {
 
 /// One measurement.
 #[derive(Debug, Clone, Copy)]
-pub struct Measurement<'m> {
+pub(crate) struct Measurement<'m> {
     /// The perturbed genes, in any order.
     pub genes: &'m [u32],
     /// Those of the query strain, where there is one.
@@ -105,7 +105,7 @@ pub struct Collector {
 }
 
 /// The most genes a sample may have.
-pub const MAX_GENES: usize = 32;
+pub(crate) const MAX_GENES: usize = 32;
 
 impl Collector {
     /// Starts without samples.
@@ -139,12 +139,12 @@ impl Collector {
     }
 
     /// Merged measurements whose query differed from the first one's, which is kept.
-    pub fn conflicting_queries(&self) -> u64 {
+    pub(crate) fn conflicting_queries(&self) -> u64 {
         self.conflicting_queries
     }
 
     /// Adds a measurement of a source; gives the row of its sample.
-    pub fn push(
+    pub(crate) fn push(
         &mut self,
         measured: &Measurement<'_>,
         source: &str,

@@ -1,15 +1,16 @@
 //! Screens, one module per family of formats: each turns rows into measurements, nothing more.
 
-pub mod collector;
+pub(crate) mod collector;
 pub mod emap;
 mod repeats;
 pub mod sga;
-pub mod sink;
-pub mod strain;
+pub(crate) mod sink;
+pub(crate) mod strain;
 pub mod table;
-pub mod ttest;
+mod ttest;
 
-pub use collector::{Collector, Duplicates, Measurement};
+pub(crate) use collector::Measurement;
+pub use collector::{Collector, Duplicates};
 pub use sink::{Choice, ScreenCounts, Sink};
 
 use serde::{Deserialize, Serialize};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// One of several measurements of a group.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Repeated {
-    /// The group.
+    /// Row of the group that is measured.
     pub(super) row: u32,
     /// Code of its source.
     pub(super) source: u16,

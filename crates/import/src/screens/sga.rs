@@ -13,7 +13,7 @@ use crate::source::Source;
 use smallvec::SmallVec;
 
 /// The gene whose deletion stands for no deletion: ho.
-pub const NEUTRAL: &str = "YDL227C";
+pub(crate) const NEUTRAL: &str = "YDL227C";
 
 /// Reads a Kuzmin table: Data S1 or S2 of 2018, table S1 or S3 of 2020.
 pub fn read_kuzmin(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCounts, ImportError> {

@@ -52,20 +52,20 @@ pub struct Numbers {
 
 /// Columns of the numbers.
 #[derive(Debug, Clone, Copy)]
-pub struct NumberColumns {
-    /// The score.
+pub(crate) struct NumberColumns {
+    /// Column of the score.
     pub score: usize,
-    /// Its p-value.
+    /// Column of its p-value.
     pub p_value: Option<usize>,
-    /// Fitness of the combined mutant.
+    /// Column of the fitness of the combined mutant.
     pub fitness: Option<usize>,
-    /// Its standard deviation.
+    /// Column of its standard deviation.
     pub fitness_sd: Option<usize>,
 }
 
 impl NumberColumns {
     /// Reads the numbers of a row; one that is none, or lies where it cannot, is an error.
-    pub fn read(&self, row: &Row<'_>) -> Result<Numbers, ImportError> {
+    pub(crate) fn read(&self, row: &Row<'_>) -> Result<Numbers, ImportError> {
         let numbers = Numbers {
             score: row.number(self.score, "a score, a finite number")?,
             p_value: row.maybe_number(self.p_value, "a p-value from 0 to 1")?,
@@ -128,7 +128,7 @@ impl<'s> Sink<'s> {
     }
 
     /// Starts a screen whose rows name the genes of the table that is to be: nothing is unknown, and no sample is made.
-    pub fn of_genes(choice: Choice<'s>, genes: &'s mut NamedGenes) -> Self {
+    pub(crate) fn of_genes(choice: Choice<'s>, genes: &'s mut NamedGenes) -> Self {
         Self { goal: Goal::Genes(genes), choice, counts: ScreenCounts::default() }
     }
 
@@ -164,7 +164,7 @@ impl<'s> Sink<'s> {
     }
 
     /// Takes in a record that names its own source and has no query.
-    pub fn take_from(
+    pub(crate) fn take_from(
         &mut self,
         source: &str,
         line: u64,

@@ -37,7 +37,7 @@ impl Kind {
     }
 
     /// The kind of a sample from those of its genes.
-    pub fn of_all(kinds: impl IntoIterator<Item = Self>) -> Self {
+    pub(crate) fn of_all(kinds: impl IntoIterator<Item = Self>) -> Self {
         let mut kinds = kinds.into_iter();
         let Some(first) = kinds.next() else { return Self::Unspecified };
         if kinds.all(|kind| kind == first) { first } else { Self::Mixed }
@@ -46,7 +46,7 @@ impl Kind {
 
 /// The parts of a strain id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StrainId<'s> {
+pub(crate) struct StrainId<'s> {
     /// `YAL015C+YDL227C`.
     pub genes: &'s str,
     /// `tm`, `dma`, `sn` …, without the number.
@@ -55,7 +55,7 @@ pub struct StrainId<'s> {
 
 impl<'s> StrainId<'s> {
     /// Takes a strain id apart; `None` if it is none.
-    pub fn parse(id: &'s str) -> Option<Self> {
+    pub(crate) fn parse(id: &'s str) -> Option<Self> {
         let (genes, suffix) = id.split_once('_')?;
         let suffix = suffix.trim_end_matches(|c: char| c.is_ascii_digit());
         let is_fine =
@@ -65,7 +65,7 @@ impl<'s> StrainId<'s> {
     }
 
     /// The kind that the suffix states; `None` where it states none.
-    pub fn kind(&self) -> Option<Kind> {
+    pub(crate) fn kind(&self) -> Option<Kind> {
         match self.suffix {
             "dma" | "sn" => Some(Kind::Deletion),
             "tsa" | "tsq" => Some(Kind::TemperatureSensitive),
@@ -78,7 +78,7 @@ impl<'s> StrainId<'s> {
 
 /// The kind that an allele's name states: `ntg1Δ` (`ntg1_` in text exports, also `ntg1-delta`) is a deletion,
 /// `cdc7-4` an allele.
-pub fn kind_of_allele(name: &str) -> Kind {
+pub(crate) fn kind_of_allele(name: &str) -> Kind {
     let name = name.trim();
     if name.is_empty() {
         Kind::Unspecified

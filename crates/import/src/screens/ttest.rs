@@ -2,7 +2,7 @@
 
 /// The p-value of `t = mean / (s / √n)` with `n − 1` degrees of freedom; `None` for fewer than two values, or when all
 /// values are 0.
-pub fn p_value(mean: f64, sum_of_squares: f64, count: u32) -> Option<f64> {
+pub(crate) fn p_value(mean: f64, sum_of_squares: f64, count: u32) -> Option<f64> {
     if count < 2 {
         return None;
     }

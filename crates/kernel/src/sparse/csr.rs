@@ -38,7 +38,7 @@ pub enum CsrError {
     /// A column index is out of bounds.
     #[error("column {column} of a matrix with {count}")]
     Column {
-        /// The index.
+        /// Zero-based column index found.
         column: u32,
         /// Number of columns of the matrix.
         count: usize,

@@ -72,8 +72,8 @@ impl Algebra {
         let [rezero1, rezero2] = [first, second].map(|layer| wide(layer.rezero)[0]);
         let (mut linear, mut constant) = (vec![0.0; 4 * width * width], vec![0.0; 4 * width]);
         let scale = scale(width, heads);
-        let layers = [(second.query, scale), (second.key, 1.0), (second.value, 1.0)];
-        for (part, (layer, factor)) in layers.into_iter().enumerate() {
+        let layers = second.projections.inputs().into_iter().zip([scale, 1.0, 1.0]);
+        for (part, (layer, factor)) in layers.enumerate() {
             let (weight, bias) = (matrix(layer), wide(layer.bias));
             for (channel, bias) in bias.iter().enumerate() {
                 let row = part * width + interleaved(channel, width, heads);
@@ -88,14 +88,14 @@ impl Algebra {
             linear[(3 * width + channel) * width + channel] = 1.0;
         }
         let linear = Matrix { values: linear, columns: width };
-        let shift: Vec<f64> = wide(first.output.bias).iter().map(|bias| rezero1 * bias).collect();
+        let shift: Vec<f64> = wide(first.projections.output.bias).iter().map(|bias| rezero1 * bias).collect();
         for (row, constant) in constant.iter_mut().enumerate() {
             *constant += dot(linear.row(row), &shift);
         }
-        for (constant, bias) in constant[3 * width..].iter_mut().zip(wide(second.output.bias)) {
+        for (constant, bias) in constant[3 * width..].iter_mut().zip(wide(second.projections.output.bias)) {
             *constant += rezero2 * bias;
         }
-        let (output, head_width) = (matrix(first.output), width / heads);
+        let (output, head_width) = (matrix(first.projections.output), width / heads);
         let moved = |row: usize, column: usize| {
             let products =
                 linear.row(row).iter().enumerate().map(|(at, value)| value * output.row(at)[column]);
@@ -111,7 +111,7 @@ impl Algebra {
             width,
             heads,
             activation: scorer.activation,
-            first: [first.query, first.key, first.value].map(|linear| (matrix(linear), wide(linear.bias))),
+            first: first.projections.inputs().map(|linear| (matrix(linear), wide(linear.bias))),
             fixed: (matrix(scorer.fixed), wide(scorer.fixed.bias)),
             second: linear,
             constant,
@@ -174,7 +174,7 @@ impl FixedDango {
             .zip(embeddings.par_chunks(width))
             .for_each(|(row, embedding)| algebra.fill(embedding, row));
         let (weight, rezero) =
-            (tape.value(scorer.layers[1].output.weight), tape.value(scorer.layers[1].rezero)[0]);
+            (tape.value(scorer.layers[1].projections.output.weight), tape.value(scorer.layers[1].rezero)[0]);
         let mut output = vec![0.0; width * width];
         for (at, value) in weight.iter().enumerate() {
             output[interleaved(at % width, width, heads) * width + at / width] = rezero * value;

@@ -20,7 +20,9 @@ use crate::layer::{
     interaction_loss, weighted_sum,
 };
 use crate::loss::AlphaSchedule;
-use crate::{FixedScorer, Forward, Input, Loss, LossAt, Model, SelfLoops, graph_of, merged_graph};
+use crate::{
+    FixedScorer, Forward, Input, Loss, LossAt, Model, ModelOptions, SelfLoops, graph_of, merged_graph,
+};
 use knockout_cell::GeneSetsRef;
 use knockout_cell::Network;
 use knockout_grad::{Parameters, Tape, Var};
@@ -31,7 +33,7 @@ use knockout_kernel::{Activation, DistinctEdges, Graph, Pool, Scalar};
 pub struct DangoNetwork {
     /// Its name; the parameters are named after it.
     pub name: String,
-    /// Its edges.
+    /// Adjacency in both directions.
     pub graph: Graph,
     /// λ: what a pair without an edge counts in the reconstruction.
     pub lambda: f64,
@@ -170,7 +172,7 @@ impl<T: Scalar> Dango<T> {
 
     /// Another schedule of α than the default, and the epoch of its transition.
     #[must_use]
-    pub fn with_alpha(mut self, alpha: AlphaSchedule, transition_epoch: u32) -> Self {
+    pub(crate) fn with_alpha(mut self, alpha: AlphaSchedule, transition_epoch: u32) -> Self {
         self.alpha = (alpha, transition_epoch);
         self
     }
@@ -248,7 +250,7 @@ impl<T: Scalar> Dango<T> {
 
 impl Model for Dango<f32> {
     fn name(&self) -> &'static str {
-        "dango"
+        DangoOptions::NAME
     }
 
     fn gene_table(&self) -> Option<&'static str> {

@@ -27,6 +27,21 @@ pub enum Aggregation {
     PairwiseInteraction,
 }
 
+/// What happens to the weights that an aggregation computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AggregationWeights {
+    /// Training and prediction need none.
+    Discard,
+    /// They are a part of the result.
+    Return,
+}
+
+impl AggregationWeights {
+    fn buffer<T: Scalar>(self, len: usize) -> Option<Vec<T>> {
+        (self == Self::Return).then(|| vec![T::ZERO; len])
+    }
+}
+
 /// The sizes of aggregations that have any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AggregationSizes {
@@ -112,7 +127,7 @@ impl Aggregate {
         g: &[Var],
         plan: &Arc<LayerPlan>,
         width: usize,
-        with_weights: bool,
+        weights: AggregationWeights,
         dropout: Option<&Dropout>,
     ) -> Aggregated<T> {
         match self {
@@ -120,11 +135,11 @@ impl Aggregate {
                 Aggregated { rows: sum(tape, g, plan, width, T::of(*factor)), weights: None }
             }
             Self::Cross { vectors, linears, heads } => {
-                cross(tape, g, plan, (*vectors, *linears, *heads), with_weights)
+                cross(tape, g, plan, (*vectors, *linears, *heads), weights)
             }
             Self::Pairs { pairs, score, activation, norm } => {
                 let Aggregated { rows, weights } =
-                    pairwise(tape, g, plan, (pairs, *score, *activation), with_weights, dropout);
+                    pairwise(tape, g, plan, (pairs, *score, *activation), weights, dropout);
                 let rows = norm.forward(tape, "aggregate.norm", rows, plan.output.genes());
                 Aggregated { rows, weights }
             }
@@ -223,7 +238,7 @@ fn cross<T: Scalar>(
     g: &[Var],
     plan: &Arc<LayerPlan>,
     (vectors, linears, heads): (Var, [Linear; 4], usize),
-    with_weights: bool,
+    weights: AggregationWeights,
 ) -> Aggregated<T> {
     fn task<T: Scalar>(
         values: Values<'_, T>,
@@ -233,12 +248,12 @@ fn cross<T: Scalar>(
     }
     let (g, plan_forward, plan_backward) = (g.to_vec(), Arc::clone(plan), Arc::clone(plan));
     let (vars, width, networks) = (g.clone(), linears[0].inputs, g.len());
-    let mut weights = None;
+    let (wanted, mut weights) = (weights, None);
     let rows = tape.op(
         "aggregate",
         plan.output.rows() * width,
         |values, out| {
-            weights = with_weights.then(|| vec![T::ZERO; plan_forward.output.rows() * networks * networks]);
+            weights = wanted.buffer(plan_forward.output.rows() * networks * networks);
             let task = task(values, (vectors, linears, heads));
             task.forward(&indexed_rows(values, &vars, &plan_forward), out, weights.as_deref_mut());
         },
@@ -269,7 +284,7 @@ fn pairwise<T: Scalar>(
     g: &[Var],
     plan: &Arc<LayerPlan>,
     (pairs, score, activation): (&[Vec<Linear>], [Linear; 2], Activation),
-    with_weights: bool,
+    weights: AggregationWeights,
     dropout: Option<&Dropout>,
 ) -> Aggregated<T> {
     fn task<'t, T: Scalar>(
@@ -290,13 +305,13 @@ fn pairwise<T: Scalar>(
     let (g, plan_forward) = (g.to_vec(), Arc::clone(plan));
     let (vars, width, networks) = (g.clone(), score[0].inputs, g.len());
     let (back_pairs, back_dropout) = (pairs.to_vec(), dropout.cloned());
-    let mut weights = None;
+    let (wanted, mut weights) = (weights, None);
     let rows = tape.op(
         "aggregate",
         plan.output.rows() * width,
         |values, out| {
             let task = task(values, networks, (pairs, score, activation), dropout);
-            weights = with_weights.then(|| vec![T::ZERO; plan_forward.output.rows() * task.options()]);
+            weights = wanted.buffer(plan_forward.output.rows() * task.options());
             let indexes: Vec<&[u32]> =
                 plan_forward.gather_indices.iter().map(|gather_index| &gather_index[..]).collect();
             let shared_rows = SharedRows::new(&indexes, plan_forward.gene_order());

@@ -27,7 +27,7 @@ mod reach;
 mod readout;
 mod start;
 
-pub use aggregate::Aggregation;
+pub use aggregate::{Aggregation, AggregationWeights};
 pub use dropout::NoiseKind;
 pub use metabolism::{MetabolicGraph, MetabolismSwitch};
 pub use norm::NormKind;
@@ -39,7 +39,7 @@ pub use start::StartKind;
 use crate::init::Init;
 use crate::layer::{GeneFeatures, GeneRows, Linear, Mlp, activate, apply_dropout};
 use crate::loss::{BufferError, BufferState, CircularBuffer, LossError, MleWassSupCrOptions, Restored};
-use crate::{Forward, Input, Loss, LossAt, Model, SelfLoops};
+use crate::{Forward, Input, Loss, LossAt, Model, ModelOptions, SelfLoops};
 use aggregate::{Aggregate, AggregationSizes};
 use deletion::Deletion;
 use dropout::{DropoutPass, Site};
@@ -93,7 +93,7 @@ const METABOLISM: &str = "metabolism";
 pub struct HeteroNetwork {
     /// Its name; parameters are named after it.
     pub name: String,
-    /// Its edges.
+    /// Adjacency in both directions.
     pub graph: Graph,
     /// Its place among the cell's networks.
     pub place: usize,
@@ -148,7 +148,7 @@ impl HeteroNetwork {
 /// What a model reads of a cell.
 #[derive(Debug, Clone, Default)]
 pub struct HeteroParts {
-    /// The networks.
+    /// Gene networks, one contribution to every layer each.
     pub networks: Vec<HeteroNetwork>,
     /// The metabolism; it comes after the networks.
     pub metabolism: Option<MetabolicGraph>,
@@ -319,7 +319,7 @@ impl<T: Scalar> Hetero<T> {
     }
 
     /// Another loss than mean log cosh.
-    pub fn with_objective(
+    pub(crate) fn with_objective(
         mut self,
         name: ObjectiveName,
         options: &MleWassSupCrOptions,
@@ -374,7 +374,7 @@ impl<T: Scalar> Hetero<T> {
         &'a self,
         tape: &mut Tape<'a, T>,
         input: Input<'a, '_>,
-        with_weights: bool,
+        weights: AggregationWeights,
     ) -> HeteroForward<T> {
         let (sets, pass) = (input.sets, self.pass(input.training));
         let route = match self.route() {
@@ -400,7 +400,7 @@ impl<T: Scalar> Hetero<T> {
             }
         }
         let pre = x;
-        let (mut rows, mut weights) = (Vec::new(), Vec::new());
+        let (mut rows, mut weights_by_layer) = (Vec::new(), Vec::new());
         for (at, (layer, plan)) in self.layers.iter().zip(&plan.layers).enumerate() {
             let networks = layer.networks.iter().zip(&self.networks).enumerate();
             let mut g: Vec<Var> = networks
@@ -419,15 +419,15 @@ impl<T: Scalar> Hetero<T> {
             let site = Site::Aggregate { layer: at };
             let dropout = pass.map(|pass| pass.of_rows(site, Some(&*plan.output.own_rows)));
             let combined =
-                layer.aggregate.forward(tape, &g, plan, self.options.width, with_weights, dropout.as_ref());
+                layer.aggregate.forward(tape, &g, plan, self.options.width, weights, dropout.as_ref());
             x = combined.rows;
             rows.push(x);
-            weights.push(combined.weights);
+            weights_by_layer.push(combined.weights);
         }
         let last = Arc::clone(&plan.layers[plan.layers.len() - 1].output);
         let pooled = self.pool.forward(tape, x, &last, pass);
         let readout = self.readout.forward(tape, pooled, x, sets, pass);
-        HeteroForward { pre, layers: rows, weights, pooled, readout, plan: last }
+        HeteroForward { pre, layers: rows, weights: weights_by_layer, pooled, readout, plan: last }
     }
 
     fn plan(&self, sets: GeneSetsRef<'_>, route: Route) -> Plan {
@@ -455,7 +455,7 @@ impl<T: Scalar> Hetero<T> {
 
 impl Model for Hetero<f32> {
     fn name(&self) -> &'static str {
-        "hetero"
+        HeteroOptions::NAME
     }
 
     fn gene_table(&self) -> Option<&'static str> {
@@ -471,7 +471,7 @@ impl Model for Hetero<f32> {
     }
 
     fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward {
-        let forward = self.forward(tape, input, false);
+        let forward = self.forward(tape, input, AggregationWeights::Discard);
         Forward { predictions: forward.readout.predictions, hidden: vec![forward.readout.difference] }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::layer::{add_scaled, interaction_loss};
 use crate::loss::{
-    BatchRows, BufferError, BufferState, CircularBuffer, Gradients, LossError, MleWassSupCr,
+    BatchRows, BufferError, BufferState, BufferedLoss, CircularBuffer, Gradients, LossError, MleWassSupCr,
     MleWassSupCrOptions, Phase, Restored,
 };
 use crate::{Loss, LossAt};

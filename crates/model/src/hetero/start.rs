@@ -7,7 +7,7 @@
 
 use super::aggregate::Aggregate;
 use super::norm::statistics;
-use super::{Hetero, Layer, NormKind, Route};
+use super::{AggregationWeights, Hetero, Layer, NormKind, Route};
 use crate::Input;
 use crate::layer::{Linear, Mlp, SetScorer};
 use knockout_batch::Graphs;
@@ -178,7 +178,7 @@ impl<T: Scalar> Start<'_, T> {
     fn scorer(&mut self, scorer: &SetScorer, x: &[T]) {
         self.standardise(scorer.fixed, x);
         for layer in &scorer.layers {
-            for linear in [layer.query, layer.key, layer.value] {
+            for linear in layer.projections.inputs() {
                 self.standardise(linear, x);
             }
             self.parameters.of_mut(layer.rezero)[0] = T::of(ATTENTION);
@@ -215,7 +215,14 @@ fn aggregated<T: Scalar>(model: &Hetero<T>, at: usize, g: &[Vec<T>]) -> Vec<T> {
     };
     let g: Vec<Var> = g.iter().map(&mut given).collect();
     let aggregate = &model.layers[at].aggregate;
-    let combined = aggregate.forward(&mut tape, &g, &plan.layers[at], model.options.width, false, None);
+    let combined = aggregate.forward(
+        &mut tape,
+        &g,
+        &plan.layers[at],
+        model.options.width,
+        AggregationWeights::Discard,
+        None,
+    );
     tape.value(combined.rows).to_vec()
 }
 
@@ -232,7 +239,8 @@ fn difference_size<T: Scalar>(model: &Hetero<T>, seed: u64) -> f64 {
         sets.push(&[first.min(second) as u32, first.max(second) as u32]);
     }
     let mut tape = Tape::new(&model.parameters);
-    let forward = model.forward(&mut tape, Input::evaluated(sets.view(), &Graphs::None), false);
+    let forward =
+        model.forward(&mut tape, Input::evaluated(sets.view(), &Graphs::None), AggregationWeights::Discard);
     let values = tape.value(forward.readout.difference);
     (values.iter().map(|value| value.to_f64().powi(2)).sum::<f64>() / values.len() as f64).sqrt()
 }

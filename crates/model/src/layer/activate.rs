@@ -8,7 +8,12 @@ use rayon::prelude::*;
 const CHUNK: usize = 1 << 14;
 
 /// `y = activation(x)`, element by element.
-pub fn activate<T: Real>(tape: &mut Tape<'_, T>, name: &'static str, x: Var, activation: Activation) -> Var {
+pub(crate) fn activate<T: Real>(
+    tape: &mut Tape<'_, T>,
+    name: &'static str,
+    x: Var,
+    activation: Activation,
+) -> Var {
     if activation == Activation::None {
         return x;
     }

@@ -4,7 +4,7 @@ use knockout_grad::{Tape, Var};
 use knockout_kernel::Real;
 
 /// `Σ weight · part`, each part one value. A part of weight 0 gets a gradient of zero.
-pub fn weighted_sum<T: Real>(tape: &mut Tape<'_, T>, parts: &[(Var, f64)]) -> Var {
+pub(crate) fn weighted_sum<T: Real>(tape: &mut Tape<'_, T>, parts: &[(Var, f64)]) -> Var {
     let parts = parts.to_vec();
     let forward_parts = parts.clone();
     tape.op(

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 ///
 /// Row 0 of the attention is no gene: gene i is row i + 1. The gene rows of α do not sum to 1, for they also attend to row 0.
 #[derive(Debug, Clone)]
-pub struct GraphPenalty {
+pub(crate) struct GraphPenalty {
     outgoing: Csr,
     incoming: Csr,
     /// Ã of the edges of each gene: 1 / its number of distinct edges.
@@ -69,7 +69,7 @@ impl<T: Scalar> HeadRows<'_, T> {
 
 impl GraphPenalty {
     /// The penalty of a network on one head; `None` for a network without an edge, which says nothing.
-    pub fn new(graph: &Graph, head: usize) -> Option<Self> {
+    pub(crate) fn new(graph: &Graph, head: usize) -> Option<Self> {
         let DistinctEdges { outgoing, incoming, .. } = DistinctEdges::of(graph);
         let degree = |gene| outgoing.degree(gene);
         let weight: Vec<f64> =
@@ -79,7 +79,7 @@ impl GraphPenalty {
     }
 
     /// Records the penalty: one value.
-    pub fn forward<'a, T: Scalar>(
+    pub(crate) fn forward<'a, T: Scalar>(
         &'a self,
         tape: &mut Tape<'a, T>,
         vars: AttentionVars,

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 ///
 /// `H_k, E: [rows, width]`; the hidden layer is half as wide.
 #[derive(Debug, Clone, Copy)]
-pub struct MetaEmbedding {
+pub(crate) struct MetaEmbedding {
     hidden: Linear,
     score: Linear,
 }
@@ -21,14 +21,14 @@ const CHUNK_ROWS: usize = 256;
 
 impl MetaEmbedding {
     /// Adds `meta.hidden` and `meta.score`.
-    pub fn new<T: Scalar>(parameters: &mut Parameters<T>, width: usize, init: &mut Init) -> Self {
+    pub(crate) fn new<T: Scalar>(parameters: &mut Parameters<T>, width: usize, init: &mut Init) -> Self {
         let hidden = Linear::new(parameters, "meta.hidden", width, width / 2, init);
         let score = Linear::new(parameters, "meta.score", width / 2, 1, init);
         Self { hidden, score }
     }
 
     /// Records the weighted sum of the embeddings `h`; its weights `[rows, networks]` follow it in the same output.
-    pub fn forward<T: Scalar>(self, tape: &mut Tape<'_, T>, h: &[Var]) -> Var {
+    pub(crate) fn forward<T: Scalar>(self, tape: &mut Tape<'_, T>, h: &[Var]) -> Var {
         let (width, half, count) = (self.hidden.inputs, self.hidden.outputs, h.len());
         let rows = tape.value(h[0]).len() / width;
         let h = h.to_vec();

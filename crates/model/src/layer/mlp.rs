@@ -6,7 +6,7 @@ use knockout_kernel::{Activation, Affine, Block, NormScale, Scalar};
 
 /// Affine parameters of a norm.
 #[derive(Debug, Clone, Copy)]
-pub struct NormVars {
+pub(crate) struct NormVars {
     /// γ, `[width]`.
     pub scale: Var,
     /// β, `[width]`.
@@ -15,7 +15,7 @@ pub struct NormVars {
 
 /// `y = last(norm(linear_n(… between(linear_1(x)))))`, `x: [n, inputs]`, `y: [n, outputs]`.
 #[derive(Debug, Clone)]
-pub struct Mlp {
+pub(crate) struct Mlp {
     /// Linear layers, first to last.
     pub linears: Vec<Linear>,
     /// Activation after every linear layer but the last.
@@ -28,12 +28,12 @@ pub struct Mlp {
 
 impl Mlp {
     /// Input width.
-    pub fn inputs(&self) -> usize {
+    pub(crate) fn inputs(&self) -> usize {
         self.linears[0].inputs
     }
 
     /// Output width.
-    pub fn outputs(&self) -> usize {
+    pub(crate) fn outputs(&self) -> usize {
         self.linears[self.linears.len() - 1].outputs
     }
 
@@ -62,7 +62,7 @@ impl Mlp {
     }
 
     /// Records the layers, with optional dropout after every activation.
-    pub fn forward<T: Scalar>(
+    pub(crate) fn forward<T: Scalar>(
         &self,
         tape: &mut Tape<'_, T>,
         name: &'static str,

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 /// R has N × N entries, but `Σ R² = ⟨HᵀH, VᵀV⟩ + 2 (1ᵀH) · (Vᵀc) + N |c|²` needs only products of width × width, and the
 /// second sum only the edges.
 #[derive(Debug, Clone, Copy)]
-pub struct Reconstruction {
+pub(crate) struct Reconstruction {
     /// V: `[rows, width]`.
     pub weight: Var,
     /// c: `[rows]`.
@@ -40,7 +40,7 @@ struct Saved<T: knockout_kernel::Real> {
 
 impl Reconstruction {
     /// Adds `name.weight` (normal, 0.1) and `name.bias` (zero).
-    pub fn new<T: Scalar>(
+    pub(crate) fn new<T: Scalar>(
         parameters: &mut Parameters<T>,
         name: &str,
         rows: usize,
@@ -53,7 +53,7 @@ impl Reconstruction {
     }
 
     /// Records the loss of rows `h`: one value.
-    pub fn loss<'a, T: Scalar>(
+    pub(crate) fn loss<'a, T: Scalar>(
         self,
         tape: &mut Tape<'a, T>,
         h: Var,

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 /// `y = norm(x + dropout(h)) · γ + β`, the norm over the channels of a row with population variance; `x, h, y: [n, width]`.
 #[derive(Debug, Clone, Copy)]
-pub struct ResidualNorm {
+pub(crate) struct ResidualNorm {
     norm: NormVars,
     width: usize,
 }
@@ -17,14 +17,14 @@ const ROWS: usize = 256;
 
 impl ResidualNorm {
     /// Adds `name.weight` (γ, from 1) and `name.bias` (β, from 0).
-    pub fn new<T: Scalar>(parameters: &mut Parameters<T>, name: &str, width: usize) -> Self {
+    pub(crate) fn new<T: Scalar>(parameters: &mut Parameters<T>, name: &str, width: usize) -> Self {
         let scale = parameters.add(format!("{name}.weight"), &[width], || 1.0);
         let shift = parameters.add(format!("{name}.bias"), &[width], || 0.0);
         Self { norm: NormVars { scale, shift }, width }
     }
 
     /// Records the layer.
-    pub fn forward<T: Scalar>(
+    pub(crate) fn forward<T: Scalar>(
         self,
         tape: &mut Tape<'_, T>,
         name: &'static str,

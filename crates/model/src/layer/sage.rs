@@ -13,7 +13,7 @@ const CHUNK_ROWS: usize = 256;
 ///
 /// Repeated edges count repeatedly; the mean over no edge is 0.
 #[derive(Debug, Clone, Copy)]
-pub struct Sage {
+pub(crate) struct Sage {
     /// `W_neighbour`, `[outputs, inputs]`.
     pub neighbour: Var,
     /// b, `[outputs]`.
@@ -30,7 +30,7 @@ pub struct Sage {
 
 impl Sage {
     /// Adds `name.neighbour.weight`, `name.neighbour.bias` and `name.self.weight`.
-    pub fn new<T: Scalar>(
+    pub(crate) fn new<T: Scalar>(
         parameters: &mut Parameters<T>,
         name: &str,
         [inputs, outputs]: [usize; 2],
@@ -46,7 +46,7 @@ impl Sage {
     }
 
     /// Records the layer. `mean_weight` is the graph's, in this float type.
-    pub fn forward<'a, T: Scalar>(
+    pub(crate) fn forward<'a, T: Scalar>(
         self,
         tape: &mut Tape<'a, T>,
         name: &'static str,

@@ -1,6 +1,7 @@
 //! Attention of all rows to all rows; see [`knockout_kernel::SelfAttention`].
 
-use super::{Dropout, Linear, add_to, slice};
+use super::projections::Projections;
+use super::{Dropout, add_to, slice};
 use crate::init::Init;
 use knockout_cell::GeneSetsRef;
 use knockout_grad::{Parameters, Tape, Values, Var};
@@ -9,11 +10,8 @@ use knockout_kernel::{Activation, Attended, Scalar};
 /// `y = output(concat over heads of Σ_j a_ij v_j)`, where `a_ij` is the softmax over rows j of `q_i · k_j / √(width / heads)`; `q, k, v` are linear in
 /// x. `x, y: [n, width]`.
 #[derive(Debug, Clone, Copy)]
-pub struct SelfAttention {
-    query: Linear,
-    key: Linear,
-    value: Linear,
-    output: Linear,
+pub(crate) struct SelfAttention {
+    projections: Projections,
     heads: usize,
 }
 
@@ -30,22 +28,20 @@ pub struct AttentionVars {
 
 impl SelfAttention {
     /// Adds `name.query`, `.key`, `.value` and `.output`.
-    pub fn new<T: Scalar>(
+    pub(crate) fn new<T: Scalar>(
         parameters: &mut Parameters<T>,
         name: &str,
         width: usize,
         heads: usize,
         init: &mut Init,
     ) -> Self {
-        let mut linear = |part: &str| Linear::new(parameters, &format!("{name}.{part}"), width, width, init);
-        let (query, key, value, output) = (linear("query"), linear("key"), linear("value"), linear("output"));
-        Self { query, key, value, output, heads }
+        Self { projections: Projections::new(parameters, name, width, init), heads }
     }
 
     /// Records attention of all rows to all rows.
-    pub fn forward<T: Scalar>(self, tape: &mut Tape<'_, T>, x: Var) -> (Var, AttentionVars) {
-        let (width, heads) = (self.query.outputs, self.heads);
-        let inputs @ [query, key, value] = self.project(tape, x);
+    pub(crate) fn forward<T: Scalar>(self, tape: &mut Tape<'_, T>, x: Var) -> (Var, AttentionVars) {
+        let (width, heads) = (self.projections.width(), self.heads);
+        let inputs @ [query, key, value] = self.projections.project(tape, "attention.linear", x);
         let len = tape.value(query).len();
         let attended = tape.op(
             "attention",
@@ -67,29 +63,24 @@ impl SelfAttention {
             },
         );
         let rows = slice(tape, attended, 0..len);
-        let mixed = self.output.forward(tape, "attention.linear", rows, Activation::None);
+        let mixed = self.projections.output.forward(tape, "attention.linear", rows, Activation::None);
         (mixed, AttentionVars { query, key, attended })
     }
 
     /// Records attention of each member of a set to all members of it, itself included, with optional dropout of the
     /// weights: `x: [members, width]`.
-    pub fn forward_sets<'a, T: Scalar>(
+    pub(crate) fn forward_sets<'a, T: Scalar>(
         self,
         tape: &mut Tape<'a, T>,
         x: Var,
         sets: GeneSetsRef<'a>,
         dropout: Option<&Dropout>,
     ) -> Var {
-        let inputs = self.project(tape, x);
+        let inputs = self.projections.project(tape, "attention.linear", x);
         let among = super::set_attention::Among::All;
-        let sizes = (self.query.outputs, self.heads);
+        let sizes = (self.projections.width(), self.heads);
         let attended = super::set_attention::attend(tape, inputs, sets, sizes, among, dropout);
-        self.output.forward(tape, "attention.linear", attended, Activation::None)
-    }
-
-    fn project<T: Scalar>(self, tape: &mut Tape<'_, T>, x: Var) -> [Var; 3] {
-        [self.query, self.key, self.value]
-            .map(|linear| linear.forward(tape, "attention.linear", x, Activation::None))
+        self.projections.output.forward(tape, "attention.linear", attended, Activation::None)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Attention among the members of a set.
 
-use super::{Dropout, Linear, add_scaled, dot, softmax, softmax_backward};
+use super::projections::Projections;
+use super::{Dropout, add_scaled, dot, softmax, softmax_backward};
 use crate::init::Init;
 use knockout_cell::GeneSetsRef;
 use knockout_grad::{Parameters, Tape, Var};
@@ -11,43 +12,38 @@ use knockout_kernel::{Activation, Real, Scalar};
 ///
 /// `x, x': [members, width]`. In a set of one the sum is empty, and `output` still adds its bias.
 #[derive(Debug, Clone, Copy)]
-pub struct SetAttention {
-    pub(crate) query: Linear,
-    pub(crate) key: Linear,
-    pub(crate) value: Linear,
-    pub(crate) output: Linear,
+pub(crate) struct SetAttention {
+    pub(crate) projections: Projections,
     pub(crate) rezero: Var,
     pub(crate) heads: usize,
 }
 
 impl SetAttention {
     /// Adds `name.query`, `.key`, `.value`, `.output` and `name.rezero`, which starts at 0.01.
-    pub fn new<T: Scalar>(
+    pub(crate) fn new<T: Scalar>(
         parameters: &mut Parameters<T>,
         name: &str,
         width: usize,
         heads: usize,
         init: &mut Init,
     ) -> Self {
-        let mut linear = |part: &str| Linear::new(parameters, &format!("{name}.{part}"), width, width, init);
-        let (query, key, value, output) = (linear("query"), linear("key"), linear("value"), linear("output"));
+        let projections = Projections::new(parameters, name, width, init);
         let rezero = parameters.add(format!("{name}.rezero"), &[1], || 0.01);
-        Self { query, key, value, output, rezero, heads }
+        Self { projections, rezero, heads }
     }
 
     /// Records the layer, with optional dropout of the weights `a_mn`.
-    pub fn forward<'a, T: Scalar>(
+    pub(crate) fn forward<'a, T: Scalar>(
         self,
         tape: &mut Tape<'a, T>,
         x: Var,
         sets: GeneSetsRef<'a>,
         dropout: Option<&Dropout>,
     ) -> Var {
-        let [query, key, value] = [self.query, self.key, self.value]
-            .map(|linear| linear.forward(tape, "set.linear", x, Activation::None));
-        let sizes = (self.query.outputs, self.heads);
-        let attended = attend(tape, [query, key, value], sets, sizes, Among::Others, dropout);
-        let mixed = self.output.forward(tape, "set.linear", attended, Activation::None);
+        let inputs = self.projections.project(tape, "set.linear", x);
+        let sizes = (self.projections.width(), self.heads);
+        let attended = attend(tape, inputs, sets, sizes, Among::Others, dropout);
+        let mixed = self.projections.output.forward(tape, "set.linear", attended, Activation::None);
         let rezero = self.rezero;
         tape.op(
             "set.rezero",

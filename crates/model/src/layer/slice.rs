@@ -6,7 +6,7 @@ use knockout_kernel::Real;
 use std::ops::Range;
 
 /// `y = x[range]`, in elements.
-pub fn slice<T: Real>(tape: &mut Tape<'_, T>, x: Var, range: Range<usize>) -> Var {
+pub(crate) fn slice<T: Real>(tape: &mut Tape<'_, T>, x: Var, range: Range<usize>) -> Var {
     let back = range.clone();
     tape.op(
         "slice",

@@ -3,7 +3,7 @@
 //! A term with weight 0 is skipped: neither computed nor reported. Gradients reach the rows of the current batch only;
 //! rows out of a buffer are constants.
 
-use super::buffer::{BufferError, CircularBuffer, WriteOrder, rows_taken};
+use super::buffer::{BufferError, BufferState, CircularBuffer, WriteOrder, rows_taken};
 use super::schedule::BufferWeight;
 use super::wasserstein::{Transport, wasserstein};
 use knockout_kernel::Real;
@@ -52,7 +52,7 @@ pub struct Gradients<'a, T> {
 pub struct Part {
     /// Such as `wasserstein_loss`, `weighted_wasserstein_loss`, `buffer_weight`.
     pub name: String,
-    /// Its value.
+    /// Value in this batch.
     pub value: f64,
 }
 
@@ -229,27 +229,30 @@ pub enum Restored {
     Unknown,
 }
 
-const DISTRIBUTION: &str = "loss.distribution";
-const CONTRAST: &str = "loss.contrast";
+/// Name of the buffer of predictions and targets.
+pub(super) const DISTRIBUTION: &str = "loss.distribution";
+/// Name of the buffer of embeddings.
+pub(super) const CONTRAST: &str = "loss.contrast";
 
-pub(super) fn named<'a, T: Real>(
-    distribution: Option<&'a Memory<T>>,
-    contrast: Option<&'a Memory<T>>,
-) -> Vec<(&'static str, &'a CircularBuffer<T>)> {
-    let buffer = |name, memory: Option<&'a Memory<T>>| memory.map(|memory| (name, &memory.buffer));
-    [buffer(DISTRIBUTION, distribution), buffer(CONTRAST, contrast)].into_iter().flatten().collect()
-}
+/// A loss with buffers of earlier batches, which checkpoints save by name.
+pub trait BufferedLoss<T: Real> {
+    /// Its buffers by name.
+    fn buffers(&self) -> Vec<(&'static str, &CircularBuffer<T>)>;
 
-pub(super) fn restore<T>(
-    name: &str,
-    distribution: Option<&mut Memory<T>>,
-    contrast: Option<&mut Memory<T>>,
-    take: impl FnOnce(&mut Memory<T>) -> Result<(), BufferError>,
-) -> Result<Restored, BufferError> {
-    let memory = match name {
-        DISTRIBUTION => distribution,
-        CONTRAST => contrast,
-        _ => None,
-    };
-    memory.map_or(Ok(Restored::Unknown), |memory| take(memory).map(|()| Restored::Taken))
+    /// The same, mutable.
+    fn buffers_mut(&mut self) -> Vec<(&'static str, &mut CircularBuffer<T>)>;
+
+    /// Restores the buffer `name` from a checkpoint; on an error nothing was changed.
+    fn restore(
+        &mut self,
+        name: &str,
+        state: BufferState,
+        features: &[T],
+        labels: &[T],
+    ) -> Result<Restored, BufferError> {
+        match self.buffers_mut().into_iter().find(|(own, _)| *own == name) {
+            Some((_, buffer)) => buffer.restore(state, features, labels).map(|()| Restored::Taken),
+            None => Ok(Restored::Unknown),
+        }
+    }
 }

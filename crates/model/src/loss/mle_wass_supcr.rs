@@ -1,9 +1,9 @@
 //! Weighted sum of squared error, Wasserstein distance and supervised contrastive regression.
 
-use super::buffer::{BufferError, BufferState, CircularBuffer};
+use super::buffer::CircularBuffer;
 use super::composite::{
-    BatchRows, BufferOptions, Distribution, Gradients, LossValue, Memory, Phase, Restored, Terms, add, named,
-    normalised, restore,
+    BatchRows, BufferOptions, BufferedLoss, CONTRAST, DISTRIBUTION, Distribution, Gradients, LossValue,
+    Memory, Phase, Terms, add, normalised,
 };
 use super::options::{self, LossError};
 use super::schedule::Temperature;
@@ -159,22 +159,17 @@ impl<T: Real> MleWassSupCr<T> {
         let mix = memory.mix(rows, |count| count, &mut rng, batch.phase, |z, labels| loss(z, labels, scale));
         mix.unwrap_or(0.0)
     }
+}
 
-    /// The buffers by name, for a checkpoint.
-    pub fn buffers(&self) -> Vec<(&'static str, &CircularBuffer<T>)> {
-        named(self.distribution.memory.as_ref(), self.contrast.as_ref())
+impl<T: Real> BufferedLoss<T> for MleWassSupCr<T> {
+    fn buffers(&self) -> Vec<(&'static str, &CircularBuffer<T>)> {
+        let distribution = self.distribution.memory.iter().map(|memory| (DISTRIBUTION, &memory.buffer));
+        distribution.chain(self.contrast.iter().map(|memory| (CONTRAST, &memory.buffer))).collect()
     }
 
-    /// Restores a buffer of [`Self::buffers`] from a checkpoint.
-    pub fn restore(
-        &mut self,
-        name: &str,
-        state: BufferState,
-        features: &[T],
-        labels: &[T],
-    ) -> Result<Restored, BufferError> {
-        restore(name, self.distribution.memory.as_mut(), self.contrast.as_mut(), |memory| {
-            memory.buffer.restore(state, features, labels)
-        })
+    fn buffers_mut(&mut self) -> Vec<(&'static str, &mut CircularBuffer<T>)> {
+        let distribution =
+            self.distribution.memory.iter_mut().map(|memory| (DISTRIBUTION, &mut memory.buffer));
+        distribution.chain(self.contrast.iter_mut().map(|memory| (CONTRAST, &mut memory.buffer))).collect()
     }
 }

@@ -21,7 +21,7 @@ mod wasserstein;
 mod weighted_mse;
 
 pub use buffer::{BufferError, BufferState, CircularBuffer, WriteOrder, rows_taken};
-pub use composite::{BatchRows, BufferOptions, Gradients, LossValue, Part, Phase, Restored};
+pub use composite::{BatchRows, BufferOptions, BufferedLoss, Gradients, LossValue, Part, Phase, Restored};
 pub use log_cosh::{Reduction, log_cosh, log_cosh_each};
 pub use mle_wass_supcr::{MleWassSupCr, MleWassSupCrOptions};
 pub use options::LossError;

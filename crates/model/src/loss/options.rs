@@ -9,7 +9,7 @@ use super::schedule::{BufferWeight, Temperature};
 pub struct LossError {
     /// Key of the option.
     pub key: &'static str,
-    /// Its value.
+    /// Value given.
     pub value: String,
     /// Rule that it violates.
     pub rule: &'static str,

@@ -1,9 +1,9 @@
 //! The loss of single rows and the distance of distributions, added up, with the model's own regularisation.
 
-use super::buffer::{BufferError, BufferState, CircularBuffer};
+use super::buffer::CircularBuffer;
 use super::composite::{
-    BatchRows, BufferOptions, Distribution, LossValue, Memory, Restored, Terms, add, named, normalised,
-    restore,
+    BatchRows, BufferOptions, BufferedLoss, DISTRIBUTION, Distribution, LossValue, Memory, Terms, add,
+    normalised,
 };
 use super::log_cosh::{Reduction, log_cosh};
 use super::options::{self, LossError};
@@ -27,9 +27,9 @@ pub enum PointLoss {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PointDistOptions {
-    /// Which loss of single rows.
+    /// Loss of single rows.
     pub point: PointLoss,
-    /// Its weight.
+    /// Weight of the loss of single rows.
     pub lambda_point: f64,
     /// Weight of the distance between distributions.
     pub lambda_dist: f64,
@@ -37,7 +37,7 @@ pub struct PointDistOptions {
     pub lambda_graph: f64,
     /// Weight of each dimension of the targets; normalised to sum 1.
     pub dimension_weights: Vec<f64>,
-    /// Which distance between distributions.
+    /// Distance between distributions.
     pub transport: Transport,
     /// `None`: no buffer. With one, all its rows are mixed in unless its weight says otherwise.
     pub buffer: Option<BufferOptions>,
@@ -84,7 +84,7 @@ impl<T: Real> PointDist<T> {
     }
 
     /// Whether a row's loss depends on the other rows of its batch.
-    pub fn couples_rows(&self) -> bool {
+    pub(crate) fn couples_rows(&self) -> bool {
         self.options.lambda_dist != 0.0
     }
 
@@ -126,22 +126,14 @@ impl<T: Real> PointDist<T> {
         }
         terms.finish()
     }
+}
 
-    /// The buffers by name, for a checkpoint.
-    pub fn buffers(&self) -> Vec<(&'static str, &CircularBuffer<T>)> {
-        named(self.distribution.memory.as_ref(), None)
+impl<T: Real> BufferedLoss<T> for PointDist<T> {
+    fn buffers(&self) -> Vec<(&'static str, &CircularBuffer<T>)> {
+        self.distribution.memory.iter().map(|memory| (DISTRIBUTION, &memory.buffer)).collect()
     }
 
-    /// Restores a buffer of [`Self::buffers`] from a checkpoint.
-    pub fn restore(
-        &mut self,
-        name: &str,
-        state: BufferState,
-        features: &[T],
-        labels: &[T],
-    ) -> Result<Restored, BufferError> {
-        restore(name, self.distribution.memory.as_mut(), None, |memory| {
-            memory.buffer.restore(state, features, labels)
-        })
+    fn buffers_mut(&mut self) -> Vec<(&'static str, &mut CircularBuffer<T>)> {
+        self.distribution.memory.iter_mut().map(|memory| (DISTRIBUTION, &mut memory.buffer)).collect()
     }
 }

@@ -22,10 +22,10 @@ use crate::layer::{
     AttentionVars, GeneFeatures, GeneRows, GraphPenalty, Linear, Mlp, add_scaled, add_to, gather, slice,
 };
 use crate::loss::{
-    BatchRows, BufferError, BufferState, CircularBuffer, LossError, Phase, PointDist, PointDistOptions,
-    Restored,
+    BatchRows, BufferError, BufferState, BufferedLoss, CircularBuffer, LossError, Phase, PointDist,
+    PointDistOptions, Restored,
 };
-use crate::{FixedScorer, Forward, Input, Loss, LossAt, Model};
+use crate::{FixedScorer, Forward, Input, Loss, LossAt, Model, ModelOptions};
 use block::AttentionBlock;
 use dropout::{DropoutPass, Site};
 use knockout_cell::GeneSetsRef;
@@ -138,7 +138,7 @@ impl<T: Scalar> Transformer<T> {
 
     /// With dropout in training.
     #[must_use]
-    pub fn with_dropout(mut self, rate: f64) -> Self {
+    pub(crate) fn with_dropout(mut self, rate: f64) -> Self {
         self.dropout = rate;
         self
     }
@@ -150,7 +150,7 @@ impl<T: Scalar> Transformer<T> {
     ///
     /// If there are more networks than heads: callers check.
     #[must_use]
-    pub fn with_penalties(mut self, graphs: &[Graph], first_layer: usize) -> Self {
+    pub(crate) fn with_penalties(mut self, graphs: &[Graph], first_layer: usize) -> Self {
         let heads = self.sizes.heads;
         let penalties = graphs.iter().enumerate().filter_map(|(at, graph)| {
             let penalty = GraphPenalty::new(graph, at % heads)?;
@@ -330,7 +330,7 @@ fn attention_of(forward: &Forward) -> Vec<AttentionVars> {
 
 impl Model for Transformer<f32> {
     fn name(&self) -> &'static str {
-        "transformer"
+        TransformerOptions::NAME
     }
 
     fn parameters(&self) -> &Parameters<f32> {

@@ -10,7 +10,7 @@ use serde::Serialize;
 pub struct SwitchRuns {
     /// The model without any, measured in the same way as with them.
     pub baseline: RunProfile,
-    /// The switches.
+    /// Each change with its own measurement.
     pub switches: Vec<Switch>,
 }
 
@@ -67,7 +67,7 @@ const STEADY: f64 = 0.05;
 /// A switch that was measured.
 #[derive(Debug, Clone, Serialize)]
 pub struct Tried {
-    /// Its name.
+    /// Name of the switch in tables.
     pub name: String,
     /// Overrides that turn it on.
     pub keys: Vec<String>,

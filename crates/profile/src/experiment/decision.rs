@@ -17,37 +17,37 @@ const TIE: f64 = 0.10;
 pub enum Question {
     /// Does making batches hold the model back? Its share of a full step.
     DataHoldsBack {
-        /// The model.
+        /// Name of the model.
         model: String,
         /// Measured share.
         share: f64,
     },
     /// Do clipping and the optimiser hold the model back? Their share of a full step.
     UpdateHoldsBack {
-        /// The model.
+        /// Name of the model.
         model: String,
         /// Measured share.
         share: f64,
     },
     /// Do phases and differences of modes agree? The largest disagreement as a share of a step.
     WaysAgree {
-        /// The model.
+        /// Name of the model.
         model: String,
         /// Measured share.
         share: f64,
     },
     /// Does recording spans disturb? Time of a step with recording by time without.
     RecordingDisturbs {
-        /// The model.
+        /// Name of the model.
         model: String,
         /// Measured ratio.
         ratio: Estimate,
     },
     /// Is one cell slower per sample than another?
     IsSlower {
-        /// The cell it is compared with.
+        /// Name of the cell it is compared with.
         a: String,
-        /// The cell.
+        /// Name of the cell in question.
         b: String,
         /// Time per sample, `b / a`.
         ratio: Estimate,
@@ -62,7 +62,7 @@ pub enum Question {
 /// One question and its answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
-    /// The question.
+    /// Question, with the figures it is answered by.
     pub question: Question,
     /// The threshold, as a fraction (of a step, above 1 for ratios); `None` where an interval decides.
     pub threshold: Option<f64>,

@@ -37,31 +37,31 @@ pub enum ExperimentError {
     /// A cell has other steps than its rounds should have given.
     #[error("{cell} has {found} steps, but {rounds} rounds of {steps} were asked for")]
     Steps {
-        /// The cell.
+        /// Name of the cell.
         cell: String,
-        /// Steps it has.
+        /// Steps that were measured.
         found: u64,
-        /// Rounds.
+        /// Rounds asked for.
         rounds: u64,
-        /// Steps in each.
+        /// Steps asked for in each round.
         steps: u64,
     },
     /// Two cells did not take the same batches.
     #[error("{a} and {b} took batches of other sizes, so they did not see the same records")]
     Records {
-        /// A cell.
+        /// Name of the first cell.
         a: String,
-        /// Another.
+        /// Name of the cell that took other batches.
         b: String,
     },
     /// Two cells are of different data or machines.
     #[error("{a} and {b} differ in {what}: cells of one experiment share their data, threads and machine")]
     Unlike {
-        /// A cell.
+        /// Name of the first cell.
         a: String,
-        /// Another.
+        /// Name of the cell that differs from it.
         b: String,
-        /// The condition.
+        /// Condition in which they differ.
         what: String,
     },
 }

@@ -18,7 +18,7 @@ const SWITCHES: usize = 3;
 pub enum Insight {
     /// The largest part of a model's step.
     LargestPart {
-        /// The model.
+        /// Name of the model.
         model: String,
         /// Name of the part.
         part: &'static str,
@@ -29,7 +29,7 @@ pub enum Insight {
     },
     /// Phases and differences of modes disagree beyond their spread.
     Disagreement {
-        /// The model.
+        /// Name of the model.
         model: String,
         /// Name of the part.
         part: &'static str,
@@ -40,7 +40,7 @@ pub enum Insight {
     Models {
         /// The cell it is compared with.
         a: String,
-        /// The cell.
+        /// Name of the cell in question.
         b: String,
         /// Time per sample, `b / a`.
         ratio: Estimate,
@@ -49,7 +49,7 @@ pub enum Insight {
     DifferenceOfModels {
         /// The model it is compared with.
         a: String,
-        /// The model.
+        /// Name of the model in question.
         b: String,
         /// Name of the part.
         part: &'static str,
@@ -60,14 +60,14 @@ pub enum Insight {
     Processors {
         /// The cell it is compared with.
         a: String,
-        /// The cell.
+        /// Name of the cell in question.
         b: String,
         /// Time per sample, `b / a`.
         ratio: Estimate,
     },
     /// Cost of recording spans.
     Recording {
-        /// The model.
+        /// Name of the model.
         model: String,
         /// Wall time of a step with recording by time without.
         wall: Estimate,
@@ -76,7 +76,7 @@ pub enum Insight {
     },
     /// The switch that gained most.
     BestSwitch {
-        /// The model.
+        /// Name of the model.
         model: String,
         /// Number of switches tried.
         tried: usize,
@@ -119,7 +119,7 @@ impl Insight {
 pub enum NextStep {
     /// Turn a switch on.
     UseSwitch {
-        /// The model.
+        /// Name of the model.
         model: String,
         /// Overrides that turn it on.
         keys: Vec<String>,
@@ -130,7 +130,7 @@ pub enum NextStep {
     },
     /// Look at a layer first.
     LargestLayer {
-        /// The model.
+        /// Name of the model.
         model: String,
         /// Name of the layer.
         layer: String,
@@ -141,7 +141,7 @@ pub enum NextStep {
     },
     /// Improve the data pipeline, or leave it.
     DataPipeline {
-        /// The model.
+        /// Name of the model.
         model: String,
         /// Share of making batches.
         share: f64,

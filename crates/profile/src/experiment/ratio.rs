@@ -46,7 +46,7 @@ impl CellRatio {
 /// What recording spans costs.
 #[derive(Debug, Clone, Serialize)]
 pub struct RecordingCost {
-    /// Of which model.
+    /// Name of the model.
     pub model: String,
     /// Time of a step with recording by time without.
     pub ratio: Estimate,

@@ -21,7 +21,7 @@ pub enum RunFinding {
     LongestPhase {
         /// Name of the phase.
         phase: String,
-        /// Its share.
+        /// The phase's share of a step.
         share: f64,
     },
     /// Making batches takes long.

@@ -83,7 +83,7 @@ pub struct RunProfile {
 /// How much something differs from step to step, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// Median.
+    /// Median over the steps, in seconds.
     pub median_s: f64,
     /// Lower quartile.
     pub low_quartile_s: f64,

@@ -8,6 +8,7 @@ mod curves;
 mod scatter;
 
 use crate::html::{STYLE as PAGE_STYLE, escape};
+use crate::{ColumnKind, PageTable};
 use std::fmt::Write as _;
 
 /// The style sheet of charts.
@@ -32,15 +33,6 @@ pub struct TrainingPage {
     pub scatters: Vec<Scatter>,
     /// The command that made the page.
     pub made_by: String,
-}
-
-/// A table of texts.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PageTable {
-    /// Columns: their names, and whether they hold numbers.
-    pub headings: Vec<(String, bool)>,
-    /// As many cells a row as there are columns.
-    pub rows: Vec<Vec<String>>,
 }
 
 /// A figure with its name.
@@ -75,14 +67,14 @@ pub struct Chart {
     pub across_scale: Scale,
     /// The vertical scale.
     pub scale: Scale,
-    /// The curves.
+    /// Curves over the horizontal axis.
     pub series: Vec<Series>,
 }
 
 /// One curve.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series {
-    /// Its name.
+    /// Text in the legend.
     pub name: String,
     /// From left to right; a value that is not finite is a gap.
     pub points: Vec<(f64, f64)>,
@@ -91,7 +83,7 @@ pub struct Series {
 /// Predicted against measured values of one part of the samples.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Scatter {
-    /// Which part.
+    /// Heading: the part of the samples.
     pub title: String,
     /// Metrics over the whole part, as they are to be read.
     pub caption: String,
@@ -163,20 +155,24 @@ pub(crate) fn draw_notes(out: &mut String, notes: &[String]) {
 }
 
 fn table(out: &mut String, table: &PageTable) {
-    let class = |column: usize| match table.headings.get(column) {
-        Some((_, true)) => " class=\"num\"",
+    let class = |column: usize| match table.columns.get(column).map(|column| column.kind) {
+        Some(ColumnKind::Number) => " class=\"num\"",
         _ => "",
     };
-    out.push_str("<section><div class=\"scroll\"><table class=\"cards\"><tr class=\"head\">");
-    for (column, (name, _)) in table.headings.iter().enumerate() {
-        write!(out, "<th{}>{}</th>", class(column), escape(name)).ok();
+    out.push_str("<section>");
+    if !table.title.is_empty() {
+        write!(out, "<h2>{}</h2>", escape(&table.title)).ok();
+    }
+    out.push_str("<div class=\"scroll\"><table class=\"cards\"><tr class=\"head\">");
+    for (place, column) in table.columns.iter().enumerate() {
+        write!(out, "<th{}>{}</th>", class(place), escape(&column.name)).ok();
     }
     out.push_str("</tr>");
     for row in &table.rows {
         out.push_str("<tr>");
-        for (column, cell) in row.iter().enumerate() {
-            let label = table.headings.get(column).map_or("", |(name, _)| name);
-            write!(out, "<td{} data-label=\"{}\">{}</td>", class(column), escape(label), escape(cell)).ok();
+        for (place, cell) in row.iter().enumerate() {
+            let label = table.columns.get(place).map_or("", |column| &column.name);
+            write!(out, "<td{} data-label=\"{}\">{}</td>", class(place), escape(label), escape(cell)).ok();
         }
         out.push_str("</tr>");
     }
@@ -208,7 +204,8 @@ mod tests {
             facts: vec![Fact { name: hostile.into(), value: hostile.into() }],
             notes: vec![hostile.into()],
             table: Some(PageTable {
-                headings: vec![(hostile.into(), true)],
+                title: String::new(),
+                columns: vec![crate::Column::number(hostile)],
                 rows: vec![vec![hostile.into()]],
             }),
             made_by: hostile.into(),

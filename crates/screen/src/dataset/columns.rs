@@ -39,9 +39,9 @@ pub enum ColumnError {
     /// A column of another type.
     #[error("column {name:?} holds {found}, expected {expected}")]
     WrongType {
-        /// The column.
+        /// Name of the column.
         name: String,
-        /// Its type.
+        /// Type it has in the file.
         found: String,
         /// The type it should have.
         expected: &'static str,
@@ -49,7 +49,7 @@ pub enum ColumnError {
     /// A null where there must be a value.
     #[error("column {name:?} has no value in row {row}")]
     Null {
-        /// The column.
+        /// Name of the column.
         name: String,
         /// The row, from 0.
         row: usize,
@@ -293,7 +293,7 @@ impl Table {
     }
 
     /// A column of numbers, `None` where there is no value.
-    pub fn optional_f64s(&self, name: &str) -> Result<Vec<Option<f64>>, ColumnError> {
+    pub(crate) fn optional_f64s(&self, name: &str) -> Result<Vec<Option<f64>>, ColumnError> {
         let mut values = Vec::with_capacity(self.row_count);
         self.each(name, "f64", |array| {
             values.extend(array.as_primitive_opt::<Float64Type>()?.iter());

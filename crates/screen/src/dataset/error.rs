@@ -73,13 +73,13 @@ pub enum DatasetErrorKind {
     /// A network's name that cannot be a file name.
     #[error("{name:?} cannot name a network: use letters, digits, '_', '-' and '.', not first")]
     BadName {
-        /// The name.
+        /// Name of the network.
         name: String,
     },
     /// A feature with the name of the column of genes.
     #[error("a feature cannot be called {name:?}, which is the column of the genes: rename it")]
     FeatureName {
-        /// The name.
+        /// Name of the feature.
         name: String,
     },
     /// Features in another order than the genes.
@@ -95,7 +95,7 @@ pub enum DatasetErrorKind {
     /// A name in the description that leads out of the dataset's folder.
     #[error("the description names {name:?}, which is no file of a dataset")]
     Outside {
-        /// The name.
+        /// Path as the description has it.
         name: String,
     },
     /// A column is wrong.
@@ -127,7 +127,7 @@ pub enum DatasetErrorKind {
     BadWord {
         /// The row, from 0.
         row: usize,
-        /// The column.
+        /// Name of the column.
         column: &'static str,
         /// The word found.
         found: String,

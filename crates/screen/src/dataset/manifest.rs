@@ -50,13 +50,13 @@ pub struct Provenance {
 /// How much of everything there is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Genes.
+    /// Genes in the table.
     pub genes: usize,
-    /// Samples.
+    /// Rows of the screen.
     pub samples: usize,
     /// Reaction nodes.
     pub reactions: usize,
-    /// Metabolites.
+    /// Number of metabolites.
     pub metabolites: usize,
     /// Gene-reaction entries.
     pub gpr: usize,
@@ -80,7 +80,7 @@ pub struct NetworkEntry {
 pub struct Synthetic {
     /// The preset it started from.
     pub preset: String,
-    /// The seed.
+    /// Seed of the generator.
     pub seed: u64,
     /// Pearson correlation between the noise-free scores and the scores: no model can expect more.
     pub attainable_pearson: f64,

@@ -32,10 +32,10 @@ use std::sync::Arc;
 /// A dataset in memory.
 #[derive(Debug, Clone)]
 pub struct Dataset {
-    /// Its description.
+    /// Content of `dataset.toml`.
     pub manifest: Manifest,
     /// The cell graph.
     pub cell: Arc<Cell>,
-    /// The screen.
+    /// Rows of the screen.
     pub samples: Samples,
 }

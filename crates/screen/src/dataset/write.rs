@@ -98,7 +98,7 @@ impl Dataset {
 
 impl Manifest {
     /// The path of a network's file below the dataset.
-    pub fn network_file(name: &str) -> String {
+    pub(crate) fn network_file(name: &str) -> String {
         format!("networks/{name}.parquet")
     }
 }

@@ -87,7 +87,7 @@ pub struct SplitSpec {
     pub scheme: Scheme,
     /// How large the parts are.
     pub division: Division,
-    /// The seed.
+    /// Seed of the order of the units.
     pub seed: u64,
     /// Only this many samples, drawn from each part in proportion; all of them when `None`. Smaller subsets are
     /// contained in larger ones, and a subset's test part in the whole test part.
@@ -166,7 +166,7 @@ pub enum SplitError {
     /// A row that the dataset does not have.
     #[error("the {part} part names sample {row}, but there are {count}")]
     OutOfRange {
-        /// The part.
+        /// Part that names the row.
         part: &'static str,
         /// The row named.
         row: u32,
@@ -178,7 +178,7 @@ pub enum SplitError {
     Twice {
         /// The part where it stands again.
         part: &'static str,
-        /// The row.
+        /// Row of the dataset.
         row: u32,
     },
     /// A part came out empty.
@@ -186,9 +186,9 @@ pub enum SplitError {
         "the {part} part of the {scheme} split is empty: {count} samples are too few; use other shares or more samples"
     )]
     EmptyPart {
-        /// The part.
+        /// Name of the part.
         part: &'static str,
-        /// The scheme.
+        /// Name of the scheme.
         scheme: &'static str,
         /// Samples divided.
         count: usize,

@@ -45,19 +45,4 @@ impl Document {
         let devices = self.get("deviceProperties").and_then(Value::as_array);
         devices.into_iter().flatten().filter_map(|device| device.get("name")?.as_str()).collect()
     }
-
-    /// `schemaVersion`
-    pub fn schema_version(&self) -> Option<i64> {
-        self.get("schemaVersion")?.as_i64()
-    }
-
-    /// `baseTimeNanoseconds`
-    pub fn base_time_nanos(&self) -> Option<i64> {
-        self.get("baseTimeNanoseconds")?.as_i64()
-    }
-
-    /// `displayTimeUnit`
-    pub fn display_time_unit(&self) -> Option<&str> {
-        self.get("displayTimeUnit")?.as_str()
-    }
 }

@@ -20,10 +20,6 @@ impl Phase {
     pub const COUNTER: Self = Self(b'C');
     /// `M`: a name or sort order of a process or thread.
     pub const METADATA: Self = Self(b'M');
-    /// `s`: a flow begins.
-    pub const FLOW_START: Self = Self(b's');
-    /// `f`: a flow ends.
-    pub const FLOW_END: Self = Self(b'f');
     /// No `ph`, or an empty one.
     pub const MISSING: Self = Self(0);
     /// A `ph` that is no single ASCII character.

@@ -92,7 +92,7 @@ impl Lanes {
     }
 
     /// The number of a lane, new or not.
-    pub fn intern(&mut self, lane: Lane) -> LaneId {
+    pub(crate) fn intern(&mut self, lane: Lane) -> LaneId {
         *self.numbers.entry(lane).or_insert_with(|| {
             self.lanes.push(lane);
             LaneId(self.lanes.len() as u32 - 1)

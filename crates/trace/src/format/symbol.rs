@@ -45,7 +45,7 @@ impl Symbols {
     }
 
     /// The symbol of `text`, new or not.
-    pub fn intern(&mut self, text: &str) -> Symbol {
+    pub(crate) fn intern(&mut self, text: &str) -> Symbol {
         Symbol(self.table.insert(text.as_bytes()).0)
     }
 

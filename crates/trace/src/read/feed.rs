@@ -8,7 +8,7 @@ use crate::read::deliver::{Delivery, Dictionary};
 use crate::read::find::space_end;
 use crate::read::lex::{Lexer, Stop, Stopped};
 use crate::read::reader::Sink;
-use crate::read::scan::{Place, Run, RunEnd, Scanner};
+use crate::read::scan::{ListState, Run, RunEnd, Scanner};
 use crate::read::text::decode;
 use crate::{MAX_DEPTH, MAX_VALUE_BYTES};
 
@@ -24,7 +24,7 @@ enum Next {
     /// A comma or the closing brace.
     AfterField,
     /// The list of events.
-    List(Place),
+    List(ListState),
     /// White space to the end.
     End,
     /// Nothing: reading stopped.
@@ -152,9 +152,10 @@ impl<'s> Feeder<'s> {
         }
     }
 
-    /// Whether an event may begin exactly here, so that a run scanned elsewhere can be taken over.
+    /// Whether an event may begin exactly here, so that a run scanned elsewhere can be adopted.
     pub(crate) fn is_at_event(&self) -> bool {
-        self.carry.is_empty() && matches!(self.next, Next::List(Place::BeforeFirst | Place::AfterComma))
+        self.carry.is_empty()
+            && matches!(self.next, Next::List(ListState::BeforeFirst | ListState::AfterComma))
     }
 
     /// Takes over a run that another scanner made over `piece`, the next piece of the text, from its first byte on,
@@ -192,8 +193,8 @@ impl<'s> Feeder<'s> {
 
     /// Passes one part of the document. An error comes with the place to go on from.
     fn step(&mut self, piece: &[u8], at: usize) -> Result<Flow, (usize, Stop)> {
-        if let Next::List(place) = self.next {
-            let run = self.scanner.run(piece, at, place);
+        if let Next::List(state) = self.next {
+            let run = self.scanner.run(piece, at, state);
             self.delivery.deliver(piece, self.offset, &mut self.scanner, &mut self.dictionary);
             let passed = self.list_ended(run);
             return Ok(if run.end == RunEnd::Closed { Flow::Go(passed) } else { Flow::Wait(passed) });
@@ -211,7 +212,7 @@ impl<'s> Feeder<'s> {
         match (self.next, byte) {
             (Next::Start, b'{') => (self.next, self.shape) = (Next::FirstField, Shape::Object),
             (Next::Start, b'[') => {
-                (self.next, self.shape) = (Next::List(Place::BeforeFirst), Shape::List);
+                (self.next, self.shape) = (Next::List(ListState::BeforeFirst), Shape::List);
                 self.seen_list = true;
             }
             (Next::Start, _) => {
@@ -258,7 +259,7 @@ impl<'s> Feeder<'s> {
                 self.stop(DamageKind::SecondEventList, self.offset + field.start as u64);
             } else if field.first == b'[' {
                 self.seen_list = true;
-                self.next = Next::List(Place::BeforeFirst);
+                self.next = Next::List(ListState::BeforeFirst);
             }
             return;
         }
@@ -273,7 +274,7 @@ impl<'s> Feeder<'s> {
     /// Notes where a run over the list ended; gives how far it came.
     fn list_ended(&mut self, run: Run) -> usize {
         match run.end {
-            RunEnd::More => self.next = Next::List(run.place),
+            RunEnd::More => self.next = Next::List(run.state),
             RunEnd::Closed => {
                 self.next = if self.shape == Shape::List { Next::End } else { Next::AfterField };
             }

@@ -1,81 +1,83 @@
 //! Several threads over one source: each takes the next block, guesses an event in it and scans from there; in file
-//! order the guess is checked and the work taken over, or done again. Knows nothing of JSON beyond where an event may
-//! begin.
+//! order the guess is checked and its events delivered, or the block is scanned again. Knows nothing of JSON beyond
+//! where an event may begin.
 //!
-//! Nobody waits for a turn: a scanned block is laid down, and whoever comes by when the block before it is through
-//! takes it over. Where threads slept until their turn, an 8-million-event trace made two of them sleep some eight
-//! thousand times; now they do so a few hundred times.
+//! No thread waits for its own block: a scanned block is queued, and any thread that is free once the block before it
+//! has been delivered delivers it. Where threads slept until their turn, an 8-million-event trace made two of them
+//! sleep some eight thousand times; now they do so a few hundred times.
 
 use crate::format::damage::ReadError;
 use crate::format::event::{ArgSet, Phase};
+use crate::lock::lock;
 use crate::read::block::Block;
 use crate::read::deliver::Dictionary;
 use crate::read::feed::{Feeder, SourceEnd};
-use crate::read::scan::{Place, Run, RunEnd, Scanner};
+use crate::read::scan::{ListState, Run, RunEnd, Scanner};
 use crate::read::source::Source;
 use std::io::{self, Read};
 use std::num::NonZeroUsize;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 
 /// Braces tried before a block is left to be scanned in order.
 const MAX_GUESSES: usize = 64;
 
-struct Tap<R: Read> {
+/// Gives out the blocks of the source by number.
+struct BlockReader<R: Read> {
     source: Source<R>,
-    next_block: u64,
-    is_dry: bool,
+    next_number: u64,
+    at_end: bool,
 }
 
-/// A block and everything that scanning it needs; goes from thread to thread.
-struct Desk {
+/// A block and everything that scanning it needs; passed from thread to thread.
+struct ScanBuffers {
     block: Block,
     scanner: Scanner,
     dictionary: Dictionary,
 }
 
-/// A desk with a block that was read and scanned.
-struct Scanned {
-    desk: Desk,
+/// Buffers with a block that was read and scanned.
+struct ScannedBlock {
+    buffers: ScanBuffers,
     number: u64,
     /// How much of the block is text.
     filled: io::Result<usize>,
     guess: Option<(usize, Run)>,
 }
 
-/// What the threads agree on. Never locked while anything is read, scanned or delivered.
-struct Order<'f, 's> {
-    /// Absent while a thread takes over a block.
+/// State of all threads. Never locked while anything is read, scanned or delivered.
+struct Queue<'f, 's> {
+    /// Absent while a thread delivers a block.
     feeder: Option<&'f mut Feeder<'s>>,
-    /// The block whose turn it is.
-    turn: u64,
-    /// Blocks laid down until their turn comes.
-    ready: Vec<Scanned>,
-    /// The one used last on top: its tables are still in the cache.
-    free: Vec<Desk>,
-    /// Desks that nobody has made yet.
-    unmade: usize,
+    /// Number of the block to deliver next.
+    next_delivery: u64,
+    /// Scanned blocks that wait for the ones before them.
+    scanned: Vec<ScannedBlock>,
+    /// Buffers not in use, the ones used last on top: their tables are still in the cache.
+    free: Vec<ScanBuffers>,
+    /// How many more buffers may be allocated.
+    not_allocated: usize,
     /// Blocks being read or scanned.
-    under_way: usize,
+    in_progress: usize,
     /// Nothing more will be read.
-    is_dry: bool,
+    at_end: bool,
     error: Option<ReadError>,
-    /// Nothing more will be delivered: all is said, or a thread panicked.
-    is_over: bool,
+    /// Nothing more will be delivered: the sink stopped, reading failed or a thread panicked.
+    is_stopped: bool,
 }
 
 struct Shared<'f, 's, R: Read> {
-    tap: Mutex<Tap<R>>,
-    order: Mutex<Order<'f, 's>>,
+    reader: Mutex<BlockReader<R>>,
+    queue: Mutex<Queue<'f, 's>>,
     changed: Condvar,
     block_bytes: usize,
     wants: ArgSet,
 }
 
-/// What a thread does next.
+/// A thread's next task.
 enum Task<'f, 's> {
-    Scan(Desk),
-    TakeOver(&'f mut Feeder<'s>, Scanned),
-    GoHome,
+    Scan(ScanBuffers),
+    Deliver(&'f mut Feeder<'s>, ScannedBlock),
+    Exit,
 }
 
 /// Feeds the whole source, with `threads` threads.
@@ -87,19 +89,19 @@ pub(crate) fn feed_together<R: Read + Send>(
     feeder: &mut Feeder<'_>,
 ) -> Result<SourceEnd, ReadError> {
     let shared = Shared {
-        tap: Mutex::new(Tap { source, next_block: 0, is_dry: false }),
-        order: Mutex::new(Order {
+        reader: Mutex::new(BlockReader { source, next_number: 0, at_end: false }),
+        queue: Mutex::new(Queue {
             feeder: Some(feeder),
-            turn: 0,
-            ready: Vec::new(),
+            next_delivery: 0,
+            scanned: Vec::new(),
             free: Vec::new(),
-            // One to scan and one laid down for each thread, and two more for when the system stops one of them for a
+            // One to scan and one queued for each thread, and two more for when the system stops one of them for a
             // moment and the others go on.
-            unmade: 2 * threads.get() + 2,
-            under_way: 0,
-            is_dry: false,
+            not_allocated: 2 * threads.get() + 2,
+            in_progress: 0,
+            at_end: false,
             error: None,
-            is_over: false,
+            is_stopped: false,
         }),
         changed: Condvar::new(),
         block_bytes,
@@ -107,112 +109,112 @@ pub(crate) fn feed_together<R: Read + Send>(
     };
     std::thread::scope(|scope| {
         for _ in 1..threads.get() {
-            scope.spawn(|| work(&shared));
+            scope.spawn(|| run_worker(&shared));
         }
-        work(&shared);
+        run_worker(&shared);
     });
-    let order = shared.order.into_inner().unwrap_or_else(PoisonError::into_inner);
-    match order.error {
+    let queue = shared.queue.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match queue.error {
         Some(error) => Err(error),
-        None => Ok(shared.tap.into_inner().unwrap_or_else(PoisonError::into_inner).source.end()),
+        None => Ok(shared.reader.into_inner().unwrap_or_else(PoisonError::into_inner).source.end()),
     }
 }
 
-fn work<R: Read>(shared: &Shared<'_, '_, R>) {
-    let _alarm = Alarm { shared };
+fn run_worker<R: Read>(shared: &Shared<'_, '_, R>) {
+    let _guard = PanicGuard { shared };
     loop {
         match next_task(shared) {
-            Task::Scan(desk) => scan(shared, desk),
-            Task::TakeOver(feeder, scanned) => take_over(shared, feeder, scanned),
-            Task::GoHome => return,
+            Task::Scan(buffers) => scan_next(shared, buffers),
+            Task::Deliver(feeder, block) => deliver(shared, feeder, block),
+            Task::Exit => return,
         }
     }
 }
 
-/// Taking over comes first, so that memory stays small; a thread sleeps only when all desks are in use.
+/// Delivering comes first, so that memory stays small; a thread sleeps only when all buffers are in use.
 fn next_task<'f, 's, R: Read>(shared: &Shared<'f, 's, R>) -> Task<'f, 's> {
-    let mut order = lock(&shared.order);
+    let mut queue = lock(&shared.queue);
     loop {
-        if order.is_over {
-            return Task::GoHome;
+        if queue.is_stopped {
+            return Task::Exit;
         }
-        let turn = order.turn;
-        if let Some(at) = order.ready.iter().position(|scanned| scanned.number == turn)
-            && let Some(feeder) = order.feeder.take()
+        let next = queue.next_delivery;
+        if let Some(at) = queue.scanned.iter().position(|block| block.number == next)
+            && let Some(feeder) = queue.feeder.take()
         {
-            return Task::TakeOver(feeder, order.ready.swap_remove(at));
+            return Task::Deliver(feeder, queue.scanned.swap_remove(at));
         }
-        if !order.is_dry {
-            let desk = order.free.pop().or_else(|| {
-                order.unmade = order.unmade.checked_sub(1)?;
-                Some(Desk {
+        if !queue.at_end {
+            let buffers = queue.free.pop().or_else(|| {
+                queue.not_allocated = queue.not_allocated.checked_sub(1)?;
+                Some(ScanBuffers {
                     block: Block::new(shared.block_bytes),
                     scanner: Scanner::new(shared.wants),
                     dictionary: Dictionary::default(),
                 })
             });
-            if let Some(desk) = desk {
-                order.under_way += 1;
-                return Task::Scan(desk);
+            if let Some(buffers) = buffers {
+                queue.in_progress += 1;
+                return Task::Scan(buffers);
             }
-        } else if order.under_way == 0 && order.ready.is_empty() {
-            // Whoever delivers the last block needs no help.
-            return Task::GoHome;
+        } else if queue.in_progress == 0 && queue.scanned.is_empty() {
+            // The thread that delivers the last block needs no other.
+            return Task::Exit;
         }
-        order = shared.changed.wait(order).unwrap_or_else(PoisonError::into_inner);
+        queue = shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
     }
 }
 
-/// Reads the next block, scans it and lays it down.
-fn scan<R: Read>(shared: &Shared<'_, '_, R>, mut desk: Desk) {
-    let (number, filled, is_dry) = {
-        let mut tap = lock(&shared.tap);
-        if tap.is_dry {
+/// Reads the next block, scans it and queues it.
+fn scan_next<R: Read>(shared: &Shared<'_, '_, R>, mut buffers: ScanBuffers) {
+    let (number, filled, at_end) = {
+        let mut reader = lock(&shared.reader);
+        if reader.at_end {
             (None, Ok(0), true)
         } else {
-            let number = tap.next_block;
-            tap.next_block += 1;
-            let filled = tap.source.fill(desk.block.bytes_mut());
-            tap.is_dry = filled.as_ref().map_or(true, |len| *len < shared.block_bytes);
-            (Some(number), filled, tap.is_dry)
+            let number = reader.next_number;
+            reader.next_number += 1;
+            let filled = reader.source.fill(buffers.block.bytes_mut());
+            reader.at_end = filled.as_ref().map_or(true, |len| *len < shared.block_bytes);
+            (Some(number), filled, reader.at_end)
         }
     };
-    let text = filled.as_ref().map_or(&[][..], |len| &desk.block.bytes()[..*len]);
-    let guess = number.and_then(|_| guess(&mut desk.scanner, text));
-    let mut order = lock(&shared.order);
-    order.is_dry |= is_dry;
-    order.under_way -= 1;
+    let text = filled.as_ref().map_or(&[][..], |len| &buffers.block.bytes()[..*len]);
+    let guess = number.and_then(|_| guess(&mut buffers.scanner, text));
+    let mut queue = lock(&shared.queue);
+    queue.at_end |= at_end;
+    queue.in_progress -= 1;
     if let Some(number) = number {
-        order.ready.push(Scanned { desk, number, filled, guess });
+        queue.scanned.push(ScannedBlock { buffers, number, filled, guess });
     }
-    drop(order);
+    drop(queue);
     shared.changed.notify_all();
 }
 
-/// Delivers the block whose turn it is and makes its desk free.
-fn take_over<'f, 's, R: Read>(shared: &Shared<'f, 's, R>, feeder: &'f mut Feeder<'s>, scanned: Scanned) {
-    let Scanned { mut desk, filled, guess, .. } = scanned;
+/// Delivers the next block and makes its buffers free.
+fn deliver<'f, 's, R: Read>(shared: &Shared<'f, 's, R>, feeder: &'f mut Feeder<'s>, block: ScannedBlock) {
+    let ScannedBlock { mut buffers, filled, guess, .. } = block;
     let error = match filled {
         Ok(len) => {
-            let text = &desk.block.bytes()[..len];
-            take(feeder, text, guess, &mut desk.scanner, &mut desk.dictionary);
+            let text = &buffers.block.bytes()[..len];
+            feed_block(feeder, text, guess, &mut buffers.scanner, &mut buffers.dictionary);
             None
         }
         Err(error) => Some(error.into()),
     };
-    let is_over = feeder.is_stopped() || error.is_some();
-    let mut order = lock(&shared.order);
-    order.feeder = Some(feeder);
-    order.turn += 1;
-    order.is_over |= is_over;
-    order.error = order.error.take().or(error);
-    order.free.push(desk);
-    drop(order);
+    let is_stopped = feeder.is_stopped() || error.is_some();
+    let mut queue = lock(&shared.queue);
+    queue.feeder = Some(feeder);
+    queue.next_delivery += 1;
+    queue.is_stopped |= is_stopped;
+    queue.error = queue.error.take().or(error);
+    queue.free.push(buffers);
+    drop(queue);
     shared.changed.notify_all();
 }
 
-/// Takes over the run of a block if its guess is right, or scans the block in order.
-fn take(
+/// Delivers the run of a block if its guess is right, or scans the block in order.
+fn feed_block(
     feeder: &mut Feeder<'_>,
     text: &[u8],
     guess: Option<(usize, Run)>,
@@ -241,7 +243,7 @@ fn guess(scanner: &mut Scanner, text: &[u8]) -> Option<(usize, Run)> {
             && scanner.batch.records.first().is_some_and(|record| record.phase != Phase::MISSING)
         {
             scanner.batch.clear();
-            let run = scanner.run(&text[at..], 0, Place::AfterComma);
+            let run = scanner.run(&text[at..], 0, ListState::AfterComma);
             debug_assert!(run.end != RunEnd::More || run.at <= text.len() - at);
             return Some((at, run));
         }
@@ -255,19 +257,15 @@ fn follows_comma_or_bracket(before: &[u8]) -> bool {
     matches!(last, Some(b',' | b'['))
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Sends the other threads home when this one panics, so that they do not wait for what it had.
-struct Alarm<'a, 'f, 's, R: Read> {
+/// Stops the other threads when this one panics, so that they do not wait for the block or feeder it had.
+struct PanicGuard<'a, 'f, 's, R: Read> {
     shared: &'a Shared<'f, 's, R>,
 }
 
-impl<R: Read> Drop for Alarm<'_, '_, '_, R> {
+impl<R: Read> Drop for PanicGuard<'_, '_, '_, R> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            lock(&self.shared.order).is_over = true;
+            lock(&self.shared.queue).is_stopped = true;
             self.shared.changed.notify_all();
         }
     }

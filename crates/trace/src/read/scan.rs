@@ -9,7 +9,7 @@ use crate::read::lex::{Lexer, Stop, Stopped};
 
 /// What may come next in a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ListState {
     /// After the opening bracket: a value or the closing bracket.
     BeforeFirst,
     /// After a value: a comma or the closing bracket.
@@ -29,11 +29,11 @@ pub(crate) enum RunEnd {
     Fault(DamageKind, usize),
 }
 
-/// Where a run stands: everything before `at` is in the batch.
+/// How far a scan came: everything before `at` is in the batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) at: usize,
-    pub(crate) place: Place,
+    pub(crate) state: ListState,
     pub(crate) end: RunEnd,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Scanner {
 
 /// One comma, one value or the end of the list.
 enum Step {
-    Passed { at: usize, place: Place },
+    Passed { at: usize, state: ListState },
     Closed { at: usize },
 }
 
@@ -63,40 +63,40 @@ impl Scanner {
     }
 
     /// Scans from `at` on to the end of the block, of the list or of valid text; events go to the batch.
-    pub(crate) fn run(&mut self, bytes: &[u8], at: usize, place: Place) -> Run {
-        let (mut at, mut place) = (at, place);
+    pub(crate) fn run(&mut self, bytes: &[u8], at: usize, state: ListState) -> Run {
+        let (mut at, mut state) = (at, state);
         loop {
-            match self.step(bytes, &mut at, place) {
-                Ok(Step::Passed { at: next, place: then }) => (at, place) = (next, then),
-                Ok(Step::Closed { at }) => return Run { at, place, end: RunEnd::Closed },
-                Err(Stop::More) => return Run { at, place, end: RunEnd::More },
-                Err(Stop::Fault(kind, fault)) => return Run { at, place, end: RunEnd::Fault(kind, fault) },
+            match self.step(bytes, &mut at, state) {
+                Ok(Step::Passed { at: next, state: then }) => (at, state) = (next, then),
+                Ok(Step::Closed { at }) => return Run { at, state, end: RunEnd::Closed },
+                Err(Stop::More) => return Run { at, state, end: RunEnd::More },
+                Err(Stop::Fault(kind, fault)) => return Run { at, state, end: RunEnd::Fault(kind, fault) },
             }
         }
     }
 
     /// Passes white space, to which `at` moves, and then one comma, one value or the closing bracket.
     #[inline]
-    fn step(&mut self, bytes: &[u8], at: &mut usize, place: Place) -> Result<Step, Stop> {
+    fn step(&mut self, bytes: &[u8], at: &mut usize, state: ListState) -> Result<Step, Stop> {
         let mut lexer = Lexer::new(bytes, &mut self.pending);
         let Ok((byte, here)) = lexer.peek(*at) else {
             *at = bytes.len();
             return Err(Stop::More);
         };
         *at = here;
-        match (byte, place) {
-            (b',', Place::AfterValue) => Ok(Step::Passed { at: *at + 1, place: Place::AfterComma }),
-            (b']', Place::AfterValue | Place::BeforeFirst) => Ok(Step::Closed { at: *at + 1 }),
-            (_, Place::AfterValue) => Err(Stop::Fault(DamageKind::InvalidJson, *at)),
+        match (byte, state) {
+            (b',', ListState::AfterValue) => Ok(Step::Passed { at: *at + 1, state: ListState::AfterComma }),
+            (b']', ListState::AfterValue | ListState::BeforeFirst) => Ok(Step::Closed { at: *at + 1 }),
+            (_, ListState::AfterValue) => Err(Stop::Fault(DamageKind::InvalidJson, *at)),
             (b'{', _) => {
                 let end = self.event(bytes, *at)?;
-                Ok(Step::Passed { at: end, place: Place::AfterValue })
+                Ok(Step::Passed { at: end, state: ListState::AfterValue })
             }
             _ => {
                 let skipped = lexer.skip(here, EVENT_DEPTH - 1).map_err(|Stopped| lexer.stop());
                 let end = self.settle_irregularities(skipped)?;
                 self.batch.not_events += 1;
-                Ok(Step::Passed { at: end, place: Place::AfterValue })
+                Ok(Step::Passed { at: end, state: ListState::AfterValue })
             }
         }
     }

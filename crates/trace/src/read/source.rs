@@ -10,7 +10,7 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// Packed bytes asked for at a time.
 const PACKED_BUFFER_BYTES: usize = 128 << 10;
 
-/// The head that was looked at, then the rest.
+/// The first bytes, which were inspected, then the remainder.
 type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
 /// A plain or packed source.
@@ -21,7 +21,7 @@ pub(crate) struct Source<R: Read> {
 
 enum Kind<R: Read> {
     Plain(Whole<R>),
-    Gzip(Box<MultiGzDecoder<BufReader<Watched<Whole<R>>>>>),
+    Gzip(Box<MultiGzDecoder<BufReader<FailureTrackingReader<Whole<R>>>>>),
 }
 
 impl<R: Read> Source<R> {
@@ -31,9 +31,11 @@ impl<R: Read> Source<R> {
         let gzip = head == GZIP_MAGIC;
         let whole = Cursor::new(head).chain(source);
         let kind = if gzip {
-            let watched =
-                BufReader::with_capacity(PACKED_BUFFER_BYTES, Watched { source: whole, failed: false });
-            Kind::Gzip(Box::new(MultiGzDecoder::new(watched)))
+            let packed = BufReader::with_capacity(
+                PACKED_BUFFER_BYTES,
+                FailureTrackingReader { source: whole, failed: false },
+            );
+            Kind::Gzip(Box::new(MultiGzDecoder::new(packed)))
         } else {
             Kind::Plain(whole)
         };
@@ -83,12 +85,12 @@ impl<R: Read> Source<R> {
 }
 
 /// Remembers whether reading itself failed.
-struct Watched<R> {
+struct FailureTrackingReader<R> {
     source: R,
     failed: bool,
 }
 
-impl<R: Read> Read for Watched<R> {
+impl<R: Read> Read for FailureTrackingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let got = self.source.read(buffer);
         self.failed |= got.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted);

@@ -5,9 +5,10 @@
 //! over when a thread ends.
 
 use super::name::SpanName;
+use crate::lock::lock;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// Slots of a thread's first chunk; each next one is twice as large, up to the largest.
 const SMALLEST: usize = 64;
@@ -44,7 +45,7 @@ pub enum RecordedEvent {
     Span {
         /// Name of the span.
         name: SpanName,
-        /// Its category.
+        /// Category: the `cat` of the trace.
         category: &'static str,
         /// Duration in nanoseconds.
         duration_nanos: u64,
@@ -55,7 +56,7 @@ pub enum RecordedEvent {
     Counter {
         /// Name of the quantity.
         name: &'static str,
-        /// Its value.
+        /// Value at that time.
         value: u64,
     },
 }
@@ -69,12 +70,19 @@ pub struct Sizes {
     pub shapes: Vec<Vec<usize>>,
 }
 
+/// Whether draining gives a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Retention {
+    Keep,
+    /// Recorded while warming up.
+    Discard,
+}
+
 #[derive(Debug)]
 struct Slot {
     start_nanos: u64,
     event: RecordedEvent,
-    /// Recorded while warming up, to be thrown away.
-    discarded: bool,
+    retention: Retention,
 }
 
 #[derive(Debug)]
@@ -122,11 +130,6 @@ thread_local! {
     static LANES: RefCell<Vec<Lane>> = const { RefCell::new(Vec::new()) };
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What is behind these locks is whole at every instant, so a panic elsewhere does not spoil it.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Buffers {
     pub(super) fn new(most_records: usize) -> Self {
         Self {
@@ -139,8 +142,8 @@ impl Buffers {
     }
 
     /// Records something on the calling thread.
-    pub(super) fn push(self: &Arc<Self>, start_nanos: u64, event: RecordedEvent, discarded: bool) {
-        let slot = Slot { start_nanos, event, discarded };
+    pub(super) fn push(self: &Arc<Self>, start_nanos: u64, event: RecordedEvent, retention: Retention) {
+        let slot = Slot { start_nanos, event, retention };
         // A thread that is ending has no lanes any more; neither has a span inside the recorder itself.
         let kept = LANES.try_with(|lanes| {
             lanes
@@ -219,7 +222,7 @@ impl Buffers {
             fence(Ordering::Acquire);
             while let Some(slot) = pending.chunk.slots.get(pending.read).and_then(OnceLock::get) {
                 pending.read += 1;
-                if !slot.discarded {
+                if slot.retention == Retention::Keep {
                     let (thread, start_nanos) = (pending.chunk.thread, slot.start_nanos);
                     out.push(Record { thread, start_nanos, event: slot.event.clone() });
                 }

@@ -22,7 +22,7 @@ pub enum TraceFileError {
     /// The recorder is off.
     #[error("could not begin the trace {}: the recorder is off", path.display())]
     Off {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
     },
     /// The file could not be made or named.
@@ -31,7 +31,7 @@ pub enum TraceFileError {
     /// Writing failed on the way.
     #[error("could not write the trace {}", path.display())]
     Write {
-        /// The file.
+        /// Path of the trace.
         path: PathBuf,
         /// What the system said.
         #[source]
@@ -42,7 +42,7 @@ pub enum TraceFileError {
 /// What a finished trace holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
-    /// Where it is.
+    /// Path of the trace.
     pub path: PathBuf,
     /// Spans and counters in it.
     pub records: u64,
@@ -51,7 +51,7 @@ pub struct Written {
 }
 
 /// What a trace is called in its run's folder: one file per process.
-pub fn trace_file_name(rank: usize, world: usize) -> String {
+fn trace_file_name(rank: usize, world: usize) -> String {
     if world > 1 { format!("trace.rank{rank}.json.gz") } else { "trace.json.gz".to_owned() }
 }
 

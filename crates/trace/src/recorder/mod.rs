@@ -22,11 +22,11 @@ mod name;
 
 pub use buffer::{Record, RecordedEvent, Sizes};
 pub use clock::{Clock, FakeClock, SystemClock};
-pub use file::{TraceFile, TraceFileError, Written, trace_file_name};
+pub use file::{TraceFile, TraceFileError, Written};
 pub use memory::{RESIDENT_BYTES, ResidentMemory};
 pub use name::SpanName;
 
-use buffer::Buffers;
+use buffer::{Buffers, Retention};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -98,11 +98,6 @@ impl Recorder {
         Self { shared: None }
     }
 
-    /// Whether it was made to record, whatever it does at this moment.
-    pub fn is_on(&self) -> bool {
-        self.shared.is_some()
-    }
-
     /// Whether a span that begins now would be kept in memory.
     #[inline]
     pub fn is_recording(&self) -> bool {
@@ -110,10 +105,13 @@ impl Recorder {
     }
 
     #[inline]
-    fn recording(&self) -> Option<(&Arc<Shared>, u8)> {
+    fn recording(&self) -> Option<(&Arc<Shared>, Retention)> {
         let shared = self.shared.as_ref()?;
-        let state = shared.state.load(Ordering::Relaxed);
-        (state != SKIP).then_some((shared, state))
+        match shared.state.load(Ordering::Relaxed) {
+            SKIP => None,
+            WARM => Some((shared, Retention::Discard)),
+            _ => Some((shared, Retention::Keep)),
+        }
     }
 
     /// What happens to spans that begin from now on.
@@ -132,12 +130,12 @@ impl Recorder {
     /// The same in a category of its own; [`BACKGROUND`] for threads that work ahead.
     #[inline]
     pub fn span_in(&self, category: &'static str, name: impl Into<SpanName>) -> SpanGuard {
-        let live = self.recording().map(|(shared, state)| Live {
+        let live = self.recording().map(|(shared, retention)| Live {
             shared: Arc::clone(shared),
             name: name.into(),
             category,
             start_nanos: shared.clock.now_nanos(),
-            is_discarded: state == WARM,
+            retention,
             sizes: None,
         });
         SpanGuard { live, _stays_on_its_thread: PhantomData }
@@ -151,19 +149,19 @@ impl Recorder {
         start_nanos: u64,
         end_nanos: u64,
     ) {
-        if let Some((shared, state)) = self.recording() {
+        if let Some((shared, retention)) = self.recording() {
             let duration_nanos = end_nanos.saturating_sub(start_nanos);
             let event = RecordedEvent::Span { name: name.into(), category, duration_nanos, sizes: None };
-            shared.buffers.push(start_nanos, event, state == WARM);
+            shared.buffers.push(start_nanos, event, retention);
         }
     }
 
     /// Records the value of a counter.
     #[inline]
     pub fn counter(&self, name: &'static str, value: u64) {
-        if let Some((shared, state)) = self.recording() {
+        if let Some((shared, retention)) = self.recording() {
             let now = shared.clock.now_nanos();
-            shared.buffers.push(now, RecordedEvent::Counter { name, value }, state == WARM);
+            shared.buffers.push(now, RecordedEvent::Counter { name, value }, retention);
         }
     }
 
@@ -205,7 +203,7 @@ struct Live {
     name: SpanName,
     category: &'static str,
     start_nanos: u64,
-    is_discarded: bool,
+    retention: Retention,
     sizes: Option<Box<Sizes>>,
 }
 
@@ -250,10 +248,10 @@ impl Drop for SpanGuard {
 
 impl Live {
     fn end(self) {
-        let Self { shared, name, category, start_nanos, is_discarded, sizes } = self;
+        let Self { shared, name, category, start_nanos, retention, sizes } = self;
         let duration_nanos = shared.clock.now_nanos().saturating_sub(start_nanos);
         let event = RecordedEvent::Span { name, category, duration_nanos, sizes };
-        shared.buffers.push(start_nanos, event, is_discarded);
+        shared.buffers.push(start_nanos, event, retention);
     }
 }
 

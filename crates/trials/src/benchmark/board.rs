@@ -41,7 +41,7 @@ pub struct Board {
 pub struct LeftOut {
     /// The contestant or the scheme.
     pub name: String,
-    /// Why.
+    /// Reason it was left out.
     pub why: String,
 }
 

@@ -40,7 +40,7 @@ pub struct CellResult {
     pub test: Metrics,
     /// Lower end of the bootstrap interval of Pearson over records.
     pub low: Option<f64>,
-    /// Upper end.
+    /// Upper end of the same interval.
     pub high: Option<f64>,
 }
 

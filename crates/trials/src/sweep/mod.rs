@@ -24,7 +24,7 @@ use std::time::Duration;
 pub struct SweepRequest {
     /// Folder of the dataset.
     pub dataset: PathBuf,
-    /// The model.
+    /// Model whose settings are searched.
     pub model: ModelEntry,
     /// Keys with the values to try; a key with one value is fixed.
     pub axes: Vec<Axis>,
@@ -48,7 +48,7 @@ const MOST_SETTINGS: usize = 1_000;
 pub struct Sweep {
     /// Version of this document.
     pub schema: u32,
-    /// The model.
+    /// Name of the model.
     pub model: String,
     /// Content hash of the dataset.
     pub data_hash: String,
@@ -56,7 +56,7 @@ pub struct Sweep {
     pub budget_seconds: f64,
     /// One in this many settings reaches the next rung.
     pub keep_one_of: u32,
-    /// The rungs.
+    /// Rungs of successive halving, the first first.
     pub rungs: Vec<Rung>,
     /// The settings, in the order of the grid.
     pub candidates: Vec<Candidate>,
@@ -67,7 +67,7 @@ pub struct Sweep {
 /// A rung: how many settings there are on it, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Rung {
-    /// Settings.
+    /// Number of settings on it.
     pub settings: usize,
     /// CPU time that each may have used at its end, earlier rungs included, in seconds.
     pub cpu_seconds: f64,
@@ -103,7 +103,7 @@ pub struct RungResult {
 /// A sweep and what is to be shown of it.
 #[derive(Debug, Clone)]
 pub struct SweepOutcome {
-    /// What is known.
+    /// Content of `sweep.json`.
     pub sweep: Sweep,
     /// Places of the settings, the best first: by the rung they reached, then by validation.
     pub ranking: Vec<usize>,
@@ -118,11 +118,11 @@ pub struct SweepOutcome {
 pub enum SweepProgress<'a> {
     /// A rung begins.
     Rung {
-        /// From 1.
+        /// One-based number of the rung.
         number: usize,
         /// Rungs in all.
         of: usize,
-        /// What it is.
+        /// Its settings and CPU time.
         rung: Rung,
     },
     /// A run trains.
@@ -174,7 +174,8 @@ pub fn run(
     let configs = configs.collect::<Result<Vec<Config>, TrialError>>()?;
     let mut search = Search { request, dataset, configs, sweep: begin(request, &settings)?, stop };
     let is_stopped = !search.climb(on_progress)?;
-    search.outcome(is_stopped)
+    let (ranking, lines) = search.ranking()?;
+    Ok(SweepOutcome { sweep: search.sweep, ranking, lines, is_stopped })
 }
 
 /// The sweep in the folder, or a new one.
@@ -327,7 +328,8 @@ impl Search<'_> {
         }))
     }
 
-    fn outcome(self, is_stopped: bool) -> Result<SweepOutcome, TrialError> {
+    /// Places of the settings, the best first, and the metrics of every run in the order of the settings.
+    fn ranking(&self) -> Result<(Vec<usize>, Vec<Vec<MetricsLine>>), TrialError> {
         let mut ranking: Vec<usize> = (0..self.configs.len()).collect();
         let reached = |place: usize| self.sweep.candidates[place].trials.len();
         ranking.sort_by(|&a, &b| {
@@ -340,7 +342,7 @@ impl Search<'_> {
             let has_run = folder.join("metrics.jsonl").exists();
             lines.push(if has_run { read_metrics(&folder)? } else { Vec::new() });
         }
-        Ok(SweepOutcome { sweep: self.sweep, ranking, lines, is_stopped })
+        Ok((ranking, lines))
     }
 }
 

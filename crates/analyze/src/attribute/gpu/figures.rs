@@ -97,16 +97,16 @@ pub struct GpuHta {
 /// Device events of one type.
 #[derive(Debug, Clone, Copy, Default, Serialize, PartialEq)]
 pub struct KernelType {
-    /// Number of them.
+    /// Number of events of the type.
     pub events: u64,
-    /// Sum of their durations.
+    /// Sum of their durations in microseconds.
     pub sum_us: f64,
 }
 
 /// Idle time of one stream.
 #[derive(Debug, Clone, Copy, Default, Serialize, PartialEq)]
 pub struct IdleStream {
-    /// Device events.
+    /// Number of device events on the stream.
     pub events: u64,
     /// The launch call of the next event came too late.
     pub host_wait_us: f64,
@@ -114,7 +114,7 @@ pub struct IdleStream {
     pub kernel_wait_us: f64,
     /// Longer gaps that the host did not cause.
     pub other_us: f64,
-    /// All gaps.
+    /// Sum of all gaps in microseconds.
     pub idle_us: f64,
     /// Number of gaps by cause: host, kernel, other.
     pub gaps: [u64; 3],
@@ -125,7 +125,7 @@ pub struct IdleStream {
 /// Launch calls and their device events.
 #[derive(Debug, Clone, Copy, Default, Serialize, PartialEq)]
 pub struct LaunchFigures {
-    /// Pairs.
+    /// Number of pairs of a launch call and a device event.
     pub rows: u64,
     /// Sum of the calls' durations.
     pub cpu_us: f64,

@@ -4,7 +4,7 @@ use super::LaunchFigures;
 use crate::AnalyzeError;
 use crate::attribute::lane::Shared;
 use crate::attribute::steps::StepTable;
-use crate::attribute::workers::share_out;
+use crate::attribute::workers::map_in_order;
 use crate::collect::Stream;
 use crate::collect::kind::{Kind, Launch};
 use crate::collect::record::{Device, Link, NO_CORRELATION, Point, What};
@@ -12,9 +12,9 @@ use crate::sort::{Helper, Segment, Writer, merge};
 use knockout_stats::us_wide;
 use std::collections::BTreeMap;
 
-/// Longer groups are taken in parts: memory stays bounded. A graph launch has thousands of kernels, not more.
+/// Longer groups are joined in parts: memory stays bounded. A graph launch has thousands of kernels, not more.
 const MAX_GROUP: usize = 1 << 16;
-/// Calls of one correlation that are looked at; drivers make one or two, and hostile files must not make us count
+/// Calls of one correlation that are considered; drivers make one or two, and hostile files must not make us count
 /// every pair.
 const MAX_CALLS: usize = 16;
 
@@ -39,7 +39,7 @@ pub(crate) struct Joined {
     pub(crate) by_phase: Vec<i64>,
 }
 
-/// What a thread has joined so far: sums, so it does not matter which correlations it took.
+/// What a thread has joined so far: sums, so it does not matter which correlations it got.
 struct State<'a> {
     join: &'a Join<'a>,
     points: Writer<Point>,
@@ -97,7 +97,7 @@ impl<'a> Join<'a> {
             groups.entry(segment.group).or_default().push(segment);
         }
         let groups: Vec<Vec<Segment<Link>>> = groups.into_values().collect();
-        let (_, states) = share_out(groups, threads, || State::new(self), State::take)?;
+        let (_, states) = map_in_order(groups, threads, || State::new(self), State::join_rows)?;
         let (mut whole, mut hta) = (Sums::default(), Sums::default());
         let mut joined = Joined {
             points: Vec::new(),
@@ -164,7 +164,7 @@ impl<'a> State<'a> {
     }
 
     /// Joins the rows of some correlations.
-    fn take(&mut self, rows: Vec<Segment<Link>>) -> Result<(), AnalyzeError> {
+    fn join_rows(&mut self, rows: Vec<Segment<Link>>) -> Result<(), AnalyzeError> {
         let mut rows = merge(&self.join.shared.store, rows)?;
         let mut group: Vec<Link> = Vec::new();
         while let Some(row) = rows.next()? {
@@ -181,12 +181,14 @@ impl<'a> State<'a> {
     /// All rows of one correlation, or one row without.
     fn group(&mut self, rows: &[Link]) -> Result<(), AnalyzeError> {
         let join = self.join;
-        let Some(first) = rows.first() else { return Ok(()) };
+        if rows.is_empty() {
+            return Ok(());
+        }
         let exact = |row: &Link| row.is_complete() && row.duration >= 0;
         let call = rows.iter().find(|row| {
             exact(row) && row.correlation >= 0 && !join.is(row, Kind::DEVICE) && !join.is(row, Kind::NO_CALL)
         });
-        let hta = HtaGroup::of(join, rows, first.correlation == NO_CORRELATION);
+        let hta = HtaGroup::of(join, rows);
         self.kept_rows += hta.kept_rows;
         self.compare(rows);
         let host = Few::of(rows.iter().filter(|row| join.stream_number(row) == -1));
@@ -203,7 +205,7 @@ impl<'a> State<'a> {
             }
             let launched = whole && call.is_some_and(|call| join.launch(call) != Launch::No);
             if whole {
-                self.device(row, call, launched);
+                self.device(row, call);
             }
             if kept > 0 && hta.wants_stats {
                 for call in host.iter() {
@@ -243,12 +245,12 @@ impl<'a> State<'a> {
     }
 
     /// One device event for the exact figures.
-    fn device(&mut self, row: &Link, call: Option<&Link>, launched: bool) {
+    fn device(&mut self, row: &Link, call: Option<&Link>) {
         let Some(call) = call else {
             self.without_call += 1;
             return self.attribute(row, 0, 0);
         };
-        if launched {
+        if self.join.launch(call) != Launch::No {
             self.whole.add(1, (call.start, call.end()), (row.start, row.end()));
         }
         self.attribute(row, call.phase, call.step);
@@ -313,7 +315,8 @@ struct HtaGroup {
 }
 
 impl HtaGroup {
-    fn of(join: &Join<'_>, rows: &[Link], loose: bool) -> Self {
+    fn of(join: &Join<'_>, rows: &[Link]) -> Self {
+        let loose = rows.first().is_some_and(|first| first.correlation == NO_CORRELATION);
         let mut host_kept: u64 = if loose { join.loose_host_rows } else { 0 };
         let mut group = Self { copies: 1, kept_rows: 0, last_call: None, wants_stats: false, queues: false };
         let mut devices = 0_u64;

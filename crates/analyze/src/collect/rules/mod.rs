@@ -4,4 +4,4 @@ mod table;
 mod words;
 
 pub(crate) use table::{CategoryId, Claim};
-pub use table::{DEFAULT_TOML, Rules, RulesError};
+pub use table::{Rules, RulesError};

@@ -3,12 +3,13 @@
 //! A rule sees one event's name and `cat`; what encloses the event is combined with that in [`crate::attribute::tree`].
 
 use super::words;
+use crate::collect::kind::EventOrigin;
 use knockout_fault::{Class, Classified};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// The rules used when nobody asks for others.
-pub const DEFAULT_TOML: &str = include_str!("default.toml");
+const DEFAULT_TOML: &str = include_str!("default.toml");
 
 /// Why a rule file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -204,7 +205,7 @@ impl Rules {
     }
 
     /// What the rules say about events of this name and `cat`.
-    pub(crate) fn claim(&self, name: &str, cat: &str, autograd: bool) -> Claim {
+    pub(crate) fn claim(&self, name: &str, cat: &str, origin: EventOrigin) -> Claim {
         let cat = cat.to_lowercase();
         let cut = words::words(name);
         let mut claim = Claim {
@@ -212,7 +213,7 @@ impl Rules {
             phases: Vec::new(),
             otherwise: self.otherwise.get(&cat).copied().unwrap_or(self.fallback),
         };
-        for rule in self.list.iter().filter(|rule| rule.matches(&cat, &cut, autograd)) {
+        for rule in self.list.iter().filter(|rule| rule.matches(&cat, &cut, origin)) {
             match rule.claims {
                 Claims::Itself if claim.itself.is_none() => claim.itself = Some(rule.category),
                 Claims::Inside => claim.phases.push((rule.category, rule.not_inside.clone())),
@@ -235,10 +236,10 @@ fn phrases(list: &[String]) -> Result<Vec<Vec<String>>, String> {
 }
 
 impl Rule {
-    fn matches(&self, cat: &str, name: &[String], autograd: bool) -> bool {
+    fn matches(&self, cat: &str, name: &[String], origin: EventOrigin) -> bool {
         (self.cats.is_empty() || self.cats.iter().any(|own| own == cat))
             && !self.not_cats.iter().any(|other| other == cat)
-            && self.autograd.is_none_or(|wanted| wanted == autograd)
+            && self.autograd.is_none_or(|wanted| wanted == (origin == EventOrigin::Autograd))
             && (self.words.is_empty() || self.words.iter().any(|phrase| words::contains(name, phrase)))
             && (self.begins.is_empty() || self.begins.iter().any(|phrase| name.starts_with(phrase)))
             && !self.not_words.iter().any(|phrase| words::contains(name, phrase))
@@ -263,7 +264,7 @@ mod tests {
     fn the_default_rules_are_valid_and_name_whole_words_only() {
         let rules = Rules::default_rules().unwrap();
         let phase = |name: &str| {
-            let claim = rules.claim(name, "cpu_op", false);
+            let claim = rules.claim(name, "cpu_op", EventOrigin::Other);
             claim.phases.first().map(|(id, _)| category(&rules, *id).to_owned())
         };
         assert_eq!(phase("autograd::engine::evaluate_function: MmBackward0").as_deref(), Some("backward"));
@@ -272,7 +273,7 @@ mod tests {
         assert_eq!(phase("aten::masked_fill"), None);
         assert_eq!(phase("aten::mse_loss").as_deref(), Some("loss"));
         assert_eq!(phase("aten::mse_loss_backward").as_deref(), Some("backward"));
-        let launch = rules.claim("cudaLaunchKernel", "cuda_runtime", false);
+        let launch = rules.claim("cudaLaunchKernel", "cuda_runtime", EventOrigin::Other);
         assert_eq!(launch.itself.map(|id| category(&rules, id)), Some("runtime"));
     }
 
@@ -282,7 +283,7 @@ mod tests {
         use knockout_trace::{BACKGROUND, FOREGROUND};
         let rules = Rules::default_rules().unwrap();
         let first = |name: &str, cat| {
-            let claim = rules.claim(name, cat, false);
+            let claim = rules.claim(name, cat, EventOrigin::Other);
             claim.phases.first().map(|(id, _)| category(&rules, *id).to_owned()).unwrap_or_default()
         };
         for phase in StepPhase::ALL {

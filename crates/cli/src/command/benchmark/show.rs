@@ -1,8 +1,9 @@
 //! Boards as text, as Markdown and as a page.
 
 use crate::command::evaluate::table::{bounds, correlation};
-use crate::text::{Align, Table, grouped};
-use knockout_report::training::{Chart, Fact, PageTable, Scale, Series, TrainingPage, training_html};
+use crate::text::{Align, Table, grouped, page_columns};
+use knockout_report::training::{Chart, Fact, Scale, Series, TrainingPage, training_html};
+use knockout_report::{Column, PageTable};
 use knockout_trials::benchmark::{Board, BoardRow};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -138,8 +139,8 @@ pub(super) fn page(boards: &[Board], budget: Option<Duration>) -> String {
         scale: Scale::Linear,
         series: board.rows.iter().map(series).collect(),
     };
-    let mut headings = vec![("dataset".to_owned(), false), ("split".to_owned(), false)];
-    headings.extend(COLUMNS.map(|(name, align)| (name.to_owned(), matches!(align, Align::Right))));
+    let mut columns = vec![Column::text("dataset"), Column::text("split")];
+    columns.extend(page_columns(&COLUMNS));
     let rows = boards.iter().flat_map(|board| {
         board.rows.iter().map(|row| {
             let mut line = vec![board.dataset.clone(), board.split.to_owned()];
@@ -166,7 +167,7 @@ pub(super) fn page(boards: &[Board], budget: Option<Duration>) -> String {
         subtitle: boards.iter().map(heading).collect::<Vec<_>>().join("; "),
         facts: facts.collect(),
         notes: legend(boards, budget).into_iter().chain(said).collect(),
-        table: Some(PageTable { headings, rows: rows.collect() }),
+        table: Some(PageTable { title: String::new(), columns, rows: rows.collect() }),
         charts: boards.iter().filter(|board| !board.rows.is_empty()).map(chart).collect(),
         scatters: Vec::new(),
         made_by: "knockout benchmark".to_owned(),

@@ -6,7 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::text::{duration, grouped, size};
 use crate::ui::{Ui, Unit};
 use clap::{ArgGroup, Args};
-use knockout_batch::{About, Estimate, Origin, Probe, StoreWriter, StoredForm};
+use knockout_batch::{Estimate, Origin, Probe, StoreHeader, StoreWriter, StoredForm};
 use knockout_screen::{Dataset, subset};
 use knockout_train::stores::usual_folder;
 use serde::Serialize;
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &PrecomputeArgs, ui: &Ui) -> Result<()> {
     let folder = args.out.clone().unwrap_or_else(|| usual_folder(&args.dir, form.kind()));
     let origin = Origin::of(&dataset);
     let before = StoreWriter::look(&folder, origin, form, &rows)?;
-    let done = before.as_ref().map_or(0, |about| about.done);
+    let done = before.as_ref().map_or(0, |header| header.done);
     let estimate = Estimate::of(origin, form, &rows);
     let mut stored = Stored {
         schema: 1,
@@ -112,8 +112,8 @@ pub(crate) fn run(args: &PrecomputeArgs, ui: &Ui) -> Result<()> {
         samples_hash: None,
         content_hash: None,
     };
-    if let Some(about) = before.filter(About::is_complete) {
-        stored.describe(&about);
+    if let Some(header) = before.filter(StoreHeader::is_complete) {
+        stored.describe(&header);
         let text = || format!("{} is complete already: {}\n", folder.display(), what(form, rows.len()));
         return ui.result(text, &stored);
     }
@@ -136,13 +136,13 @@ pub(crate) fn run(args: &PrecomputeArgs, ui: &Ui) -> Result<()> {
     bar.set_position(done as u64);
     bar.reset_eta();
     let started = Instant::now();
-    while !writer.about().is_complete() && !interrupt.is_asked() {
+    while !writer.header().is_complete() && !interrupt.is_asked() {
         bar.inc(writer.step()? as u64);
     }
     bar.finish_and_clear();
     stored.seconds = Some(started.elapsed().as_secs_f64());
     stored.bytes = Some(writer.disk_bytes());
-    stored.describe(writer.about());
+    stored.describe(writer.header());
     ui.result(|| text(&stored, &args.dir), &stored)?;
     if stored.complete {
         return Ok(());
@@ -155,12 +155,12 @@ pub(crate) fn run(args: &PrecomputeArgs, ui: &Ui) -> Result<()> {
 }
 
 impl Stored<'_> {
-    fn describe(&mut self, about: &About) {
-        self.done = about.done;
-        self.complete = about.is_complete();
-        self.graph_hash = Some(about.cell.clone());
-        self.samples_hash = Some(about.samples.clone());
-        self.content_hash = Some(about.content.clone());
+    fn describe(&mut self, header: &StoreHeader) {
+        self.done = header.done;
+        self.complete = header.is_complete();
+        self.graph_hash = Some(header.cell.clone());
+        self.samples_hash = Some(header.samples.clone());
+        self.content_hash = Some(header.content.clone());
     }
 }
 

@@ -87,7 +87,7 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
     stack = match stack {
         StackPredictions::Known(_) if models.len() == 1 => StackPredictions::IsTheModel,
         StackPredictions::Known(known) => StackPredictions::Known(known),
-        other => stack_predictions(&folders[0], &dataset, &split, sorted(&sets).view())?
+        other => stack_predictions(&folders[0], &dataset, &split, sets.view().sorted().view())?
             .map_or(other, StackPredictions::Known),
     };
     let seeds = are_seeds.then(|| Seeds {
@@ -120,13 +120,6 @@ fn file_name(path: &Path) -> String {
 fn is_default_stack(run: &RunDescription, dataset: &Dataset) -> bool {
     let entry = MODELS.iter().find(|entry| entry.name == Baseline::Stack.name());
     entry.is_some_and(|entry| entry.defaults(&dataset.cell) == run.config.model)
-}
-
-/// Sets with their genes ascending, as solved models take them.
-fn sorted(sets: &GeneSets) -> GeneSets {
-    let mut out = GeneSets::default();
-    sets.view().iter().for_each(|set| out.push_sorted(set));
-    out
 }
 
 fn run_names(runs: &[RunDescription], folders: &[PathBuf]) -> Vec<String> {

@@ -8,8 +8,9 @@ use crate::ui::Ui;
 use knockout_cell::{Gene, GeneTable};
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{Calibration, Folder, Hit, Summary};
-use knockout_report::prediction::{PageTable, PredictionPage, prediction_html};
+use knockout_report::prediction::{PredictionPage, prediction_html};
 use knockout_report::training::{Chart, Fact, Scale, Scatter, Series};
+use knockout_report::{Column, PageTable};
 use std::path::Path;
 
 /// Writes the page.
@@ -119,8 +120,8 @@ fn groups(calibration: &Calibration) -> Chart {
 
 fn table(title: &str, hits: &[Hit], genes: &GeneTable) -> PageTable {
     let has_sd = hits.iter().any(|hit| hit.sd.is_some());
-    let mut columns: Vec<String> = ["rank", "genes", "systematic", "prediction"].map(str::to_owned).to_vec();
-    columns.extend(has_sd.then(|| "sd".to_owned()));
+    let mut columns: Vec<Column> = ["rank", "genes", "systematic", "prediction"].map(Column::text).to_vec();
+    columns.extend(has_sd.then(|| Column::text("sd")));
     let row = |(place, hit): (usize, &Hit)| {
         let names = || hit.genes.iter().map(|&gene| &genes.genes()[gene as usize]);
         let standard: Vec<&str> = names().map(Gene::name).collect();

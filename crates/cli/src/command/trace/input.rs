@@ -29,7 +29,7 @@ pub(crate) fn read(path: &Path, damage: &DamageArgs, sink: &mut dyn Sink, ui: &U
         (Box::new(file), len)
     };
     let bar = (len >= SHOW_PROGRESS_BYTES).then(|| ui.progress("reading", len, Unit::Bytes));
-    let source = Watched { source, bar: bar.clone() };
+    let source = ProgressReader { source, bar: bar.clone() };
     let outcome = knockout_trace::read(source, options(), sink);
     if let Some(bar) = bar {
         bar.finish_and_clear();
@@ -46,13 +46,13 @@ pub(crate) fn read(path: &Path, damage: &DamageArgs, sink: &mut dyn Sink, ui: &U
 /// Smaller files are read before a bar could be looked at.
 const SHOW_PROGRESS_BYTES: u64 = 64 << 20;
 
-/// Moves the progress bar along.
-struct Watched {
+/// Advances the progress bar by the bytes read.
+struct ProgressReader {
     source: Box<dyn Read + Send>,
     bar: Option<ProgressBar>,
 }
 
-impl Read for Watched {
+impl Read for ProgressReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let got = self.source.read(buffer)?;
         if let Some(bar) = &self.bar {

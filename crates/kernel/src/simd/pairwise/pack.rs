@@ -118,7 +118,12 @@ impl PackedPairwise {
         let mut at = 0;
         for i in 0..graphs {
             for j in i..graphs {
-                packed.fill_pair(at, i == j, &pairs[at], &score[0]);
+                packed.fill_pair(
+                    at,
+                    if i == j { PairEnds::Same } else { PairEnds::Different },
+                    &pairs[at],
+                    &score[0],
+                );
                 at += 1;
             }
         }
@@ -132,15 +137,25 @@ impl PackedPairwise {
     }
 }
 
+/// Whether a pair is of one network with itself.
+#[derive(Clone, Copy)]
+enum PairEnds {
+    Same,
+    Different,
+}
+
 impl Packed {
-    fn fill_pair(&mut self, at: usize, same: bool, linears: &[Affine<'_, f32>], score: &Affine<'_, f32>) {
+    fn fill_pair(&mut self, at: usize, ends: PairEnds, linears: &[Affine<'_, f32>], score: &Affine<'_, f32>) {
         let (isa, width, scored) = (self.isa, score.inputs(), score.outputs());
         let (pair, weights) = (&self.pairs[at], &mut self.weights);
         let (first, second, hidden) = (linears[0], linears[1], pair.hidden);
         for half in 0..2 {
             let value = |out: usize, k: usize| {
                 let row = &first.weight[out * 2 * width..(out + 1) * 2 * width];
-                if same { row[k] + row[width + k] } else { row[half * width + k] }
+                match ends {
+                    PairEnds::Same => row[k] + row[width + k],
+                    PairEnds::Different => row[half * width + k],
+                }
             };
             let halves = [pair.halves[half].clone(), pair.halves_back[half].clone()];
             pack(isa, width, hidden, |k, column| value(column, k), &mut weights[halves[0].clone()]);

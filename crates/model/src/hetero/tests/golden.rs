@@ -67,7 +67,7 @@ fn forward_and_gradients<T: Scalar>(case: &Case, route: Route, precision: Precis
     let sets = GeneSetsRef::new(offsets, genes);
     let (rows, width) = (model.genes, model.options.width);
     let mut tape = Tape::new(model.parameters());
-    let forward = model.forward(&mut tape, Input::evaluated(sets, &Graphs::None), true);
+    let forward = model.forward(&mut tape, Input::evaluated(sets, &Graphs::None), AggregationWeights::Return);
     case.check("output.wild.pre", wide(tape.value(forward.pre)), precision);
     for (layer, &x) in forward.layers.iter().enumerate() {
         case.check(
@@ -132,7 +132,8 @@ fn optimiser_steps<T: Scalar>(case: &Case, route: Route, precision: Precision) {
     for step in 0..=steps {
         let mut gradients = Gradients::zeros(model.parameters());
         let mut tape = Tape::new(model.parameters());
-        let forward = model.forward(&mut tape, Input::evaluated(sets, &Graphs::None), false);
+        let forward =
+            model.forward(&mut tape, Input::evaluated(sets, &Graphs::None), AggregationWeights::Discard);
         let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
         losses.push(tape.scalar(loss).to_f64());
         if step < steps {

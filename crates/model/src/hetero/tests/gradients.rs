@@ -59,7 +59,7 @@ fn check(metabolism: MetabolismSwitch, edges: usize) {
         let worst = gradient_check(&mut parameters, 6, |parameters, gradients| {
             let mut tape = Tape::new(parameters);
             let input = Input { training: Some(AT), ..Input::evaluated(sets, &Graphs::None) };
-            let forward = model.forward(&mut tape, input, false);
+            let forward = model.forward(&mut tape, input, AggregationWeights::Discard);
             let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
             let value = tape.scalar(loss);
             if let Some(gradients) = gradients {

@@ -90,7 +90,8 @@ fn a_reaction_stops_whichever_of_its_genes_is_deleted() {
         let offsets = [0, deleted.len() as u32];
         let mut tape = Tape::new(model.parameters());
         let sets = GeneSetsRef::new(&offsets, deleted);
-        let forward = model.forward(&mut tape, Input::evaluated(sets, &Graphs::None), false);
+        let forward =
+            model.forward(&mut tape, Input::evaluated(sets, &Graphs::None), AggregationWeights::Discard);
         let at = |row: usize| tape.value(forward.layers[0])[row * 8..(row + 1) * 8].to_vec();
         (at(forward.row(0, gene)), at(gene))
     };
@@ -115,7 +116,11 @@ fn a_sample_is_the_wild_type_of_the_cell_without_its_genes() {
         let sets: [&[u32]; 3] = [&[0, 3, 5], &[1], &[2, 6]];
         let all: knockout_cell::GeneSets = sets.into_iter().collect();
         let mut tape = Tape::new(model.parameters());
-        let forward = model.forward(&mut tape, Input::evaluated(all.view(), &Graphs::None), false);
+        let forward = model.forward(
+            &mut tape,
+            Input::evaluated(all.view(), &Graphs::None),
+            AggregationWeights::Discard,
+        );
         let last = forward.layers[options.layers - 1];
         for (sample, set) in sets.iter().enumerate() {
             // The same draws again.
@@ -141,7 +146,11 @@ fn a_sample_is_the_wild_type_of_the_cell_without_its_genes() {
             }
             let none = knockout_cell::GeneSets::default();
             let mut other = Tape::new(rebuilt.parameters());
-            let wild = rebuilt.forward(&mut other, Input::evaluated(none.view(), &Graphs::None), false);
+            let wild = rebuilt.forward(
+                &mut other,
+                Input::evaluated(none.view(), &Graphs::None),
+                AggregationWeights::Discard,
+            );
             let wild = other.value(wild.layers[options.layers - 1]);
             for gene in 0..genes {
                 let row = forward.row(sample, gene) * 8;

@@ -83,7 +83,8 @@ fn aggregations<T: Scalar>(case: &Case, precision: Precision) {
             )
         })
         .collect();
-    let combined = aggregate.forward(&mut tape, &each, &plan.layers[0], width, true, None);
+    let combined =
+        aggregate.forward(&mut tape, &each, &plan.layers[0], width, AggregationWeights::Return, None);
     case.check("output.y", wide(tape.value(combined.rows)), precision);
     case.check("output.y.weights", wide(&combined.weights.unwrap()), precision);
     check_operation(case, &parameters, tape, combined.rows, "upstream.y", precision);

@@ -17,7 +17,7 @@ pub(super) fn evaluate<T: Scalar>(
     let targets = vec![T::of(0.25); sets.len()];
     let mut tape = Tape::new(model.parameters());
     let input = Input { training: Some(AT), ..Input::evaluated(sets, graphs) };
-    let forward = model.forward(&mut tape, input, false);
+    let forward = model.forward(&mut tape, input, AggregationWeights::Discard);
     let predictions = wide(tape.value(forward.readout.predictions)).collect();
     let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
     let mut gradients = Gradients::zeros(model.parameters());
@@ -78,7 +78,7 @@ fn dropout_applies_in_training_and_differs_between_steps() {
     let predictions = |training: Option<LossAt>| {
         let mut tape = Tape::new(model.parameters());
         let input = Input { training, ..Input::evaluated(sets, &Graphs::None) };
-        let forward = model.forward(&mut tape, input, false);
+        let forward = model.forward(&mut tape, input, AggregationWeights::Discard);
         tape.value(forward.readout.predictions).to_vec()
     };
     assert_eq!(predictions(Some(AT)), predictions(Some(AT)));

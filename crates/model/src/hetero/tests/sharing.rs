@@ -27,7 +27,8 @@ fn alike(seed: u64, count: usize, pool: usize) -> GeneSets {
 
 fn predictions<T: Scalar>(model: &Hetero<T>, sets: GeneSetsRef<'_>) -> Vec<T> {
     let mut tape = Tape::new(model.parameters());
-    let forward = model.forward(&mut tape, Input::evaluated(sets, &Graphs::None), false);
+    let forward =
+        model.forward(&mut tape, Input::evaluated(sets, &Graphs::None), AggregationWeights::Discard);
     tape.value(forward.readout.predictions).to_vec()
 }
 
@@ -86,7 +87,7 @@ fn gradients_of_shared_rows_equal_differences_of_the_loss() {
         let worst = gradient_check(&mut parameters, 6, |parameters, gradients| {
             let mut tape = Tape::new(parameters);
             let input = Input { training: Some(AT), ..Input::evaluated(sets.view(), &Graphs::None) };
-            let forward = model.forward(&mut tape, input, false);
+            let forward = model.forward(&mut tape, input, AggregationWeights::Discard);
             let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
             let value = tape.scalar(loss);
             if let Some(gradients) = gradients {

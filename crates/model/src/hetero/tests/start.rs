@@ -19,7 +19,8 @@ fn signal(model: &Hetero<f64>) -> (Vec<f64>, f64) {
     let genes = random_sets(1, GENES);
     let mut tape = Tape::new(model.parameters());
     let sets = GeneSetsRef::new(&OFFSETS, &genes);
-    let forward = model.forward(&mut tape, Input::evaluated(sets, &Graphs::None), false);
+    let forward =
+        model.forward(&mut tape, Input::evaluated(sets, &Graphs::None), AggregationWeights::Discard);
     let width = model.options.width;
     let share = |&var: &Var| {
         let rows = &tape.value(var)[..GENES * width];
@@ -98,7 +99,8 @@ fn a_total_is_the_mean_times_the_genes_and_has_the_right_gradient() {
     let sets = GeneSetsRef::new(&OFFSETS, &genes);
     let differences = |model: &Hetero<f64>| {
         let mut tape = Tape::new(model.parameters());
-        let forward = model.forward(&mut tape, Input::evaluated(sets, &Graphs::None), false);
+        let forward =
+            model.forward(&mut tape, Input::evaluated(sets, &Graphs::None), AggregationWeights::Discard);
         tape.value(forward.readout.difference).to_vec()
     };
     for (mean, total) in differences(&mean).into_iter().zip(differences(&total)) {
@@ -109,7 +111,7 @@ fn a_total_is_the_mean_times_the_genes_and_has_the_right_gradient() {
     let worst = gradient_check(&mut parameters, 6, |parameters, gradients| {
         let mut tape = Tape::new(parameters);
         let input = Input { training: Some(AT), ..Input::evaluated(sets, &Graphs::None) };
-        let forward = total.forward(&mut tape, input, false);
+        let forward = total.forward(&mut tape, input, AggregationWeights::Discard);
         let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
         let value = tape.scalar(loss);
         if let Some(gradients) = gradients {

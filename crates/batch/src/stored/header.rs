@@ -1,4 +1,4 @@
-//! What a store says of itself.
+//! The header of a store: format, origin and progress.
 
 use super::error::StoreErrorKind;
 use crate::ProcessorKind;
@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 /// The newest store this program writes and reads.
 const FORMAT: u32 = 1;
 
-/// What a store is made for: a graph, and the samples whose rows are its keys.
+/// Origin of a store: a graph, and the samples whose rows are its keys.
 #[derive(Debug, Clone, Copy)]
 pub struct Origin<'a> {
-    /// The graph.
+    /// Graph whose parts the stored masks index.
     pub cell: &'a Cell,
-    /// The samples.
+    /// All samples of the dataset; their rows are the keys.
     pub samples: &'a Samples,
 }
 
@@ -56,9 +56,9 @@ impl StoredForm {
     }
 }
 
-/// What a store says of itself. Two stores with equal `content` hold the same values for the same rows.
+/// Header of a store. Two stores with equal `content` hold the same values for the same rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
+pub struct StoreHeader {
     /// The format version; a newer one is refused by name.
     pub format: u32,
     /// How masks are kept.
@@ -69,15 +69,15 @@ pub struct About {
     pub samples: String,
     /// Hash of the rows that were chosen.
     pub chosen: String,
-    /// How many were.
+    /// Number of rows that were chosen.
     pub count: usize,
-    /// How many are stored.
+    /// Number of rows stored so far.
     pub done: usize,
     /// A chain of hashes over the stored rows and their checksums.
     pub content: String,
 }
 
-impl About {
+impl StoreHeader {
     pub(super) fn new(origin: Origin<'_>, form: StoredForm, rows: &[u32]) -> Self {
         Self {
             format: FORMAT,
