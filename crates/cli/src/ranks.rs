@@ -39,7 +39,7 @@ pub(crate) fn threads(ranks: &Ranks, ui: &Ui) -> usize {
     if ranks.is_alone() {
         return here;
     }
-    let (cores, on_host) = (cores_of_machine().unwrap_or(here), ranks.on_this_host());
+    let (cores, on_host) = (cores(), ranks.on_this_host());
     let available = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let is_bound = available < cores;
     let threads = match (ui.threads(), is_bound) {
@@ -65,9 +65,10 @@ pub(crate) fn threads(ranks: &Ranks, ui: &Ui) -> usize {
 }
 
 /// Cores of the machine, whether or not this process may use them.
-fn cores_of_machine() -> Option<usize> {
-    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
-    Some(text.lines().filter(|line| line.starts_with("processor")).count()).filter(|count| *count > 0)
+pub(crate) fn cores() -> usize {
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let count = text.lines().filter(|line| line.starts_with("processor")).count();
+    if count > 0 { count } else { std::thread::available_parallelism().map_or(1, std::num::NonZero::get) }
 }
 
 /// Ends all ranks after a failure of this one, with its exit code. Returns where there is no other.

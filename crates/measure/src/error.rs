@@ -1,8 +1,8 @@
 //! Why a measurement failed.
 
 use knockout_fault::{Class, Classified, class_of_path};
-use knockout_profile::NoSteps;
 use knockout_profile::experiment::ExperimentError;
+use knockout_profile::{JoinError, NoSteps};
 use knockout_trace::TraceFileError;
 use knockout_train::config::ConfigError;
 use knockout_train::fit::FitError;
@@ -40,6 +40,15 @@ pub enum MeasureError {
     /// No step was measured.
     #[error(transparent)]
     NoSteps(#[from] NoSteps),
+    /// Rounds that do not go on with each other.
+    #[error(transparent)]
+    Join(#[from] JoinError),
+    /// Rounds of one experiment have other cells.
+    #[error("a round was measured without {cell}; rounds of one experiment have the same cells")]
+    OtherCells {
+        /// The cell.
+        cell: String,
+    },
     /// Figures of one experiment that cannot be set beside each other.
     #[error("the measurements contradict each other")]
     Contradiction(#[from] ExperimentError),
@@ -61,7 +70,7 @@ impl Classified for MeasureError {
             Self::NoModel | Self::Config(_) | Self::NoSteps(_) => Class::Request,
             Self::Store(error) => error.class(),
             Self::Fit(error) => error.class(),
-            Self::Trace(_) | Self::Contradiction(_) => Class::Failure,
+            Self::Trace(_) | Self::Contradiction(_) | Self::Join(_) | Self::OtherCells { .. } => Class::Failure,
         }
     }
 }

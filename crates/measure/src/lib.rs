@@ -8,8 +8,12 @@ mod error;
 mod experiment;
 pub mod memory;
 mod profiling;
+mod ranks;
 
 pub use conditions::{Recording, Subject};
 pub use error::MeasureError;
-pub use experiment::{Ablation, Experiment, ExperimentOutcome, ExperimentRequest, FEWEST_ROUNDS};
+pub use experiment::{
+    Ablation, Experiment, ExperimentOutcome, ExperimentRequest, FEWEST_ROUNDS, WorldRound, assembled,
+    has_no_time_for_another,
+};
 pub use profiling::{Measured, Profiling};

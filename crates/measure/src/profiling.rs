@@ -1,14 +1,13 @@
 //! The profile of one configuration in one mode.
 
 use crate::conditions::{Recording, Subject, delayed};
+use crate::ranks::of_all_ranks;
 use crate::{MeasureError, memory};
-use knockout_meter::{Meter, Schedule, StepLog};
+use knockout_meter::{Meter, Schedule};
 use knockout_profile::RunProfile;
 use knockout_trace::{Recorder, RecorderOptions, TraceFile};
 use knockout_train::config::Config;
-use knockout_train::fit::FitError;
 use knockout_train::step::Mode;
-use knockout_world::Ranks;
 use std::path::PathBuf;
 
 /// What to measure.
@@ -64,22 +63,4 @@ impl Profiling {
         let profile = RunProfile::of(&log, conditions)?.with_peak_rss(peak);
         Ok(Measured { profile, trace: written.map(|written| written.path) })
     }
-}
-
-/// Adds the CPU time that the other ranks took for each step, and their memory: what a step costs is what all of them spend. Phases and wall
-/// time stay those of this rank.
-fn of_all_ranks(log: &mut StepLog, peak: Option<u64>, ranks: &Ranks) -> Result<Option<u64>, MeasureError> {
-    if ranks.is_alone() {
-        return Ok(peak);
-    }
-    let mine = [peak.unwrap_or(0)].into_iter().chain(log.steps.iter().map(|step| step.cpu_nanos));
-    let bytes: Vec<u8> = mine.flat_map(u64::to_le_bytes).collect();
-    let all = ranks.all_gather(&bytes).map_err(FitError::from)?;
-    let mut sums = vec![0_u64; log.steps.len() + 1];
-    for bytes in all {
-        let numbers = bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
-        sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
-    }
-    log.steps.iter_mut().zip(&sums[1..]).for_each(|(step, sum)| step.cpu_nanos = *sum);
-    Ok(peak.map(|_| sums[0]))
 }

@@ -16,7 +16,7 @@ const BATCH: usize = 10;
 const MODES: [&str; 4] = ["data", "forward", "backward", "full"];
 
 fn plan() -> ExperimentPlan {
-    ExperimentPlan { dataset: "fake".to_owned(), rounds: 5, steps: 2, warmup: 1 }
+    ExperimentPlan { dataset: "fake".to_owned(), rounds: 5, steps: 2, warmup: 1, ..ExperimentPlan::default() }
 }
 
 fn conditions(model: &str, mode: &str) -> Conditions {

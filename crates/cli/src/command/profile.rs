@@ -212,7 +212,7 @@ pub(super) fn recorded(trace: &Path, ui: &Ui) -> Result<Analysis> {
 }
 
 /// Makes a folder that must not exist yet; what it is in may have to be made too.
-fn create_folder(folder: &Path) -> Result<()> {
+pub(super) fn create_folder(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder.parent().unwrap_or(Path::new("."))).ok();
     std::fs::create_dir(folder).map_err(|error| {
         request_error(format!(

@@ -1,19 +1,20 @@
 //! The cells of an experiment (a model in a mode; nothing biological), each with a meter of its own.
 
+use super::ExperimentRequest;
 use super::turn::{Turn, schedule};
 use crate::conditions::{Recording, Subject, delayed};
-use crate::error::create_folder;
+use crate::ranks::{create_folders, of_all_ranks, of_first};
 use crate::{MeasureError, memory};
 use knockout_batch::ProcessorKind;
 use knockout_meter::{Meter, Schedule};
-use knockout_profile::experiment::ExperimentPlan;
 use knockout_profile::{Conditions, RunProfile};
 use knockout_trace::{Recorder, RecorderOptions, TraceFile};
 use knockout_train::config::Config;
 use knockout_train::fit::Fit;
 use knockout_train::step::Mode;
 use knockout_train::switches::BuiltModel;
-use std::path::{Path, PathBuf};
+use knockout_world::Ranks;
+use std::path::PathBuf;
 
 /// A model with a representation.
 pub(super) struct Variant {
@@ -41,6 +42,7 @@ pub(super) fn variants(
 }
 
 pub(super) struct Cells {
+    ranks: Ranks,
     fits: Vec<Fit>,
     all: Vec<Cell>,
     /// Where each model's first variant is.
@@ -63,12 +65,10 @@ type CellResults = (Vec<(String, RunProfile)>, Vec<(String, PathBuf)>);
 impl Cells {
     pub(super) fn new(
         variants: &[Variant],
-        modes: &[Mode],
+        request: &ExperimentRequest,
         subject: &Subject,
-        plan: &ExperimentPlan,
-        out: &Path,
     ) -> Result<Self, MeasureError> {
-        let (mut fits, mut cells, mut firsts) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut fits, mut firsts, mut planned) = (Vec::new(), Vec::new(), Vec::new());
         let several = variants.iter().any(|variant| !variant.is_first);
         for (fit, variant) in variants.iter().enumerate() {
             let config = &variant.config;
@@ -76,8 +76,11 @@ impl Cells {
             if variant.is_first {
                 firsts.push(fit);
             }
-            let modes = Mode::ALL.into_iter().filter(|mode| modes.is_empty() || modes.contains(mode));
-            let recorded = (variant.is_first && modes.clone().any(|mode| mode == Mode::Full))
+            let asked = &request.modes;
+            let modes = Mode::ALL.into_iter().filter(|mode| asked.is_empty() || asked.contains(mode));
+            // A round by itself would give a part of a trace.
+            let is_recorded = variant.is_first && request.only_round.is_none();
+            let recorded = (is_recorded && modes.clone().any(|mode| mode == Mode::Full))
                 .then_some((Mode::Full, Recording::On));
             for (mode, recording) in modes.map(|mode| (mode, Recording::Off)).chain(recorded) {
                 let conditions = subject.conditions(config, mode, recording)?;
@@ -85,23 +88,31 @@ impl Cells {
                 if several {
                     folder = format!("{folder}-{}", conditions.processor);
                 }
-                let recorder = match recording {
-                    Recording::Off => Recorder::off(),
-                    Recording::On => Recorder::new(RecorderOptions::default()),
-                };
                 if recording == Recording::On {
                     folder.push_str("-recorded");
                 }
-                create_folder(&out.join(&folder))?;
-                let mut meter = delayed(Meter::new(&recorder, schedule(plan)).with_memory());
-                if recording == Recording::On {
-                    let file = TraceFile::create(&out.join(&folder), &recorder, conditions.to_map())?;
-                    meter = meter.with_trace(file);
-                }
-                cells.push(Cell { folder, fit, mode, meter, conditions });
+                planned.push((fit, mode, recording, conditions, folder));
             }
         }
-        Ok(Self { fits, all: cells, firsts })
+        let ranks = subject.ranks();
+        create_folders(planned.iter().map(|(.., folder)| request.out.join(folder)), ranks)?;
+        let mut cells = Vec::new();
+        for (fit, mode, recording, conditions, folder) in planned {
+            let recorder = match recording {
+                Recording::Off => Recorder::off(),
+                Recording::On => {
+                    let (rank, world) = (ranks.rank(), ranks.size());
+                    Recorder::new(RecorderOptions { rank, world, ..RecorderOptions::default() })
+                }
+            };
+            let mut meter = delayed(Meter::new(&recorder, schedule(&request.plan)).with_memory());
+            if recording == Recording::On {
+                let file = TraceFile::create(&request.out.join(&folder), &recorder, conditions.to_map())?;
+                meter = meter.with_trace(file);
+            }
+            cells.push(Cell { folder, fit, mode, meter, conditions });
+        }
+        Ok(Self { ranks: ranks.clone(), fits, all: cells, firsts })
     }
 
     pub(super) fn len(&self) -> usize {
@@ -115,9 +126,9 @@ impl Cells {
             let Some(fit) = self.fits.get_mut(at) else { continue };
             let mut meter = Meter::new(&Recorder::off(), Schedule::WholeRun);
             Turn::FIRST_BATCH.take(fit, Mode::Full, &mut meter, &mut || ())?;
-            let free_bytes = memory::free_bytes().unwrap_or(u64::MAX);
-            let (buffer_bytes, couples_samples) = (fit.buffer_bytes(), fit.couples_samples());
-            out.push(BuiltModel { buffer_bytes, free_bytes, couples_samples });
+            let free_bytes = memory::free_bytes().unwrap_or(u64::MAX) / self.ranks.on_this_host() as u64;
+            let [buffer_bytes, free_bytes] = of_first([fit.buffer_bytes(), free_bytes], &self.ranks)?;
+            out.push(BuiltModel { buffer_bytes, free_bytes, couples_samples: fit.couples_samples() });
         }
         Ok(out)
     }
@@ -134,9 +145,11 @@ impl Cells {
     pub(super) fn finish(self) -> Result<CellResults, MeasureError> {
         let (mut profiles, mut traces) = (Vec::new(), Vec::new());
         for cell in self.all {
-            let (log, written) = cell.meter.finish()?;
+            let (mut log, written) = cell.meter.finish()?;
             traces.extend(written.map(|written| (cell.conditions.model.clone(), written.path)));
-            profiles.push((cell.folder, RunProfile::of(&log, cell.conditions)?));
+            let peak = log.steps.iter().flat_map(|step| step.rss_bytes).max();
+            let peak = of_all_ranks(&mut log, peak, &self.ranks)?;
+            profiles.push((cell.folder, RunProfile::of(&log, cell.conditions)?.with_peak_rss(peak)));
         }
         Ok((profiles, traces))
     }

@@ -3,16 +3,21 @@
 mod cells;
 mod switches;
 mod turn;
+mod worlds;
+
+pub use worlds::{WorldRound, assembled};
 
 use crate::MeasureError;
 use crate::conditions::Subject;
-use crate::error::create_folder;
+use crate::ranks::{create_folders, of_first};
 use cells::Cells;
 use knockout_batch::ProcessorKind;
 use knockout_profile::RunProfile;
 use knockout_profile::experiment::ExperimentPlan;
 use knockout_train::config::Config;
 use knockout_train::step::Mode;
+use knockout_world::Ranks;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use switches::SwitchTrials;
@@ -31,6 +36,9 @@ pub struct ExperimentRequest {
     pub time_limit: Option<Duration>,
     /// Rounds and steps.
     pub plan: ExperimentPlan,
+    /// Take this zero-based round of the plan's alone, on the batches it would have among them, and record nothing: the others are
+    /// taken by other processes, perhaps on another number of ranks.
+    pub only_round: Option<u64>,
     /// Which models' switches are measured.
     pub ablation: Ablation,
     /// Folder of the dataset, where stores of precomputed deletions are looked for.
@@ -58,7 +66,9 @@ pub struct Experiment<'s> {
     cells: Cells,
     switches: Vec<SwitchTrials<'s>>,
     plan: ExperimentPlan,
+    rounds: Range<u64>,
     time_limit: Option<Duration>,
+    ranks: Ranks,
 }
 
 /// A finished experiment.
@@ -91,9 +101,9 @@ impl<'s> Experiment<'s> {
         for config in variants.iter().map(|variant| &variant.config).chain(&configs) {
             subject.open_store(config, &request.dataset_folder)?;
         }
-        create_folder(&request.out)?;
+        create_folders([&request.out], subject.ranks())?;
         let subject: &'s Subject = subject;
-        let mut cells = Cells::new(&variants, &request.modes, subject, &request.plan, &request.out)?;
+        let mut cells = Cells::new(&variants, request, subject)?;
         let ablated = match request.ablation {
             Ablation::Off => 0,
             Ablation::First => 1,
@@ -105,7 +115,16 @@ impl<'s> Experiment<'s> {
                 switches.push(SwitchTrials::new(config, subject, &request.plan, built)?);
             }
         }
-        Ok(Self { cells, switches, plan: request.plan.clone(), time_limit: request.time_limit })
+        let rounds = request.only_round.map_or(0..request.plan.rounds, |round| round..round + 1);
+        let ranks = subject.ranks().clone();
+        Ok(Self {
+            cells,
+            switches,
+            plan: ExperimentPlan { rounds: rounds.end - rounds.start, ..request.plan.clone() },
+            rounds,
+            time_limit: request.time_limit,
+            ranks,
+        })
     }
 
     /// Steps that [`Experiment::run`] takes at most.
@@ -117,9 +136,10 @@ impl<'s> Experiment<'s> {
     /// Gives everybody a turn in every round; `on_step` hears of every step.
     pub fn run(mut self, on_step: &mut dyn FnMut()) -> Result<ExperimentOutcome, MeasureError> {
         let began = Instant::now();
-        for round in 0..self.plan.rounds {
-            let next_end = began.elapsed().mul_f64((round + 1) as f64 / round.max(1) as f64);
-            if round >= FEWEST_ROUNDS && self.time_limit.is_some_and(|limit| next_end > limit) {
+        for round in self.rounds.clone() {
+            if let Some(limit) = self.time_limit
+                && of_first([u64::from(has_no_time_for_another(limit, began, round))], &self.ranks)? == [1]
+            {
                 self.plan.rounds = round;
                 break;
             }
@@ -136,4 +156,10 @@ impl<'s> Experiment<'s> {
         let findings = knockout_profile::experiment::Experiment::of(self.plan, cells, switches)?;
         Ok(ExperimentOutcome { findings, profiles, traces })
     }
+}
+
+/// Whether the rounds so far are enough and another one would not fit into the time any more.
+pub fn has_no_time_for_another(limit: Duration, began: Instant, rounds_done: u64) -> bool {
+    let next_end = began.elapsed().mul_f64((rounds_done + 1) as f64 / rounds_done.max(1) as f64);
+    rounds_done >= FEWEST_ROUNDS && next_end > limit
 }

@@ -6,6 +6,7 @@
 use super::turn::{Turn, schedule};
 use crate::MeasureError;
 use crate::conditions::{Recording, Subject, delayed};
+use crate::ranks::of_all_ranks;
 use knockout_meter::Meter;
 use knockout_profile::experiment::{ExperimentPlan, Switch, SwitchOutcome, SwitchRuns};
 use knockout_profile::{Conditions, RunProfile};
@@ -73,7 +74,7 @@ impl<'s> SwitchTrials<'s> {
         let mut found = Vec::new();
         for (switch, outcome) in self.tried {
             let outcome = match outcome {
-                Ok(trial) => SwitchOutcome::Measured(Box::new(trial.finish()?)),
+                Ok(trial) => SwitchOutcome::Measured(Box::new(trial.finish(self.subject)?)),
                 Err(reason) => SwitchOutcome::NotApplicable(reason),
             };
             found.push(Switch {
@@ -83,13 +84,14 @@ impl<'s> SwitchTrials<'s> {
                 outcome,
             });
         }
-        Ok(SwitchRuns { baseline: self.baseline.finish()?, switches: found })
+        Ok(SwitchRuns { baseline: self.baseline.finish(self.subject)?, switches: found })
     }
 }
 
 impl Trial {
-    fn finish(self) -> Result<RunProfile, MeasureError> {
-        let (log, _) = self.meter.finish()?;
+    fn finish(self, subject: &Subject) -> Result<RunProfile, MeasureError> {
+        let (mut log, _) = self.meter.finish()?;
+        of_all_ranks(&mut log, None, subject.ranks())?;
         Ok(RunProfile::of(&log, self.conditions)?)
     }
 }

@@ -13,6 +13,8 @@ const LAYERS: usize = 4;
 pub struct Breakdown {
     /// Name of the model.
     pub model: String,
+    /// The same, and on how many ranks where several numbers of them were measured.
+    pub name: String,
     /// Whether the layers are known: spans were recorded.
     pub recorded: bool,
     /// The rows from top to bottom; the rows below one sum to it.
@@ -46,7 +48,7 @@ const BRANCHES: [(&str, &[StepPhase]); 4] = [
 ];
 
 impl Breakdown {
-    pub(super) fn of(cell: &CellFindings) -> Self {
+    pub(super) fn of(cell: &CellFindings, name: &str) -> Self {
         let profile = &cell.profile;
         let row = |depth, name: &str, s: f64| BreakdownRow {
             depth,
@@ -70,7 +72,7 @@ impl Breakdown {
                 rows.extend(layers(profile, own).into_iter().map(|(name, s)| row(3, &name, s)));
             }
         }
-        Self { model: cell.model.clone(), recorded: cell.recorded, rows }
+        Self { model: cell.model.clone(), name: name.to_owned(), recorded: cell.recorded, rows }
     }
 }
 

@@ -17,6 +17,8 @@ pub struct CellFindings {
     pub mode: String,
     /// As in the conditions.
     pub processor: String,
+    /// Ranks.
+    pub world: u64,
     /// Phases that took time: what the figures measure.
     pub ran: Vec<String>,
     /// Phases of a step that did not run.
@@ -36,6 +38,14 @@ pub struct CellFindings {
     /// Everything else about it: phases, layers, memory, the steps themselves.
     #[serde(skip)]
     pub profile: RunProfile,
+}
+
+/// A number of ranks, as names of cells have it.
+pub(super) fn ranks_text(world: u64) -> String {
+    match world {
+        1 => "1 rank".to_owned(),
+        _ => format!("{world} ranks"),
+    }
 }
 
 /// Means over each round's steps.
@@ -93,11 +103,14 @@ impl<'a> Rounds<'a> {
 }
 
 impl CellFindings {
-    pub(super) fn of(profile: RunProfile, rounds: u64, processors: usize) -> Self {
+    pub(super) fn of(profile: RunProfile, rounds: u64, processors: usize, worlds: usize) -> Self {
         let conditions = &profile.conditions;
         let mut name = format!("{} {}", conditions.model, conditions.mode);
         if processors > 1 {
             name = format!("{name}, {}", conditions.processor);
+        }
+        if worlds > 1 {
+            name = format!("{name}, {}", ranks_text(conditions.world));
         }
         if conditions.profiler {
             name.push_str(", recorded");
@@ -117,6 +130,7 @@ impl CellFindings {
             model: conditions.model.clone(),
             mode: conditions.mode.clone(),
             processor: conditions.processor.clone(),
+            world: conditions.world,
             ran: ran.into_iter().map(str::to_owned).collect(),
             not_run: not_run.into_iter().map(str::to_owned).collect(),
             recorded: conditions.profiler,

@@ -89,7 +89,7 @@ pub(super) fn all(experiment: &Experiment) -> Vec<Decision> {
     let mut out = Vec::new();
     let mut decide = |question, threshold, is_yes| out.push(Decision { question, threshold, is_yes });
     for parts in &experiment.decomposition {
-        let model = &parts.model;
+        let model = &parts.name;
         let share_of = |name: &str| parts.component(name).map_or(0.0, |component| component.share);
         let data = share_of(decompose::DATA);
         decide(Question::DataHoldsBack { model: model.clone(), share: data }, Some(DATA), data > DATA);

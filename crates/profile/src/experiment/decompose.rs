@@ -15,11 +15,15 @@ const NEGLIGIBLE: f64 = 0.01;
 pub struct Decomposition {
     /// Name of the model.
     pub model: String,
+    /// The same, and on how many ranks where several numbers of them were measured.
+    pub name: String,
+    /// Ranks.
+    pub world: u64,
     /// Name of the representation.
     pub processor: String,
     /// Wall time of a full step.
     pub step_s: Estimate,
-    /// Its parts, in their order; both ways sum to the step.
+    /// Its parts, in their order; both ways sum to the step, the second without what ranks waited in the data mode.
     pub components: Vec<Component>,
 }
 
@@ -66,11 +70,17 @@ const UPDATE: [StepPhase; 2] = [StepPhase::Clip, StepPhase::Optimiser];
 
 impl Decomposition {
     /// `None` unless all four modes were measured.
-    pub(super) fn of(cells: &[&CellFindings], rounds: u64) -> Option<Self> {
+    pub(super) fn of(cells: &[&CellFindings], name: &str, rounds: u64) -> Option<Self> {
         let cell = |mode: &str| cells.iter().find(|cell| cell.mode == mode).copied();
         let by_round = |mode: &str| cell(mode).map(|cell| Rounds::of(&cell.profile, rounds));
         let full = by_round("full")?;
         let step = full.step();
+        // Ranks that make batches wait for each other, as they do later in a full step: no time of making batches.
+        let time = |mode: &str| {
+            let by_round = by_round(mode)?;
+            let waited = by_round.phases(|name| mode == "data" && name == StepPhase::Barrier.name());
+            Some(by_round.step().iter().zip(waited).map(|(step, waited)| step - waited).collect::<Vec<f64>>())
+        };
         let step_s = Estimate::of(&step);
         let mut components = Vec::new();
         for (name, mode, before, modes, belongs) in RECIPES {
@@ -79,9 +89,9 @@ impl Decomposition {
                 None => mode == "data",
             };
             let phases = full.phases(is_in);
-            let longer = by_round(mode)?.step();
+            let longer = time(mode)?;
             let shorter = match before {
-                Some(before) => by_round(before)?.step(),
+                Some(before) => time(before)?,
                 None => vec![0.0; longer.len()],
             };
             let difference: Vec<f64> = longer.iter().zip(&shorter).map(|(b, a)| b - a).collect();
@@ -108,7 +118,8 @@ impl Decomposition {
             });
         }
         let of = cell("full")?;
-        Some(Self { model: of.model.clone(), processor: of.processor.clone(), step_s, components })
+        let (model, processor) = (of.model.clone(), of.processor.clone());
+        Some(Self { model, name: name.to_owned(), world: of.world, processor, step_s, components })
     }
 
     /// A part by its name.

@@ -3,10 +3,11 @@
 use super::EXPERIMENT_SCHEMA;
 use super::ablation::{Ablation, SwitchRuns};
 use super::breakdown::Breakdown;
-use super::cell::CellFindings;
+use super::cell::{CellFindings, ranks_text};
 use super::decision::{self, Decision};
 use super::decompose::Decomposition;
 use super::insights::{self, Insight, NextStep};
+use super::ranks::RankScaling;
 use super::ratio::{CellRatio, RecordingCost};
 use crate::run::RunProfile;
 use knockout_fault::{Class, Classified};
@@ -25,6 +26,8 @@ pub struct ExperimentPlan {
     pub steps: u64,
     /// Steps of a turn before them that do not.
     pub warmup: u64,
+    /// Numbers of ranks that had to share cores; empty where every thread had a core.
+    pub crowded: Vec<Crowd>,
 }
 
 /// Measurements that do not make an experiment.
@@ -66,11 +69,24 @@ pub enum ExperimentError {
     },
 }
 
+/// Ranks that had to share cores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Crowd {
+    /// Ranks.
+    pub world: u64,
+    /// Threads of the ranks on one machine together.
+    pub threads: u64,
+    /// Cores of that machine.
+    pub cores: u64,
+}
+
 /// A reason to distrust an experiment's figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExperimentWarning {
     /// Rounds too few for an interval: bounds are the range seen.
     FewRounds(u64),
+    /// More threads than cores: ranks took turns on the cores, so wall times say nothing of ranks that have cores of their own.
+    Crowded(Crowd),
 }
 
 /// The findings of an experiment. Times are seconds. What needs words (cells' profiles, insights, decisions, warnings) is not
@@ -87,6 +103,8 @@ pub struct Experiment {
     pub conditions: Vec<(String, String)>,
     /// The models, in the order asked for.
     pub models: Vec<String>,
+    /// The numbers of ranks, in the order asked for.
+    pub worlds: Vec<u64>,
     /// Every cell.
     #[serde(skip)]
     pub cells: Vec<CellFindings>,
@@ -96,6 +114,8 @@ pub struct Experiment {
     pub decomposition: Vec<Decomposition>,
     /// The same as a tree with its largest layers, by model.
     pub breakdown: Vec<Breakdown>,
+    /// What more ranks gain, where several numbers of them were measured.
+    pub ranks: Vec<RankScaling>,
     /// What recording costs, by model.
     pub recording: Vec<RecordingCost>,
     /// Switches that were tried, by model.
@@ -115,7 +135,7 @@ pub struct Experiment {
 }
 
 /// Conditions that may differ between cells of one experiment.
-const VARIED: [&str; 4] = ["model", "mode", "processor", "profiler"];
+const VARIED: [&str; 5] = ["model", "mode", "processor", "profiler", "world"];
 
 impl Experiment {
     /// The findings of cells that were measured in turns, and of switches that had theirs beside a baseline.
@@ -130,17 +150,24 @@ impl Experiment {
         };
         let (models, processors) =
             (names(|run| &run.conditions.model), names(|run| &run.conditions.processor));
+        let mut worlds: Vec<u64> = Vec::new();
+        for world in profiles.iter().map(|run| run.conditions.world) {
+            if !worlds.contains(&world) {
+                worlds.push(world);
+            }
+        }
         let rounds = plan.rounds;
-        let cells: Vec<CellFindings> =
-            profiles.into_iter().map(|profile| CellFindings::of(profile, rounds, processors.len())).collect();
+        let cell = |profile| CellFindings::of(profile, rounds, processors.len(), worlds.len());
+        let cells: Vec<CellFindings> = profiles.into_iter().map(cell).collect();
         check(&plan, &cells)?;
         let mut experiment = Self {
             schema: EXPERIMENT_SCHEMA,
             kind: "experiment",
-            conditions: shared_conditions(&cells),
-            ratios: ratios(&cells, &models, &processors, rounds),
+            conditions: shared_conditions(&cells, &worlds),
+            ratios: ratios(&cells, &models, &processors, &worlds, rounds),
             decomposition: Vec::new(),
             breakdown: Vec::new(),
+            ranks: rank_scalings(&cells, rounds),
             recording: Vec::new(),
             ablation: switches.into_iter().map(|runs| Ablation::of(runs, rounds)).collect(),
             decisions: Vec::new(),
@@ -149,24 +176,33 @@ impl Experiment {
             warnings: warnings(&plan),
             plan,
             models,
+            worlds,
             cells,
         };
         for model in &experiment.models {
-            for processor in &processors {
-                let of: Vec<&CellFindings> = experiment
+            for &world in &experiment.worlds {
+                let cells: Vec<&CellFindings> = experiment
                     .cells
                     .iter()
-                    .filter(|cell| !cell.recorded && cell.model == *model && cell.processor == *processor)
+                    .filter(|cell| !cell.recorded && cell.model == *model && cell.world == world)
                     .collect();
-                experiment.decomposition.extend(Decomposition::of(&of, rounds));
+                let name = match experiment.worlds.len() {
+                    1 => model.clone(),
+                    _ => format!("{model}, {}", ranks_text(world)),
+                };
+                for processor in &processors {
+                    let of: Vec<&CellFindings> =
+                        cells.iter().copied().filter(|cell| cell.processor == *processor).collect();
+                    experiment.decomposition.extend(Decomposition::of(&of, &name, rounds));
+                }
+                let full = cells.iter().copied().find(|cell| cell.mode == "full");
+                let is_recorded =
+                    |cell: &&CellFindings| cell.recorded && cell.model == *model && cell.world == world;
+                let recorded = experiment.cells.iter().find(is_recorded);
+                experiment.breakdown.extend(recorded.or(full).map(|cell| Breakdown::of(cell, &name)));
+                let pair = full.zip(recorded);
+                experiment.recording.extend(pair.map(|(off, on)| RecordingCost::of(off, on, rounds)));
             }
-            let full = experiment
-                .cells
-                .iter()
-                .find(|cell| cell.model == *model && cell.mode == "full" && !cell.recorded);
-            experiment.breakdown.extend(experiment.recorded(model).or(full).map(Breakdown::of));
-            let pair = full.zip(experiment.recorded(model));
-            experiment.recording.extend(pair.map(|(off, on)| RecordingCost::of(off, on, rounds)));
         }
         experiment.decisions = decision::all(&experiment);
         experiment.insights = insights::insights(&experiment);
@@ -213,54 +249,85 @@ fn check(plan: &ExperimentPlan, cells: &[CellFindings]) -> Result<(), Experiment
     Ok(())
 }
 
-fn shared_conditions(cells: &[CellFindings]) -> Vec<(String, String)> {
+fn shared_conditions(cells: &[CellFindings], worlds: &[u64]) -> Vec<(String, String)> {
+    let is_shared = |name: &str| !VARIED.contains(&name) || (name == "world" && worlds.len() == 1);
     let of = |cell: &CellFindings| {
         let entries = cell.profile.conditions.entries().into_iter();
         entries
-            .filter(|(name, value)| !VARIED.contains(name) && !value.is_empty())
+            .filter(|(name, value)| is_shared(name) && !value.is_empty())
             .map(|(name, value)| (name.to_owned(), value))
             .collect()
     };
     cells.first().map(of).unwrap_or_default()
 }
 
-fn ratios(cells: &[CellFindings], models: &[String], processors: &[String], rounds: u64) -> Vec<CellRatio> {
-    let find = |model: &String, processor: &String, mode: &str| {
+fn modes(cells: &[CellFindings]) -> Vec<&str> {
+    let mut seen = BTreeSet::new();
+    cells.iter().map(|cell| cell.mode.as_str()).filter(|mode| seen.insert(*mode)).collect()
+}
+
+fn ratios(
+    cells: &[CellFindings],
+    models: &[String],
+    processors: &[String],
+    worlds: &[u64],
+    rounds: u64,
+) -> Vec<CellRatio> {
+    let find = |model: &String, processor: &String, world: u64, mode: &str| {
         cells.iter().find(|cell| {
-            !cell.recorded && cell.model == *model && cell.processor == *processor && cell.mode == mode
+            let is_of = cell.model == *model && cell.processor == *processor && cell.world == world;
+            !cell.recorded && is_of && cell.mode == mode
         })
     };
-    let modes: Vec<&str> = {
-        let mut seen = BTreeSet::new();
-        cells.iter().map(|cell| cell.mode.as_str()).filter(|mode| seen.insert(*mode)).collect()
+    let ([first_model, ..], [first_processor, ..], [first_world, ..]) = (models, processors, worlds) else {
+        return Vec::new();
     };
     let mut out = Vec::new();
-    for mode in modes {
+    for mode in modes(cells) {
+        let mut compare = |vary, a: Option<&CellFindings>, b: Option<&CellFindings>| {
+            out.extend(a.zip(b).map(|(a, b)| CellRatio::of(vary, a, b, rounds)));
+        };
         for processor in processors {
-            for model in models.iter().skip(1) {
-                let pair = models
-                    .first()
-                    .and_then(|first| find(first, processor, mode))
-                    .zip(find(model, processor, mode));
-                out.extend(pair.map(|(a, b)| CellRatio::of("model", a, b, rounds)));
+            for &world in worlds {
+                let first = find(first_model, processor, world, mode);
+                for model in models.iter().skip(1) {
+                    compare("model", first, find(model, processor, world, mode));
+                }
             }
         }
         for model in models {
-            for processor in processors.iter().skip(1) {
-                let pair = processors
-                    .first()
-                    .and_then(|first| find(model, first, mode))
-                    .zip(find(model, processor, mode));
-                out.extend(pair.map(|(a, b)| CellRatio::of("processor", a, b, rounds)));
+            for &world in worlds {
+                let first = find(model, first_processor, world, mode);
+                for processor in processors.iter().skip(1) {
+                    compare("processor", first, find(model, processor, world, mode));
+                }
+            }
+            for processor in processors {
+                let first = find(model, processor, *first_world, mode);
+                for &world in worlds.iter().skip(1) {
+                    compare("world", first, find(model, processor, world, mode));
+                }
             }
         }
     }
     out
 }
 
+/// Cells that differ in their ranks alone, beside each other.
+fn rank_scalings(cells: &[CellFindings], rounds: u64) -> Vec<RankScaling> {
+    let key = |cell: &CellFindings| (cell.model.clone(), cell.processor.clone(), cell.mode.clone());
+    let mut seen = BTreeSet::new();
+    let firsts = cells.iter().filter(|cell| !cell.recorded && seen.insert(key(cell)));
+    let like = |first: &CellFindings| {
+        cells.iter().filter(|cell| !cell.recorded && key(cell) == key(first)).collect::<Vec<_>>()
+    };
+    firsts.filter_map(|first| RankScaling::of(&like(first), rounds)).collect()
+}
+
 fn warnings(plan: &ExperimentPlan) -> Vec<ExperimentWarning> {
     let is_few = plan.rounds < FEWEST_FOR_INTERVAL as u64;
-    is_few.then_some(ExperimentWarning::FewRounds(plan.rounds)).into_iter().collect()
+    let few = is_few.then_some(ExperimentWarning::FewRounds(plan.rounds));
+    few.into_iter().chain(plan.crowded.iter().copied().map(ExperimentWarning::Crowded)).collect()
 }
 
 impl Classified for ExperimentError {

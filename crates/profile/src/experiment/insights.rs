@@ -65,6 +65,21 @@ pub enum Insight {
         /// Time per sample, `b / a`.
         ratio: Estimate,
     },
+    /// What more ranks gain.
+    Ranks {
+        /// The model.
+        model: String,
+        /// The mode.
+        mode: String,
+        /// Ranks it is compared with.
+        from: u64,
+        /// Ranks.
+        to: u64,
+        /// How many times as fast per sample.
+        speedup: Estimate,
+        /// CPU time of a sample, of all ranks, by that on `from`.
+        cpu: Estimate,
+    },
     /// Cost of recording spans.
     Recording {
         /// Name of the model.
@@ -96,6 +111,7 @@ impl Insight {
             Self::Models { .. } => "models",
             Self::DifferenceOfModels { .. } => "difference_of_models",
             Self::Processors { .. } => "processors",
+            Self::Ranks { .. } => "ranks",
             Self::Recording { .. } => "recording",
             Self::BestSwitch { .. } => "best_switch",
         }
@@ -110,6 +126,7 @@ impl Insight {
             Self::Models { ratio, .. } | Self::Processors { ratio, .. } => ratio.median,
             Self::Recording { wall, .. } => wall.median - 1.0,
             Self::BestSwitch { gain, .. } => gain.median,
+            Self::Ranks { speedup, .. } => speedup.median,
         }
     }
 }
@@ -150,6 +167,21 @@ pub enum NextStep {
         /// Whether it is worth work.
         is_worth_it: bool,
     },
+    /// Train on more ranks, or leave it.
+    Ranks {
+        /// The model.
+        model: String,
+        /// Ranks it is compared with.
+        from: u64,
+        /// The number of ranks that was fastest.
+        to: u64,
+        /// How many times as fast per sample.
+        speedup: Estimate,
+        /// Whether that is surely faster.
+        is_worth_it: bool,
+    },
+    /// Measure full steps too.
+    FullSteps,
     /// Measure the switches.
     Ablate,
     /// Measure again on a quieter machine; by how much rounds differ.
@@ -163,6 +195,8 @@ impl NextStep {
             Self::UseSwitch { .. } => "use_switch",
             Self::LargestLayer { .. } => "largest_layer",
             Self::DataPipeline { .. } => "data_pipeline",
+            Self::Ranks { .. } => "ranks",
+            Self::FullSteps => "full_steps",
             Self::Ablate => "ablate",
             Self::Quieter(_) => "quieter",
         }
@@ -175,7 +209,8 @@ impl NextStep {
             Self::LargestLayer { share, .. } | Self::DataPipeline { share, .. } | Self::Quieter(share) => {
                 *share
             }
-            Self::Ablate => 0.0,
+            Self::Ranks { speedup, .. } => speedup.median,
+            Self::FullSteps | Self::Ablate => 0.0,
         }
     }
 }
@@ -193,6 +228,18 @@ pub(super) fn insights(experiment: &Experiment) -> Vec<Insight> {
     out.extend(difference_of_models(experiment));
     for ratio in experiment.ratios.iter().filter(|ratio| ratio.vary == "processor" && ratio.mode == "data") {
         out.push(Insight::Processors { a: ratio.a.clone(), b: ratio.b.clone(), ratio: ratio.per_sample });
+    }
+    let furthest = experiment.cells.iter().max_by_key(|cell| cell.ran.len()).map(|cell| cell.mode.as_str());
+    for scaling in experiment.ranks.iter().filter(|scaling| Some(scaling.mode.as_str()) == furthest) {
+        let from = scaling.rows.first().map_or(1, |row| row.world);
+        out.extend(scaling.rows.iter().skip(1).map(|row| Insight::Ranks {
+            model: scaling.model.clone(),
+            mode: scaling.mode.clone(),
+            from,
+            to: row.world,
+            speedup: row.speedup,
+            cpu: row.cpu_ratio,
+        }));
     }
     for cost in &experiment.recording {
         let model = cost.model.clone();
@@ -214,7 +261,7 @@ fn largest(parts: &Decomposition) -> Option<Insight> {
     let most = parts.components.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
     let data = parts.component(decompose::DATA)?;
     Some(Insight::LargestPart {
-        model: parts.model.clone(),
+        model: parts.name.clone(),
         part: most.name,
         share: most.share,
         data: (most.name != data.name).then_some((data.name, data.share)),
@@ -223,7 +270,7 @@ fn largest(parts: &Decomposition) -> Option<Insight> {
 
 fn disagreements(parts: &Decomposition) -> impl Iterator<Item = Insight> + '_ {
     parts.components.iter().filter(|component| !component.agrees).map(|component| Insight::Disagreement {
-        model: parts.model.clone(),
+        model: parts.name.clone(),
         part: component.name,
         share: share(component.disagreement_s.median, parts.step_s.median),
     })
@@ -231,7 +278,10 @@ fn disagreements(parts: &Decomposition) -> impl Iterator<Item = Insight> + '_ {
 
 /// The part of the step that accounts for the difference between two models.
 fn difference_of_models(experiment: &Experiment) -> Option<Insight> {
-    let [a, b, ..] = experiment.decomposition.as_slice() else { return None };
+    let first = experiment.decomposition.first()?.world;
+    let on_as_many: Vec<&Decomposition> =
+        experiment.decomposition.iter().filter(|parts| parts.world == first).collect();
+    let [a, b, ..] = on_as_many.as_slice() else { return None };
     let per_sample = |parts: &Decomposition, seconds: f64| {
         let full = experiment.cell(&parts.model, &parts.processor, "full");
         share(seconds, full.map_or(1.0, |cell| cell.profile.batch as f64))
@@ -279,7 +329,20 @@ pub(super) fn next_steps(experiment: &Experiment) -> Vec<NextStep> {
             is_worth_it: data > DATA,
         });
     }
-    if experiment.ablation.is_empty() {
+    for scaling in experiment.ranks.iter().filter(|scaling| scaling.mode == "full") {
+        let from = scaling.rows.first().map_or(1, |row| row.world);
+        out.extend(scaling.fastest().map(|row| NextStep::Ranks {
+            model: scaling.model.clone(),
+            from,
+            to: row.world,
+            speedup: row.speedup,
+            is_worth_it: row.world != from && row.speedup.clears(1.0),
+        }));
+    }
+    if !experiment.cells.iter().any(|cell| cell.mode == "full") {
+        out.push(NextStep::FullSteps);
+    }
+    if experiment.ablation.is_empty() && experiment.ranks.is_empty() {
         out.push(NextStep::Ablate);
     }
     let noise = noise(experiment);

@@ -12,6 +12,7 @@ mod decision;
 mod decompose;
 mod findings;
 mod insights;
+mod ranks;
 mod ratio;
 
 pub use ablation::{Ablation, Effect, RankedBy, Switch, SwitchOutcome, SwitchRuns, Tried};
@@ -19,8 +20,9 @@ pub use breakdown::{Breakdown, BreakdownRow};
 pub use cell::CellFindings;
 pub use decision::{Decision, Question};
 pub use decompose::{Component, Decomposition};
-pub use findings::{Experiment, ExperimentError, ExperimentPlan, ExperimentWarning};
+pub use findings::{Crowd, Experiment, ExperimentError, ExperimentPlan, ExperimentWarning};
 pub use insights::{Insight, NextStep};
+pub use ranks::{RankRow, RankScaling};
 pub use ratio::{CellRatio, RecordingCost};
 
 /// Version of the document of `experiment`; grows when a key changes its meaning.

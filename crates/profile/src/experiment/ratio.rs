@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Two cells that differ in one thing on purpose.
 #[derive(Debug, Clone, Serialize)]
 pub struct CellRatio {
-    /// What differs on purpose: `model` or `processor`.
+    /// What differs on purpose: `model`, `processor` or `world`.
     pub vary: &'static str,
     /// The mode of both.
     pub mode: String,

@@ -8,6 +8,7 @@ mod compare;
 mod conditions;
 mod document;
 mod finding;
+mod join;
 mod picture;
 mod profile;
 
@@ -16,6 +17,7 @@ pub use compare::{About, ComparisonWarning, Row, RunComparison, VaryError};
 pub use conditions::Conditions;
 pub use document::{RunDocumentError, RunDocumentErrorKind};
 pub use finding::{RunFinding, RunWarning};
+pub use join::JoinError;
 pub use picture::{MemoryAfter, StepBar};
 pub use profile::{NoSteps, PerStep, PhaseRow, RunProfile, Spread};
 

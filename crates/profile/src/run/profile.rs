@@ -123,6 +123,9 @@ pub struct PerStep {
     pub cpu_nanos: Vec<u64>,
     /// Time of each by phase, `untracked` included.
     pub phases: BTreeMap<String, Vec<u64>>,
+    /// Work of threads that made batches ahead of time, by phase; empty where there were none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub background: BTreeMap<String, Vec<u64>>,
     /// Resident bytes at the end of each phase, where they were sampled.
     #[serde(default)]
     pub rss_bytes: BTreeMap<String, Vec<u64>>,
@@ -230,6 +233,10 @@ impl PerStep {
             wall_nanos: all(|step| step.wall_nanos),
             cpu_nanos: all(|step| step.cpu_nanos),
             phases: phase_columns(steps).into_iter().map(|column| (column.name, column.nanos)).collect(),
+            background: columns(steps, |step| &step.background)
+                .into_iter()
+                .map(|column| (column.name, column.nanos))
+                .collect(),
             rss_bytes: StepPhase::ALL
                 .into_iter()
                 .map(|phase| (phase.name().to_owned(), phase_bytes(steps, phase)))

@@ -1,9 +1,9 @@
 //! The summary as Markdown: tables per batch and per sample, a tree of the step, decisions, options tried.
 
-use super::{effect, modes, seconds, subtitle};
+use super::{effect, modes, ranks_line, seconds, subtitle};
 use crate::document::answer;
 use crate::sentence::{decision_texts, estimate, experiment_warning, insight, next_step};
-use crate::units::{bytes, percent, three, time, two};
+use crate::units::{bytes, percent, rate, three, time, two};
 use knockout_profile::experiment::{Ablation, Breakdown, BreakdownRow, CellRatio, Experiment};
 use std::fmt::Write as _;
 
@@ -18,6 +18,7 @@ pub fn experiment_markdown(experiment: &Experiment) -> String {
     for (mode, title) in modes(experiment) {
         results(&mut out, experiment, mode, title);
     }
+    ranks(&mut out, experiment);
     out.push_str("\n## Time breakdown\n");
     experiment.breakdown.iter().for_each(|breakdown| tree(&mut out, breakdown));
     two_ways(&mut out, experiment);
@@ -59,7 +60,8 @@ fn table(out: &mut String, head: &[&str], rows: impl Iterator<Item = Vec<String>
 
 fn conditions(out: &mut String, experiment: &Experiment) {
     out.push_str("\n## Conditions\n\nThe same for every cell; cells took the same batches in turns.\n\n");
-    let rows = experiment.conditions.iter().map(|(name, value)| vec![name.clone(), value.clone()]);
+    let ranks = ranks_line(experiment).map(|line| vec!["ranks".to_owned(), line]);
+    let rows = experiment.conditions.iter().map(|(name, value)| vec![name.clone(), value.clone()]).chain(ranks);
     table(out, &["condition", "value"], rows);
 }
 
@@ -98,9 +100,36 @@ fn results(out: &mut String, experiment: &Experiment, mode: &str, title: &str) {
     }
 }
 
+/// What more ranks gain.
+fn ranks(out: &mut String, experiment: &Experiment) {
+    if experiment.ranks.is_empty() {
+        return;
+    }
+    out.push_str(
+        "\n## Ranks\n\nSamples and CPU time are those of all ranks together; waiting and exchange are shares of the first rank's step.\n\n",
+    );
+    let rows = experiment.ranks.iter().flat_map(|scaling| {
+        scaling.rows.iter().map(move |row| {
+            vec![
+                format!("{} {}, {}", scaling.model, scaling.mode, scaling.processor),
+                row.world.to_string(),
+                estimate(&row.samples_per_s, rate),
+                estimate(&row.speedup, two),
+                seconds(&row.cpu_s_per_sample),
+                estimate(&row.cpu_ratio, two),
+                percent(row.barrier_share),
+                percent(row.exchange_share),
+            ]
+        })
+    });
+    let head =
+        ["", "ranks", "samples/s", "times as fast", "CPU time per sample", "times the CPU time", "waiting", "exchange"];
+    table(out, &head, rows);
+}
+
 fn tree(out: &mut String, breakdown: &Breakdown) {
     let how = if breakdown.recorded { "spans recorded" } else { "no spans recorded, so no layers" };
-    writeln!(out, "\n{} ({how}), means over all steps:\n\n```", breakdown.model).unwrap_or_default();
+    writeln!(out, "\n{} ({how}), means over all steps:\n\n```", breakdown.name).unwrap_or_default();
     let rows = &breakdown.rows;
     for (at, row) in rows.iter().enumerate() {
         let name = format!("{}{}", branch(rows, at, row.depth), row.name);
@@ -129,7 +158,7 @@ fn branch(rows: &[BreakdownRow], at: usize, depth: usize) -> String {
 fn two_ways(out: &mut String, experiment: &Experiment) {
     out.push_str("\n### By phases and by differences of modes\n");
     for parts in &experiment.decomposition {
-        writeln!(out, "\n{} ({}), {} per step:\n", parts.model, parts.processor, seconds(&parts.step_s))
+        writeln!(out, "\n{} ({}), {} per step:\n", parts.name, parts.processor, seconds(&parts.step_s))
             .unwrap_or_default();
         let rows = parts.components.iter().map(|part| {
             vec![
@@ -158,7 +187,7 @@ fn components(out: &mut String, experiment: &Experiment) {
         }
     }
     let head: Vec<&str> =
-        ["component"].into_iter().chain(experiment.breakdown.iter().map(|b| b.model.as_str())).collect();
+        ["component"].into_iter().chain(experiment.breakdown.iter().map(|b| b.name.as_str())).collect();
     let rows = names.iter().map(|name| {
         let cell = |breakdown: &Breakdown| {
             let row = breakdown.rows.iter().find(|row| row.depth < 3 && row.name == *name);

@@ -38,6 +38,17 @@ pub(crate) fn subtitle(experiment: &Experiment) -> String {
     )
 }
 
+/// Numbers of ranks, and how they took turns; `None` where only one number was measured.
+pub(crate) fn ranks_line(experiment: &Experiment) -> Option<String> {
+    let worlds: Vec<String> = experiment.worlds.iter().map(ToString::to_string).collect();
+    (worlds.len() > 1).then(|| {
+        format!(
+            "{}; in turns, each started anew in every round; batches are cut into the same shards on all, so that all compute the same",
+            worlds.join(", ")
+        )
+    })
+}
+
 /// What a table says about a switch.
 pub(crate) fn effect(effect: Effect) -> &'static str {
     match effect {

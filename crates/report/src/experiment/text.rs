@@ -1,10 +1,10 @@
 //! The comparison report as text: configuration, one section per mode, decomposition, insights, next steps.
 
-use super::{effect, modes, seconds};
+use super::{effect, modes, ranks_line, seconds};
 use crate::sentence::{estimate, experiment_warning, insight, next_step};
 use crate::table::Table;
 use crate::text::warnings;
-use crate::units::{bytes, count, percent, shortened, three, time, two};
+use crate::units::{bytes, count, percent, rate, shortened, three, time, two};
 use knockout_profile::experiment::{Ablation, CellFindings, Decomposition, Experiment, RankedBy};
 use std::fmt::Write as _;
 
@@ -18,13 +18,19 @@ pub fn experiment_text(experiment: &Experiment, files: &[(String, String)]) -> S
         heading(&mut out, &format!("{}: {}", mode.to_uppercase(), title));
         section(&mut out, experiment, mode);
     }
-    heading(&mut out, "DECOMPOSITION ANALYSIS");
-    out.push_str(
-        "A full step's parts found out twice: by the phases inside it, and by what each mode takes longer than the\n\
-         one before. Medians over rounds, with their intervals; the disagreement is the second minus the first.\n",
-    );
-    for parts in &experiment.decomposition {
-        decomposition(&mut out, parts);
+    if !experiment.ranks.is_empty() {
+        heading(&mut out, "RANKS");
+        ranks(&mut out, experiment);
+    }
+    if !experiment.decomposition.is_empty() {
+        heading(&mut out, "DECOMPOSITION ANALYSIS");
+        out.push_str(
+            "A full step's parts found out twice: by the phases inside it, and by what each mode takes longer than the\n\
+             one before. Medians over rounds, with their intervals; the disagreement is the second minus the first.\n",
+        );
+        for parts in &experiment.decomposition {
+            decomposition(&mut out, parts);
+        }
     }
     heading(&mut out, "INSIGHTS");
     sentences(&mut out, experiment.insights.iter().map(insight));
@@ -65,6 +71,9 @@ fn configuration(out: &mut String, experiment: &Experiment) {
         table.row(vec![name.clone(), shortened(value, 70)]);
     }
     table.row(vec!["models".to_owned(), experiment.models.join(", ")]);
+    if let Some(line) = ranks_line(experiment) {
+        table.row(vec!["ranks".to_owned(), line]);
+    }
     table.row(vec![
         "steps".to_owned(),
         format!(
@@ -116,8 +125,41 @@ fn section(out: &mut String, experiment: &Experiment, mode: &str) {
     table.print(out);
 }
 
+/// What more ranks gain, model by model and mode by mode.
+fn ranks(out: &mut String, experiment: &Experiment) {
+    out.push_str(
+        "Times as fast, and CPU time by that of the first row, are taken round by round. Samples and CPU time are those of all\n\
+         ranks together; waiting and exchange are shares of the first rank's step.\n\n",
+    );
+    let mut table = Table::new(&[
+        "<",
+        "ranks",
+        "samples/s",
+        "times as fast",
+        "CPU time per sample",
+        "times the CPU time",
+        "waiting",
+        "exchange",
+    ]);
+    for scaling in &experiment.ranks {
+        for row in &scaling.rows {
+            table.row(vec![
+                format!("{} {}, {}", scaling.model, scaling.mode, scaling.processor),
+                row.world.to_string(),
+                estimate(&row.samples_per_s, rate),
+                estimate(&row.speedup, two),
+                seconds(&row.cpu_s_per_sample),
+                estimate(&row.cpu_ratio, two),
+                percent(row.barrier_share),
+                percent(row.exchange_share),
+            ]);
+        }
+    }
+    table.print(out);
+}
+
 fn decomposition(out: &mut String, parts: &Decomposition) {
-    writeln!(out, "\n{} ({}): {} per step", parts.model, parts.processor, seconds(&parts.step_s))
+    writeln!(out, "\n{} ({}): {} per step", parts.name, parts.processor, seconds(&parts.step_s))
         .unwrap_or_default();
     let mut table =
         Table::new(&["<", "share", "by phases", "by difference", "<of modes", "disagreement", "<"]);

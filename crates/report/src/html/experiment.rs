@@ -3,7 +3,7 @@
 
 use super::{Foot, page, run};
 use crate::document::answer;
-use crate::experiment::{effect, experiment_text, subtitle};
+use crate::experiment::{effect, experiment_text, ranks_line, subtitle};
 use crate::sentence::{decision_texts, estimate, experiment_warning};
 use crate::units::{bytes, count, rate};
 use knockout_analyze::Analysis;
@@ -18,6 +18,8 @@ pub fn experiment_html(experiment: &Experiment, recorded: &[(String, Analysis)])
         let trace = recorded.iter().find(|(name, _)| name == model).map(|(_, trace)| trace);
         Some(json!({ "model": model, "run": run::sections(&cell.profile, trace) }))
     });
+    let ranks = ranks_line(experiment).map(|line| ("ranks".to_owned(), line));
+    let conditions: Vec<(String, String)> = experiment.conditions.iter().cloned().chain(ranks).collect();
     let data = json!({
         "kind": "experiment",
         "subtitle": subtitle(experiment),
@@ -35,9 +37,19 @@ pub fn experiment_html(experiment: &Experiment, recorded: &[(String, Analysis)])
         "ratios": experiment.ratios.iter().map(|ratio| json!([
             format!("{} / {}", ratio.b, ratio.a), ratio.mode, figure(&ratio.per_batch), figure(&ratio.per_sample), figure(&ratio.cpu_per_sample),
         ])).collect::<Vec<_>>(),
+        "ranks": experiment.ranks.iter().flat_map(|scaling| scaling.rows.iter().map(move |row| json!([
+            format!("{} {}, {}", scaling.model, scaling.mode, scaling.processor),
+            row.world,
+            figure(&row.samples_per_s),
+            figure(&row.speedup),
+            micros(&row.cpu_s_per_sample),
+            figure(&row.cpu_ratio),
+            row.barrier_share,
+            row.exchange_share,
+        ]))).collect::<Vec<_>>(),
         "decomposition": experiment.decomposition.iter().map(decomposition).collect::<Vec<_>>(),
         "breakdown": experiment.breakdown.iter().map(|breakdown| json!({
-            "model": breakdown.model,
+            "model": breakdown.name,
             "rows": breakdown.rows.iter().map(|row| {
                 json!([row.depth, row.name, row.s * 1e6, row.s_per_sample * 1e6, row.share])
             }).collect::<Vec<_>>(),
@@ -48,7 +60,7 @@ pub fn experiment_html(experiment: &Experiment, recorded: &[(String, Analysis)])
             json!([question, measured, rule, answer(row.is_yes)])
         }).collect::<Vec<_>>(),
         "next_steps": crate::next_step_texts(experiment),
-        "conditions": experiment.conditions,
+        "conditions": conditions,
         "runs": runs.collect::<Vec<_>>(),
     });
     let title = format!("Experiment on {}", experiment.plan.dataset);
@@ -63,7 +75,8 @@ fn facts(experiment: &Experiment) -> Vec<Value> {
     ];
     let full = experiment.cells.iter().filter(|cell| cell.mode == "full" && !cell.recorded);
     facts.extend(full.map(|cell| {
-        json!([format!("samples per second, {}", cell.model), rate(cell.profile.samples_per_s)])
+        let name = if experiment.worlds.len() > 1 { &cell.name } else { &cell.model };
+        json!([format!("samples per second, {name}"), rate(cell.profile.samples_per_s)])
     }));
     facts.extend(experiment.recording.iter().map(|cost| {
         let text = estimate(&cost.ratio, |ratio| format!("{ratio:.3}"));
@@ -74,7 +87,7 @@ fn facts(experiment: &Experiment) -> Vec<Value> {
 
 fn decomposition(parts: &Decomposition) -> Value {
     json!({
-        "model": parts.model,
+        "model": parts.name,
         "processor": parts.processor,
         "step": micros(&parts.step_s),
         "components": parts.components.iter().map(|part| json!([

@@ -2,7 +2,7 @@
 
 use super::{estimate, range_not_interval};
 use crate::units::{percent, three, two};
-use knockout_profile::experiment::{Decision, ExperimentWarning, Insight, NextStep, Question};
+use knockout_profile::experiment::{Crowd, Decision, ExperimentWarning, Insight, NextStep, Question};
 use knockout_stats::{Estimate, FEWEST_FOR_INTERVAL};
 
 pub(crate) fn insight(insight: &Insight) -> String {
@@ -29,6 +29,11 @@ pub(crate) fn insight(insight: &Insight) -> String {
         Insight::Processors { a, b, ratio } => {
             format!("making a batch as {b} takes {} times as long as {a}", estimate(ratio, two))
         }
+        Insight::Ranks { model, mode, from, to, speedup, cpu } => format!(
+            "{model} {mode}: {to} ranks are {} times as fast as {from}, for {} times the CPU time per sample",
+            estimate(speedup, two),
+            estimate(cpu, two)
+        ),
         Insight::Recording { model, wall, cpu } => format!(
             "recording spans makes a step of {model} {} times as long and takes {} times the CPU time",
             estimate(wall, three),
@@ -62,6 +67,16 @@ pub(crate) fn next_step(step: &NextStep) -> String {
                 "{model}: {advice}; with batches for nothing a step would be {} times as fast at most",
                 two(*bound)
             )
+        }
+        NextStep::Ranks { model, from, to, speedup, is_worth_it: true } => format!(
+            "{model}: train with `mpirun -n {to}`, {} times as fast as {from} here",
+            estimate(speedup, two)
+        ),
+        NextStep::Ranks { model, from, .. } => {
+            format!("{model}: stay with {from} rank(s): more are not surely faster here")
+        }
+        NextStep::FullSteps => {
+            "measure full steps beside it (leave --modes out): only they say how much of a step this is".to_owned()
         }
         NextStep::Ablate => "measure the switches: say the same with --ablate".to_owned(),
         NextStep::Quieter(noise) => format!(
@@ -121,5 +136,9 @@ pub(crate) fn experiment_warning(warning: ExperimentWarning) -> String {
         ExperimentWarning::FewRounds(rounds) => {
             format!("few_rounds: {}", range_not_interval(rounds, "rounds", FEWEST_FOR_INTERVAL))
         }
+        ExperimentWarning::Crowded(Crowd { world, threads, cores }) => format!(
+            "crowded: {world} ranks had {threads} threads on a machine of {cores} core(s), so they took turns; their wall times say nothing of \
+             ranks with a core for every thread, their CPU times do"
+        ),
     }
 }

@@ -123,6 +123,8 @@ impl Trainer {
             }
         }
         if plan.mode == Mode::Data {
+            // A batch is there when the slowest rank has its part; without this, ranks would drift apart.
+            meter.time(StepPhase::Barrier, || division.ranks.any(false))?;
             return Ok(Some(Taken { outcome: StepOutcome::default(), samples }));
         }
         let coupled = Coupled { model: &*model, at: plan.at, mode: plan.mode, observer };

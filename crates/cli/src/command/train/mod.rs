@@ -211,7 +211,8 @@ pub(crate) fn on_workers_of<T: Send>(
     on_threads(crate::ranks::threads(ranks, ui), work)
 }
 
-fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+/// The same on as many threads.
+pub(crate) fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     Isa::from_environment()?;
     let pool = knockout_train::workers(threads).unexpected("could not start the worker threads")?;
     pool.install(work)

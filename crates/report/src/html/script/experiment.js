@@ -39,6 +39,13 @@ function cells() {
   }
 }
 
+// The same steps on several numbers of ranks.
+function ranks() {
+  const s = section('Ranks', 'ranks', 'Samples and CPU time are those of all ranks together; waiting and exchange are shares of the first rank\u2019s step. Times as fast and CPU time are compared with the first row of each model and mode, round by round.');
+  table(s, 'rank-table', [['cell', 'text', (r) => r[0], null, 'name'], ['ranks', 'num', (r) => r[1]], ['samples/s', 'num', (r) => r[2][0], (r) => counted(r[2], 1)], ['times as fast', 'num', (r) => r[3][0], (r) => counted(r[3], 2)],
+    ['CPU time per sample', 'num', (r) => r[4][0], (r) => timed(r[4])], ['times the CPU time', 'num', (r) => r[5][0], (r) => counted(r[5], 2), 'roomy'], ['waiting', 'num', (r) => r[6], (r) => percent(r[6])], ['exchange', 'num', (r) => r[7], (r) => percent(r[7])]], data.ranks, { limit: 60 });
+}
+
 // Gains as bars around 1, with the interval drawn over them.
 function switches(a) {
   const s = section('Options tried' + (data.ablation.length > 1 ? ', ' + a.model : ''), 'options-' + a.model, 'Each beside the baseline (' + time(a.baseline[0]) + ' per sample) in every round, in full steps. Gain: how many times as fast.');
@@ -79,6 +86,7 @@ function contents() {
 function experimentPage() {
   document.getElementById('files').textContent = data.subtitle;
   findings();
+  if (data.ranks.length) ranks();
   if (data.decomposition.length) twoWays();
   cells();
   data.ablation.forEach(switches);

@@ -1,7 +1,9 @@
 //! `knockout experiment`: models, modes and switches measured in turns on the same batches, and one comparable report.
 
+mod ranks;
+
 use super::profile::{recorded, subject, write_profile};
-use super::train::{Choices, configure, on_workers, parse_time};
+use super::train::{Choices, configure, on_workers_of, parse_time};
 use crate::choice;
 use crate::failure::{Context as _, Result, Unexpected as _, request_error};
 use crate::presets::StartArgs;
@@ -10,8 +12,9 @@ use clap::Args;
 use knockout_analyze::Analysis;
 use knockout_batch::ProcessorKind;
 use knockout_durable::replace;
-use knockout_measure::{Ablation, ExperimentOutcome, ExperimentRequest};
+use knockout_measure::{Ablation, ExperimentOutcome, ExperimentRequest, Subject};
 use knockout_model::{MODELS, ModelEntry};
+use knockout_profile::RunProfile;
 use knockout_profile::experiment::{Experiment, ExperimentPlan};
 use knockout_report::{experiment_html, experiment_markdown, experiment_text};
 use knockout_train::config::Config;
@@ -33,6 +36,8 @@ use std::time::Duration;
   knockout experiment yeast --preset 086 --modes data,full
   knockout experiment yeast --processors perturbation,mask --rounds 9 --json > report.json
   knockout compare runs/switches/dango-forward runs/switches/dango-full --vary mode
+  knockout experiment yeast --modes data --ranks 1,2,4
+  mpirun -n 4 knockout experiment yeast train.shards=4
 
 The folder gets report.html, report.txt, summary.md, report.json, and a run's folder for each cell.")]
 pub(crate) struct ExperimentArgs {
@@ -55,6 +60,18 @@ pub(crate) struct ExperimentArgs {
     /// Measure the switches of the first model only: a demonstration has two minutes.
     #[arg(skip)]
     ablates_first_only: bool,
+    /// Measure on each of these numbers of ranks, in turns, the first being what the others are compared with; they are started by --launcher
+    #[arg(long, value_name = "N", value_delimiter = ',', conflicts_with = "ablate", value_parser = clap::value_parser!(u64).range(1..=4096))]
+    ranks: Vec<u64>,
+    /// What starts ranks, with its options; -n and their number are added
+    #[arg(long, value_name = "COMMAND", default_value = "mpirun", requires = "ranks")]
+    launcher: String,
+    /// One round of an experiment over ranks, as the program starts itself
+    #[arg(long, hide = true, requires = "ranks", requires = "round_out", value_name = "N")]
+    round: Option<u64>,
+    /// Where that round goes
+    #[arg(long, hide = true, requires = "round", value_name = "DIR")]
+    round_out: Option<PathBuf>,
     /// Rounds: in each, every cell has its turn
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     rounds: u64,
@@ -86,7 +103,10 @@ pub(crate) struct Finished {
 }
 
 pub(crate) fn run(args: &ExperimentArgs, ui: &Ui) -> Result<()> {
-    let finished = measure(args, ui)?;
+    if let Some((round, out)) = args.round.zip(args.round_out.as_deref()) {
+        return ranks::measure_round(args, round, out, ui);
+    }
+    let finished = if args.ranks.is_empty() { measure(args, ui)? } else { ranks::measure(args, ui)? };
     let files = files(&finished.folder);
     ui.result(
         || experiment_text(&finished.experiment, &files),
@@ -105,6 +125,10 @@ impl ExperimentArgs {
             processors: Vec::new(),
             ablate: true,
             ablates_first_only: true,
+            ranks: Vec::new(),
+            launcher: String::new(),
+            round: None,
+            round_out: None,
             rounds: 9,
             max_time: Some(DEMO_TIME),
             steps: 2,
@@ -118,11 +142,36 @@ impl ExperimentArgs {
 
 /// Measures everything and writes the folder.
 pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
+    let ranks = crate::ranks::join(ui)?;
+    let Prepared { mut subject, request } = prepare(args, None, ui)?;
+    subject = subject.on_ranks(&ranks);
+    let folder = request.out.clone();
+    let experiment = on_workers_of(&ranks, ui, || {
+        let ExperimentOutcome { findings, profiles, traces } = take_rounds(&request, &mut subject, ui)?;
+        // The other ranks measured the same, and the first one writes it.
+        if ranks.is_first() {
+            write_profiles(&folder, &profiles)?;
+            let recorded = traces
+                .iter()
+                .map(|(model, trace)| Ok((model.clone(), recorded(trace, ui)?)))
+                .collect::<Result<Vec<(String, Analysis)>>>()?;
+            write(&folder, &findings, &recorded)?;
+        }
+        Ok(findings)
+    })?;
+    ui.note(&format!("wrote {}; open report.html in a browser", folder.display()));
+    Ok(Finished { experiment, folder })
+}
+
+/// Everything that is known before the first step.
+struct Prepared {
+    subject: Subject,
+    request: ExperimentRequest,
+}
+
+/// Opens the dataset and checks what was asked for; `only_round` is the round to take and the folder it goes to.
+fn prepare(args: &ExperimentArgs, only_round: Option<(u64, &Path)>, ui: &Ui) -> Result<Prepared> {
     let dataset = super::data::open(&args.dir)?;
-    let folder = args
-        .out
-        .clone()
-        .unwrap_or_else(|| Path::new("runs").join(format!("experiment-{}", dataset_word(&args.dir))));
     let start = args.start.read(ui)?;
     let trained: Vec<ModelEntry> = MODELS.iter().copied().filter(|entry| !entry.is_solved).collect();
     let models = match (&args.models[..], &start.model) {
@@ -137,48 +186,52 @@ pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
         for key in &keys {
             ui.detail(&format!("  {}: set {key}", model.name));
         }
-        configure(model, &dataset, &keys)
+        let config = configure(model, &dataset, &keys)?;
+        ranks::with_shards(config, &args.ranks)
     });
     let configs = configs.collect::<Result<Vec<Config>>>()?;
     let Some(first) = configs.first() else { return Err(request_error("name a model")) };
-    let mut subject = subject(Arc::clone(&dataset), first)?;
+    let subject = subject(Arc::clone(&dataset), first)?;
     let request = ExperimentRequest {
         configs,
         processors: args.processors.clone(),
         modes: args.modes.clone(),
-        time_limit: args.max_time,
+        time_limit: args.max_time.filter(|_| only_round.is_none()),
         plan: ExperimentPlan {
             dataset: dataset.manifest.name.clone(),
             rounds: args.rounds,
             steps: args.steps,
             warmup: args.warmup,
+            ..ExperimentPlan::default()
         },
+        only_round: only_round.map(|(round, _)| round),
         ablation: match (args.ablate, args.ablates_first_only) {
             (false, _) => Ablation::Off,
             (true, true) => Ablation::First,
             (true, false) => Ablation::All,
         },
         dataset_folder: args.dir.clone(),
-        out: folder.clone(),
+        out: match (only_round, &args.out) {
+            (Some((_, out)), _) => out.to_owned(),
+            (None, Some(out)) => out.clone(),
+            (None, None) => Path::new("runs").join(format!("experiment-{}", dataset_word(&args.dir))),
+        },
     };
-    let experiment = on_workers(|| {
-        let experiment = knockout_measure::Experiment::new(&request, &mut subject)?;
-        let bar = ui.progress("measuring", experiment.step_count(), Unit::Items);
-        let outcome = experiment.run(&mut || bar.inc(1));
-        bar.finish_and_clear();
-        let ExperimentOutcome { findings, profiles, traces } = outcome?;
-        for (name, profile) in &profiles {
-            write_profile(&folder.join(name), profile)?;
-        }
-        let recorded = traces
-            .iter()
-            .map(|(model, trace)| Ok((model.clone(), recorded(trace, ui)?)))
-            .collect::<Result<Vec<(String, Analysis)>>>()?;
-        write(&folder, &findings, &recorded)?;
-        Ok(findings)
-    })?;
-    ui.note(&format!("wrote {}; open report.html in a browser", folder.display()));
-    Ok(Finished { experiment, folder })
+    Ok(Prepared { subject, request })
+}
+
+/// Takes the rounds of a request, with a bar.
+fn take_rounds(request: &ExperimentRequest, subject: &mut Subject, ui: &Ui) -> Result<ExperimentOutcome> {
+    let experiment = knockout_measure::Experiment::new(request, subject)?;
+    let bar = ui.progress("measuring", experiment.step_count(), Unit::Items);
+    let outcome = experiment.run(&mut || bar.inc(1));
+    bar.finish_and_clear();
+    Ok(outcome?)
+}
+
+/// Writes each cell as a run.
+fn write_profiles(folder: &Path, profiles: &[(String, RunProfile)]) -> Result<()> {
+    profiles.iter().try_for_each(|(name, profile)| write_profile(&folder.join(name), profile))
 }
 
 /// The documents of an experiment, and what they are called; report.json comes last: with it the experiment is whole.

@@ -1,0 +1,254 @@
+//! `knockout experiment --ranks 1,2,4`: the same experiment on several numbers of ranks.
+//!
+//! How many ranks there are is decided when they are started, so every round on every number of ranks is a launch of its own: this program
+//! starts itself, once for each number in every round, and makes one report of what the launches wrote. What is started is the command as it
+//! was typed, with two options more; nothing goes through the environment, which launchers do not all pass on.
+
+use super::{Finished, Prepared, prepare, take_rounds, write, write_profiles};
+use crate::command::experiment::ExperimentArgs;
+use crate::command::train::on_threads;
+use crate::exit;
+use crate::failure::{Context as _, Failure, Result, Unexpected as _, request_error};
+use crate::ui::{Ui, Unit};
+use knockout_durable::replace;
+use knockout_measure::{ExperimentOutcome, WorldRound, assembled, has_no_time_for_another};
+use knockout_profile::RunProfile;
+use knockout_profile::experiment::Crowd;
+use knockout_train::config::Config;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::Instant;
+
+/// Folder of the launches' results, inside of the experiment's while it is measured.
+const ROUNDS: &str = "rounds";
+/// What a launch writes.
+const ROUND_FILE: &str = "round.json";
+/// How Open MPI would otherwise bind ranks with several threads to one core each, and refuse more ranks than cores. Other launchers do
+/// neither, and do not know these variables.
+const OPEN_MPI: [(&str, &str); 2] =
+    [("OMPI_MCA_hwloc_base_binding_policy", "none"), ("OMPI_MCA_rmaps_base_oversubscribe", "1")];
+
+/// A configuration that as many ranks can share: on all of them batches are cut into the same shards, so that all compute the same.
+pub(super) fn with_shards(config: Config, ranks: &[u64]) -> Result<Config> {
+    let most = ranks.iter().copied().max().unwrap_or(1);
+    if config.train.shards as u64 >= most {
+        return Ok(config);
+    }
+    Ok(config.with(&[format!("train.shards={most}")])?)
+}
+
+/// Threads of every rank: as many as all ranks of the largest number have on one machine, so that numbers of ranks differ in nothing else.
+fn threads(args: &ExperimentArgs, ui: &Ui) -> usize {
+    let most = args.ranks.iter().copied().max().unwrap_or(1) as usize;
+    match ui.threads() {
+        0 => (crate::ranks::cores() / most).max(1),
+        asked => asked,
+    }
+}
+
+/// Measures every number of ranks in turns and writes the folder.
+pub(super) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
+    check(args)?;
+    // What can be refused is refused before the first launch; the dataset is not kept.
+    let request = prepare(args, None, ui)?.request;
+    let folder = request.out.clone();
+    let rounds_folder = folder.join(ROUNDS);
+    crate::command::profile::create_folder(&folder)?;
+    std::fs::create_dir(&rounds_folder).with_context(|| format!("could not make {}", rounds_folder.display()))?;
+    let began = Instant::now();
+    let launches = args.rounds * args.ranks.len() as u64;
+    let bar = ui.progress("measuring", launches, Unit::Items);
+    let mut worlds: Vec<Vec<WorldRound>> = vec![Vec::new(); args.ranks.len()];
+    for round in 0..args.rounds {
+        if args.max_time.is_some_and(|limit| has_no_time_for_another(limit, began, round)) {
+            break;
+        }
+        let mut turns: Vec<(&u64, &mut Vec<WorldRound>)> = args.ranks.iter().zip(&mut worlds).collect();
+        // As with cells: what a launch leaves behind must not meet the same one in every round.
+        if round % 2 == 1 {
+            turns.reverse();
+        }
+        for (&ranks, rounds) in turns {
+            rounds.push(launch(args, ranks, round, &rounds_folder)?);
+            bar.inc(1);
+        }
+    }
+    bar.finish_and_clear();
+    let ExperimentOutcome { findings, profiles, .. } = assembled(request.plan, &worlds)?;
+    for (name, _) in &profiles {
+        let cell = folder.join(name);
+        std::fs::create_dir(&cell).with_context(|| format!("could not make {}", cell.display()))?;
+    }
+    write_profiles(&folder, &profiles)?;
+    write(&folder, &findings, &[])?;
+    std::fs::remove_dir_all(&rounds_folder)
+        .with_context(|| format!("could not remove {}", rounds_folder.display()))?;
+    ui.note(&format!("wrote {}; open report.html in a browser", folder.display()));
+    Ok(Finished { experiment: findings, folder })
+}
+
+/// Refuses what no launch could do.
+fn check(args: &ExperimentArgs) -> Result<()> {
+    if let Some(launch) = knockout_world::launched() {
+        return Err(request_error(format!(
+            "--ranks starts ranks itself, and this is one of {} that a launcher started; leave out the launcher, or --ranks",
+            launch.size
+        )));
+    }
+    if !cfg!(feature = "mpi") && args.ranks.iter().any(|&ranks| ranks > 1) {
+        return Err(request_error(
+            "this knockout was built without MPI and has one rank; build it with `cargo build --release --features mpi`",
+        ));
+    }
+    let mut seen = BTreeSet::new();
+    match args.ranks.iter().find(|ranks| !seen.insert(**ranks)) {
+        Some(twice) => Err(request_error(format!("--ranks names {twice} twice"))),
+        None => Ok(()),
+    }
+}
+
+/// Starts ranks for one round and reads what they measured.
+fn launch(args: &ExperimentArgs, ranks: u64, round: u64, folder: &Path) -> Result<WorldRound> {
+    let out = folder.join(format!("{}-on-{ranks}", round + 1));
+    let program = std::env::current_exe().unexpected("could not find out where this program is")?;
+    let mut words = args.launcher.split_whitespace();
+    let launcher = words.next().ok_or_else(|| request_error("--launcher names no program"))?;
+    let mut command = Command::new(launcher);
+    command.args(words).arg("-n").arg(ranks.to_string()).arg(program);
+    command.args(of_one_round(std::env::args_os().skip(1), round, &out));
+    let own = OPEN_MPI.into_iter().filter(|(name, _)| std::env::var_os(name).is_none());
+    command.envs(own).stdin(Stdio::null());
+    let output = command.output().map_err(|error| {
+        request_error(format!(
+            "could not start {launcher:?}: {error}; install the MPI that this program was built with, or name its launcher with --launcher"
+        ))
+    })?;
+    if !output.status.success() {
+        return Err(failure(&args.launcher, ranks, round, &output));
+    }
+    let path = out.join(ROUND_FILE);
+    let bytes = std::fs::read(&path).with_context(|| format!("could not read {}", path.display()))?;
+    read_round(&path.display().to_string(), ranks, &bytes)
+}
+
+/// The command as it was typed, as a part of it: behind the command's name two options more.
+fn of_one_round(typed: impl Iterator<Item = OsString>, round: u64, out: &Path) -> Vec<OsString> {
+    let mut command = Vec::new();
+    let mut is_said = false;
+    for word in typed {
+        let is_command = !is_said && word == "experiment";
+        command.push(word);
+        if is_command {
+            is_said = true;
+            command.extend(["--round".into(), round.to_string().into(), "--round-out".into(), out.into()]);
+        }
+    }
+    command
+}
+
+/// How a launch failed: with the ranks' own exit code, and in their words where they had any.
+fn failure(launcher: &str, ranks: u64, round: u64, output: &Output) -> Failure {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let own: Vec<&str> = lines().filter_map(|line| line.strip_prefix("knockout: ")).collect();
+    let words = match own.first() {
+        Some(first) => (*first).to_owned(),
+        None => lines().collect::<Vec<_>>().join(" "),
+    };
+    let code = output.status.code().and_then(|code| u8::try_from(code).ok());
+    let code = code.filter(|code| (exit::FAILED..=exit::INTERRUPTED).contains(code)).unwrap_or(exit::FAILED);
+    Failure::verdict(code, words)
+        .context(format!("round {} on {ranks} rank(s), started by {launcher:?}", round + 1))
+}
+
+/// Measures one round, as one of the ranks of a launch.
+pub(super) fn measure_round(args: &ExperimentArgs, round: u64, out: &Path, ui: &Ui) -> Result<()> {
+    let ranks = crate::ranks::join(ui)?;
+    let Prepared { mut subject, request } = prepare(args, Some((round, out)), ui)?;
+    subject = subject.on_ranks(&ranks);
+    let threads = threads(args, ui);
+    let outcome = on_threads(threads, || take_rounds(&request, &mut subject, ui))?;
+    if !ranks.is_first() {
+        return Ok(());
+    }
+    let cells = outcome.profiles.iter().map(|(folder, profile)| {
+        let profile = serde_json::to_value(knockout_report::run_json(profile));
+        profile.map(|profile| json!({ "folder": folder, "profile": profile }))
+    });
+    let cells = cells.collect::<Result<Vec<Value>, _>>().unexpected("could not write a round as JSON")?;
+    let document = json!({
+        "threads": threads * ranks.on_this_host(),
+        "cores": crate::ranks::cores(),
+        "cells": cells,
+    });
+    let path = out.join(ROUND_FILE);
+    replace(&path, |file| file.write_all(document.to_string().as_bytes()))
+        .with_context(|| format!("could not write {}", path.display()))
+}
+
+/// What a launch wrote.
+fn read_round(name: &str, ranks: u64, bytes: &[u8]) -> Result<WorldRound> {
+    let damaged = || Failure::verdict(exit::DATA, format!("{name} is not what a launch of this program writes"));
+    let document: Value = serde_json::from_slice(bytes).map_err(|_: serde_json::Error| damaged())?;
+    let number = |key: &str| document[key].as_u64().ok_or_else(damaged);
+    let (threads, cores) = (number("threads")?, number("cores")?);
+    let cells = document["cells"].as_array().ok_or_else(damaged)?.iter().map(|cell| {
+        let folder = cell["folder"].as_str().ok_or_else(damaged)?;
+        let profile = RunProfile::from_json(name, cell["profile"].to_string().as_bytes())?;
+        if profile.conditions.world != ranks {
+            return Err(request_error(format!(
+                "the launcher started {} rank(s) instead of {ranks}; see --launcher",
+                profile.conditions.world
+            )));
+        }
+        Ok((folder.to_owned(), profile))
+    });
+    let crowd = (threads > cores).then_some(Crowd { world: ranks, threads, cores });
+    Ok(WorldRound { cells: cells.collect::<Result<_>>()?, crowd })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::ExitStatus;
+
+    #[test]
+    fn a_launch_is_the_command_as_it_was_typed_with_its_round() {
+        let typed = ["-q", "experiment", "--ranks", "1,2", "experiment", "--", "batch=8"].map(OsString::from);
+        let command = of_one_round(typed.into_iter(), 3, Path::new("out/rounds/4-on-2"));
+        let expected = "-q experiment --round 3 --round-out out/rounds/4-on-2 --ranks 1,2 experiment -- batch=8";
+        assert_eq!(command.join(" ".as_ref()), OsString::from(expected));
+    }
+
+    #[test]
+    fn a_launch_that_fails_says_why_and_keeps_its_code() {
+        let ended = |code: i32, said: &str| {
+            let output = Output {
+                status: ExitStatus::from_raw(code << 8),
+                stdout: Vec::new(),
+                stderr: said.as_bytes().to_vec(),
+            };
+            let failure = failure("mpirun", 4, 1, &output);
+            (failure.code(), failure.to_string())
+        };
+        let (code, said) = ended(3, "note\nknockout: rank 2 of 4 on a: damaged\nmpirun noticed\n");
+        assert_eq!(code, exit::DATA);
+        assert_eq!(said, "round 2 on 4 rank(s), started by \"mpirun\": rank 2 of 4 on a: damaged");
+        let (code, said) = ended(213, "There are not enough slots\n\nin the system\n");
+        assert_eq!(code, exit::FAILED);
+        assert!(said.ends_with("There are not enough slots in the system"), "{said}");
+    }
+
+    #[test]
+    fn a_round_that_is_not_one_is_refused() {
+        for bytes in ["", "[]", "{\"threads\":1,\"cores\":2}", "{\"threads\":1,\"cores\":2,\"cells\":[{\"folder\":\"a\"}]}"]
+        {
+            let refused = read_round("round.json", 2, bytes.as_bytes()).unwrap_err();
+            assert_eq!(refused.code(), exit::DATA, "{bytes}: {refused}");
+        }
+    }
+}
