@@ -26,7 +26,7 @@ impl Additive {
         let design = |sets: GeneSetsRef<'_>| {
             let indicators = sets.iter().map(|set| {
                 let pair = query(grid, set).and_then(|pair| column.get(&pair).copied());
-                set.iter().copied().chain(pair).collect::<Vec<u32>>()
+                set.iter().copied().chain(pair)
             });
             Design::from_sets(indicators, gene_count + column.len())
         };

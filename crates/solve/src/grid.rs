@@ -7,13 +7,22 @@
 use crate::model::SolveError;
 use crate::tensor::{Tensor, tensor};
 use knockout_cell::GeneSetsRef;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a row stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Row {
     Gene(u32),
     Pair(u32, u32),
+}
+
+impl Row {
+    fn pair(self) -> Option<(u32, u32)> {
+        match self {
+            Self::Pair(a, b) => Some((a, b)),
+            Self::Gene(_) => None,
+        }
+    }
 }
 
 /// Training triples that a pair needs to be a row.
@@ -26,10 +35,42 @@ pub(crate) struct Grid {
     rows: Vec<(Row, u32)>,
     /// Genes of the columns, ascending.
     columns: Vec<u32>,
-    /// Places of pairs that are rows, and of genes as rows and as columns; [`NOWHERE`] for others.
-    place_of_pair: BTreeMap<(u32, u32), u32>,
+    /// Pairs that are rows, which come after all genes that are.
+    pairs: PairIndex,
+    /// Places of genes as rows and as columns; [`NOWHERE`] for others.
     row_of_gene: Vec<u32>,
     column_of_gene: Vec<u32>,
+}
+
+/// Numbers of pairs, found by their first gene: most genes are the first of none.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct PairIndex {
+    /// Where the pairs of each first gene begin.
+    starts: Vec<u32>,
+    seconds: Vec<u32>,
+}
+
+impl PairIndex {
+    /// Numbers ascending pairs in their order.
+    fn of(pairs: impl Iterator<Item = (u32, u32)>) -> Self {
+        let (mut starts, mut seconds) = (vec![0], Vec::new());
+        for (first, second) in pairs {
+            starts.resize(first as usize + 1, seconds.len() as u32);
+            seconds.push(second);
+        }
+        starts.push(seconds.len() as u32);
+        Self { starts, seconds }
+    }
+
+    fn get(&self, (first, second): (u32, u32)) -> Option<usize> {
+        let start = *self.starts.get(first as usize)? as usize;
+        let end = *self.starts.get(first as usize + 1)? as usize;
+        self.seconds[start..end].binary_search(&second).ok().map(|place| start + place)
+    }
+
+    fn len(&self) -> usize {
+        self.seconds.len()
+    }
 }
 
 /// No row or column.
@@ -63,22 +104,26 @@ pub(crate) fn parts_of_triple(set: &[u32]) -> [(Row, u32); 3] {
 impl Grid {
     /// The grid of training sets, whose genes are ascending.
     pub(crate) fn of(sets: GeneSetsRef<'_>) -> Self {
-        let mut pairs: BTreeMap<Row, u32> = BTreeMap::new();
         let triples = || sets.iter().filter(|set| set.len() == 3);
-        for (row, _) in triples().flat_map(parts_of_triple) {
-            *pairs.entry(row).or_default() += 1;
-        }
-        let (mut rows, mut columns): (BTreeMap<Row, u32>, BTreeMap<u32, u32>) = Default::default();
+        let mut all: Vec<(u32, u32)> =
+            triples().flat_map(parts_of_triple).filter_map(|(row, _)| row.pair()).collect();
+        all.sort_unstable();
+        let counts: Vec<u32> = all.chunk_by(|a, b| a == b).map(|same| same.len() as u32).collect();
+        all.dedup();
+        let pairs = PairIndex::of(all.iter().copied());
+        let place = |row: Row| row.pair().and_then(|pair| pairs.get(pair));
+        let mut belonging = vec![0; all.len()];
         for set in triples() {
-            let (row, _) = most_frequent(set, |row| pairs.get(&row).copied()).unwrap_or((Row::Gene(0), 0));
-            *rows.entry(row).or_default() += 1;
+            let part = most_frequent(set, |row| place(row).map(|place| counts[place]));
+            part.and_then(|(row, _)| place(row)).into_iter().for_each(|place| belonging[place] += 1);
         }
-        rows.retain(|_, count| *count >= LEAST_TRIPLES);
-        for set in triples() {
-            if let Some((_, gene)) = most_frequent(set, |row| rows.get(&row).copied()) {
-                columns.insert(gene, 0);
-            }
+        let (mut rows, mut columns): (BTreeMap<Row, u32>, BTreeSet<u32>) = Default::default();
+        for (&(a, b), &count) in all.iter().zip(&belonging).filter(|(_, count)| **count >= LEAST_TRIPLES) {
+            rows.insert(Row::Pair(a, b), count);
         }
+        let count =
+            |row: Row| place(row).map(|place| belonging[place]).filter(|&count| count >= LEAST_TRIPLES);
+        columns.extend(triples().filter_map(|set| most_frequent(set, count)).map(|(_, gene)| gene));
         let mut of_gene: Vec<u32> = Vec::new();
         for &gene in sets.iter().filter(|set| set.len() == 2).flatten() {
             if of_gene.len() <= gene as usize {
@@ -88,35 +133,47 @@ impl Grid {
         }
         for (gene, &count) in of_gene.iter().enumerate().filter(|(_, count)| **count > 0) {
             rows.insert(Row::Gene(gene as u32), count);
-            columns.insert(gene as u32, 0);
+            columns.insert(gene as u32);
         }
-        Self::new(rows.into_iter().collect(), columns.into_keys().collect())
+        Self::new(rows.into_iter().collect(), columns.into_iter().collect())
     }
 
     /// A grid of these rows and columns, both ascending.
     pub(crate) fn new(rows: Vec<(Row, u32)>, columns: Vec<u32>) -> Self {
-        let (mut place_of_pair, mut row_of_gene, mut column_of_gene) =
-            (BTreeMap::new(), Vec::new(), Vec::new());
+        let (mut row_of_gene, mut column_of_gene) = (Vec::new(), Vec::new());
         let put = |gene: u32, place: u32, places: &mut Vec<u32>| {
             // Ascending: the last gene is the largest.
             places.resize(gene as usize, NOWHERE);
             places.push(place);
         };
         for (&(row, _), place) in rows.iter().zip(0..) {
-            match row {
-                Row::Gene(gene) => put(gene, place, &mut row_of_gene),
-                Row::Pair(a, b) => drop(place_of_pair.insert((a, b), place)),
+            if let Row::Gene(gene) = row {
+                put(gene, place, &mut row_of_gene);
             }
         }
+        let pairs = PairIndex::of(rows.iter().filter_map(|(row, _)| row.pair()));
         columns.iter().zip(0..).for_each(|(&gene, place)| put(gene, place, &mut column_of_gene));
-        Self { rows, columns, place_of_pair, row_of_gene, column_of_gene }
+        Self { rows, columns, pairs, row_of_gene, column_of_gene }
     }
 
     fn place_of_row(&self, row: Row) -> Option<u32> {
         match row {
             Row::Gene(gene) => place_in(&self.row_of_gene, gene),
-            Row::Pair(a, b) => self.place_of_pair.get(&(a, b)).copied(),
+            Row::Pair(a, b) => {
+                let before = self.rows.len() - self.pairs.len();
+                self.pairs.get((a, b)).map(|place| (before + place) as u32)
+            }
         }
+    }
+
+    /// The place of a gene's own row.
+    pub(crate) fn row_of_gene(&self, gene: usize) -> Option<usize> {
+        place_in(&self.row_of_gene, gene as u32).map(|place| place as usize)
+    }
+
+    /// The place of a gene's column.
+    pub(crate) fn column_of_gene(&self, gene: usize) -> Option<usize> {
+        place_in(&self.column_of_gene, gene as u32).map(|place| place as usize)
     }
 
     /// Genes of rows and columns, ascending.
@@ -141,15 +198,12 @@ impl Grid {
 
     /// Pairs that are rows, with a number from 0 in their order.
     pub(crate) fn pair_rows(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.rows.iter().filter_map(|&(row, _)| match row {
-            Row::Pair(a, b) => Some((a, b)),
-            Row::Gene(_) => None,
-        })
+        self.rows[self.rows.len() - self.pairs.len()..].iter().filter_map(|(row, _)| row.pair())
     }
 
     /// The row and the gene that a triple belongs to, if one of its pairs is a row.
     pub(crate) fn part_of_triple(&self, set: &[u32]) -> Option<(Row, u32)> {
-        if set.len() != 3 || self.place_of_pair.is_empty() {
+        if set.len() != 3 || self.pairs.len() == 0 {
             return None;
         }
         most_frequent(set, |row| self.place_of_row(row).map(|place| self.rows[place as usize].1))

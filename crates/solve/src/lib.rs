@@ -15,6 +15,7 @@ pub mod low_rank;
 mod matrix;
 mod model;
 pub mod network_kernel;
+mod pair_products;
 pub mod ridge;
 pub mod stack;
 mod tensor;

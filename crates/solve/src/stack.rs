@@ -6,6 +6,7 @@ use crate::least_squares::from_zero_up;
 use crate::low_rank::{LowRank, LowRankOptions};
 use crate::model::{Choice, Problem, Records, Solution, SolveError, SolvedOptions, Stage, Watch};
 use crate::network_kernel::{NetworkKernel, NetworkKernelOptions, Scratch};
+use crate::pair_products::PairProducts;
 use crate::tensor::{Tensor, tensor};
 use knockout_cell::{Cell, GeneSetsRef};
 use knockout_stats::pearson;
@@ -40,8 +41,10 @@ impl SolvedOptions for StackOptions {
         let low_rank = LowRank::solve(&self.low_rank, problem, &base, watch)?;
         let kernel = NetworkKernel::solve(&self.network_kernel, problem, &base, watch)?;
         drop(base);
-        let mut stack = Stack { low_rank, kernel, weights: [0.0; PARTS], spread: Spread::default() };
+        let mut stack =
+            Stack { low_rank, kernel, weights: [0.0; PARTS], products: None, spread: Spread::default() };
         stack.weights = weigh(&stack, problem.val);
+        stack.products = stack.products_of(problem.cell.genes().len());
         let (sets, predictions) = (problem.val.sets.view(), stack.predict(problem.val.sets.view()));
         watch.stage(Stage {
             tried: "stack".to_owned(),
@@ -49,7 +52,7 @@ impl SolvedOptions for StackOptions {
         });
         let fitted = stack.predict(problem.train.sets.view());
         let loudness = Loudness::of(problem.train, &fitted, problem.cell.genes().len());
-        let doubt: Vec<f64> = sets.iter().map(|set| stack.kernel.variance(set)).collect();
+        let doubt = stack.kernel.variances(sets);
         stack.spread = Spread::fit(loudness, problem.val, &predictions, &doubt);
         Ok(Box::new(stack))
     }
@@ -58,12 +61,16 @@ impl SolvedOptions for StackOptions {
         let name = "stack.weights";
         let weights = <[f32; PARTS]>::try_from(&tensor(tensors, name)?.values[..]);
         let Ok(weights) = weights else { return Err(SolveError::Tensor { name: name.to_owned() }) };
-        Ok(Box::new(Stack {
+        let gene_count = cell.genes().len();
+        let mut stack = Stack {
             low_rank: LowRank::load(tensors, cell)?,
             kernel: NetworkKernel::load(tensors, cell)?,
             weights,
-            spread: Spread::load(tensors, Stack::PREFIX, cell.genes().len())?,
-        }))
+            products: None,
+            spread: Spread::load(tensors, Stack::PREFIX, gene_count)?,
+        };
+        stack.products = stack.products_of(gene_count);
+        Ok(Box::new(stack))
     }
 }
 
@@ -71,6 +78,8 @@ struct Stack {
     low_rank: LowRank,
     kernel: NetworkKernel,
     weights: [f32; PARTS],
+    /// What low rank and kernel together say of pairs.
+    products: Option<PairProducts>,
     spread: Spread,
 }
 
@@ -108,20 +117,35 @@ impl Stack {
         let kernel = self.kernel.predict_one(set, scratch);
         [1.0, self.low_rank.additive(set), self.low_rank.completed(set), kernel]
     }
+
+    /// Low rank and kernel as one product; `None` where they have to be asked one by one.
+    fn products_of(&self, genes: usize) -> Option<PairProducts> {
+        let [_, _, low_rank, kernel] = self.weights.map(f64::from);
+        self.low_rank
+            .with_form(low_rank, |form| Some(PairProducts::of(genes, &[form, self.kernel.form(kernel)?])))?
+    }
 }
 
 impl Solution for Stack {
     fn predict(&self, sets: GeneSetsRef<'_>) -> Vec<f64> {
         let mut scratch = Scratch::default();
-        let one = |set: &[u32]| {
-            let parts = self.parts(set, &mut scratch);
-            self.weights.iter().zip(parts).map(|(&weight, part)| f64::from(weight) * part).sum()
+        let of_pairs = self.products.as_ref().map(|products| products.of_sets(sets));
+        let weights = self.weights.map(f64::from);
+        let always = weights[0] + weights[3] * self.kernel.mean();
+        let one = |(place, set): (usize, &[u32])| match &of_pairs {
+            Some(of_pairs) if set.len() == 2 => {
+                always + weights[1] * self.low_rank.additive(set) + f64::from(of_pairs[place])
+            }
+            _ => {
+                let parts = self.parts(set, &mut scratch);
+                weights.iter().zip(parts).map(|(weight, part)| weight * part).sum()
+            }
         };
-        sets.iter().map(one).collect()
+        sets.iter().enumerate().map(one).collect()
     }
 
     fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
-        Some(self.spread.deviations(sets, sets.iter().map(|set| self.kernel.variance(set))))
+        Some(self.spread.deviations(sets, self.kernel.variances(sets).into_iter()))
     }
 
     fn wide_interval(&self) -> Option<f64> {

@@ -148,13 +148,18 @@ fn what_cannot_be_solved_says_so_and_odd_sets_are_defined() {
     let [train, val, _] = parts(|_| false);
     let refused = |train: &Records, val: &Records| {
         let problem = Problem { cell: &cell, train, val };
-        StackOptions::default().solve(problem, &mut ()).err()
+        let error = StackOptions::default().solve(problem, &mut ()).err();
+        assert_eq!(LowRankOptions::default().solve(problem, &mut ()).err(), error);
+        assert_eq!(NetworkKernelOptions::default().solve(problem, &mut ()).err(), error);
+        error
     };
     let nothing = Records::default();
     assert_eq!(refused(&nothing, &val), Some(SolveError::NoTraining));
     assert_eq!(refused(&train, &nothing), Some(SolveError::NoValidation { count: 0 }));
-    let constant = Records { scores: vec![0.5; train.scores.len()], ..train.clone() };
-    assert_eq!(refused(&constant, &val), Some(SolveError::ConstantScores));
+    let constant = |records: &Records| Records { scores: vec![0.5; records.scores.len()], ..records.clone() };
+    assert_eq!(refused(&constant(&train), &val), Some(SolveError::ConstantScores));
+    let count = val.scores.len();
+    assert_eq!(refused(&train, &constant(&val)), Some(SolveError::NoValidation { count }));
     let unknown = NetworkKernelOptions { networks: vec!["string".to_owned()], ..Default::default() };
     assert!(matches!(unknown.check(&cell), Err(SolveError::NoSuchNetwork { .. })));
 
@@ -245,13 +250,53 @@ fn repeated_pairs_with_unlike_scores_are_averaged() {
         train.sets.push(set);
         train.scores.push(score + 1.0);
     }
-    let predicted = |records: &Records| {
-        let problem = Problem { cell: &cell, train: records, val: &val };
-        LowRankOptions::default().solve(problem, &mut ()).unwrap().predict(val.sets.view())
-    };
-    let (once, twice) = (predicted(&again), predicted(&train));
-    let difference: f64 = once.iter().zip(&twice).map(|(a, b)| (b - a - 0.5).abs()).sum();
-    assert!(difference / (once.len() as f64) < 0.05, "{difference}");
+    fn difference<O: SolvedOptions>(cell: &Cell, once: &Records, twice: &Records, val: &Records) -> f64 {
+        let predicted = |train: &Records| {
+            let problem = Problem { cell, train, val };
+            O::default().solve(problem, &mut ()).unwrap().predict(val.sets.view())
+        };
+        let differences = predicted(once).into_iter().zip(predicted(twice)).map(|(a, b)| b - a);
+        differences.sum::<f64>() / val.scores.len() as f64
+    }
+    // The stack's intercept is the validation part's, which has no repeats.
+    for (found, expected) in [
+        (difference::<LowRankOptions>(&cell, &again, &train, &val), 0.5),
+        (difference::<NetworkKernelOptions>(&cell, &again, &train, &val), 0.5),
+        (difference::<StackOptions>(&cell, &again, &train, &val), 0.0),
+    ] {
+        assert!((found - expected).abs() < 0.05, "{found} {expected}");
+    }
+}
+
+/// What is said of a pair does not depend on what else is asked, nor on whether training had triples as well.
+#[test]
+fn a_pair_has_the_same_answer_in_any_company() {
+    fn check<O: SolvedOptions>(cell: &Cell, parts: &[Records; 3], asked: &GeneSets) {
+        let (solution, _) = solve(&O::default(), parts, cell);
+        let (all, deviations) = (solution.predict(asked.view()), solution.deviations(asked.view()).unwrap());
+        for (place, set) in asked.view().iter().enumerate().step_by(7) {
+            let alone: GeneSets = [set].into_iter().collect();
+            assert_eq!(solution.predict(alone.view())[0].to_bits(), all[place].to_bits());
+            assert_eq!(solution.deviations(alone.view()).unwrap()[0].to_bits(), deviations[place].to_bits());
+        }
+    }
+    let (cell, mut parts) = (cell(), parts(|gene| gene >= 55));
+    let mut asked = GeneSets::default();
+    for a in (0..GENES as u32).rev() {
+        (a + 1..GENES as u32).for_each(|b| asked.push(&[a, b]));
+        asked.push(&[a]);
+    }
+    for _ in 0..2 {
+        check::<LowRankOptions>(&cell, &parts, &asked);
+        check::<NetworkKernelOptions>(&cell, &parts, &asked);
+        check::<StackOptions>(&cell, &parts, &asked);
+        let mut rng = Rng::new(4, "triples beside");
+        (20..GENES as u32).for_each(|array| {
+            parts[0].sets.push(&[3, 4, array]);
+            parts[0].scores.push(rng.normal());
+            asked.push(&[3, 4, array]);
+        });
+    }
 }
 
 #[test]

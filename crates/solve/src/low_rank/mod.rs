@@ -9,6 +9,7 @@ use crate::deviation::{Loudness, Spread};
 use crate::grid::{Cells, Grid};
 use crate::matrix::{Matrix, dot};
 use crate::model::{Choice, Problem, Solution, SolveError, SolvedOptions, Stage, Watch};
+use crate::pair_products::{Form, PairProducts, Rows};
 use crate::tensor::{Tensor, tensor};
 use complete::{Factors, State, Until, complete};
 use knockout_cell::{Cell, GeneSetsRef};
@@ -61,9 +62,10 @@ impl SolvedOptions for LowRankOptions {
     }
 
     fn solve(&self, problem: Problem<'_>, watch: &mut dyn Watch) -> Result<Box<dyn Solution>, SolveError> {
-        let mut model = LowRank::solve(self, problem, &Base::of(problem)?, watch)?;
+        let gene_count = problem.cell.genes().len();
+        let mut model = LowRank::solve(self, problem, &Base::of(problem)?, watch)?.with_products(gene_count);
         let fitted = model.predict(problem.train.sets.view());
-        let loudness = Loudness::of(problem.train, &fitted, problem.cell.genes().len());
+        let loudness = Loudness::of(problem.train, &fitted, gene_count);
         let (sets, predictions) = (problem.val.sets.view(), model.predict(problem.val.sets.view()));
         let doubt: Vec<f64> = sets.iter().map(|set| model.unknown(set)).collect();
         model.spread = Spread::fit(loudness, problem.val, &predictions, &doubt);
@@ -72,7 +74,7 @@ impl SolvedOptions for LowRankOptions {
     }
 
     fn load(&self, tensors: &[Tensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError> {
-        let mut model = LowRank::load(tensors, cell)?;
+        let mut model = LowRank::load(tensors, cell)?.with_products(cell.genes().len());
         model.spread = Spread::load(tensors, PREFIX, cell.genes().len())?;
         Ok(Box::new(model))
     }
@@ -85,6 +87,8 @@ pub(crate) struct LowRank {
     /// Factors of the completed matrix, the singular values in the left one.
     left: Matrix<f32>,
     right: Matrix<f32>,
+    /// What the completed matrix says of pairs; only where the model is no part of another, which has its own.
+    products: Option<PairProducts>,
     spread: Spread,
     choices: Vec<Choice>,
 }
@@ -146,7 +150,7 @@ impl LowRank {
         ];
         let (left, right) = (factors.scaled_left(), factors.right);
         let (grid, additive) = (grid.clone(), additive.clone());
-        Ok(Self { grid, additive, left, right, spread: Spread::default(), choices })
+        Ok(Self { grid, additive, left, right, products: None, spread: Spread::default(), choices })
     }
 
     /// What the genes and the query pair add.
@@ -176,6 +180,24 @@ impl LowRank {
         self.grid.cells(set).mean(entry).unwrap_or(0.0)
     }
 
+    /// Calls a function with what the completed matrix says of pairs as a form, times a weight. A pair must have two cells or none,
+    /// which is so unless triples brought columns of their own: then there is no form.
+    pub(crate) fn with_form<T>(&self, weight: f64, use_form: impl FnOnce(Form<'_>) -> T) -> Option<T> {
+        let grid = &self.grid;
+        (grid.pair_rows().next().is_none()).then(|| {
+            use_form(Form {
+                weight: 0.5 * weight,
+                x: Rows { table: &self.left, place: &|gene| grid.row_of_gene(gene) },
+                y: Rows { table: &self.right, place: &|gene| grid.column_of_gene(gene) },
+            })
+        })
+    }
+
+    fn with_products(mut self, genes: usize) -> Self {
+        self.products = self.with_form(1.0, |form| PairProducts::of(genes, &[form]));
+        self
+    }
+
     pub(crate) fn load(tensors: &[Tensor], cell: &Cell) -> Result<Self, SolveError> {
         let gene_count = cell.genes().len();
         let grid = Grid::load(tensors, gene_count)?;
@@ -185,7 +207,15 @@ impl LowRank {
             return Err(SolveError::Tensor { name: "low_rank.right".to_owned() });
         }
         let additive = Additive::load(tensors, &grid, gene_count)?;
-        Ok(Self { grid, additive, left, right, spread: Spread::default(), choices: Vec::new() })
+        Ok(Self {
+            grid,
+            additive,
+            left,
+            right,
+            products: None,
+            spread: Spread::default(),
+            choices: Vec::new(),
+        })
     }
 }
 
@@ -203,7 +233,12 @@ impl LowRankOptions {
 
 impl Solution for LowRank {
     fn predict(&self, sets: GeneSetsRef<'_>) -> Vec<f64> {
-        sets.iter().map(|set| self.additive(set) + self.completed(set)).collect()
+        let of_pairs = self.products.as_ref().map(|products| products.of_sets(sets));
+        let one = |(place, set): (usize, &[u32])| match &of_pairs {
+            Some(of_pairs) if set.len() == 2 => self.additive(set) + f64::from(of_pairs[place]),
+            _ => self.additive(set) + self.completed(set),
+        };
+        sets.iter().enumerate().map(one).collect()
     }
 
     fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {

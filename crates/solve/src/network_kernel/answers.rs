@@ -8,7 +8,9 @@ use super::posterior::{PairVariance, TripleVariance};
 use crate::grid::{Grid, Row, parts_of_triple};
 use crate::matrix::{Matrix, dot, product};
 use crate::model::SolveError;
+use crate::pair_products::{Form, Rows};
 use crate::tensor::{Tensor, tensor};
+use knockout_cell::GeneSetsRef;
 
 /// Tables of a solution.
 pub(super) struct Answers {
@@ -97,6 +99,10 @@ impl Answers {
         Self { features, grid, pairs, triples }
     }
 
+    pub(super) fn genes(&self) -> usize {
+        self.features.genes()
+    }
+
     pub(super) fn grid(&self) -> &Grid {
         &self.grid
     }
@@ -122,7 +128,7 @@ impl Answers {
     /// The process's own variance at a set.
     pub(super) fn variance(&self, set: &[u32]) -> f64 {
         match (set, &self.pairs, &self.triples) {
-            (&[a, b], Some(pairs), _) => f64::from(pairs.variance.at(a as usize, b as usize)),
+            (&[a, b], Some(pairs), _) => f64::from(pairs.variance.at(a, b)),
             (&[_, _, _], _, Some(triples)) => f64::from(match self.known(set, triples) {
                 Some((row, gene)) => triples.variance.of_row(row, gene),
                 None => parts_of_triple(set)
@@ -135,6 +141,25 @@ impl Answers {
             }),
             _ => 0.0,
         }
+    }
+
+    /// The same for many sets.
+    pub(super) fn variances(&self, sets: GeneSetsRef<'_>) -> Vec<f64> {
+        let of_pairs = self.pairs.as_ref().map(|pairs| pairs.variance.of_sets(sets));
+        let one = |(place, set): (usize, &[u32])| match &of_pairs {
+            Some(of_pairs) if set.len() == 2 => f64::from(of_pairs[place]),
+            _ => self.variance(set),
+        };
+        sets.iter().enumerate().map(one).collect()
+    }
+
+    /// The process at pairs as a form, times a weight; `None` if training had no pairs.
+    pub(super) fn form(&self, weight: f64) -> Option<Form<'_>> {
+        self.pairs.as_ref().map(|pairs| Form {
+            weight,
+            x: Rows { table: &pairs.tables, place: &Some },
+            y: Rows { table: &self.features.vectors, place: &Some },
+        })
     }
 
     fn known(&self, set: &[u32], triples: &Triples) -> Option<(usize, u32)> {

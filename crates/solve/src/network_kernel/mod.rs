@@ -13,6 +13,7 @@ use crate::base::Base;
 use crate::deviation::{Loudness, Spread};
 use crate::grid::Grid;
 use crate::model::{Choice, Problem, Records, Solution, SolveError, SolvedOptions, Stage, Watch};
+use crate::pair_products::{Form, PairProducts};
 use crate::tensor::{Tensor, tensor};
 use answers::{Answers, Shared};
 use features::Features;
@@ -93,19 +94,19 @@ impl SolvedOptions for NetworkKernelOptions {
     }
 
     fn solve(&self, problem: Problem<'_>, watch: &mut dyn Watch) -> Result<Box<dyn Solution>, SolveError> {
-        let mut kernel = NetworkKernel::solve(self, problem, &Base::of(problem)?, watch)?;
+        let mut kernel = NetworkKernel::solve(self, problem, &Base::of(problem)?, watch)?.with_products();
         let fitted = kernel.predict(problem.train.sets.view());
         let loudness = Loudness::of(problem.train, &fitted, problem.cell.genes().len());
         drop(fitted);
         let (sets, predictions) = (problem.val.sets.view(), kernel.predict(problem.val.sets.view()));
-        let doubt: Vec<f64> = sets.iter().map(|set| kernel.variance(set)).collect();
+        let doubt = kernel.variances(sets);
         kernel.spread = Spread::fit(loudness, problem.val, &predictions, &doubt);
         kernel.choices.extend(kernel.spread.choices(PREFIX));
         Ok(Box::new(kernel))
     }
 
     fn load(&self, tensors: &[Tensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError> {
-        let mut kernel = NetworkKernel::load(tensors, cell)?;
+        let mut kernel = NetworkKernel::load(tensors, cell)?.with_products();
         kernel.spread = Spread::load(tensors, PREFIX, cell.genes().len())?;
         Ok(Box::new(kernel))
     }
@@ -119,6 +120,8 @@ pub(crate) struct NetworkKernel {
     sd: f32,
     setting: Setting,
     mixture: Vec<f32>,
+    /// What it says of pairs; only where it is no part of another model, which has its own.
+    products: Option<PairProducts>,
     spread: Spread,
     choices: Vec<Choice>,
 }
@@ -210,12 +213,30 @@ impl NetworkKernel {
         let choices = weights.chain(chosen).collect();
         let answers = Answers::of(fields, &gradients.solution, features, grid, setting);
         let (mean, sd) = (mean as f32, sd as f32);
-        Ok(Self { answers, mean, sd, setting, mixture, spread: Spread::default(), choices })
+        Ok(Self { answers, mean, sd, setting, mixture, products: None, spread: Spread::default(), choices })
     }
 
-    /// The process's own variance of a set, in the scores' units.
-    pub(crate) fn variance(&self, set: &[u32]) -> f64 {
-        f64::from(self.sd).powi(2) * self.answers.variance(set)
+    /// The process's own variances of sets, in the scores' units.
+    pub(crate) fn variances(&self, sets: GeneSetsRef<'_>) -> Vec<f64> {
+        let unit = f64::from(self.sd).powi(2);
+        let mut variances = self.answers.variances(sets);
+        variances.iter_mut().for_each(|variance| *variance *= unit);
+        variances
+    }
+
+    /// What it says of pairs beside [`NetworkKernel::mean`], as a form, times a weight.
+    pub(crate) fn form(&self, weight: f64) -> Option<Form<'_>> {
+        self.answers.form(weight * f64::from(self.sd))
+    }
+
+    /// The mean of the training scores.
+    pub(crate) fn mean(&self) -> f64 {
+        f64::from(self.mean)
+    }
+
+    fn with_products(mut self) -> Self {
+        self.products = self.form(1.0).map(|form| PairProducts::of(self.answers.genes(), &[form]));
+        self
     }
 
     pub(crate) fn predict_one(&self, set: &[u32], scratch: &mut Scratch) -> f64 {
@@ -230,7 +251,16 @@ impl NetworkKernel {
         let setting = Setting { own, noise };
         let mixture = tensor(tensors, "network_kernel.mixture")?.values.clone();
         let answers = Answers::load(tensors, cell.genes().len(), setting)?;
-        Ok(Self { answers, mean, sd, setting, mixture, spread: Spread::default(), choices: Vec::new() })
+        Ok(Self {
+            answers,
+            mean,
+            sd,
+            setting,
+            mixture,
+            products: None,
+            spread: Spread::default(),
+            choices: Vec::new(),
+        })
     }
 
     /// What has to be stored beside the grid.
@@ -250,11 +280,16 @@ impl NetworkKernel {
 impl Solution for NetworkKernel {
     fn predict(&self, sets: GeneSetsRef<'_>) -> Vec<f64> {
         let mut scratch = Scratch::default();
-        sets.iter().map(|set| self.predict_one(set, &mut scratch)).collect()
+        let of_pairs = self.products.as_ref().map(|products| products.of_sets(sets));
+        let one = |(place, set): (usize, &[u32])| match &of_pairs {
+            Some(of_pairs) if set.len() == 2 => self.mean() + f64::from(of_pairs[place]),
+            _ => self.predict_one(set, &mut scratch),
+        };
+        sets.iter().enumerate().map(one).collect()
     }
 
     fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
-        Some(self.spread.deviations(sets, sets.iter().map(|set| self.variance(set))))
+        Some(self.spread.deviations(sets, self.variances(sets).into_iter()))
     }
 
     fn wide_interval(&self) -> Option<f64> {

@@ -6,7 +6,9 @@
 
 use super::Setting;
 use super::features::Features;
-use crate::matrix::{Matrix, dot, product};
+use crate::matrix::{Matrix, product};
+use crate::pair_products::{Form, PairProducts, Rows};
+use knockout_cell::GeneSetsRef;
 
 /// Squares of features, and sums of squares over the known genes.
 fn squared(features: &Features, known: &[u32]) -> (Matrix<f32>, Vec<f32>) {
@@ -23,10 +25,9 @@ fn known(counts: &[f32]) -> Vec<u32> {
     (0..counts.len() as u32).filter(|&gene| counts[gene as usize] > 0.0).collect()
 }
 
-/// Variances of pairs, as two tables whose inner products they are.
+/// Variances of pairs, as inner products of what is open of one gene and the squares of the other.
 pub(super) struct PairVariance {
-    squares: Matrix<f32>,
-    open: Matrix<f32>,
+    products: PairProducts,
 }
 
 impl PairVariance {
@@ -50,11 +51,17 @@ impl PairVariance {
                 .zip(&sums)
                 .for_each(|(open, sum)| *open += alone / (1.0 + each * sum));
         }
-        Self { squares, open }
+        let (x, y) = (Rows { table: &open, place: &Some }, Rows { table: &squares, place: &Some });
+        Self { products: PairProducts::of(counts.len(), &[Form { weight: 1.0, x, y }]) }
     }
 
-    pub(super) fn at(&self, a: usize, b: usize) -> f32 {
-        dot(self.squares.row(a), self.open.row(b)) + dot(self.open.row(a), self.squares.row(b))
+    pub(super) fn at(&self, a: u32, b: u32) -> f32 {
+        self.products.at(a, b)
+    }
+
+    /// One for each set; 0 for sets that are no pairs.
+    pub(super) fn of_sets(&self, sets: GeneSetsRef<'_>) -> Vec<f32> {
+        self.products.of_sets(sets)
     }
 }
 
