@@ -110,8 +110,9 @@ pub trait Scalar: Real {
     /// Adds to the parameters' gradient what [`Scalar::pair_rows_backward`] has accumulated over all tiles.
     fn add_pair_gradient(task: &Pairwise<'_, Self>, gradient: &[Self], sum: &mut [Self]);
 
-    /// [`crate::SelfAttention::forward`] of a tile of queries in one head: `out: [queries, width]`, `log_sum: [queries]`.
-    fn attend(head: &Head<'_, Self>, out: &mut [Self], log_sum: &mut [Self]);
+    /// [`crate::SelfAttention::forward`] of a tile of queries in one head: `out: [queries, width]`, `log_sum: [queries]`. `key_norm` is
+    /// the largest norm of a row of k: with a query's it bounds all its scores.
+    fn attend(head: &Head<'_, Self>, key_norm: Self, out: &mut [Self], log_sum: &mut [Self]);
 
     /// [`crate::SelfAttention::backward`] of a range of keys in one head: adds to `d_key, d_value: [keys, width]` and to
     /// `d_query: [n, width]`.
@@ -238,8 +239,8 @@ impl Scalar for f32 {
         simd::add_pair_gradient(task, &task.packed, gradient, sum);
     }
 
-    fn attend(head: &Head<'_, Self>, out: &mut [Self], log_sum: &mut [Self]) {
-        simd::attention::attend(Isa::current(), head, out, log_sum);
+    fn attend(head: &Head<'_, Self>, key_norm: Self, out: &mut [Self], log_sum: &mut [Self]) {
+        simd::attention::attend(Isa::current(), head, key_norm, out, log_sum);
     }
 
     fn attend_backward(
@@ -359,7 +360,7 @@ impl Scalar for f64 {
         sum.iter_mut().zip(gradient).for_each(|(sum, &value)| *sum += value);
     }
 
-    fn attend(head: &Head<'_, Self>, out: &mut [Self], log_sum: &mut [Self]) {
+    fn attend(head: &Head<'_, Self>, _: Self, out: &mut [Self], log_sum: &mut [Self]) {
         reference::attend(head, out, log_sum);
     }
 

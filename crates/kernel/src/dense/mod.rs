@@ -12,8 +12,8 @@ mod shared_rows;
 pub use block::{Affine, Block, NORM_EPSILON, NormScale, reduce_in_order};
 pub use cross_attention::{CrossAttention, IndexedRows};
 pub use pairwise::{Pairwise, PairwiseOutput};
-pub(crate) use self_attention::rows_of;
 pub use self_attention::{Attended, AttentionGradients, Head, HeadUpstream, SelfAttention};
+pub(crate) use self_attention::{largest_norm, rows_of};
 pub use set_tables::SetTables;
 pub use shared_rows::{SharedRows, SourceTile};
 

@@ -1,8 +1,8 @@
-//! Attention of all rows to all rows, head by head, in tiles: the weights of a tile are computed where they are used, with a running
-//! maximum, and recomputed in the backward pass. No matrix of rows by rows is ever stored.
+//! Attention of all rows to all rows, head by head, in tiles: the weights of a tile are computed where they are used, and recomputed in
+//! the backward pass. No matrix of rows by rows is ever stored.
 
 use super::block::{reduce_in_order, zeros};
-use crate::{Buffer, Scalar};
+use crate::{Buffer, Real, Scalar};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -92,6 +92,7 @@ impl<T: Scalar> SelfAttention<'_, T> {
     pub fn forward(&self, rows: &mut [T], log_sum: &mut [T]) {
         let (width, n) = (self.head_width(), self.row_count());
         let [key, value] = [self.key, self.value].map(|rows| self.by_head(rows));
+        let key_norms: Vec<T> = key.par_chunks(n * width).map(|key| largest_norm(key, width)).collect();
         rows.par_chunks_mut(QUERIES * self.width)
             .zip(log_sum.par_chunks_mut(QUERIES * self.heads))
             .zip(self.query.par_chunks(QUERIES * self.width))
@@ -110,7 +111,7 @@ impl<T: Scalar> SelfAttention<'_, T> {
                         width,
                         scale: self.scale(),
                     };
-                    T::attend(&task, out, sums);
+                    T::attend(&task, key_norms[head], out, sums);
                     for (row, out) in rows.chunks_exact_mut(self.width).zip(out.chunks_exact(width)) {
                         row[head * width..(head + 1) * width].copy_from_slice(out);
                     }
@@ -212,6 +213,12 @@ fn take_channels<T: Copy>(rows: &[T], stride: usize, first: usize, width: usize,
     for (row, out) in rows.chunks_exact(stride).zip(out.chunks_exact_mut(width)) {
         out.copy_from_slice(&row[first..first + width]);
     }
+}
+
+/// The largest norm of a row.
+pub(crate) fn largest_norm<T: Real>(rows: &[T], width: usize) -> T {
+    let squares = rows.chunks_exact(width).map(|row| row.iter().map(|&value| value * value).sum());
+    squares.fold(T::ZERO, T::max).sqrt()
 }
 
 /// Rows of `width` values.

@@ -16,15 +16,16 @@ fn multiply_add<const FUSED: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
 }
 
+/// Adding it leaves the nearest integer in the last bits.
+const ROUND: f32 = 12_582_912.0;
+/// 2^x on [−½, ½] to 1.1e-7.
+#[expect(clippy::approx_constant, reason = "the second is not quite ln 2: the last ones are cut off")]
+const POWER: [f32; 6] = [1.0, 6.931_47e-1, 2.402_224_2e-1, 5.550_733_7e-2, 9.671_513e-3, 1.326_472_7e-3];
+
 /// 2^(x · factor), at most 2¹⁰⁰; exactly 0 below 2⁻⁶⁴, so that no subnormal number, which costs thirty times a normal one, results
 /// from it.
 #[inline(always)]
 pub(super) fn exp2<const FUSED: bool>(x: f32, factor: f32) -> f32 {
-    /// Adding it leaves the nearest integer in the last bits.
-    const ROUND: f32 = 12_582_912.0;
-    /// 2^x on [−½, ½] to 1.1e-7.
-    #[expect(clippy::approx_constant, reason = "the second is not quite ln 2: the last ones are cut off")]
-    const POWER: [f32; 6] = [1.0, 6.931_47e-1, 2.402_224_2e-1, 5.550_733_7e-2, 9.671_513e-3, 1.326_472_7e-3];
     let shifted = multiply_add::<FUSED>(x, factor, ROUND);
     let whole = shifted - ROUND;
     let fraction = multiply_add::<FUSED>(x, factor, -whole);
@@ -35,6 +36,21 @@ pub(super) fn exp2<const FUSED: bool>(x: f32, factor: f32) -> f32 {
     let scaled = f32::from_bits(power.to_bits().wrapping_add(shifted.to_bits() << 23));
     // Written so that NaN stays NaN.
     if whole < -64.0 { 0.0 } else { scaled }
+}
+
+/// 2^x for attention's weights: 2⁻⁶⁴ below, so that no subnormal number results from it, and NaN where x is.
+#[inline(always)]
+pub(super) fn exp2_clamped<const FUSED: bool>(x: f32) -> f32 {
+    const LEAST: f32 = -64.0;
+    // One instruction, unlike `max`, which takes care of NaN.
+    let x = if x < LEAST { LEAST } else { x };
+    let shifted = x + ROUND;
+    let fraction = x - (shifted - ROUND);
+    let mut power = POWER[5];
+    for at in (0..5).rev() {
+        power = multiply_add::<FUSED>(power, fraction, POWER[at]);
+    }
+    f32::from_bits(power.to_bits().wrapping_add(shifted.to_bits() << 23))
 }
 
 /// e^(−x²/2).

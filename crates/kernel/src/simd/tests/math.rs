@@ -45,3 +45,16 @@ fn activations_are_exact_enough() {
         }
     }
 }
+
+#[test]
+fn powers_of_two_are_exact_enough_and_never_subnormal() {
+    for at in -70_000..=70_000 {
+        let x = at as f32 * 1e-3;
+        let exact = f64::from(x).max(-64.0).exp2();
+        for value in [math::exp2_clamped::<true>(x), math::exp2_clamped::<false>(x)] {
+            assert!((f64::from(value) - exact).abs() <= 3e-7 * exact, "2^{x} is {exact}, not {value}");
+        }
+    }
+    assert_eq!(math::exp2_clamped::<true>(f32::NEG_INFINITY), (-64.0f32).exp2());
+    assert!(math::exp2_clamped::<true>(f32::NAN).is_nan());
+}
