@@ -41,7 +41,7 @@ impl Resource {
     }
 
     /// Its path: what the variable says, else the folder `../shared/<name>` beside the checkout or a program on the path.
-    pub(crate) fn locate(self) -> Result<PathBuf, String> {
+    pub fn locate(self) -> Result<PathBuf, String> {
         let named = std::env::var_os(self.variable()).map(PathBuf::from);
         let (path, proof) = match self {
             Self::Browser => (named.or_else(chromium), ""),
