@@ -62,9 +62,11 @@ fn facts(experiment: &Experiment) -> Vec<Value> {
         json!(["rounds", count(experiment.plan.rounds)]),
     ];
     let full = experiment.cells.iter().filter(|cell| cell.mode == "full" && !cell.recorded);
-    facts.extend(full.map(|cell| {
-        json!([format!("samples per second, {}", cell.model), rate(cell.profile.samples_per_s)])
-    }));
+    facts.extend(
+        full.map(|cell| {
+            json!([format!("samples per second, {}", cell.model), rate(cell.samples_per_s.median)])
+        }),
+    );
     facts.extend(experiment.recording.iter().map(|cost| {
         let text = estimate(&cost.ratio, |ratio| format!("{ratio:.3}"));
         json!([format!("times a step with recording, {}", cost.model), text])
