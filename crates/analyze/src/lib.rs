@@ -35,8 +35,8 @@ pub use collect::memory::{MemoryDevice, MemoryPoint};
 pub use collect::rules::{Rules, RulesError};
 pub use collect::{Collector, Options};
 pub use compare::{
-    About, ByDevice, Change, Comparison, ComparisonWarning, FirstStepComparison, NameRow, NameTable,
-    OpsChange, Row,
+    About, ByDevice, Change, Comparison, ComparisonWarning, Contributor, FirstStepComparison, NameRow,
+    NameTable, OpsChange, Row,
 };
 pub use error::AnalyzeError;
 pub use findings::{
@@ -45,3 +45,4 @@ pub use findings::{
     Picture, PythonFunction, RankRow, SCHEMA, Share, Source, Sourced, StackNode, Standout, StepFindings,
     StepRow, StepSpan, StepSummary, Stragglers, TraceWarning, jobs,
 };
+pub use knockout_stats::FEWEST_FOR_INTERVAL;

@@ -65,6 +65,12 @@ fn whole_file(trace: &Path, check: &mut Check, expected: &Value) {
     }
     let parts: f64 = findings.categories.iter().map(|row| row.us).sum();
     check.same("categories sum to own time", &actual["self_us"], &parts.into());
+    for (side, is_device) in [("host_us", false), ("device_us", true)] {
+        let rows = findings.categories.iter().filter(|row| row.device == is_device);
+        check.same(side, &rows.map(|row| row.us).sum::<f64>().into(), &actual[side]);
+    }
+    let phases: f64 = findings.phases.iter().map(|row| row.us).sum();
+    check.same("phases sum to the host's time", &actual["host_us"], &phases.into());
 }
 
 fn lanes(actual: &Value, check: &mut Check, expected: &Value) {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
-use knockout_analyze::{Analysis, Collector, Comparison, FileFindings, Options, Rules};
+use knockout_analyze::{Analysis, Bound, Collector, Comparison, FileFindings, Limit, Options, Rules};
 use knockout_trace::{ReadOptions, read};
 use proptest::prelude::*;
 use std::fmt::Write as _;
@@ -15,6 +15,93 @@ fn findings_of(text: &str, options: &Options, rules: &Rules) -> FileFindings {
 
 fn findings(text: &str) -> FileFindings {
     findings_of(text, &Options::default(), &Rules::default_rules().unwrap())
+}
+
+#[test]
+fn the_guides_example_of_rules_is_a_whole_file() {
+    let guide = include_str!("../../../docs/trace.md");
+    let (_, rest) = guide.split_once("```toml\n").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    let rules = Rules::from_toml("example.toml", example).unwrap();
+    let text = trace(&[
+        span("cpu_op", "tokenize", 1, 0, 10, ""),
+        span("cpu_op", "aten::mul", 1, 2, 5, ""),
+        span("cpu_op", "forward", 1, 20, 10, ""),
+        span("cpu_op", "tokenize", 1, 22, 5, ""),
+    ]);
+    let found = findings_of(&text, &Options::default(), &rules);
+    assert_eq!((category(&found, "tokeniser"), category(&found, "forward")), (10.0, 10.0));
+    let part = Rules::from_toml("part.toml", "[[rule]]\ncategory = \"a\"\n").unwrap_err().to_string();
+    assert!(part.contains("begin with a copy of"), "{part}");
+}
+
+#[test]
+fn a_host_call_that_names_its_stream_launches_from_its_phase_and_step() {
+    for stream in ["\"stream\":\"0x0\",", ""] {
+        let found = findings(&trace(&[
+            span("user_annotation", "ProfilerStep#1", 1, 0, 100, ""),
+            span("user_annotation", "## forward ##", 1, 10, 50, ""),
+            span("cuda_runtime", "hipLaunchKernel", 1, 20, 5, &format!("{stream}\"correlation\":7")),
+            span("kernel", "gemm", 9, 40, 30, "\"stream\":0,\"device\":0,\"correlation\":7"),
+        ]));
+        let by_phase = &found.gpu.as_ref().unwrap().by_phase;
+        assert_eq!((by_phase[0].name.as_str(), by_phase[0].us), ("forward", 30.0), "{stream}");
+        assert_eq!(found.steps[0].device[0].us, 30.0, "{stream}");
+    }
+}
+
+#[test]
+fn threads_that_sleep_are_no_part_of_what_bounds_a_trace() {
+    let found = findings(&trace(&[
+        span("user_annotation", "ProfilerStep#1", 1, 0, 1000, ""),
+        span("cpu_op", "aten::mm", 1, 0, 600, ""),
+        span("cpu_op", "aten::add", 1, 600, 300, ""),
+        span("python_function", "threading.py(359): wait", 2, 0, 1000, ""),
+    ]));
+    let bound = Bound::of(&found);
+    assert_eq!(bound.limit, Limit::Operations);
+    assert_eq!(bound.largest, Some(("operators outside any phase".to_owned(), 0.9)));
+    assert_eq!(bound.operation, Some(("aten::mm".to_owned(), 0.6)));
+    let asleep = found.categories.iter().find(|row| row.name == "waiting in python").unwrap();
+    assert!(asleep.is_asleep() && asleep.share_of_side == 0.5);
+}
+
+#[test]
+fn the_operation_that_is_named_is_of_the_category_that_is_named_and_no_wait() {
+    let kernel = |name: &str, start, duration| {
+        span("kernel", name, 9, start, duration, "\"stream\":7,\"device\":0,\"correlation\":1")
+    };
+    let found = findings(&trace(&[
+        kernel("event_wait", 0, 300),
+        kernel("ncclKernel_SendRecv", 300, 250),
+        kernel("gemm", 550, 200),
+        kernel("gelu", 750, 190),
+    ]));
+    let bound = Bound::of(&found);
+    assert_eq!(bound.limit, Limit::Device);
+    assert_eq!(bound.largest.unwrap().0, "kernels");
+    assert_eq!(bound.operation.unwrap().0, "gemm", "neither the wait nor what is listed as communication");
+    assert_eq!(found.device_us, 940.0);
+}
+
+#[test]
+fn without_a_device_communication_can_be_what_bounds_a_step() {
+    let found = findings(&trace(&[
+        span("user_annotation", "ProfilerStep#1", 1, 0, 100, ""),
+        span("cpu_op", "gloo:all_reduce", 1, 10, 60, ""),
+        span("cpu_op", "aten::mm", 1, 75, 20, ""),
+    ]));
+    let bound = Bound::of(&found);
+    assert_eq!((bound.limit, bound.share), (Limit::Communication, 0.6));
+    assert_eq!(bound.largest.unwrap().0, "communication");
+}
+
+#[test]
+fn names_that_people_give_to_loading_are_data_loading() {
+    for name in ["## data_load ##", "load_data", "LoadBatch", "data loading"] {
+        let found = findings(&trace(&[span("user_annotation", name, 1, 0, 10, "")]));
+        assert_eq!(category(&found, "data loading"), 10.0, "{name}");
+    }
 }
 
 /// One complete event.

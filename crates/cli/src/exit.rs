@@ -19,7 +19,7 @@ pub(crate) const DIVERGED: u8 = 4;
 pub(crate) const REGRESSED: u8 = 5;
 /// The result is that of the readable part of a damaged input.
 pub(crate) const PARTIAL: u8 = 6;
-/// Two inputs cannot be compared fairly.
+/// Two inputs cannot be compared fairly: their conditions differ, or there are too few steps to judge.
 pub(crate) const INCOMPARABLE: u8 = 7;
 /// The command was interrupted; what it had done is saved and can be gone on with.
 #[cfg(feature = "lab")]
@@ -35,7 +35,7 @@ EXIT CODES:
   4  training diverged: a loss or a gradient is not finite
   5  slower than the threshold of --fail-above
   6  partial result: the input is damaged, and what could be read was used
-  7  not comparable: the conditions of the two inputs differ too much
+  7  not comparable: the conditions of the two inputs differ too much, or too few steps to judge
   8  interrupted, but saved: run the same command again, or train --resume, to continue";
 
 /// The exit code of a class of errors.

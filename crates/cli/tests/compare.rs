@@ -185,3 +185,16 @@ fn presets_of_unlike_networks_are_not_comparable() {
     assert_eq!(difference["what"], "model.networks", "{found}");
     assert!(difference["b"].as_str().unwrap().contains("string12_0_coexpression"), "{difference}");
 }
+
+#[test]
+fn traces_are_sent_to_the_command_for_traces() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = r#"{"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 1}]}"#;
+    for bytes in [trace.as_bytes(), br#"[{"ph": "X", "ts": 1}]"#, b"\x1f\x8b\x08\x00"] {
+        let path = folder.path().join("a.json.gz");
+        fs::write(&path, bytes).unwrap();
+        let output = compare(&[path.to_str().unwrap(), path.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(3));
+        assert!(stderr(&output).contains("knockout trace compare A B"), "{}", stderr(&output));
+    }
+}

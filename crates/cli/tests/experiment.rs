@@ -52,7 +52,7 @@ fn an_experiment_is_whole_and_its_cells_are_runs() {
         assert!((sum - step).abs() <= 0.01 * step, "{sum} {step}");
     }
     let parts = found["decomposition"][0]["components"].as_array().unwrap();
-    assert_eq!(parts.len(), 4);
+    assert_eq!(parts.len(), 5);
     assert!(parts.iter().all(|part| part["disagreement_s"]["low"].is_number()));
     // Every switch of the notes was measured or says why not.
     let ablation = &found["ablation"][0];
@@ -84,7 +84,7 @@ fn a_delay_is_found_in_its_part_by_both_ways() {
     let folder = tempfile::tempdir().unwrap();
     tiny(folder.path());
     for (phase, part) in [
-        ("process", "data pipeline and loop"),
+        ("process", "data pipeline"),
         ("loss", "forward and loss"),
         ("backward", "backward"),
         ("clip", "clip and optimiser"),

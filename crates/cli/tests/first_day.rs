@@ -389,7 +389,9 @@ fn traces_of_a_folder_have_a_line_each_and_are_summed_only_as_ranks() {
     write("older/alone.json", trace(None, 0, "ProfilerStep#"));
     write("notes.json", "not a trace".to_owned());
     let ran = run(folder.path(), &["trace", "analyze", "traces", "--json"]);
-    assert!(ran.stderr.contains("left out traces/notes.json"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("1 JSON file is no trace and left out; -v says why"), "{}", ran.stderr);
+    let loud = run(folder.path(), &["trace", "analyze", "traces", "-v"]);
+    assert!(loud.stderr.contains("left out traces/notes.json"), "{}", loud.stderr);
     let found = ran.json();
     assert_eq!(found["kind"], "overview");
     let lines: Vec<(&str, &Value)> = found["traces"]
@@ -419,7 +421,17 @@ fn traces_of_a_folder_have_a_line_each_and_are_summed_only_as_ranks() {
     let apart = run(folder.path(), &["trace", "analyze", "traces/rank0.json", "traces/later.json", "--json"]);
     assert_eq!(apart.json()["kind"], "overview");
     let page = ["trace", "analyze", "traces", "--html", "page.html", "-q"];
-    run(folder.path(), &page).fails(2, &["name the files that belong together"]);
+    let command = "knockout trace analyze traces/rank0.json traces/rank1.json --html";
+    run(folder.path(), &page).fails(2, &["name the files that belong together", command]);
+    // A folder of one job, beside what this program wrote, is that job.
+    fs::create_dir(folder.path().join("job")).unwrap();
+    for (name, rank) in [("rank0.json", 0), ("rank1.json", 1)] {
+        fs::write(folder.path().join("job").join(name), trace(Some((rank, 2)), 0, "ProfilerStep#")).unwrap();
+    }
+    fs::write(folder.path().join("job/profile.json"), "{}").unwrap();
+    let job = run(folder.path(), &["trace", "analyze", "job", "--html", "job.html"]).ok();
+    assert!(job.stdout.contains("rank 1: a step is bound by host operations"), "{}", job.stdout);
+    assert!(folder.path().join("job.html").is_file() && !job.stderr.contains("left out"), "{}", job.stderr);
     fs::create_dir(folder.path().join("nothing")).unwrap();
     run(folder.path(), &["trace", "analyze", "nothing"]).fails(2, &["there is no trace in nothing"]);
 

@@ -152,6 +152,49 @@ fn convert_filters_and_says_what_it_did() {
     assert_eq!(convert(&["--rank", "3"]), 4);
     let none = knockout(&["trace", "convert", "--force", &path, out, "--rank", "1"]);
     assert_eq!(none.status.code(), Some(2));
+    let kept = fs::read(out).unwrap();
+    for (filters, said) in [
+        (&["--category", "kernels"][..], "cpu_op, kernel, user_annotation"),
+        (&["--from", "300", "--to", "100"], "--from 300 is not before --to 100"),
+        (&["--from", "300"], "nothing is left of 4 events"),
+    ] {
+        let output = knockout(&[&["trace", "convert", "--force", &path, out], filters].concat());
+        assert_eq!(output.status.code(), Some(2), "{filters:?}");
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+    assert_eq!(fs::read(out).unwrap(), kept, "a refusal leaves what was there");
+}
+
+#[test]
+fn a_converted_trace_says_so_and_is_no_match_for_a_whole_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = write(&folder, "whole.json", steps(0, 1, 1000).as_bytes());
+    let out = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (less, copy, mended, merged) =
+        (out("less.json"), out("copy.json"), out("mended.json"), out("merged.json"));
+    assert_eq!(
+        knockout(&["trace", "convert", &whole, &less, "--min-duration", "600"]).status.code(),
+        Some(0)
+    );
+    assert_eq!(knockout(&["trace", "convert", &whole, &copy]).status.code(), Some(0));
+    let damaged = write(&folder, "damaged.json", cut(&steps(0, 1, 1000)));
+    assert_eq!(knockout(&["trace", "convert", &damaged, &mended]).status.code(), Some(6));
+    assert_eq!(knockout(&["trace", "convert", &whole, &whole, &merged]).status.code(), Some(0));
+    for (file, said) in [
+        (&less, "converted: `knockout trace convert` left events out (min_duration_us 600"),
+        (&mended, "(recovered true)"),
+        (&merged, "ranks_merged: 12 steps overlap"),
+    ] {
+        let output = knockout(&["trace", "analyze", file]);
+        assert!(stderr(&output).contains(said), "{file}: {}", stderr(&output));
+    }
+    let plain = knockout(&["trace", "analyze", &copy]);
+    assert!(!stderr(&plain).contains("convert"), "{}", stderr(&plain));
+    let gate = |b: &str| knockout(&["trace", "compare", &whole, b, "--fail-above", "1.05"]);
+    assert_eq!(gate(&copy).status.code(), Some(0));
+    let refused = gate(&less);
+    assert_eq!(refused.status.code(), Some(7), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("convert"), "{}", stderr(&refused));
 }
 
 #[test]
@@ -215,6 +258,25 @@ fn slower_than_allowed_is_5_and_equal_is_0() {
     for (one, other, allowed) in [(&a, &a, "1.05"), (&b, &a, "1.05"), (&a, &b, "1.3")] {
         let output = knockout(&["trace", "compare", one, other, "--fail-above", allowed]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn too_few_steps_to_judge_are_7_and_never_5() {
+    let folder = tempfile::tempdir().unwrap();
+    // The first so many of the twelve steps: two events each.
+    let first = |name: &str, count: usize, micros: u32| {
+        let whole = steps(0, 1, micros);
+        let (head, list) = whole.split_once('[').unwrap();
+        let kept: Vec<&str> = list.split(",\n").take(2 * count).collect();
+        let kept = kept.join(",\n").trim_end_matches("]}").to_owned();
+        write(&folder, name, format!("{head}[{kept}]}}").as_bytes())
+    };
+    for (count, code) in [(1, 7), (4, 7), (5, 5)] {
+        let (a, b) = (first("a.json", count, 1000), first("b.json", count, 1276));
+        let output = knockout(&["trace", "compare", &a, &b, "--fail-above", "1.05"]);
+        assert_eq!(output.status.code(), Some(code), "{count} steps: {}", stderr(&output));
+        assert_eq!(stderr(&output).contains("too few steps to judge"), code == 7, "{}", stderr(&output));
     }
 }
 

@@ -83,10 +83,12 @@ impl Subject {
         mode: Mode,
         recording: Recording,
     ) -> Result<Conditions, MeasureError> {
+        let records = self.split.rows(Part::Train).len();
         Ok(Conditions {
             data: self.dataset.manifest.data_hash(),
-            records: self.split.rows(Part::Train).len() as u64,
-            batch: config.batch as u64,
+            records: records as u64,
+            // No batch holds more samples than there are.
+            batch: config.batch.min(records) as u64,
             threads: rayon::current_num_threads() as u64,
             world: self.ranks.size() as u64,
             precision: "f32".to_owned(),

@@ -9,16 +9,59 @@ use knockout_stats::Row;
 use std::fmt::Write as _;
 
 const TOP: usize = 20;
+/// From this ratio on it is said how many times as long, not how many per cent longer.
+const MANY_TIMES: f64 = 2.0;
+const NAME_WIDTH: usize = 64;
+
+/// What times are per.
+pub(crate) fn unit(comparison: &Comparison) -> &'static str {
+    if comparison.samples_per_step.is_some() { "sample" } else { "step" }
+}
+
+/// What became of a step, and what changed most.
+pub(crate) fn trace_headline(comparison: &Comparison) -> String {
+    let whole = step_headline(comparison);
+    changed_most(comparison).map_or(whole.clone(), |changed| format!("{whole} {changed}"))
+}
+
+/// What became of a step.
+pub(crate) fn step_headline(comparison: &Comparison) -> String {
+    headline(&comparison.rows, unit(comparison), comparison.comparable)
+}
+
+/// What changed most, as a sentence; nothing where nothing did.
+pub(crate) fn changed_most(comparison: &Comparison) -> Option<String> {
+    let signed = |us: f64| format!("{}{}", if us < 0.0 { "−" } else { "+" }, time(us.abs()));
+    let said = comparison.contributors.iter().map(|changed| {
+        let what = match changed.about {
+            About::Host => format!("{} on the host", changed.name),
+            About::Device => format!("{} on the device", changed.name),
+            About::Step | About::Operation => {
+                format!("the operation {}", shortened(&changed.name, NAME_WIDTH))
+            }
+        };
+        format!("{what} {}", signed(changed.difference_us))
+    });
+    let said: Vec<String> = said.collect();
+    let unit = unit(comparison);
+    (!said.is_empty()).then(|| format!("What changed most per {unit}: {}.", said.join(", ")))
+}
+
+/// Headings of the tables of rows, with what they are about.
+pub(crate) fn headings(comparison: &Comparison) -> [(String, About); 3] {
+    let unit = unit(comparison);
+    [
+        (format!("Per {unit} (median)"), About::Step),
+        (format!("Host time per {unit} by category (mean)"), About::Host),
+        (format!("Device time per {unit} by category (mean)"), About::Device),
+    ]
+}
 
 /// The comparison as text.
 pub fn compare_text(comparison: &Comparison) -> String {
     let mut out = format!(
         "{}\n\na  {}\nb  {}\nratios are b / a, with the bounds the spread over steps allows{}\n",
-        headline(
-            &comparison.rows,
-            if comparison.samples_per_step.is_some() { "sample" } else { "step" },
-            comparison.comparable
-        ),
+        trace_headline(comparison),
         comparison.a,
         comparison.b,
         comparison.samples_per_step.map_or_else(String::new, |(a, b)| format!(
@@ -39,16 +82,12 @@ pub fn compare_text(comparison: &Comparison) -> String {
             );
         }
     }
-    for (heading, about) in [
-        ("Per step", About::Step),
-        ("Host time per step by category", About::Host),
-        ("Device time per step by category", About::Device),
-    ] {
-        comparison_rows(&mut out, heading, comparison.rows.iter().filter(|row| row.about == about));
+    for (heading, about) in headings(comparison) {
+        comparison_rows(&mut out, &heading, comparison.rows.iter().filter(|row| row.about == about));
     }
     comparison_rows(
         &mut out,
-        "Self time per step by operation, largest difference first",
+        &format!("Self time per {} by operation (mean), largest difference first", unit(comparison)),
         comparison.operations.iter(),
     );
     comparison_rows(&mut out, "Operations only in b", comparison.added.iter());
@@ -91,6 +130,10 @@ pub(crate) fn headline<A>(rows: &[Row<A>], unit: &str, comparable: bool) -> Stri
     let percent = 100.0 * (ratio - 1.0).abs();
     let change = match ratio {
         _ if percent < 0.05 => format!("A {unit} of b takes as long as one of a"),
+        ratio if ratio >= MANY_TIMES => {
+            let times = if ratio < 100.0 { format!("{ratio:.1}") } else { format!("{ratio:.0}") };
+            format!("A {unit} of b takes {times} times as long as one of a")
+        }
         ratio if ratio > 1.0 => format!("A {unit} of b takes {percent:.1} % longer than one of a"),
         _ => format!("A {unit} of b takes {percent:.1} % less time than one of a"),
     };
@@ -111,8 +154,13 @@ pub(crate) fn comparison_rows<'a, A: 'a>(
     rows: impl Iterator<Item = &'a Row<A>>,
 ) {
     let mut table = Table::new(&["<", "a", "b", "<b / a"]);
-    for row in rows.take(TOP) {
-        table.row(vec![shortened(&row.name, 64), time(row.a), time(row.b), bounded(row)]);
+    let rows: Vec<&Row<A>> = rows.take(TOP).collect();
+    let cut: Vec<String> = rows.iter().map(|row| shortened(&row.name, NAME_WIDTH)).collect();
+    for (row, name) in rows.iter().zip(&cut) {
+        // Two names that are cut to the same are shown whole.
+        let is_one = cut.iter().filter(|other| *other == name).count() == 1;
+        let name = if is_one { name.clone() } else { row.name.clone() };
+        table.row(vec![name, time(row.a), time(row.b), bounded(row)]);
     }
     if !table.is_empty() {
         out.push('\n');

@@ -53,10 +53,20 @@ pub fn run_compare_json(comparison: &RunComparison) -> impl Serialize + '_ {
 
 /// The document of `trace compare`.
 pub fn compare_json(comparison: &Comparison) -> impl Serialize + '_ {
-    Warned {
-        findings: comparison,
-        warnings: comparison.warnings.iter().map(trace_comparison_warning).collect(),
+    ComparisonDocument {
+        headline: crate::compare::trace_headline(comparison),
+        findings: Warned {
+            findings: comparison,
+            warnings: comparison.warnings.iter().map(trace_comparison_warning).collect(),
+        },
     }
+}
+
+#[derive(Serialize)]
+struct ComparisonDocument<'a> {
+    headline: String,
+    #[serde(flatten)]
+    findings: Warned<'a, Comparison>,
 }
 
 /// Findings that need no other words than their warnings.

@@ -112,7 +112,7 @@ fn contents(out: &mut String, averages: &[Average]) {
 }
 
 fn source(part: &AveragePart) -> String {
-    let Some(bar) = &part.bar else { return "like figures".to_owned() };
+    let Some(bar) = &part.bar else { return "bars unknown, figures alike".to_owned() };
     let mut text = shortened(bar, 24);
     if let Some(epoch) = part.epoch {
         write!(text, ", epoch {epoch}").unwrap_or_default();

@@ -3,7 +3,7 @@
 use crate::sentence::limit_word;
 use crate::table::Table;
 use crate::units::{percent, shortened, time};
-use knockout_analyze::{Bound, FileFindings, jobs};
+use knockout_analyze::{Bound, FileFindings, TraceWarning, jobs};
 use serde::Serialize;
 
 const NAME_WIDTH: usize = 48;
@@ -34,8 +34,12 @@ pub struct TraceLine {
     pub steps: usize,
     /// Length of the median step; `None` without steps.
     pub step_us: Option<f64>,
-    /// From the first to the last event.
+    /// From the first to the last event, the profiler's own span included.
     pub span_us: f64,
+    /// The same without the profiler's own span.
+    pub span_without_trace_cat_us: f64,
+    /// Only a part of it could be read, or values had to be mended.
+    pub damaged: bool,
 }
 
 impl Overview {
@@ -51,9 +55,15 @@ impl Overview {
             steps: file.steps.len(),
             step_us: file.step_summary.as_ref().map(|summary| summary.median_us),
             span_us: file.span_us,
+            span_without_trace_cat_us: file.span_without_trace_cat_us,
+            damaged: file.warnings.iter().any(is_damage),
         };
         Self { schema: 1, kind: "overview", traces: files.iter().enumerate().map(line).collect() }
     }
+}
+
+fn is_damage(warning: &TraceWarning) -> bool {
+    matches!(warning, TraceWarning::Damaged(_) | TraceWarning::Repaired(_))
 }
 
 /// The overview as a table.
@@ -78,12 +88,12 @@ pub fn overview_text(overview: &Overview) -> String {
         };
         let part = |(name, share): &(String, f64)| format!("{} {}", shortened(name, 28), percent(*share));
         table.row(vec![
-            shortened(&trace.file, NAME_WIDTH),
+            shortened(&trace.file, NAME_WIDTH) + if trace.damaged { " (damaged)" } else { "" },
             job,
             limit_word(trace.bound.limit).to_owned(),
             trace.steps.to_string(),
             trace.step_us.map_or_else(|| "-".to_owned(), time),
-            time(trace.span_us),
+            time(trace.span_without_trace_cat_us),
             trace.bound.device_busy.map_or_else(|| "-".to_owned(), percent),
             trace.bound.largest.as_ref().map_or_else(|| "-".to_owned(), part),
         ]);

@@ -3,7 +3,7 @@
 use crate::sentence::{autograd_wait, bounds, sourced_standout, sourced_warning};
 use crate::table::Table;
 use crate::units::{bytes, count, percent, shortened, time};
-use knockout_analyze::{Analysis, FileFindings, Gpu, Share};
+use knockout_analyze::{Analysis, FEWEST_FOR_INTERVAL, FileFindings, Gpu, Share};
 use std::fmt::Write as _;
 
 /// Rows shown of long tables; JSON and HTML have all.
@@ -50,7 +50,8 @@ fn heading(out: &mut String, analysis: &Analysis) {
             (Some(rank), None) => format!(", rank {rank}"),
             _ => String::new(),
         };
-        let device = file.devices.first().map(|name| format!(", {name}")).unwrap_or_default();
+        let device = file.devices.iter().find(|name| !name.trim().is_empty());
+        let device = device.map(|name| format!(", {name}")).unwrap_or_default();
         line(out, format_args!("{}{rank}{device}", file.file));
     }
     line(
@@ -59,7 +60,7 @@ fn heading(out: &mut String, analysis: &Analysis) {
             "{} events, {} of them with a duration; {} from first to last",
             count(analysis.events),
             count(analysis.complete_with_positive_dur),
-            time(analysis.span_us)
+            time(analysis.span_without_trace_cat_us)
         ),
     );
     line(
@@ -92,16 +93,31 @@ fn categories(out: &mut String, analysis: &Analysis) {
     for (side, device) in [("host", false), ("device", true)] {
         let mut table = Table::new(&["<category", "self time", "of all", &format!("of {side}")]);
         for row in analysis.categories.iter().filter(|row| row.device == device) {
-            table.row(vec![row.name.clone(), time(row.us), percent(row.share), percent(row.share_of_side)]);
+            let of_side = row.share_of_work.map_or_else(|| "-".to_owned(), percent);
+            table.row(vec![row.name.clone(), time(row.us), percent(row.share), of_side]);
         }
         if !table.is_empty() {
             title(out, &format!("Where the {side} time went"));
             table.print(out);
+            if let Some(row) = analysis.categories.iter().find(|row| row.device == device && row.is_asleep())
+            {
+                line(out, format_args!("  {}", asleep(&row.name, side)));
+            }
             if let Some(wait) = autograd_wait(analysis).filter(|_| !device) {
                 line(out, format_args!("  {wait}"));
             }
         }
     }
+}
+
+/// What time without a share of its side is.
+fn asleep(name: &str, side: &str) -> String {
+    let what = if side == "device" {
+        "a span drawn over device work has nothing under it, so the device is idle"
+    } else {
+        "a thread sleeps in its call stack"
+    };
+    format!("{name}: {what}; it is no part of the {side}'s work, of which the last column has shares")
 }
 
 fn shares(out: &mut String, heading: &str, rows: &[Share]) {
@@ -117,18 +133,20 @@ fn shares(out: &mut String, heading: &str, rows: &[Share]) {
 
 fn steps(out: &mut String, analysis: &Analysis) {
     let Some(summary) = &analysis.step_summary else { return };
-    title(
-        out,
-        &format!(
-            "Steps: {}, median {} (half of them from {} to {}, all from {} to {})",
-            summary.count,
+    let lengths = if summary.count < FEWEST_FOR_INTERVAL {
+        let all: Vec<String> = analysis.steps.iter().map(|step| time(step.us)).collect();
+        all.join(", ")
+    } else {
+        format!(
+            "median {} (half of them from {} to {}, all from {} to {})",
             time(summary.median_us),
             time(summary.low_us),
             time(summary.high_us),
             time(summary.min_us),
             time(summary.max_us)
-        ),
-    );
+        )
+    };
+    title(out, &format!("Steps: {}, {lengths}", summary.count));
     let mut table =
         Table::new(&["<step", "length", "", "<host time, largest parts", "<device time launched"]);
     let parts = |rows: &[Share]| {
@@ -224,7 +242,7 @@ fn device(out: &mut String, file: &FileFindings, files: usize) {
         line(
             out,
             format_args!(
-                "  kernel time {}: idle {}, compute {}, non-compute {}; overlap {}{}",
+                "  {} from the first to the last kernel: idle {}, compute {}, non-compute {}; overlap {}{}",
                 time(gpu.times.kernel_time_us),
                 time(gpu.times.idle_us),
                 time(gpu.times.compute_us),
@@ -240,7 +258,7 @@ fn figures(out: &mut String, gpu: &Gpu) {
     line(
         out,
         format_args!(
-            "  kernel time {}: idle {}, busy {} (compute {}, non-compute {})",
+            "  {} from the first to the last kernel: idle {}, busy {} (compute {}, non-compute {})",
             time(gpu.times.kernel_time_us),
             time(gpu.times.idle_us),
             time(gpu.times.busy_us),
@@ -262,11 +280,11 @@ fn figures(out: &mut String, gpu: &Gpu) {
     line(
         out,
         format_args!(
-            "  {} launches: calls {}, device {}, from call to start {} in all; {} events without a launch call",
+            "  {} launches: calls {}, device {}, from call to start {} on average; {} events without a launch call",
             count(gpu.launch.rows),
             time(gpu.launch.cpu_us),
             time(gpu.launch.gpu_us),
-            time(gpu.launch.delay_us),
+            time(gpu.launch.mean_delay_us()),
             count(gpu.device_events_without_launch_call)
         ),
     );
@@ -278,7 +296,8 @@ fn streams(out: &mut String, gpu: &Gpu) {
     for (name, row) in gpu.idle_per_stream.iter().take(2 * TOP) {
         let queue = gpu.queue_length.get(name);
         table.row(vec![
-            name.clone(),
+            // Some accelerators number streams, and no devices.
+            name.strip_prefix("None:").unwrap_or(name).to_owned(),
             count(row.events),
             time(row.idle_us),
             time(row.host_wait_us),
@@ -339,7 +358,8 @@ fn lanes(out: &mut String, analysis: &Analysis) {
             .map(|row| format!("{} {}", row.name, percent(row.share)))
             .collect();
         let name = shortened(&lane.name, NAME_WIDTH / 2);
-        table.row(vec![name, count(lane.events), time(lane.busy_us), time(lane.idle_us), parts.join(", ")]);
+        let (busy, idle) = lane.work_and_rest_us();
+        table.row(vec![name, count(lane.events), time(busy), time(idle), parts.join(", ")]);
     }
     table.print(out);
 }

@@ -39,7 +39,7 @@ pub use format::{
     ArgKey, ArgSet, ArgValue, Args, Damage, DamageKind, Document, Event, Id, Irregularity, IrregularityKind,
     Lane, LaneId, Lanes, Phase, ReadError, Symbol, Symbols,
 };
-pub use read::{Outcome, ReadOptions, Selection, Selector, Sink, field_range, read, repair};
+pub use read::{CONVERTED, Outcome, ReadOptions, Selection, Selector, Sink, field_range, read, repair};
 pub use recorder::{
     BACKGROUND, Clock, FOREGROUND, FakeClock, RESIDENT_BYTES, Record, RecordState, RecordedEvent, Recorder,
     RecorderOptions, ResidentMemory, Sizes, SpanGuard, SpanName, SystemClock, TraceFile, TraceFileError,

@@ -66,6 +66,7 @@ pub(crate) fn findings(mut parts: Parts<'_>) -> FileFindings {
     let totals = parts.totals;
     let length = |window: Option<(i64, i64)>| us(window.map_or(0, |(start, end)| end - start));
     let (categories, sides) = categories(parts);
+    let autograd = autograd(parts);
     let counts = &totals.counts;
     let document = &parts.outcome.document;
     let mut findings = FileFindings {
@@ -89,7 +90,8 @@ pub(crate) fn findings(mut parts: Parts<'_>) -> FileFindings {
         self_us: us_wide(sides.0 + sides.1),
         host_us: us_wide(sides.0),
         device_us: us_wide(sides.1),
-        autograd_wait_us: us_wide(autograd_wait(parts)),
+        autograd_wait_us: us_wide(autograd.wait),
+        autograd_threads_us: us_wide(autograd.busy),
         window_nanos: totals.window,
         categories,
         phases: phases(parts, sides.0),
@@ -115,67 +117,56 @@ pub(crate) fn findings(mut parts: Parts<'_>) -> FileFindings {
     findings
 }
 
-/// Self time by category over all lanes, and the sums of host and device lanes.
+/// Self time by category over all lanes, and the sums of the host's and of the device's.
 fn categories(parts: &Parts<'_>) -> (Vec<CategoryShare>, (i128, i128)) {
     let count = parts.rules.categories().len();
     let mut sums = vec![0_i128; count];
-    let mut sides = (0_i128, 0_i128);
-    for lane in parts.lanes {
-        for node in &lane.tree.nodes {
-            if let Some(sum) = sums.get_mut(usize::from(node.category)) {
-                *sum += i128::from(node.self_nanos);
-            }
-            *(if lane.side == Side::Device { &mut sides.1 } else { &mut sides.0 }) +=
-                i128::from(node.self_nanos);
+    for node in parts.lanes.iter().flat_map(|lane| &lane.tree.nodes) {
+        if let Some(sum) = sums.get_mut(usize::from(node.category)) {
+            *sum += i128::from(node.self_nanos);
         }
     }
-    let all = us_wide(sides.0 + sides.1);
-    let side = |wanted: bool| {
-        let own =
-            parts.rules.categories().iter().zip(&sums).filter(|(category, _)| category.device == wanted);
-        us_wide(own.map(|(_, sum)| *sum).sum())
-    };
-    let (host, device) = (side(false), side(true));
-    let mut out: Vec<CategoryShare> = parts
-        .rules
-        .categories()
-        .iter()
-        .zip(&sums)
-        .filter(|&(_, &sum)| sum != 0)
-        .map(|(category, &sum)| CategoryShare {
-            name: category.name.clone(),
-            us: us_wide(sum),
-            share: share(us_wide(sum), all),
-            device: category.device,
-            share_of_side: share(us_wide(sum), if category.device { device } else { host }),
-        })
-        .collect();
-    out.sort_by(|a, b| b.us.total_cmp(&a.us).then_with(|| (&a.name, a.device).cmp(&(&b.name, b.device))));
-    (out, sides)
+    let rows = || parts.rules.categories().iter().zip(&sums);
+    // A wait for the device that is drawn on a host thread is the device's: the category decides, not the lane.
+    let side = |wanted: bool| rows().filter(|(row, _)| row.device == wanted).map(|(_, sum)| *sum).sum();
+    let occurring = rows().filter(|&(_, &sum)| sum != 0);
+    let shares = occurring.map(|(row, &sum)| (row.name.clone(), row.device, us_wide(sum)));
+    (CategoryShare::of(shares.collect()), (side(false), side(true)))
 }
 
-/// Backward time of host threads other than autograd's own, where autograd has any: they wait.
-fn autograd_wait(parts: &Parts<'_>) -> i128 {
+/// What is known of autograd's own threads.
+struct Autograd {
+    /// Backward time of host threads other than these, where there are any: they wait.
+    wait: i128,
+    /// Time in which these threads are busy.
+    busy: i128,
+}
+
+fn autograd(parts: &Parts<'_>) -> Autograd {
     const ENGINE: &str = "autograd::engine::evaluate_function";
-    let host = || parts.lanes.iter().filter(|lane| lane.side == Side::Host);
-    let is_engine = |lane: &LaneResult| {
+    let is_engine = |lane: &&LaneResult| {
         let roots = lane.tree.nodes.iter().filter(|node| node.parent.is_none());
         roots.into_iter().any(|node| parts.kind_name(node.kind).starts_with(ENGINE))
     };
-    if !host().any(is_engine) {
-        return 0;
+    let (engines, others): (Vec<&LaneResult>, Vec<&LaneResult>) =
+        parts.lanes.iter().filter(|lane| lane.side == Side::Host).partition(is_engine);
+    if engines.is_empty() {
+        return Autograd { wait: 0, busy: 0 };
     }
-    let nodes = host().filter(|lane| !is_engine(lane)).flat_map(|lane| &lane.tree.nodes);
-    nodes
-        .filter(|node| parts.category_name(usize::from(node.category)) == "backward")
-        .map(|node| i128::from(node.self_nanos))
-        .sum()
+    let nodes = others.iter().flat_map(|lane| &lane.tree.nodes);
+    let backward = nodes.filter(|node| parts.category_name(usize::from(node.category)) == "backward");
+    Autograd {
+        wait: backward.map(|node| i128::from(node.self_nanos)).sum(),
+        busy: engines.iter().map(|lane| i128::from(lane.time.busy_nanos)).sum(),
+    }
 }
 
 /// Host time by the phase around it.
 fn phases(parts: &Parts<'_>, host: i128) -> Vec<Share> {
     let mut sums: BTreeMap<Option<u8>, i128> = BTreeMap::new();
-    for node in parts.lanes.iter().filter(|lane| lane.side == Side::Host).flat_map(|lane| &lane.tree.nodes) {
+    let is_host = |category: usize| parts.rules.categories().get(category).is_some_and(|row| !row.device);
+    let nodes = parts.lanes.iter().flat_map(|lane| &lane.tree.nodes);
+    for node in nodes.filter(|node| is_host(usize::from(node.category))) {
         *sums.entry(node.phase).or_default() += i128::from(node.self_nanos);
     }
     let name = |phase: Option<u8>| match phase {
@@ -241,6 +232,9 @@ fn conditions(parts: &Parts<'_>) -> BTreeMap<String, String> {
         if let Some(text) = text.or_else(plain) {
             out.insert(key.clone(), text);
         }
+    }
+    if let Some(made) = warning::converted(document) {
+        out.insert(warning::CONVERT.to_owned(), made);
     }
     if let Some(world) = document.world_size() {
         out.insert("world_size".to_owned(), world.to_string());

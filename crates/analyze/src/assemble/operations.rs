@@ -52,8 +52,9 @@ fn operation(parts: &Parts<'_>, name: String, sums: &Sums, naive: i128) -> Opera
         .by_category
         .iter()
         .map(|(category, (own, count))| {
-            let category = parts.category_name(usize::from(*category)).to_owned();
-            (*own, OperationPart { category, self_us: us_wide(*own), count: *count })
+            let of = parts.rules.categories().get(usize::from(*category));
+            let (name, device) = of.map_or((String::new(), false), |of| (of.name.clone(), of.device));
+            (*own, OperationPart { category: name, device, self_us: us_wide(*own), count: *count })
         })
         .collect();
     by_category.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.category.cmp(&b.1.category)));

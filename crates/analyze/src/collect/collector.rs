@@ -193,7 +193,12 @@ impl Collector {
         let &Row { start, duration, kind, flags, complete } = row;
         let correlation = event.args.number(ArgKey::Correlation, event.symbols).unwrap_or(NO_CORRELATION);
         let stream_value = event.args.get(ArgKey::Stream);
-        let on_stream = stream_value.is_some() || flags & (Kind::DEVICE | Kind::SYNC_ROW) != 0;
+        // A host call that spells its stream as an address (HIP does) is a host call for HTA's rule too: only its lane knows
+        // the phase and the step it was made in.
+        let is_numbered = || event.args.number(ArgKey::Stream, event.symbols).is_some();
+        let on_device = flags & (Kind::DEVICE | Kind::SYNC_ROW | Kind::NO_CALL) != 0;
+        let on_stream = flags & (Kind::DEVICE | Kind::SYNC_ROW) != 0
+            || (stream_value.is_some() && (on_device || is_numbered()));
         let stream = if on_stream { self.stream(event, stream_value) } else { 0 };
         self.totals.any_stream |= stream_value.is_some();
         self.totals.hta_rows += u64::from(flags & Kind::HAS_CATEGORY != 0);

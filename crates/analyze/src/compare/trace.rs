@@ -7,10 +7,18 @@ use crate::findings::{Analysis, SCHEMA};
 use crate::findings::{FileFindings, StepFindings};
 use knockout_stats::{Difference, FEWEST_FOR_INTERVAL, Middle, sort_by_difference};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Operations compared one by one, the largest difference first.
 const MAX_OPERATIONS: usize = 300;
+
+/// Categories that are named where they changed most.
+const MAX_CATEGORIES: usize = 2;
+/// A change below this share of a step is not named.
+const WORTH_NAMING: f64 = 0.01;
+/// Categories of time in which nothing is done.
+const SLEEPS: [&str; 2] = ["waiting in python", "idle inside annotations"];
 
 /// A reason to distrust a comparison of traces.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,12 +58,28 @@ pub struct Comparison {
     pub removed: Vec<Row>,
     /// The first profiler step of each by HTA's rule; `None` unless both have steps.
     pub first_step: Option<FirstStepComparison>,
+    /// What changed most, the largest first: categories of either side, then an operation.
+    pub contributors: Vec<Contributor>,
     /// Samples of a step in `a` and `b`, where times are per sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples_per_step: Option<(f64, f64)>,
     /// What to know before trusting the figures.
     #[serde(skip)]
     pub warnings: Vec<ComparisonWarning>,
+    /// Operations of threads that sleep: however long, they are no difference worth naming.
+    #[serde(skip)]
+    asleep: BTreeSet<String>,
+}
+
+/// Something that changed.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct Contributor {
+    /// A category or an operation.
+    pub name: String,
+    /// Which of the two, and of which side.
+    pub about: About,
+    /// Microseconds per step (or sample) in `b` minus those in `a`.
+    pub difference_us: f64,
 }
 
 /// What a row is about.
@@ -76,7 +100,8 @@ pub enum About {
 pub type Row = knockout_stats::Row<About>;
 
 /// Conditions that make times differ by themselves.
-const DECISIVE: [&str; 20] = [
+const DECISIVE: [&str; 21] = [
+    "convert",
     "world_size",
     "ranks",
     "device",
@@ -117,7 +142,7 @@ impl Comparison {
         rows.extend(category_rows(a, b, About::Host, |step| &step.host));
         rows.extend(category_rows(a, b, About::Device, |step| &step.device));
         let (operations, added, removed) = operations(a, b);
-        Self {
+        let mut comparison = Self {
             schema: SCHEMA,
             a: a.files.join(", "),
             b: b.files.join(", "),
@@ -128,9 +153,38 @@ impl Comparison {
             added,
             removed,
             first_step: first_step::compare(a, b),
+            contributors: Vec::new(),
             samples_per_step: None,
             warnings,
+            asleep: asleep(&[a, b]),
+        };
+        comparison.order();
+        comparison
+    }
+
+    /// Sorts operations by their difference, sleeping threads last, and says what changed most.
+    fn order(&mut self) {
+        let Self { rows, operations, added, removed, asleep, .. } = self;
+        let is_asleep = |row: &Row| asleep.contains(&row.name);
+        for list in [&mut *operations, added, removed] {
+            sort_by_difference(list);
+            // Stable: the rest keeps its order.
+            list.sort_by_key(is_asleep);
         }
+        let by = |row: &Row| (row.b - row.a).abs();
+        let step = rows.first().map_or(0.0, |row| row.a.max(row.b));
+        let names = |row: &&Row| by(row) > WORTH_NAMING * step && !is_asleep(row);
+        let mut categories: Vec<&Row> = rows
+            .iter()
+            .filter(|row| row.about != About::Step && !SLEEPS.contains(&row.name.as_str()))
+            .collect();
+        categories.sort_by(|x, y| by(y).total_cmp(&by(x)));
+        let lists = [&*operations, added, removed];
+        let operation = lists.into_iter().flatten().filter(names).max_by(|x, y| by(x).total_cmp(&by(y)));
+        let most = categories.into_iter().filter(names).take(MAX_CATEGORIES).chain(operation);
+        self.contributors = most
+            .map(|row| Contributor { name: row.name.clone(), about: row.about, difference_us: row.b - row.a })
+            .collect();
     }
 
     /// The same with every time per sample, where a step has so many of them in `a` and in `b`: batches of unlike size compare.
@@ -138,7 +192,7 @@ impl Comparison {
     pub fn per_sample(mut self, a: f64, b: f64) -> Self {
         let lists = [&mut self.rows, &mut self.operations, &mut self.added, &mut self.removed];
         lists.into_iter().flatten().for_each(|row| row.divide(a, b));
-        knockout_stats::sort_by_difference(&mut self.operations);
+        self.order();
         self.samples_per_step = Some((a, b));
         // That the batches differ is then no difference of conditions.
         self.differences.retain(|difference| difference.what != "batch");
@@ -146,13 +200,16 @@ impl Comparison {
         self
     }
 
-    /// The rows that are slower than `ratio` even at the low end of their spread. Only the step decides: a category
-    /// that grows while the step does not is no regression.
+    /// The step's wall time: what a gate looks at.
+    pub fn step(&self) -> Option<&Row> {
+        self.rows.iter().find(|row| row.about == About::Step)
+    }
+
+    /// The rows that are slower than `ratio` even at the low end of their interval. Only the step decides: a category
+    /// that grows while the step does not is no regression. Where there are too few steps for an interval nothing is.
     pub fn slower_than(&self, ratio: f64) -> Vec<&Row> {
-        self.rows
-            .iter()
-            .filter(|row| row.about == About::Step && row.low.is_some_and(|low| low > ratio))
-            .collect()
+        let step = self.step().filter(|row| row.is_interval() && row.low.is_some_and(|low| low > ratio));
+        step.into_iter().collect()
     }
 }
 
@@ -237,7 +294,7 @@ fn whole_category_rows(a: &Analysis, b: &Analysis, about: About) -> Vec<Row> {
 fn operations(a: &Analysis, b: &Analysis) -> (Vec<Row>, Vec<Row>, Vec<Row>) {
     let unit = if both_have_steps(a, b) { TimeUnit::Step } else { TimeUnit::Trace };
     let (own, other) = (times(a, unit), times(b, unit));
-    let names: BTreeSet<&str> = own.by_name.keys().chain(other.by_name.keys()).copied().collect();
+    let names: BTreeSet<&str> = own.by_name.keys().chain(other.by_name.keys()).map(AsRef::as_ref).collect();
     let mut named: Vec<(f64, &str)> =
         names.into_iter().map(|name| ((other.mean(name) - own.mean(name)).abs(), name)).collect();
     named.sort_by(|x, y| y.0.total_cmp(&x.0).then_with(|| x.1.cmp(y.1)));
@@ -260,7 +317,7 @@ fn operations(a: &Analysis, b: &Analysis) -> (Vec<Row>, Vec<Row>, Vec<Row>) {
 
 /// Self times of operations: of each those steps that have any, so that names and steps do not multiply.
 struct Times<'a> {
-    by_name: BTreeMap<&'a str, BTreeMap<u32, f64>>,
+    by_name: BTreeMap<Cow<'a, str>, BTreeMap<u32, f64>>,
     steps: usize,
 }
 
@@ -297,20 +354,66 @@ fn times(analysis: &Analysis, unit: TimeUnit) -> Times<'_> {
             TimeUnit::Step => analysis.steps.len().max(1) as f64,
             TimeUnit::Trace => 1.0,
         };
-        let one = |op| BTreeMap::from([(0, op / steps)]);
-        let by_name = analysis.operations.iter().map(|op| (op.name.as_str(), one(op.self_us))).collect();
+        let mut by_name: BTreeMap<Cow<'_, str>, BTreeMap<u32, f64>> = BTreeMap::new();
+        for op in &analysis.operations {
+            let sums = by_name.entry(without_addresses(&op.name)).or_default();
+            *sums.entry(0).or_default() += op.self_us / steps;
+        }
         return Times { by_name, steps: 1 };
     }
-    let mut by_name: BTreeMap<&str, BTreeMap<u32, f64>> = BTreeMap::new();
+    let mut by_name: BTreeMap<Cow<'_, str>, BTreeMap<u32, f64>> = BTreeMap::new();
     let mut steps = 0;
     for rank in &analysis.ranks {
         steps = steps.max(rank.first_step.step_count);
         for (name, values) in &rank.first_step.by_step {
-            let sums = by_name.entry(name).or_default();
+            let sums = by_name.entry(without_addresses(name)).or_default();
             for &(step, value) in values {
                 *sums.entry(step).or_default() += value;
             }
         }
     }
     Times { by_name, steps }
+}
+
+/// Names of operations that sleep in one of the traces.
+fn asleep(sides: &[&Analysis]) -> BTreeSet<String> {
+    let operations = sides.iter().flat_map(|side| &side.operations);
+    let sleeping = operations.filter(|op| SLEEPS.contains(&op.category.as_str()));
+    sleeping.map(|op| without_addresses(&op.name).into_owned()).collect()
+}
+
+/// A name without the addresses of objects (` at 0x7f01…`), which are others in every process.
+fn without_addresses(name: &str) -> Cow<'_, str> {
+    const AT: &str = " at 0x";
+    let mut parts = name.split(AT);
+    let mut out = String::new();
+    let first = parts.next().unwrap_or_default();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(part.len());
+        // Short numbers may mean something.
+        out.push_str(if end >= 6 { part.get(end..).unwrap_or_default() } else { AT });
+        if end < 6 {
+            out.push_str(part);
+        }
+    }
+    if out.is_empty() && first.len() == name.len() {
+        Cow::Borrowed(name)
+    } else {
+        Cow::Owned(format!("{first}{out}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_objects_do_not_make_names_differ() {
+        let name = "<built-in method acquire of _thread.lock object at 0x7f3a12bc4d>";
+        assert_eq!(without_addresses(name), "<built-in method acquire of _thread.lock object>");
+        assert_eq!(without_addresses("a at 0x7f3a12bc b at 0x7f3a12ff"), "a b");
+        for kept in ["aten::mul", "jump at 0x10", "ends at 0x"] {
+            assert_eq!(without_addresses(kept), kept);
+        }
+    }
 }

@@ -9,7 +9,6 @@ use crate::findings::{
     CategoryShare, CriticalPath, FileFindings, LaneFindings, Operation, OperationPart, PythonFunction, Share,
     StepFindings, StepSummary,
 };
-use knockout_stats::share;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -38,11 +37,13 @@ pub struct Analysis {
     pub naive_sum_us: f64,
     /// Latest end minus earliest start; of several files the longest.
     pub span_us: f64,
+    /// The same without the profiler's own span.
+    pub span_without_trace_cat_us: f64,
     /// Self time of all lanes.
     pub self_us: f64,
-    /// Self time of host lanes.
+    /// Self time in categories of the host.
     pub host_us: f64,
-    /// Self time of device lanes.
+    /// Self time in categories of the device.
     pub device_us: f64,
     /// Where the time went; the parts sum to `self_us`.
     pub categories: Vec<CategoryShare>,
@@ -124,10 +125,11 @@ impl Analysis {
             complete_with_positive_dur: count(|f| f.complete_with_positive_dur),
             naive_sum_us: sum(|f| f.naive_sum_us),
             span_us: ranks.iter().map(|f| f.span_us).fold(0.0, f64::max),
+            span_without_trace_cat_us: ranks.iter().map(|f| f.span_without_trace_cat_us).fold(0.0, f64::max),
             self_us,
             host_us,
             device_us,
-            categories: categories(&ranks, self_us),
+            categories: categories(&ranks),
             phases: phases(&ranks, host_us),
             operations: operations(&ranks),
             python: ranks.first().filter(|_| ranks.len() == 1).map(|f| f.python.clone()).unwrap_or_default(),
@@ -212,27 +214,12 @@ impl DeviceSummary {
     }
 }
 
-fn categories(ranks: &[FileFindings], whole: f64) -> Vec<CategoryShare> {
+fn categories(ranks: &[FileFindings]) -> Vec<CategoryShare> {
     let mut sums: BTreeMap<(String, bool), f64> = BTreeMap::new();
     for row in ranks.iter().flat_map(|f| &f.categories) {
         *sums.entry((row.name.clone(), row.device)).or_default() += row.us;
     }
-    let side = |wanted: bool| {
-        sums.iter().filter(|((_, device), _)| *device == wanted).map(|(_, us)| us).sum::<f64>()
-    };
-    let (host, device) = (side(false), side(true));
-    let mut out: Vec<CategoryShare> = sums
-        .iter()
-        .map(|((name, is_device), us)| CategoryShare {
-            name: name.clone(),
-            us: *us,
-            share: share(*us, whole),
-            device: *is_device,
-            share_of_side: share(*us, if *is_device { device } else { host }),
-        })
-        .collect();
-    out.sort_by(|a, b| b.us.total_cmp(&a.us).then_with(|| (&a.name, a.device).cmp(&(&b.name, b.device))));
-    out
+    CategoryShare::of(sums.into_iter().map(|((name, device), us)| (name, device, us)).collect())
 }
 
 fn phases(ranks: &[FileFindings], whole: f64) -> Vec<Share> {
@@ -259,7 +246,9 @@ fn operations(ranks: &[FileFindings]) -> Vec<Operation> {
                 sum.sum_us += row.sum_us;
                 sum.count += row.count;
                 for part in &row.by_category {
-                    match sum.by_category.iter_mut().find(|own| own.category == part.category) {
+                    let is_same =
+                        |own: &&mut OperationPart| own.category == part.category && own.device == part.device;
+                    match sum.by_category.iter_mut().find(is_same) {
                         Some(own) => {
                             own.self_us += part.self_us;
                             own.count += part.count;

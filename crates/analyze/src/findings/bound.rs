@@ -1,6 +1,7 @@
 //! What bounds the steps of a trace: always an answer, by the figures that the other findings rest on. Values only.
 
-use crate::findings::FileFindings;
+use crate::collect::rules::words;
+use crate::findings::{CategoryShare, CriticalPath, FileFindings, Operation, OperationPart};
 use knockout_stats::{median, share};
 use std::collections::BTreeSet;
 
@@ -38,59 +39,123 @@ pub struct Bound {
     pub share: f64,
     /// Share of its time in which the device is busy; `None` without a device.
     pub device_busy: Option<f64>,
-    /// The largest category of the side that is the limit, and its share of that side.
+    /// The category that is the limit, or the largest of the side that is, and its share of that side. Never a wait: threads that
+    /// sleep are in no share here.
     pub largest: Option<(String, f64)>,
-    /// The operation with the largest self time, and its share of the same side.
+    /// The operation with the largest self time in that category, and its share of the same side.
     pub operation: Option<(String, f64)>,
 }
+
+/// Categories of a side in which nothing is done.
+const WAITS: [&str; 4] =
+    ["idle inside annotations", "synchronisation", "waiting in python", "waiting for the device"];
+const COMMUNICATION: &str = "communication";
+const DATA_LOADING: &str = "data loading";
 
 impl Bound {
     /// What bounds one file.
     pub fn of(findings: &FileFindings) -> Self {
         let device = findings.gpu.as_ref().map(|gpu| &gpu.times).filter(|times| times.kernel_time_us > 0.0);
         let device_busy = device.map(|times| share(times.busy_us, times.kernel_time_us));
-        let exposed = device.map_or(0.0, |times| {
-            share(times.communication_us - times.comm_comp_overlap_us, times.kernel_time_us)
-        });
+        let exposed = device.map_or_else(
+            || host_communication(findings),
+            |times| share(times.communication_us - times.comm_comp_overlap_us, times.kernel_time_us),
+        );
         let data = data_loading(findings);
         let (limit, decides) = match device_busy {
             _ if findings.self_us <= 0.0 => (Limit::Nothing, 0.0),
             _ if data > DATA => (Limit::Data, data),
-            Some(_) if exposed > EXPOSED => (Limit::Communication, exposed),
+            _ if exposed > EXPOSED => (Limit::Communication, exposed),
             Some(busy) if busy >= DEVICE_BUSY => (Limit::Device, busy),
             Some(busy) => (Limit::Host, 1.0 - busy),
             None => (Limit::Operations, 0.0),
         };
-        let is_device = limit == Limit::Device;
-        let is_own = |name: &str| name != "idle inside annotations";
-        let largest = findings.categories.iter().find(|row| row.device == is_device && is_own(&row.name));
-        let sides: BTreeSet<&str> = findings
-            .categories
-            .iter()
-            .filter(|row| row.device == is_device && is_own(&row.name))
-            .map(|row| row.name.as_str())
-            .collect();
-        let side_us = if is_device { findings.device_us } else { findings.host_us };
-        let operation = findings.operations.iter().find(|row| sides.contains(row.category.as_str()));
-        let operation = operation.map(|row| (row.name.clone(), share(row.self_us, side_us)));
+        let side = match limit {
+            Limit::Device => Side::Device,
+            Limit::Communication if device.is_some() => Side::Device,
+            _ => Side::Host,
+        };
+        let works = |row: &&CategoryShare| side.has(row.device) && !WAITS.contains(&row.name.as_str());
+        let is_limit = |row: &&CategoryShare| match limit {
+            Limit::Data => row.name == DATA_LOADING,
+            Limit::Communication => row.name == COMMUNICATION,
+            _ => true,
+        };
+        let largest = findings.categories.iter().filter(works).find(is_limit);
+        // The base of `share_of_work`, so that figures agree with the table's.
+        let of_side = findings.categories.iter().filter(|row| side.has(row.device) && !row.is_asleep());
+        let work_us: f64 = of_side.map(|row| row.us).sum();
+        let operation = largest.and_then(|category| largest_operation(findings, category, work_us));
         let decides = match (limit, &operation) {
             (Limit::Operations, Some((_, share))) => *share,
             _ => decides,
         };
-        let largest = largest.map(|row| (row.name.clone(), row.share_of_side));
+        let largest = largest.map(|row| (row.name.clone(), share(row.us, work_us)));
         Self { limit, share: decides, device_busy, largest, operation }
     }
 }
 
+/// Where a category's time is spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Host,
+    Device,
+}
+
+impl Side {
+    fn has(self, is_device: bool) -> bool {
+        (self == Self::Device) == is_device
+    }
+}
+
+/// The operation with the largest self time in a category, waits and the steps' own spans left out; its share of `whole_us`.
+fn largest_operation(
+    findings: &FileFindings,
+    category: &CategoryShare,
+    whole_us: f64,
+) -> Option<(String, f64)> {
+    let is_in = |part: &&OperationPart| part.category == category.name && part.device == category.device;
+    let self_us = |row: &Operation| row.by_category.iter().find(is_in).map_or(0.0, |part| part.self_us);
+    // A phase's own span repeats the category: what it has for itself is waiting, or nobody's.
+    let own_name = words(&category.name);
+    let works = |row: &&Operation| {
+        self_us(row) > 0.0
+            && !is_wait(&row.name)
+            && !row.name.starts_with(STEP)
+            && words(&row.name) != own_name
+    };
+    // Of equal ones the first, as the operations are listed.
+    let most =
+        findings.operations.iter().filter(works).rev().max_by(|a, b| self_us(a).total_cmp(&self_us(b)))?;
+    Some((most.name.clone(), share(self_us(most), whole_us)))
+}
+
+const STEP: &str = "ProfilerStep";
+
+/// Whether an operation waits, by its name.
+fn is_wait(name: &str) -> bool {
+    words(name).iter().any(|word| matches!(word.as_str(), "wait" | "synchronize" | "sync"))
+}
+
+/// Share of communication of the slowest step's critical path, or of the host's time without steps.
+fn host_communication(findings: &FileFindings) -> f64 {
+    let of_path = |path: &CriticalPath| {
+        path.parts.iter().find(|row| row.name == COMMUNICATION).map_or(0.0, |row| row.share)
+    };
+    let whole = || findings.share_of_phase(COMMUNICATION).unwrap_or(0.0);
+    findings.critical_path.as_ref().map_or_else(whole, of_path)
+}
+
 /// Share of a step that goes into data loading: the median over steps, or of the host's time.
 fn data_loading(findings: &FileFindings) -> f64 {
-    const NAME: &str = "data loading";
     let of_steps: Vec<f64> = findings
         .steps
         .iter()
-        .map(|step| share(step.host.iter().find(|row| row.name == NAME).map_or(0.0, |row| row.us), step.us))
+        .map(|step| {
+            share(step.host.iter().find(|row| row.name == DATA_LOADING).map_or(0.0, |row| row.us), step.us)
+        })
         .collect();
-    let whole = || findings.phases.iter().find(|row| row.name == NAME).map(|row| row.share);
+    let whole = || findings.share_of_phase(DATA_LOADING);
     median(&of_steps).or_else(whole).unwrap_or(0.0)
 }
 

@@ -4,6 +4,7 @@ use crate::attribute::gpu::{Gpu, GpuHta};
 use crate::collect::memory::MemoryDevice;
 use crate::findings::standout::Standout;
 use crate::findings::warning::TraceWarning;
+use knockout_stats::share;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -46,13 +47,15 @@ pub struct FileFindings {
     pub event_cats: Vec<EventCat>,
     /// Sum of self time over all lanes: what the categories are parts of.
     pub self_us: f64,
-    /// Self time of host lanes.
+    /// Self time in categories of the host.
     pub host_us: f64,
-    /// Self time of device lanes.
+    /// Self time in categories of the device.
     pub device_us: f64,
     /// Of the host's backward time, what the thread that asked for it spends waiting for autograd's own threads: counted in the
     /// categories, since it is that thread's time, and no work.
     pub autograd_wait_us: f64,
+    /// Time in which autograd's own threads are busy.
+    pub autograd_threads_us: f64,
     /// First start and last end on the trace's own clock, in nanoseconds.
     #[serde(skip)]
     pub window_nanos: Option<(i64, i64)>,
@@ -96,6 +99,15 @@ pub struct FileFindings {
     pub first_step: FirstStepRows,
 }
 
+impl FileFindings {
+    /// Share of a phase of the host's time, threads that sleep left out; `None` where there is no such phase.
+    pub(crate) fn share_of_phase(&self, name: &str) -> Option<f64> {
+        let works = self.categories.iter().filter(|row| !row.device && !row.is_asleep());
+        let work_us: f64 = works.map(|row| row.us).sum();
+        self.phases.iter().find(|row| row.name == name).map(|row| share(row.us, work_us))
+    }
+}
+
 /// A named part of a whole.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct Share {
@@ -120,6 +132,44 @@ pub struct CategoryShare {
     pub device: bool,
     /// Of the self time of its side, host or device.
     pub share_of_side: f64,
+    /// The same without the time in which nothing is done: Python threads that sleep, and spans drawn over device work with
+    /// nothing under them. `None` for those two.
+    pub share_of_work: Option<f64>,
+}
+
+/// Categories of time in which a lane has an event and does nothing.
+const ASLEEP: [&str; 2] = ["waiting in python", "idle inside annotations"];
+
+impl CategoryShare {
+    /// Time of some categories, each with whether it is the device's, as shares; largest first.
+    pub(crate) fn of(rows: Vec<(String, bool, f64)>) -> Vec<Self> {
+        let works = |name: &str| !ASLEEP.contains(&name);
+        let sum = |is_in: &dyn Fn(&str, bool) -> bool| {
+            rows.iter().filter(|(name, device, _)| is_in(name, *device)).map(|(_, _, us)| us).sum::<f64>()
+        };
+        let all = sum(&|_, _| true);
+        let side = [false, true].map(|wanted| sum(&|_, device| device == wanted));
+        let work = [false, true].map(|wanted| sum(&|name, device| device == wanted && works(name)));
+        let of = |[host, device]: [f64; 2], is_device: bool| if is_device { device } else { host };
+        let mut out: Vec<Self> = rows
+            .iter()
+            .map(|&(ref name, device, us)| Self {
+                name: name.clone(),
+                us,
+                share: share(us, all),
+                device,
+                share_of_side: share(us, of(side, device)),
+                share_of_work: works(name).then(|| share(us, of(work, device))),
+            })
+            .collect();
+        out.sort_by(|a, b| b.us.total_cmp(&a.us).then_with(|| (&a.name, a.device).cmp(&(&b.name, b.device))));
+        out
+    }
+
+    /// Whether nothing is done in it.
+    pub fn is_asleep(&self) -> bool {
+        self.share_of_work.is_none()
+    }
 }
 
 /// Events of one `cat`.
@@ -157,6 +207,8 @@ pub struct Operation {
 pub struct OperationPart {
     /// Name of the category.
     pub category: String,
+    /// Accelerator work.
+    pub device: bool,
     /// Self time in the category, in microseconds.
     pub self_us: f64,
     /// Number of events in the category.
@@ -207,6 +259,15 @@ pub struct LaneFindings {
     pub device_work_us: Option<f64>,
     /// Where its time went.
     pub categories: Vec<Share>,
+}
+
+impl LaneFindings {
+    /// Busy and idle time, where time in which it has an event and does nothing is idle.
+    pub fn work_and_rest_us(&self) -> (f64, f64) {
+        let asleep = self.categories.iter().filter(|row| ASLEEP.contains(&row.name.as_str()));
+        let asleep_us: f64 = asleep.map(|row| row.us).sum();
+        (self.busy_us - asleep_us, self.idle_us + asleep_us)
+    }
 }
 
 /// A step's name, length and start.

@@ -87,20 +87,26 @@ pub enum Standout {
         share: f64,
         /// Time without an operator in microseconds.
         us: f64,
+        /// Of it, at most this is waiting for autograd's own threads, where no span says so; 0 without any.
+        autograd_us: f64,
     },
     /// A rank that makes the others wait.
     Straggler {
         /// Rank, or the file where none is named.
         source: Source,
+        /// The other rank, where there are two; else the median of all is what it is compared with.
+        against: Option<Source>,
         /// Whether times are of computation; else of a median step.
         is_compute: bool,
         /// The rank's time in microseconds.
         us: f64,
-        /// Median over the ranks.
+        /// Median over the ranks; of two, the other's.
         median_us: f64,
         /// How much longer, as a fraction of the median.
         excess: f64,
-        /// Steps in which it is the slowest.
+        /// How much longer in a step; `None` without steps that all ranks have.
+        step_us: Option<f64>,
+        /// Steps in which it is the slowest by more than one per cent.
         slowest_in: usize,
         /// Steps that all ranks have.
         steps: usize,
@@ -191,7 +197,7 @@ fn host_category(
         share(own, step.us)
     };
     let shares: Vec<f64> = findings.steps.iter().map(of_step).collect();
-    let whole = || findings.phases.iter().find(|row| row.name == category).map(|row| row.share);
+    let whole = || findings.share_of_phase(category);
     let share = median(&shares).or_else(whole)?;
     (share > limit).then_some(Standout::HostCategory { about, category, share, steps: shares.len(), limit })
 }
@@ -244,6 +250,9 @@ fn slow_steps(findings: &FileFindings) -> Option<Standout> {
 
 fn unattributed(findings: &FileFindings) -> Option<Standout> {
     let row = findings.categories.iter().find(|row| row.name == "unattributed" && !row.device)?;
-    (row.share_of_side > UNATTRIBUTED)
-        .then_some(Standout::Unattributed { share: row.share_of_side, us: row.us })
+    let share = row.share_of_work.unwrap_or(row.share_of_side);
+    // Waiting inside a `backward` span is counted as backward; without one it is in nobody's time.
+    let is_marked = findings.autograd_wait_us > 0.0;
+    let autograd_us = if is_marked { 0.0 } else { findings.autograd_threads_us.min(row.us) };
+    (share > UNATTRIBUTED).then_some(Standout::Unattributed { share, us: row.us, autograd_us })
 }

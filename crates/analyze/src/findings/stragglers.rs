@@ -5,6 +5,8 @@ use crate::findings::standout::{Source, Standout};
 use knockout_stats::{median, share};
 use serde::Serialize;
 
+/// A rank is the slowest in a step when the next one is shorter by more than this part: clocks differ by less.
+const SLOWEST: f64 = 0.01;
 /// A rank is named when it is slower than the median by this part.
 const STRAGGLES: f64 = 0.05;
 
@@ -33,7 +35,7 @@ pub struct RankRow {
     pub compute_us: Option<f64>,
     /// Device time in communication; the rank that waits least communicates least.
     pub communication_us: Option<f64>,
-    /// In how many steps it was the slowest.
+    /// In how many steps it was the slowest, by more than one per cent.
     pub slowest_in: usize,
 }
 
@@ -66,10 +68,12 @@ pub(crate) fn of(files: &[FileFindings]) -> Option<Stragglers> {
         let Some(us) = lengths else { continue };
         let slowest = (0..us.len()).max_by(|&a, &b| us_at(&us, a).total_cmp(&us_at(&us, b)).then(b.cmp(&a)));
         let Some(slowest) = slowest else { continue };
-        if let Some(count) = slowest_in.get_mut(slowest) {
+        let longest = us_at(&us, slowest);
+        let others = us.iter().enumerate().filter(|(place, _)| *place != slowest).map(|(_, us)| *us);
+        let next = others.fold(f64::MIN, f64::max);
+        if let Some(count) = slowest_in.get_mut(slowest).filter(|_| longest > next * (1.0 + SLOWEST)) {
             *count += 1;
         }
-        let longest = us.iter().copied().fold(f64::MIN, f64::max);
         let shortest = us.iter().copied().fold(f64::MAX, f64::min);
         let name = step.name.clone();
         steps.push(StepRow { name, us, slowest_rank: rank_of(slowest), spread_us: longest - shortest });
@@ -102,17 +106,55 @@ fn verdict(ranks: &[RankRow], steps: &[StepRow]) -> Option<Standout> {
     if values.len() != ranks.len() {
         return None;
     }
-    let median_us = median(&values)?;
     let slowest = (0..values.len()).max_by(|&a, &b| us_at(&values, a).total_cmp(&us_at(&values, b)))?;
+    // The median of two is between them: the other is what to compare with.
+    let other = (ranks.len() == 2).then_some(1 - slowest);
+    let median_us = match other {
+        Some(other) => us_at(&values, other),
+        None => median(&values)?,
+    };
     let (row, us) = (ranks.get(slowest)?, us_at(&values, slowest));
     let excess = share(us - median_us, median_us);
+    let per_step = if is_compute { steps.len() } else { 1 };
     (excess > STRAGGLES).then(|| Standout::Straggler {
         source: Source::of(row.rank, &row.file),
+        against: other.and_then(|other| ranks.get(other)).map(|row| Source::of(row.rank, &row.file)),
         is_compute,
         us,
         median_us,
         excess,
+        step_us: (per_step > 0).then(|| (us - median_us) / per_step as f64),
         slowest_in: row.slowest_in,
         steps: steps.len(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(rank: i64, compute_us: f64) -> RankRow {
+        RankRow {
+            file: String::new(),
+            rank: Some(rank),
+            median_step_us: Some(100.0),
+            compute_us: Some(compute_us),
+            communication_us: None,
+            slowest_in: 0,
+        }
+    }
+
+    #[test]
+    fn of_two_ranks_the_other_is_what_one_is_compared_with() {
+        let step =
+            |name: &str| StepRow { name: name.to_owned(), us: vec![], slowest_rank: 1, spread_us: 0.0 };
+        let steps = [step("1"), step("2")];
+        let two = verdict(&[row(0, 100.0), row(1, 150.0)], &steps).unwrap();
+        let Standout::Straggler { against, median_us, excess, step_us, .. } = two else { panic!("{two:?}") };
+        assert_eq!(against, Some(Source::Rank(0)));
+        assert_eq!((median_us, excess, step_us), (100.0, 0.5, Some(25.0)));
+        let three = verdict(&[row(0, 100.0), row(1, 150.0), row(2, 110.0)], &steps).unwrap();
+        let Standout::Straggler { against, median_us, .. } = three else { panic!("{three:?}") };
+        assert_eq!((against, median_us), (None, 110.0));
+    }
 }

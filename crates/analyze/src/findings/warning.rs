@@ -4,7 +4,8 @@
 use crate::assemble::Parts;
 use crate::collect::counts::Counts;
 use crate::findings::FileFindings;
-use knockout_trace::{Damage, Irregularity, Outcome};
+use knockout_trace::{CONVERTED, Damage, Document, Irregularity, Outcome};
+use std::collections::BTreeMap;
 
 /// A reason to distrust a trace's figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,10 @@ pub enum TraceWarning {
     Counted(Counted, u64),
     /// Times of operations were not kept apart by step.
     NoSpreadByOperation,
+    /// `trace convert` left events out, and how: figures are those of the rest.
+    Converted(String),
+    /// So many steps overlap another of their name: ranks in one file.
+    RanksMerged(u64),
 }
 
 /// Kind of events that is worth a warning.
@@ -59,6 +64,8 @@ impl TraceWarning {
             Self::UnclosedList => "unclosed_list",
             Self::NoEvents => "no_events",
             Self::NoSpreadByOperation => "no_spread_by_operation",
+            Self::Converted(_) => "converted",
+            Self::RanksMerged(_) => "ranks_merged",
             Self::Counted(kind, _) => match kind {
                 Counted::TimesOutOfRange | Counted::ExtremeTimes => "time_out_of_range",
                 Counted::WithoutDuration => "events_without_duration",
@@ -115,5 +122,36 @@ pub(crate) fn of_file(parts: &Parts<'_>, findings: &FileFindings) -> Vec<TraceWa
         ],
     );
     out.extend(parts.steps.pairs_full.then_some(TraceWarning::NoSpreadByOperation));
+    out.extend(findings.conditions.get(CONVERT).cloned().map(TraceWarning::Converted));
+    let merged = overlapping_steps(findings);
+    out.extend((merged > 0).then_some(TraceWarning::RanksMerged(merged)));
     out
+}
+
+/// The condition that says how a trace was made smaller.
+pub(crate) const CONVERT: &str = "convert";
+
+/// How `trace convert` made a trace that lacks events, in a line; `None` for a whole one.
+pub(crate) fn converted(document: &Document) -> Option<String> {
+    let made = document.get(CONVERTED)?.as_object()?;
+    // Only plain values: the document may come from anywhere.
+    let is_plain = |value: &serde_json::Value| !value.is_object() && value.to_string().len() <= 200;
+    // Merging leaves nothing out.
+    let plain = made.iter().filter(|(key, value)| *key != "merged" && is_plain(value));
+    let parts: Vec<String> = plain.map(|(key, value)| format!("{key} {value}")).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// Steps that begin before another of their name has ended: one process has one step at a time.
+fn overlapping_steps(findings: &FileFindings) -> u64 {
+    let mut ends: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut overlapping = 0;
+    // Steps come by start.
+    for step in &findings.steps {
+        let end = step.start_us + step.us;
+        let open = ends.entry(&step.name).or_insert(f64::NEG_INFINITY);
+        overlapping += u64::from(step.start_us < *open);
+        *open = open.max(end);
+    }
+    overlapping
 }

@@ -125,6 +125,9 @@ pub(crate) fn run(args: &ProfileArgs, ui: &Ui) -> Result<()> {
         replace(&out.join("report.html"), |file| file.write_all(page().as_bytes()))?;
         ui.note(&format!("wrote {}", out.display()));
     }
+    if args.out.is_none() && !args.no_trace {
+        ui.note("the recorded trace is not saved; add --out FOLDER to keep it");
+    }
     if let Some(path) = &args.html {
         write_text(path, &page(), ui)?;
     }

@@ -27,6 +27,8 @@ pub struct CellFindings {
     pub recorded: bool,
     /// Batches per second.
     pub iterations_per_s: Estimate,
+    /// Samples per second.
+    pub samples_per_s: Estimate,
     /// Wall time of a batch.
     pub s_per_batch: Estimate,
     /// Wall time of a sample.
@@ -124,7 +126,8 @@ impl CellFindings {
             step.map(StepPhase::name).partition(|name| profile.per_step.phases.contains_key(*name));
         let by_round = Rounds::of(&profile, rounds);
         let (steps, samples) = (by_round.step(), by_round.sample());
-        let rates: Vec<f64> = steps.iter().map(|seconds| share(1.0, *seconds)).collect();
+        let rates_of = |seconds: &[f64]| seconds.iter().map(|s| share(1.0, *s)).collect::<Vec<f64>>();
+        let rates = rates_of(&steps);
         Self {
             name,
             model: conditions.model.clone(),
@@ -135,6 +138,7 @@ impl CellFindings {
             not_run: not_run.into_iter().map(str::to_owned).collect(),
             recorded: conditions.profiler,
             iterations_per_s: Estimate::of(&rates),
+            samples_per_s: Estimate::of(&rates_of(&samples)),
             s_per_batch: Estimate::of(&steps),
             s_per_sample: Estimate::of(&samples),
             cpu_s_per_sample: Estimate::of(&by_round.cpu_sample()),

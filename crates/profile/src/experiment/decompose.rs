@@ -32,7 +32,7 @@ pub struct Decomposition {
 pub struct Component {
     /// Name of the part.
     pub name: &'static str,
-    /// The difference it is measured by: `backward - forward`, or the mode alone.
+    /// The difference it is measured by: `backward - forward`, or the data mode alone.
     pub modes: &'static str,
     /// Its phases inside the full run.
     pub phases: Vec<String>,
@@ -48,24 +48,65 @@ pub struct Component {
     pub agrees: bool,
 }
 
-/// The mode, the one before it, what the difference is called and which phases it holds.
-type Recipe = (&'static str, &'static str, Option<&'static str>, &'static str, fn(StepPhase) -> bool);
+/// How a part is found out.
+struct Recipe {
+    name: &'static str,
+    /// The difference it is measured by, in words.
+    modes: &'static str,
+    /// The mode, and the one before it.
+    by: By,
+    /// Which phases it holds, `None` for what is in none.
+    belongs: fn(Option<StepPhase>) -> bool,
+}
 
-const RECIPES: [Recipe; 4] = [
+/// The second way.
+enum By {
+    /// The part's own phases in the data mode: that mode runs nothing else, so the two parts of it cannot be told apart by modes.
+    Data,
+    /// What a mode takes longer than another.
+    Difference(&'static str, &'static str),
+}
+
+const RECIPES: [Recipe; 5] = [
+    Recipe {
+        name: DATA,
+        modes: "data",
+        by: By::Data,
+        belongs: |phase| phase.is_some_and(|phase| BATCHES.contains(&phase)),
+    },
     // Whatever is in no other part is in the loop around them, which the data mode runs too.
-    ("data pipeline and loop", "data", None, "data", |phase| {
-        !MODEL.contains(&phase) && !UPDATE.contains(&phase)
-    }),
-    ("forward and loss", "forward", Some("data"), "forward - data", |phase| {
-        matches!(phase, StepPhase::Forward | StepPhase::Loss | StepPhase::Barrier)
-    }),
-    ("backward", "backward", Some("forward"), "backward - forward", |phase| {
-        matches!(phase, StepPhase::Backward | StepPhase::Exchange)
-    }),
-    ("clip and optimiser", "full", Some("backward"), "full - backward", |phase| UPDATE.contains(&phase)),
+    Recipe {
+        name: "loop and untracked",
+        modes: "data",
+        by: By::Data,
+        belongs: |phase| {
+            phase.is_none_or(|phase| {
+                [&BATCHES[..], &FORWARD, &BACKWARD, &UPDATE].iter().all(|part| !part.contains(&phase))
+            })
+        },
+    },
+    Recipe {
+        name: "forward and loss",
+        modes: "forward - data",
+        by: By::Difference("forward", "data"),
+        belongs: |phase| phase.is_some_and(|phase| FORWARD.contains(&phase)),
+    },
+    Recipe {
+        name: "backward",
+        modes: "backward - forward",
+        by: By::Difference("backward", "forward"),
+        belongs: |phase| phase.is_some_and(|phase| BACKWARD.contains(&phase)),
+    },
+    Recipe {
+        name: UPDATING,
+        modes: "full - backward",
+        by: By::Difference("full", "backward"),
+        belongs: |phase| phase.is_some_and(|phase| UPDATE.contains(&phase)),
+    },
 ];
-const MODEL: [StepPhase; 5] =
-    [StepPhase::Forward, StepPhase::Loss, StepPhase::Backward, StepPhase::Barrier, StepPhase::Exchange];
+const BATCHES: [StepPhase; 4] = [StepPhase::Fetch, StepPhase::Process, StepPhase::Collate, StepPhase::Wait];
+const FORWARD: [StepPhase; 3] = [StepPhase::Forward, StepPhase::Loss, StepPhase::Barrier];
+const BACKWARD: [StepPhase; 2] = [StepPhase::Backward, StepPhase::Exchange];
 const UPDATE: [StepPhase; 2] = [StepPhase::Clip, StepPhase::Optimiser];
 
 impl Decomposition {
@@ -83,18 +124,16 @@ impl Decomposition {
         };
         let step_s = Estimate::of(&step);
         let mut components = Vec::new();
-        for (name, mode, before, modes, belongs) in RECIPES {
-            let is_in = |name: &str| match StepPhase::from_name(name) {
-                Some(phase) => belongs(phase),
-                None => mode == "data",
-            };
+        for Recipe { name, modes, by, belongs } in RECIPES {
+            let is_in = |name: &str| belongs(StepPhase::from_name(name));
             let phases = full.phases(is_in);
-            let longer = time(mode)?;
-            let shorter = match before {
-                Some(before) => time(before)?,
-                None => vec![0.0; longer.len()],
+            let difference: Vec<f64> = match by {
+                By::Data => by_round("data")?.phases(is_in),
+                By::Difference(longer, shorter) => {
+                    let (longer, shorter) = (time(longer)?, time(shorter)?);
+                    longer.iter().zip(&shorter).map(|(b, a)| b - a).collect()
+                }
             };
-            let difference: Vec<f64> = longer.iter().zip(&shorter).map(|(b, a)| b - a).collect();
             let disagreement_s =
                 Estimate::paired(&phases, &difference, |phases, difference| difference - phases);
             let by_phases_s = Estimate::of(&phases);
@@ -129,6 +168,6 @@ impl Decomposition {
 }
 
 /// The name of the part that makes batches.
-pub(super) const DATA: &str = RECIPES[0].0;
+pub(super) const DATA: &str = "data pipeline";
 /// The name of the part that changes parameters.
-pub(super) const UPDATING: &str = RECIPES[3].0;
+pub(super) const UPDATING: &str = "clip and optimiser";

@@ -321,13 +321,14 @@ pub(super) fn next_steps(experiment: &Experiment) -> Vec<NextStep> {
             share: layer.share,
             bound: share(1.0, 1.0 - layer.share),
         }));
-        let data = parts.component(decompose::DATA).map_or(0.0, |component| component.share);
-        out.push(NextStep::DataPipeline {
+        // Where the two ways disagree one of them is wrong: nothing to rest advice on.
+        let data = parts.component(decompose::DATA).filter(|data| data.agrees);
+        out.extend(data.map(|data| NextStep::DataPipeline {
             model: parts.model.clone(),
-            share: data,
-            bound: share(1.0, 1.0 - data),
-            is_worth_it: data > DATA,
-        });
+            share: data.share,
+            bound: share(1.0, 1.0 - data.share),
+            is_worth_it: data.share > DATA,
+        }));
     }
     for scaling in experiment.ranks.iter().filter(|scaling| scaling.mode == "full") {
         let from = scaling.rows.first().map_or(1, |row| row.world);

@@ -88,8 +88,11 @@ impl RunComparison {
             if vary.contains(&row.what) { &mut varied } else { &mut unlike }.push(row.what.clone());
         }
         let comparable = unlike.is_empty();
-        let of_a = a.warnings.iter().map(|warning| ComparisonWarning::OfA(*warning));
-        let of_b = b.warnings.iter().map(|warning| ComparisonWarning::OfB(*warning));
+        // Where both recorded there is nothing to know.
+        let both_recorded = a.conditions.profiler && b.conditions.profiler;
+        let matters = |warning: &&RunWarning| !(both_recorded && **warning == RunWarning::Profiler);
+        let of_a = a.warnings.iter().filter(matters).map(|warning| ComparisonWarning::OfA(*warning));
+        let of_b = b.warnings.iter().filter(matters).map(|warning| ComparisonWarning::OfB(*warning));
         let mut warnings: Vec<ComparisonWarning> = of_a.chain(of_b).collect();
         let steps = a.per_step.wall_nanos.len().min(b.per_step.wall_nanos.len());
         if steps < FEWEST_FOR_INTERVAL {

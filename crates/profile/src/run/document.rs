@@ -24,6 +24,11 @@ pub enum RunDocumentErrorKind {
     /// JSON of something else.
     #[error("it is JSON, but not what `knockout profile --json` writes ({0})")]
     Kind(String),
+    /// A trace.
+    #[error(
+        "it is a trace, not what `knockout profile` measured; compare traces with `knockout trace compare A B`"
+    )]
+    Trace,
     /// Another version.
     #[error("its schema is {found}, this program reads {RUN_SCHEMA}; measure again with this version")]
     Schema {
@@ -46,10 +51,16 @@ impl RunProfile {
 }
 
 fn parse(bytes: &[u8]) -> Result<RunProfile, RunDocumentErrorKind> {
+    if looks_like_trace(bytes) {
+        return Err(RunDocumentErrorKind::Trace);
+    }
     let value: Value = serde_json::from_slice(bytes).map_err(RunDocumentErrorKind::Syntax)?;
     let Some(object) = value.as_object() else {
         return Err(RunDocumentErrorKind::Kind("no object".to_owned()));
     };
+    if object.contains_key("traceEvents") {
+        return Err(RunDocumentErrorKind::Trace);
+    }
     match object.get("kind").and_then(Value::as_str) {
         Some("profile") => {}
         Some(other) => return Err(RunDocumentErrorKind::Kind(format!("its kind is {other:?}"))),
@@ -68,9 +79,19 @@ fn parse(bytes: &[u8]) -> Result<RunProfile, RunDocumentErrorKind> {
     Ok(profile)
 }
 
+/// Whether the beginning is that of a trace: packed, as no document of ours is, or a list of events.
+fn looks_like_trace(bytes: &[u8]) -> bool {
+    const GZIP: [u8; 2] = [0x1f, 0x8b];
+    let beginning = bytes.get(..bytes.len().min(64 << 10)).unwrap_or_default();
+    let has = |key: &[u8]| beginning.windows(key.len()).any(|window| window == key);
+    let is_list = beginning.trim_ascii_start().starts_with(b"[") && has(b"\"ph\"");
+    bytes.starts_with(&GZIP) || is_list || has(b"\"traceEvents\"")
+}
+
 /// The columns are as long as the steps are many, and no step is of nothing.
 fn check(profile: &RunProfile) -> Result<(), String> {
-    let PerStep { samples, wall_nanos, cpu_nanos, phases, background, rss_bytes, pool_bytes } = &profile.per_step;
+    let PerStep { samples, wall_nanos, cpu_nanos, phases, background, rss_bytes, pool_bytes } =
+        &profile.per_step;
     let steps = wall_nanos.len();
     if steps == 0 || steps as u64 != profile.steps {
         return Err(format!("{} steps, but times of {steps}", profile.steps));

@@ -94,7 +94,7 @@ fn section(out: &mut String, experiment: &Experiment, mode: &str) {
             seconds(&cell.s_per_batch),
             seconds(&cell.s_per_sample),
             seconds(&cell.cpu_s_per_sample),
-            format!("{:.1}", cell.profile.samples_per_s),
+            format!("{:.1}", cell.samples_per_s.median),
         ]);
     }
     table.print(out);

@@ -9,9 +9,13 @@ use serde_json::{Value, json};
 
 /// The comparison as one HTML file.
 pub fn compare_html(comparison: &Comparison) -> String {
+    let headings = crate::compare::headings(comparison).map(|(title, about)| json!([title, about, about]));
     let data = json!({
         "kind": "comparison",
-        "headline": crate::compare::headline(&comparison.rows, unit(comparison), comparison.comparable),
+        "headline": crate::compare::step_headline(comparison),
+        "changed": crate::compare::changed_most(comparison),
+        "headings": headings,
+        "unit": crate::compare::unit(comparison),
         "a": comparison.a,
         "b": comparison.b,
         "comparable": comparison.comparable,
@@ -23,10 +27,6 @@ pub fn compare_html(comparison: &Comparison) -> String {
         "warnings": comparison.warnings.iter().map(trace_comparison_warning).collect::<Vec<_>>(),
     });
     page(&title(&comparison.a, &comparison.b), &data, &crate::compare_text(comparison), &Foot::Trace)
-}
-
-fn unit(comparison: &Comparison) -> &'static str {
-    if comparison.samples_per_step.is_some() { "sample" } else { "step" }
 }
 
 /// A comparison of runs as one HTML file.

@@ -19,13 +19,13 @@ pub(super) fn of(analysis: &Analysis) -> Value {
         "files": analysis.ranks.iter().map(file).collect::<Vec<_>>(),
         "facts": facts(analysis),
         "verdicts": crate::sentence::bounds(analysis).into_iter()
-            .chain(crate::sentence::autograd_wait(analysis))
             .chain(analysis.verdicts.iter().map(crate::sentence::sourced_standout)).collect::<Vec<_>>(),
         "warnings": crate::trace_warnings(analysis),
         "categories": names.list,
         "shares": analysis.categories.iter().map(|row| {
-            json!([names.number(&row.name), row.us, row.share, u8::from(row.device), row.share_of_side])
+            json!([names.number(&row.name), row.us, row.share, u8::from(row.device), row.share_of_work])
         }).collect::<Vec<_>>(),
+        "autograd": crate::sentence::autograd_wait(analysis),
         "phases": shares(&analysis.phases),
         "steps": steps(analysis, &names),
         "critical": analysis.critical_path.as_ref().map(|path| json!({
@@ -57,7 +57,8 @@ pub(super) fn of(analysis: &Analysis) -> Value {
         "lanes": analysis.lanes.iter().take(MAX_LANES).map(|lane| {
             let largest: Vec<String> =
                 lane.categories.iter().take(3).map(|row| format!("{} {}", row.name, percent(row.share))).collect();
-            json!([lane.name, lane.events, lane.busy_us, lane.idle_us, largest.join(", ")])
+            let (busy, idle) = lane.work_and_rest_us();
+            json!([lane.name, lane.events, busy, idle, largest.join(", ")])
         }).collect::<Vec<_>>(),
     })
 }
@@ -102,7 +103,7 @@ fn file(file: &FileFindings) -> Value {
 fn facts(analysis: &Analysis) -> Value {
     let mut facts = vec![
         json!(["events", count(analysis.events)]),
-        json!(["first to last", time(analysis.span_us)]),
+        json!(["first to last", time(analysis.span_without_trace_cat_us)]),
         json!(["self time, host", time(analysis.host_us)]),
         json!(["self time, device", time(analysis.device_us)]),
     ];

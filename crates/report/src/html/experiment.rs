@@ -76,7 +76,7 @@ fn facts(experiment: &Experiment) -> Vec<Value> {
     let full = experiment.cells.iter().filter(|cell| cell.mode == "full" && !cell.recorded);
     facts.extend(full.map(|cell| {
         let name = if experiment.worlds.len() > 1 { &cell.name } else { &cell.model };
-        json!([format!("samples per second, {name}"), rate(cell.profile.samples_per_s)])
+        json!([format!("samples per second, {name}"), rate(cell.samples_per_s.median)])
     }));
     facts.extend(experiment.recording.iter().map(|cost| {
         let text = estimate(&cost.ratio, |ratio| format!("{ratio:.3}"));

@@ -41,7 +41,7 @@ pub(crate) fn run_warning(warning: &RunWarning) -> String {
             percent(*share)
         ),
         RunWarning::Profiler => {
-            "a trace was recorded meanwhile; compare only with runs that did the same".to_owned()
+            "spans were recorded meanwhile; compare only with runs that did the same".to_owned()
         }
     };
     format!("{}: {sentence}", warning.code())

@@ -1,11 +1,14 @@
 //! Sentences about traces.
 
 use super::range_not_interval;
-use crate::units::{percent, time};
+use crate::units::{percent, shortened, time};
 use knockout_analyze::{
     Bound, ComparisonWarning, Counted, FileFindings, Limit, Source, Sourced, Standout, TraceWarning,
 };
 use knockout_stats::FEWEST_FOR_INTERVAL;
+
+/// Names of kernels may be a page long; the document has them whole.
+const NAME_WIDTH: usize = 80;
 
 fn source(source: &Source) -> String {
     match source {
@@ -52,17 +55,33 @@ pub(crate) fn bound(file: &FileFindings) -> String {
         Limit::Device => format!("it is busy for {} of its time", percent(found.share)),
         Limit::Host => format!("the device is idle for {} of its time", percent(found.share)),
         Limit::Communication => {
-            format!("{} of the device's time is communication that nothing hides", percent(found.share))
+            let whole = match (found.device_busy, &file.critical_path) {
+                (Some(_), _) => "of the device's time is communication that nothing hides",
+                (None, Some(_)) => "of the slowest step's critical path is communication",
+                (None, None) => "of the host's time is communication",
+            };
+            format!("{} {whole}", percent(found.share))
         }
         Limit::Data => format!("it takes {} of a step", percent(found.share)),
         Limit::Operations => "there is no device in the trace".to_owned(),
         Limit::Nothing => return "there is no time in the trace".to_owned(),
     };
-    let part = |(name, share): &(String, f64)| format!("{name} ({})", percent(*share));
-    let parts: Vec<String> = [found.largest.as_ref(), found.operation.as_ref()]
-        .into_iter()
-        .zip(["mostly", "most of all in"])
-        .filter_map(|(of, word)| Some(format!("{word} {}", part(of?))))
+    let side = match found.limit {
+        Limit::Device => "of its work",
+        Limit::Communication if found.device_busy.is_some() => "of the device's work",
+        _ => "of the host's work",
+    };
+    // What is said to be the limit is not said again.
+    let is_named = |(name, _): &&(String, f64)| name != limit_word(found.limit);
+    let named = [found.largest.as_ref().filter(is_named), found.operation.as_ref()];
+    let named =
+        named.into_iter().zip(["mostly", "most of all in"]).filter_map(|(part, word)| Some((part?, word)));
+    let parts: Vec<String> = named
+        .enumerate()
+        .map(|(place, ((name, share), word))| {
+            let of = if place == 0 { format!(" {side}") } else { String::new() };
+            format!("{word} {} ({}{of})", shortened(name, NAME_WIDTH), percent(*share))
+        })
         .collect();
     let unit = if file.steps.is_empty() { "the trace" } else { "a step" };
     let parts = if parts.is_empty() { String::new() } else { format!("; {}", parts.join(", ")) };
@@ -95,14 +114,13 @@ pub(crate) fn autograd_wait(analysis: &knockout_analyze::Analysis) -> Option<Str
 
 fn standout(standout: &Standout) -> String {
     match standout {
-        Standout::HostCategory { category, share, steps, limit, .. } => {
+        Standout::HostCategory { category, share, steps, .. } => {
             let of = match steps {
                 0 => "of the host's busy time".to_owned(),
                 1 => "of the one step there is".to_owned(),
                 steps => format!("of a step (median of {steps} steps)"),
             };
-            let (share, limit) = (percent(*share), percent(*limit));
-            format!("{category} takes {share} {of}; below {limit} it would not be mentioned")
+            format!("{category} takes {} {of}", percent(*share))
         }
         Standout::ExposedCommunication { share, us, of_us, hidden } => format!(
             "communication that no computation hides takes {} of the device's time ({} of {}); {} of communication is hidden",
@@ -141,14 +159,40 @@ fn standout(standout: &Standout) -> String {
             time(*us),
             time(*median_us)
         ),
-        Standout::Unattributed { share, us } => format!(
-            "{} of the host's busy time ({}) has no operator inside it; wrap the code with torch.profiler.record_function to see what it is",
-            percent(*share),
-            time(*us)
-        ),
-        Standout::Straggler { source: place, is_compute, us, median_us, excess, slowest_in, steps } => {
+        Standout::Unattributed { share, us, autograd_us } => {
+            let advice = if *autograd_us > 0.0 {
+                format!(
+                    "up to {} of it is a thread that waits for autograd's own threads; wrap loss.backward() with torch.profiler.record_function(\"backward\") to tell that apart",
+                    time(*autograd_us)
+                )
+            } else {
+                "wrap the code with torch.profiler.record_function to see what it is".to_owned()
+            };
+            let (share, us) = (percent(*share), time(*us));
+            format!("{share} of the host's busy time ({us}) has no operator inside it; {advice}")
+        }
+        Standout::Straggler {
+            source: place,
+            against,
+            is_compute,
+            us,
+            median_us,
+            excess,
+            step_us,
+            slowest_in,
+            steps,
+        } => {
+            let other = against.as_ref().map_or_else(|| "the median rank".to_owned(), source);
+            let cost = match step_us {
+                Some(us) if *is_compute => format!("; a step waits about {} for it", time(*us)),
+                _ => String::new(),
+            };
+            let slowest = match slowest_in {
+                0 => String::new(),
+                some => format!("; it is the slowest in {some} of {steps} steps"),
+            };
             format!(
-                "{} {} {}, {} more than the median rank ({}); it is the slowest in {slowest_in} of {steps} steps",
+                "{} {} {}, {} more than {other} ({}){cost}{slowest}",
                 source(place),
                 if *is_compute { "computes" } else { "takes for a median step" },
                 time(*us),
@@ -172,6 +216,12 @@ pub fn trace_warning(warning: &TraceWarning) -> String {
         TraceWarning::NoSpreadByOperation => {
             "there are so many steps and operations that their times were not kept apart".to_owned()
         }
+        TraceWarning::Converted(how) => format!(
+            "`knockout trace convert` left events out ({how}): what enclosed them seems to take longer, and kernels may lack their launch calls; take figures from the trace it was made of"
+        ),
+        TraceWarning::RanksMerged(steps) => format!(
+            "{steps} steps overlap another of the same name: ranks merged into one file; name the files of the ranks instead"
+        ),
         TraceWarning::Counted(kind, number) => format!("{number} {}", counted(*kind)),
     };
     format!("{}: {sentence}", warning.code())
@@ -233,10 +283,7 @@ mod tests {
                 limit: 0.15,
             },
         };
-        assert_eq!(
-            sourced_standout(&found(None)),
-            "data loading takes 30.0 % of a step (median of 4 steps); below 15.0 % it would not be mentioned"
-        );
+        assert_eq!(sourced_standout(&found(None)), "data loading takes 30.0 % of a step (median of 4 steps)");
         assert!(sourced_standout(&found(Some(Source::Rank(3)))).starts_with("rank 3: data loading takes"));
         assert_eq!(
             trace_warning(&TraceWarning::Counted(Counted::RecordsDropped, 4)),

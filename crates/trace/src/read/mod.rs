@@ -21,4 +21,4 @@ mod text;
 
 pub use raw::{field_range, repair};
 pub use reader::{Outcome, ReadOptions, Sink, read};
-pub use select::{Selection, Selector};
+pub use select::{CONVERTED, Selection, Selector};

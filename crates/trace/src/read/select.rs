@@ -4,6 +4,9 @@ use crate::format::event::{Event, Phase};
 use crate::format::lane::LaneId;
 use std::collections::HashMap;
 
+/// The field of a trace's document that says how it was made smaller, merged or mended.
+pub const CONVERTED: &str = "knockoutConvert";
+
 /// What to keep. Metadata (names of processes and threads) always stays.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
@@ -55,6 +58,10 @@ impl<'a> Selector<'a> {
         }
         if from_nanos.is_some() || to_nanos.is_some() {
             let Some(start) = event.start_nanos else { return false };
+            // The profiler's own spans reach over the whole recording: in a part of it they would stand alone.
+            if event.symbols.text(event.category) == "Trace" {
+                return false;
+            }
             let end = start.saturating_add(duration.unwrap_or(0).max(0));
             if from_nanos.is_some_and(|from| end < from) || to_nanos.is_some_and(|to| start >= to) {
                 return false;

@@ -136,6 +136,11 @@ pub struct LaunchFigures {
 }
 
 impl LaunchFigures {
+    /// From the end of a call to the start of its device work, mean over launches.
+    pub fn mean_delay_us(&self) -> f64 {
+        share(self.delay_us, self.rows as f64)
+    }
+
     /// Adds another rank's launches.
     pub(crate) fn add(&mut self, rank: &Self) {
         self.rows += rank.rows;

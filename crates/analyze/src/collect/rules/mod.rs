@@ -5,3 +5,4 @@ mod words;
 
 pub(crate) use table::{CategoryId, Claim};
 pub use table::{Rules, RulesError};
+pub(crate) use words::words;

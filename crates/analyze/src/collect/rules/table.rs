@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 /// The rules used when nobody asks for others.
 const DEFAULT_TOML: &str = include_str!("default.toml");
 
+/// What to do about a file that lacks something.
+const WHOLE_FILE: &str = "a rule file has `version = 1`, [[rule]] entries and [otherwise], and replaces the built-in rules: begin with a copy of crates/analyze/src/collect/rules/default.toml";
+
 /// Why a rule file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("could not use the rules in {file:?}, line {line}: {message}")]
@@ -116,7 +119,8 @@ impl Rules {
             message,
         };
         let parsed: RulesFile = toml::from_str(text).map_err(|error| {
-            fault(error.span().map_or(0, |span| span.start), error.message().trim().to_owned())
+            let message = format!("{}; {WHOLE_FILE}", error.message().trim());
+            fault(error.span().map_or(0, |span| span.start), message)
         })?;
         if parsed.version != 1 {
             return Err(fault(

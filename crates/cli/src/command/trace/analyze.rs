@@ -57,15 +57,26 @@ fn honest(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
     let mut rescued = Rescued::default();
     let (files, has_folder) = input::expand(&args.files)?;
     let mut found = Vec::new();
+    let mut left_out = 0_u64;
     for path in &files {
         match findings::analyze_one(path, &rules, &args.damage, &mut rescued, ui) {
             Ok(one) => found.push(one),
             // Not every JSON file in a folder is a trace.
-            Err(error) if has_folder => ui.note(&format!("left out {}: {error}", path.display())),
+            Err(error) if has_folder => {
+                left_out += 1;
+                ui.detail(&format!("left out {}: {error}", path.display()));
+            }
             Err(error) => return Err(error),
         }
     }
-    if has_folder || jobs(&found).len() > 1 {
+    if left_out > 0 {
+        let files = if left_out == 1 { "file is no trace" } else { "files are no traces" };
+        ui.note(&format!("{left_out} JSON {files} and left out; -v says why"));
+    }
+    if found.is_empty() {
+        return Err(request_error("there is no trace among these files"));
+    }
+    if jobs(&found).len() > 1 {
         return overview(args, &found, &rescued, ui);
     }
     let analysis = Analysis::of(found);
@@ -85,17 +96,32 @@ fn honest(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
 
 /// One line per trace: traces that do not belong together are never summed.
 fn overview(args: &AnalyzeArgs, found: &[FileFindings], rescued: &Rescued, ui: &Ui) -> Result<()> {
-    if found.is_empty() {
-        return Err(request_error("there is no trace among these files"));
-    }
     if args.html.is_some() || args.collapsed.is_some() {
-        return Err(request_error(
-            "--html and --collapsed show one trace or the ranks of one job, and these are several; name the files that belong together",
-        ));
+        return Err(request_error(format!(
+            "--html and --collapsed show one trace or the ranks of one job, and these are several; {}",
+            commands(found)
+        )));
     }
     let overview = Overview::of(found);
     ui.result(|| knockout_report::overview_text(&overview), &overview)?;
     input::partial_verdict(&rescued.files)
+}
+
+/// Jobs whose command is spelt out.
+const MOST_COMMANDS: usize = 5;
+
+/// What to say instead, for each job.
+fn commands(found: &[FileFindings]) -> String {
+    let groups = jobs(found);
+    let command = |(place, group): (usize, &Vec<usize>)| {
+        let files = group.iter().filter_map(|file| found.get(*file)).map(|file| file.file.as_str());
+        let files: Vec<&str> = files.collect();
+        format!("`knockout trace analyze {} --html {}.html`", files.join(" "), place + 1)
+    };
+    let said: Vec<String> = groups.iter().enumerate().take(MOST_COMMANDS).map(command).collect();
+    let more = groups.len().saturating_sub(MOST_COMMANDS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("name the files that belong together: {}{more}", said.join(", "))
 }
 
 /// The reference's substring rules and naive sums.

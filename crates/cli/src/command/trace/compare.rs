@@ -7,7 +7,7 @@ use crate::failure::{Failure, Result, request_error};
 use crate::output::{self, ForceArg, Kind, write_text};
 use crate::ui::Ui;
 use clap::Args;
-use knockout_analyze::Comparison;
+use knockout_analyze::{Comparison, FEWEST_FOR_INTERVAL};
 use std::path::{Path, PathBuf};
 
 /// Compare two traces, or the ranks of two runs, per step: categories, operations, conditions
@@ -19,8 +19,9 @@ use std::path::{Path, PathBuf};
   knockout trace compare main.json.gz branch.json.gz --fail-above 1.05
   knockout trace compare before/rank*.json.gz --against after/rank*.json.gz
 
---fail-above looks at the step's wall time (the whole trace where there are no steps) and at the low end of the
-ratio's spread: exit code 5 means slower beyond the threshold and beyond chance, 7 that conditions differ.")]
+--fail-above looks at the step's wall time and at the low end of the ratio's spread: exit code 5
+means slower beyond the threshold and beyond chance, 7 that conditions differ or that a side has
+fewer than five steps to judge by.")]
 pub(crate) struct CompareArgs {
     /// The trace to compare with and the trace to judge, A and B; with --against the ranks of A alone
     #[arg(required = true, value_name = "TRACE")]
@@ -102,6 +103,13 @@ fn gate(comparison: &Comparison, ratio: f64) -> Result<()> {
     if !comparison.comparable {
         let differing: Vec<&str> = comparison.differences.iter().map(|row| row.what.as_str()).collect();
         let message = format!("not comparable: the traces differ in {}", differing.join(", "));
+        return Err(Failure::verdict(INCOMPARABLE, message));
+    }
+    if let Some(step) = comparison.step().filter(|step| !step.is_interval()) {
+        let (a, b) = step.steps;
+        let message = format!(
+            "not comparable: too few steps to judge ({a} in a, {b} in b); record {FEWEST_FOR_INTERVAL} or more"
+        );
         return Err(Failure::verdict(INCOMPARABLE, message));
     }
     let slower: Vec<String> = comparison

@@ -7,8 +7,13 @@ use crate::ui::Ui;
 use clap::Args;
 use flate2::{Compression, write::GzEncoder};
 use knockout_durable::PendingFile;
-use knockout_trace::{Event, Outcome, Selection, Selector, Sink, TraceWriter, field_range, repair};
+use knockout_trace::{
+    CONVERTED, Document, Event, Outcome, Phase, Selection, Selector, Sink, Symbol, TraceWriter, field_range,
+    repair,
+};
 use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -62,6 +67,11 @@ struct Summary {
 }
 
 pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<()> {
+    if let (Some(from), Some(to)) = (args.from, args.to)
+        && from >= to
+    {
+        return Err(request_error(format!("--from {from} is not before --to {to}; nothing is between them")));
+    }
     output::check(&args.output, Kind::Trace, &output::paths(&args.inputs), ForceArg { force: args.force })?;
     let file = output::create(&args.output)?;
     let is_packed = args.output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"));
@@ -90,12 +100,15 @@ pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<()> {
     };
     let mut rescued = Vec::new();
     let mut document = None;
+    let (mut kept, mut present) = (0, BTreeSet::new());
     for (place, path) in inputs.iter().enumerate() {
         let mut copy = Copy {
             selector: Selector::new(&selection),
             writer: &mut writer,
             shift: (inputs.len() > 1).then_some(place as i64),
             repaired: 0,
+            kept: 0,
+            categories: BTreeSet::new(),
             error: None,
         };
         let outcome = input::read(path, &args.damage, &mut copy, ui)?;
@@ -103,6 +116,8 @@ pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<()> {
         if let Some(error) = copy.error {
             return Err(error).context("could not write the trace");
         }
+        kept += copy.kept;
+        present.extend(copy.categories.iter().map(|category| outcome.symbols.text(*category).to_owned()));
         summary.events_read += outcome.events;
         if outcome.is_rescued() {
             let what = input::damage_of(&outcome);
@@ -113,9 +128,21 @@ pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<()> {
     }
     summary.events_written = writer.events();
     summary.rescued = !rescued.is_empty();
+    if kept == 0 && summary.events_read > 0 && is_filtered(args) {
+        present.remove("");
+        let present: Vec<String> = present.into_iter().collect();
+        return Err(request_error(format!(
+            "nothing is left of {} events with these filters; the categories there are: {}",
+            summary.events_read,
+            present.join(", ")
+        )));
+    }
     let document = document.unwrap_or_default();
+    let made = how_made(args, &document, &summary);
     // A merged trace is nobody's rank.
-    let fields = document.fields().filter(|(key, _)| inputs.len() == 1 || *key != "distributedInfo");
+    let is_kept = |key: &str| key != CONVERTED && (inputs.len() == 1 || key != "distributedInfo");
+    let fields = document.fields().filter(|(key, _)| is_kept(key));
+    let fields = fields.chain(made.as_ref().map(|made| (CONVERTED, made)));
     let finished = writer.finish(fields).and_then(Packed::finish).context("could not write the trace")?;
     finished.commit()?;
     ui.result(
@@ -126,6 +153,28 @@ pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<()> {
         &summary,
     )?;
     input::partial_verdict(&rescued)
+}
+
+fn is_filtered(args: &ConvertArgs) -> bool {
+    args.from.is_some() || args.to.is_some() || !args.category.is_empty() || args.min_duration > 0.0
+}
+
+/// What a trace that lacks events says about itself, so that it is not taken for a whole one; what its input said stays.
+fn how_made(args: &ConvertArgs, document: &Document, summary: &Summary) -> Option<Value> {
+    let before = document.get(CONVERTED).and_then(Value::as_object);
+    let mut made = before.cloned().unwrap_or_default();
+    let mut say = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            made.insert(key.to_owned(), value);
+        }
+    };
+    say("from_ms", args.from.map(Value::from));
+    say("to_ms", args.to.map(Value::from));
+    say("category", (!args.category.is_empty()).then(|| args.category.clone().into()));
+    say("min_duration_us", (args.min_duration > 0.0).then(|| args.min_duration.into()));
+    say("merged", (summary.files > 1).then(|| summary.files.into()));
+    say("recovered", summary.rescued.then(|| true.into()));
+    (!made.is_empty()).then_some(Value::Object(made))
 }
 
 /// The inputs of the ranks asked for, and the start of their earliest event where a filter needs it.
@@ -194,6 +243,9 @@ struct Copy<'a, W: Write> {
     /// Of several inputs, which: their process numbers are moved apart.
     shift: Option<i64>,
     repaired: u64,
+    /// Events that are no metadata, which always stays.
+    kept: u64,
+    categories: BTreeSet<Symbol>,
     error: Option<io::Error>,
 }
 
@@ -202,9 +254,11 @@ const PIDS_PER_INPUT: i64 = 10_000_000;
 
 impl<W: Write + Send> Sink for Copy<'_, W> {
     fn event(&mut self, event: &Event<'_>) {
+        self.categories.insert(event.category);
         if self.error.is_some() || !self.selector.keeps(event) {
             return;
         }
+        self.kept += u64::from(event.phase != Phase::METADATA);
         let mut text = repair(event.raw);
         self.repaired += u64::from(matches!(text, std::borrow::Cow::Owned(_)));
         if let Some(place) = self.shift.filter(|place| *place > 0)

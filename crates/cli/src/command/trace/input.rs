@@ -118,9 +118,12 @@ fn add_traces(folder: &Path, files: &mut Vec<PathBuf>, depth: usize) -> io::Resu
     Ok(())
 }
 
+/// What this program writes beside traces.
+const OWN_DOCUMENTS: [&str; 3] = ["profile.json", "report.json", "manifest.json"];
+
 fn is_trace_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    [".json", ".json.gz"].iter().any(|end| name.ends_with(end))
+    [".json", ".json.gz"].iter().any(|end| name.ends_with(end)) && !OWN_DOCUMENTS.contains(&name.as_str())
 }
 
 /// As many threads as the program was given.

@@ -10,9 +10,11 @@ function analysis() {
     if (!rows.length) continue;
     s.append(make('div', { class: 'side', text: side }));
     bars(s, rows.map((r) => [cat(r[0]), r[1], r[4], color(cat(r[0]))]));
+    if (!flag && data.autograd) s.append(make('p', { class: 'soft', text: data.autograd }));
   }
+  if (data.shares.some((r) => r[4] == null)) s.append(make('p', { class: 'soft', text: '–: nothing is done there (a thread sleeps, or a span drawn over device work has nothing under it); shares are of the rest of its side.' }));
   if (data.steps.list.length) {
-    s = section('Steps', 'steps', 'Length of each step; colours are the host time inside it by category. Click a step for its parts.');
+    s = section('Steps', 'steps', 'Length of each step; colours are the host time inside it by category, its threads summed and drawn to the step’s length. Click a step for its parts.');
     const tell = (r) => r[0] + ': ' + time(r[1]) + '. Host: ' + largest(r[2], cat) + '. Device, launched from it: ' + largest(r[3], cat) + '.';
     stepStrip(s, { rows: data.steps.list, median: data.steps.median, label: cat, tell, id: 'step' });
   }
@@ -99,7 +101,8 @@ function timeline() {
       g.fillStyle = ink('--soft'); g.font = '11px system-ui'; g.fillText(lane.label, 2, top - 3, width - 4);
     });
     g.fillStyle = ink('--soft'); g.font = '11px system-ui';
-    for (let i = 0; i <= 4; i++) { const t = view.from + span * i / 4; g.textAlign = i === 0 ? 'left' : i === 4 ? 'right' : 'center'; g.fillText(time(t), width * i / 4, height - 2); }
+    const every = width < 480 ? 2 : 1; // labels must not print over each other
+    for (let i = 0; i <= 4; i += every) { const t = view.from + span * i / 4; g.textAlign = i === 0 ? 'left' : i === 4 ? 'right' : 'center'; g.fillText(time(t), width * i / 4, height - 2); }
     g.textAlign = 'left';
   }
   c.addEventListener('wheel', (e) => { e.preventDefault(); zoom(Math.exp(Math.sign(e.deltaY) * 0.25), e.offsetX / width); }, { passive: false });
@@ -125,7 +128,7 @@ function timeline() {
 function operations() {
   const s = section('Operations', 'operations', data.operations_left_out ? data.operations_left_out + ' operations with less self time are left out; the JSON document has all.' : '');
   s.classList.add('long');
-  table(s, 'operation-table', [['operation', 'text', (r) => r[0], null, 'name'], ['self time', 'num', (r) => r[2], (r) => time(r[2])], ['inside', 'num', (r) => r[3], (r) => time(r[3])],
+  table(s, 'operation-table', [['operation', 'text', (r) => r[0], null, 'name'], ['self time', 'num', (r) => r[2], (r) => time(r[2])], ['inside', 'num', (r) => r[3], (r) => time(r[3]), 'roomy'],
     ['count', 'num', (r) => r[4], (r) => number(r[4])], ['category', 'text', (r) => cat(r[1]), (r) => chip(cat(r[1]))]], data.operations, { search: 'search operations', by: 1, limit: 40 });
 }
 

@@ -50,13 +50,13 @@ function list(parent, texts) {
   for (const t of texts) ul.append(make('li', { text: t }));
   parent.append(ul);
 }
-function bars(parent, rows) { // [name, us, share, color]
+function bars(parent, rows) { // [name, us, share or null, color]
   const most = Math.max(...rows.map((r) => r[2]), 1e-9);
   for (const [name, us, share, c] of rows) {
     parent.append(make('div', { class: 'bar' },
       make('div', { class: 'name', text: name, title: name }),
       make('div', { class: 'track' }, make('div', { class: 'fill', style: 'width:' + (100 * share / most) + '%;background:' + c })),
-      make('div', { class: 'num', text: time(us) }), make('div', { class: 'num', text: percent(share) })));
+      make('div', { class: 'num', text: time(us) }), make('div', { class: 'num', text: share == null ? '–' : percent(share) })));
   }
 }
 function canvasOf(parent, height, label) {

@@ -3,22 +3,25 @@
 // Steps as stacked columns. rows: [name, us, [[number, us], …], _, slow]; spec: rows, median, label (number to name), tell (row to text), id.
 function stepStrip(s, spec) {
   const rows = spec.rows;
-  const { c, g, fit } = canvasOf(s, 130, 'length of every step');
+  const { c, g, fit } = canvasOf(s, 140, 'length of every step');
   const out = make('div', { id: spec.id + '-detail', class: 'soft' });
   const most = Math.max(...rows.map((r) => r[1]));
   let width = 1;
   const at = (e) => rows[Math.min(rows.length - 1, Math.max(0, Math.floor((e.offsetX / width) * rows.length)))];
   function draw() {
-    width = fit(); g.clearRect(0, 0, width, 130);
+    width = fit(); g.clearRect(0, 0, width, 140);
     const w = width / rows.length, gap = w > 5 ? 2 : 0;
     rows.forEach((r, i) => {
-      const h = 118 * r[1] / most; let y = 124 - h;
+      const h = 106 * r[1] / most; let y = 124 - h;
       const all = r[2].reduce((n, p) => n + p[1], 0) || 1;
       g.fillStyle = ink('--track'); g.fillRect(i * w, y, Math.max(1, w - gap), h);
       for (const [k, us] of [...r[2]].sort((p, q) => q[0] - p[0])) { const part = h * us / all; g.fillStyle = color(spec.label(k)); g.fillRect(i * w, y, Math.max(1, w - gap), part); y += part; }
       if (r[4]) { g.fillStyle = ink('--mark'); g.fillRect(i * w, 126, Math.max(1, w - gap), 4); }
     });
-    if (spec.median) { const y = 124 - 118 * spec.median / most; g.strokeStyle = ink('--ink'); g.setLineDash([4, 4]); g.beginPath(); g.moveTo(0, y); g.lineTo(width, y); g.stroke(); g.setLineDash([]); }
+    g.fillStyle = ink('--soft'); g.font = '11px system-ui';
+    if (width / rows.length > 70) rows.forEach((r, i) => { g.fillText(r[0], i * w + 2, 136, w - 6); });
+    g.textAlign = 'right'; g.fillText(time(most), width - 2, 10); g.textAlign = 'left';
+    if (spec.median) { const y = 124 - 106 * spec.median / most; g.strokeStyle = ink('--ink'); g.setLineDash([4, 4]); g.beginPath(); g.moveTo(0, y); g.lineTo(width, y); g.stroke(); g.setLineDash([]); }
   }
   c.addEventListener('mousemove', (e) => { const r = at(e); showTip(e, r[0] + (r[4] ? ' (slow)' : '') + '\n' + time(r[1])); });
   c.addEventListener('mouseleave', hideTip);

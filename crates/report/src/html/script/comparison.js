@@ -1,7 +1,7 @@
 // Two things beside each other. d: a, b, comparable, differences, headings, rows, operations, added, removed; ids begin with the prefix.
 function comparison(d, prefix) {
   let s;
-  if (d.headline) s = section(d.headline, prefix + 'headline');
+  if (d.headline) s = section(d.headline, prefix + 'headline', d.changed || '');
   if (d.rows.length) changes(s || section('What changed', prefix + 'headline'), d);
   if (d.differences.length) {
     s = section('Conditions that differ', prefix + 'differences', d.comparable ? '' : 'These make times differ by themselves' + (d.rows.length ? ': a ratio says nothing about the code alone.' : ', so there is no ratio.'));
@@ -9,12 +9,11 @@ function comparison(d, prefix) {
   }
   const columns = [['', 'text', (r) => r[0], null, 'name'], ['a', 'num', (r) => r[2], (r) => time(r[2])], ['b', 'num', (r) => r[3], (r) => time(r[3])],
     ['b − a', 'num', (r) => r[3] - r[2], (r) => time(r[3] - r[2]), 'roomy'], ['b / a', 'num', (r) => (r[4] == null ? Infinity : r[4]), (r) => (r[2] === 0 && r[3] === 0 ? '–' : ratio(r[4], r[5], r[6]))]];
-  const headings = d.headings || [['Per step', 'step', 'step'], ['Host time per step by category', 'host', 'host'], ['Device time per step by category', 'device', 'device']];
-  for (const [title, id, about] of headings) {
+  for (const [title, id, about] of d.headings) {
     const rows = d.rows.filter((r) => r[1] === about);
     if (rows.length) table(section(title, prefix + id), prefix + id + '-table', columns, rows, {});
   }
-  for (const [title, id] of [['Operations, self time per step', 'operations'], ['Only in b', 'added'], ['Only in a', 'removed']]) {
+  for (const [title, id] of [['Operations, self time per ' + (d.unit || 'step') + ' (mean)', 'operations'], ['Only in b', 'added'], ['Only in a', 'removed']]) {
     if (!d[id].length) continue;
     s = section(title, prefix + id); s.classList.add('long');
     table(s, prefix + (id === 'operations' ? 'operation-table' : id + '-table'), columns, d[id], { search: 'search operations', limit: 30 });
@@ -23,7 +22,10 @@ function comparison(d, prefix) {
 
 // Differences as bars from the middle: to the left less time (better), to the right more.
 function changes(s, d) {
-  const rows = d.rows.slice(1).concat(d.operations, d.added, d.removed).filter((r) => r[3] !== r[2]);
+  // Threads that sleep are no change; among operations they come last.
+  const asleep = ['waiting in python', 'idle inside annotations'];
+  const first = (rows) => rows.slice(0, 10);
+  const rows = d.rows.slice(1).concat(first(d.operations), first(d.added), first(d.removed)).filter((r) => r[3] !== r[2] && !asleep.includes(r[0]));
   const shown = [d.rows[0]].concat(rows.sort((x, y) => Math.abs(y[3] - y[2]) - Math.abs(x[3] - x[2])).slice(0, 10));
   const most = Math.max(...shown.map((r) => Math.abs(r[3] - r[2])), 1e-9);
   s.append(make('p', { class: 'soft', text: 'b − a, the whole first, then what changed most: green is less time, red is more.' }));

@@ -4,7 +4,7 @@ const timed = (f) => make('span', {}, time(f[0]), make('span', { class: 'bounds'
 // Digits behind the point where they say something: 146,300 and 4.24.
 const figure = (n, digits) => Math.abs(n) >= 1e4 ? number(Math.round(n)) : n.toFixed(digits);
 const counted = (f, digits) => make('span', {}, figure(f[0], digits), make('span', { class: 'bounds', text: f[1] == null ? '' : ' (' + figure(f[1], digits) + ' to ' + figure(f[2], digits) + ')' }));
-const partColor = { 'data pipeline and loop': '#d9534f', 'forward and loss': '#4c8bf5', 'backward': '#8e6bd8', 'clip and optimiser': '#e0883a' };
+const partColor = { 'data pipeline': '#d9534f', 'loop and untracked': '#9aa0a6', 'forward and loss': '#4c8bf5', 'backward': '#8e6bd8', 'clip and optimiser': '#e0883a' };
 
 // The parts of every model's step as stacked bars, found out in two ways.
 function twoWays() {
@@ -86,13 +86,13 @@ function contents() {
 function experimentPage() {
   document.getElementById('files').textContent = data.subtitle;
   findings();
+  let s = section('Decisions', 'decisions', 'Questions the figures answer.');
+  table(s, 'decision-table', [['question', 'text', (r) => r[0]], ['measured', 'text', (r) => r[1]], ['yes if', 'text', (r) => r[2], null, 'roomy'], ['answer', 'text', (r) => r[3], (r) => make('b', { text: r[3] })]], data.decisions, { limit: 40 });
+  s = section('Next steps', 'next'); list(s, data.next_steps);
   if (data.ranks.length) ranks();
   if (data.decomposition.length) twoWays();
   cells();
   data.ablation.forEach(switches);
-  let s = section('Decisions', 'decisions', 'Questions the figures answer.');
-  table(s, 'decision-table', [['question', 'text', (r) => r[0]], ['measured', 'text', (r) => r[1]], ['yes if', 'text', (r) => r[2], null, 'roomy'], ['answer', 'text', (r) => r[3], (r) => make('b', { text: r[3] })]], data.decisions, { limit: 40 });
-  s = section('Next steps', 'next'); list(s, data.next_steps);
   data.breakdown.forEach(tree);
   for (const r of data.runs) runSections(r.run, r.model + '-', r.model + ', full and recorded');
   conditions(data.conditions);
