@@ -132,3 +132,31 @@ fn bad_requests_say_what_to_do_and_leave_nothing_behind() {
     run(folder.path(), &["experiment", "nowhere"]).fails(2, &["nowhere"]);
     assert!(!folder.path().join("runs").exists());
 }
+
+/// Ctrl-C ends the round, and what was measured until then is a whole report.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_experiment_reports_the_rounds_it_took() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), &["-q", "data", "synth", "tiny", "--preset", "tiny"]).ok();
+    let rounds = ["--rounds", "100000", "--steps", "1", "--batch", "50", "--modes", "data,forward", "-q"];
+    let mut experiment = std::process::Command::new(env!("CARGO_BIN_EXE_knockout"))
+        .args([&["experiment", "tiny", "--models", "dango", "--out", "out", "--json"], &rounds[..]].concat())
+        .current_dir(folder.path())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Long enough for the signal to be listened for: folders are made before.
+    while !folder.path().join("out").is_dir() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let id = experiment.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+    assert_eq!(experiment.wait().unwrap().code(), Some(8));
+    let report = std::fs::read_to_string(folder.path().join("out/report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let taken = report["plan"]["rounds"].as_u64().unwrap_or_else(|| panic!("{report}"));
+    assert!((1..100_000).contains(&taken), "{taken}");
+}

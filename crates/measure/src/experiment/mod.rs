@@ -133,14 +133,21 @@ impl<'s> Experiment<'s> {
         self.plan.rounds * (self.plan.warmup + self.plan.steps) * turns as u64
     }
 
-    /// Gives everybody a turn in every round; `on_step` hears of every step.
-    pub fn run(mut self, on_step: &mut dyn FnMut()) -> Result<ExperimentOutcome, MeasureError> {
+    /// Gives everybody a turn in every round. `on_step` hears of every step; `wants_stop` is asked after every round, and what was
+    /// measured until then is the outcome.
+    pub fn run(
+        mut self,
+        on_step: &mut dyn FnMut(),
+        wants_stop: &dyn Fn() -> bool,
+    ) -> Result<ExperimentOutcome, MeasureError> {
         let began = Instant::now();
         for round in self.rounds.clone() {
-            if let Some(limit) = self.time_limit
-                && of_first([u64::from(has_no_time_for_another(limit, began, round))], &self.ranks)? == [1]
-            {
-                self.plan.rounds = round;
+            let is_out_of_time =
+                self.time_limit.is_some_and(|limit| has_no_time_for_another(limit, began, round));
+            let is_over = round > self.rounds.start && (is_out_of_time || wants_stop());
+            // The first rank's clock and terminal decide for all.
+            if of_first([u64::from(is_over)], &self.ranks)? == [1] {
+                self.plan.rounds = round - self.rounds.start;
                 break;
             }
             let turn = Turn::of(&self.plan, round);

@@ -5,7 +5,9 @@ mod ranks;
 use super::profile::{recorded, subject, write_profile};
 use super::train::{Choices, configure, on_workers_of, parse_time};
 use crate::choice;
-use crate::failure::{Context as _, Result, Unexpected as _, request_error};
+use crate::exit::INTERRUPTED;
+use crate::failure::{Context as _, Failure, Result, Unexpected as _, request_error};
+use crate::interrupt::Interrupt;
 use crate::presets::StartArgs;
 use crate::ui::{Ui, Unit};
 use clap::Args;
@@ -100,6 +102,8 @@ const DEMO_TIME: Duration = Duration::from_secs(50);
 pub(crate) struct Finished {
     pub(crate) experiment: Experiment,
     pub(crate) folder: PathBuf,
+    /// Whether it was asked to stop before all rounds were taken.
+    is_interrupted: bool,
 }
 
 pub(crate) fn run(args: &ExperimentArgs, ui: &Ui) -> Result<()> {
@@ -111,7 +115,12 @@ pub(crate) fn run(args: &ExperimentArgs, ui: &Ui) -> Result<()> {
     ui.result(
         || experiment_text(&finished.experiment, &files),
         &knockout_report::experiment_json(&finished.experiment),
-    )
+    )?;
+    if finished.is_interrupted {
+        let message = "interrupted: the report is of the rounds that were taken until then";
+        return Err(Failure::verdict(INTERRUPTED, message));
+    }
+    Ok(())
 }
 
 impl ExperimentArgs {
@@ -146,8 +155,10 @@ pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
     let Prepared { mut subject, request } = prepare(args, None, ui)?;
     subject = subject.on_ranks(&ranks);
     let folder = request.out.clone();
+    let interrupt = if ranks.is_alone() { Interrupt::install()? } else { Interrupt::install_on_ranks()? };
     let experiment = on_workers_of(&ranks, ui, || {
-        let ExperimentOutcome { findings, profiles, traces } = take_rounds(&request, &mut subject, ui)?;
+        let ExperimentOutcome { findings, profiles, traces } =
+            take_rounds(&request, &mut subject, &interrupt, ui)?;
         // The other ranks measured the same, and the first one writes it.
         if ranks.is_first() {
             write_profiles(&folder, &profiles)?;
@@ -160,7 +171,7 @@ pub(crate) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
         Ok(findings)
     })?;
     ui.note(&format!("wrote {}; open report.html in a browser", folder.display()));
-    Ok(Finished { experiment, folder })
+    Ok(Finished { experiment, folder, is_interrupted: interrupt.is_asked() })
 }
 
 /// Everything that is known before the first step.
@@ -221,10 +232,21 @@ fn prepare(args: &ExperimentArgs, only_round: Option<(u64, &Path)>, ui: &Ui) -> 
 }
 
 /// Takes the rounds of a request, with a bar.
-fn take_rounds(request: &ExperimentRequest, subject: &mut Subject, ui: &Ui) -> Result<ExperimentOutcome> {
+fn take_rounds(
+    request: &ExperimentRequest,
+    subject: &mut Subject,
+    interrupt: &Interrupt,
+    ui: &Ui,
+) -> Result<ExperimentOutcome> {
     let experiment = knockout_measure::Experiment::new(request, subject)?;
     let bar = ui.progress("measuring", experiment.step_count(), Unit::Items);
-    let outcome = experiment.run(&mut || bar.inc(1));
+    let mut on_step = || {
+        bar.inc(1);
+        if interrupt.is_asked() {
+            bar.set_message("stopping after this round; Ctrl-C again ends it at once, without a report");
+        }
+    };
+    let outcome = experiment.run(&mut on_step, &|| interrupt.is_asked());
     bar.finish_and_clear();
     Ok(outcome?)
 }

@@ -9,6 +9,7 @@ use crate::command::experiment::ExperimentArgs;
 use crate::command::train::on_threads;
 use crate::exit;
 use crate::failure::{Context as _, Failure, Result, Unexpected as _, request_error};
+use crate::interrupt::Interrupt;
 use crate::ui::{Ui, Unit};
 use knockout_durable::replace;
 use knockout_measure::{ExperimentOutcome, WorldRound, assembled, has_no_time_for_another};
@@ -88,7 +89,7 @@ pub(super) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
     std::fs::remove_dir_all(&rounds_folder)
         .with_context(|| format!("could not remove {}", rounds_folder.display()))?;
     ui.note(&format!("wrote {}; open report.html in a browser", folder.display()));
-    Ok(Finished { experiment: findings, folder })
+    Ok(Finished { experiment: findings, folder, is_interrupted: false })
 }
 
 /// Refuses what no launch could do.
@@ -171,7 +172,8 @@ pub(super) fn measure_round(args: &ExperimentArgs, round: u64, out: &Path, ui: &
     let Prepared { mut subject, request } = prepare(args, Some((round, out)), ui)?;
     subject = subject.on_ranks(&ranks);
     let threads = threads(args, ui);
-    let outcome = on_threads(threads, || take_rounds(&request, &mut subject, ui))?;
+    let interrupt = Interrupt::install_on_ranks()?;
+    let outcome = on_threads(threads, || take_rounds(&request, &mut subject, &interrupt, ui))?;
     if !ranks.is_first() {
         return Ok(());
     }
