@@ -75,7 +75,7 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
         models.push((name, predictions));
     }
     if stack.is_none() {
-        stack = stack_predictions(&folders[0], &dataset, &split, sorted(&sets).view())?;
+        stack = stack_predictions(&folders[0], &dataset, &split, sorted(&sets).view(), &mut ())?;
     }
     let seeds = are_seeds.then(|| Seeds {
         model: runs[0].config.model.name(),
