@@ -1,14 +1,17 @@
 """CPU time beside a PyTorch + PyG implementation of the same pipeline and models, in one process, in turns.
 
     python peer.py --peer FOLDER --data yeast loader
-    python peer.py --peer FOLDER --data yeast dango hetero
+    python peer.py --peer FOLDER --data yeast dango
+    python peer.py --peer FOLDER --data yeast hetero --side peer; python peer.py --peer FOLDER --data yeast hetero --side ours
 
 FOLDER holds the package `pyg_peer`, with its generated data in FOLDER/data or --peer-data. The dataset should have as many genes and
-edges as the peer's. Figures are CPU seconds of the process, all threads; the ratio is of medians over rounds.
+edges as the peer's. Figures are CPU seconds of the process, all threads; the ratio is of medians over rounds. One side at a time shows
+its memory too, and leaves all of the machine's to it.
 """
 
 import argparse
 import json
+import resource
 import statistics
 import sys
 import time
@@ -47,9 +50,12 @@ def in_turns(rounds: int, subjects: dict[str, tuple[Callable[[], Any], int, int]
 
 
 def show(what: str, figures: dict[str, float], **more: Any) -> None:
-    ours, peer = figures["ours"], figures["peer"]
-    line = {"what": what, "ours_us_per_sample": ours * 1e6, "peer_us_per_sample": peer * 1e6, "ratio": peer / ours}
-    print(json.dumps({key: round(value, 3) for key, value in line.items() if key != "what"} | {"what": what} | more), flush=True)
+    line = {f"{side}_us_per_sample": seconds * 1e6 for side, seconds in figures.items()}
+    if len(figures) == 2:
+        line["ratio"] = figures["peer"] / figures["ours"]
+    else:
+        line["peak_gib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(json.dumps({key: round(value, 3) for key, value in line.items()} | {"what": what} | more), flush=True)
 
 
 def loaders(dataset: knockout.Dataset, peer: Any, peer_data: str, rounds: int) -> None:
@@ -67,13 +73,24 @@ def loaders(dataset: knockout.Dataset, peer: Any, peer_data: str, rounds: int) -
         show(f"loader, {what}", in_turns(rounds, subjects), batch=batch)
 
 
-def models(name: str, dataset: knockout.Dataset, peer: Any, peer_data: str, rounds: int, batch: int) -> None:
+def models(name: str, dataset: knockout.Dataset, peer: Any, peer_data: str, rounds: int, batch: int, sides: list[str]) -> None:
+    subjects = {side: (SIDES[side](name, dataset, peer, peer_data, batch), 1, batch) for side in sides}
+    show(f"{name}, full step", in_turns(rounds, subjects), batch=batch)
+
+
+def peers_step(name: str, dataset: knockout.Dataset, peer: Any, peer_data: str, batch: int) -> Callable[[], Any]:
     options = argparse.Namespace(
         model="dango" if name == "dango" else "lazy", data=peer_data, impl="original", processor=None, metabolism=False,
         no_recon=False, as_original=False, scan_names=False, loss="logcosh", batch=batch,
     )
+    # Its models need many gigabytes: they are ended before the machine has none left.
+    peer.cli.memory_guard()
     task = peer.cli.Task(options)
     theirs = endless(lambda: peer.pipeline.loader(peer_data, task.proc, batch, 0))
+    return lambda: task.step(next(theirs), "full")
+
+
+def our_step(name: str, dataset: knockout.Dataset, peer: Any, peer_data: str, batch: int) -> Callable[[], Any]:
     model = {"dango": knockout.torch.Dango, "hetero": knockout.torch.Hetero}[name].from_dataset(dataset)
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4)
     ours = endless(lambda: DataLoader(knockout.Loader(dataset, batch=batch), batch_size=None))
@@ -87,8 +104,10 @@ def models(name: str, dataset: knockout.Dataset, peer: Any, peer_data: str, roun
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
 
-    subjects = {"peer": (lambda: task.step(next(theirs), "full"), 1, batch), "ours": (step, 1, batch)}
-    show(f"{name}, full step", in_turns(rounds, subjects), batch=batch)
+    return step
+
+
+SIDES = {"peer": peers_step, "ours": our_step}
 
 
 def main() -> None:
@@ -97,9 +116,10 @@ def main() -> None:
     parser.add_argument("--peer", type=Path, required=True)
     parser.add_argument("--peer-data", type=Path)
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--side", choices=SIDES, help="of a model; both in turns unless named")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--batch", type=int, help="samples of a step; 64 for dango, 2 for hetero")
+    parser.add_argument("--batch", type=int, help="samples of a step; 64 for dango, 4 for hetero")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     sys.path.insert(0, str(options.peer))
@@ -112,8 +132,9 @@ def main() -> None:
         if what == "loader":
             loaders(dataset, pyg_peer, peer_data, options.rounds)
         else:
-            batch = options.batch or (64 if what == "dango" else 2)
-            models(what, dataset, pyg_peer, peer_data, options.rounds, batch)
+            batch = options.batch or (64 if what == "dango" else 4)
+            sides = [options.side] if options.side else list(SIDES)
+            models(what, dataset, pyg_peer, peer_data, options.rounds, batch, sides)
 
 
 if __name__ == "__main__":

@@ -23,12 +23,14 @@ def main() -> None:
     parser.add_argument("--preset", default="small", help="what to make where there is no dataset")
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--workers", type=int, default=0)
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting, as in `knockout train`")
     options = parser.parse_args()
     dataset = knockout.Dataset(options.data) if options.data.exists() else knockout.synth(options.data, options.preset)
-    config = knockout.config(dataset, options.model)
+    settings = dict(setting.split("=", 1) for setting in options.set)
+    config = knockout.config(dataset, options.model, settings=settings)
     device = "cuda" if torch.cuda.is_available() else "cpu"
 
-    model = MODELS[options.model].from_dataset(dataset).to(device)
+    model = MODELS[options.model].from_dataset(dataset, settings=settings).to(device)
     rate, decay = config["optimiser"]["learning_rate"], config["optimiser"]["weight_decay"]
     optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=decay)
     loader = knockout.Loader(dataset, batch=config["batch"])
@@ -46,7 +48,7 @@ def main() -> None:
             total, count = total + loss.item() * len(score), count + len(score)
         mean = total / count
         print(f"epoch {epoch + 1}: loss {mean:.4f}")
-    run = knockout.adopt(dataset, options.model, model.state_dict(), train_loss=mean, out=options.run)
+    run = knockout.adopt(dataset, options.model, model.state_dict(), train_loss=mean, out=options.run, settings=settings)
     print(run.evaluate())
     print(f"next: knockout evaluate {run.folder}")
 

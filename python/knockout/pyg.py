@@ -1,6 +1,11 @@
 """Graphs for PyG: the cell as `HeteroData`, with a sample's genes removed.
 
 For code that stays with PyG. A loader that copies graphs is what makes training slow: `knockout.Loader` yields gene indices instead.
+
+>>> import knockout.pyg
+>>> dataset = knockout.Dataset(tiny)
+>>> knockout.pyg.cell(dataset)["gene"].num_nodes, knockout.pyg.sample(dataset, 0)["gene"].num_nodes
+(200, 197)
 """
 
 from __future__ import annotations

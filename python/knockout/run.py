@@ -284,7 +284,7 @@ def adopt(
     with; `train_loss` the mean loss of the last epoch, on standardised scores. The weights are validated and saved as a run of one epoch:
     `knockout evaluate`, `predict` and `explain` take it as any other, and `resume` goes on from it.
     """
-    arrays = {name: _float32(value) for name, value in weights.items()}
+    arrays = {name: _float32(name, value) for name, value in weights.items()}
     place = None if out is None else fspath(out)
     folder, _ = _knockout.adopt(
         _dataset(dataset)._dataset, model, place, keys_of(settings), arrays, float(train_loss)
@@ -292,7 +292,13 @@ def adopt(
     return Run(folder)
 
 
-def _float32(value: Any) -> NDArray[numpy.float32]:
+def _float32(name: str, value: Any) -> NDArray[numpy.float32]:
     if hasattr(value, "detach"):
         value = value.detach().cpu()
-    return numpy.ascontiguousarray(value, dtype=numpy.float32) if numpy.ndim(value) else numpy.asarray(value, dtype=numpy.float32)
+        # Half precision that numpy does not know.
+        value = value.float() if value.is_floating_point() else value
+    array = numpy.asarray(value)
+    if array.dtype.kind not in "fiu":
+        raise RequestError(f"the weights {name!r} are numbers, not {array.dtype}")
+    # Not `ascontiguousarray`, which makes an array of one number of a number.
+    return numpy.asarray(array, dtype=numpy.float32, order="C")

@@ -101,7 +101,7 @@ impl Batches {
 
     /// This rank's rows of an epoch, in order.
     fn order<'py>(&self, py: Python<'py>, epoch: u64) -> Bound<'py, PyArray1<u32>> {
-        PyArray1::from_slice(py, &self.rows_of(epoch))
+        PyArray1::from_slice(py, &self.rows_of(py, epoch))
     }
 
     /// A batch of an epoch. An index beyond the last raises `IndexError`.
@@ -117,7 +117,7 @@ impl Batches {
             let message = format!("batch {index} of {}", self.__len__());
             return Err(pyo3::exceptions::PyIndexError::new_err(message));
         }
-        let order = self.rows_of(epoch);
+        let order = self.rows_of(py, epoch);
         let rows = &order[self.begin(index)..self.begin(index + 1)];
         let batch = self.fetch(py, rows)?;
         match form {
@@ -147,17 +147,20 @@ impl Batches {
         }
     }
 
-    fn rows_of(&self, epoch: u64) -> Arc<[u32]> {
-        let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*order {
-            Some((of, rows)) if *of == epoch => Arc::clone(rows),
-            _ => {
-                let all = self.loader.order(epoch).into_iter();
-                let rows: Arc<[u32]> = all.skip(self.rank).step_by(self.world).collect();
-                *order = Some((epoch, Arc::clone(&rows)));
-                rows
-            }
+    fn rows_of(&self, py: Python<'_>, epoch: u64) -> Arc<[u32]> {
+        // Locked while attached alone: no other thread can fork meanwhile, and none waits for the interpreter with the lock.
+        let last = || self.order.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, rows)) = &*last()
+            && *of == epoch
+        {
+            return Arc::clone(rows);
         }
+        let rows: Arc<[u32]> = py.detach(|| {
+            let all = self.loader.order(epoch).into_iter();
+            all.skip(self.rank).step_by(self.world).collect()
+        });
+        *last() = Some((epoch, Arc::clone(&rows)));
+        rows
     }
 
     /// Gene indices and scores: what says it all.
@@ -245,17 +248,21 @@ impl Batches {
         let mut subgraph = Subgraph::empty(cell);
         let graphs = PyList::empty(py);
         for &row in rows {
-            let deletion = samples.deletion(row as usize);
-            py.detach(|| subgraph.assign(cell, &deletion));
-            let is_kept = |gene: &u32| !samples.genes(row as usize).contains(gene);
-            let kept = (0..cell.genes().len() as u32).filter(is_kept).map(i64::from);
+            let (kept, rebuilt) = py.detach(|| {
+                subgraph.assign(cell, &samples.deletion(row as usize));
+                let is_kept = |gene: &u32| !samples.genes(row as usize).contains(gene);
+                let kept: Vec<i64> = (0..cell.genes().len() as u32).filter(is_kept).map(i64::from).collect();
+                let arrays = subgraph.networks.iter().map(|network| {
+                    let starts: Vec<i32> = network.offsets.iter().map(|&offset| offset as i32).collect();
+                    let targets: Vec<i32> = network.targets.iter().map(|target| target.0 as i32).collect();
+                    (starts, targets)
+                });
+                (kept, arrays.collect::<Vec<_>>())
+            });
             let (graph, networks) = (PyDict::new(py), PyDict::new(py));
-            graph.set_item("genes", PyArray1::from_vec(py, kept.collect()))?;
-            for (network, rebuilt) in cell.networks().iter().zip(&subgraph.networks) {
-                let starts = rebuilt.offsets.iter().map(|&offset| offset as i32);
-                let targets = rebuilt.targets.iter().map(|target| target.0 as i32);
-                let arrays =
-                    (PyArray1::from_vec(py, starts.collect()), PyArray1::from_vec(py, targets.collect()));
+            graph.set_item("genes", PyArray1::from_vec(py, kept))?;
+            for (network, (starts, targets)) in cell.networks().iter().zip(rebuilt) {
+                let arrays = (PyArray1::from_vec(py, starts), PyArray1::from_vec(py, targets));
                 networks.set_item(network.name(), arrays)?;
             }
             graph.set_item("networks", networks)?;

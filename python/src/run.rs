@@ -2,15 +2,16 @@
 
 use crate::dataset::{Dataset, part_of};
 use crate::error::Fault;
+use crate::training::Heard;
 use crate::{json, workers};
 use knockout_cell::{GeneSets, GeneSetsRef};
 use knockout_predict::explain::Detail;
-use knockout_predict::scorer::{OpenRuns, Scores};
+use knockout_predict::scorer::{OpenRuns, Scores, Threads};
 use knockout_stats::bootstrap::Bootstrap;
 use knockout_train::checkpoint::Slot;
 use knockout_train::config::Config;
-use knockout_train::evaluation::{Model, Pairs, evaluate};
-use knockout_train::run::RunFolder;
+use knockout_train::evaluation::{Model, Pairs, evaluate_beside};
+use knockout_train::run::{RunFolder, stack_predictions};
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods as _, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -134,7 +135,13 @@ impl OpenRun {
                 chunk.clear();
                 let end = (waiting + at_once).min(view.len());
                 (waiting..end).for_each(|set| chunk.push(view.get(set)));
-                scorer.score(chunk.view(), &mut some)?;
+                match scorer.threads() {
+                    // A forward pass: a block of it takes up to a minute.
+                    Threads::All => {
+                        some.mean = run.predictor().predict_heard(chunk.view(), &|| cancel.check())?;
+                    }
+                    Threads::One => scorer.score(chunk.view(), &mut some)?,
+                }
                 all.mean.append(&mut some.mean);
                 if let Some(mut sd) = some.sd.take() {
                     all.sd.get_or_insert_default().append(&mut sd);
@@ -158,13 +165,15 @@ impl OpenRun {
             let OpenRuns { dataset, split, .. } = &self.opened;
             let rows = split.rows(part).iter();
             let sets: GeneSets = rows.map(|&row| dataset.samples.genes(row as usize)).collect();
-            let predictions = run.predictor().predict(sets.view())?;
+            let predictions = run.predictor().predict_heard(sets.view(), &|| cancel.check())?;
+            let stack = stack_predictions(&self.folder, dataset, split, sets.view(), &mut Heard(cancel))?;
             cancel.check();
             let name = self.folder.file_name().map(|name| name.to_string_lossy().into_owned());
             let name = name.unwrap_or_else(|| run.entry.model.clone());
             let model = Model { name: &name, predictions: &predictions };
             let bootstrap = Bootstrap { resamples, ..Bootstrap::default() };
-            let evaluation = evaluate(dataset, split, part, &[model], Pairs::Neighbours, &bootstrap)?;
+            let pairs = Pairs::Neighbours;
+            let evaluation = evaluate_beside(dataset, split, part, &[model], pairs, &bootstrap, stack)?;
             json::text(&Evaluated { split: split.spec().scheme.name(), part: part.name(), evaluation })
         })?;
         json::loads(py, &text)

@@ -1,12 +1,14 @@
 //! Traces of PyTorch: where the time went, and what changed.
 
 use crate::error::Fault;
-use crate::{json, workers};
+use crate::json;
+use crate::workers::{self, Cancel};
 use knockout_analyze::{Collector, FileFindings, Options, Rules, jobs};
 use knockout_fault::class_of_path;
 use knockout_trace::ReadOptions;
 use pyo3::prelude::*;
 use std::fs::File;
+use std::io::{self, Read};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +33,7 @@ pub(crate) fn analyze(py: Python<'_>, paths: Vec<PathBuf>, rules: Option<PathBuf
         let mut found = Vec::with_capacity(paths.len());
         for path in &paths {
             cancel.check();
-            found.push(read(path, &rules)?);
+            found.push(read(path, &rules, cancel)?);
         }
         if found.is_empty() {
             return Err(Fault::request("name at least one trace"));
@@ -55,11 +57,27 @@ fn rules_of(path: Option<&Path>) -> Result<Rules, Fault> {
     Ok(Rules::from_toml(&name, &text)?)
 }
 
-fn read(path: &Path, rules: &Rules) -> Result<FileFindings, Fault> {
+/// A file that can no longer be read once the call was asked to end.
+struct Heard<'a> {
+    file: File,
+    cancel: &'a Cancel,
+}
+
+impl Read for Heard<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.cancel.is_set() {
+            return Err(io::Error::other("interrupted"));
+        }
+        self.file.read(buffer)
+    }
+}
+
+fn read(path: &Path, rules: &Rules, cancel: &Cancel) -> Result<FileFindings, Fault> {
     let label = path.display().to_string();
-    let source = File::open(path).map_err(|error| {
+    let file = File::open(path).map_err(|error| {
         Fault::new(class_of_path(error.kind()), format!("could not open the trace {label}: {error}"))
     })?;
+    let source = Heard { file, cancel };
     let threads = rayon::current_num_threads();
     let options = Options { threads, ..Options::default() };
     let mut collector = Collector::new(rules, &options);
@@ -75,11 +93,13 @@ fn read(path: &Path, rules: &Rules) -> Result<FileFindings, Fault> {
 #[pyfunction]
 #[pyo3(signature = (a, b, samples_per_step))]
 pub(crate) fn compare(
+    py: Python<'_>,
     a: &Analysis,
     b: &Analysis,
     samples_per_step: Option<(f64, f64)>,
 ) -> PyResult<Comparison> {
-    let mut comparison = knockout_analyze::Comparison::of(&a.analysis, &b.analysis);
+    let mut comparison =
+        workers::run(py, |_| Ok(knockout_analyze::Comparison::of(&a.analysis, &b.analysis)))?;
     if let Some((a, b)) = samples_per_step {
         if ![a, b].iter().all(|samples| samples.is_finite() && *samples > 0.0) {
             return Err(Fault::request(format!("{a} and {b} are no numbers of samples")).into());

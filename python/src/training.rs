@@ -5,10 +5,11 @@ use crate::error::Fault;
 use crate::json;
 use crate::workers::{self, Cancel};
 use knockout_model::MODELS;
+use knockout_solve::{Stage, Watch};
 use knockout_train::checkpoint::Tensor;
 use knockout_train::config::Config;
 use knockout_train::run::{
-    End, Event, MetricsLine, Run, RunContext, RunDescription, SolvedRun, default_folder,
+    End, Event, MetricsLine, Run, RunContext, RunDescription, SolveProgress, SolvedRun, default_folder,
 };
 use numpy::{PyArrayMethods as _, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
@@ -64,7 +65,7 @@ impl Training {
         match work {
             Work::Over(end) => Ok(Outcome::End(end)),
             Work::Solved(run) => {
-                let solved = run.solve(&mut |_| cancel.check())?;
+                let solved = run.solve(&mut Heard(cancel))?;
                 let line = json::text(&solved.line)?;
                 *work = Work::Over("solved");
                 Ok(Outcome::Epoch(line))
@@ -80,12 +81,31 @@ impl Training {
     }
 }
 
+/// Ends the solving of a model at its next step if that was asked for.
+pub(crate) struct Heard<'a>(pub(crate) &'a Cancel);
+
+impl Watch for Heard<'_> {
+    fn step(&mut self, _what: &str, _step: usize) {
+        self.0.check();
+    }
+}
+
+impl SolveProgress for Heard<'_> {
+    fn stage(&mut self, _stage: Stage) {
+        self.0.check();
+    }
+
+    fn step(&mut self, _what: &str, _step: usize) {
+        self.0.check();
+    }
+}
+
 /// Takes steps up to the end of an epoch or of the run.
-fn steps(run: &mut Run, wants_stop: &AtomicBool, cancel: &Cancel) -> Result<Outcome, Fault> {
+fn steps(run: &mut Run, wants_stop: &Arc<AtomicBool>, cancel: &Cancel) -> Result<Outcome, Fault> {
+    let (wants_stop, cancel) = (Arc::clone(wants_stop), cancel.clone());
+    // Asked while validating too, which takes minutes where the model is large.
+    run.stop_when(move || cancel.is_set() || wants_stop.load(Ordering::Relaxed));
     loop {
-        if cancel.is_set() || wants_stop.load(Ordering::Relaxed) {
-            run.stop();
-        }
         match run.next() {
             Some(Ok(Event::Epoch(line))) => return Ok(Outcome::Epoch(json::text(&line)?)),
             Some(Ok(Event::End(end))) => return Ok(Outcome::End(end.name())),
@@ -223,7 +243,7 @@ pub(crate) fn adopt<'py>(
     let weights =
         weights.iter().map(|(name, values)| tensor(&name, &values)).collect::<PyResult<Vec<_>>>()?;
     let (data, place) = (dataset.get()?, dataset.folder());
-    let (folder, line) = workers::run(py, |_| {
+    let (folder, line) = workers::run(py, |cancel| {
         let (folder, config, context) = plan(&data, place, model, out, keys)?;
         if config.model.entry().is_solved {
             return Err(Fault::request(format!(
@@ -231,7 +251,16 @@ pub(crate) fn adopt<'py>(
             )));
         }
         let mut run = Run::create(&folder, data, config, &context)?;
-        let line: MetricsLine = run.adopt(&weights, train_loss)?;
+        let asked = cancel.clone();
+        run.stop_when(move || asked.is_set());
+        let adopted = run.adopt(&weights, train_loss);
+        if !matches!(adopted, Ok(Some(_))) {
+            // What was begun here holds nothing yet, and would be in the way of the next attempt.
+            drop(run);
+            std::fs::remove_dir_all(&folder).ok();
+            cancel.check();
+        }
+        let line: Option<MetricsLine> = adopted?;
         Ok((folder, json::text(&line)?))
     })?;
     Ok((folder, json::loads(py, &line)?))

@@ -29,8 +29,8 @@ struct Pool {
 static POOL: Mutex<Option<Pool>> = Mutex::new(None);
 
 /// Whether a call was asked to end.
-#[derive(Debug, Default)]
-pub(crate) struct Cancel(AtomicBool);
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cancel(Arc<AtomicBool>);
 
 /// What unwinds a call that was asked to end.
 struct Cancelled;

@@ -141,7 +141,9 @@ def test_optuna_prunes(dataset: knockout.Dataset, tmp_path: Path) -> None:
 def test_ctrl_c_saves(tiny: str, tmp_path: Path) -> None:
     """SIGINT in the middle of a run: KeyboardInterrupt, and a run that can be resumed."""
     code = f"""
-import knockout
+import knockout, signal
+# A process that was started in the background ignores the signal unless it says otherwise.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("ready", flush=True)
 try:
     knockout.train({tiny!r}, "dango", out={str(tmp_path / "run")!r}, epochs=100000, settings={{"model.width": 8, "batch": 64}})

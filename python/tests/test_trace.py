@@ -3,6 +3,7 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +23,33 @@ def test_frames_hold_the_documents_figures(small_trace: str) -> None:
     assert "aten::addmm" in str(analysis) and "aten::addmm" in analysis.collapsed()
     with pytest.raises(knockout.RequestError, match="no list"):
         analysis.frame("nothing")
+
+
+def rank_of_two(rank: int) -> dict[str, Any]:
+    def event(cat: str, name: str, pid: int, tid: int, ts: float, dur: float, **args: int) -> dict[str, Any]:
+        return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}
+
+    return {
+        "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 2},
+        "deviceProperties": [{"id": 0, "name": "X"}],
+        "traceEvents": [
+            event("user_annotation", "ProfilerStep#1", 1, 1, 0, 100),
+            event("cpu_op", "aten::mm", 1, 1, 0, 20),
+            event("cuda_runtime", "cudaLaunchKernel", 1, 1, 5, 5, correlation=7),
+            event("kernel", "gemm", 0, 7, 40, 30, device=0, stream=7, correlation=7),
+        ],
+    }
+
+
+def test_ranks_of_a_job_have_a_row_each_for_their_device(tmp_path: Path) -> None:
+    paths = [tmp_path / f"rank{rank}.json" for rank in range(2)]
+    for rank, path in enumerate(paths):
+        path.write_text(json.dumps(rank_of_two(rank)))
+    analysis = knockout.trace.analyze(paths)
+    assert analysis.gpu["rank"].tolist() == [0, 1]
+    operations = analysis.operations.set_index("name")
+    assert operations["count"]["gemm"] == 2 and operations.self_us["gemm"] == pytest.approx(60.0)
+    assert len(knockout.trace.analyze(paths[0]).gpu) == 1
 
 
 def test_a_page_is_shown_inside_a_notebook(small_trace: str, tmp_path: Path) -> None:

@@ -75,11 +75,23 @@ CALLS = {
 }
 
 
+#: Random arguments for each of the calls.
+EXAMPLES = 45
+
+
+def test_there_are_a_thousand_random_calls() -> None:
+    assert len(CALLS) * EXAMPLES >= 1000
+
+
 @pytest.mark.parametrize("name", CALLS)
 def test_no_call_ends_the_interpreter(name: str, subjects: dict[str, Any]) -> None:
+    made = 0
+
     @given(ANYTHING, ANYTHING, ANYTHING)
-    @settings(max_examples=45, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     def call(a: Any, b: Any, c: Any) -> None:
+        nonlocal made
+        made += 1
         try:
             CALLS[name](subjects, a, b, c)
         except Exception as error:  # not BaseException: a panic of Rust is none of ours to raise
@@ -87,6 +99,7 @@ def test_no_call_ends_the_interpreter(name: str, subjects: dict[str, Any]) -> No
             assert not isinstance(error, knockout.FailureError), error
 
     call()
+    assert made >= EXAMPLES
 
 
 def test_what_is_refused_says_why(subjects: dict[str, Any], tmp_path: Path) -> None:
@@ -111,5 +124,10 @@ def test_what_is_refused_says_why(subjects: dict[str, Any], tmp_path: Path) -> N
     ]:
         with pytest.raises(request, match=said):
             call()
+    weights = run.weights()
+    for values, said in [(numpy.array(["a"]), "gene_embedding"), (numpy.array([1j]), "complex"), (None, "gene_embedding")]:
+        with pytest.raises(request, match=said):
+            knockout.adopt(dataset, "dango", {**weights, "gene_embedding": values}, train_loss=0.5, out=tmp_path / "adopted")
+    assert not (tmp_path / "adopted").exists()
     with pytest.raises(TypeError):
         knockout._knockout.Batches(dataset._dataset, numpy.zeros(3), 1, True, 0, 0, 1)

@@ -81,15 +81,35 @@ def test_changed_rows_are_all_that_change(dataset: knockout.Dataset, norm: str) 
     assert torch.allclose(few, everywhere, rtol=0, atol=1e-12)
 
 
-def test_autocast(dataset: knockout.Dataset) -> None:
-    model = knockout.torch.Dango.from_dataset(dataset, settings=SETTINGS["dango"])
-    genes, offsets, score = tensors(knockout.Loader(dataset, batch=64)[0])
+@pytest.mark.parametrize("name", MODELS)
+def test_autocast(dataset: knockout.Dataset, name: str) -> None:
+    model = MODELS[name].from_dataset(dataset, settings=SETTINGS[name])
+    genes, offsets, score = tensors(knockout.Loader(dataset, batch=16)[0])
     exact = model.loss(genes, offsets, model.standardise(score))
     with torch.autocast("cpu", dtype=torch.bfloat16):
         loose = model.loss(genes, offsets, model.standardise(score))
     loose.backward()
     assert loose.item() == pytest.approx(exact.item(), rel=0.05)
     assert all(value.grad is not None and torch.isfinite(value.grad).all() for value in model.parameters())
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_compile(dataset: knockout.Dataset, name: str) -> None:
+    """What is compiled gives the same loss and gradients, also of a batch of another size."""
+    plain = MODELS[name].from_dataset(dataset, settings=SETTINGS[name])
+    loss_of = torch.compile(plain.loss)
+    for batch in (16, 11):
+        genes, offsets, score = tensors(knockout.Loader(dataset, batch=batch)[0])
+        found = {}
+        for how, compute in (("plain", plain.loss), ("compiled", loss_of)):
+            plain.zero_grad()
+            loss = compute(genes, offsets, plain.standardise(score))
+            loss.backward()
+            found[how] = (loss.item(), {key: value.grad.clone() for key, value in plain.named_parameters()})
+        assert found["compiled"][0] == pytest.approx(found["plain"][0], rel=1e-5)
+        for key, expected in found["plain"][1].items():
+            worst = (found["compiled"][1][key] - expected).abs().max().item()
+            assert worst <= 1e-5 + 1e-3 * expected.abs().max().item(), f"{key}: off by {worst:.1e}"
 
 
 def test_training_lowers_the_loss_and_comes_back(dataset: knockout.Dataset, tmp_path: Path) -> None:
@@ -119,3 +139,20 @@ def test_what_is_not_offered_says_so(dataset: knockout.Dataset, tmp_path: Path) 
     run = knockout.train(dataset, "dango", out=tmp_path / "run", max_steps=1, settings=SETTINGS["dango"])
     with pytest.raises(knockout.RequestError, match="not of hetero"):
         knockout.torch.Hetero.from_run(run)
+
+
+def test_wrong_tensors_are_refused(dataset: knockout.Dataset) -> None:
+    model = knockout.torch.Dango.from_dataset(dataset, settings=SETTINGS["dango"])
+    genes, offsets = torch.tensor([0, 1, 2]), torch.tensor([0, 3])
+    for call, said in [
+        (lambda: model(genes.float(), offsets), "genes are one row of integers, not torch.float32"),
+        (lambda: model(genes, offsets.double()), "offsets are one row of integers"),
+        (lambda: model(genes.view(1, 3), offsets), "2 dimensions"),
+        (lambda: model(-genes, offsets), "count from 0"),
+        (lambda: model(genes, torch.tensor([0, 2])), "end at the number of genes"),
+        (lambda: model(genes, torch.tensor([0, 3, 2, 3])), "never fall"),
+    ]:
+        with pytest.raises(knockout.RequestError, match=said):
+            call()
+    with pytest.raises(IndexError):
+        model(genes + dataset.gene_count, offsets)

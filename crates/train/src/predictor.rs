@@ -179,14 +179,23 @@ impl Predictor {
 
     /// Predictions in the scores' own units, one for each set of deleted genes.
     pub fn predict(&self, sets: GeneSetsRef<'_>) -> Result<Vec<f64>, PredictorError> {
-        let own = self.predict_alone(sets)?;
+        self.predict_heard(sets, &|| ())
+    }
+
+    /// The same; `on_batch` is called before every batch of a network's forward pass, which takes seconds where the cell is large.
+    pub fn predict_heard(
+        &self,
+        sets: GeneSetsRef<'_>,
+        on_batch: &dyn Fn(),
+    ) -> Result<Vec<f64>, PredictorError> {
+        let own = self.own_predictions(sets, on_batch)?;
         if !self.builds_on_others() {
             return Ok(own);
         }
         let Added { own: weight, intercept, others } = &self.added;
         let mut sums: Vec<f64> = own.iter().map(|own| weight * own + intercept).collect();
         for (weight, other) in others {
-            let predictions = other.predict(sets)?;
+            let predictions = other.predict_heard(sets, on_batch)?;
             sums.iter_mut().zip(predictions).for_each(|(sum, prediction)| *sum += weight * prediction);
         }
         Ok(sums)
@@ -194,18 +203,29 @@ impl Predictor {
 
     /// Predictions of the model without the runs that it builds on.
     pub fn predict_alone(&self, sets: GeneSetsRef<'_>) -> Result<Vec<f64>, PredictorError> {
+        self.own_predictions(sets, &|| ())
+    }
+
+    fn own_predictions(
+        &self,
+        sets: GeneSetsRef<'_>,
+        on_batch: &dyn Fn(),
+    ) -> Result<Vec<f64>, PredictorError> {
         check_genes(sets, self.gene_count)?;
         Ok(match &self.trained {
             Trained::Network { model, batch } if model.shares_rows() => {
                 let order = sharing_order(sets, *batch);
                 let ordered = order.iter().map(|&place| sets.get(place));
                 let mut predictions = vec![0.0; sets.len()];
-                for (place, value) in order.iter().zip(predict(&**model, self.labels, *batch, ordered)) {
+                let values = predict(&**model, self.labels, *batch, ordered, on_batch);
+                for (place, value) in order.iter().zip(values) {
                     predictions[*place] = value;
                 }
                 predictions
             }
-            Trained::Network { model, batch } => predict(&**model, self.labels, *batch, sets.iter()),
+            Trained::Network { model, batch } => {
+                predict(&**model, self.labels, *batch, sets.iter(), on_batch)
+            }
             Trained::Solved(solution) => solution.predict(sets.sorted().view()),
         })
     }
@@ -302,15 +322,17 @@ fn check_cell(card: &ModelCard, cell: &Cell) -> Result<(), PredictorError> {
     if names.is_empty() { Ok(()) } else { Err(PredictorError::OtherNetworks { names }) }
 }
 
-/// Predicts sets in batches.
+/// Predicts sets in batches; `on_batch` is called before each.
 pub(crate) fn predict<'s>(
     model: &dyn Model,
     labels: LabelStats,
     batch: usize,
     sets: impl Iterator<Item = &'s [u32]>,
+    on_batch: &dyn Fn(),
 ) -> Vec<f64> {
     let (mut sets, mut chunk, mut predictions) = (sets.peekable(), GeneSets::default(), Vec::new());
     while sets.peek().is_some() {
+        on_batch();
         chunk.clear();
         sets.by_ref().take(batch).for_each(|set| chunk.push(set));
         let mut tape = Tape::new(model.parameters());

@@ -149,7 +149,10 @@ fn weights_from_elsewhere_become_a_run_or_are_refused_whole() {
     for wrong in wrong {
         assert_eq!(run.adopt(&wrong, 0.5).unwrap_err().class(), Class::Request);
     }
-    let line = run.adopt(&weights, 0.5).unwrap();
+    run.stop_when(|| true);
+    assert!(run.adopt(&weights, 0.5).unwrap().is_none(), "it was asked to stop");
+    run.stop_when(|| false);
+    let line = run.adopt(&weights, 0.5).unwrap().unwrap();
     assert_eq!((line.epoch, line.train_loss), (0, 0.5));
     for saved in newest(&run) {
         assert_eq!(saved.weights, weights);

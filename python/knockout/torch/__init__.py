@@ -8,6 +8,13 @@ reach are the wild type's, and the reconstruction loss never forms a dense matri
     for batch in knockout.torch.dataloader(knockout.Loader(dataset, batch=2048)):
         ...
     knockout.adopt(dataset, "dango", model.state_dict(), train_loss=loss, settings=model.settings)
+
+>>> import knockout.torch
+>>> dataset = knockout.Dataset(tiny)
+>>> model = knockout.torch.Dango.from_dataset(dataset, settings={"model.width": 8})
+>>> batch = next(iter(knockout.torch.dataloader(knockout.Loader(dataset, batch=64))))
+>>> model(batch["genes"], batch["offsets"]).shape
+torch.Size([64])
 """
 
 from .data import IterableBatches, dataloader

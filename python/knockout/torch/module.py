@@ -205,7 +205,10 @@ class Sets:
     """Ragged gene sets, padded: `index` `[sets, most]` and where it holds a member."""
 
     def __init__(self, genes: Tensor, offsets: Tensor) -> None:
-        genes, offsets = genes.long(), offsets.long()
+        genes, offsets = _integers("genes", genes), _integers("offsets", offsets)
+        if not torch.compiler.is_compiling() and genes.device.type == "cpu":
+            # On a device the host would wait for the answer.
+            _check(genes, offsets)
         lengths = offsets.diff()
         self.count = len(lengths)
         most = int(lengths.max()) if self.count else 0
@@ -221,3 +224,16 @@ class Sets:
         mask = torch.zeros(self.count, gene_count, dtype=torch.bool, device=self.genes.device)
         mask[self.owners, self.genes] = True
         return mask
+
+
+def _integers(name: str, values: Tensor) -> Tensor:
+    if values.is_floating_point() or values.is_complex() or values.dtype == torch.bool or values.dim() != 1:
+        raise RequestError(f"{name} are one row of integers, not {values.dtype} of {values.dim()} dimensions")
+    return values.long()
+
+
+def _check(genes: Tensor, offsets: Tensor) -> None:
+    if len(genes) and int(genes.min()) < 0:
+        raise RequestError("rows of the gene table count from 0")
+    if not len(offsets) or int(offsets[0]) != 0 or int(offsets[-1]) != len(genes) or bool((offsets.diff() < 0).any()):
+        raise RequestError("offsets begin at 0, never fall and end at the number of genes")

@@ -418,7 +418,7 @@ impl Fit {
         let (rows, batch) = (self.split.rows(part), self.config.run.predict_batch);
         let rows = &rows[from.min(rows.len())..rows.len().min(from.saturating_add(batch))];
         let sets = rows.iter().map(|&row| self.dataset.samples.genes(row as usize));
-        let mut predictions = predictor::predict(&*self.model, self.labels, batch, sets);
+        let mut predictions = predictor::predict(&*self.model, self.labels, batch, sets, &|| ());
         if let Some(base) = &self.base {
             let added = predictions.iter_mut().zip(rows);
             added.for_each(|(prediction, &row)| *prediction += base[row as usize]);

@@ -373,12 +373,15 @@ impl Run {
     }
 
     /// Takes over weights that were trained elsewhere, as the outcome of one epoch: they are validated, the epoch's line is written and
-    /// the state saved in every slot. `train_loss` is that epoch's mean loss on standardised scores.
+    /// the state saved in every slot. `train_loss` is that epoch's mean loss on standardised scores. `None` if [`Self::stop_when`]
+    /// said so meanwhile: then nothing was written.
     ///
     /// For a run that was just begun; resumed, it goes on from these weights with an optimiser that has no history.
-    pub fn adopt(&mut self, weights: &[Tensor], train_loss: f64) -> Result<MetricsLine, RunError> {
+    pub fn adopt(&mut self, weights: &[Tensor], train_loss: f64) -> Result<Option<MetricsLine>, RunError> {
         self.fit.adopt(weights)?;
-        let predictions = self.fit.predict(Part::Val);
+        let Some(predictions) = self.fit.predict_unless(Part::Val, &*self.wants_stop) else {
+            return Ok(None);
+        };
         let report = EpochReport { train_loss, ..self.fit.report(&predictions)? };
         let times = self.epoch_times(self.epoch_began);
         let line = self.write_epoch(&report, times)?;
@@ -388,7 +391,7 @@ impl Run {
         for slot in [Slot::BestPearson, Slot::BestMse, Slot::Last] {
             self.save(slot)?;
         }
-        Ok(line)
+        Ok(Some(line))
     }
 
     /// Does what comes next, up to something to tell.

@@ -5,16 +5,18 @@ use crate::baseline::{self, Baseline, Ladder};
 use crate::checkpoint::{load_tensors, save_tensors};
 use knockout_cell::GeneSetsRef;
 use knockout_screen::{Dataset, Part, Split};
-use knockout_solve::{Problem, SolvedOptions as _, StackOptions};
+use knockout_solve::{Problem, SolvedOptions as _, StackOptions, Watch};
 use std::path::Path;
 
 /// What the stack with its defaults, solved for a split, says of sets; `None` where the dataset has no networks or the split no
-/// validation part. It is kept in `folder`, whole or absent, under a name that depends on all it was solved from.
+/// validation part. It is kept in `folder`, whole or absent, under a name that depends on all it was solved from. `watch` hears of
+/// the steps where it has to be solved.
 pub fn stack_predictions(
     folder: &Path,
     dataset: &Dataset,
     split: &Split,
     sets: GeneSetsRef<'_>,
+    watch: &mut dyn Watch,
 ) -> Result<Option<Vec<f64>>, RunError> {
     let (samples, cell) = (&dataset.samples, &dataset.cell);
     if !Ladder::new(samples, cell.genes().len(), split)?.over(cell).baselines().contains(&Baseline::Stack) {
@@ -27,7 +29,7 @@ pub fn stack_predictions(
     }
     let records = |part| baseline::records(samples, split.rows(part));
     let (train, val) = (records(Part::Train), records(Part::Val));
-    let solution = options.solve(Problem { cell, train: &train, val: &val }, &mut ())?;
+    let solution = options.solve(Problem { cell, train: &train, val: &val }, watch)?;
     // A folder that cannot be written is no reason to say nothing: it is solved again next time.
     save_tensors(&path, &solution.tensors()).ok();
     Ok(Some(solution.predict(sets)))

@@ -87,7 +87,7 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
     stack = match stack {
         StackPredictions::Known(_) if models.len() == 1 => StackPredictions::IsTheModel,
         StackPredictions::Known(known) => StackPredictions::Known(known),
-        other => stack_predictions(&folders[0], &dataset, &split, sets.view().sorted().view())?
+        other => stack_predictions(&folders[0], &dataset, &split, sets.view().sorted().view(), &mut ())?
             .map_or(other, StackPredictions::Known),
     };
     let seeds = are_seeds.then(|| Seeds {
