@@ -132,3 +132,13 @@ fn bad_requests_say_what_to_do_and_leave_nothing_behind() {
     run(folder.path(), &["experiment", "nowhere"]).fails(2, &["nowhere"]);
     assert!(!folder.path().join("runs").exists());
 }
+
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn ranks_are_refused_by_a_program_without_them() {
+    let folder = tempfile::tempdir().unwrap();
+    tiny(folder.path());
+    run(folder.path(), &with(&["--ranks", "1,2", "--out", "e"]))
+        .fails(2, &["built without MPI", "cargo build --release --features mpi"]);
+    assert!(!folder.path().join("e").exists());
+}

@@ -70,7 +70,9 @@ impl Classified for MeasureError {
             Self::NoModel | Self::Config(_) | Self::NoSteps(_) => Class::Request,
             Self::Store(error) => error.class(),
             Self::Fit(error) => error.class(),
-            Self::Trace(_) | Self::Contradiction(_) | Self::Join(_) | Self::OtherCells { .. } => Class::Failure,
+            Self::Trace(_) | Self::Contradiction(_) | Self::Join(_) | Self::OtherCells { .. } => {
+                Class::Failure
+            }
         }
     }
 }

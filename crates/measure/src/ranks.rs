@@ -9,7 +9,11 @@ use std::path::Path;
 
 /// Adds the CPU time that the other ranks took for each step, and their memory: what a step costs is what all of them spend. Phases and wall
 /// time stay those of this rank.
-pub(crate) fn of_all_ranks(log: &mut StepLog, peak: Option<u64>, ranks: &Ranks) -> Result<Option<u64>, MeasureError> {
+pub(crate) fn of_all_ranks(
+    log: &mut StepLog,
+    peak: Option<u64>,
+    ranks: &Ranks,
+) -> Result<Option<u64>, MeasureError> {
     if ranks.is_alone() {
         return Ok(peak);
     }
@@ -37,7 +41,10 @@ pub(crate) fn create_folders(
 }
 
 /// The first rank's numbers on all ranks: what is decided by them is decided alike.
-pub(crate) fn of_first<const N: usize>(mut numbers: [u64; N], ranks: &Ranks) -> Result<[u64; N], MeasureError> {
+pub(crate) fn of_first<const N: usize>(
+    mut numbers: [u64; N],
+    ranks: &Ranks,
+) -> Result<[u64; N], MeasureError> {
     let mut bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
     ranks.broadcast(&mut bytes).map_err(FitError::from)?;
     let read = bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
@@ -57,8 +64,10 @@ mod tests {
         let worlds = Local::ranks(3);
         std::thread::scope(|scope| {
             let call = &call;
-            let threads: Vec<_> =
-                worlds.into_iter().map(|world| scope.spawn(move || call(Ranks::new(Arc::new(world))))).collect();
+            let threads: Vec<_> = worlds
+                .into_iter()
+                .map(|world| scope.spawn(move || call(Ranks::new(Arc::new(world)))))
+                .collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         })
     }
@@ -67,7 +76,8 @@ mod tests {
     fn cpu_time_and_memory_are_those_of_all_ranks() {
         let found = on_three(|ranks| {
             let own = ranks.rank() as u64 + 1;
-            let step = |factor| StepTimes { cpu_nanos: factor * own, wall_nanos: own, ..StepTimes::default() };
+            let step =
+                |factor| StepTimes { cpu_nanos: factor * own, wall_nanos: own, ..StepTimes::default() };
             let mut log = StepLog { steps: vec![step(1), step(10)], ..StepLog::default() };
             let peak = of_all_ranks(&mut log, Some(100 * own), &ranks).unwrap();
             (peak, log.steps.iter().map(|step| (step.cpu_nanos, step.wall_nanos)).collect::<Vec<_>>())

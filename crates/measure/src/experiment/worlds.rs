@@ -89,15 +89,20 @@ mod tests {
     }
 
     fn plan() -> ExperimentPlan {
-        ExperimentPlan { dataset: "fake".to_owned(), rounds: 9, steps: 2, warmup: 1, ..ExperimentPlan::default() }
+        ExperimentPlan {
+            dataset: "fake".to_owned(),
+            rounds: 9,
+            steps: 2,
+            warmup: 1,
+            ..ExperimentPlan::default()
+        }
     }
 
     #[test]
     fn rounds_of_several_numbers_of_ranks_become_one_experiment() {
         // The fourth round is three times as slow on all, as when something else ran; ratios do not see it.
-        let worlds: Vec<Vec<WorldRound>> = [1, 2, 4]
-            .map(|world| [1, 1, 1, 3, 1].map(|slower| world_round(world, slower)).to_vec())
-            .to_vec();
+        let worlds: Vec<Vec<WorldRound>> =
+            [1, 2, 4].map(|world| [1, 1, 1, 3, 1].map(|slower| world_round(world, slower)).to_vec()).to_vec();
         let ExperimentOutcome { findings, profiles, .. } = assembled(plan(), &worlds).unwrap();
         let folders: Vec<&str> = profiles.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(folders[..3], ["dango-data-1-rank", "dango-data-2-ranks", "dango-data-4-ranks"]);
@@ -129,7 +134,8 @@ mod tests {
 
     #[test]
     fn rounds_that_are_not_of_one_experiment_are_refused() {
-        let mut worlds = vec![vec![world_round(1, 1), world_round(1, 1)], vec![world_round(2, 1), world_round(2, 1)]];
+        let mut worlds =
+            vec![vec![world_round(1, 1), world_round(1, 1)], vec![world_round(2, 1), world_round(2, 1)]];
         worlds[1][1].cells.pop();
         let refused = assembled(plan(), &worlds).unwrap_err();
         assert!(matches!(&refused, MeasureError::OtherCells { cell } if cell == "hetero-data"), "{refused}");

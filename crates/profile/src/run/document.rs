@@ -70,7 +70,8 @@ fn parse(bytes: &[u8]) -> Result<RunProfile, RunDocumentErrorKind> {
 
 /// The columns are as long as the steps are many, and no step is of nothing.
 fn check(profile: &RunProfile) -> Result<(), String> {
-    let PerStep { samples, wall_nanos, cpu_nanos, phases, background, rss_bytes, pool_bytes } = &profile.per_step;
+    let PerStep { samples, wall_nanos, cpu_nanos, phases, background, rss_bytes, pool_bytes } =
+        &profile.per_step;
     let steps = wall_nanos.len();
     if steps == 0 || steps as u64 != profile.steps {
         return Err(format!("{} steps, but times of {steps}", profile.steps));

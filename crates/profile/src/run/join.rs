@@ -14,7 +14,9 @@ pub enum JoinError {
     #[error(transparent)]
     NoSteps(#[from] NoSteps),
     /// Their conditions differ.
-    #[error("two rounds of {cell} differ in {what}: {a:?} and {b:?}; was the machine or the program changed meanwhile?")]
+    #[error(
+        "two rounds of {cell} differ in {what}: {a:?} and {b:?}; was the machine or the program changed meanwhile?"
+    )]
     Unlike {
         /// Model and mode.
         cell: String,

@@ -61,7 +61,8 @@ fn table(out: &mut String, head: &[&str], rows: impl Iterator<Item = Vec<String>
 fn conditions(out: &mut String, experiment: &Experiment) {
     out.push_str("\n## Conditions\n\nThe same for every cell; cells took the same batches in turns.\n\n");
     let ranks = ranks_line(experiment).map(|line| vec!["ranks".to_owned(), line]);
-    let rows = experiment.conditions.iter().map(|(name, value)| vec![name.clone(), value.clone()]).chain(ranks);
+    let rows =
+        experiment.conditions.iter().map(|(name, value)| vec![name.clone(), value.clone()]).chain(ranks);
     table(out, &["condition", "value"], rows);
 }
 
@@ -122,8 +123,16 @@ fn ranks(out: &mut String, experiment: &Experiment) {
             ]
         })
     });
-    let head =
-        ["", "ranks", "samples/s", "times as fast", "CPU time per sample", "times the CPU time", "waiting", "exchange"];
+    let head = [
+        "",
+        "ranks",
+        "samples/s",
+        "times as fast",
+        "CPU time per sample",
+        "times the CPU time",
+        "waiting",
+        "exchange",
+    ];
     table(out, &head, rows);
 }
 

@@ -76,7 +76,8 @@ pub(crate) fn next_step(step: &NextStep) -> String {
             format!("{model}: stay with {from} rank(s): more are not surely faster here")
         }
         NextStep::FullSteps => {
-            "measure full steps beside it (leave --modes out): only they say how much of a step this is".to_owned()
+            "measure full steps beside it (leave --modes out): only they say how much of a step this is"
+                .to_owned()
         }
         NextStep::Ablate => "measure the switches: say the same with --ablate".to_owned(),
         NextStep::Quieter(noise) => format!(

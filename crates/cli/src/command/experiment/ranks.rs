@@ -57,7 +57,8 @@ pub(super) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
     let folder = request.out.clone();
     let rounds_folder = folder.join(ROUNDS);
     crate::command::profile::create_folder(&folder)?;
-    std::fs::create_dir(&rounds_folder).with_context(|| format!("could not make {}", rounds_folder.display()))?;
+    std::fs::create_dir(&rounds_folder)
+        .with_context(|| format!("could not make {}", rounds_folder.display()))?;
     let began = Instant::now();
     let launches = args.rounds * args.ranks.len() as u64;
     let bar = ui.progress("measuring", launches, Unit::Items);
@@ -191,7 +192,8 @@ pub(super) fn measure_round(args: &ExperimentArgs, round: u64, out: &Path, ui: &
 
 /// What a launch wrote.
 fn read_round(name: &str, ranks: u64, bytes: &[u8]) -> Result<WorldRound> {
-    let damaged = || Failure::verdict(exit::DATA, format!("{name} is not what a launch of this program writes"));
+    let damaged =
+        || Failure::verdict(exit::DATA, format!("{name} is not what a launch of this program writes"));
     let document: Value = serde_json::from_slice(bytes).map_err(|_: serde_json::Error| damaged())?;
     let number = |key: &str| document[key].as_u64().ok_or_else(damaged);
     let (threads, cores) = (number("threads")?, number("cores")?);
@@ -220,7 +222,8 @@ mod tests {
     fn a_launch_is_the_command_as_it_was_typed_with_its_round() {
         let typed = ["-q", "experiment", "--ranks", "1,2", "experiment", "--", "batch=8"].map(OsString::from);
         let command = of_one_round(typed.into_iter(), 3, Path::new("out/rounds/4-on-2"));
-        let expected = "-q experiment --round 3 --round-out out/rounds/4-on-2 --ranks 1,2 experiment -- batch=8";
+        let expected =
+            "-q experiment --round 3 --round-out out/rounds/4-on-2 --ranks 1,2 experiment -- batch=8";
         assert_eq!(command.join(" ".as_ref()), OsString::from(expected));
     }
 
@@ -245,8 +248,12 @@ mod tests {
 
     #[test]
     fn a_round_that_is_not_one_is_refused() {
-        for bytes in ["", "[]", "{\"threads\":1,\"cores\":2}", "{\"threads\":1,\"cores\":2,\"cells\":[{\"folder\":\"a\"}]}"]
-        {
+        for bytes in [
+            "",
+            "[]",
+            "{\"threads\":1,\"cores\":2}",
+            "{\"threads\":1,\"cores\":2,\"cells\":[{\"folder\":\"a\"}]}",
+        ] {
             let refused = read_round("round.json", 2, bytes.as_bytes()).unwrap_err();
             assert_eq!(refused.code(), exit::DATA, "{bytes}: {refused}");
         }
