@@ -1048,7 +1048,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__experiment)
-            opts="-q -v -h --models --experiment --preset --config --modes --processors --ablate --rounds --max-time --steps --warmup --batch --seed --split --out --json --threads --quiet --verbose --help"
+            opts="-q -v -h --models --experiment --preset --config --modes --processors --ablate --ranks --launcher --round --round-out --rounds --max-time --steps --warmup --batch --seed --split --out --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1076,6 +1076,22 @@ _knockout() {
                     ;;
                 --processors)
                     COMPREPLY=($(compgen -W "perturbation mask resident-mask saved-indices saved-masks subgraph neighborhood" -- "${cur}"))
+                    return 0
+                    ;;
+                --ranks)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --launcher)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --round)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --round-out)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --rounds)

@@ -362,6 +362,10 @@ saved-indices\t'Removed positions read from disk (`data precompute --indices`)'
 saved-masks\t'Masks read from disk (`data precompute --masks`)'
 subgraph\t'Every network rebuilt without the genes'
 neighborhood\t'Only the genes within some hops'"
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l ranks -d 'Measure on each of these numbers of ranks, in turns, the first being what the others are compared with; they are started by --launcher' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l launcher -d 'What starts ranks, with its options; -n and their number are added' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l round -d 'One round of an experiment over ranks, as the program starts itself' -r
+complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l round-out -d 'Where that round goes' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l rounds -d 'Rounds: in each, every cell has its turn' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l max-time -d 'Take no more rounds than fit into this time, such as 5m, but at least 3 of --rounds' -r
 complete -c knockout -n "__fish_knockout_using_subcommand experiment" -l steps -d 'Steps of a turn that count; a multiple of 4 is fair to accumulated gradients' -r

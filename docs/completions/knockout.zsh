@@ -580,6 +580,10 @@ saved-indices\:"Removed positions read from disk (\`data precompute --indices\`)
 saved-masks\:"Masks read from disk (\`data precompute --masks\`)"
 subgraph\:"Every network rebuilt without the genes"
 neighborhood\:"Only the genes within some hops"))' \
+'(--ablate)*--ranks=[Measure on each of these numbers of ranks, in turns, the first being what the others are compared with; they are started by --launcher]:N:_default' \
+'--launcher=[What starts ranks, with its options; -n and their number are added]:COMMAND:_default' \
+'--round=[One round of an experiment over ranks, as the program starts itself]:N:_default' \
+'--round-out=[Where that round goes]:DIR:_files' \
 '--rounds=[Rounds\: in each, every cell has its turn]:N:_default' \
 '--max-time=[Take no more rounds than fit into this time, such as 5m, but at least 3 of --rounds]:TIME:_default' \
 '--steps=[Steps of a turn that count; a multiple of 4 is fair to accumulated gradients]:N:_default' \

@@ -39,30 +39,88 @@ pub(crate) fn threads(ranks: &Ranks, ui: &Ui) -> usize {
     if ranks.is_alone() {
         return here;
     }
-    let (cores, on_host) = (cores(), ranks.on_this_host());
-    let available = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let is_bound = available < cores;
-    let threads = match (ui.threads(), is_bound) {
-        (0, false) => (cores / on_host).max(1),
-        _ => here,
+    let placement = Placement {
+        asked: if ui.threads() == 0 { None } else { Some(here) },
+        cores: cores(),
+        available: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        on_host: ranks.on_this_host(),
     };
-    let binding = if is_bound { format!("bound to {available}") } else { "not bound".to_owned() };
     ui.note(&format!(
-        "{} ranks on {} machine(s), {threads} thread(s) each, {binding} of {cores} core(s)",
+        "{} ranks on {} machine(s), {} thread(s) each, {}",
         ranks.size(),
-        ranks.host_count()
+        ranks.host_count(),
+        placement.threads(),
+        placement.binding()
     ));
-    if is_bound && available * on_host < cores {
-        ui.note(&format!(
-            "warning: the launcher bound every rank to {available} of {cores} cores, and {} of them do nothing; add --bind-to none to mpirun, \
-             or --map-by slot:PE={}, or --cpus-per-task={} to srun",
-            cores - available * on_host,
-            cores / on_host,
-            cores / on_host,
-        ));
+    if let Some(warning) = placement.warning() {
+        ui.note(&warning);
     }
-    threads
+    placement.threads()
 }
+
+/// How the ranks of a machine share its cores.
+#[derive(Debug, Clone, Copy)]
+struct Placement {
+    /// Threads that were asked for.
+    asked: Option<usize>,
+    /// Cores of the machine.
+    cores: usize,
+    /// Cores that the launcher lets this rank use.
+    available: usize,
+    /// Ranks on the machine.
+    on_host: usize,
+}
+
+impl Placement {
+    fn is_bound(self) -> bool {
+        self.available < self.cores
+    }
+
+    fn threads(self) -> usize {
+        match (self.asked, self.is_bound()) {
+            (Some(asked), _) => asked,
+            (None, true) => self.available,
+            (None, false) => (self.cores / self.on_host).max(1),
+        }
+    }
+
+    fn binding(self) -> String {
+        let Self { cores, available, .. } = self;
+        if self.is_bound() {
+            format!("bound to {available} of {cores} core(s)")
+        } else {
+            format!("not bound to any of {cores} core(s)")
+        }
+    }
+
+    /// What the launcher's binding costs, and how to avoid it.
+    fn warning(self) -> Option<String> {
+        let Self { cores, available, on_host, .. } = self;
+        let idle = cores.saturating_sub(available * on_host);
+        let cost = match self.threads() {
+            _ if !self.is_bound() => return None,
+            threads if threads > available => format!("where its {threads} threads take turns"),
+            _ if idle > 0 => format!("and {idle} of them do nothing"),
+            _ => return None,
+        };
+        let share = (cores / on_host).max(1);
+        Some(format!(
+            "warning: the launcher bound every rank to {available} of {cores} cores, {cost}; add --bind-to none to mpirun, or --map-by \
+             slot:PE={share}, or --cpus-per-task={share} to srun"
+        ))
+    }
+}
+
+/// Panics where a test asks for it: `KNOCKOUT_TEST_PANIC=1:3` is rank 1 after step 3. Not in release builds.
+#[cfg(debug_assertions)]
+pub(crate) fn panic_if_asked(ranks: &Ranks, step: u64) {
+    let asked = std::env::var("KNOCKOUT_TEST_PANIC").ok();
+    assert!(asked.is_none_or(|asked| asked != format!("{}:{step}", ranks.rank())), "a test asked for it");
+}
+
+/// Release builds do not panic when asked.
+#[cfg(not(debug_assertions))]
+pub(crate) fn panic_if_asked(_: &Ranks, _: u64) {}
 
 /// Cores of the machine, whether or not this process may use them.
 pub(crate) fn cores() -> usize {
@@ -83,4 +141,42 @@ pub(crate) fn fail(ranks: &Ranks, failure: &Failure, ui: &Ui) {
     }
     ui.error(&format!("{}: {failure}", ranks.place()));
     ranks.abort(failure.code());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MACHINE: Placement = Placement { asked: None, cores: 16, available: 16, on_host: 2 };
+
+    #[test]
+    fn ranks_that_are_not_bound_share_the_machine() {
+        assert_eq!((MACHINE.threads(), MACHINE.warning()), (8, None));
+        assert_eq!(MACHINE.binding(), "not bound to any of 16 core(s)");
+        let many = Placement { on_host: 64, ..MACHINE };
+        assert_eq!(many.threads(), 1);
+        let asked = Placement { asked: Some(3), ..MACHINE };
+        assert_eq!((asked.threads(), asked.warning()), (3, None));
+    }
+
+    #[test]
+    fn a_rank_bound_to_one_core_is_told_what_that_costs() {
+        let bound = Placement { available: 1, ..MACHINE };
+        assert_eq!((bound.threads(), bound.binding()), (1, "bound to 1 of 16 core(s)".to_owned()));
+        let warning = bound.warning().unwrap();
+        assert!(
+            warning.contains("bound every rank to 1 of 16 cores, and 14 of them do nothing"),
+            "{warning}"
+        );
+        assert!(warning.contains("--bind-to none") && warning.contains("slot:PE=8"), "{warning}");
+        let threads = Placement { asked: Some(4), ..bound };
+        let warning = threads.warning().unwrap();
+        assert!(warning.contains("to 1 of 16 cores, where its 4 threads take turns"), "{warning}");
+    }
+
+    #[test]
+    fn ranks_bound_to_all_cores_together_are_fine() {
+        let bound = Placement { available: 8, ..MACHINE };
+        assert_eq!((bound.threads(), bound.warning()), (8, None));
+    }
 }

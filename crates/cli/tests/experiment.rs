@@ -160,3 +160,13 @@ fn an_interrupted_experiment_reports_the_rounds_it_took() {
     let taken = report["plan"]["rounds"].as_u64().unwrap_or_else(|| panic!("{report}"));
     assert!((1..100_000).contains(&taken), "{taken}");
 }
+
+#[cfg(not(feature = "mpi"))]
+#[test]
+fn ranks_are_refused_by_a_program_without_them() {
+    let folder = tempfile::tempdir().unwrap();
+    tiny(folder.path());
+    run(folder.path(), &with(&["--ranks", "1,2", "--out", "e"]))
+        .fails(2, &["built without MPI", "cargo build --release --features mpi"]);
+    assert!(!folder.path().join("e").exists());
+}

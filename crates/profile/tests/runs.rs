@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
 use knockout_meter::{LoadTimes, Meter, RunLength, Schedule, StepLog, StepPhase};
-use knockout_profile::{About, ComparisonWarning, Conditions, RunComparison, RunFinding, RunProfile};
+use knockout_profile::{
+    About, ComparisonWarning, Conditions, JoinError, RunComparison, RunFinding, RunProfile,
+};
 use knockout_trace::{Clock, FakeClock, Recorder};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -260,4 +262,30 @@ fn the_largest_batch_needs_two_sizes() {
     assert_eq!(found.clone().with_batch_memory(&[(10, 1_000)], 1 << 20).largest_batch, None);
     let largest = found.with_batch_memory(&[(10, 1_000), (20, 1_500)], 10_500).largest_batch.unwrap();
     assert_eq!(largest.batch, 200);
+}
+
+#[test]
+fn rounds_that_are_joined_are_the_run_they_are_parts_of() {
+    let mut log = measured(None, Duration::ZERO);
+    for (place, step) in log.steps.iter_mut().enumerate() {
+        step.number = place as u64;
+        step.cpu_nanos = 1000 + place as u64;
+        step.background[StepPhase::Process as usize] = 77 * place as u64;
+        step.rss_bytes[StepPhase::Loss as usize] = 500 - place as u64;
+        step.pool_bytes = 10 * place as u64;
+    }
+    let whole = RunProfile::of(&log, conditions()).unwrap();
+    let part = |steps: std::ops::Range<usize>, warmed, skipped| {
+        let part = StepLog { steps: log.steps[steps].to_vec(), warmed, skipped, ..StepLog::default() };
+        // Through its document, as between processes.
+        let text = serde_json::to_vec(&RunProfile::of(&part, conditions()).unwrap()).unwrap();
+        RunProfile::from_json("part", &text).unwrap()
+    };
+    let rounds = [part(0..2, log.warmed, 0), part(2..3, 0, log.skipped), part(3..6, 0, 0)];
+    assert_eq!(RunProfile::joined(&rounds).unwrap(), whole);
+    let mut unlike = rounds.to_vec();
+    unlike[2].conditions.threads = 9;
+    let refused = RunProfile::joined(&unlike).unwrap_err();
+    assert!(matches!(&refused, JoinError::Unlike { what, .. } if what == "threads"), "{refused}");
+    assert!(matches!(RunProfile::joined(&[]), Err(JoinError::NoSteps(_))));
 }

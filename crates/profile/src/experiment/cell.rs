@@ -118,7 +118,9 @@ impl CellFindings {
             name.push_str(", recorded");
         }
         // Saving and validating are between steps, not in them.
-        let is_divided = profile.per_step.phases.contains_key(StepPhase::Exchange.name());
+        let is_divided = StepPhase::ALL
+            .into_iter()
+            .any(|phase| phase.is_of_shards() && profile.per_step.phases.contains_key(phase.name()));
         let step = StepPhase::ALL
             .into_iter()
             .filter(|phase| *phase < StepPhase::Checkpoint && (is_divided || !phase.is_of_shards()));

@@ -337,6 +337,7 @@ fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
         match event {
             Event::Step(report) => {
                 console.step(&report);
+                crate::ranks::panic_if_asked(run.fit().ranks(), report.position.step);
             }
             Event::Validation { done, total } => console.validation(done, total),
             Event::Epoch(line) => {
