@@ -21,7 +21,10 @@ pub(crate) fn unit(comparison: &Comparison) -> &'static str {
 /// What became of a step, and what changed most.
 pub(crate) fn trace_headline(comparison: &Comparison) -> String {
     let whole = step_headline(comparison);
-    changed_most(comparison).map_or(whole.clone(), |changed| format!("{whole} {changed}"))
+    match changed_most(comparison) {
+        Some(changed) => format!("{whole} {changed}"),
+        None => whole,
+    }
 }
 
 /// What became of a step.
@@ -167,5 +170,31 @@ pub(crate) fn comparison_rows<'a, A: 'a>(
         out.push_str(heading);
         out.push('\n');
         table.print(out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use knockout_stats::Middle;
+
+    #[test]
+    fn many_times_as_long_is_not_said_in_per_cent() {
+        let said = |b: f64| headline(&[Row::of("step", (), &[10.0], &[b], Middle::Median)], "step", true);
+        assert!(
+            said(1240.0).starts_with("A step of b takes 124 times as long as one of a"),
+            "{}",
+            said(1240.0)
+        );
+        assert!(said(15.0).starts_with("A step of b takes 50.0 % longer than one of a"), "{}", said(15.0));
+    }
+
+    #[test]
+    fn names_that_are_cut_to_the_same_are_shown_whole() {
+        let name = |middle: char| format!("{}{middle}{}", "a".repeat(60), "b".repeat(60));
+        let rows = ['x', 'y'].map(|middle| Row::of(&name(middle), (), &[1.0], &[2.0], Middle::Mean));
+        let mut out = String::new();
+        comparison_rows(&mut out, "Operations", rows.iter());
+        assert!(out.contains(&name('x')) && out.contains(&name('y')), "{out}");
     }
 }

@@ -130,8 +130,8 @@ fn categories(parts: &Parts<'_>) -> (Vec<CategoryShare>, (i128, i128)) {
     // A wait for the device that is drawn on a host thread is the device's: the category decides, not the lane.
     let side = |wanted: bool| rows().filter(|(row, _)| row.device == wanted).map(|(_, sum)| *sum).sum();
     let occurring = rows().filter(|&(_, &sum)| sum != 0);
-    let shares = occurring.map(|(row, &sum)| (row.name.clone(), row.device, us_wide(sum)));
-    (CategoryShare::of(shares.collect()), (side(false), side(true)))
+    let shares: Vec<_> = occurring.map(|(row, &sum)| (row.name.clone(), row.device, us_wide(sum))).collect();
+    (CategoryShare::of(&shares), (side(false), side(true)))
 }
 
 /// What is known of autograd's own threads.

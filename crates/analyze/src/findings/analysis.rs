@@ -219,7 +219,8 @@ fn categories(ranks: &[FileFindings]) -> Vec<CategoryShare> {
     for row in ranks.iter().flat_map(|f| &f.categories) {
         *sums.entry((row.name.clone(), row.device)).or_default() += row.us;
     }
-    CategoryShare::of(sums.into_iter().map(|((name, device), us)| (name, device, us)).collect())
+    let rows: Vec<_> = sums.into_iter().map(|((name, device), us)| (name, device, us)).collect();
+    CategoryShare::of(&rows)
 }
 
 fn phases(ranks: &[FileFindings], whole: f64) -> Vec<Share> {

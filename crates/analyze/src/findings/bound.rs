@@ -75,7 +75,7 @@ impl Bound {
             Limit::Communication if device.is_some() => Side::Device,
             _ => Side::Host,
         };
-        let works = |row: &&CategoryShare| side.has(row.device) && !WAITS.contains(&row.name.as_str());
+        let works = |row: &&CategoryShare| Side::of(row) == side && !WAITS.contains(&row.name.as_str());
         let is_limit = |row: &&CategoryShare| match limit {
             Limit::Data => row.name == DATA_LOADING,
             Limit::Communication => row.name == COMMUNICATION,
@@ -83,7 +83,7 @@ impl Bound {
         };
         let largest = findings.categories.iter().filter(works).find(is_limit);
         // The base of `share_of_work`, so that figures agree with the table's.
-        let of_side = findings.categories.iter().filter(|row| side.has(row.device) && !row.is_asleep());
+        let of_side = findings.categories.iter().filter(|row| Side::of(row) == side && !row.is_asleep());
         let work_us: f64 = of_side.map(|row| row.us).sum();
         let operation = largest.and_then(|category| largest_operation(findings, category, work_us));
         let decides = match (limit, &operation) {
@@ -103,8 +103,8 @@ enum Side {
 }
 
 impl Side {
-    fn has(self, is_device: bool) -> bool {
-        (self == Self::Device) == is_device
+    fn of(category: &CategoryShare) -> Self {
+        if category.device { Self::Device } else { Self::Host }
     }
 }
 

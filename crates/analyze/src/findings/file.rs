@@ -142,7 +142,7 @@ const ASLEEP: [&str; 2] = ["waiting in python", "idle inside annotations"];
 
 impl CategoryShare {
     /// Time of some categories, each with whether it is the device's, as shares; largest first.
-    pub(crate) fn of(rows: Vec<(String, bool, f64)>) -> Vec<Self> {
+    pub(crate) fn of(rows: &[(String, bool, f64)]) -> Vec<Self> {
         let works = |name: &str| !ASLEEP.contains(&name);
         let sum = |is_in: &dyn Fn(&str, bool) -> bool| {
             rows.iter().filter(|(name, device, _)| is_in(name, *device)).map(|(_, _, us)| us).sum::<f64>()
