@@ -98,7 +98,9 @@ fn attend_panel_body<const L: usize, const FUSED: bool>(
     let packed = panels::<L>(query);
     let mut start = panels::<L>(shift)[0];
     for half in &mut start {
-        half.iter_mut().for_each(|value| *value = -*value);
+        for value in half {
+            *value = -*value;
+        }
     }
     let mut tile = [[[0.0f32; L]; 2]; ROWS];
     let mut added = [[0.0f32; L]; 2];
@@ -146,6 +148,7 @@ fn products<const L: usize, const FUSED: bool>(
 }
 
 #[inline(always)]
+#[expect(clippy::manual_memcpy, reason = "a copy of the whole array would keep it in memory from the start")]
 fn products_of<const L: usize, const FUSED: bool, const COUNT: usize>(
     rows: &[f32],
     width: usize,
@@ -156,7 +159,7 @@ fn products_of<const L: usize, const FUSED: bool, const COUNT: usize>(
 ) {
     let mut sums = [start; COUNT];
     add_products::<L, FUSED, COUNT>(&mut sums, (&rows[first * width..], width), packed);
-    // Register by register: a loop over the array would keep it in memory from the start.
+    // Register by register.
     let tile = &mut tile[first..first + COUNT];
     for at in 0..COUNT {
         tile[at] = sums[at];
@@ -251,14 +254,14 @@ pub(crate) fn attend_backward(
                 for_weights,
                 width,
             };
-            let sums = BackwardSums {
+            let mut sums = BackwardSums {
                 key: key_sums,
                 value: value_sums,
                 whole: &mut whole_sums[of.start * whole..of.end * whole],
                 rest: &mut rest_sums[of.start * (width - whole) * vector..of.end * (width - whole) * vector],
             };
             let (weights, slopes) = tiles[..2 * of.len() * lanes].split_at_mut(of.len() * lanes);
-            backward_tile(isa, &task, weights, slopes, sums);
+            backward_tile(isa, &task, weights, slopes, &mut sums);
         }
         for at in 0..count {
             let lane = at / panel * width * panel + at % panel;
@@ -306,7 +309,7 @@ pub(crate) struct BackwardSums<'a> {
 
 for_isa! {
     /// One tile of the backward pass; weights and the gradients of scores are `[panel, rows, lanes]`.
-    fn backward_tile(task: &BackwardTile<'_>, weights: &mut [f32], slopes: &mut [f32], sums: BackwardSums<'_>) = backward_tile_body
+    fn backward_tile(task: &BackwardTile<'_>, weights: &mut [f32], slopes: &mut [f32], sums: &mut BackwardSums<'_>) = backward_tile_body
 }
 
 #[inline(always)]
@@ -314,7 +317,7 @@ fn backward_tile_body<const L: usize, const FUSED: bool>(
     task: &BackwardTile<'_>,
     weights: &mut [f32],
     slopes: &mut [f32],
-    sums: BackwardSums<'_>,
+    sums: &mut BackwardSums<'_>,
 ) {
     let (width, rows) = (task.width, task.shift.len());
     let (panel_size, tile_size, keys) = (width * 2 * L, rows * 2 * L, task.key.len() / width);
@@ -336,7 +339,9 @@ fn backward_tile_body<const L: usize, const FUSED: bool>(
         let used = keys - panel * 2 * L;
         if used < 2 * L {
             for tile in [&mut *weights, &mut *slopes] {
-                tile.iter_mut().for_each(|row| row.as_flattened_mut()[used..].fill(0.0));
+                for row in tile {
+                    row.as_flattened_mut()[used..].fill(0.0);
+                }
             }
         }
         outer::<L, FUSED>(task.d_rows, width, weights, &mut sums.value[of.clone()]);
@@ -365,7 +370,7 @@ fn backward_tile_body<const L: usize, const FUSED: bool>(
 #[inline(always)]
 fn weigh_backward<const L: usize, const FUSED: bool, const COUNT: usize>(
     task: &BackwardTile<'_>,
-    (for_scores, for_weights): (&[[[f32; L]; 2]], &[[[f32; L]; 2]]),
+    (for_scores, for_weights): (Lines<'_, L>, Lines<'_, L>),
     weights: &mut [[[f32; L]; 2]],
     slopes: &mut [[[f32; L]; 2]],
     first: usize,
@@ -492,6 +497,9 @@ fn rest_products<const L: usize, const FUSED: bool, const COUNT: usize, const CH
         }
     }
 }
+
+/// Lines of a panel.
+type Lines<'a, const L: usize> = &'a [[[f32; L]; 2]];
 
 /// Values as lines of a panel.
 #[inline(always)]
