@@ -206,7 +206,7 @@ impl Predictor {
                 predictions
             }
             Trained::Network { model, batch } => predict(&**model, self.labels, *batch, sets.iter()),
-            Trained::Solved(solution) => solution.predict(ascending(sets).view()),
+            Trained::Solved(solution) => with_ascending(sets, |sets| solution.predict(sets)),
         })
     }
 
@@ -226,7 +226,7 @@ impl Predictor {
             // The deviations of a part are not those of a sum.
             _ if self.builds_on_others() => None,
             Trained::Network { .. } => None,
-            Trained::Solved(solution) => solution.deviations(ascending(sets).view()),
+            Trained::Solved(solution) => with_ascending(sets, |sets| solution.deviations(sets)),
         }
     }
 
@@ -268,10 +268,13 @@ pub(crate) fn stacked_weight(place: usize) -> String {
 }
 
 /// Sets in the order that solved models expect.
-fn ascending(sets: GeneSetsRef<'_>) -> GeneSets {
-    let mut out = GeneSets::default();
-    sets.iter().for_each(|set| out.push_sorted(set));
-    out
+fn with_ascending<T>(sets: GeneSetsRef<'_>, answer: impl FnOnce(GeneSetsRef<'_>) -> T) -> T {
+    if sets.iter().all(|set| set.is_sorted()) {
+        return answer(sets);
+    }
+    let mut sorted = GeneSets::default();
+    sets.iter().for_each(|set| sorted.push_sorted(set));
+    answer(sorted.view())
 }
 
 /// Refuses sets with a gene beyond a table of `count` genes.
