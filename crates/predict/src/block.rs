@@ -5,7 +5,7 @@
 //! scored, kept or not.
 
 use crate::{Extremes, Keep, Plan, PredictError, Scores};
-use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use knockout_cell::{GeneSets, GeneTable};
 use knockout_screen::columns::{self, Table};
@@ -153,7 +153,11 @@ impl Block {
         let mut fields = vec![Field::new("number", DataType::UInt64, false)];
         let mut arrays = vec![columns::u64s(self.numbers.iter().copied())];
         for place in 0..order {
-            let keys: Int32Array = gene(place).map(|gene| gene.map(|gene| gene as i32)).collect();
+            let keys = if is_full {
+                Int32Array::from_iter_values(gene(place).flatten().map(|gene| gene as i32))
+            } else {
+                gene(place).map(|gene| gene.map(|gene| gene as i32)).collect()
+            };
             let column = DictionaryArray::try_new(keys, Arc::clone(&names))
                 .map_err(|error| PredictError::Encode(error.into()))?;
             // Only sets of unlike sizes leave a column empty, and that is known from the plan, not from a block.
@@ -169,10 +173,10 @@ impl Block {
             });
         }
         fields.push(Field::new("prediction", DataType::Float64, false));
-        arrays.push(columns::f64s(self.scores.mean.iter().copied().map(Some)));
+        arrays.push(Arc::new(Float64Array::from_iter_values(self.scores.mean.iter().copied())));
         if let Some(sd) = &self.scores.sd {
             fields.push(Field::new("sd", DataType::Float64, false));
-            arrays.push(columns::f64s(sd.iter().copied().map(Some)));
+            arrays.push(Arc::new(Float64Array::from_iter_values(sd.iter().copied())));
         }
         // Plain numbers and text: nothing here can fail to be written.
         let said = serde_json::to_string(&self.scored).unwrap_or_default();

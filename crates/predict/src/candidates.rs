@@ -181,16 +181,27 @@ impl Candidates {
                     return;
                 }
                 let mut combination = Combination::at(genes.len() as u64, *choose, range.start);
-                let mut set = Vec::with_capacity(choose + with.len());
-                for number in range {
-                    set.clear();
-                    set.extend(combination.elements().iter().map(|&element| genes[element as usize]));
-                    if !with.is_empty() {
-                        set.extend_from_slice(with);
-                        set.sort_unstable();
+                let (mut set, mut fixed) = (Vec::with_capacity(choose + with.len()), Vec::new());
+                let mut number = range.start;
+                while number < range.end {
+                    let Some((&first, start)) = combination.elements().split_last() else { return };
+                    // All that differ in their last element alone.
+                    let lasts = &genes[first as usize..];
+                    let count = (lasts.len() as u64).min(range.end - number);
+                    fixed.clear();
+                    fixed.extend(start.iter().map(|&element| genes[element as usize]));
+                    for &last in &lasts[..count as usize] {
+                        set.clear();
+                        set.extend_from_slice(&fixed);
+                        set.push(last);
+                        if !with.is_empty() {
+                            set.extend_from_slice(with);
+                            set.sort_unstable();
+                        }
+                        self.push(number, &set, numbers, sets);
+                        number += 1;
                     }
-                    self.push(number, &set, numbers, sets);
-                    combination.advance();
+                    combination.advance_beyond_last();
                 }
             }
         }

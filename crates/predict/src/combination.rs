@@ -43,6 +43,14 @@ impl Combination {
         &self.elements
     }
 
+    /// Moves on to the first that differs in more than the last element, if there is one.
+    pub(crate) fn advance_beyond_last(&mut self) -> bool {
+        if let Some(last) = self.elements.last_mut() {
+            *last = self.count - 1;
+        }
+        self.advance()
+    }
+
     /// Moves on; `false` after the last one.
     pub(crate) fn advance(&mut self) -> bool {
         let size = self.elements.len();
@@ -71,6 +79,13 @@ mod tests {
             for number in 0..total {
                 assert_eq!(Combination::at(count, size, number).elements(), walked.elements());
                 assert!(walked.elements().is_sorted_by(|a, b| a < b));
+                let mut beyond = walked.clone();
+                if beyond.advance_beyond_last() {
+                    let numbers = number + 1..total;
+                    let mut after = numbers.map(|number| Combination::at(count, size, number).elements);
+                    let start = &walked.elements[..size - 1];
+                    assert_eq!(after.find(|elements| elements[..size - 1] != *start), Some(beyond.elements));
+                }
                 assert_eq!(walked.advance(), number + 1 < total);
             }
         }

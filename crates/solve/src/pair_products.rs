@@ -11,6 +11,8 @@ use knockout_cell::GeneSetsRef;
 
 /// Products that are summed side by side; rows are padded to whole groups of them.
 const LANES: usize = 16;
+/// A group of products.
+type Lanes = [f32; LANES];
 /// Rows on the right that are multiplied with one on the left at once.
 const TOGETHER: usize = 4;
 /// Second genes of a tile: their rows take about a tenth of a megabyte.
@@ -43,6 +45,29 @@ pub(crate) struct PairProducts {
     width: usize,
     left: Vec<f32>,
     right: Vec<f32>,
+}
+
+/// A version of the loop over pairs for an instruction set.
+macro_rules! multiply {
+    ($(#[$feature:meta])? $name:ident, $sums:ident) => {
+        $(#[$feature])?
+        fn $name(&self, asked: &[Asked], out: &mut [f32]) {
+            for same in asked.chunk_by(|one, other| one.a == other.a) {
+                let a = self.left(same[0].a);
+                let (groups, rest) = same.as_chunks::<TOGETHER>();
+                for group in groups {
+                    let rows = group.each_ref().map(|pair| self.right(pair.b));
+                    for (pair, sums) in group.iter().zip($sums(a, rows)) {
+                        out[pair.place as usize] = total(sums);
+                    }
+                }
+                for pair in rest {
+                    let [sums] = $sums(a, [self.right(pair.b)]);
+                    out[pair.place as usize] = total(sums);
+                }
+            }
+        }
+    };
 }
 
 impl PairProducts {
@@ -129,34 +154,25 @@ impl PairProducts {
     }
 
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f")]
-    fn multiply_avx512(&self, asked: &[Asked], out: &mut [f32]) {
-        self.multiply_any(asked, out);
-    }
-
+    multiply!(
+        #[target_feature(enable = "avx512f")]
+        multiply_avx512,
+        sums_avx512
+    );
     #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    fn multiply_avx2(&self, asked: &[Asked], out: &mut [f32]) {
-        self.multiply_any(asked, out);
+    multiply!(
+        #[target_feature(enable = "avx2")]
+        multiply_avx2,
+        sums_avx2
+    );
+    multiply!(multiply_any, sums_any);
+
+    fn left(&self, gene: u32) -> &[Lanes] {
+        self.left[gene as usize * self.width..][..self.width].as_chunks().0
     }
 
-    #[inline(always)]
-    fn multiply_any(&self, asked: &[Asked], out: &mut [f32]) {
-        let left = |gene: u32| self.left[gene as usize * self.width..][..self.width].as_chunks::<LANES>().0;
-        let right = |gene: u32| self.right[gene as usize * self.width..][..self.width].as_chunks::<LANES>().0;
-        for same in asked.chunk_by(|one, other| one.a == other.a) {
-            let a = left(same[0].a);
-            let (groups, rest) = same.as_chunks::<TOGETHER>();
-            for group in groups {
-                let sums = inner_products(a, group.each_ref().map(|pair| right(pair.b)));
-                for (pair, sum) in group.iter().zip(sums) {
-                    out[pair.place as usize] = sum;
-                }
-            }
-            for pair in rest {
-                [out[pair.place as usize]] = inner_products(a, [right(pair.b)]);
-            }
-        }
+    fn right(&self, gene: u32) -> &[Lanes] {
+        self.right[gene as usize * self.width..][..self.width].as_chunks().0
     }
 }
 
@@ -174,27 +190,80 @@ impl Asked {
     }
 }
 
-/// Inner products of one row with several; each is summed in the same order however many there are.
-#[inline(always)]
-fn inner_products<const N: usize>(a: &[[f32; LANES]], b: [&[[f32; LANES]]; N]) -> [f32; N] {
-    let mut sums = [[0.0_f32; LANES]; N];
+/// Products of one row with several, summed lane by lane; each is summed in the same order however many there are.
+fn sums_any<const N: usize>(a: &[Lanes], b: [&[Lanes]; N]) -> [Lanes; N] {
+    b.map(|row| {
+        let mut sums = [0.0; LANES];
+        for (a, b) in a.iter().zip(row) {
+            for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
+                *sum += a * b;
+            }
+        }
+        sums
+    })
+}
+
+// A compiler that is left to itself does not keep the sums of several rows in registers.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn sums_avx512<const N: usize>(a: &[Lanes], b: [&[Lanes]; N]) -> [Lanes; N] {
+    use std::arch::x86_64::{
+        _mm512_add_ps, _mm512_loadu_ps, _mm512_mul_ps, _mm512_setzero_ps, _mm512_storeu_ps,
+    };
     let b = b.map(|row| &row[..a.len()]);
+    let mut sums = [_mm512_setzero_ps(); N];
     for (place, a) in a.iter().enumerate() {
+        // SAFETY: a group is as many numbers as are loaded.
+        let a = unsafe { _mm512_loadu_ps(a.as_ptr()) };
         for (sum, row) in sums.iter_mut().zip(b) {
-            let row = &row[place];
-            for lane in 0..LANES {
-                sum[lane] += a[lane] * row[lane];
+            // SAFETY: the same.
+            let row = unsafe { _mm512_loadu_ps(row[place].as_ptr()) };
+            *sum = _mm512_add_ps(*sum, _mm512_mul_ps(a, row));
+        }
+    }
+    sums.map(|sum| {
+        let mut out = [0.0; LANES];
+        // SAFETY: a group is as many numbers as are stored.
+        unsafe { _mm512_storeu_ps(out.as_mut_ptr(), sum) };
+        out
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn sums_avx2<const N: usize>(a: &[Lanes], b: [&[Lanes]; N]) -> [Lanes; N] {
+    use std::arch::x86_64::{
+        _mm256_add_ps, _mm256_loadu_ps, _mm256_mul_ps, _mm256_setzero_ps, _mm256_storeu_ps,
+    };
+    const HALF: usize = LANES / 2;
+    let b = b.map(|row| &row[..a.len()]);
+    let mut sums = [[_mm256_setzero_ps(); 2]; N];
+    for (place, a) in a.iter().enumerate() {
+        for half in 0..2 {
+            // SAFETY: half a group is as many numbers as are loaded.
+            let a = unsafe { _mm256_loadu_ps(a[HALF * half..].as_ptr()) };
+            for (sum, row) in sums.iter_mut().zip(b) {
+                // SAFETY: the same.
+                let row = unsafe { _mm256_loadu_ps(row[place][HALF * half..].as_ptr()) };
+                sum[half] = _mm256_add_ps(sum[half], _mm256_mul_ps(a, row));
             }
         }
     }
-    sums.map(|mut sum| {
-        for half in [8, 4, 2, 1] {
-            for lane in 0..half {
-                sum[lane] += sum[lane + half];
-            }
+    sums.map(|sum| {
+        let mut out = [0.0; LANES];
+        for (out, sum) in out.as_chunks_mut::<HALF>().0.iter_mut().zip(sum) {
+            // SAFETY: half a group is as many numbers as are stored.
+            unsafe { _mm256_storeu_ps(out.as_mut_ptr(), sum) };
         }
-        sum[0]
+        out
     })
+}
+
+/// The sum of all lanes, in an order that never changes.
+fn total(sums: Lanes) -> f32 {
+    let sums: [f32; 8] = std::array::from_fn(|lane| sums[lane] + sums[lane + 8]);
+    let sums: [f32; 4] = std::array::from_fn(|lane| sums[lane] + sums[lane + 4]);
+    (sums[0] + sums[2]) + (sums[1] + sums[3])
 }
 
 #[cfg(test)]
@@ -253,8 +322,15 @@ mod tests {
         let again = products.of_sets(shuffled.view());
         assert!(order.iter().zip(&again).all(|(&set, again)| again.to_bits() == found[set].to_bits()));
         // Nor on the instruction set.
-        let mut plain = vec![0.0; 1];
-        products.multiply_any(&[Asked { a: 3, b: 9, place: 0 }], &mut plain);
-        assert_eq!(plain[0].to_bits(), products.at(3, 9).to_bits());
+        let pair = [Asked { a: 3, b: 9, place: 0 }];
+        let mut versions = [[0.0]; 2];
+        products.multiply_any(&pair, &mut versions[0]);
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the CPU has it.
+            unsafe { products.multiply_avx2(&pair, &mut versions[1]) };
+            assert_eq!(versions[1], versions[0]);
+        }
+        assert_eq!(versions[0][0].to_bits(), products.at(3, 9).to_bits());
     }
 }

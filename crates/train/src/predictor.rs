@@ -226,7 +226,7 @@ impl Predictor {
             Trained::Network { model, batch } => {
                 predict(&**model, self.labels, *batch, sets.iter(), on_batch)
             }
-            Trained::Solved(solution) => solution.predict(sets.sorted().view()),
+            Trained::Solved(solution) => with_ascending(sets, |sets| solution.predict(sets)),
         })
     }
 
@@ -246,7 +246,7 @@ impl Predictor {
             // The deviations of a part are not those of a sum.
             _ if self.builds_on_others() => None,
             Trained::Network { .. } => None,
-            Trained::Solved(solution) => solution.deviations(sets.sorted().view()),
+            Trained::Solved(solution) => with_ascending(sets, |sets| solution.deviations(sets)),
         }
     }
 
@@ -285,6 +285,11 @@ pub(crate) const STACKED_INTERCEPT: &str = "with.weight.intercept";
 /// What the prediction of a stacked run is multiplied by.
 pub(crate) fn stacked_weight(place: usize) -> String {
     format!("with.weight.{place}")
+}
+
+/// Sets in the order that solved models expect.
+fn with_ascending<T>(sets: GeneSetsRef<'_>, answer: impl FnOnce(GeneSetsRef<'_>) -> T) -> T {
+    if sets.iter().all(|set| set.is_sorted()) { answer(sets) } else { answer(sets.sorted().view()) }
 }
 
 /// Refuses sets with a gene beyond a table of `count` genes.

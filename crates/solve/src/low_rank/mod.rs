@@ -38,10 +38,13 @@ impl Default for LowRankOptions {
 const FIRST: f64 = 0.6;
 /// From one λ to the next.
 const SHRINK: f64 = 0.75;
-/// λ that are tried at least; after these the path ends with the first that validates worse.
+/// λ that are tried at least; after these the path ends with the first that validates hardly better or worse.
 const LEAST: usize = 3;
 /// Most λ on the path: the last is 1 % of the first.
 const MOST: usize = 16;
+/// The gain in validation Pearson over the λ before that is worth another one. Of a large screen the next λ may let in all that is noise,
+/// hundreds of directions that cost more than the whole path before and gain nothing.
+const LEAST_GAIN: f64 = 5e-4;
 /// The share by which a step lowers the objective when a λ of the path is good enough to be judged.
 const ROUGH: f64 = 2e-4;
 
@@ -331,7 +334,11 @@ impl Path {
 
     fn is_over(&self) -> bool {
         let count = self.tried.len();
-        count == MOST || (count >= LEAST && self.best_place() != Some(count - 1))
+        let gains = || {
+            let [.., before, last] = &self.tried[..] else { return true };
+            self.best_place() == Some(count - 1) && last.pearson - before.pearson > LEAST_GAIN
+        };
+        count == MOST || (count >= LEAST && !gains())
     }
 
     fn add(&mut self, lambda: f64, pearson: Option<f64>, factors: Factors) {

@@ -3,6 +3,7 @@
 //! The likeness of the genes that training knows is a large matrix of which a few hundred directions hold nearly everything. These
 //! directions are found from the sparse neighbourhoods, without the matrix, and every gene, known or not, is expressed in
 //! them (Nyström's extension). With as many directions as known genes nothing is lost.
+#![expect(unsafe_code, reason = "versions for an instruction set are called after asking for it")]
 
 use super::neighbourhood::Neighbourhoods;
 use crate::matrix::{Matrix, dot, gram, orthonormal_columns, product, symmetric_eigen};
@@ -103,6 +104,46 @@ impl Features {
     }
 }
 
+/// Columns that are summed side by side.
+const TILE: usize = 64;
+
+/// The sum of rows of a tile, weighted by the entries of a sparse row. No multiplication is fused with an addition, so it is the
+/// same bits for every instruction set.
+fn weighted_sum(entries: &[(u32, f32)], tile: &[[f32; TILE]]) -> [f32; TILE] {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx512f")]
+        fn avx512(entries: &[(u32, f32)], tile: &[[f32; TILE]]) -> [f32; TILE] {
+            weighted_sum_any(entries, tile)
+        }
+        #[target_feature(enable = "avx2")]
+        fn avx2(entries: &[(u32, f32)], tile: &[[f32; TILE]]) -> [f32; TILE] {
+            weighted_sum_any(entries, tile)
+        }
+        if is_x86_feature_detected!("avx512f") {
+            // SAFETY: the CPU has it.
+            return unsafe { avx512(entries, tile) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the CPU has it.
+            return unsafe { avx2(entries, tile) };
+        }
+    }
+    weighted_sum_any(entries, tile)
+}
+
+#[inline(always)]
+fn weighted_sum_any(entries: &[(u32, f32)], tile: &[[f32; TILE]]) -> [f32; TILE] {
+    let mut sums = [0.0; TILE];
+    for &(place, value) in entries {
+        let other = &tile[place as usize];
+        for lane in 0..TILE {
+            sums[lane] += value * other[lane];
+        }
+    }
+    sums
+}
+
 /// Sparse rows.
 struct Sparse {
     offsets: Vec<usize>,
@@ -115,15 +156,23 @@ impl Sparse {
     }
 
     /// The product of some rows with a matrix; every row of the result has one writer.
+    ///
+    /// Columns are taken tile by tile: of fewer columns more rows stay in the cache, and the sums of a row in registers.
     fn times(&self, matrix: &Matrix<f32>, rows: &[u32]) -> Matrix<f32> {
         let columns = matrix.columns();
         let mut out = Matrix::zeros(rows.len(), columns);
-        out.values_mut().par_chunks_exact_mut(columns.max(1)).zip(rows).for_each(|(out, &row)| {
-            for &(place, value) in self.row(row as usize) {
-                let other = matrix.row(place as usize);
-                out.iter_mut().zip(other).for_each(|(out, other)| *out += value * other);
+        let mut tile = vec![[0.0; TILE]; matrix.rows()];
+        for first in (0..columns).step_by(TILE) {
+            let width = TILE.min(columns - first);
+            for (row, tile) in tile.iter_mut().enumerate() {
+                tile.fill(0.0);
+                tile[..width].copy_from_slice(&matrix.row(row)[first..][..width]);
             }
-        });
+            out.values_mut().par_chunks_exact_mut(columns).zip(rows).for_each(|(out, &row)| {
+                let sums = weighted_sum(self.row(row as usize), &tile);
+                out[first..][..width].copy_from_slice(&sums[..width]);
+            });
+        }
         out
     }
 

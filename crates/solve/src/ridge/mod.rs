@@ -62,9 +62,9 @@ pub const ALPHAS: [f64; 9] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000
 /// The residual at which a solution counts as exact, relative to the right-hand side.
 const EXACT: f64 = 1e-13;
 /// The residual at which a strength can be judged.
-const ROUGH: f64 = 1e-5;
+const ROUGH: f64 = 1e-4;
 /// The residual of a strength that was chosen: its coefficients are kept in single precision.
-const CHOSEN: f64 = 1e-9;
+const CHOSEN: f64 = 1e-7;
 
 /// A fitted ridge.
 #[derive(Debug, Clone, PartialEq)]
