@@ -210,7 +210,7 @@ pub(crate) fn hint(text: Option<String>) {
 /// Says how far a bar is where nobody sees it drawn: after half a minute, then every minute, until it is finished or gone.
 fn report_in_lines(bar: &ProgressBar, what: &'static str, unit: Unit) {
     const FIRST: Duration = Duration::from_secs(30);
-    const LATER: Duration = Duration::from_secs(60);
+    const LATER: Duration = Duration::from_mins(1);
     let bar = bar.downgrade();
     // Nobody waits for the thread: it ends with the program.
     std::thread::spawn(move || {

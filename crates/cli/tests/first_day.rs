@@ -513,7 +513,8 @@ fn commands_that_are_named_can_be_typed_and_large_requests_are_counted() {
 #[test]
 fn what_cannot_be_solved_leaves_no_run_in_the_way() {
     let folder = tempfile::tempdir().unwrap();
-    let rows: String = (0..12).map(|row| format!("G{}\tH{}\t0.{row}\n", row % 4, row / 4)).collect();
+    let rows: Vec<String> = (0..12).map(|row| format!("G{}\tH{}\t0.{row}\n", row % 4, row / 4)).collect();
+    let rows = rows.concat();
     fs::write(folder.path().join("mini.tsv"), format!("gene_a\tgene_b\tscore\n{rows}KRAS\tkras\t0.1\n"))
         .unwrap();
     let imported = run(folder.path(), &["data", "import", "mini", "--screen", "mini.tsv"]).ok();

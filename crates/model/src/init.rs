@@ -39,7 +39,7 @@ impl Init {
     /// A weight of a linear layer.
     pub fn weight(&mut self, inputs: usize, outputs: usize) -> f64 {
         match self.weights {
-            Weights::Xavier => self.uniform(self.xavier_relu(inputs, outputs)),
+            Weights::Xavier => self.uniform(xavier_relu(inputs, outputs)),
             Weights::Kaiming => self.normal((2.0 / outputs as f64).sqrt()),
             Weights::ByInputs => self.uniform(1.0 / (inputs as f64).sqrt()),
         }
@@ -54,9 +54,9 @@ impl Init {
     pub fn normal(&mut self, deviation: f64) -> f64 {
         self.rng.normal() * deviation
     }
+}
 
-    /// Xavier's bound with the gain of relu: √2 · √(6 / (inputs + outputs)).
-    pub(crate) fn xavier_relu(&self, inputs: usize, outputs: usize) -> f64 {
-        (12.0 / (inputs + outputs) as f64).sqrt()
-    }
+/// Xavier's bound with the gain of relu: √2 · √(6 / (inputs + outputs)).
+fn xavier_relu(inputs: usize, outputs: usize) -> f64 {
+    (12.0 / (inputs + outputs) as f64).sqrt()
 }

@@ -241,6 +241,15 @@ fn networks_that_say_nothing_and_odd_screens_are_defined() {
     assert!(deviations.iter().all(|sd| sd.is_finite() && *sd >= 0.0));
 }
 
+fn difference<O: SolvedOptions>(cell: &Cell, once: &Records, twice: &Records, val: &Records) -> f64 {
+    let predicted = |train: &Records| {
+        let problem = Problem { cell, train, val };
+        O::default().solve(problem, &mut ()).unwrap().predict(val.sets.view())
+    };
+    let differences = predicted(once).into_iter().zip(predicted(twice)).map(|(a, b)| b - a);
+    differences.sum::<f64>() / val.scores.len() as f64
+}
+
 #[test]
 fn repeated_pairs_with_unlike_scores_are_averaged() {
     let cell = cell();
@@ -249,14 +258,6 @@ fn repeated_pairs_with_unlike_scores_are_averaged() {
     for (set, score) in again.sets.view().iter().zip(&again.scores) {
         train.sets.push(set);
         train.scores.push(score + 1.0);
-    }
-    fn difference<O: SolvedOptions>(cell: &Cell, once: &Records, twice: &Records, val: &Records) -> f64 {
-        let predicted = |train: &Records| {
-            let problem = Problem { cell, train, val };
-            O::default().solve(problem, &mut ()).unwrap().predict(val.sets.view())
-        };
-        let differences = predicted(once).into_iter().zip(predicted(twice)).map(|(a, b)| b - a);
-        differences.sum::<f64>() / val.scores.len() as f64
     }
     // The stack's intercept is the validation part's, which has no repeats.
     for (found, expected) in [

@@ -289,7 +289,7 @@ pub(crate) fn stacked_weight(place: usize) -> String {
 
 /// Sets in the order that solved models expect.
 fn with_ascending<T>(sets: GeneSetsRef<'_>, answer: impl FnOnce(GeneSetsRef<'_>) -> T) -> T {
-    if sets.iter().all(|set| set.is_sorted()) { answer(sets) } else { answer(sets.sorted().view()) }
+    if sets.iter().all(<[u32]>::is_sorted) { answer(sets) } else { answer(sets.sorted().view()) }
 }
 
 /// Refuses sets with a gene beyond a table of `count` genes.

@@ -49,7 +49,7 @@ impl RankScaling {
                 world: cell.world,
                 samples_per_s: Estimate::of(&rates),
                 cpu_s_per_sample: cell.cpu_s_per_sample,
-                speedup: Estimate::paired(&base.sample(), &by_round.sample(), |first, own| share(first, own)),
+                speedup: Estimate::paired(&base.sample(), &by_round.sample(), share),
                 cpu_ratio: Estimate::paired(&base.cpu_sample(), &by_round.cpu_sample(), |first, own| {
                     share(own, first)
                 }),

@@ -132,6 +132,10 @@ fn weighted_sum(entries: &[(u32, f32)], tile: &[[f32; TILE]]) -> [f32; TILE] {
     weighted_sum_any(entries, tile)
 }
 
+#[expect(
+    clippy::inline_always,
+    reason = "it is compiled once for each instruction set, inside of its caller"
+)]
 #[inline(always)]
 fn weighted_sum_any(entries: &[(u32, f32)], tile: &[[f32; TILE]]) -> [f32; TILE] {
     let mut sums = [0.0; TILE];

@@ -220,7 +220,9 @@ impl NetworkKernel {
     pub(crate) fn variances(&self, sets: GeneSetsRef<'_>) -> Vec<f64> {
         let unit = f64::from(self.sd).powi(2);
         let mut variances = self.answers.variances(sets);
-        variances.iter_mut().for_each(|variance| *variance *= unit);
+        for variance in &mut variances {
+            *variance *= unit;
+        }
         variances
     }
 

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 /// Make a dataset from the public yeast files
 ///
 /// A source is FORMAT:FILE, with options behind commas: FORMAT:FILE,key=value,key=value; a screen without a format is a
-/// table with the columns gene_a, gene_b[, gene_c] and score, and then no gene table is needed. Files may be gzipped. Lists take `+` between their parts. Rows that name genes outside the table are left out whole, counted,
+/// table with the columns `gene_a`, `gene_b`, perhaps `gene_c`, and `score`, and then no gene table is needed. Files may be gzipped. Lists take `+` between their parts. Rows that name genes outside the table are left out whole, counted,
 /// and listed in import-report.json, which is kept with the dataset beside the recipe.
 #[derive(Debug, Args)]
 #[command(after_help = "FORMATS AND THEIR OPTIONS:

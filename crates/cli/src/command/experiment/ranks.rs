@@ -196,7 +196,7 @@ pub(super) fn measure_round(args: &ExperimentArgs, round: u64, out: &Path, ui: &
 fn read_round(name: &str, ranks: u64, bytes: &[u8]) -> Result<WorldRound> {
     let damaged =
         || Failure::verdict(exit::DATA, format!("{name} is not what a launch of this program writes"));
-    let document: Value = serde_json::from_slice(bytes).map_err(|_: serde_json::Error| damaged())?;
+    let document: Value = serde_json::from_slice(bytes).ok().ok_or_else(damaged)?;
     let number = |key: &str| document[key].as_u64().ok_or_else(damaged);
     let (threads, cores) = (number("threads")?, number("cores")?);
     let cells = document["cells"].as_array().ok_or_else(damaged)?.iter().map(|cell| {
