@@ -110,13 +110,15 @@ impl GeneTable {
         self.by_name.get(&name.to_uppercase()).copied()
     }
 
-    /// Up to five names of genes that differ from `name` by two letters at most, the nearest first: what may have been meant.
+    /// Up to five names of genes that differ from `name` by two letters at most (short names by one), the nearest first: what may have
+    /// been meant.
     pub fn similar(&self, name: &str) -> Vec<&str> {
         let wanted = name.to_uppercase();
+        let most = (wanted.chars().count() / 3).clamp(1, 2);
         let all = self.genes.iter().flat_map(|gene| gene.standard.iter().chain([&gene.systematic]));
         let mut similar: Vec<(usize, &str)> = all
             .map(|name| (strsim::levenshtein(&wanted, &name.to_uppercase()), name.as_str()))
-            .filter(|(distance, _)| *distance <= 2)
+            .filter(|(distance, _)| *distance <= most)
             .collect();
         similar.sort_unstable();
         similar.dedup();

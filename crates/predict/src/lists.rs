@@ -211,7 +211,7 @@ mod tests {
         assert!(
             sets("YA\tYX\nYQ\tYB\n")
                 .unwrap_err()
-                .ends_with("2 names that are no gene of the dataset: YQ, YX")
+                .contains("2 names are no gene of the dataset: YQ (did you mean YA, ")
         );
         assert!(
             sets("YA\tYB\nYA\tAAA1\n")

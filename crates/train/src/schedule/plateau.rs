@@ -268,6 +268,6 @@ mod tests {
     #[test]
     fn a_factor_that_raises_is_refused() {
         let error = Plateau::of(Settings { factor: 1.0, ..Settings::default() }).unwrap_err();
-        assert_eq!(error.to_string(), "factor is 1, but it must be below 1");
+        assert_eq!(error.to_string(), "the schedule's factor (optimiser.*) is 1, but it must be below 1");
     }
 }
