@@ -22,10 +22,10 @@ pub(crate) fn the_page_of_an_experiment_works_in_a_browser(browser: &Path) {
     assert_eq!(seen["ratios"][3][0], "hetero full / dango full");
     assert!(seen["ratios"][3][2].as_str().unwrap().starts_with("3.18"), "{seen:#}");
     assert_eq!(seen["parts"].as_array().unwrap().len(), 5, "{seen:#}");
-    // Bars of both ways, of the longest step of the same model: 1, 10, 20 and 1 of 32 ms, then hetero's.
-    assert_eq!(seen["widths"][0], json!([3, 31, 63, 3]));
+    // Bars of both ways, of the longest step of the same model: 1, nothing untracked, 10, 20 and 1 of 32 ms, then hetero's.
+    assert_eq!(seen["widths"][0], json!([3, 0, 31, 63, 3]));
     assert_eq!(seen["widths"][0], seen["widths"][1]);
-    assert_eq!(seen["widths"][2], json!([1, 39, 59, 1]));
+    assert_eq!(seen["widths"][2], json!([1, 0, 39, 59, 1]));
     assert_eq!(seen["options"], json!(["half 2.00 (2.00 to 2.00)"]));
     assert_eq!(seen["overflow"], false);
     let phone = tried.seen("500,900", &[]);
