@@ -10,7 +10,7 @@ use knockout_predict::scorer::{OpenRuns, Scores, Threads};
 use knockout_stats::bootstrap::Bootstrap;
 use knockout_train::checkpoint::Slot;
 use knockout_train::config::Config;
-use knockout_train::evaluation::{Model, Pairs, evaluate_beside};
+use knockout_train::evaluation::{Model, Pairs, StackPredictions, evaluate_beside};
 use knockout_train::run::{RunFolder, stack_predictions};
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods as _, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -166,14 +166,16 @@ impl OpenRun {
             let rows = split.rows(part).iter();
             let sets: GeneSets = rows.map(|&row| dataset.samples.genes(row as usize)).collect();
             let predictions = run.predictor().predict_heard(sets.view(), &|| cancel.check())?;
-            let stack = stack_predictions(&self.folder, dataset, split, sets.view(), &mut Heard(cancel))?;
+            let sorted = sets.view().sorted();
+            let stack = stack_predictions(&self.folder, dataset, split, sorted.view(), &mut Heard(cancel))?;
+            let stack = stack.map_or(StackPredictions::ToBeSolved, StackPredictions::Known);
             cancel.check();
             let name = self.folder.file_name().map(|name| name.to_string_lossy().into_owned());
             let name = name.unwrap_or_else(|| run.entry.model.clone());
             let model = Model { name: &name, predictions: &predictions };
             let bootstrap = Bootstrap { resamples, ..Bootstrap::default() };
             let pairs = Pairs::Neighbours;
-            let evaluation = evaluate_beside(dataset, split, part, &[model], pairs, &bootstrap, stack)?;
+            let evaluation = evaluate_beside(dataset, split, part, &[model], pairs, &bootstrap, &stack)?;
             json::text(&Evaluated { split: split.spec().scheme.name(), part: part.name(), evaluation })
         })?;
         json::loads(py, &text)
