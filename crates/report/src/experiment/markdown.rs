@@ -1,9 +1,9 @@
 //! The summary as Markdown: tables per batch and per sample, a tree of the step, decisions, options tried.
 
-use super::{effect, modes, ranks_line, seconds, subtitle};
+use super::{effect, modes, rank_rows, ranks_line, seconds, subtitle};
 use crate::document::answer;
 use crate::sentence::{decision_texts, estimate, experiment_warning, insight, next_step};
-use crate::units::{bytes, percent, rate, three, time, two};
+use crate::units::{bytes, percent, three, time, two};
 use knockout_profile::experiment::{Ablation, Breakdown, BreakdownRow, CellRatio, Experiment};
 use std::fmt::Write as _;
 
@@ -109,20 +109,6 @@ fn ranks(out: &mut String, experiment: &Experiment) {
     out.push_str(
         "\n## Ranks\n\nSamples and CPU time are those of all ranks together; waiting and exchange are shares of the first rank's step.\n\n",
     );
-    let rows = experiment.ranks.iter().flat_map(|scaling| {
-        scaling.rows.iter().map(move |row| {
-            vec![
-                format!("{} {}, {}", scaling.model, scaling.mode, scaling.processor),
-                row.world.to_string(),
-                estimate(&row.samples_per_s, rate),
-                estimate(&row.speedup, two),
-                seconds(&row.cpu_s_per_sample),
-                estimate(&row.cpu_ratio, two),
-                percent(row.barrier_share),
-                percent(row.exchange_share),
-            ]
-        })
-    });
     let head = [
         "",
         "ranks",
@@ -133,7 +119,7 @@ fn ranks(out: &mut String, experiment: &Experiment) {
         "waiting",
         "exchange",
     ];
-    table(out, &head, rows);
+    table(out, &head, rank_rows(experiment));
 }
 
 fn tree(out: &mut String, breakdown: &Breakdown) {

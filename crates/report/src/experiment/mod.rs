@@ -8,7 +8,7 @@ pub use markdown::experiment_markdown;
 pub use text::experiment_text;
 
 use crate::sentence::estimate;
-use crate::units::time;
+use crate::units::{percent, rate, time, two};
 use knockout_profile::experiment::{Effect, Experiment};
 use knockout_stats::Estimate;
 
@@ -46,6 +46,24 @@ pub(crate) fn ranks_line(experiment: &Experiment) -> Option<String> {
             "{}; in turns, each started anew in every round; batches are cut into the same shards on all, so that all compute the same",
             worlds.join(", ")
         )
+    })
+}
+
+/// A row of the table of ranks for every model, mode and number of ranks.
+fn rank_rows(experiment: &Experiment) -> impl Iterator<Item = Vec<String>> {
+    experiment.ranks.iter().flat_map(|scaling| {
+        scaling.rows.iter().map(move |row| {
+            vec![
+                format!("{} {}, {}", scaling.model, scaling.mode, scaling.processor),
+                row.world.to_string(),
+                estimate(&row.samples_per_s, rate),
+                estimate(&row.speedup, two),
+                seconds(&row.cpu_s_per_sample),
+                estimate(&row.cpu_ratio, two),
+                percent(row.barrier_share),
+                percent(row.exchange_share),
+            ]
+        })
     })
 }
 

@@ -1,10 +1,10 @@
 //! The comparison report as text: configuration, one section per mode, decomposition, insights, next steps.
 
-use super::{effect, modes, ranks_line, seconds};
+use super::{effect, modes, rank_rows, ranks_line, seconds};
 use crate::sentence::{estimate, experiment_warning, insight, next_step};
 use crate::table::Table;
 use crate::text::warnings;
-use crate::units::{bytes, count, percent, rate, shortened, three, time, two};
+use crate::units::{bytes, count, percent, shortened, three, time, two};
 use knockout_profile::experiment::{Ablation, CellFindings, Decomposition, Experiment, RankedBy};
 use std::fmt::Write as _;
 
@@ -141,19 +141,8 @@ fn ranks(out: &mut String, experiment: &Experiment) {
         "waiting",
         "exchange",
     ]);
-    for scaling in &experiment.ranks {
-        for row in &scaling.rows {
-            table.row(vec![
-                format!("{} {}, {}", scaling.model, scaling.mode, scaling.processor),
-                row.world.to_string(),
-                estimate(&row.samples_per_s, rate),
-                estimate(&row.speedup, two),
-                seconds(&row.cpu_s_per_sample),
-                estimate(&row.cpu_ratio, two),
-                percent(row.barrier_share),
-                percent(row.exchange_share),
-            ]);
-        }
+    for row in rank_rows(experiment) {
+        table.row(row);
     }
     table.print(out);
 }
