@@ -119,12 +119,12 @@ impl Analysis {
 
     /// One self-contained page.
     fn html(&self, py: Python<'_>) -> String {
-        py.detach(|| knockout_report::html(&self.analysis))
+        py.detach(|| knockout_report::analysis_html(&self.analysis))
     }
 
     /// What the command prints.
     fn text(&self, py: Python<'_>) -> String {
-        py.detach(|| knockout_report::text(&self.analysis))
+        py.detach(|| knockout_report::analysis_text(&self.analysis))
     }
 
     /// Stacks for flame graph programs, self time in nanoseconds.

@@ -1,6 +1,9 @@
 //! Kineto traces become findings: where the time went, and what changed between two traces. Foreign logs too: how fast
 //! the runs that printed them were.
 //!
+//! Four stages, a folder each: `collect` (on `sort`), `attribute`, `assemble`, `findings`. A *step* is always one of training. HTA is
+//! Holistic Trace Analysis, a Python package whose figures are repeated by its own rule beside the exact ones.
+//!
 //! Reads events through [`knockout_trace`]; knows nothing of files, terminals or renderings, nor of runs we measure ourselves.
 //!
 //! ```

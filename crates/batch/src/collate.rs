@@ -1,4 +1,4 @@
-//! Putting samples together.
+//! A batch: the columns of its samples, and the collation of their graphs.
 
 use crate::mask::Section;
 use crate::subgraph::{LocalGene, RebuiltNetwork};
@@ -7,7 +7,7 @@ use knockout_cell::GeneSets;
 use knockout_screen::Samples;
 use serde::{Deserialize, Serialize};
 
-/// How graphs are put together.
+/// How the graphs of a batch are collated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Collation {
@@ -55,7 +55,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Fetches samples, reusing this batch's memory; the graphs are the processor's part.
+    /// Fetches samples, reusing this batch's memory; their graphs are the processor's business.
     pub fn fetch(&mut self, samples: &Samples, rows: &[u32]) {
         self.rows.clear();
         self.rows.extend_from_slice(rows);
@@ -77,18 +77,18 @@ impl Batch {
         self.rows.is_empty()
     }
 
-    /// Puts the processor's graphs together. Shared collation has nothing to do.
+    /// Collates the processor's graphs. Shared collation has nothing to do.
     pub fn collate(&mut self, processor: &Processor, collation: Collation) {
         let network_count = processor.cell().networks().len();
         match collation {
             Collation::Shared => self.replicated.clear(),
             Collation::Replicated => {
                 self.replicated.resize_with(network_count, EdgeLists::default);
-                for (place, lists) in self.replicated.iter_mut().enumerate() {
+                for (index, lists) in self.replicated.iter_mut().enumerate() {
                     lists.sources.clear();
                     lists.targets.clear();
                     lists.is_kept.clear();
-                    replicate(processor, self.rows.len(), place, lists);
+                    replicate(processor, self.rows.len(), index, lists);
                 }
             }
         }
@@ -127,8 +127,8 @@ impl Batch {
     }
 }
 
-fn replicate(processor: &Processor, count: usize, place: usize, lists: &mut EdgeLists) {
-    let network = &processor.cell().networks()[place];
+fn replicate(processor: &Processor, count: usize, index: usize, lists: &mut EdgeLists) {
+    let network = &processor.cell().networks()[index];
     let gene_count = processor.cell().genes().len() as u32;
     match processor.graphs(count) {
         Graphs::None | Graphs::Masks(..) => {
@@ -140,7 +140,7 @@ fn replicate(processor: &Processor, count: usize, place: usize, lists: &mut Edge
             if let Graphs::Masks(layout, masks) = processor.graphs(count) {
                 for mask in masks {
                     let end = lists.is_kept.len() + network.edge_count();
-                    for &word in mask.words(layout, Section::Network(place)) {
+                    for &word in mask.words(layout, Section::Network(index)) {
                         lists.is_kept.extend_from_slice(&bytes_of(word));
                     }
                     // The last word may reach beyond the network's edges.
@@ -151,7 +151,7 @@ fn replicate(processor: &Processor, count: usize, place: usize, lists: &mut Edge
         Graphs::Subgraphs(graphs) => {
             let mut offset = 0;
             for graph in graphs {
-                let network = &graph.networks[place];
+                let network = &graph.networks[index];
                 for (row, range) in network.offsets.windows(2).enumerate() {
                     let width = (range[1] - range[0]) as usize;
                     lists.sources.extend(std::iter::repeat_n(row as u32 + offset, width));
@@ -163,8 +163,8 @@ fn replicate(processor: &Processor, count: usize, place: usize, lists: &mut Edge
         Graphs::Neighborhoods(graphs) => {
             let mut offset = 0;
             for graph in graphs {
-                extend_shifted(&mut lists.sources, &graph.networks[place].sources, offset);
-                extend_shifted(&mut lists.targets, &graph.networks[place].targets, offset);
+                extend_shifted(&mut lists.sources, &graph.networks[index].sources, offset);
+                extend_shifted(&mut lists.targets, &graph.networks[index].targets, offset);
                 offset += graph.genes.len() as u32;
             }
         }

@@ -1,4 +1,4 @@
-//! Batches in the background.
+//! Batches of an epoch, in order: made when they are asked for, or ahead of time by background threads.
 //!
 //! The order of samples is a pure function of (seed, epoch) and batches arrive in it whatever the number of threads.
 //! Memory is bounded: a fixed number of batches circulates between the workers and the consumer, and workers wait when
@@ -81,11 +81,11 @@ pub struct LoaderPlan {
     pub shuffle: bool,
     /// The seed of the order.
     pub seed: u64,
-    /// The parts of every batch that are loaded, one after the other.
+    /// Shards of every batch that this process loads, one after the other.
     pub shards: Shards,
 }
 
-/// Loads the rows of one part of a dataset, epoch by epoch.
+/// Loads some rows of a dataset, epoch by epoch.
 #[derive(Debug, Clone)]
 pub struct Loader {
     dataset: Arc<Dataset>,
@@ -122,7 +122,7 @@ impl LoadedBatch {
         self.index
     }
 
-    /// Which part of the batch it is.
+    /// The shard that it is, and where it lies in the batch.
     pub fn place(&self) -> ShardPlace {
         self.place
     }

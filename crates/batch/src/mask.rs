@@ -77,7 +77,7 @@ impl MaskLayout {
             Section::Reactions => 1,
             Section::Requirements => 2,
             Section::Coefficients => 3,
-            Section::Network(place) => 4 + place,
+            Section::Network(index) => 4 + index,
         }]
     }
 }
@@ -131,11 +131,11 @@ impl MaskSet {
         for gene in (0..cell.genes().len()).filter(|&gene| is_gone(gene as u32)) {
             self.clear(layout, Section::Genes, gene);
         }
-        for (place, network) in cell.networks().iter().enumerate() {
+        for (index, network) in cell.networks().iter().enumerate() {
             for (position, (&source, &target)) in network.sources().iter().zip(network.targets()).enumerate()
             {
                 if is_gone(source) || is_gone(target) {
-                    self.clear(layout, Section::Network(place), position);
+                    self.clear(layout, Section::Network(index), position);
                 }
             }
         }

@@ -50,8 +50,8 @@ impl Neighborhood {
         for _ in 0..hops {
             let end = self.genes.len();
             for network in cell.networks() {
-                for place in start..end {
-                    for &target in network.outgoing().row(self.genes[place] as usize) {
+                for index in start..end {
+                    for &target in network.outgoing().row(self.genes[index] as usize) {
                         if self.local[target as usize] == OUTSIDE {
                             self.local[target as usize] = 0;
                             self.genes.push(target);

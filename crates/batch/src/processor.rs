@@ -104,7 +104,7 @@ pub enum BatchError {
     /// A gene beyond the cell's table.
     #[error("sample {slot} of the batch deletes gene {gene}, but the cell has {count}")]
     UnknownGene {
-        /// The sample's place in the batch.
+        /// Index of the sample in the batch.
         slot: usize,
         /// Row of the gene table that it names.
         gene: u32,
@@ -125,7 +125,7 @@ pub enum BatchError {
     /// A bug in a background thread.
     #[error("making batch {index} failed inside the program; please report it")]
     Panicked {
-        /// The batch's place in its epoch.
+        /// Index of the batch in its epoch.
         index: usize,
     },
 }

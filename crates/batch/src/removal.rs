@@ -13,13 +13,13 @@ pub(crate) fn removed(cell: &Cell, deletion: &Deletion, mut remove: impl FnMut(S
     for gene in deletion.genes() {
         remove(Section::Genes, gene.index());
     }
-    for (place, network) in cell.networks().iter().enumerate() {
+    for (index, network) in cell.networks().iter().enumerate() {
         for &gene in deletion.genes() {
             for position in network.outgoing().range(gene.index()) {
-                remove(Section::Network(place), position);
+                remove(Section::Network(index), position);
             }
             for &position in &network.incoming_positions()[network.incoming().range(gene.index())] {
-                remove(Section::Network(place), position as usize);
+                remove(Section::Network(index), position as usize);
             }
         }
     }

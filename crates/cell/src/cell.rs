@@ -19,7 +19,7 @@ impl Cell {
         networks: Vec<Network>,
         metabolism: Option<Metabolism>,
     ) -> Result<Self, CellError> {
-        for (place, network) in networks.iter().enumerate() {
+        for (index, network) in networks.iter().enumerate() {
             if network.gene_count() != genes.len() {
                 return Err(CellError::WrongGeneCount {
                     network: network.name().to_owned(),
@@ -27,7 +27,7 @@ impl Cell {
                     expected: genes.len(),
                 });
             }
-            if networks[..place].iter().any(|earlier| earlier.name() == network.name()) {
+            if networks[..index].iter().any(|earlier| earlier.name() == network.name()) {
                 return Err(CellError::DuplicateNetwork { name: network.name().to_owned() });
             }
         }

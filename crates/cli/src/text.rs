@@ -64,8 +64,8 @@ impl Table {
         // Never wrapped: scripts and terminals alike get one row a line.
         table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
         table.set_header(columns.iter().map(|(name, _)| *name));
-        for (place, (_, align)) in columns.iter().enumerate() {
-            if let Some(column) = table.column_mut(place) {
+        for (index, (_, align)) in columns.iter().enumerate() {
+            if let Some(column) = table.column_mut(index) {
                 column.set_padding((0, 2));
                 column.set_cell_alignment(match align {
                     Align::Left => CellAlignment::Left,

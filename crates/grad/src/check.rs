@@ -1,6 +1,6 @@
 //! Gradients against central differences.
 
-use crate::{Gradients, Parameters};
+use crate::{Gradients, Parameters, Tape, Var};
 
 /// The gradient with the largest deviation from a central difference.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +22,7 @@ const ABSOLUTE: f64 = 1e-5;
 const RELATIVE: f64 = 1e-3;
 
 /// Compares every gradient (of each parameter, up to `most` values spread over it) with central differences of the loss, and
-/// two backward passes with each other. `evaluate` returns the loss and adds to the gradients it is given.
+/// two backward passes with each other. `evaluate` returns the loss and adds to the gradients it is given, as [`evaluate_loss`] does.
 ///
 /// # Panics
 ///
@@ -60,4 +60,13 @@ pub fn gradient_check(
         }
     }
     worst
+}
+
+/// Returns the value of a loss, after a backward pass where gradients are asked for.
+pub fn evaluate_loss(tape: Tape<'_, f64>, loss: Var, gradients: Option<&mut Gradients<f64>>) -> f64 {
+    let value = tape.scalar(loss);
+    if let Some(gradients) = gradients {
+        tape.backward(loss, gradients);
+    }
+    value
 }

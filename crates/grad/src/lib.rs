@@ -10,7 +10,7 @@ mod parameters;
 mod tape;
 
 pub use adamw::{AdamW, AdamWConfig, Moments, clip_factor};
-pub use check::{Mismatch, gradient_check};
+pub use check::{Mismatch, evaluate_loss, gradient_check};
 pub use gradients::Gradients;
 pub use parameters::{Parameter, Parameters};
 pub use tape::{Observer, Pass, Step, Tape, Values, Var};

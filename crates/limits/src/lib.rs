@@ -10,11 +10,11 @@ use std::fs;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} needs about {}, {} available", text(*needed_bytes), text(*available_bytes))]
 pub struct TooLarge {
-    /// What for.
+    /// Thing that is too large, as the subject of a sentence.
     pub what: String,
     /// Estimate of what it takes.
     pub needed_bytes: u64,
-    /// What there is.
+    /// Memory that may be used.
     pub available_bytes: u64,
 }
 

@@ -3,9 +3,10 @@
 use crate::MeasureError;
 use knockout_batch::Store;
 use knockout_kernel::Isa;
-use knockout_meter::Meter;
+use knockout_meter::{Meter, Schedule};
 use knockout_profile::Conditions;
 use knockout_screen::{Dataset, Part, Split};
+use knockout_trace::{Recorder, RecorderOptions, TraceFile};
 use knockout_train::config::Config;
 use knockout_train::fit::Fit;
 use knockout_train::machine;
@@ -101,12 +102,34 @@ impl Subject {
             settings: config.conditions(&self.dataset.cell)?,
         })
     }
+
+    /// A meter for steps under these conditions, of this rank. Where spans are recorded and there is a folder, they become a trace in it.
+    pub(crate) fn meter(
+        &self,
+        schedule: Schedule,
+        recording: Recording,
+        trace_folder: Option<&Path>,
+        conditions: &Conditions,
+    ) -> Result<Meter, MeasureError> {
+        let recorder = match recording {
+            Recording::Off => Recorder::off(),
+            Recording::On => {
+                let (rank, world) = (self.ranks.rank(), self.ranks.size());
+                Recorder::new(RecorderOptions { rank, world, ..RecorderOptions::default() })
+            }
+        };
+        let meter = delayed(Meter::new(&recorder, schedule).with_memory());
+        Ok(match trace_folder.filter(|_| recording == Recording::On) {
+            Some(folder) => meter.with_trace(TraceFile::create(folder, &recorder, conditions.to_map())?),
+            None => meter,
+        })
+    }
 }
 
 /// A meter whose figures a test can spoil on purpose: `KNOCKOUT_TEST_DELAY=forward:20` makes that phase longer by as many
 /// milliseconds. Not in release builds.
 #[cfg(debug_assertions)]
-pub(crate) fn delayed(meter: Meter) -> Meter {
+fn delayed(meter: Meter) -> Meter {
     let asked = std::env::var("KNOCKOUT_TEST_DELAY").unwrap_or_default();
     let delay = asked.split_once(':').and_then(|(phase, millis)| {
         let time = std::time::Duration::from_millis(millis.parse().ok()?);
@@ -120,6 +143,6 @@ pub(crate) fn delayed(meter: Meter) -> Meter {
 
 /// Release builds measure what there is.
 #[cfg(not(debug_assertions))]
-pub(crate) fn delayed(meter: Meter) -> Meter {
+fn delayed(meter: Meter) -> Meter {
     meter
 }

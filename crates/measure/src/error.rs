@@ -19,7 +19,7 @@ pub enum MeasureError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
     /// No model was named.
@@ -46,7 +46,7 @@ pub enum MeasureError {
     /// Rounds of one experiment have other cells.
     #[error("a round was measured without {cell}; rounds of one experiment have the same cells")]
     OtherCells {
-        /// The cell.
+        /// Name of the cell that the round lacks.
         cell: String,
     },
     /// Figures of one experiment that cannot be set beside each other.

@@ -1,11 +1,10 @@
 //! The profile of one configuration in one mode.
 
-use crate::conditions::{Recording, Subject, delayed};
+use crate::conditions::{Recording, Subject};
 use crate::ranks::of_all_ranks;
 use crate::{MeasureError, memory};
-use knockout_meter::{Meter, Schedule};
+use knockout_meter::Schedule;
 use knockout_profile::RunProfile;
-use knockout_trace::{Recorder, RecorderOptions, TraceFile};
 use knockout_train::config::Config;
 use knockout_train::step::Mode;
 use std::path::PathBuf;
@@ -41,18 +40,9 @@ impl Profiling {
     pub fn run(&self, subject: &Subject, mut on_step: impl FnMut()) -> Result<Measured, MeasureError> {
         let mut fit = subject.fit(&self.config)?;
         let conditions = subject.conditions(&self.config, self.mode, self.recording)?;
-        let recorder = match self.recording {
-            Recording::Off => Recorder::off(),
-            Recording::On => {
-                let (rank, world) = (subject.ranks().rank(), subject.ranks().size());
-                Recorder::new(RecorderOptions { rank, world, ..RecorderOptions::default() })
-            }
-        };
         memory::reset_peak();
-        let mut meter = delayed(Meter::new(&recorder, self.schedule).with_memory());
-        if let Some(folder) = self.trace_folder.as_deref().filter(|_| self.recording == Recording::On) {
-            meter = meter.with_trace(TraceFile::create(folder, &recorder, conditions.to_map())?);
-        }
+        let folder = self.trace_folder.as_deref();
+        let mut meter = subject.meter(self.schedule, self.recording, folder, &conditions)?;
         meter.restart();
         let ended = fit.measure_steps(self.mode, self.steps, &mut meter, |_| on_step());
         let peak = memory::peak_rss_bytes();

@@ -57,24 +57,10 @@ mod tests {
     use super::*;
     use knockout_meter::StepTimes;
     use knockout_world::Local;
-    use std::sync::Arc;
-
-    /// What each of three ranks gets from the same call.
-    fn on_three<T: Send>(call: impl Fn(Ranks) -> T + Sync) -> Vec<T> {
-        let worlds = Local::ranks(3);
-        std::thread::scope(|scope| {
-            let call = &call;
-            let threads: Vec<_> = worlds
-                .into_iter()
-                .map(|world| scope.spawn(move || call(Ranks::new(Arc::new(world)))))
-                .collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        })
-    }
 
     #[test]
     fn cpu_time_and_memory_are_those_of_all_ranks() {
-        let found = on_three(|ranks| {
+        let found = Local::on_ranks(3, |ranks| {
             let own = ranks.rank() as u64 + 1;
             let step =
                 |factor| StepTimes { cpu_nanos: factor * own, wall_nanos: own, ..StepTimes::default() };
@@ -92,7 +78,7 @@ mod tests {
     fn the_first_rank_makes_folders_and_decides() {
         let home = tempfile::tempdir().unwrap();
         let folders = ["a", "a/b"].map(|name| home.path().join(name));
-        let found = on_three(|ranks| {
+        let found = Local::on_ranks(3, |ranks| {
             create_folders(&folders, &ranks).unwrap();
             (folders[1].is_dir(), of_first([ranks.rank() as u64 + 7, u64::MAX], &ranks).unwrap())
         });

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The category of steps, as other profilers call it.
+/// Category of the spans of steps, as other profilers call it.
 const STEP: &str = "user_annotation";
 
 /// Times and memory of one step.
@@ -23,15 +23,15 @@ pub struct StepTimes {
     pub number: u64,
     /// Samples in its batch.
     pub samples: u64,
-    /// Start by the clock.
+    /// Start by the meter's clock, in nanoseconds.
     pub start_nanos: u64,
     /// Wall time in nanoseconds.
     pub wall_nanos: u64,
     /// CPU time of the whole process meanwhile, in nanoseconds.
     pub cpu_nanos: u64,
-    /// Time by phase, in the order of [`StepPhase::ALL`].
+    /// Nanoseconds by phase, in the order of [`StepPhase::ALL`].
     pub phases: [u64; StepPhase::COUNT],
-    /// Time of threads that worked ahead for this step's batch; no part of `wall_nanos`.
+    /// Nanoseconds by phase of threads that worked ahead for this step's batch; no part of `wall_nanos`.
     pub background: [u64; StepPhase::COUNT],
     /// Resident bytes at the end of each phase; 0 where it was not sampled.
     pub rss_bytes: [u64; StepPhase::COUNT],
@@ -71,14 +71,12 @@ pub struct LoadTimes {
 pub struct StepLog {
     /// Steps of the schedule's windows, in order.
     pub steps: Vec<StepTimes>,
-    /// Time by part of a phase (`forward/sage1`), for each of `steps`; only of steps that were recorded.
+    /// Nanoseconds of each of `steps` by part of a phase, such as `forward/sage1`; only of steps that were recorded.
     pub parts: BTreeMap<String, Vec<u64>>,
     /// Steps thrown away to warm up.
     pub warmed: u64,
     /// Steps outside every window.
     pub skipped: u64,
-    /// Time of work between steps by phase, in the order of [`StepPhase::ALL`]; part of no step.
-    pub between_nanos: [u64; StepPhase::COUNT],
 }
 
 impl StepLog {
@@ -157,7 +155,7 @@ impl Meter {
             state: RecordState::Skip,
             cpu_from: 0,
         };
-        meter.begin(0);
+        meter.restart();
         meter
     }
 
@@ -188,33 +186,17 @@ impl Meter {
         }
     }
 
-    fn begin(&mut self, number: u64) {
+    fn begin(&mut self, number: u64, start_nanos: u64, cpu_from: u64) {
         self.state = self.schedule.state_at(number);
         self.recorder.set_state(self.state);
-        self.step = StepTimes { number, start_nanos: self.clock.now_nanos(), ..StepTimes::default() };
-        self.cpu_from = self.clock.cpu_nanos();
+        self.step = StepTimes { number, start_nanos, ..StepTimes::default() };
+        self.cpu_from = cpu_from;
     }
 
     /// Lets the step under way begin now: what happened since the last one ended is part of none. For work between
     /// epochs that is no training.
     pub fn restart(&mut self) {
-        self.begin(self.step.number);
-    }
-
-    /// Runs work that is no part of training, such as saving a checkpoint between two steps.
-    ///
-    /// It is recorded as a span of its phase and summed in [`StepLog::between_nanos`]; the step under way is charged neither its wall
-    /// nor its CPU time.
-    pub fn between_steps<T>(&mut self, phase: StepPhase, work: impl FnOnce() -> T) -> T {
-        let (from, cpu_from) = (self.clock.now_nanos(), self.clock.cpu_nanos());
-        let outcome = work();
-        let (to, cpu_to) = (self.clock.now_nanos(), self.clock.cpu_nanos());
-        self.recorder.past_span(FOREGROUND, phase, from, to);
-        let wall_nanos = to.saturating_sub(from);
-        self.step.start_nanos += wall_nanos;
-        self.cpu_from += cpu_to.saturating_sub(cpu_from);
-        add(&mut self.log.between_nanos, phase, wall_nanos);
-        outcome
+        self.begin(self.step.number, self.clock.now_nanos(), self.clock.cpu_nanos());
     }
 
     /// The number of the step under way.
@@ -291,10 +273,7 @@ impl Meter {
             RecordState::Warm => self.log.warmed += 1,
             RecordState::Skip => self.log.skipped += 1,
         }
-        self.step = StepTimes { number: step.number + 1, start_nanos: now, ..StepTimes::default() };
-        self.cpu_from = cpu;
-        self.state = self.schedule.state_at(self.step.number);
-        self.recorder.set_state(self.state);
+        self.begin(step.number + 1, now, cpu);
         if self.recorder.is_half_full() {
             let from = self.clock.now_nanos();
             self.write_records()?;

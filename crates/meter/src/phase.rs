@@ -148,8 +148,8 @@ mod tests {
 
     #[test]
     fn every_phase_stands_at_its_place_and_is_found_by_its_name() {
-        for (place, phase) in StepPhase::ALL.into_iter().enumerate() {
-            assert_eq!(phase as usize, place);
+        for (index, phase) in StepPhase::ALL.into_iter().enumerate() {
+            assert_eq!(phase as usize, index);
             assert_eq!(StepPhase::from_name(phase.name()), Some(phase));
         }
         assert_eq!(StepPhase::from_name("forward/sage1"), None);

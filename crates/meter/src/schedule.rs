@@ -53,7 +53,7 @@ pub enum ScheduleError {
 /// How many steps a run has, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunLength {
-    /// So many.
+    /// A number of steps.
     Steps(u64),
     /// So many in each of so many epochs.
     Epochs {
@@ -94,8 +94,8 @@ impl Schedule {
                     return RecordState::Skip;
                 }
                 match step % cycle {
-                    place if place < wait => RecordState::Skip,
-                    place if place < wait.saturating_add(warmup) => RecordState::Warm,
+                    position if position < wait => RecordState::Skip,
+                    position if position < wait.saturating_add(warmup) => RecordState::Warm,
                     _ => RecordState::Record,
                 }
             }

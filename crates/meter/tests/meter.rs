@@ -149,21 +149,3 @@ fn a_batch_made_on_the_spot_is_three_phases_and_a_rest() {
     let next = meter.end_step(1).unwrap();
     assert_eq!((next.number, next.wall_nanos), (1, 1_000_000));
 }
-
-#[test]
-fn a_checkpoint_between_steps_is_charged_to_no_step() {
-    let (clock, recorder) = fake();
-    let mut meter = Meter::new(&recorder, Schedule::WholeRun);
-    for _ in 0..2 {
-        meter.time(StepPhase::Forward, || clock.advance(10 * MS));
-        meter.end_step(1).unwrap();
-        meter.time(StepPhase::Logging, || clock.advance(MS));
-        meter.between_steps(StepPhase::Checkpoint, || clock.advance(500 * MS));
-    }
-    let (log, _) = meter.finish().unwrap();
-    let second = log.steps[1];
-    assert_eq!((second.wall_nanos, second.cpu_nanos), (11_000_000, 11_000_000));
-    assert_eq!(second.untracked_nanos(), 0, "the checkpoint does not hide in the next step");
-    assert_eq!(second.phase(StepPhase::Checkpoint), 0);
-    assert_eq!(log.between_nanos[StepPhase::Checkpoint as usize], 1_000_000_000);
-}

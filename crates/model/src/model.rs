@@ -124,7 +124,7 @@ pub struct Forward {
 /// Where in a run a loss is taken: what schedules and random choices are keyed by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LossAt {
-    /// From 0.
+    /// Zero-based epoch.
     pub epoch: u32,
     /// Batches before this one, in the whole run.
     pub step: u64,
@@ -142,9 +142,9 @@ impl LossAt {
 /// Which samples of a batch are given to a model; by default all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ShardAt {
-    /// Samples of the batch before these: noise is drawn for the place in the batch.
+    /// Samples of the batch before these: dropout masks depend on the position in the whole batch.
     pub first_sample: u32,
-    /// Their deleted genes.
+    /// Deleted genes of the samples before these.
     pub first_member: u32,
     /// Whether a loss sees a part of the batch only. What it remembers of earlier batches is then read and not written: not everybody has
     /// seen these samples.

@@ -71,7 +71,7 @@ pub trait ModelOptions:
 /// How many numbers a model is made of, roughly.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct SizeEstimate {
-    /// Parameters.
+    /// Number of trained values.
     pub parameters: f64,
     /// Activations that a step keeps.
     pub activations: f64,

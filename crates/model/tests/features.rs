@@ -2,7 +2,7 @@
 
 use knockout_batch::Graphs;
 use knockout_cell::{Cell, Features, GeneSetsRef};
-use knockout_grad::{Parameters, Tape, Var, gradient_check};
+use knockout_grad::{Parameters, Tape, Var, evaluate_loss, gradient_check};
 use knockout_model::layer::{FeatureUse, GeneFeatures, interaction_loss};
 use knockout_model::loss::PointDistOptions;
 use knockout_model::{
@@ -44,11 +44,7 @@ fn check<M>(
         let mut tape = Tape::new(parameters);
         let predictions = predict(model, &mut tape);
         let loss = interaction_loss(&mut tape, predictions, &TARGETS);
-        let value = tape.scalar(loss);
-        if let Some(gradients) = gradients {
-            tape.backward(loss, gradients);
-        }
-        value
+        evaluate_loss(tape, loss, gradients)
     });
     assert!(worst.tolerances < 1.0, "{what}: {worst:?}");
 }

@@ -22,9 +22,9 @@ fn stacks(picture: &Picture, lane: &LaneStacks, root: &str, out: &mut String) {
     for node in lane.nodes.iter().filter(|node| node.self_nanos > 0) {
         path.clear();
         let mut at = Some(node);
-        while let Some(place) = at {
-            path.push(names.get(place.name as usize).map_or("", String::as_str));
-            at = place.parent.and_then(|parent| lane.nodes.get(parent as usize));
+        while let Some(node) = at {
+            path.push(names.get(node.name as usize).map_or("", String::as_str));
+            at = node.parent.and_then(|parent| lane.nodes.get(parent as usize));
         }
         write!(out, "{root}{}", frame(&lane.label)).unwrap_or_default();
         for name in path.iter().rev() {

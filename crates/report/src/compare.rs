@@ -1,8 +1,8 @@
 //! A comparison for a terminal: unlike conditions first, then the step, categories and operations.
 
+use crate::analysis::warnings;
 use crate::sentence::trace_comparison_warning;
 use crate::table::Table;
-use crate::text::warnings;
 use crate::units::{ratio, shortened, time};
 use knockout_analyze::{About, Comparison};
 use knockout_stats::Row;

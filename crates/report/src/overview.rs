@@ -47,9 +47,9 @@ impl Overview {
     pub fn of(files: &[FileFindings]) -> Self {
         let groups = jobs(files);
         let several: Vec<&Vec<usize>> = groups.iter().filter(|group| group.len() > 1).collect();
-        let line = |(place, file): (usize, &FileFindings)| TraceLine {
+        let line = |(index, file): (usize, &FileFindings)| TraceLine {
             file: file.file.clone(),
-            job: several.iter().position(|group| group.contains(&place)).map(|job| job + 1),
+            job: several.iter().position(|group| group.contains(&index)).map(|job| job + 1),
             rank: file.rank,
             bound: Bound::of(file),
             steps: file.steps.len(),

@@ -1,9 +1,9 @@
 //! A run and a comparison of runs for a terminal: conditions first, then figures with their spread.
 
+use crate::analysis::warnings;
 use crate::compare::{comparison_rows, headline};
 use crate::sentence::{run_comparison_warning, run_finding, run_warning};
 use crate::table::Table;
-use crate::text::warnings;
 use crate::units::{bytes, count, percent, shortened, time};
 use knockout_profile::{PhaseRow, RunComparison, RunProfile};
 use std::fmt::Write as _;

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn page() -> String {
-    knockout_report::html(&analysis("three steps.json", &trace()))
+    knockout_report::analysis_html(&analysis("three steps.json", &trace()))
 }
 
 fn run(browser: &Path, profile: &Path, file: &Path, arguments: &[&str]) -> String {

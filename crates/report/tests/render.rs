@@ -19,7 +19,7 @@ fn analysis(text: &str) -> Analysis {
 
 #[test]
 fn the_text_says_what_stands_out_and_what_it_rests_on() {
-    let text = knockout_report::text(&analysis(TRACE));
+    let text = knockout_report::analysis_text(&analysis(TRACE));
     for expected in [
         "folder/small.json, rank 2 of 4",
         "data loading takes 40.0 % of the one step there is",

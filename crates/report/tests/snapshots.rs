@@ -39,8 +39,8 @@ fn run_compared() -> RunComparison {
 #[test]
 fn trace_analyze() {
     let found = analysis("three steps.json", &trace());
-    assert_snapshot!("trace-analyze", knockout_report::text(&found));
-    assert_snapshot!("page-trace-analyze", skeleton(&knockout_report::html(&found)));
+    assert_snapshot!("trace-analyze", knockout_report::analysis_text(&found));
+    assert_snapshot!("page-trace-analyze", skeleton(&knockout_report::analysis_html(&found)));
 }
 
 #[test]

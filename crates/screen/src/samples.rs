@@ -327,7 +327,7 @@ fn check_set(genes: &[u32]) -> Result<(), SampleError> {
     }
     let repeated = |gene: u32| SampleError::Genes(CellError::RepeatedGene { gene });
     if genes.len() <= 16 {
-        let twice = genes.iter().enumerate().find(|(place, gene)| genes[..*place].contains(gene));
+        let twice = genes.iter().enumerate().find(|(index, gene)| genes[..*index].contains(gene));
         return twice.map_or(Ok(()), |(_, &gene)| Err(repeated(gene)));
     }
     let mut sorted = genes.to_vec();

@@ -3,9 +3,8 @@
 
 mod support;
 
-use knockout_fault::{Class, Classified as _};
+use knockout_fault::{Class, Classified as _, chain};
 use knockout_screen::{Dataset, DatasetErrorKind, Manifest, verify};
-use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,16 +24,6 @@ fn files(dir: &Path) -> Vec<PathBuf> {
     }
     found.sort();
     found
-}
-
-fn message(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 #[test]
@@ -89,7 +78,7 @@ fn a_feature_cannot_have_the_name_of_the_column_of_genes() {
     dataset.cell = std::sync::Arc::new((*dataset.cell).clone().with_features(Some(features)).unwrap());
     let folder = tempfile::tempdir().unwrap();
     let error = dataset.write(&folder.path().join("set"), &|_| {}).unwrap_err();
-    assert_eq!(error.class(), Class::Request, "{}", message(&error));
+    assert_eq!(error.class(), Class::Request, "{}", chain(&error));
 }
 
 #[test]
@@ -112,7 +101,7 @@ fn a_flipped_byte_anywhere_is_noticed() {
             damaged[place] ^= 1;
             fs::write(&path, &damaged).unwrap();
             let error = Dataset::open(&dir).expect_err("damage must be noticed");
-            assert_eq!(error.class(), Class::Damage, "{}", message(&error));
+            assert_eq!(error.class(), Class::Damage, "{}", chain(&error));
         }
         fs::write(&path, &whole).unwrap();
     }
@@ -128,7 +117,7 @@ fn a_truncated_file_is_noticed_and_named() {
         fs::write(&path, &whole[..length]).unwrap();
         let error = Dataset::open(&dir).unwrap_err();
         assert_eq!(error.path, path);
-        assert!(matches!(error.kind, DatasetErrorKind::Checksum { .. }), "{}", message(&error));
+        assert!(matches!(error.kind, DatasetErrorKind::Checksum { .. }), "{}", chain(&error));
     }
 }
 
@@ -137,7 +126,7 @@ fn a_missing_file_is_named_with_the_next_step() {
     let (_folder, dir, _) = written();
     fs::remove_file(dir.join("samples.parquet")).unwrap();
     let error = Dataset::open(&dir).unwrap_err();
-    let text = message(&error);
+    let text = chain(&error);
     assert!(
         text.ends_with("listed in dataset.toml but missing; restore it or rebuild the dataset"),
         "{text}"
@@ -152,9 +141,9 @@ fn a_newer_format_is_refused_by_version() {
     fs::write(dir.join("dataset.toml"), text.replace("format = 1", "format = 2")).unwrap();
     let error = Dataset::open(&dir).unwrap_err();
     assert!(
-        message(&error).contains("format version 2 is newer than this program reads (1)"),
+        chain(&error).contains("format version 2 is newer than this program reads (1)"),
         "{}",
-        message(&error)
+        chain(&error)
     );
 }
 
@@ -178,8 +167,8 @@ fn an_existing_target_is_left_alone() {
     let (_folder, dir, mut dataset) = written();
     let before: Vec<Vec<u8>> = files(&dir).iter().map(|path| fs::read(path).unwrap()).collect();
     let error = dataset.write(&dir, &|_| {}).unwrap_err();
-    assert_eq!(error.class(), Class::Request, "{}", message(&error));
-    assert!(message(&error).contains("exists already"), "{}", message(&error));
+    assert_eq!(error.class(), Class::Request, "{}", chain(&error));
+    assert!(chain(&error).contains("exists already"), "{}", chain(&error));
     let after: Vec<Vec<u8>> = files(&dir).iter().map(|path| fs::read(path).unwrap()).collect();
     assert_eq!(before, after);
 }

@@ -26,7 +26,7 @@ pub struct Row {
     pub name: String,
     /// The scheme of the split.
     pub split: &'static str,
-    /// The part.
+    /// Name of the part of the split.
     pub part: &'static str,
     /// The figures.
     #[serde(flatten)]
@@ -277,7 +277,7 @@ pub struct Spread {
     pub metric: Figure,
     /// What the seeds are of: `weights` or `splits`.
     pub over: &'static str,
-    /// The seeds.
+    /// Seeds of the runs, in the order of `values`.
     pub seeds: Vec<u64>,
     /// The figure of each; `None` where undefined.
     pub values: Vec<Option<f64>>,

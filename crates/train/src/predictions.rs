@@ -177,8 +177,8 @@ impl Predictions {
             return Err(Kind::Unsorted { before: pair[0], row: pair[1] });
         }
         for (column, values) in [("score", &scores), ("prediction", &predictions)] {
-            if let Some(place) = values.iter().position(|value| !value.is_finite()) {
-                return Err(Kind::NotFinite { column, row: rows[place], value: values[place] });
+            if let Some(index) = values.iter().position(|value| !value.is_finite()) {
+                return Err(Kind::NotFinite { column, row: rows[index], value: values[index] });
             }
         }
         Ok(Self { description, rows, scores, predictions })

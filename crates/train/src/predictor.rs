@@ -97,7 +97,7 @@ pub enum PredictorError {
     UnknownGene {
         /// Zero-based set.
         set: usize,
-        /// The gene.
+        /// Gene index that the cell does not have.
         gene: u32,
         /// Genes of the cell.
         count: usize,

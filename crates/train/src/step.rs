@@ -43,7 +43,7 @@ impl Mode {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} is not finite")]
 pub struct NotFinite {
-    /// Which: the loss, a gradient, a parameter, a moment, a prediction.
+    /// What is not finite: the loss, a gradient, a parameter, a moment, a prediction.
     pub what: String,
 }
 
@@ -63,7 +63,7 @@ pub struct Trainer {
 pub struct StepOutcome {
     /// The loss; 0 where the mode does not reach it.
     pub loss: f64,
-    /// Its parts.
+    /// Terms of the loss by name, for the log.
     pub parts: Vec<(String, f64)>,
     /// The norm of the gradients before clipping, where the optimiser stepped.
     pub gradient_norm: Option<f64>,
@@ -76,11 +76,11 @@ pub struct StepPlan {
     pub mode: Mode,
     /// Where in the run, for schedules and random choices of the loss.
     pub at: LossAt,
-    /// Its place in its group of accumulated batches.
+    /// Position in its group of accumulated batches.
     pub group: Group,
     /// Whether it is the first of its group.
     pub begins_group: bool,
-    /// The learning rate.
+    /// Learning rate of the optimiser in this step.
     pub learning_rate: f64,
     /// How scores become targets.
     pub labels: LabelStats,
@@ -154,9 +154,9 @@ impl Trainer {
         let share = 1.0 / f64::from(plan.group.batches);
         let norm = meter.time(StepPhase::Clip, || self.gradients.norm() * share);
         if !norm.is_finite() {
-            let place = self.gradients.first_not_finite().unwrap_or(0);
+            let index = self.gradients.first_not_finite().unwrap_or(0);
             return Err(NotFinite {
-                what: format!("the gradient of {:?}", model.parameters().get(place).name()),
+                what: format!("the gradient of {:?}", model.parameters().get(index).name()),
             });
         }
         let clip = if self.clip_norm > 0.0 { clip_factor(norm, self.clip_norm) } else { 1.0 };

@@ -25,7 +25,7 @@ pub struct RunStoreError {
     dataset: PathBuf,
     flag: &'static str,
     out: String,
-    /// Why.
+    /// Cause: what is wrong with the store.
     #[source]
     pub source: Box<StoreError>,
 }

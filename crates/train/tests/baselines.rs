@@ -8,17 +8,7 @@ use knockout_train::baseline::{Baseline, Ladder, PairVocabulary, design};
 use knockout_train::metrics::Metrics;
 use serde_json::Value;
 
-const BLANK: Sample<'_> = Sample {
-    genes: &[],
-    score: 0.0,
-    p_value: None,
-    query: &[],
-    kind: "deletion",
-    fitness: None,
-    fitness_sd: None,
-    source: "test",
-    duplicates: 1,
-};
+const BLANK: Sample<'_> = Sample::deletion(&[], 0.0, "test");
 
 fn samples_of(case: &Case) -> Samples {
     let mut builder = SamplesBuilder::new(case.json["sizes"]["genes"].as_u64().unwrap() as usize);

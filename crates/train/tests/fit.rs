@@ -106,7 +106,7 @@ fn run(dataset: &Arc<Dataset>, config: &Config, threads: usize) -> Outcome {
 }
 
 fn fit(config: &Config, dataset: &Arc<Dataset>) -> Result<Fit, FitError> {
-    let split = Split::new(&dataset.samples, dataset.cell.genes(), config.split_spec()).unwrap();
+    let split = Split::new(&dataset.samples, dataset.cell.genes(), config.split.spec()).unwrap();
     Fit::new(config.clone(), Arc::clone(dataset), Arc::new(split))
 }
 
@@ -239,7 +239,7 @@ fn what_diverges_says_where() {
 fn empty_parts_are_refused() {
     let dataset = dataset();
     let config = config(&dataset, &["split.val=0.0"]);
-    let split = Split::new(&dataset.samples, dataset.cell.genes(), config.split_spec());
+    let split = Split::new(&dataset.samples, dataset.cell.genes(), config.split.spec());
     match split {
         Ok(split) => {
             assert!(split.rows(Part::Val).is_empty());

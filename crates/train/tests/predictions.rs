@@ -3,14 +3,13 @@
 
 use arrow_array::{Float64Array, RecordBatch, UInt32Array};
 use arrow_schema::{DataType, Field, Schema};
-use knockout_fault::{Class, Classified as _};
+use knockout_fault::{Class, Classified as _, chain};
 use knockout_screen::{Dataset, Division, Part, Scheme, Split, SplitSpec, columns};
 use knockout_stats::bootstrap::Bootstrap;
 use knockout_synth::{Config, synthesise};
 use knockout_train::evaluation::{Model, Pairs, Unseen, evaluate};
 use knockout_train::predictions::Predictions;
 use std::collections::HashMap;
-use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,16 +28,6 @@ fn split(dataset: &Dataset, scheme: Scheme, seed: u64) -> Split {
 fn predictions(dataset: &Dataset, split: &Split, part: Part) -> Predictions {
     let halves = split.rows(part).iter().map(|&row| dataset.samples.scores()[row as usize] / 2.0);
     Predictions::new(dataset, split, part, "half", halves.collect())
-}
-
-fn message(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 #[test]
@@ -68,7 +57,7 @@ fn what_does_not_fit_the_dataset_is_refused() {
     let refused = |file: &Predictions, set: &Dataset| {
         let error = file.split_of(set, Path::new("p.parquet"), Path::new("set")).unwrap_err();
         assert_eq!(error.class(), Class::Damage);
-        message(&error)
+        chain(&error)
     };
     let said = refused(&file, &other);
     assert!(said.starts_with("prediction file p.parquet: belongs to another dataset (data hash "), "{said}");
@@ -122,7 +111,7 @@ fn every_malformed_file_is_refused_by_name() {
     let refused = || {
         let error = Predictions::load(&path).unwrap_err();
         assert_eq!(error.class(), Class::Damage);
-        message(&error).replace(&format!("{}", folder.path().display()), "")
+        chain(&error).replace(&format!("{}", folder.path().display()), "")
     };
     foreign(&path, vec![0, 2], vec![1.0, 2.0], "prediction");
     assert_eq!(Predictions::load(&path).unwrap().rows, [0, 2]);

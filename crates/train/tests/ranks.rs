@@ -14,7 +14,6 @@ use knockout_train::step::Mode;
 use knockout_world::{Local, Ranks};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
-use std::thread;
 
 struct Home {
     folder: tempfile::TempDir,
@@ -106,20 +105,6 @@ fn config(model: &str, keys: &[&str], shards: usize) -> Config {
     Config::of(model, &HOME.dataset.cell, &keys).unwrap()
 }
 
-/// Runs `work` on as many ranks at once, and gives what each returned.
-fn on_ranks<T: Send>(size: usize, work: impl Fn(Ranks) -> T + Sync) -> Vec<T> {
-    thread::scope(|scope| {
-        let threads: Vec<_> = Local::ranks(size)
-            .into_iter()
-            .map(|rank| {
-                let work = &work;
-                scope.spawn(move || work(Ranks::new(Arc::new(rank))))
-            })
-            .collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-    })
-}
-
 fn meter() -> Meter {
     Meter::new(&Recorder::off(), Schedule::AtStep(u64::MAX))
 }
@@ -146,7 +131,7 @@ fn any_number_of_ranks_gives_the_same_bits() {
             let (alone, predictions) = trained(&config, Ranks::alone(), 5);
             for size in sizes {
                 for (rank, (reports, other)) in
-                    on_ranks(size, |ranks| trained(&config, ranks, 5)).into_iter().enumerate()
+                    Local::on_ranks(size, |ranks| trained(&config, ranks, 5)).into_iter().enumerate()
                 {
                     assert!(predictions == other, "{name}: {shards} shards, rank {rank} of {size}");
                     for (a, b) in alone.iter().zip(&reports) {
@@ -202,7 +187,7 @@ fn a_loss_that_is_gathered_seldom_is_another_one_in_between() {
 
 #[test]
 fn ranks_without_a_shard_are_refused_with_what_to_do() {
-    let refused = on_ranks(3, |ranks| {
+    let refused = Local::on_ranks(3, |ranks| {
         let config = config("dango", &["model.width=16", "model.heads=2"], 2);
         let split = Arc::new(config.split(&HOME.dataset).unwrap());
         Fit::new(config, Arc::clone(&HOME.dataset), split).unwrap().on_ranks(ranks).err().unwrap()
@@ -216,7 +201,7 @@ fn ranks_without_a_shard_are_refused_with_what_to_do() {
 #[test]
 fn waiting_and_exchanging_are_phases_of_their_own() {
     let config = config("dango", &["model.width=16", "model.heads=2", "batch=100"], 2);
-    let phases = on_ranks(2, |ranks| {
+    let phases = Local::on_ranks(2, |ranks| {
         let (mut fit, mut meter) = (fit(config.clone(), ranks), meter());
         let times = fit.step(Mode::Full, &mut meter).unwrap().unwrap().times;
         (times.phase(StepPhase::Barrier), times.phase(StepPhase::Exchange), times.samples)
@@ -229,7 +214,7 @@ fn waiting_and_exchanging_are_phases_of_their_own() {
 
 /// Trains until `stop_at` steps (0: to the end) on as many ranks; the lines of the run's metrics.
 fn sitting(folder: &Path, config: &Config, size: usize, stop_at: u64) -> Vec<MetricsLine> {
-    let ends = on_ranks(size, |ranks| {
+    let ends = Local::on_ranks(size, |ranks| {
         let begun = folder.join("manifest.json").exists();
         // All look before the first one makes it.
         ranks.start().unwrap();

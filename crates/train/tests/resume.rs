@@ -11,7 +11,7 @@ use knockout_train::checkpoint::{
     Checkpoint, Checkpoints, Contents, Identity, Number, Position, Slot, State, Tensor, TensorRef,
 };
 use knockout_train::run::{Inputs, LogPosition, Manifest, RunFolder, Start};
-use knockout_train::schedule::{Best, Cosine, CosineOptions, EarlyStopping, LearningRate, Mode, Progress};
+use knockout_train::schedule::{Best, Better, Cosine, CosineOptions, EarlyStopping, LearningRate, Progress};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -61,8 +61,8 @@ impl Toy {
             position: Position::default(),
             seed: 11,
             learning_rate: LearningRate::Cosine(Cosine::new(0.05, &cosine).unwrap()),
-            early_stopping: Some(EarlyStopping::new(Mode::Min, 50, 0.0)),
-            best: BTreeMap::from([("mse".to_owned(), Best::new(Mode::Min))]),
+            early_stopping: Some(EarlyStopping::new(Better::Min, 50, 0.0)),
+            best: BTreeMap::from([("mse".to_owned(), Best::new(Better::Min))]),
             loss_buffers: BTreeMap::new(),
             metrics: LogPosition::START,
             numbers: BTreeMap::from([("epoch.loss".to_owned(), Number(0.0))]),

@@ -24,7 +24,7 @@ pub enum WorldError {
     /// A rank whose process has ended.
     #[error("rank {rank} on {host} has ended")]
     Ended {
-        /// The rank.
+        /// Zero-based number of the rank.
         rank: usize,
         /// The machine it ran on.
         host: String,
@@ -58,7 +58,7 @@ pub enum WorldError {
     /// A rank that there is not: a bug.
     #[error("there is no rank {rank} among {size}")]
     NoSuchRank {
-        /// The rank.
+        /// Zero-based number of the rank.
         rank: usize,
         /// Number of ranks.
         size: usize,

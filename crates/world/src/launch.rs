@@ -5,7 +5,7 @@
 pub struct Launch {
     /// The variable that says so.
     pub variable: &'static str,
-    /// How many.
+    /// Number of processes that it started.
     pub size: usize,
 }
 

@@ -1,8 +1,9 @@
 //! Ranks that are threads of one process: what ranks do, without a launcher.
 
-use crate::{World, WorldError};
+use crate::{Ranks, World, WorldError};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 /// One of several ranks in one process.
@@ -17,7 +18,7 @@ pub struct Local {
 
 impl Local {
     /// As many ranks, each to be given to a thread.
-    pub fn ranks(size: usize) -> Vec<Self> {
+    fn ranks(size: usize) -> Vec<Self> {
         let mut ranks: Vec<Self> =
             (0..size).map(|rank| Self { rank, to: Vec::new(), from: Vec::new() }).collect();
         for from in 0..size {
@@ -28,6 +29,22 @@ impl Local {
             }
         }
         ranks
+    }
+
+    /// Runs `work` on as many ranks at once, a thread each, and gives what each returned, by rank.
+    ///
+    /// # Panics
+    ///
+    /// If one of them panics.
+    pub fn on_ranks<T: Send>(size: usize, work: impl Fn(Ranks) -> T + Sync) -> Vec<T> {
+        thread::scope(|scope| {
+            let start = |rank| {
+                let work = &work;
+                scope.spawn(move || work(Ranks::new(Arc::new(rank))))
+            };
+            let threads: Vec<_> = Self::ranks(size).into_iter().map(start).collect();
+            threads.into_iter().map(|thread| thread.join().expect("a rank panicked")).collect()
+        })
     }
 
     fn named(&self, rank: usize) -> Result<usize, WorldError> {

@@ -2,29 +2,14 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use knockout_fault::{Class, Classified as _};
-use knockout_world::{Local, Ranks, WorldError};
-use std::sync::Arc;
+use knockout_world::{Local, WorldError};
 use std::thread;
 use std::time::Duration;
-
-/// Runs `work` on as many ranks, and gives what each returned.
-fn on_ranks<T: Send>(size: usize, work: impl Fn(Ranks) -> T + Sync) -> Vec<T> {
-    thread::scope(|scope| {
-        let threads: Vec<_> = Local::ranks(size)
-            .into_iter()
-            .map(|rank| {
-                let work = &work;
-                scope.spawn(move || work(Ranks::new(Arc::new(rank))))
-            })
-            .collect();
-        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-    })
-}
 
 #[test]
 fn everything_arrives_for_any_number_of_ranks() {
     for size in 1..=9 {
-        let outcomes = on_ranks(size, |ranks| {
+        let outcomes = Local::on_ranks(size, |ranks| {
             ranks.start().unwrap();
             let mut values = [ranks.rank() as f32 + 0.5, f32::NAN, -0.0];
             ranks.broadcast_floats(&mut values).unwrap();
@@ -45,7 +30,7 @@ fn everything_arrives_for_any_number_of_ranks() {
 
 #[test]
 fn numbers_pass_between_two_ranks_in_order() {
-    let outcomes = on_ranks(2, |ranks| {
+    let outcomes = Local::on_ranks(2, |ranks| {
         let mut values = [0.0; 2];
         if ranks.is_first() {
             ranks.send_floats(1, &[1.0, 2.0]).unwrap();
@@ -62,7 +47,7 @@ fn numbers_pass_between_two_ranks_in_order() {
 
 #[test]
 fn the_first_rank_names_the_one_that_is_silent() {
-    let outcomes = on_ranks(3, |ranks| {
+    let outcomes = Local::on_ranks(3, |ranks| {
         let ranks = ranks.with_patience(Duration::from_millis(50));
         if ranks.rank() == 2 {
             // Alive, but not answering: dropping the rank would be another error.
@@ -78,7 +63,7 @@ fn the_first_rank_names_the_one_that_is_silent() {
 
 #[test]
 fn ranks_that_are_not_alike_are_named_on_all() {
-    let outcomes = on_ranks(3, |ranks| {
+    let outcomes = Local::on_ranks(3, |ranks| {
         let hash = if ranks.rank() == 1 { "b" } else { "a" };
         ranks.all_same("dataset", hash, "copy it").unwrap_err().to_string()
     });

@@ -1,4 +1,4 @@
-//! The table of crates in `ARCHITECTURE.md` says what the manifests say.
+//! The table of crates in `ARCHITECTURE.md` says what the manifests say, and its walks name files that there are.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -49,4 +49,15 @@ fn the_table_of_crates_is_what_the_manifests_say() {
         folders.insert(name);
     }
     assert_eq!(documented.into_keys().collect::<BTreeSet<_>>(), folders);
+}
+
+#[test]
+fn every_file_that_the_page_names_exists() {
+    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let named =
+        page.split('`').skip(1).step_by(2).filter(|code| code.contains("/src/") || code.contains("/tests/"));
+    let homes = [root(), root().join("crates")];
+    let missing: Vec<&str> =
+        named.filter(|path| homes.iter().all(|home| !home.join(path).exists())).collect();
+    assert!(missing.is_empty(), "ARCHITECTURE.md names {missing:?}");
 }

@@ -1,4 +1,4 @@
-//! Third step of the path: the sums of one file become findings.
+//! Third stage: the sums of one file become findings.
 
 mod critical;
 mod device;

@@ -284,9 +284,9 @@ impl Visitor for LaneSweep<'_> {
     }
 
     fn run(&mut self, node: u32, from: i64, to: i64) {
-        let Some(place) = self.tree.nodes.get_mut(node as usize) else { return };
-        place.self_nanos += to - from;
-        let (kind, category) = (place.kind, place.category);
+        let Some(node) = self.tree.nodes.get_mut(node as usize) else { return };
+        node.self_nanos += to - from;
+        let (kind, category) = (node.kind, node.category);
         self.bins.add(category, from, to);
         if self.side == Side::Host {
             self.in_steps(kind, category, from, to);

@@ -1,4 +1,4 @@
-//! Second step of the path: every instant of a lane is given to one event, its category and its step; device work to the call that
+//! Second stage: every instant of a lane is given to one event, its category and its step; device work to the call that
 //! launched it.
 
 pub(crate) mod finish;

@@ -1,17 +1,17 @@
 //! The call tree of one lane: what ran inside what, how often and how long. The category of an event follows from
-//! its place in the tree.
+//! its node in the tree.
 
 use crate::collect::kind::Kind;
 use crate::collect::rules::CategoryId;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Beyond this many places in one tree, new ones are gathered by kind under the outermost event; memory stays bounded.
+/// Beyond this many nodes in one tree, new ones are gathered by kind under the outermost event; memory stays bounded.
 const MAX_NODES: usize = 300_000;
-/// Deeper places are gathered by kind at this depth, far below any real stack: looking up the stack stays cheap.
+/// Deeper nodes are gathered by kind at this depth, far below any real stack: looking up the stack stays cheap.
 const MAX_DEPTH: u32 = 512;
 
-/// One place in the tree.
+/// Events of one kind inside the same stack of other events.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     pub(crate) parent: Option<u32>,
@@ -28,13 +28,13 @@ pub(crate) struct Node {
     pub(crate) python: Option<u32>,
     /// The child seen last: usually the next one too.
     recent: (u32, u32),
-    /// Places above it.
+    /// Nodes above it.
     depth: u32,
-    /// The outermost place above it, or itself.
+    /// The outermost node above it, or itself.
     root: u32,
 }
 
-/// All places of one lane.
+/// All nodes of one lane.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
@@ -45,7 +45,7 @@ pub(crate) struct Tree {
 const NONE: u32 = u32::MAX;
 
 impl Tree {
-    /// The place of a kind inside `parent`, made if new.
+    /// The node of a kind inside `parent`, made if new.
     #[inline]
     pub(crate) fn child(&mut self, parent: Option<u32>, kind: u32, kinds: &[Kind]) -> u32 {
         if let Some(node) = parent.and_then(|p| self.nodes.get(p as usize))
@@ -85,13 +85,13 @@ impl Tree {
             }
         }
         let number = self.nodes.len() as u32;
-        let node = self.place(parent, kind, number, kinds);
+        let node = self.new_node(parent, kind, number, kinds);
         self.nodes.push(node);
         self.children.insert(key, number);
         number
     }
 
-    fn place(&self, parent: Option<u32>, kind: u32, number: u32, kinds: &[Kind]) -> Node {
+    fn new_node(&self, parent: Option<u32>, kind: u32, number: u32, kinds: &[Kind]) -> Node {
         let above = parent.and_then(|p| self.nodes.get(p as usize));
         let outer_phase = above.and_then(|node| node.phase);
         let mut node = Node {

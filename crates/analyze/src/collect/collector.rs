@@ -321,6 +321,7 @@ impl Collector {
     }
 }
 
+/// An event with a start and a duration, to be stored as a [`Span`] and, where it names a stream, as a [`Link`].
 struct Row {
     start: i64,
     duration: i64,

@@ -1,4 +1,4 @@
-//! First step of the path: while the reader runs, events are counted, numbered by kind and appended to sorted runs.
+//! First stage: while the reader runs, events are counted, numbered by kind and written to sorted segments.
 
 pub(crate) mod begin_end;
 mod collector;

@@ -7,6 +7,13 @@ use std::cmp::{Ordering, Reverse};
 /// What stands for "no correlation"; HTA's own number for it.
 pub(crate) const NO_CORRELATION: i64 = -1;
 
+/// Side of the machine that a lane or step belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Side {
+    Host,
+    Device,
+}
+
 /// One event with a start and a duration, on its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
@@ -346,11 +353,4 @@ mod tests {
             prop_assert_eq!(Point::decode(&Point::ZERO, 0, &mut bytes.as_slice()), Some(point));
         }
     }
-}
-
-/// Side of the machine that a lane or step belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Side {
-    Host,
-    Device,
 }

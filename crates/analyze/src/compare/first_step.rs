@@ -22,7 +22,7 @@ pub struct FirstStepComparison {
 /// One side of the machine.
 #[derive(Debug, Clone, Serialize)]
 pub struct ByDevice {
-    /// By name.
+    /// Rows by the full name of the operation.
     pub names: NameTable,
     /// By name without arguments, template arguments and return type.
     pub short_names: NameTable,
@@ -89,11 +89,11 @@ pub struct OpsChange {
     pub added: usize,
     /// Only in `a`.
     pub deleted: usize,
-    /// More often in `b`.
+    /// Names more often in `b`.
     pub increased: usize,
-    /// Less often.
+    /// Names less often in `b`.
     pub decreased: usize,
-    /// As often.
+    /// Names as often in `b` as in `a`.
     pub unchanged: usize,
 }
 

@@ -164,13 +164,13 @@ fn data_loading(findings: &FileFindings) -> f64 {
 /// Ranks of one job name different ranks of one world size, have the same steps and were recorded at the same time.
 pub fn jobs(files: &[FileFindings]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    for (place, file) in files.iter().enumerate() {
+    for (index, file) in files.iter().enumerate() {
         let home = groups.iter_mut().find(|group| {
             group.iter().all(|&other| files.get(other).is_some_and(|other| is_same_job(other, file)))
         });
         match home {
-            Some(group) => group.push(place),
-            None => groups.push(vec![place]),
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
         }
     }
     groups

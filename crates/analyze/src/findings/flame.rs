@@ -31,9 +31,9 @@ fn add_up(picture: &mut Picture) {
     }
 }
 
-/// Nodes of one place become one node: the place is the path of names from the root.
+/// Nodes with the same path of names from the root become one.
 fn merged(lane: &LaneStacks, name_of: impl Fn(&StackNode) -> u32) -> Vec<StackNode> {
-    let mut places: BTreeMap<(Option<u32>, u32, u8), u32> = BTreeMap::new();
+    let mut indices: BTreeMap<(Option<u32>, u32, u8), u32> = BTreeMap::new();
     let mut moved: Vec<u32> = Vec::with_capacity(lane.nodes.len());
     let mut out: Vec<StackNode> = Vec::new();
     for node in &lane.nodes {
@@ -41,9 +41,9 @@ fn merged(lane: &LaneStacks, name_of: impl Fn(&StackNode) -> u32) -> Vec<StackNo
         let parent = node.parent.and_then(|parent| moved.get(parent as usize).copied());
         let name = name_of(node);
         let next = out.len() as u32;
-        let place = *places.entry((parent, name, node.category)).or_insert(next);
-        moved.push(place);
-        match out.get_mut(place as usize) {
+        let index = *indices.entry((parent, name, node.category)).or_insert(next);
+        moved.push(index);
+        match out.get_mut(index as usize) {
             Some(same) => {
                 same.self_nanos += node.self_nanos;
                 same.below_nanos += node.below_nanos;

@@ -1,4 +1,4 @@
-//! Last step of the path: what is known about a file, about all files of a run together, and what stands out in it.
+//! Last stage: what is known about a file, about all files of a job together, and what stands out in it.
 
 mod analysis;
 mod bound;

@@ -1,9 +1,9 @@
-//! Shards: the parts of a batch whose gradients are added up, wherever they are computed.
+//! Shards: slices of a batch whose gradients are summed, wherever they are computed.
 
 use knockout_screen::Samples;
 use std::ops::Range;
 
-/// How batches are cut, and which of the parts one process loads.
+/// How batches are cut, and which of the shards one process loads.
 ///
 /// A batch of n samples is cut into `count` runs of samples in order, the first `n mod count` of them one longer than the others: the
 /// cuts depend on the batch alone, so that it does not matter how many processes there are.
@@ -13,7 +13,7 @@ pub struct Shards {
     owned: Range<usize>,
 }
 
-/// Which part of a batch a shard is.
+/// A shard and where it lies in its batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ShardPlace {
     /// Zero-based shard.
@@ -41,7 +41,7 @@ impl Shards {
         Self { count, owned: rank * count / world..(rank + 1) * count / world }
     }
 
-    /// Parts of a batch.
+    /// Shards of a batch.
     pub fn count(&self) -> usize {
         self.count
     }

@@ -147,12 +147,12 @@ fn name(candidate: &Candidate) -> String {
     if candidate.keys.is_empty() { "defaults".to_owned() } else { candidate.keys.join(" ") }
 }
 
-fn cells(sweep: &Sweep, place: usize) -> [String; 6] {
-    let candidate = &sweep.candidates[place];
+fn cells(sweep: &Sweep, index: usize) -> [String; 6] {
+    let candidate = &sweep.candidates[index];
     let last = candidate.trials.last();
     let dash = || "–".to_owned();
     let state = match last {
-        _ if sweep.chosen == Some(place) => "chosen",
+        _ if sweep.chosen == Some(index) => "chosen",
         None => "not begun",
         Some(trial) if trial.failure.is_some() => "diverged",
         Some(trial) if trial.is_finished => "trained to its end",
@@ -173,7 +173,7 @@ fn text(request: &SweepRequest, outcome: &SweepOutcome) -> String {
     let sweep = &outcome.sweep;
     let mut page = String::new();
     let mut table = Table::new(&COLUMNS);
-    outcome.ranking.iter().for_each(|&place| table.row(cells(sweep, place).to_vec()));
+    outcome.ranking.iter().for_each(|&index| table.row(cells(sweep, index).to_vec()));
     page.push_str(&table.to_text());
     let Some(chosen) = sweep.chosen else { return page };
     let candidate = &sweep.candidates[chosen];
@@ -197,14 +197,14 @@ const MOST_CURVES: usize = 12;
 
 fn page(request: &SweepRequest, outcome: &SweepOutcome) -> String {
     let sweep = &outcome.sweep;
-    let series = |&place: &usize| {
+    let series = |&index: &usize| {
         let mut cpu_seconds = 0.0;
         let mut point = |line: &MetricsLine| {
             cpu_seconds += line.times.map_or(0.0, |times| times.cpu_seconds);
             (cpu_seconds, line.val.pearson.unwrap_or(f64::NAN))
         };
-        let points = outcome.lines[place].iter().map(&mut point).collect();
-        Series { name: name(&sweep.candidates[place]), points }
+        let points = outcome.lines[index].iter().map(&mut point).collect();
+        Series { name: name(&sweep.candidates[index]), points }
     };
     let rungs = sweep.rungs.iter().zip(1..).map(|(rung, number)| {
         format!(
@@ -214,8 +214,8 @@ fn page(request: &SweepRequest, outcome: &SweepOutcome) -> String {
         )
     });
     let chosen =
-        sweep.chosen.map(|place| Fact { name: "chosen".to_owned(), value: name(&sweep.candidates[place]) });
-    let best = sweep.chosen.and_then(|place| sweep.candidates[place].trials.last()?.validation_pearson);
+        sweep.chosen.map(|index| Fact { name: "chosen".to_owned(), value: name(&sweep.candidates[index]) });
+    let best = sweep.chosen.and_then(|index| sweep.candidates[index].trials.last()?.validation_pearson);
     training_html(&TrainingPage {
         title: format!("Sweep of {}", sweep.model),
         subtitle: format!(
@@ -234,7 +234,7 @@ fn page(request: &SweepRequest, outcome: &SweepOutcome) -> String {
         table: Some(PageTable {
             title: String::new(),
             columns: page_columns(&COLUMNS),
-            rows: outcome.ranking.iter().map(|&place| cells(sweep, place).to_vec()).collect(),
+            rows: outcome.ranking.iter().map(|&index| cells(sweep, index).to_vec()).collect(),
         }),
         charts: vec![Chart {
             title: "Validation Pearson by CPU time".to_owned(),

@@ -2,13 +2,13 @@
 
 use super::ExperimentRequest;
 use super::turn::{Turn, schedule};
-use crate::conditions::{Recording, Subject, delayed};
+use crate::conditions::{Recording, Subject};
 use crate::ranks::{create_folders, of_all_ranks, of_first};
 use crate::{MeasureError, memory};
 use knockout_batch::ProcessorKind;
 use knockout_meter::{Meter, Schedule};
 use knockout_profile::{Conditions, RunProfile};
-use knockout_trace::{Recorder, RecorderOptions, TraceFile};
+use knockout_trace::Recorder;
 use knockout_train::config::Config;
 use knockout_train::fit::Fit;
 use knockout_train::step::Mode;
@@ -33,9 +33,9 @@ pub(super) fn variants(
         if processors.is_empty() {
             out.push(Variant { config: config.clone(), is_first: true });
         }
-        for (place, processor) in processors.iter().enumerate() {
+        for (index, processor) in processors.iter().enumerate() {
             let config = config.with(&[format!("loader.processor={}", processor.name())])?;
-            out.push(Variant { config, is_first: place == 0 });
+            out.push(Variant { config, is_first: index == 0 });
         }
     }
     Ok(out)
@@ -98,18 +98,9 @@ impl Cells {
         create_folders(planned.iter().map(|(.., folder)| request.out.join(folder)), ranks)?;
         let mut cells = Vec::new();
         for (fit, mode, recording, conditions, folder) in planned {
-            let recorder = match recording {
-                Recording::Off => Recorder::off(),
-                Recording::On => {
-                    let (rank, world) = (ranks.rank(), ranks.size());
-                    Recorder::new(RecorderOptions { rank, world, ..RecorderOptions::default() })
-                }
-            };
-            let mut meter = delayed(Meter::new(&recorder, schedule(&request.plan)).with_memory());
-            if recording == Recording::On {
-                let file = TraceFile::create(&request.out.join(&folder), &recorder, conditions.to_map())?;
-                meter = meter.with_trace(file);
-            }
+            let trace_folder = request.out.join(&folder);
+            let meter =
+                subject.meter(schedule(&request.plan), recording, Some(&trace_folder), &conditions)?;
             cells.push(Cell { folder, fit, mode, meter, conditions });
         }
         Ok(Self { ranks: ranks.clone(), fits, all: cells, firsts })

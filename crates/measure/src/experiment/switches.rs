@@ -5,12 +5,11 @@
 
 use super::turn::{Turn, schedule};
 use crate::MeasureError;
-use crate::conditions::{Recording, Subject, delayed};
+use crate::conditions::{Recording, Subject};
 use crate::ranks::of_all_ranks;
 use knockout_meter::Meter;
 use knockout_profile::experiment::{ExperimentPlan, Switch, SwitchOutcome, SwitchRuns};
 use knockout_profile::{Conditions, RunProfile};
-use knockout_trace::Recorder;
 use knockout_train::config::Config;
 use knockout_train::step::Mode;
 use knockout_train::switches::{self, BuiltModel, switches};
@@ -38,7 +37,7 @@ impl<'s> SwitchTrials<'s> {
         let cell = &subject.dataset().cell;
         let trial = |config: Config| -> Result<Trial, MeasureError> {
             let conditions = subject.conditions(&config, Mode::Full, Recording::Off)?;
-            let meter = delayed(Meter::new(&Recorder::off(), schedule(plan)).with_memory());
+            let meter = subject.meter(schedule(plan), Recording::Off, None, &conditions)?;
             Ok(Trial { config, conditions, meter })
         };
         let mut tried = Vec::new();

@@ -29,11 +29,11 @@ pub fn assembled(
         .map(|round| round.cells.iter().map(|(name, _)| name).collect())
         .unwrap_or_default();
     let mut profiles = Vec::new();
-    for (place, name) in names.into_iter().enumerate() {
+    for (index, name) in names.into_iter().enumerate() {
         for rounds in worlds {
             let mut own = Vec::new();
             for round in rounds {
-                let cell = round.cells.get(place).filter(|(other, _)| other == name);
+                let cell = round.cells.get(index).filter(|(other, _)| other == name);
                 let (_, profile) = cell.ok_or_else(|| MeasureError::OtherCells { cell: name.clone() })?;
                 own.push(profile.clone());
             }

@@ -311,8 +311,8 @@ impl HeteroOptions {
             chosen.partition(|(_, network)| self.string_channels.merges(network));
         let mut networks: Vec<HeteroNetwork> = single
             .into_iter()
-            .map(|(place, network)| {
-                let chosen = HeteroNetwork::of(network, place, self.self_loops);
+            .map(|(index, network)| {
+                let chosen = HeteroNetwork::of(network, index, self.self_loops);
                 if self.route == Route::EdgeMask { chosen.indexed(network) } else { chosen }
             })
             .collect();

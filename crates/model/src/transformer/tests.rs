@@ -5,7 +5,7 @@ use crate::layer::dot;
 use crate::loss::PointLoss;
 use crate::testing::{check_gradients, fill_all, graph, wide};
 use knockout_cell::GeneSets;
-use knockout_grad::gradient_check;
+use knockout_grad::{evaluate_loss, gradient_check};
 use knockout_kernel::slices::softmax;
 use knockout_random::Rng;
 use knockout_testdata::golden::{Case, Precision, small_cases};
@@ -88,11 +88,7 @@ fn gradients_equal_their_definition() {
         let mut tape = Tape::new(parameters);
         let forward = model.forward(&mut tape, sets.view(), Some(at));
         let loss = model.loss(&mut tape, forward.scores, &forward.attention, &targets, at);
-        let value = tape.scalar(loss.total);
-        if let Some(gradients) = gradients {
-            tape.backward(loss.total, gradients);
-        }
-        value
+        evaluate_loss(tape, loss.total, gradients)
     });
     assert!(worst.tolerances <= 1.0, "{worst:?}");
 }

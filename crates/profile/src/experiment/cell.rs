@@ -11,13 +11,13 @@ use serde::Serialize;
 pub struct CellFindings {
     /// `dango data`, `dango full, recorded`, …
     pub name: String,
-    /// As in the conditions.
+    /// Name of the model, as in the conditions.
     pub model: String,
-    /// As in the conditions.
+    /// Name of the mode, as in the conditions.
     pub mode: String,
-    /// As in the conditions.
+    /// Name of the representation of deletions, as in the conditions.
     pub processor: String,
-    /// Ranks.
+    /// Number of ranks.
     pub world: u64,
     /// Phases that took time: what the figures measure.
     pub ran: Vec<String>,

@@ -17,7 +17,7 @@ pub struct Decomposition {
     pub model: String,
     /// The same, and on how many ranks where several numbers of them were measured.
     pub name: String,
-    /// Ranks.
+    /// Number of ranks.
     pub world: u64,
     /// Name of the representation.
     pub processor: String,

@@ -72,7 +72,7 @@ pub enum ExperimentError {
 /// Ranks that had to share cores.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Crowd {
-    /// Ranks.
+    /// Number of ranks.
     pub world: u64,
     /// Threads of the ranks on one machine together.
     pub threads: u64,

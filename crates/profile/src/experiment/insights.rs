@@ -67,13 +67,13 @@ pub enum Insight {
     },
     /// What more ranks gain.
     Ranks {
-        /// The model.
+        /// Name of the model.
         model: String,
-        /// The mode.
+        /// Name of the mode.
         mode: String,
         /// Ranks it is compared with.
         from: u64,
-        /// Ranks.
+        /// Ranks of the faster run.
         to: u64,
         /// How many times as fast per sample.
         speedup: Estimate,
@@ -169,7 +169,7 @@ pub enum NextStep {
     },
     /// Train on more ranks, or leave it.
     Ranks {
-        /// The model.
+        /// Name of the model.
         model: String,
         /// Ranks it is compared with.
         from: u64,

@@ -8,11 +8,11 @@ use serde::Serialize;
 /// A model in a mode on several numbers of ranks.
 #[derive(Debug, Clone, Serialize)]
 pub struct RankScaling {
-    /// The model.
+    /// Name of the model.
     pub model: String,
     /// Its representation.
     pub processor: String,
-    /// The mode.
+    /// Name of the mode.
     pub mode: String,
     /// By the number of ranks, as they were asked for; the first is what the others are compared with.
     pub rows: Vec<RankRow>,
@@ -21,7 +21,7 @@ pub struct RankScaling {
 /// The same steps on one number of ranks.
 #[derive(Debug, Clone, Serialize)]
 pub struct RankRow {
-    /// Ranks.
+    /// Number of ranks.
     pub world: u64,
     /// Samples per second of wall time, of all ranks together.
     pub samples_per_s: Estimate,

@@ -1,10 +1,10 @@
 //! Two runs beside each other. Conditions come first: where they are unlike there is no ratio, unless the difference is
 //! what the comparison is about.
 
+use super::RUN_SCHEMA;
 use super::conditions::Conditions;
 use super::finding::RunWarning;
 use super::profile::{PerStep, RunProfile};
-use super::{RUN_SCHEMA, profile};
 use knockout_fault::{Class, Classified};
 use knockout_stats::{Difference, FEWEST_FOR_INTERVAL, Middle, sort_by_difference};
 use serde::Serialize;
@@ -140,9 +140,9 @@ enum Unit {
 /// The step (its median), CPU time (median), then phases (means: some run only now and then), the largest
 /// difference first.
 fn rows(a: &RunProfile, b: &RunProfile, unit: Unit) -> Vec<Row> {
-    let values = |steps: &profile::PerStep, nanos: &[u64]| micros(steps, nanos, unit);
-    let whole = |name: &str, about: About, part: fn(&PerStep) -> &Vec<u64>| {
-        let of = |run: &RunProfile| values(&run.per_step, part(&run.per_step));
+    let values = |steps: &PerStep, nanos: &[u64]| micros(steps, nanos, unit);
+    let whole = |name: &str, about: About, nanos: fn(&PerStep) -> &Vec<u64>| {
+        let of = |run: &RunProfile| values(&run.per_step, nanos(&run.per_step));
         Row::of(name, about, &of(a), &of(b), Middle::Median)
     };
     let mut out = vec![

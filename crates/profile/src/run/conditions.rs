@@ -19,11 +19,11 @@ pub struct Conditions {
     pub batch: u64,
     /// Threads that compute.
     pub threads: u64,
-    /// Processes.
+    /// Number of ranks.
     pub world: u64,
-    /// `f32`, …
+    /// Type of floats that the model computes in: `f32`.
     pub precision: String,
-    /// Which model; empty when none ran.
+    /// Name of the model; empty when none ran.
     pub model: String,
     /// Which phases ran: `data`, `forward`, `backward` or `full`.
     pub mode: String,
@@ -33,7 +33,7 @@ pub struct Conditions {
     pub profiler: bool,
     /// The program's commit.
     pub commit: String,
-    /// Processor and number of cores.
+    /// CPU, number of cores and instruction set.
     pub machine: String,
     /// Further settings that differ from their defaults, by key.
     #[serde(default)]

@@ -41,9 +41,9 @@ impl RunProfile {
                 .phases
                 .iter()
                 .enumerate()
-                .filter_map(|(place, row)| Some((place, *self.per_step.phases.get(&row.name)?.get(number)?)))
+                .filter_map(|(index, row)| Some((index, *self.per_step.phases.get(&row.name)?.get(number)?)))
                 .filter(|(_, nanos)| *nanos > 0)
-                .map(|(place, nanos)| (place, nanos as f64 / NANOS_PER_US))
+                .map(|(index, nanos)| (index, nanos as f64 / NANOS_PER_US))
                 .collect(),
             is_slow: is_slow(wall as f64 / 1e9, self.step.median_s),
         };

@@ -28,13 +28,13 @@ pub struct RunProfile {
     pub schema: u32,
     /// `profile`
     pub kind: String,
-    /// As in the conditions.
+    /// Name of the model, as in the conditions.
     pub model: String,
-    /// As in the conditions.
+    /// Name of the mode, as in the conditions.
     pub mode: String,
-    /// As in the conditions.
+    /// Samples in a batch, as in the conditions.
     pub batch: u64,
-    /// As in the conditions.
+    /// Threads, as in the conditions.
     pub threads: u64,
     /// Steps measured.
     pub steps: u64,
@@ -102,11 +102,11 @@ pub struct PhaseRow {
     pub name: String,
     /// Wall time per step.
     pub wall_s: f64,
-    /// Of the step's wall time.
+    /// Fraction of the step's wall time.
     pub share: f64,
     /// Wall time per sample.
     pub wall_s_per_sample: f64,
-    /// From step to step.
+    /// How much it differs from step to step.
     pub spread: Spread,
     /// Most resident bytes at its end, where they were sampled.
     pub rss_bytes: Option<u64>,
@@ -227,7 +227,7 @@ impl RunProfile {
 
 impl PerStep {
     fn of(steps: &[StepTimes]) -> Self {
-        let all = |part: fn(&StepTimes) -> u64| steps.iter().map(part).collect();
+        let all = |field: fn(&StepTimes) -> u64| steps.iter().map(field).collect();
         Self {
             samples: all(|step| step.samples),
             wall_nanos: all(|step| step.wall_nanos),
@@ -254,7 +254,7 @@ impl PerStep {
 impl Spread {
     fn of(nanos: &[u64]) -> Self {
         let seconds: Vec<f64> = nanos.iter().map(|nanos| *nanos as f64 / NANOS).collect();
-        let at = |part| quantile(&seconds, part).unwrap_or(0.0);
+        let at = |share| quantile(&seconds, share).unwrap_or(0.0);
         Self {
             median_s: at(0.5),
             low_quartile_s: at(0.25),
@@ -281,12 +281,12 @@ fn phase_columns(steps: &[StepTimes]) -> Vec<Column> {
     out
 }
 
-fn columns(steps: &[StepTimes], part: fn(&StepTimes) -> &[u64; StepPhase::COUNT]) -> Vec<Column> {
+fn columns(steps: &[StepTimes], by_phase: fn(&StepTimes) -> &[u64; StepPhase::COUNT]) -> Vec<Column> {
     let at =
         |values: &[u64; StepPhase::COUNT], phase: StepPhase| values.get(phase as usize).copied().unwrap_or(0);
     let column = |phase: StepPhase| Column {
         name: phase.name().to_owned(),
-        nanos: steps.iter().map(|step| at(part(step), phase)).collect(),
+        nanos: steps.iter().map(|step| at(by_phase(step), phase)).collect(),
         rss_bytes: steps.iter().map(|step| at(&step.rss_bytes, phase)).max().filter(|bytes| *bytes > 0),
     };
     StepPhase::ALL

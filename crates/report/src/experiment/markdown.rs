@@ -109,17 +109,7 @@ fn ranks(out: &mut String, experiment: &Experiment) {
     out.push_str(
         "\n## Ranks\n\nSamples and CPU time are those of all ranks together; waiting and exchange are shares of the first rank's step.\n\n",
     );
-    let head = [
-        "",
-        "ranks",
-        "samples/s",
-        "times as fast",
-        "CPU time per sample",
-        "times the CPU time",
-        "waiting",
-        "exchange",
-    ];
-    table(out, &head, rank_rows(experiment));
+    table(out, &[&[""], &super::RANK_COLUMNS[..]].concat(), rank_rows(experiment));
 }
 
 fn tree(out: &mut String, breakdown: &Breakdown) {

@@ -49,6 +49,17 @@ pub(crate) fn ranks_line(experiment: &Experiment) -> Option<String> {
     })
 }
 
+/// Columns of the table of ranks, behind the one that names model and mode.
+const RANK_COLUMNS: [&str; 7] = [
+    "ranks",
+    "samples/s",
+    "times as fast",
+    "CPU time per sample",
+    "times the CPU time",
+    "waiting",
+    "exchange",
+];
+
 /// A row of the table of ranks for every model, mode and number of ranks.
 fn rank_rows(experiment: &Experiment) -> impl Iterator<Item = Vec<String>> {
     experiment.ranks.iter().flat_map(|scaling| {

@@ -1,9 +1,9 @@
 //! The comparison report as text: configuration, one section per mode, decomposition, insights, next steps.
 
 use super::{effect, modes, rank_rows, ranks_line, seconds};
+use crate::analysis::warnings;
 use crate::sentence::{estimate, experiment_warning, insight, next_step};
 use crate::table::Table;
-use crate::text::warnings;
 use crate::units::{bytes, count, percent, shortened, three, time, two};
 use knockout_profile::experiment::{Ablation, CellFindings, Decomposition, Experiment, RankedBy};
 use std::fmt::Write as _;
@@ -131,16 +131,7 @@ fn ranks(out: &mut String, experiment: &Experiment) {
         "Times as fast, and CPU time by that of the first row, are taken round by round. Samples and CPU time are those of all\n\
          ranks together; waiting and exchange are shares of the first rank's step.\n\n",
     );
-    let mut table = Table::new(&[
-        "<",
-        "ranks",
-        "samples/s",
-        "times as fast",
-        "CPU time per sample",
-        "times the CPU time",
-        "waiting",
-        "exchange",
-    ]);
+    let mut table = Table::new(&[&["<"], &super::RANK_COLUMNS[..]].concat());
     for row in rank_rows(experiment) {
         table.row(row);
     }

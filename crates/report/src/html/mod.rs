@@ -55,12 +55,12 @@ impl Foot {
 }
 
 /// The analysis as one HTML file.
-pub fn html(analysis: &Analysis) -> String {
+pub fn analysis_html(analysis: &Analysis) -> String {
     let title = match analysis.files.as_slice() {
         [only] => file_name(only).to_owned(),
         files => format!("{} ranks", files.len()),
     };
-    page(&title, &data::of(analysis), &crate::text::text(analysis), &Foot::Trace)
+    page(&title, &data::of(analysis), &crate::analysis::analysis_text(analysis), &Foot::Trace)
 }
 
 /// The last part of a path; the whole one stands below the heading.

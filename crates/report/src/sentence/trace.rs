@@ -19,7 +19,7 @@ fn source(source: &Source) -> String {
 
 /// A text with where it was found before it.
 fn labelled<T>(found: &Sourced<T>, text: impl Fn(&T) -> String) -> String {
-    let label = found.source.as_ref().map_or_else(String::new, |place| format!("{}: ", source(place)));
+    let label = found.source.as_ref().map_or_else(String::new, |found_in| format!("{}: ", source(found_in)));
     label + &text(&found.what)
 }
 
@@ -172,7 +172,7 @@ fn standout(standout: &Standout) -> String {
             format!("{share} of the host's busy time ({us}) has no operator inside it; {advice}")
         }
         Standout::Straggler {
-            source: place,
+            source: rank,
             against,
             is_compute,
             us,
@@ -193,7 +193,7 @@ fn standout(standout: &Standout) -> String {
             };
             format!(
                 "{} {} {}, {} more than {other} ({}){cost}{slowest}",
-                source(place),
+                source(rank),
                 if *is_compute { "computes" } else { "takes for a median step" },
                 time(*us),
                 percent(*excess),

@@ -35,15 +35,7 @@ impl Finding {
 impl std::fmt::Display for Finding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Fault(error) => {
-                write!(f, "{error}")?;
-                let mut cause = std::error::Error::source(error);
-                while let Some(error) = cause {
-                    write!(f, ": {error}")?;
-                    cause = error.source();
-                }
-                Ok(())
-            }
+            Self::Fault(error) => f.write_str(&knockout_fault::chain(error)),
             Self::RepeatedSample { first, second } => {
                 write!(f, "samples.parquet: rows {first} and {second} have the same genes and kind")
             }

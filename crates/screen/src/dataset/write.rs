@@ -115,10 +115,10 @@ fn files_of(dataset: &Dataset) -> Vec<(String, Encode<'_>)> {
         files.push((FEATURES.to_owned(), Box::new(encode)));
     }
     if let Some(metabolism) = dataset.cell.metabolism() {
-        for (place, name) in tables::METABOLISM.into_iter().enumerate() {
+        for (index, name) in tables::METABOLISM.into_iter().enumerate() {
             files.push((
                 format!("metabolism/{name}.parquet"),
-                Box::new(move || Ok(tables::metabolism_to_tables(metabolism)?[place].clone())),
+                Box::new(move || Ok(tables::metabolism_to_tables(metabolism)?[index].clone())),
             ));
         }
     }

@@ -81,8 +81,8 @@ fn by_genes(keys: &Keys<'_>, division: Division) -> Parts {
     let mut part_of_gene = vec![Part::Train; genes.iter().max().map_or(0, |&gene| gene as usize + 1)];
     match division {
         Division::Fold { folds, .. } => {
-            for (place, &gene) in genes.iter().enumerate() {
-                part_of_gene[gene as usize] = part_of(place as u32 % folds, division);
+            for (index, &gene) in genes.iter().enumerate() {
+                part_of_gene[gene as usize] = part_of(index as u32 % folds, division);
             }
         }
         Division::Shares { val, test } => {
@@ -123,8 +123,8 @@ pub(super) fn shrink(keys: &Keys<'_>, parts: &mut Parts, wanted: usize) -> Resul
         return Err(SplitError::SubsetTooLarge { wanted, have });
     }
     let mut rank = vec![0_u32; have];
-    for (place, row) in keys.records_in_order("subset").into_iter().enumerate() {
-        rank[row as usize] = place as u32;
+    for (index, row) in keys.records_in_order("subset").into_iter().enumerate() {
+        rank[row as usize] = index as u32;
     }
     // Rounded down for val and test (at least one each where there is one); train takes the remainder.
     let mut quota = parts.each_ref().map(|rows| {

@@ -49,7 +49,7 @@ pub(crate) struct Record {
 pub(crate) struct Batch {
     pub(crate) records: Vec<Record>,
     pub(crate) args: Vec<(ArgKey, LocalValue)>,
-    /// Irregularities of whole events, with their place in the block.
+    /// Irregularities of whole events, with their offset in the block.
     pub(crate) irregularities: Vec<(IrregularityKind, usize)>,
     pub(crate) not_events: u64,
     pub(crate) fractional_starts: u64,

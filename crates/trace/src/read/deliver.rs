@@ -46,7 +46,7 @@ impl<'s> Delivery<'s> {
         }
     }
 
-    /// Delivers the scanner's batch, whose places are those in `bytes`, and empties it. `base` is where `bytes`
+    /// Delivers the scanner's batch, whose offsets are those in `bytes`, and empties it. `base` is where `bytes`
     /// begins in the whole text.
     pub(crate) fn deliver(
         &mut self,
@@ -61,10 +61,10 @@ impl<'s> Delivery<'s> {
         let mut fields = Vec::new();
         let mut args_start = 0;
         for record in &batch.records {
-            let place = base + u64::from(record.text_start);
-            let name = self.symbol(record.name, local, dictionary, place);
-            let category = self.symbol(record.category, local, dictionary, place);
-            let lane = self.lane(record.lane, local, dictionary, place);
+            let offset = base + u64::from(record.text_start);
+            let name = self.symbol(record.name, local, dictionary, offset);
+            let category = self.symbol(record.category, local, dictionary, offset);
+            let lane = self.lane(record.lane, local, dictionary, offset);
             let args_end = record.args_end as usize;
             fields.clear();
             for (key, value) in &batch.args[args_start..args_end] {
@@ -73,7 +73,7 @@ impl<'s> Delivery<'s> {
                     match value {
                         LocalValue::Number(number) => ArgValue::Number(*number),
                         LocalValue::Text(text) => {
-                            ArgValue::Text(self.symbol(*text, local, dictionary, place))
+                            ArgValue::Text(self.symbol(*text, local, dictionary, offset))
                         }
                     },
                 ));
@@ -150,10 +150,10 @@ impl<'s> Delivery<'s> {
     }
 
     #[inline]
-    fn symbol(&mut self, text: LocalText, local: &Local, dictionary: &mut Dictionary, place: u64) -> Symbol {
+    fn symbol(&mut self, text: LocalText, local: &Local, dictionary: &mut Dictionary, offset: u64) -> Symbol {
         match dictionary.texts[text as usize] {
             Some(symbol) => symbol,
-            None => self.new_symbol(text, local, dictionary, place),
+            None => self.new_symbol(text, local, dictionary, offset),
         }
     }
 
@@ -163,35 +163,35 @@ impl<'s> Delivery<'s> {
         text: LocalText,
         local: &Local,
         dictionary: &mut Dictionary,
-        place: u64,
+        offset: u64,
     ) -> Symbol {
         let (decoded, quality) = decode(local.texts.get(text));
         let known = self.symbols.len();
         let symbol = self.symbols.intern(&decoded);
         // Another thread's scanner may have met the text first.
         if quality == Quality::Replaced && symbol.index() >= known {
-            self.note(IrregularityKind::InvalidUtf8, place);
+            self.note(IrregularityKind::InvalidUtf8, offset);
         }
         dictionary.texts[text as usize] = Some(symbol);
         symbol
     }
 
     #[inline]
-    fn lane(&mut self, lane: u32, local: &Local, dictionary: &mut Dictionary, place: u64) -> LaneId {
+    fn lane(&mut self, lane: u32, local: &Local, dictionary: &mut Dictionary, offset: u64) -> LaneId {
         match dictionary.lanes[lane as usize] {
             Some(id) => id,
-            None => self.new_lane(lane, local, dictionary, place),
+            None => self.new_lane(lane, local, dictionary, offset),
         }
     }
 
     #[cold]
-    fn new_lane(&mut self, lane: u32, local: &Local, dictionary: &mut Dictionary, place: u64) -> LaneId {
+    fn new_lane(&mut self, lane: u32, local: &Local, dictionary: &mut Dictionary, offset: u64) -> LaneId {
         let (pid, tid) = local.lanes[lane as usize];
         let mut id = |id: LocalId| match id {
             LocalId::Missing => Id::Missing,
             LocalId::Number(number) => Id::Number(number),
-            LocalId::Text(text) => Id::Text(self.symbol(text, local, dictionary, place)),
-            LocalId::Other(text) => Id::Other(self.symbol(text, local, dictionary, place)),
+            LocalId::Text(text) => Id::Text(self.symbol(text, local, dictionary, offset)),
+            LocalId::Other(text) => Id::Other(self.symbol(text, local, dictionary, offset)),
         };
         let lane_id = Lane { pid: id(pid), tid: id(tid) };
         let number = self.lanes.intern(lane_id);

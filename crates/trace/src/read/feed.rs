@@ -191,7 +191,7 @@ impl<'s> Feeder<'s> {
         }
     }
 
-    /// Passes one part of the document. An error comes with the place to go on from.
+    /// Passes one part of the document. An error comes with the offset to go on from.
     fn step(&mut self, piece: &[u8], at: usize) -> Result<Flow, (usize, Stop)> {
         if let Next::List(state) = self.next {
             let run = self.scanner.run(piece, at, state);
@@ -232,7 +232,7 @@ impl<'s> Feeder<'s> {
         Ok(Flow::Go(here + 1))
     }
 
-    /// The place behind a byte order mark, if there is one at the very beginning.
+    /// The offset behind a byte order mark, if there is one at the very beginning.
     fn behind_byte_order_mark(&self, piece: &[u8], at: usize) -> Result<usize, (usize, Stop)> {
         const MARK: &[u8] = b"\xef\xbb\xbf";
         if self.offset > 0 || at > 0 || piece.is_empty() {

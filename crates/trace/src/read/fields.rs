@@ -47,7 +47,7 @@ pub(crate) struct FieldReader<'a> {
 }
 
 impl FieldReader<'_> {
-    /// Reads the event whose opening brace is at `at`; gives its fields and the place behind it.
+    /// Reads the event whose opening brace is at `at`; gives its fields and the offset behind it.
     #[inline]
     pub(crate) fn event(&mut self, at: usize, fields: &mut Fields) -> Result<usize, Stopped> {
         let first_arg = self.args.len();

@@ -49,7 +49,7 @@ impl<'a> Lexer<'a> {
         self.stop
     }
 
-    /// A fault at a place, or `More` at the end of the block.
+    /// A fault at an offset, or `More` at the end of the block.
     #[cold]
     pub(crate) fn unexpected(&mut self, at: usize) -> Stopped {
         if at >= self.bytes.len() { self.more() } else { self.fault(DamageKind::InvalidJson, at) }
@@ -67,9 +67,9 @@ impl<'a> Lexer<'a> {
         Stopped
     }
 
-    /// The first byte that is no white space, and its place.
+    /// The first byte that is no white space, and its offset.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "measured: the place must stay in a register")]
+    #[expect(clippy::inline_always, reason = "measured: the offset must stay in a register")]
     pub(crate) fn peek(&mut self, at: usize) -> Result<(u8, usize), Stopped> {
         // Most tokens are followed by nothing or one space.
         if let Some(&byte) = self.bytes.get(at)
@@ -89,9 +89,9 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Passes a string, whose opening quote is at `at`, and gives the place behind its closing quote.
+    /// Passes a string, whose opening quote is at `at`, and gives the offset behind its closing quote.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "measured: the place must stay in a register")]
+    #[expect(clippy::inline_always, reason = "measured: the offset must stay in a register")]
     pub(crate) fn string(&mut self, at: usize) -> Result<usize, Stopped> {
         let stop = string_stop(self.bytes, at + 1);
         if self.bytes.get(stop) == Some(&b'"') {
@@ -149,7 +149,7 @@ impl<'a> Lexer<'a> {
 
     /// Passes white space, a key and its colon.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "measured: the place must stay in a register")]
+    #[expect(clippy::inline_always, reason = "measured: the offset must stay in a register")]
     pub(crate) fn key(&mut self, at: usize) -> Result<Key<'a>, Stopped> {
         let (byte, at) = self.peek(at)?;
         if byte != b'"' {
@@ -174,9 +174,9 @@ impl<'a> Lexer<'a> {
         Ok(Key { raw, escaped: raw.contains(&b'\\'), end: colon + 1 })
     }
 
-    /// Passes a number, whose first byte is at `at`, and gives the place behind it.
+    /// Passes a number, whose first byte is at `at`, and gives the offset behind it.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "measured: the place must stay in a register")]
+    #[expect(clippy::inline_always, reason = "measured: the offset must stay in a register")]
     pub(crate) fn number(&mut self, at: usize) -> Result<usize, Stopped> {
         // Most are short and whole.
         if let Some(chunk) = self.bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
@@ -250,7 +250,7 @@ impl<'a> Lexer<'a> {
 
     /// Passes a value that is no container and begins with `first` at `at`.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "measured: the place must stay in a register")]
+    #[expect(clippy::inline_always, reason = "measured: the offset must stay in a register")]
     fn scalar(&mut self, first: u8, at: usize) -> Result<usize, Stopped> {
         match first {
             b'"' => self.string(at),

@@ -233,7 +233,7 @@ fn feed_block(
     scanner.batch.clear();
 }
 
-/// A place in the block where an event seems to begin, and the run from there; its places count from that one.
+/// An offset in the block where an event seems to begin, and the run from there; its offsets count from that one.
 fn guess(scanner: &mut Scanner, text: &[u8]) -> Option<(usize, Run)> {
     let candidates = memchr::memchr_iter(b'{', text).filter(|at| follows_comma_or_bracket(&text[..*at]));
     for at in candidates.take(MAX_GUESSES) {

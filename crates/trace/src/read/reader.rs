@@ -120,7 +120,7 @@ pub fn read(
     })
 }
 
-/// Places in a block are 32-bit numbers; larger blocks gain nothing.
+/// Offsets in a block are 32-bit numbers; larger blocks gain nothing.
 const MAX_BLOCK_BYTES: usize = 64 << 20;
 
 fn feed_alone<R: Read>(

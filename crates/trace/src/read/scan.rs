@@ -25,7 +25,7 @@ pub(crate) enum RunEnd {
     More,
     /// The closing bracket was passed.
     Closed,
-    /// The rest is not JSON; the place of the fault.
+    /// The rest is not JSON; the offset of the fault.
     Fault(DamageKind, usize),
 }
 
@@ -101,7 +101,7 @@ impl Scanner {
         }
     }
 
-    /// Scans the event whose brace is at `at` and gives the place behind it. Only a whole event leaves a trace.
+    /// Scans the event whose brace is at `at` and gives the offset behind it. Only a whole event leaves a trace.
     #[inline]
     pub(crate) fn event(&mut self, bytes: &[u8], at: usize) -> Result<usize, Stop> {
         let args_before = self.batch.args.len();

@@ -286,17 +286,7 @@ mod tests {
         let mut rng = Rng::new(2, "screen");
         for row in 0..150_u32 {
             let genes = [row % 6, 6];
-            let sample = Sample {
-                genes: &genes[..=row as usize % 2],
-                score: rng.normal(),
-                p_value: None,
-                query: &[],
-                kind: "deletion",
-                fitness: None,
-                fitness_sd: None,
-                source: "test",
-                duplicates: 1,
-            };
+            let sample = Sample::deletion(&genes[..=row as usize % 2], rng.normal(), "test");
             builder.push(sample).unwrap();
         }
         builder.finish()

@@ -36,7 +36,7 @@ use std::path::{Path, PathBuf};
 /// A named tensor to be saved.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TensorRef<'a> {
-    /// Its name.
+    /// Name of the tensor.
     pub name: &'a str,
     /// Its shape; empty for a single number.
     pub shape: &'a [usize],
@@ -92,7 +92,7 @@ pub struct CheckpointError {
     pub path: PathBuf,
     /// An earlier one that is whole, where there is one.
     pub before: Option<PathBuf>,
-    /// Why.
+    /// What is wrong with it.
     #[source]
     pub kind: CheckpointErrorKind,
 }
@@ -120,13 +120,13 @@ pub enum CheckpointErrorKind {
     /// A file is not there.
     #[error("{file} is missing")]
     Missing {
-        /// Which.
+        /// Name of the file in the checkpoint.
         file: String,
     },
     /// A file is not what was written.
     #[error("{file} is damaged: {reason}")]
     Damaged {
-        /// Which.
+        /// Name of the file in the checkpoint.
         file: String,
         /// How we know.
         reason: String,
@@ -142,9 +142,9 @@ pub enum CheckpointErrorKind {
     /// A tensor that cannot be written.
     #[error("tensor {name:?} {reason}")]
     Tensor {
-        /// Its name.
+        /// Name of the tensor.
         name: String,
-        /// Why not.
+        /// Reason why it cannot be written.
         reason: String,
     },
     /// The operating system refused.

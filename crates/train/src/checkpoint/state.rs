@@ -17,7 +17,7 @@ pub struct Position {
     pub step: u64,
     /// Steps of the optimiser: the t of `AdamW`.
     pub optimiser_step: u64,
-    /// From 0.
+    /// Zero-based epoch.
     pub epoch: u32,
     /// Batches of this epoch that are done: where the loader goes on.
     pub batch: u32,
@@ -65,7 +65,7 @@ pub struct ModelCard {
     pub config: String,
     /// Number of training scores.
     pub score_count: usize,
-    /// Their mean.
+    /// Mean of the training scores.
     pub score_mean: Number,
     /// Their population standard deviation.
     pub score_sd: Number,

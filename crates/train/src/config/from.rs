@@ -27,9 +27,9 @@ pub enum FromError {
     NoUse {
         /// The key, without its section.
         key: &'static str,
-        /// The model.
+        /// Name of the model.
         model: &'static str,
-        /// Why.
+        /// Reason why the model has no use for it.
         why: &'static str,
     },
 }

@@ -23,7 +23,7 @@ use knockout_config::OverrideError;
 use knockout_fault::{Class, Classified};
 use knockout_limits::TooLarge;
 use knockout_model::{MODELS, ModelConfig, ModelConfigError, ModelEntry, OptionsError};
-use knockout_screen::{Dataset, Split, SplitSpec};
+use knockout_screen::{Dataset, Split};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -132,9 +132,9 @@ pub enum ConfigError {
     /// A setting of steps for a model that takes none.
     #[error("{key} says nothing to {model}, which is solved, not trained step by step; leave it out")]
     NoSteps {
-        /// The key.
+        /// Key of the setting.
         key: String,
-        /// The model.
+        /// Name of the solved model.
         model: &'static str,
     },
     /// The configuration cannot be written as TOML.
@@ -279,11 +279,6 @@ impl Config {
     /// What a user should know before a run starts, though it stops nothing.
     pub fn notice(&self) -> Option<&'static str> {
         self.model.notice(self.train.shards)
-    }
-
-    /// The recipe of the split.
-    pub fn split_spec(&self) -> SplitSpec {
-        self.split.spec()
     }
 
     /// Divides a dataset as configured: by the recipe, or by `split.file`.

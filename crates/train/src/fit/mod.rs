@@ -13,8 +13,8 @@ use crate::checkpoint::{Position, Slot, TensorRef, weights_hash};
 use crate::config::{Config, ConfigError};
 use crate::metrics::Metrics;
 use crate::predictor;
-use crate::schedule::{Accumulation, Best, EarlyStopping, LearningRate, Mode as Better, Progress};
-use crate::shards::{Division, Taken};
+use crate::schedule::{Accumulation, Best, Better, EarlyStopping, LearningRate, Progress};
+use crate::shards::{Sharding, Taken};
 use crate::step::{Mode, NotFinite, StepPlan, Trainer};
 use knockout_batch::{EpochBatches, Loader, LoaderOptions, LoaderPlan, Store};
 use knockout_kernel::Scalar as _;
@@ -30,13 +30,13 @@ use std::sync::Arc;
 pub struct Fit {
     config: Config,
     dataset: Arc<Dataset>,
-    /// The same with what is trained on as scores: what another run leaves of them, or they themselves.
-    targets: Arc<Dataset>,
-    /// What that run predicts for every sample.
+    /// The dataset with the scores that are trained on: the dataset itself, or what another run leaves of its scores.
+    trained_on: Arc<Dataset>,
+    /// What that other run predicts for every sample.
     base: Option<Vec<f64>>,
     split: Arc<Split>,
     store: Option<Arc<Store>>,
-    division: Division,
+    sharding: Sharding,
     model: Box<dyn Model>,
     trainer: Trainer,
     labels: LabelStats,
@@ -69,7 +69,7 @@ impl Fit {
         let labels = dataset.samples.label_stats(split.rows(Part::Train));
         let labels = labels.filter(|labels| labels.sd > 0.0).ok_or(FitError::ConstantScores)?;
         let patience = config.run.patience;
-        let division = Division::new(config.train.shards, config.train.gather_every, Ranks::alone())?;
+        let sharding = Sharding::new(config.train.shards, config.train.gather_every, Ranks::alone())?;
         Ok(Self {
             trainer: Trainer::new(
                 model.parameters(),
@@ -89,24 +89,24 @@ impl Fit {
             epoch_parts: BTreeMap::new(),
             batches: None,
             config,
-            targets: Arc::clone(&dataset),
+            trained_on: Arc::clone(&dataset),
             base: None,
             dataset,
             split,
             store: None,
-            division,
+            sharding,
         })
     }
 
     /// Shares the work of every step with other processes, all of which do the same. Weights and metrics are those of one process.
     pub fn on_ranks(mut self, ranks: Ranks) -> Result<Self, FitError> {
-        self.division = Division::new(self.config.train.shards, self.config.train.gather_every, ranks)?;
+        self.sharding = Sharding::new(self.config.train.shards, self.config.train.gather_every, ranks)?;
         Ok(self)
     }
 
     /// The processes that share the work.
     pub fn ranks(&self) -> &Ranks {
-        &self.division.ranks
+        &self.sharding.ranks
     }
 
     /// Trains on what is left of the scores when `base`, a prediction for every sample, is taken off them. Predictions and the
@@ -117,7 +117,7 @@ impl Fit {
         let labels = samples.label_stats(self.split.rows(Part::Train));
         self.labels = labels.filter(|labels| labels.sd > 0.0).ok_or(FitError::ConstantScores)?;
         let manifest = self.dataset.manifest.clone();
-        self.targets = Arc::new(Dataset { manifest, cell: Arc::clone(&self.dataset.cell), samples });
+        self.trained_on = Arc::new(Dataset { manifest, cell: Arc::clone(&self.dataset.cell), samples });
         self.base = Some(base);
         Ok(self)
     }
@@ -127,10 +127,10 @@ impl Fit {
     pub fn start_from(&mut self, factors: &GeneFactors) -> bool {
         let Some(name) = self.model.gene_table() else { return false };
         let parameters = self.model.parameters_mut();
-        let place = (0..parameters.len()).find(|&place| parameters.get(place).name() == name);
-        let Some(place) = place else { return false };
+        let index = (0..parameters.len()).find(|&index| parameters.get(index).name() == name);
+        let Some(index) = index else { return false };
         let genes = factors.is_known.len();
-        let table = parameters.values_mut(place);
+        let table = parameters.values_mut(index);
         let width = table.len() / genes.max(1);
         let size = |values: &[f32]| {
             let squares: f64 = values.iter().map(|&value| f64::from(value) * f64::from(value)).sum();
@@ -206,11 +206,11 @@ impl Fit {
             learning_rate: self.learning_rate.rate(),
             labels: self.labels,
         };
-        self.division.ranks.note_step(self.position.step + 1);
-        let taken = if self.division.is_whole() {
+        self.sharding.ranks.note_step(self.position.step + 1);
+        let taken = if self.sharding.is_whole() {
             self.step_whole(&mut batches, plan, meter)?
         } else {
-            self.trainer.step_in_shards(&mut *self.model, &mut batches, plan, &self.division, meter)?
+            self.trainer.step_in_shards(&mut *self.model, &mut batches, plan, &self.sharding, meter)?
         };
         let Some(Taken { outcome, samples }) = taken else { return Ok(None) };
         self.batches = Some(batches);
@@ -329,7 +329,7 @@ impl Fit {
     pub fn check_finite(&self) -> Result<(), FitError> {
         let is_broken = |values: &[f32]| values.iter().any(|value| !value.is_finite());
         let moments = &self.trainer.optimiser.moments;
-        for (place, (weight, moments)) in self.weights().iter().zip(moments).enumerate() {
+        for (index, (weight, moments)) in self.weights().iter().zip(moments).enumerate() {
             let name = weight.name;
             if is_broken(weight.values) {
                 return Err(self.diverged(format!("the parameter {name:?}")));
@@ -337,7 +337,7 @@ impl Fit {
             if is_broken(&moments.first) || is_broken(&moments.second) {
                 return Err(self.diverged(format!("a moment of {name:?}")));
             }
-            if !self.is_between_groups() && is_broken(self.trainer.gradients.parameter(place)) {
+            if !self.is_between_groups() && is_broken(self.trainer.gradients.parameter(index)) {
                 return Err(self.diverged(format!("the gradient of {name:?}")));
             }
         }
@@ -400,7 +400,7 @@ impl Fit {
 
     /// Adds the predictions of one batch more of a part, or of one for each rank; whether there are more to come.
     pub fn predict_more(&self, part: Part, predictions: &mut Vec<f64>) -> Result<bool, FitError> {
-        let (ranks, from) = (&self.division.ranks, predictions.len());
+        let (ranks, from) = (&self.sharding.ranks, predictions.len());
         let mine = self.predict_batch(part, from + ranks.rank() * self.config.run.predict_batch);
         if ranks.is_alone() {
             predictions.extend(mine);
@@ -433,9 +433,9 @@ impl Fit {
             drop_last: false,
             shuffle: true,
             seed: self.config.seed,
-            shards: self.division.shards.clone(),
+            shards: self.sharding.shards.clone(),
         };
-        Loader::new(&self.targets, self.split.rows(Part::Train), plan).with_store(self.store.as_ref())
+        Loader::new(&self.trained_on, self.split.rows(Part::Train), plan).with_store(self.store.as_ref())
     }
 
     pub(crate) fn weights(&self) -> Vec<TensorRef<'_>> {

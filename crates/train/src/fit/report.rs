@@ -54,7 +54,7 @@ pub enum FitError {
     /// A part of the split is empty.
     #[error("the {part} part of the split has no samples; choose another scheme, shares or subset")]
     EmptyPart {
-        /// The part.
+        /// Name of the empty part.
         part: &'static str,
     },
     /// The training scores are all the same.
@@ -67,7 +67,7 @@ pub enum FitError {
     Score {
         /// Zero-based sample.
         row: u32,
-        /// Its score.
+        /// Score that no `f32` holds.
         score: f64,
     },
     /// More processes than parts of a batch.
@@ -137,7 +137,7 @@ pub enum FitError {
     Buffer {
         /// The buffer.
         name: String,
-        /// Why not.
+        /// Cause: how the buffer differs.
         source: BufferError,
     },
     /// A checkpoint has a loss buffer that this loss does not have.

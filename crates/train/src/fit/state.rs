@@ -65,9 +65,9 @@ impl Fit {
         let mut more: Vec<TensorRef<'_>> = rows.iter().map(BufferRows::tensor).collect();
         if !self.is_between_groups() {
             let gradients = weights.iter().zip(&names).enumerate();
-            more.extend(gradients.map(|(place, (weight, name))| TensorRef {
+            more.extend(gradients.map(|(index, (weight, name))| TensorRef {
                 name,
-                values: self.trainer.gradients.parameter(place),
+                values: self.trainer.gradients.parameter(index),
                 ..*weight
             }));
         }
@@ -89,9 +89,9 @@ impl Fit {
             return Err(FitError::BeyondEpoch { batch, batches });
         }
         let parameters = self.model.parameters_mut();
-        for (place, moments) in self.trainer.optimiser.moments.iter_mut().enumerate() {
-            let name = parameters.get(place).name().to_owned();
-            copy_tensor(&checkpoint.weights, &name, parameters.values_mut(place))?;
+        for (index, moments) in self.trainer.optimiser.moments.iter_mut().enumerate() {
+            let name = parameters.get(index).name().to_owned();
+            copy_tensor(&checkpoint.weights, &name, parameters.values_mut(index))?;
             copy_tensor(&checkpoint.first_moments, &name, &mut moments.first)?;
             copy_tensor(&checkpoint.second_moments, &name, &mut moments.second)?;
         }
@@ -112,9 +112,9 @@ impl Fit {
         let state = &checkpoint.state;
         self.position = state.position;
         if !self.is_between_groups() {
-            for place in 0..self.trainer.optimiser.moments.len() {
-                let name = gradient_name(self.model.parameters().get(place).name());
-                copy_tensor(&checkpoint.buffers, &name, self.trainer.gradients.parameter_mut(place))?;
+            for index in 0..self.trainer.optimiser.moments.len() {
+                let name = gradient_name(self.model.parameters().get(index).name());
+                copy_tensor(&checkpoint.buffers, &name, self.trainer.gradients.parameter_mut(index))?;
             }
         }
         self.batches = None;
@@ -139,8 +139,8 @@ impl Fit {
     pub fn adopt(&mut self, weights: &[Tensor]) -> Result<(), FitError> {
         let parameters = self.model.parameters_mut();
         let mut found = Vec::with_capacity(parameters.len());
-        for place in 0..parameters.len() {
-            let entry = parameters.get(place);
+        for index in 0..parameters.len() {
+            let entry = parameters.get(index);
             let (name, expected) = (entry.name().to_owned(), entry.shape().to_vec());
             let refuse = |problem: String| FitError::Adopted { name: name.clone(), problem };
             let same_name = |tensor: &&Tensor| tensor.name == name;
@@ -159,8 +159,8 @@ impl Fit {
             let problem = "is no parameter of the model".to_owned();
             return Err(FitError::Adopted { name: foreign.name.clone(), problem });
         }
-        for (place, tensor) in found.into_iter().enumerate() {
-            parameters.values_mut(place).copy_from_slice(&tensor.values);
+        for (index, tensor) in found.into_iter().enumerate() {
+            parameters.values_mut(index).copy_from_slice(&tensor.values);
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ pub enum RunError {
     /// The configuration in a run's folder is of another version.
     #[error("{} is no configuration of this version: {source}", path.display())]
     OtherVersion {
-        /// The file.
+        /// Path of the configuration.
         path: PathBuf,
         /// Why it cannot be read.
         source: ConfigError,

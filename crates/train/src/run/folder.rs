@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 pub struct RunFolderError {
     act: &'static str,
     path: PathBuf,
-    /// Why.
+    /// What went wrong.
     #[source]
     pub kind: RunFolderErrorKind,
 }
@@ -79,7 +79,7 @@ pub enum RunFolderErrorKind {
     /// A file that is written once, when the run begins, is not what was written.
     #[error("{file} is damaged: it is not what the run began with; put it back, or begin a new run")]
     Changed {
-        /// Which.
+        /// Name of the file in the run directory.
         file: String,
     },
     /// The metrics end before a checkpoint.

@@ -27,9 +27,9 @@ pub struct Manifest {
 /// Hashes of what a run reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inputs {
-    /// Of the dataset.
+    /// Hash of the dataset.
     pub dataset: String,
-    /// Of the gene table.
+    /// Hash of the gene table.
     pub gene_table: String,
     /// Of networks and metabolism.
     pub cell: String,

@@ -118,9 +118,9 @@ pub fn read_metrics(folder: &Path) -> Result<Vec<MetricsLine>, RunFolderError> {
     let whole = bytes.split_inclusive(|&byte| byte == b'\n').filter(|line| line.ends_with(b"\n"));
     whole
         .enumerate()
-        .map(|(place, line)| {
+        .map(|(index, line)| {
             serde_json::from_slice(line).map_err(|source| {
-                at("read", &path)(RunFolderErrorKind::Line { line: place as u64 + 1, source })
+                at("read", &path)(RunFolderErrorKind::Line { line: index as u64 + 1, source })
             })
         })
         .collect()
@@ -215,14 +215,20 @@ mod tests {
         fs::read_to_string(path).unwrap()
     }
 
+    /// A log of two steps, and where it ends.
+    fn two_lines(path: &Path) -> (MetricsLog, LogPosition) {
+        let (mut log, _) = MetricsLog::resume(path, LogPosition::START).unwrap();
+        log.append(&json!({"step": 1})).unwrap();
+        log.append(&json!({"step": 2})).unwrap();
+        let checkpoint = log.sync().unwrap();
+        (log, checkpoint)
+    }
+
     #[test]
     fn resuming_cuts_back_to_the_checkpoint() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("metrics.jsonl");
-        let (mut log, _) = MetricsLog::resume(&path, LogPosition::START).unwrap();
-        log.append(&json!({"step": 1})).unwrap();
-        log.append(&json!({"step": 2})).unwrap();
-        let checkpoint = log.sync().unwrap();
+        let (mut log, checkpoint) = two_lines(&path);
         // The validation of the same step comes after the checkpoint: it will come again.
         log.append(&json!({"step": 2, "val": {}})).unwrap();
         log.append(&json!({"step": 3})).unwrap();
@@ -252,10 +258,7 @@ mod tests {
     fn a_cut_or_changed_file_is_damaged_and_a_missing_one_begins_anew() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("metrics.jsonl");
-        let (mut log, _) = MetricsLog::resume(&path, LogPosition::START).unwrap();
-        log.append(&json!({"step": 1})).unwrap();
-        log.append(&json!({"step": 2})).unwrap();
-        let checkpoint = log.sync().unwrap();
+        let (_, checkpoint) = two_lines(&path);
         let whole = text(&path);
         for end in 0..whole.len() {
             fs::write(&path, &whole[..end]).unwrap();

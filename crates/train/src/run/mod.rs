@@ -21,14 +21,14 @@
 
 mod description;
 mod error;
+mod files;
 mod folder;
-mod keeper;
 mod listing;
 mod manifest;
 mod metrics;
-mod reference;
 mod solved;
 pub(crate) mod sources;
+mod stack;
 mod tensorboard;
 mod writer;
 
@@ -39,9 +39,9 @@ pub use folder::{RunFolder, RunFolderError, RunFolderErrorKind, Start};
 pub use listing::{RunList, RunState, RunSummary};
 pub use manifest::{Inputs, Manifest};
 pub use metrics::{EpochTimes, LogPosition, MetricsLine, MetricsLog, Resumed, read_metrics};
-pub use reference::stack_predictions;
 pub use solved::{SolveProgress, Solved, SolvedRun};
 pub use sources::SourceError;
+pub use stack::stack_predictions;
 pub use tensorboard::{EventWriter, Scalar};
 
 use crate::checkpoint::{Saved, Slot, Tensor, weights_hash};
@@ -50,7 +50,7 @@ use crate::fit::{EpochReport, Fit, StepReport};
 use crate::schedule::Progress;
 use crate::step::Mode;
 use crate::stores::Stores;
-use keeper::Keeper;
+use files::RunFiles;
 use knockout_kernel::Isa;
 use knockout_meter::{Meter, Schedule, StepPhase};
 use knockout_model::{MODELS, ModelEntry};
@@ -152,7 +152,7 @@ pub struct Run {
     fit: Fit,
     path: PathBuf,
     /// The files; the first rank has them.
-    keeper: Option<Keeper>,
+    files: Option<RunFiles>,
     meter: Meter,
     /// Interval of checkpoints inside an epoch.
     save_every: Duration,
@@ -216,11 +216,11 @@ impl Run {
         let fit = sources.apply(fit)?.on_ranks(context.ranks.clone())?;
         agree(&fit)?;
         let (config, dataset) = (fit.config(), fit.dataset());
-        let keeper = context.ranks.is_first().then(|| -> Result<Keeper, RunError> {
+        let files = context.ranks.is_first().then(|| -> Result<RunFiles, RunError> {
             let run = start_folder(folder, dataset, fit.split(), config, context, &sources)?;
-            Keeper::open(run, LogPosition::START, None)
+            RunFiles::open(run, LogPosition::START, None)
         });
-        Ok(Self::begin(fit, folder, keeper.transpose()?, None))
+        Ok(Self::begin(fit, folder, files.transpose()?, None))
     }
 
     /// Goes on with a run where its newest checkpoint left it, or from its start. Overrides that change its numbers are refused, and
@@ -248,7 +248,7 @@ impl Run {
         dataset_folder: Option<&Path>,
         models: &[ModelEntry],
     ) -> Result<Self, RunError> {
-        let run = ranks.is_first().then(|| Keeper::claim(folder)).transpose()?;
+        let run = ranks.is_first().then(|| RunFiles::claim(folder)).transpose()?;
         // Others look only when nothing is removed any more.
         ranks.start()?;
         let mut description = RunDescription::read(folder, overrides, models)?;
@@ -257,7 +257,7 @@ impl Run {
         }
         let other_instructions = other_instructions(&description)?;
         let (dataset, split) = description.open_dataset()?;
-        let checkpoint = Keeper::newest(folder)?;
+        let checkpoint = RunFiles::newest(folder)?;
         let mut stores = Stores::default();
         let dataset_folder = description.dataset_folder()?;
         let store = stores.for_run(&description.config, dataset_folder, &dataset, split.rows(Part::Train))?;
@@ -270,30 +270,30 @@ impl Run {
             (from, after_step) = (checkpoint.state.metrics, Some(checkpoint.state.position.step));
         }
         agree(&fit)?;
-        let keeper = run.map(|run| -> Result<Keeper, RunError> {
+        let files = run.map(|run| -> Result<RunFiles, RunError> {
             if !folder.join(SPLIT_FILE).exists() {
                 // Runs of earlier versions could lose it to a kill at their start.
                 fit.split().save(&folder.join(SPLIT_FILE), &fit.dataset().manifest)?;
             }
-            let mut keeper = Keeper::open(run, from, after_step)?;
+            let mut files = RunFiles::open(run, from, after_step)?;
             let changes: Vec<&str> = overrides.iter().map(AsRef::as_ref).collect();
             let with =
                 if changes.is_empty() { String::new() } else { format!(" with {}", changes.join(" ")) };
-            keeper.writer.say(&format!("resumed after step {}{with}", after_step.unwrap_or(0)))?;
+            files.writer.say(&format!("resumed after step {}{with}", after_step.unwrap_or(0)))?;
             if let Some(began) = &other_instructions {
                 let here = Isa::current().name();
                 let text =
                     format!("begun with the instruction set {began}, which this CPU lacks: now {here}");
-                keeper.writer.say(&text)?;
+                files.writer.say(&text)?;
             }
-            Ok(keeper)
+            Ok(files)
         });
-        let mut run = Self::begin(fit, folder, keeper.transpose()?, after_step);
+        let mut run = Self::begin(fit, folder, files.transpose()?, after_step);
         run.other_instructions = other_instructions;
         Ok(run)
     }
 
-    fn begin(fit: Fit, folder: &Path, keeper: Option<Keeper>, after_step: Option<u64>) -> Self {
+    fn begin(fit: Fit, folder: &Path, files: Option<RunFiles>, after_step: Option<u64>) -> Self {
         let clock = SystemClock::new();
         Self {
             validation: Vec::new(),
@@ -302,7 +302,7 @@ impl Run {
             validation_began: None,
             epoch_samples: 0,
             clock,
-            keeper,
+            files,
             path: folder.to_owned(),
             // Times every step for its report and keeps none, so that a long run does not grow.
             meter: Meter::new(&Recorder::off(), Schedule::AtStep(u64::MAX)),
@@ -337,7 +337,7 @@ impl Run {
 
     /// What resuming found in the metrics file: lines cut off behind the checkpoint, and lines before it that are missing.
     pub fn resumed_metrics(&self) -> Resumed {
-        self.keeper.as_ref().map_or_else(Resumed::default, |keeper| keeper.writer.resumed())
+        self.files.as_ref().map_or_else(Resumed::default, |files| files.writer.resumed())
     }
 
     /// Predictions for the validation part by the model as it is now, where its last validation made them.
@@ -424,8 +424,8 @@ impl Run {
                     if is_validated { Stage::End(End::Steps) } else { Stage::Validate(Some(End::Steps)) };
             } else if let Some(report) = self.fit.step(Mode::Full, &mut self.meter)? {
                 self.epoch_samples += report.times.samples;
-                if let Some(keeper) = &mut self.keeper {
-                    keeper.writer.step(&report, &mut self.meter)?;
+                if let Some(files) = &mut self.files {
+                    files.writer.step(&report, &mut self.meter)?;
                 }
                 if self.saved_at.elapsed() >= self.save_every {
                     self.save(Slot::Last)?;
@@ -497,8 +497,8 @@ impl Run {
 
     fn write_epoch(&mut self, report: &EpochReport, times: EpochTimes) -> Result<MetricsLine, RunError> {
         let line = MetricsLine::of(report, times);
-        if let Some(keeper) = &mut self.keeper {
-            keeper.writer.epoch(&line, times)?;
+        if let Some(files) = &mut self.files {
+            files.writer.epoch(&line, times)?;
         }
         Ok(line)
     }
@@ -506,9 +506,9 @@ impl Run {
     /// Saves the state, on the first rank: all have the same.
     fn save(&mut self, slot: Slot) -> Result<(), RunError> {
         self.fit.check_finite()?;
-        let Self { fit, keeper, meter, .. } = self;
-        let Some(keeper) = keeper else { return Ok(()) };
-        let saved = meter.time(StepPhase::Checkpoint, || keeper.save(fit, slot))?;
+        let Self { fit, files, meter, .. } = self;
+        let Some(files) = files else { return Ok(()) };
+        let saved = meter.time(StepPhase::Checkpoint, || files.save(fit, slot))?;
         if slot == Slot::Last {
             self.saved_at = Instant::now();
             self.last_saved = Some(saved);

@@ -291,7 +291,7 @@ impl SolvedRun {
         let choice = |name: String, value: f64| Choice { name, value };
         let mut choices = vec![choice(STACKED_INTERCEPT.to_owned(), intercept)];
         choices.push(choice(STACKED_OWN.to_owned(), weights[0]));
-        let of_run = |(place, &weight): (usize, &f64)| choice(stacked_weight(place), weight);
+        let of_run = |(index, &weight): (usize, &f64)| choice(stacked_weight(index), weight);
         choices.extend(weights[1..].iter().enumerate().map(of_run));
         Ok(Stacked { train: fitted, validation, choices })
     }

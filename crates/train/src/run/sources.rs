@@ -32,7 +32,7 @@ pub enum SourceError {
     /// Of other data.
     #[error("{} is of another dataset; build on a run of the same one", run.display())]
     OtherDataset {
-        /// The run.
+        /// Folder of the other run.
         run: PathBuf,
     },
     /// Its training part holds what is validated or tested here.
@@ -41,37 +41,37 @@ pub enum SourceError {
         run.display()
     )]
     OtherSplit {
-        /// The run.
+        /// Folder of the other run.
         run: PathBuf,
-        /// Its split.
+        /// Split of the other run.
         there: String,
-        /// This one.
+        /// Split of the run that is to build on it.
         here: String,
     },
     /// Nothing to take over.
     #[error("{} has no state yet; let it train for an epoch", run.display())]
     NoState {
-        /// The run.
+        /// Folder of the other run.
         run: PathBuf,
     },
     /// A model without factors, or one that has no gene table.
     #[error("{why}")]
     NoFactors {
-        /// Why not.
+        /// Reason, as a whole sentence.
         why: String,
     },
     /// A copy that is not what the run began with.
     #[error("{} is not what the run began with; the run cannot be used without it", copy.display())]
     Changed {
-        /// The copy.
+        /// Path of the copy in the run directory.
         copy: PathBuf,
     },
     /// A copy that cannot be made.
     #[error("could not copy {}", path.display())]
     Copy {
-        /// The file.
+        /// File of the other run.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: io::Error,
     },
 }
@@ -162,8 +162,8 @@ impl Sources {
 
     /// Predictors of the runs to be stacked, in their order.
     pub(crate) fn stacked(&self, count: usize, cell: &Cell) -> Result<Vec<Predictor>, RunError> {
-        let one = |place| self.predictor(&with_name(place), cell);
-        (0..count).filter_map(|place| one(place).transpose()).collect()
+        let one = |index| self.predictor(&with_name(index), cell);
+        (0..count).filter_map(|index| one(index).transpose()).collect()
     }
 
     /// A fit before its first step, with its residuals and its start.

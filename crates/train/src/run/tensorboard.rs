@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 pub struct Scalar<'a> {
     /// Such as `val/pearson`.
     pub tag: &'a str,
-    /// Its value.
+    /// Value of the scalar.
     pub value: f64,
 }
 

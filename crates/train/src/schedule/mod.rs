@@ -11,7 +11,7 @@ mod stopping;
 pub use accumulation::{Accumulation, Group, GroupEnd};
 pub use cosine::{Cosine, CosineOptions};
 pub use plateau::{Plateau, PlateauOptions};
-pub use stopping::{Best, EarlyStopping, Mode, Progress};
+pub use stopping::{Best, Better, EarlyStopping, Progress};
 
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
@@ -34,7 +34,7 @@ pub struct ScheduleError {
 pub enum LearningRate {
     /// The same in every epoch.
     Constant {
-        /// The rate.
+        /// Learning rate of every epoch.
         #[serde(with = "crate::exact")]
         rate: f64,
     },

@@ -1,6 +1,6 @@
 //! Lowering the rate where the monitored value no longer improves, as PyTorch's `ReduceLROnPlateau` does.
 
-use super::{Mode, ScheduleError, not_negative, positive, refuse};
+use super::{Better, ScheduleError, not_negative, positive, refuse};
 use serde::{Deserialize, Serialize};
 
 /// Options of [`Plateau`]: the keys `optimiser.plateau.*`.
@@ -29,7 +29,7 @@ pub(super) struct Settings {
     #[serde(with = "crate::exact")]
     pub(super) rate: f64,
     /// Whether less or more is better.
-    pub(super) mode: Mode,
+    pub(super) mode: Better,
     /// The rate is multiplied by this.
     #[serde(with = "crate::exact")]
     pub(super) factor: f64,
@@ -54,7 +54,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             rate: 1e-3,
-            mode: Mode::Min,
+            mode: Better::Min,
             factor: 0.1,
             patience: 10,
             threshold: 1e-4,
@@ -82,7 +82,7 @@ impl Plateau {
     /// Before epoch 0; the monitored value is to become small.
     pub fn new(rate: f64, options: &PlateauOptions) -> Result<Self, ScheduleError> {
         let PlateauOptions { factor, patience, threshold, cooldown, lowest, epsilon } = *options;
-        let mode = Mode::Min;
+        let mode = Better::Min;
         Self::of(Settings { rate, mode, factor, patience, threshold, cooldown, lowest, epsilon })
     }
 
@@ -117,8 +117,8 @@ impl Plateau {
     pub fn observe(&mut self, value: f64) {
         let Settings { mode, factor, patience, threshold, cooldown, lowest, epsilon, .. } = self.options;
         let improved = match mode {
-            Mode::Min => value < self.best * (1.0 - threshold),
-            Mode::Max => value > self.best * (1.0 + threshold),
+            Better::Min => value < self.best * (1.0 - threshold),
+            Better::Max => value > self.best * (1.0 + threshold),
         };
         if improved {
             self.best = value;
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(rates(options, &values), expected);
 
         let options =
-            Settings { rate: 0.01, mode: Mode::Max, patience: 2, epsilon: 1e-5, ..Settings::default() };
+            Settings { rate: 0.01, mode: Better::Max, patience: 2, epsilon: 1e-5, ..Settings::default() };
         let values = [
             0.06,
             0.016,

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 /// Whether less or more is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
+pub enum Better {
     /// Less, as of an error.
     Min,
     /// More, as of a correlation.
     Max,
 }
 
-impl Mode {
+impl Better {
     /// What every number improves on.
     pub(super) fn worst(self) -> f64 {
         match self {
@@ -26,7 +26,7 @@ impl Mode {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Best {
-    mode: Mode,
+    mode: Better,
     #[serde(with = "crate::exact")]
     value: f64,
     epoch: Option<u32>,
@@ -45,7 +45,7 @@ pub enum Progress {
 
 impl Best {
     /// Nothing seen yet.
-    pub fn new(mode: Mode) -> Self {
+    pub fn new(mode: Better) -> Self {
         Self { mode, value: mode.worst(), epoch: None }
     }
 
@@ -61,8 +61,8 @@ impl Best {
 
     fn observe_beyond(&mut self, epoch: u32, value: f64, margin: f64) -> Progress {
         let better = match self.mode {
-            Mode::Min => value < self.value - margin,
-            Mode::Max => value > self.value + margin,
+            Better::Min => value < self.value - margin,
+            Better::Max => value > self.value + margin,
         };
         if better {
             (self.value, self.epoch) = (value, Some(epoch));
@@ -85,7 +85,7 @@ pub struct EarlyStopping {
 
 impl EarlyStopping {
     /// Patience in epochs; an improvement by `min_delta` or less does not count.
-    pub fn new(mode: Mode, patience: u32, min_delta: f64) -> Self {
+    pub fn new(mode: Better, patience: u32, min_delta: f64) -> Self {
         Self { best: Best::new(mode), patience, min_delta: min_delta.abs(), waited: 0 }
     }
 
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn patience_ends_after_as_many_epochs_without_improvement() {
-        let mut stopping = EarlyStopping::new(Mode::Max, 2, 0.1);
+        let mut stopping = EarlyStopping::new(Better::Max, 2, 0.1);
         let verdicts: Vec<Progress> = [0.5, 0.55, 0.7, f64::NAN, 0.75]
             .into_iter()
             .enumerate()
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_state_survives_text() {
-        let mut stopping = EarlyStopping::new(Mode::Min, 3, 0.0);
+        let mut stopping = EarlyStopping::new(Better::Min, 3, 0.0);
         for epoch in 0..3 {
             let text = serde_json::to_string(&stopping).unwrap();
             assert_eq!(serde_json::from_str::<EarlyStopping>(&text).unwrap(), stopping, "{text}");
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_value_that_is_none_is_never_best() {
-        let mut best = Best::new(Mode::Min);
+        let mut best = Best::new(Better::Min);
         assert_eq!(best.observe(0, f64::NAN), Progress::Waiting);
         assert_eq!(best.value(), None);
         assert_eq!(best.observe(1, 3.0), Progress::Improved);

@@ -22,15 +22,15 @@ use rows::Coupled;
 use std::cell::OnceCell;
 use tree::GradientTree;
 
-/// How batches are divided among ranks.
+/// How batches are cut into shards, and who computes which.
 #[derive(Debug, Clone)]
-pub(crate) struct Division {
+pub(crate) struct Sharding {
     pub(crate) ranks: Ranks,
     pub(crate) shards: Shards,
     pub(crate) gather_every: u64,
 }
 
-impl Division {
+impl Sharding {
     /// The shards of one rank; every rank must have one.
     pub(crate) fn new(count: usize, gather_every: u64, ranks: Ranks) -> Result<Self, FitError> {
         if ranks.size() > count {
@@ -80,18 +80,18 @@ impl Trainer {
         model: &mut dyn Model,
         batches: &mut EpochBatches,
         plan: StepPlan,
-        division: &Division,
+        sharding: &Sharding,
         meter: &mut Meter,
     ) -> Result<Option<Taken>, FitError> {
-        let owned = division.shards.owned().len();
+        let owned = sharding.shards.owned().len();
         let diverged =
             |source: NotFinite| FitError::Diverged { step: plan.at.step + 1, epoch: plan.at.epoch, source };
-        let gathers = model.couples_samples() && plan.at.step.is_multiple_of(division.gather_every);
+        let gathers = model.couples_samples() && plan.at.step.is_multiple_of(sharding.gather_every);
         let held: Vec<Samples> = (0..owned).map(|_| Samples::default()).collect();
         let spans = Spans::new(meter.recorder().clone());
         let observer = spans.as_ref().map(|spans| spans as &dyn Observer);
         let (mut losses, mut waiting, mut samples) = (Vec::new(), Vec::new(), 0);
-        let mut tree = GradientTree::new(division);
+        let mut tree = GradientTree::new(sharding);
         for held in &held {
             let Some(loaded) = batches.next_batch()? else { return Ok(None) };
             meter.load(loaded.times());
@@ -124,18 +124,18 @@ impl Trainer {
         }
         if plan.mode == Mode::Data {
             // A batch is there when the slowest rank has its part; without this, ranks would drift apart.
-            meter.time(StepPhase::Barrier, || division.ranks.any(false))?;
+            meter.time(StepPhase::Barrier, || sharding.ranks.any(false))?;
             return Ok(Some(Taken { outcome: StepOutcome::default(), samples }));
         }
         let coupled = Coupled { model: &*model, at: plan.at, mode: plan.mode, observer };
         if gathers {
             coupled
-                .finish(waiting, samples, &division.ranks, meter, &mut losses, &mut tree)
+                .finish(waiting, samples, &sharding.ranks, meter, &mut losses, &mut tree)
                 .map_err(|error| error.or(diverged))?;
         } else {
             drop(waiting);
         }
-        let ranks = &division.ranks;
+        let ranks = &sharding.ranks;
         let losses = meter.time(StepPhase::Barrier, || outcome::everybodys(&losses, ranks))?;
         let mut outcome = outcome::combined(&losses);
         if plan.mode == Mode::Forward {

@@ -3,21 +3,21 @@
 //! The order of the additions depends on the number of shards alone: a node is added up where its left child is, and a right child that
 //! another rank has is sent there. MPI's own reductions choose an order by the number of ranks, their places and the library.
 
-use super::Division;
+use super::Sharding;
 use knockout_grad::Gradients;
 use knockout_world::WorldError;
 use std::collections::BTreeMap;
 
 /// Gradients of some shards, added up as far as this rank has both sides.
 pub(super) struct GradientTree<'d> {
-    division: &'d Division,
+    sharding: &'d Sharding,
     /// By their first shard: how many shards a node spans, and their sum.
     nodes: BTreeMap<usize, (usize, Gradients<f32>)>,
 }
 
 impl<'d> GradientTree<'d> {
-    pub(super) fn new(division: &'d Division) -> Self {
-        Self { division, nodes: BTreeMap::new() }
+    pub(super) fn new(sharding: &'d Sharding) -> Self {
+        Self { sharding, nodes: BTreeMap::new() }
     }
 
     /// Adds the gradients of a shard; shards come in order.
@@ -39,7 +39,7 @@ impl<'d> GradientTree<'d> {
 
     /// Adds the sum over all shards of a batch of `samples` to `total`, on every rank.
     pub(super) fn sum_into(mut self, samples: usize, total: &mut Gradients<f32>) -> Result<(), WorldError> {
-        let Division { ranks, shards, .. } = self.division;
+        let Sharding { ranks, shards, .. } = self.sharding;
         let is_empty = |shard: usize| shards.rows(samples, shard).is_empty();
         let (count, me) = (shards.count(), ranks.rank());
         let mut packed = Vec::new();
@@ -50,7 +50,7 @@ impl<'d> GradientTree<'d> {
                 if right >= count || is_empty(right) {
                     continue;
                 }
-                let (left_owner, right_owner) = (self.division.owner(left), self.division.owner(right));
+                let (left_owner, right_owner) = (self.sharding.owner(left), self.sharding.owner(right));
                 match (left_owner == me, right_owner == me) {
                     // A node that spans more already is done.
                     (true, true) => self.merge(left, right, span),
@@ -101,21 +101,21 @@ impl<'d> GradientTree<'d> {
 }
 
 fn packed_len(gradients: &Gradients<f32>) -> usize {
-    (0..gradients.parameter_count()).map(|place| gradients.parameter(place).len()).sum()
+    (0..gradients.parameter_count()).map(|index| gradients.parameter(index).len()).sum()
 }
 
 /// All gradients one after the other: one message.
 fn pack(gradients: &Gradients<f32>, packed: &mut Vec<f32>) {
     packed.clear();
-    for place in 0..gradients.parameter_count() {
-        packed.extend_from_slice(gradients.parameter(place));
+    for index in 0..gradients.parameter_count() {
+        packed.extend_from_slice(gradients.parameter(index));
     }
 }
 
 fn add_packed(packed: &[f32], sum: &mut Gradients<f32>) {
     let mut rest = packed;
-    for place in 0..sum.parameter_count() {
-        let slots = sum.parameter_mut(place);
+    for index in 0..sum.parameter_count() {
+        let slots = sum.parameter_mut(index);
         let (values, after) = rest.split_at(slots.len());
         slots.iter_mut().zip(values).for_each(|(slot, value)| *slot += value);
         rest = after;

@@ -131,7 +131,7 @@ fn config(bytes: &[u8]) -> bool {
     // None of these may fail in another way than by an error.
     config.optimiser.learning_rate().ok();
     config.optimiser.accumulation().ok();
-    config.split_spec();
+    config.split.spec();
 
     let identity = config.identity("genes");
     assert!(config.differences_beside_seed("genes", (&config, "genes")).is_empty() || text.contains("nan"));

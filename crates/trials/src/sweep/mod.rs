@@ -304,7 +304,7 @@ impl Search<'_> {
             // A setting that makes training diverge is a bad one; it is no end of the search.
             Err(error) if error.class() == Class::Diverged => {
                 let cpu_seconds = before.map_or(0.0, |trial| trial.cpu_seconds);
-                let failure = Some(chain(&error));
+                let failure = Some(knockout_fault::chain(&error));
                 let epochs = 0;
                 return Ok(Some(RungResult {
                     validation_pearson: None,
@@ -344,12 +344,6 @@ impl Search<'_> {
         }
         Ok((ranking, lines))
     }
-}
-
-/// An error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |error| error.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 #[cfg(test)]

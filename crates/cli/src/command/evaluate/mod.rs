@@ -239,12 +239,12 @@ fn home_of(
 /// What to call the models: as they call themselves, by their file where that would be ambiguous.
 fn names<P: AsRef<Path>>(own: &[String], paths: &[P]) -> Vec<String> {
     let ours = [Baseline::AdditiveRidge.name(), Baseline::Stack.name(), ENSEMBLE];
-    let is_taken = |place: usize| {
-        ours.contains(&own[place].as_str())
-            || own.iter().enumerate().any(|(other, name)| other != place && *name == own[place])
+    let is_taken = |index: usize| {
+        ours.contains(&own[index].as_str())
+            || own.iter().enumerate().any(|(other, name)| other != index && *name == own[index])
     };
-    let by_path = |place: usize| paths[place].as_ref().display().to_string();
-    (0..own.len()).map(|place| if is_taken(place) { by_path(place) } else { own[place].clone() }).collect()
+    let by_path = |index: usize| paths[index].as_ref().display().to_string();
+    (0..own.len()).map(|index| if is_taken(index) { by_path(index) } else { own[index].clone() }).collect()
 }
 
 /// Evaluates and prints.

@@ -82,14 +82,14 @@ fn honest(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
     let analysis = Analysis::of(found);
     findings::say_warnings(&analysis, ui);
     if let Some(path) = &args.html {
-        write_text(path, &knockout_report::html(&analysis), ui)?;
+        write_text(path, &knockout_report::analysis_html(&analysis), ui)?;
     }
     if let Some(path) = &args.collapsed {
         write_text(path, &knockout_report::collapsed(&analysis), ui)?;
     }
     let stacks_on_stdout = args.collapsed.as_ref().is_some_and(|path| path.as_os_str() == "-");
     if !stacks_on_stdout {
-        ui.result(|| knockout_report::text(&analysis), &knockout_report::analysis_json(&analysis))?;
+        ui.result(|| knockout_report::analysis_text(&analysis), &knockout_report::analysis_json(&analysis))?;
     }
     input::partial_verdict(&rescued.files)
 }
@@ -113,10 +113,10 @@ const MOST_COMMANDS: usize = 5;
 /// What to say instead, for each job.
 fn commands(found: &[FileFindings]) -> String {
     let groups = jobs(found);
-    let command = |(place, group): (usize, &Vec<usize>)| {
+    let command = |(index, group): (usize, &Vec<usize>)| {
         let files = group.iter().filter_map(|file| found.get(*file)).map(|file| file.file.as_str());
         let files: Vec<&str> = files.collect();
-        format!("`knockout trace analyze {} --html {}.html`", files.join(" "), place + 1)
+        format!("`knockout trace analyze {} --html {}.html`", files.join(" "), index + 1)
     };
     let said: Vec<String> = groups.iter().enumerate().take(MOST_COMMANDS).map(command).collect();
     let more = groups.len().saturating_sub(MOST_COMMANDS);

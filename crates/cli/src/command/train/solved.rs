@@ -103,7 +103,7 @@ fn page(run: &SolvedRun, solved: &Solved, stages: &[Stage]) -> Result<()> {
     };
     let name = run.folder().file_name().map(|name| name.to_string_lossy().into_owned());
     let points = stages.iter().enumerate();
-    let points = points.map(|(place, stage)| (place as f64, stage.validation_pearson.unwrap_or(f64::NAN)));
+    let points = points.map(|(index, stage)| (index as f64, stage.validation_pearson.unwrap_or(f64::NAN)));
     let page = TrainingPage {
         title: name.unwrap_or_else(|| run.folder().display().to_string()),
         subtitle: format!(

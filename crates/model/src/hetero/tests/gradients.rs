@@ -4,7 +4,7 @@ use super::super::*;
 use super::{AT, OFFSETS, random_model, random_sets, small};
 use crate::layer::interaction_loss;
 use knockout_batch::Graphs;
-use knockout_grad::gradient_check;
+use knockout_grad::{evaluate_loss, gradient_check};
 
 #[test]
 fn gradients_equal_differences_of_the_loss() {
@@ -61,11 +61,7 @@ fn check(metabolism: MetabolismSwitch, edges: usize) {
             let input = Input { training: Some(AT), ..Input::evaluated(sets, &Graphs::None) };
             let forward = model.forward(&mut tape, input, AggregationWeights::Discard);
             let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
-            let value = tape.scalar(loss);
-            if let Some(gradients) = gradients {
-                tape.backward(loss, gradients);
-            }
-            value
+            evaluate_loss(tape, loss, gradients)
         });
         assert!(worst.tolerances < 1.0, "{options:?}: {worst:?}");
     }

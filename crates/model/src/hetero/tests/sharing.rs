@@ -7,7 +7,7 @@ use super::{AT, network, random_model, small};
 use crate::layer::interaction_loss;
 use knockout_batch::Graphs;
 use knockout_cell::GeneSets;
-use knockout_grad::gradient_check;
+use knockout_grad::{evaluate_loss, gradient_check};
 use knockout_random::Rng;
 use proptest::prelude::*;
 
@@ -89,11 +89,7 @@ fn gradients_of_shared_rows_equal_differences_of_the_loss() {
             let input = Input { training: Some(AT), ..Input::evaluated(sets.view(), &Graphs::None) };
             let forward = model.forward(&mut tape, input, AggregationWeights::Discard);
             let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
-            let value = tape.scalar(loss);
-            if let Some(gradients) = gradients {
-                tape.backward(loss, gradients);
-            }
-            value
+            evaluate_loss(tape, loss, gradients)
         });
         assert!(worst.tolerances < 1.0, "{aggregation:?}: {worst:?}");
     }

@@ -4,7 +4,7 @@ use super::super::*;
 use super::{AT, OFFSETS, random_networks, random_sets, small};
 use crate::layer::interaction_loss;
 use knockout_batch::Graphs;
-use knockout_grad::gradient_check;
+use knockout_grad::{evaluate_loss, gradient_check};
 use knockout_random::Rng;
 
 const GENES: usize = 200;
@@ -113,11 +113,7 @@ fn a_total_is_the_mean_times_the_genes_and_has_the_right_gradient() {
         let input = Input { training: Some(AT), ..Input::evaluated(sets, &Graphs::None) };
         let forward = total.forward(&mut tape, input, AggregationWeights::Discard);
         let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
-        let value = tape.scalar(loss);
-        if let Some(gradients) = gradients {
-            tape.backward(loss, gradients);
-        }
-        value
+        evaluate_loss(tape, loss, gradients)
     });
     assert!(worst.tolerances < 1.0, "{worst:?}");
 }

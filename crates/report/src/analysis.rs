@@ -1,4 +1,4 @@
-//! Findings for a terminal: what stands out first, then the tables it rests on.
+//! The analysis of a trace for a terminal: what stands out first, then the tables it rests on.
 
 use crate::sentence::{autograd_wait, bounds, sourced_standout, sourced_warning};
 use crate::table::Table;
@@ -11,7 +11,7 @@ const TOP: usize = 15;
 const NAME_WIDTH: usize = 64;
 
 /// The analysis as text.
-pub fn text(analysis: &Analysis) -> String {
+pub fn analysis_text(analysis: &Analysis) -> String {
     let mut out = String::new();
     heading(&mut out, analysis);
     verdicts(&mut out, analysis);
@@ -382,8 +382,8 @@ fn memory(out: &mut String, analysis: &Analysis) {
 }
 
 pub(crate) fn warnings(out: &mut String, warnings: impl Iterator<Item = String>) {
-    for (place, warning) in warnings.enumerate() {
-        if place == 0 {
+    for (index, warning) in warnings.enumerate() {
+        if index == 0 {
             title(out, "Warnings");
         }
         line(out, format_args!("  {warning}"));

@@ -7,14 +7,14 @@ use crate::fit::Fit;
 use std::path::Path;
 
 /// A run's folder, claimed by this process, with everything that is written into it.
-pub(super) struct Keeper {
+pub(super) struct RunFiles {
     /// Held for its lock.
     _folder: RunFolder,
     pub(super) writer: RunWriter,
     checkpoints: Checkpoints,
 }
 
-impl Keeper {
+impl RunFiles {
     /// Claims the folder of a run to go on with it, and clears away what an interruption left half written.
     pub(super) fn claim(folder: &Path) -> Result<RunFolder, RunError> {
         let run = RunFolder::open(folder)?;
