@@ -9,7 +9,7 @@ use knockout_train::checkpoint::{
 };
 use knockout_train::run::{Inputs, LogPosition, Manifest, MetricsLog, RunFolder, Start};
 use knockout_train::schedule::{
-    Best, Cosine, CosineOptions, EarlyStopping, LearningRate, Mode, Plateau, PlateauOptions,
+    Best, Better, Cosine, CosineOptions, EarlyStopping, LearningRate, Plateau, PlateauOptions,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,9 +19,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 fn state(step: u64) -> State {
-    let mut stopping = EarlyStopping::new(Mode::Max, 5, 1e-4);
+    let mut stopping = EarlyStopping::new(Better::Max, 5, 1e-4);
     stopping.observe(0, 0.1 + 0.2);
-    let mut best = Best::new(Mode::Min);
+    let mut best = Best::new(Better::Min);
     best.observe(0, 1.0 / 3.0);
     State {
         identity: Identity {
@@ -33,7 +33,7 @@ fn state(step: u64) -> State {
         seed: u64::MAX,
         learning_rate: LearningRate::constant(5e-4 * 0.7).unwrap(),
         early_stopping: Some(stopping),
-        best: BTreeMap::from([("mse".to_owned(), best), ("pearson".to_owned(), Best::new(Mode::Max))]),
+        best: BTreeMap::from([("mse".to_owned(), best), ("pearson".to_owned(), Best::new(Better::Max))]),
         loss_buffers: BTreeMap::from([("loss".to_owned(), CircularBuffer::<f32>::new(2, 1, 1).state())]),
         metrics: LogPosition { bytes: 10, lines: 1, blake3: None },
         numbers: BTreeMap::from([("running".to_owned(), Number(f64::NEG_INFINITY))]),
