@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where something is missing")]
 
-use knockout_analyze::{Analysis, Bound, Collector, Comparison, FileFindings, Limit, Options, Rules};
+use knockout_analyze::{
+    Analysis, Bound, Collector, Comparison, FileFindings, Limit, Options, Rules, Standout,
+};
 use knockout_trace::{ReadOptions, read};
 use proptest::prelude::*;
 use std::fmt::Write as _;
@@ -102,6 +104,57 @@ fn names_that_people_give_to_loading_are_data_loading() {
         let found = findings(&trace(&[span("user_annotation", name, 1, 0, 10, "")]));
         assert_eq!(category(&found, "data loading"), 10.0, "{name}");
     }
+}
+
+/// Backward on a thread of autograd's own, from 300 to 800, while the thread with the steps waits.
+fn with_autograd(more: &[String]) -> FileFindings {
+    let engine = |name: &str, start, duration| {
+        span("cpu_op", &format!("autograd::engine::evaluate_function: {name}"), 2, start, duration, "")
+    };
+    let events = [
+        span("user_annotation", "ProfilerStep#1", 1, 0, 1000, ""),
+        span("user_annotation", "forward", 1, 0, 250, ""),
+        span("user_annotation", "Optimizer.step#Adam.step", 1, 900, 50, ""),
+        engine("MmBackward0", 300, 200),
+        engine("AddBackward0", 520, 280),
+    ];
+    findings(&trace(&[&events[..], more].concat()))
+}
+
+fn share_of_work(findings: &FileFindings, name: &str) -> f64 {
+    findings.categories.iter().find(|row| row.name == name).and_then(|row| row.share_of_work).unwrap()
+}
+
+#[test]
+fn a_thread_that_waits_for_autograd_does_no_work_of_the_host() {
+    // In a span of its own: backward's time, and none of its work.
+    let found = with_autograd(&[span("user_annotation", "## backward ##", 1, 290, 520, "")]);
+    assert_eq!((category(&found, "backward"), found.autograd_wait_us), (1000.0, 520.0));
+    assert_eq!((category(&found, "unattributed"), found.autograd_wait_unnamed_us), (180.0, 0.0));
+    let work = 480.0 + 250.0 + 50.0 + 180.0;
+    assert!((share_of_work(&found, "backward") - 480.0 / work).abs() < 1e-12);
+    assert!((share_of_work(&found, "forward") - 250.0 / work).abs() < 1e-12);
+    assert_eq!(Bound::of(&found).largest, Some(("backward".to_owned(), share_of_work(&found, "backward"))));
+    // Without one, the waiting is what nothing names, from the first function of autograd's to the last.
+    let found = with_autograd(&[]);
+    assert_eq!((found.autograd_wait_us, found.autograd_wait_unnamed_us), (0.0, 500.0));
+    assert_eq!((category(&found, "unattributed"), category(&found, "backward")), (700.0, 480.0));
+    assert!((share_of_work(&found, "unattributed") - 200.0 / (480.0 + 250.0 + 50.0 + 200.0)).abs() < 1e-12);
+    let standouts = |found: &FileFindings| found.verdicts.iter().map(Standout::about).collect::<Vec<_>>();
+    assert!(!standouts(&found).contains(&"unattributed"), "{:?}", found.verdicts);
+    assert_eq!(Bound::of(&found).largest.unwrap().0, "backward");
+}
+
+#[test]
+fn waiting_for_autograd_is_told_only_where_it_is_sure() {
+    // The thread does something beside: before it, some functions may be another thread's.
+    let found = with_autograd(&[span("cpu_op", "aten::add", 1, 700, 10, "")]);
+    assert_eq!(found.autograd_wait_unnamed_us, 200.0);
+    // Two threads with steps: nobody knows which of them waits.
+    let found = with_autograd(&[span("user_annotation", "ProfilerStep#1", 3, 0, 1000, "")]);
+    assert_eq!(found.autograd_wait_unnamed_us, 0.0);
+    let said = found.verdicts.iter().find(|standout| standout.about() == "unattributed").unwrap();
+    assert!(matches!(said, Standout::Unattributed { autograd_us: 480.0, .. }), "{said:?}");
 }
 
 /// One complete event.

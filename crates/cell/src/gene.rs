@@ -110,14 +110,14 @@ impl GeneTable {
         self.by_name.get(&name.to_uppercase()).copied()
     }
 
-    /// Up to five names of genes that differ from `name` by two letters at most (short names by one), the nearest first: what may have
-    /// been meant.
+    /// Up to five names of genes that differ from `name` by two letters at most (short names by one; two neighbours in the wrong order are one),
+    /// the nearest first: what may have been meant.
     pub fn similar(&self, name: &str) -> Vec<&str> {
         let wanted = name.to_uppercase();
         let most = (wanted.chars().count() / 3).clamp(1, 2);
         let all = self.genes.iter().flat_map(|gene| gene.standard.iter().chain([&gene.systematic]));
         let mut similar: Vec<(usize, &str)> = all
-            .map(|name| (strsim::levenshtein(&wanted, &name.to_uppercase()), name.as_str()))
+            .map(|name| (strsim::osa_distance(&wanted, &name.to_uppercase()), name.as_str()))
             .filter(|(distance, _)| *distance <= most)
             .collect();
         similar.sort_unstable();
@@ -162,6 +162,14 @@ mod tests {
         assert_eq!(table.find("Tfc3"), Some(GeneId(0)));
         assert_eq!(table.find("YAL003W"), Some(GeneId(2)));
         assert_eq!(table.find("YAL004W"), None);
+    }
+
+    #[test]
+    fn letters_in_the_wrong_order_are_one_slip() {
+        let table = GeneTable::from_systematic(["TWL27", "TWL99", "YAL001C"]).unwrap();
+        assert_eq!(table.similar("twl72"), ["TWL27"]);
+        assert_eq!(table.similar("YLA001C"), ["YAL001C"]);
+        assert!(table.similar("NOPE").is_empty());
     }
 
     #[test]

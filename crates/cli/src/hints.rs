@@ -1,9 +1,34 @@
-//! What to write instead of an option that other programs have.
+//! What to write instead of what was not understood: options of other programs, commands of a group without its name.
 
+use crate::args::Cli;
+use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+/// What to write instead, where that is known.
+pub(crate) fn of(error: &clap::Error) -> Option<String> {
+    of_unknown_option(error).or_else(|| of_unknown_command(error))
+}
+
+/// For a word that is no command: the group that has one of that name, or how to analyse the trace that it is.
+fn of_unknown_command(error: &clap::Error) -> Option<String> {
+    let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
+        (error.kind(), error.get(ContextKind::InvalidSubcommand))
+    else {
+        return None;
+    };
+    let root = Cli::command();
+    let group = root.get_subcommands().find(|group| group.find_subcommand(word).is_some());
+    let instead = match group {
+        Some(group) => format!("{} {word}", group.get_name()),
+        None if word.contains(".json") => format!("trace analyze {word}"),
+        None => return None,
+    };
+    Some(format!("\n  tip: knockout {instead}"))
+}
+
 /// For an option that is not ours but means one of our settings: how to write it.
-pub(crate) fn of_unknown_option(error: &clap::Error) -> Option<String> {
+#[cfg(feature = "lab")]
+fn of_unknown_option(error: &clap::Error) -> Option<String> {
     let (ErrorKind::UnknownArgument, Some(ContextValue::String(option))) =
         (error.kind(), error.get(ContextKind::InvalidArg))
     else {
@@ -14,15 +39,32 @@ pub(crate) fn of_unknown_option(error: &clap::Error) -> Option<String> {
     Some(format!("\n  tip: settings are written key=value, without dashes: {key}=VALUE"))
 }
 
+/// Without training there are no settings.
+#[cfg(not(feature = "lab"))]
+fn of_unknown_option(_: &clap::Error) -> Option<String> {
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Cli;
     use clap::Parser as _;
 
     #[test]
+    fn a_command_without_its_group_is_found() {
+        let hint = |args: &[&str]| of(&Cli::try_parse_from(args).unwrap_err());
+        assert!(hint(&["knockout", "analyze", "x"]).unwrap().contains("knockout trace analyze"));
+        let trace = hint(&["knockout", "trace", "run/trace.json.gz"]);
+        assert!(trace.unwrap().contains("knockout trace analyze run/trace.json.gz"));
+        assert_eq!(hint(&["knockout", "levitate"]), None);
+        #[cfg(feature = "lab")]
+        assert!(hint(&["knockout", "show", "yeast"]).unwrap().contains("knockout data show"));
+    }
+
+    #[cfg(feature = "lab")]
+    #[test]
     fn habits_from_other_programs_are_translated() {
-        let hint = |args: &[&str]| of_unknown_option(&Cli::try_parse_from(args).unwrap_err());
+        let hint = |args: &[&str]| of(&Cli::try_parse_from(args).unwrap_err());
         let base = ["knockout", "train", "yeast", "--model", "dango"];
         let said = |option: &str| hint(&[&base[..], &[option]].concat());
         assert!(said("--lr").unwrap().contains("optimiser.learning_rate=VALUE"));

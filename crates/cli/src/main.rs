@@ -10,7 +10,6 @@ mod command;
 mod documented;
 mod exit;
 mod failure;
-#[cfg(feature = "lab")]
 mod hints;
 #[cfg(feature = "lab")]
 mod interrupt;
@@ -35,8 +34,7 @@ fn main() -> ExitCode {
             let code = if error.use_stderr() { exit::REQUEST } else { exit::OK };
             return match error.print() {
                 Ok(()) => {
-                    #[cfg(feature = "lab")]
-                    ui::hint(hints::of_unknown_option(&error));
+                    ui::hint(hints::of(&error));
                     ExitCode::from(code)
                 }
                 Err(_) => ExitCode::from(exit::FAILED),

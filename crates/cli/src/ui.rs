@@ -200,7 +200,6 @@ impl Ui {
 }
 
 /// A line below the message of an argument that was not understood.
-#[cfg(feature = "lab")]
 pub(crate) fn hint(text: Option<String>) {
     if let Some(text) = text {
         complain(&text);

@@ -531,7 +531,10 @@ fn what_cannot_be_solved_leaves_no_run_in_the_way() {
 fn a_stack_stands_by_itself_and_explains_what_it_can() {
     let folder = tempfile::tempdir().unwrap();
     tiny(folder.path());
-    run(folder.path(), &["-q", "train", "tiny", "--out", "stack"]).ok();
+    let solved = run(folder.path(), &["train", "tiny", "--out", "stack"]).ok();
+    // The additive ridge is the baseline's, of genes alone; the stack's has query pairs too and another name.
+    assert!(solved.stderr.contains("ridge of genes and query pairs, alpha"), "{}", solved.stderr);
+    assert!(!solved.stderr.contains("additive ridge"), "{}", solved.stderr);
     let evaluated = run(folder.path(), &["evaluate", "stack", "--json", "--resamples", "50"]).json();
     let rows = evaluated["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 2, "the stack and the additive ridge: {rows:?}");

@@ -77,3 +77,28 @@ fn bad_input_is_3_and_leaves_nothing() {
     );
     assert!(!folder.path().join("out").exists());
 }
+
+/// An edge is one thing in every count: directed, as it is stored.
+#[test]
+fn edges_are_counted_alike_by_import_and_by_show() {
+    let folder = files();
+    let edges = "a\tb\nYAL001C\tYAL002W\nYAL002W\tYAL003W\nYAL003W\tYAL003W\n";
+    std::fs::write(folder.path().join("edges.tsv"), edges).unwrap();
+    let network = |more: &str| format!("edges:edges.tsv,source=a,target=b,name=n{more}");
+    let base = ["--genes", "list:genes.txt", "--screen", "emap:scores.tsv", "--network"];
+    let (code, text, _) = run(folder.path(), &[&base[..], &[&network("")]].concat());
+    assert_eq!(code, 0);
+    let said = "network n: 4 edges, both directions of 2 undirected ones, on 3 genes (1 self-loops dropped)";
+    assert!(text.contains(said), "{text}");
+    let show = cargo_bin_cmd!("knockout")
+        .current_dir(folder.path())
+        .args(["data", "show", "out", "--json"])
+        .output();
+    let shown: serde_json::Value = serde_json::from_slice(&show.unwrap().stdout).unwrap();
+    assert_eq!(shown["networks"][0]["edges"], 4);
+    for (more, said) in [(",entries=one", "2 edges on 3 genes"), (",directed=true", "2 edges on 3 genes")] {
+        std::fs::remove_dir_all(folder.path().join("out")).unwrap();
+        let (_, text, _) = run(folder.path(), &[&base[..], &[&network(more)]].concat());
+        assert!(text.contains(said), "{text}");
+    }
+}

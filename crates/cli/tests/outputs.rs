@@ -79,6 +79,58 @@ fn files_of_datasets_and_runs_are_never_replaced() {
     run(at, &["data", "verify", "tiny", "-q"]).ok();
 }
 
+/// Whatever a command writes, it makes the folders that it lies in, as `mkdir -p` does.
+#[test]
+fn folders_above_an_output_are_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    traces(at);
+    let set = "sets/yeast/tiny";
+    run(at, &["-q", "data", "synth", set, "--preset", "tiny"]).ok();
+    fs::write(at.join("screen.tsv"), "gene_a\tgene_b\tscore\nA\tB\t0.5\nA\tC\t-0.5\n").unwrap();
+    let dango = ["--model", "dango", "model.width=8", "--batch", "200"];
+    let train = [&["train", set], &dango[..], &["--max-steps", "1", "--out", "a/b/run"]].concat();
+    let profile =
+        [&["profile", set], &dango[..], &["--steps", "1", "--no-trace", "--out", "c/d/profile"]].concat();
+    let experiment =
+        ["experiment", set, "--models", "dango", "--modes", "data", "--rounds", "1", "--steps", "1"];
+    let experiment =
+        [&experiment[..], &["--warmup", "0", "--batch", "50", "--out", "e/f/experiment"]].concat();
+    let bench = ["benchmark", set, "--split", "random", "--models", "additive-ridge", "--resamples", "20"];
+    let sweep = ["sweep", set, "--model", "dango", "model.width=4,8", "epochs=1", "--budget", "10s"];
+    for (command, made) in [
+        (&["data", "import", "g/h/set", "--screen", "screen.tsv"][..], "g/h/set/dataset.toml"),
+        (&["data", "split", set, "--out", "i/j/split.parquet"], "i/j/split.parquet"),
+        (&["data", "precompute", set, "--indices", "--samples", "20", "--out", "k/l/store"], "k/l/store"),
+        (&["baseline", set, "--resamples", "20", "--out", "m/n/ladder"], "m/n/ladder/stack.parquet"),
+        (&train, "a/b/run/manifest.json"),
+        (&profile, "c/d/profile/profile.json"),
+        (&experiment, "e/f/experiment/report.json"),
+        (&[&bench[..], &["--out", "o/p/bench"]].concat(), "o/p/bench/table.json"),
+        (&[&sweep[..], &["--out", "q/r/sweep"]].concat(), "q/r/sweep/report.html"),
+        (&["runs", "a", "--html", "s/t/runs.html"], "s/t/runs.html"),
+        (
+            &["predict", "a/b/run", "--pairs", "--top", "2", "--out", "u/v/hits", "--html", "w/x/hits.html"],
+            "w/x/hits.html",
+        ),
+        (
+            &["trace", "analyze", "a.json", "--html", "y/z/page.html", "--collapsed", "1/2/stacks.txt"],
+            "1/2/stacks.txt",
+        ),
+        (&["trace", "compare", "a.json", "b.json", "--html", "3/4/page.html"], "3/4/page.html"),
+        (&["trace", "convert", "a.json", "5/6/b.json.gz"], "5/6/b.json.gz"),
+        (&["man", "--out", "7/8"], "7/8/knockout.1"),
+    ] {
+        run(at, &[command, &["-q"]].concat()).ok();
+        assert!(at.join(made).exists(), "{command:?} made no {made}");
+    }
+    // A file in the way stays, and is named.
+    run(at, &["data", "synth", "a.json/b/set", "--preset", "tiny"]).fails(2, &["a.json", "not a folder"]);
+    run(at, &["trace", "analyze", "b.json", "--html", "a.json/page.html"])
+        .fails(2, &["a.json", "not a folder"]);
+    assert_eq!(fs::read_to_string(at.join("a.json")).unwrap(), TRACE);
+}
+
 #[cfg(unix)]
 #[test]
 fn devices_are_written_to() {

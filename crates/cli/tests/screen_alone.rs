@@ -99,3 +99,56 @@ fn a_third_gene_may_be_missing_and_the_others_may_not() {
         assert!(!folder.join("bad").exists());
     }
 }
+
+/// Names that a spreadsheet made into dates and numbers are named with what to do about it, whether there is a gene table or not.
+#[test]
+fn names_that_a_spreadsheet_altered_are_not_silently_genes() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path();
+    let rows = "gene_a,gene_b,score\nSEPT1,TP53,0.5\n1-Sep,TP53,0.5\n1-Mar,BRCA1,0.1\n1E5,TP53,0.2\nTRUE,BRCA1,0.3\nSEPT1,BRCA1,0.4\n\
+                TP53,BRCA1,0.1\nTP53,KRAS,0.1\nKRAS,BRCA1,0.1\nKRAS,SEPT1,0.1\n";
+    fs::write(folder.join("screen.csv"), rows).unwrap();
+    let imported = run(folder, &["data", "import", "alone", "--screen", "screen.csv"]).ok();
+    for said in [
+        "2 look like dates (\"1-Mar\", \"1-Sep\")",
+        "numbers (\"1E5\")",
+        "truth values (\"TRUE\")",
+        "as it was published",
+    ] {
+        assert!(imported.stderr.contains(said), "{said:?} is not in {}", imported.stderr);
+    }
+    assert!(!imported.stderr.contains("SEPT1\""), "a gene's own name is none: {}", imported.stderr);
+    let report = fs::read_to_string(folder.join("alone/import-report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["gene_sources"][0]["altered_names"]["1-Sep"], "date");
+    // With a gene table such rows are left out, and the reason is said too.
+    fs::write(folder.join("genes.txt"), "SEPT1\nTP53\nBRCA1\nKRAS\nMARCH1\n").unwrap();
+    let table = ["--screen", "screen.csv", "--genes", "list:genes.txt"];
+    run(folder, &[&["data", "import", "few"], &table[..]].concat())
+        .fails(3, &["40 %", "look like", "as it was published"]);
+    let imported = run(folder, &[&["data", "import", "left", "--allow-missing"], &table[..]].concat()).ok();
+    assert!(
+        imported.stderr.contains("of the names not in the table, 2 look like dates"),
+        "{}",
+        imported.stderr
+    );
+    let report = fs::read_to_string(folder.join("left/import-report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let names = &report["screens"][0]["rows"]["unknown_names"];
+    assert_eq!((&names["1-Mar"]["looks_like"], &names["1-Mar"]["first_line"]), (&"date".into(), &4.into()));
+    // Unless somebody says what they were.
+    fs::write(folder.join("names.tsv"), "gene\twas\nSEPT1\t1-Sep\nMARCH1\t1-Mar\n").unwrap();
+    let aliases = ["--allow-missing", "--aliases", "table:names.tsv,gene=gene,alias=was"];
+    let imported = run(folder, &[&["data", "import", "mended"], &table[..], &aliases].concat()).ok();
+    assert!(!imported.stderr.contains("dates"), "{}", imported.stderr);
+    // A gene may be called NAN where the table has it; otherwise the third column says that there is no third gene.
+    fs::write(folder.join("nan.tsv"), "gene_a\tgene_b\tgene_c\tscore\nA\tB\tNAN\t0.1\nA\tB\tC\t0.2\n")
+        .unwrap();
+    fs::write(folder.join("fly.txt"), "A\nB\nC\nNAN\n").unwrap();
+    let of = |out: &str, more: &[&str]| {
+        let report = run(folder, &[&["--json", "data", "import", out, "--screen", "nan.tsv"], more].concat());
+        report.json()["samples"]["orders"].clone()
+    };
+    assert_eq!(of("without", &[]), serde_json::json!({"2": 1, "3": 1}));
+    assert_eq!(of("with", &["--genes", "list:fly.txt"]), serde_json::json!({"3": 2}));
+}

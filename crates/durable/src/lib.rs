@@ -253,6 +253,24 @@ impl Drop for StagedDir {
     }
 }
 
+/// Makes the folders that a path lies in, as `mkdir -p` does; those that are there stay as they are.
+pub fn make_parents(path: &Path) -> Result<(), DurableError> {
+    let folder = parent_of(path);
+    if folder.is_dir() {
+        return Ok(());
+    }
+    make_parents(folder)?;
+    match fs::create_dir(folder) {
+        Ok(()) => sync_folder(parent_of(folder)),
+        // Another process made it meanwhile.
+        Err(_) if folder.is_dir() => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(at("create", folder)(io::Error::new(io::ErrorKind::NotADirectory, "it is not a folder")))
+        }
+        Err(error) => Err(at("create", folder)(error)),
+    }
+}
+
 /// Removes what killed processes left while writing this target.
 fn remove_abandoned(target: &Path) {
     let prefix = scratch_prefix(target);
@@ -405,6 +423,21 @@ mod tests {
         staged.commit().unwrap();
         assert_eq!(names(&target), ["x"]);
         assert_eq!(names(folder.path()), ["set"]);
+    }
+
+    #[test]
+    fn parents_are_made_where_they_are_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        for _ in 0..2 {
+            make_parents(&folder.path().join("a/b/c")).unwrap();
+        }
+        assert_eq!(names(&folder.path().join("a")), ["b"]);
+        assert!(names(&folder.path().join("a/b")).is_empty(), "the path itself is not made");
+        make_parents(Path::new("here")).unwrap();
+        fs::write(folder.path().join("file"), b"precious").unwrap();
+        assert!(make_parents(&folder.path().join("file/b")).is_err());
+        assert!(make_parents(&folder.path().join("file/b/c")).is_err());
+        assert_eq!(fs::read(folder.path().join("file")).unwrap(), b"precious");
     }
 
     #[test]

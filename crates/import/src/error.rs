@@ -143,7 +143,7 @@ pub enum ImportErrorKind {
     /// Too much names genes outside the table.
     #[error(
         "{left_out} of {rows} rows ({share:.0} %) name genes not in the table, e.g. {}; give a larger gene table or \
-         aliases (--genes, --aliases), or accept the loss with --allow-missing",
+         aliases (--genes, --aliases), or accept the loss with --allow-missing{hint}",
         quoted(examples)
     )]
     TooManyUnknown {
@@ -155,6 +155,8 @@ pub enum ImportErrorKind {
         share: f64,
         /// Some of the names.
         examples: Vec<String>,
+        /// A guess at the reason, or nothing.
+        hint: String,
     },
     /// The same genes and kind twice where that is refused.
     #[error(

@@ -3,6 +3,7 @@
 //! A [`Recipe`] names the files, [`import`] turns them into a dataset and a [`Report`] of what was left out and why. The
 //! crate turns text into a [`knockout_screen::Dataset`]; it knows nothing of batches, models or the command line.
 
+pub mod altered;
 mod error;
 pub mod features;
 pub mod genes;

@@ -1,5 +1,6 @@
 //! What an import did: counts per source, what was left out, and why. Written as `import-report.json`.
 
+use crate::altered::LooksLike;
 use crate::names::Strangers;
 use crate::networks::EdgeCounts;
 use crate::source::RowTally;
@@ -37,7 +38,7 @@ pub struct Report {
 }
 
 /// What a file of genes or aliases gave.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct GeneReport {
     /// Path of the file, as the recipe names it.
     pub file: String,
@@ -49,6 +50,9 @@ pub struct GeneReport {
     pub names: u64,
     /// Rows whose gene is not in the table (aliases), or was there already (genes).
     pub left_out: u64,
+    /// Genes of the table whose names a spreadsheet seems to have altered.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub altered_names: BTreeMap<String, LooksLike>,
 }
 
 /// What a network file gave for one network.
@@ -174,6 +178,9 @@ pub struct UnknownName {
     pub first_line: u64,
     /// Whether several genes claim the name, rather than none.
     pub ambiguous: bool,
+    /// The thing that the name looks like, where a spreadsheet seems to have altered it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub looks_like: Option<LooksLike>,
 }
 
 impl From<&RowTally> for RowReport {
@@ -190,6 +197,7 @@ impl From<&RowTally> for RowReport {
                         rows: found.count,
                         first_line: found.first_line,
                         ambiguous: found.is_ambiguous,
+                        looks_like: LooksLike::of(name),
                     };
                     (name.clone(), unknown)
                 })

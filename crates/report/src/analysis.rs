@@ -135,7 +135,7 @@ fn steps(out: &mut String, analysis: &Analysis) {
     let Some(summary) = &analysis.step_summary else { return };
     let lengths = if summary.count < FEWEST_FOR_INTERVAL {
         let all: Vec<String> = analysis.steps.iter().map(|step| time(step.us)).collect();
-        all.join(", ")
+        format!("in their order {}", all.join(", "))
     } else {
         format!(
             "median {} (half of them from {} to {}, all from {} to {})",

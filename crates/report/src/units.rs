@@ -2,6 +2,8 @@
 
 /// Microseconds with a fitting unit.
 pub(crate) fn time(us: f64) -> String {
+    // What rounds to nothing has no sign.
+    let us = if us.abs() < 5e-4 { 0.0 } else { us };
     let magnitude = us.abs();
     if magnitude >= 1e6 {
         format!("{:.3} s", us / 1e6)

@@ -67,11 +67,11 @@ pub struct NetworkSummary {
     pub name: String,
     /// Genes with at least one edge.
     pub nodes: usize,
-    /// Directed entries.
+    /// Directed edges, as stored.
     pub edges: usize,
-    /// Entries that repeat an earlier one.
+    /// Edges that repeat an earlier one.
     pub repeated: usize,
-    /// Entries over ordered pairs of nodes.
+    /// Edges over ordered pairs of nodes.
     pub density: f64,
     /// Degrees of the nodes, both directions together.
     pub degree: Quartiles,

@@ -1,4 +1,4 @@
-//! Models that are solved, not trained step by step: an additive ridge, exact low-rank completion of what it leaves, a Gaussian
+//! Models that are solved, not trained step by step: a ridge over genes and query pairs, exact low-rank completion of what it leaves, a Gaussian
 //! process over the cell's networks, and the stack of the three.
 //!
 //! A model takes [`Records`] of a training and a validation part and gives a [`Solution`]; every setting is chosen on the

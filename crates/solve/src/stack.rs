@@ -1,4 +1,4 @@
-//! The stack: additive ridge, low rank and network kernel, weighted by least squares on the validation part.
+//! The stack: ridge over genes and query pairs, low rank and network kernel, weighted by least squares on the validation part.
 
 use crate::base::Base;
 use crate::deviation::{Loudness, Spread};
@@ -29,7 +29,7 @@ const PART_NAMES: [&str; PARTS] = ["intercept", "additive", "low_rank", "network
 impl SolvedOptions for StackOptions {
     const NAME: &'static str = "stack";
     const SUMMARY: &'static str =
-        "additive ridge + low-rank + network-kernel, weighted on the validation part";
+        "ridge of genes and query pairs + low-rank + network-kernel, weighted on the validation part";
 
     fn check(&self, cell: &Cell) -> Result<(), SolveError> {
         self.low_rank.check(cell)?;

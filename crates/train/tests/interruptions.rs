@@ -5,9 +5,9 @@
 
 use knockout_screen::Dataset;
 use knockout_synth as synth;
-use knockout_train::checkpoint::{Checkpoint, Checkpoints, Slot, State};
+use knockout_train::checkpoint::{Checkpoint, Checkpoints, EpochSpent, Slot, State};
 use knockout_train::config::Config;
-use knockout_train::run::{End, Event, LogPosition, Run, RunContext};
+use knockout_train::run::{End, EpochTimes, Event, LogPosition, Run, RunContext, read_metrics};
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -107,19 +107,30 @@ fn sit(mut run: Run, cut: Option<Cut>) -> Option<End> {
 struct Left {
     end: Option<End>,
     metrics: String,
+    /// Samples whose training an epoch's time is of: all of them, in however many sittings.
+    timed_samples: Vec<u64>,
     states: Vec<Option<Checkpoint>>,
+}
+
+fn times(folder: &Path) -> Vec<EpochTimes> {
+    read_metrics(folder).unwrap().into_iter().map(|line| line.times.unwrap()).collect()
 }
 
 fn left(folder: &Path, end: Option<End>) -> Left {
     let checkpoints = Checkpoints::at(&folder.join("checkpoints"));
     let newest = |slot| {
         let (_, checkpoint) = checkpoints.newest(slot).unwrap()?;
-        let state = State { card: None, metrics: LogPosition::START, ..checkpoint.state };
+        let mut state = State { card: None, metrics: LogPosition::START, ..checkpoint.state };
+        state.numbers.retain(|name, _| !name.ends_with("_seconds"));
         Some(Checkpoint { state, ..checkpoint })
     };
     Left {
         end,
         metrics: without_times(&fs::read_to_string(folder.join("metrics.jsonl")).unwrap()),
+        timed_samples: times(folder)
+            .iter()
+            .map(|times| (times.samples_per_second * times.train_seconds).round() as u64)
+            .collect(),
         states: [Slot::Last, Slot::BestPearson, Slot::BestMse].map(newest).into(),
     }
 }
@@ -157,6 +168,7 @@ fn the_cases_end_as_they_are_meant_to() {
 fn same(found: &Left, expected: &Left, place: &str) {
     assert_eq!(found.end, expected.end, "{place}");
     assert_eq!(found.metrics, expected.metrics, "{place}");
+    assert_eq!(found.timed_samples, expected.timed_samples, "{place}");
     for (found, expected) in found.states.iter().zip(&expected.states) {
         let state = |of: &Option<Checkpoint>| of.as_ref().map(|of| of.state.clone());
         assert_eq!(state(found), state(expected), "{place}");
@@ -236,4 +248,37 @@ fn a_stop_inside_of_a_validation_predicts_no_further_batch() {
     drop(run);
     let end = sit(Run::resume(&folder, &[] as &[&str]).unwrap(), None);
     same(&left(&folder, end), &WHOLE[0], "stopped inside of the first validation");
+}
+
+/// The time of an epoch is that of its training, over all sittings; what nobody was training in is no part of it.
+#[test]
+fn an_interrupted_epoch_takes_the_time_of_all_its_sittings() {
+    let folder = HOME.folder.path().join("timed");
+    assert_eq!(sit(create(&folder, 0), Some(Cut::Stop(3))), Some(End::Stopped));
+    let (_, checkpoint) = Checkpoints::at(&folder.join("checkpoints")).newest(Slot::Last).unwrap().unwrap();
+    let spent = EpochSpent::of(&checkpoint.state);
+    let batches = f64::from(checkpoint.state.position.batch);
+    assert!(
+        batches > 0.0 && batches < 4.0 && spent.wall_seconds > 0.0 && spent.cpu_seconds > 0.0,
+        "{spent:?}"
+    );
+    assert_eq!(spent.samples, 400.0 * batches);
+    // Stopped again inside of the validation, which is no training and is done again.
+    let mut run = Run::resume(&folder, &[] as &[&str]).unwrap();
+    run.by_ref().map(Result::unwrap).find(|event| matches!(event, Event::Validation { .. })).unwrap();
+    run.stop();
+    assert!(matches!(run.next(), Some(Ok(Event::End(End::Stopped)))));
+    drop(run);
+    let (_, checkpoint) = Checkpoints::at(&folder.join("checkpoints")).newest(Slot::Last).unwrap().unwrap();
+    let trained = EpochSpent::of(&checkpoint.state);
+    assert!(trained.wall_seconds > spent.wall_seconds && trained.cpu_seconds > spent.cpu_seconds);
+    assert_eq!(sit(Run::resume(&folder, &[] as &[&str]).unwrap(), None), Some(End::Epochs));
+    let times = times(&folder);
+    assert_eq!(times.len(), 5);
+    // Between the sitting's beginning and the validation nothing is trained any more.
+    assert!(times[0].train_seconds >= trained.wall_seconds, "{:?} after {trained:?}", times[0]);
+    assert!(times[0].cpu_seconds > trained.cpu_seconds, "{:?} after {trained:?}", times[0]);
+    assert_eq!((times[0].train_seconds * times[0].samples_per_second).round(), 1600.0);
+    let (_, end) = Checkpoints::at(&folder.join("checkpoints")).newest(Slot::Last).unwrap().unwrap();
+    assert_eq!(EpochSpent::of(&end.state), EpochSpent::default(), "a new epoch has spent nothing");
 }

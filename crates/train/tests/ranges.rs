@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use knockout_cell::Cell;
-use knockout_model::MODELS;
+use knockout_model::{MODELS, ModelEntry};
 use knockout_synth::synthesise;
 use knockout_train::config::{Config, ConfigError};
 use std::collections::BTreeMap;
@@ -32,6 +32,18 @@ fn rows(section: &str) -> BTreeMap<String, Row> {
             (key.to_owned(), Row { range: range.replace('`', ""), is_conditional })
         })
         .collect()
+}
+
+/// The section of a model: the one whose heading has its name, or that of all solved models.
+fn section_of(entry: &ModelEntry) -> String {
+    let text = std::fs::read_to_string(PAGE).unwrap();
+    let mut headings = text.lines().filter_map(|line| line.strip_prefix("## "));
+    let is_its = |heading: &&str| heading.to_lowercase().split(' ').any(|word| word == entry.name);
+    match headings.find(is_its) {
+        Some(heading) => heading.to_owned(),
+        None if entry.is_solved => "Solved models".to_owned(),
+        None => panic!("docs/settings.md has no section with {} in its heading", entry.name),
+    }
 }
 
 /// Numbers by dotted key; the second says whether they are whole.
@@ -85,12 +97,7 @@ fn settings_of_runs_have_the_ranges_of_their_page() {
     let cell = cell();
     for entry in MODELS {
         let mut documented = rows("Runs of every model");
-        documented.extend(rows(match entry.name {
-            "dango" => "DANGO",
-            "hetero" => "The hetero model",
-            "transformer" => "The transformer",
-            _ => "Solved models",
-        }));
+        documented.extend(rows(&section_of(entry)));
         let defaults = Config::defaults(entry, &cell).unwrap();
         let mut found = BTreeMap::new();
         numbers("", &toml::from_str(&defaults.to_toml().unwrap()).unwrap(), &mut found);

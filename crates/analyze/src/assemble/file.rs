@@ -1,6 +1,7 @@
 //! Puts the sums of one file together into findings. All arithmetic that a document shows ends here.
 
 use super::{critical, device, lanes, operations, picture, steps};
+use crate::attribute::autograd::waited;
 use crate::attribute::gpu::{DeviceSpan, Joined, Swept};
 use crate::attribute::hta::Hta;
 use crate::attribute::lane::LaneResult;
@@ -10,7 +11,9 @@ use crate::collect::memory::Memory;
 use crate::collect::record::Side;
 use crate::collect::rules::Rules;
 use crate::collect::{Stream, Totals};
-use crate::findings::{CategoryShare, EventCat, FileFindings, FirstStepRow, FirstStepRows, Share};
+use crate::findings::{
+    BACKWARD, CategoryShare, EventCat, FileFindings, FirstStepRow, FirstStepRows, Share, UNATTRIBUTED,
+};
 use crate::findings::{standout, warning};
 use knockout_stats::{share, us, us_wide};
 use knockout_trace::{LaneId, Outcome, Symbol};
@@ -65,8 +68,8 @@ pub(crate) fn findings(mut parts: Parts<'_>) -> FileFindings {
     let parts = &parts;
     let totals = parts.totals;
     let length = |window: Option<(i64, i64)>| us(window.map_or(0, |(start, end)| end - start));
-    let (categories, sides) = categories(parts);
     let autograd = autograd(parts);
+    let (categories, sides) = categories(parts, &autograd);
     let counts = &totals.counts;
     let document = &parts.outcome.document;
     let mut findings = FileFindings {
@@ -91,6 +94,7 @@ pub(crate) fn findings(mut parts: Parts<'_>) -> FileFindings {
         host_us: us_wide(sides.0),
         device_us: us_wide(sides.1),
         autograd_wait_us: us_wide(autograd.wait),
+        autograd_wait_unnamed_us: us_wide(autograd.unnamed),
         autograd_threads_us: us_wide(autograd.busy),
         window_nanos: totals.window,
         categories,
@@ -118,7 +122,7 @@ pub(crate) fn findings(mut parts: Parts<'_>) -> FileFindings {
 }
 
 /// Self time by category over all lanes, and the sums of the host's and of the device's.
-fn categories(parts: &Parts<'_>) -> (Vec<CategoryShare>, (i128, i128)) {
+fn categories(parts: &Parts<'_>, autograd: &Autograd) -> (Vec<CategoryShare>, (i128, i128)) {
     let count = parts.rules.categories().len();
     let mut sums = vec![0_i128; count];
     for node in parts.lanes.iter().flat_map(|lane| &lane.tree.nodes) {
@@ -131,32 +135,37 @@ fn categories(parts: &Parts<'_>) -> (Vec<CategoryShare>, (i128, i128)) {
     let side = |wanted: bool| rows().filter(|(row, _)| row.device == wanted).map(|(_, sum)| *sum).sum();
     let occurring = rows().filter(|&(_, &sum)| sum != 0);
     let shares: Vec<_> = occurring.map(|(row, &sum)| (row.name.clone(), row.device, us_wide(sum))).collect();
-    (CategoryShare::of(&shares), (side(false), side(true)))
+    let waits = [(BACKWARD, us_wide(autograd.wait)), (UNATTRIBUTED, us_wide(autograd.unnamed))];
+    (CategoryShare::of(&shares, &waits), (side(false), side(true)))
 }
 
 /// What is known of autograd's own threads.
 struct Autograd {
     /// Backward time of host threads other than these, where there are any: they wait.
     wait: i128,
+    /// Time of the thread with the steps in which it waits for these and no span says so.
+    unnamed: i128,
     /// Time in which these threads are busy.
     busy: i128,
 }
 
 fn autograd(parts: &Parts<'_>) -> Autograd {
-    const ENGINE: &str = "autograd::engine::evaluate_function";
-    let is_engine = |lane: &&LaneResult| {
-        let roots = lane.tree.nodes.iter().filter(|node| node.parent.is_none());
-        roots.into_iter().any(|node| parts.kind_name(node.kind).starts_with(ENGINE))
-    };
     let (engines, others): (Vec<&LaneResult>, Vec<&LaneResult>) =
-        parts.lanes.iter().filter(|lane| lane.side == Side::Host).partition(is_engine);
+        parts.lanes.iter().filter(|lane| lane.side == Side::Host).partition(|lane| !lane.engine.is_empty());
     if engines.is_empty() {
-        return Autograd { wait: 0, busy: 0 };
+        return Autograd { wait: 0, unnamed: 0, busy: 0 };
     }
     let nodes = others.iter().flat_map(|lane| &lane.tree.nodes);
-    let backward = nodes.filter(|node| parts.category_name(usize::from(node.category)) == "backward");
+    let backward = nodes.filter(|node| parts.category_name(usize::from(node.category)) == BACKWARD);
+    let wait: i128 = backward.map(|node| i128::from(node.self_nanos)).sum();
+    let has_steps = |lane: &&&LaneResult| parts.steps.steps.iter().any(|step| step.lane == lane.lane);
+    let unnamed = match others.iter().filter(has_steps).collect::<Vec<_>>()[..] {
+        [lane] if wait == 0 => waited(&lane.unnamed, engines.iter().map(|lane| &lane.engine)),
+        _ => 0,
+    };
     Autograd {
-        wait: backward.map(|node| i128::from(node.self_nanos)).sum(),
+        wait,
+        unnamed: i128::from(unnamed),
         busy: engines.iter().map(|lane| i128::from(lane.time.busy_nanos)).sum(),
     }
 }

@@ -9,6 +9,7 @@ use crate::attribute::workers::map_in_order;
 use crate::collect::kind::{EventOrigin, Kind};
 use crate::collect::record::{NO_CORRELATION, Side, Span};
 use crate::collect::{Collector, StepEvent};
+use crate::findings::UNATTRIBUTED;
 use crate::sort::{Segment, merge};
 use crate::{AnalyzeError, FileFindings};
 use knockout_trace::Outcome;
@@ -48,6 +49,11 @@ pub(crate) fn finish(
         window: totals.work_window.unwrap_or((0, 0)),
         bins: (ALL_BINS / lanes.len().max(1)).clamp(64, LANE_BINS),
         critical: critical.map(|step| (step.start, step.end)),
+        unattributed: rules
+            .categories()
+            .iter()
+            .position(|row| row.name == UNATTRIBUTED)
+            .map(|place| place as u8),
     };
     let side = |lane: u32| match totals.device_lanes.get(lane as usize) {
         Some(true) => Side::Device,

@@ -1,6 +1,7 @@
 //! One lane swept in time order: self times, sums by step, timeline bins and launch links from one pass over its spans.
 
 use crate::AnalyzeError;
+use crate::attribute::autograd::Stretches;
 use crate::attribute::hta::Hta;
 use crate::attribute::interval::Union;
 use crate::attribute::self_time::{LaneTime, Visitor, sweep};
@@ -27,6 +28,8 @@ pub(crate) struct Shared {
     pub(crate) bins: usize,
     /// The step whose critical path is wanted.
     pub(crate) critical: Option<(i64, i64)>,
+    /// The category of time that nothing names, if the rules have one.
+    pub(crate) unattributed: Option<u8>,
 }
 
 impl Shared {
@@ -51,6 +54,10 @@ pub(crate) struct LaneResult {
     pub(crate) hta_kept: u64,
     pub(crate) hta_loose: u64,
     pub(crate) pieces: Vec<Piece>,
+    /// Functions of autograd's engine that nothing on this lane encloses: those of a thread of its own.
+    pub(crate) engine: Stretches,
+    /// Of a lane with steps, time that nothing names.
+    pub(crate) unnamed: Stretches,
 }
 
 /// A stretch of time on a host lane in which one event was innermost.
@@ -114,6 +121,9 @@ struct LaneSweep<'a> {
     step: Option<u32>,
     step_until: i64,
     pieces: Vec<Piece>,
+    engine: Stretches,
+    unnamed: Stretches,
+    has_steps: bool,
 }
 
 /// Sweeps one lane.
@@ -140,6 +150,9 @@ pub(crate) fn sweep_lane(
         step: None,
         step_until: i64::MIN,
         pieces: Vec::new(),
+        engine: Stretches::default(),
+        unnamed: Stretches::default(),
+        has_steps: side == Side::Host && shared.steps.iter().any(|step| step.lane == lane),
     };
     let next = |state: &mut LaneSweep<'_>| {
         while let Some(span) = spans.next()? {
@@ -169,6 +182,8 @@ pub(crate) fn sweep_lane(
         hta_kept: state.hta_kept,
         hta_loose: state.hta_loose,
         pieces: state.pieces,
+        engine: state.engine,
+        unnamed: state.unnamed,
     })
 }
 
@@ -270,6 +285,11 @@ impl Visitor for LaneSweep<'_> {
             phase = node.phase.map_or(0, |phase| phase + 1);
         }
         if self.side == Side::Host {
+            if parent.is_none()
+                && self.shared.kinds.get(span.kind as usize).is_some_and(|kind| kind.is(Kind::ENGINE))
+            {
+                self.engine.add(from, span.end());
+            }
             if from >= self.step_until {
                 self.enter_step(from);
             }
@@ -291,6 +311,9 @@ impl Visitor for LaneSweep<'_> {
         if self.side == Side::Host {
             self.in_steps(kind, category, from, to);
             self.keep_piece(kind, category, from, to);
+            if self.has_steps && self.shared.unattributed == Some(category) {
+                self.unnamed.add(from, to);
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Second stage: every instant of a lane is given to one event, its category and its step; device work to the call that
 //! launched it.
 
+pub(crate) mod autograd;
 pub(crate) mod finish;
 pub(crate) mod gpu;
 pub(crate) mod hta;

@@ -89,6 +89,8 @@ impl Kind {
     pub(crate) const PYTHON: u16 = 256;
     /// The event has a `cat`.
     pub(crate) const HAS_CATEGORY: u16 = 512;
+    /// A function that autograd's engine evaluates.
+    pub(crate) const ENGINE: u16 = 1024;
 
     #[inline]
     pub(crate) fn is(&self, flag: u16) -> bool {
@@ -110,6 +112,7 @@ impl Kind {
         set(Self::HTA_STEP, text.contains("ProfilerStep"));
         set(Self::PYTHON, lower == "python_function");
         set(Self::HAS_CATEGORY, category != Symbol::EMPTY);
+        set(Self::ENGINE, text.starts_with("autograd::engine::evaluate_function"));
         let launch = if LAUNCH_STATS.contains(&text) {
             Launch::Stats
         } else if LAUNCH_QUEUE.contains(&text) {

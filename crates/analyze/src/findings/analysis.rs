@@ -220,7 +220,8 @@ fn categories(ranks: &[FileFindings]) -> Vec<CategoryShare> {
         *sums.entry((row.name.clone(), row.device)).or_default() += row.us;
     }
     let rows: Vec<_> = sums.into_iter().map(|((name, device), us)| (name, device, us)).collect();
-    CategoryShare::of(&rows)
+    let waits: Vec<(&str, f64)> = ranks.iter().flat_map(FileFindings::waits).collect();
+    CategoryShare::of(&rows, &waits)
 }
 
 fn phases(ranks: &[FileFindings], whole: f64) -> Vec<Share> {

@@ -81,16 +81,20 @@ impl Bound {
             Limit::Communication => row.name == COMMUNICATION,
             _ => true,
         };
-        let largest = findings.categories.iter().filter(works).find(is_limit);
+        let work = |row: &CategoryShare| row.share_of_work.unwrap_or(0.0);
+        // Of equal ones the first, as the categories are listed.
+        let candidates = findings.categories.iter().filter(works).filter(is_limit).rev();
+        let largest = candidates.max_by(|a, b| work(a).total_cmp(&work(b)));
         // The base of `share_of_work`, so that figures agree with the table's.
         let of_side = findings.categories.iter().filter(|row| Side::of(row) == side && !row.is_asleep());
-        let work_us: f64 = of_side.map(|row| row.us).sum();
+        let waits: f64 = findings.waits().iter().filter(|_| side == Side::Host).map(|(_, us)| us).sum();
+        let work_us = of_side.map(|row| row.us).sum::<f64>() - waits;
         let operation = largest.and_then(|category| largest_operation(findings, category, work_us));
         let decides = match (limit, &operation) {
             (Limit::Operations, Some((_, share))) => *share,
             _ => decides,
         };
-        let largest = largest.map(|row| (row.name.clone(), share(row.us, work_us)));
+        let largest = largest.map(|row| (row.name.clone(), work(row)));
         Self { limit, share: decides, device_busy, largest, operation }
     }
 }

@@ -54,6 +54,8 @@ pub struct FileFindings {
     /// Of the host's backward time, what the thread that asked for it spends waiting for autograd's own threads: counted in the
     /// categories, since it is that thread's time, and no work.
     pub autograd_wait_us: f64,
+    /// The same where no span says so, of the thread with the steps: counted as unattributed. 0 where `autograd_wait_us` is not.
+    pub autograd_wait_unnamed_us: f64,
     /// Time in which autograd's own threads are busy.
     pub autograd_threads_us: f64,
     /// First start and last end on the trace's own clock, in nanoseconds.
@@ -100,10 +102,16 @@ pub struct FileFindings {
 }
 
 impl FileFindings {
+    /// Time of the host's categories in which a thread waits for autograd's own.
+    pub(crate) fn waits(&self) -> [(&'static str, f64); 2] {
+        [(BACKWARD, self.autograd_wait_us), (UNATTRIBUTED, self.autograd_wait_unnamed_us)]
+    }
+
     /// Share of a phase of the host's time, threads that sleep left out; `None` where there is no such phase.
     pub(crate) fn share_of_phase(&self, name: &str) -> Option<f64> {
         let works = self.categories.iter().filter(|row| !row.device && !row.is_asleep());
-        let work_us: f64 = works.map(|row| row.us).sum();
+        let work_us: f64 =
+            works.map(|row| row.us).sum::<f64>() - self.waits().iter().map(|(_, us)| us).sum::<f64>();
         self.phases.iter().find(|row| row.name == name).map(|row| share(row.us, work_us))
     }
 }
@@ -133,23 +141,34 @@ pub struct CategoryShare {
     /// Of the self time of its side, host or device.
     pub share_of_side: f64,
     /// The same without the time in which nothing is done: Python threads that sleep, and spans drawn over device work with
-    /// nothing under them. `None` for those two.
+    /// nothing under them, which have none; and a thread that waits for autograd's, which is a part of its category.
     pub share_of_work: Option<f64>,
 }
+
+/// The categories that a thread's waiting for autograd is counted in.
+pub(crate) const BACKWARD: &str = "backward";
+pub(crate) const UNATTRIBUTED: &str = "unattributed";
 
 /// Categories of time in which a lane has an event and does nothing.
 const ASLEEP: [&str; 2] = ["waiting in python", "idle inside annotations"];
 
 impl CategoryShare {
-    /// Time of some categories, each with whether it is the device's, as shares; largest first.
-    pub(crate) fn of(rows: &[(String, bool, f64)]) -> Vec<Self> {
+    /// Time of some categories, each with whether it is the device's, as shares; largest first. `waits` is the time of categories of the
+    /// host that is no work.
+    pub(crate) fn of(rows: &[(String, bool, f64)], waits: &[(&str, f64)]) -> Vec<Self> {
         let works = |name: &str| !ASLEEP.contains(&name);
         let sum = |is_in: &dyn Fn(&str, bool) -> bool| {
             rows.iter().filter(|(name, device, _)| is_in(name, *device)).map(|(_, _, us)| us).sum::<f64>()
         };
         let all = sum(&|_, _| true);
         let side = [false, true].map(|wanted| sum(&|_, device| device == wanted));
-        let work = [false, true].map(|wanted| sum(&|name, device| device == wanted && works(name)));
+        let waited = |name: &str, device: bool| -> f64 {
+            waits.iter().filter(|(waits, _)| !device && *waits == name).map(|(_, us)| us).sum()
+        };
+        let work = [false, true].map(|wanted| {
+            let all = sum(&|name, device| device == wanted && works(name));
+            if wanted { all } else { all - waits.iter().map(|(_, us)| us).sum::<f64>() }
+        });
         let of = |[host, device]: [f64; 2], is_device: bool| if is_device { device } else { host };
         let mut out: Vec<Self> = rows
             .iter()
@@ -159,7 +178,7 @@ impl CategoryShare {
                 share: share(us, all),
                 device,
                 share_of_side: share(us, of(side, device)),
-                share_of_work: works(name).then(|| share(us, of(work, device))),
+                share_of_work: works(name).then(|| share(us - waited(name, device), of(work, device))),
             })
             .collect();
         out.sort_by(|a, b| b.us.total_cmp(&a.us).then_with(|| (&a.name, a.device).cmp(&(&b.name, b.device))));

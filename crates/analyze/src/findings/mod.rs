@@ -10,6 +10,7 @@ pub(crate) mod warning;
 
 pub use analysis::{Analysis, DeviceSummary, SCHEMA};
 pub use bound::{Bound, Limit, jobs};
+pub(crate) use file::{BACKWARD, UNATTRIBUTED};
 pub use file::{
     CategoryShare, CriticalPath, EventCat, FileFindings, FirstStepRow, FirstStepRows, LaneFindings,
     LanePicture, LaneStacks, Operation, OperationPart, Picture, PythonFunction, Share, StackNode,

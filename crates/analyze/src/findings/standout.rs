@@ -87,7 +87,7 @@ pub enum Standout {
         share: f64,
         /// Time without an operator in microseconds.
         us: f64,
-        /// Of it, at most this is waiting for autograd's own threads, where no span says so; 0 without any.
+        /// Of it, at most this is waiting for autograd's own threads, where neither a span nor the steps say so; 0 without any.
         autograd_us: f64,
     },
     /// A rank that makes the others wait.
@@ -249,10 +249,11 @@ fn slow_steps(findings: &FileFindings) -> Option<Standout> {
 }
 
 fn unattributed(findings: &FileFindings) -> Option<Standout> {
-    let row = findings.categories.iter().find(|row| row.name == "unattributed" && !row.device)?;
+    let row = findings.categories.iter().find(|row| row.name == super::UNATTRIBUTED && !row.device)?;
     let share = row.share_of_work.unwrap_or(row.share_of_side);
-    // Waiting inside a `backward` span is counted as backward; without one it is in nobody's time.
-    let is_marked = findings.autograd_wait_us > 0.0;
-    let autograd_us = if is_marked { 0.0 } else { findings.autograd_threads_us.min(row.us) };
-    (share > UNATTRIBUTED).then_some(Standout::Unattributed { share, us: row.us, autograd_us })
+    // Waiting that is known is no part of it.
+    let us = row.us - findings.autograd_wait_unnamed_us;
+    let is_known = findings.waits().iter().any(|(_, us)| *us > 0.0);
+    let autograd_us = if is_known { 0.0 } else { findings.autograd_threads_us.min(us) };
+    (share > UNATTRIBUTED).then_some(Standout::Unattributed { share, us, autograd_us })
 }

@@ -1,8 +1,8 @@
 //! `knockout demo`: the whole story on a small synthetic yeast, from its making to the report of an experiment.
 
 use crate::command::experiment::{self, ExperimentArgs};
-use crate::command::{config::Overrides, data};
-use crate::failure::{Result, request_error};
+use crate::command::{config::Overrides, data, profile::create_folder};
+use crate::failure::Result;
 use crate::ui::Ui;
 use clap::Args;
 use knockout_screen::Summary;
@@ -39,12 +39,7 @@ struct Shown {
 pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
     let overrides = Overrides { keys: Vec::new() };
     let config = overrides.resolve(&args.preset)?.synth;
-    std::fs::create_dir(&args.out).map_err(|error| {
-        request_error(format!(
-            "could not make {}: {error}; choose a folder that does not exist",
-            args.out.display()
-        ))
-    })?;
+    create_folder(&args.out)?;
     let (yeast, measured) = (args.out.join("yeast"), args.out.join("experiment"));
     ui.note(&format!("1. making a {} synthetic yeast in {}", args.preset, yeast.display()));
     data::make_synthetic(&yeast, &args.preset, &config, 0, &overrides.keys, ui)?;

@@ -92,7 +92,8 @@ fn tables(explanation: &Explanation) -> Vec<PageTable> {
         columns: columns.iter().map(|&column| Column::text(column)).collect(),
         rows,
     };
-    let signed = |value: f64| format!("{value:+.4}");
+    // What rounds to nothing has no sign.
+    let signed = |value: f64| if value.abs() < 5e-5 { "0.0000".to_owned() } else { format!("{value:+.4}") };
     let plain = |value: f64| format!("{value:.4}");
     let parts = explanation.parts.iter().map(|term| {
         let what = if term.genes.is_empty() { "mean of training".to_owned() } else { term.genes.join(" ") };

@@ -14,7 +14,7 @@ use std::path::PathBuf;
   knockout man --out ~/.local/share/man/man1   install a page for every command
   knockout man --markdown                      the help of every command as one Markdown page")]
 pub(crate) struct ManArgs {
-    /// Write one page per command into this folder, which must exist
+    /// Write one page per command into this folder, which is made where it is missing
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print the help of every command as Markdown
@@ -36,9 +36,8 @@ pub(crate) fn run(args: &ManArgs, ui: &Ui) -> Result<()> {
     let Some(out) = &args.out else {
         return ui.raw(&String::from_utf8_lossy(&page_of(&root, "knockout")?));
     };
-    if !out.is_dir() {
-        return Err(request_error(format!("{} is not a folder; create it first", out.display())));
-    }
+    std::fs::create_dir_all(out)
+        .map_err(|error| request_error(format!("could not make {}: {error}", out.display())))?;
     let mut pages = Vec::new();
     collect_pages(&root, "knockout", &mut pages)?;
     for (name, page) in pages {

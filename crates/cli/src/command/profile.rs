@@ -10,7 +10,7 @@ use crate::presets::StartArgs;
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_analyze::Analysis;
-use knockout_durable::replace;
+use knockout_durable::{make_parents, replace};
 use knockout_measure::{Measured, Profiling, Recording, Subject};
 use knockout_meter::Schedule;
 use knockout_model::ModelEntry;
@@ -216,7 +216,7 @@ pub(super) fn recorded(trace: &Path, ui: &Ui) -> Result<Analysis> {
 
 /// Makes a folder that must not exist yet; what it is in may have to be made too.
 pub(super) fn create_folder(folder: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder.parent().unwrap_or(Path::new("."))).ok();
+    make_parents(folder)?;
     std::fs::create_dir(folder).map_err(|error| {
         request_error(format!(
             "could not make {}: {error}; choose a folder that does not exist",

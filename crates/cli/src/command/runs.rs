@@ -288,6 +288,9 @@ fn headline(compared: &Compared) -> Option<String> {
     Some(format!("{name} has the {which} best validation Pearson, by {:.4}", difference.abs()))
 }
 
+/// What stands for a setting that a run does not have.
+const NO_SETTING: &str = "–";
+
 /// A value as far as it fits a column.
 fn shortened(value: &str) -> String {
     const WIDTH: usize = 40;
@@ -320,10 +323,23 @@ fn compared_text(compared: &Compared) -> String {
         page.push('\n');
         let mut table =
             Table::new(&[("setting", Align::Left), (&name_a, Align::Left), (&name_b, Align::Left)]);
-        for Setting { key, a, b } in &compared.settings {
+        let is_shared = |setting: &&Setting| setting.a != NO_SETTING && setting.b != NO_SETTING;
+        let shared: Vec<&Setting> = compared.settings.iter().filter(is_shared).collect();
+        for Setting { key, a, b } in &shared {
             table.row(vec![key.clone(), shortened(a), shortened(b)]);
         }
-        page.push_str(&table.to_text());
+        if !shared.is_empty() {
+            page.push_str(&table.to_text());
+        }
+        // Unlike models have unlike settings: a table of dashes says less than how many there are.
+        for (name, of) in
+            [(&name_a, (|setting| &setting.b) as fn(&Setting) -> &String), (&name_b, |setting| &setting.a)]
+        {
+            let count = compared.settings.iter().filter(|setting| of(setting) == NO_SETTING).count();
+            if count > 0 {
+                writeln!(page, "{count} settings are of {name} alone; --json has them").ok();
+            }
+        }
     }
     if compared.comparable {
         writeln!(

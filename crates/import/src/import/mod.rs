@@ -3,6 +3,7 @@
 mod build;
 mod write;
 
+use crate::altered::{ADVICE, LooksLike, altered};
 use crate::error::{ImportError, ImportErrorKind};
 use crate::features;
 use crate::genes::{ListedGene, NamedGenes, aliases, list, sgd};
@@ -126,7 +127,13 @@ impl<'a> Importer<'a> {
             return Ok(());
         }
         let examples = tally.strangers.examples();
-        Err(ImportErrorKind::TooManyUnknown { left_out, rows, share: 100.0 * share, examples }.of(path))
+        let hint = match examples.iter().find_map(|name| LooksLike::of(name).map(|look| (name, look))) {
+            Some((name, look)) => {
+                format!("; {name:?} is one of those that look like {}: {ADVICE}", look.plural())
+            }
+            None => String::new(),
+        };
+        Err(ImportErrorKind::TooManyUnknown { left_out, rows, share: 100.0 * share, examples, hint }.of(path))
     }
 
     fn genes(&mut self) -> Result<Vec<(PathBuf, Vec<ListedGene>)>, ImportError> {
@@ -165,7 +172,7 @@ impl<'a> Importer<'a> {
                 }
             };
             let shown = file.display().to_string();
-            self.report.gene_sources.push(GeneReport { file: shown, rows, genes: 0, names: 0, left_out: 0 });
+            self.report.gene_sources.push(GeneReport { file: shown, rows, ..GeneReport::default() });
             all.push((file, listed));
         }
         if self.recipe.has_genes_from_screens() {
@@ -192,13 +199,7 @@ impl<'a> Importer<'a> {
             return Err(ImportErrorKind::Empty { what: "row with a score" }.of(self.base));
         }
         let file = files.join(", ");
-        self.report.gene_sources.push(GeneReport {
-            file: file.clone(),
-            rows,
-            genes: 0,
-            names: 0,
-            left_out: 0,
-        });
+        self.report.gene_sources.push(GeneReport { file: file.clone(), rows, ..GeneReport::default() });
         Ok((PathBuf::from(file), named.into_genes()))
     }
 
@@ -210,6 +211,7 @@ impl<'a> Importer<'a> {
         let several = lists.len() > 1;
         for ((file, listed), report) in lists.into_iter().zip(&mut self.report.gene_sources) {
             let before = seen.clone();
+            report.altered_names = altered(listed.iter().map(|listed| listed.gene.systematic.as_str()));
             for ListedGene { gene, aliases: more } in listed {
                 let key = gene.systematic.to_uppercase();
                 if several && before.contains(&key) {
@@ -247,9 +249,9 @@ impl<'a> Importer<'a> {
             self.report.gene_sources.push(GeneReport {
                 file: file.display().to_string(),
                 rows: added.rows,
-                genes: 0,
                 names: added.names,
                 left_out: added.unknown,
+                ..GeneReport::default()
             });
         }
         Ok(())

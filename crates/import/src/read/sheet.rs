@@ -150,8 +150,11 @@ fn write_value(value: &DataRef<'_>, text: &mut Vec<u8>) {
             text.extend_from_slice(word.as_bytes());
         }
         DataRef::SharedString(word) => text.extend_from_slice(word.as_bytes()),
-        // A gene that Excel took for a date: its number would resolve to nothing, and say less.
-        DataRef::DateTime(date) => text.extend_from_slice(format!("date {}", date.as_f64()).as_bytes()),
+        // A gene that Excel took for a date: as one it is recognised, as the number that is stored it would not be.
+        DataRef::DateTime(date) => {
+            let (year, month, day, ..) = date.to_ymd_hms_milli();
+            text.extend_from_slice(format!("{year:04}-{month:02}-{day:02}").as_bytes());
+        }
         DataRef::Error(error) => text.extend_from_slice(error.to_string().as_bytes()),
         DataRef::Empty => {}
     }

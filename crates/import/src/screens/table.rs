@@ -150,7 +150,7 @@ fn push_genes<'r>(
     let is_name = names.is_some_and(|names| names.find(cell.as_bytes()) != Meaning::Unknown);
     if in_cell == InCell::Several && !is_name && cell.contains([',', ';', '|', '+']) {
         words.extend(cell.split([',', ';', '|', '+']).map(|word| word.trim().as_bytes()));
-    } else if !is_missing(cell) {
+    } else if is_name || !is_missing(cell) {
         words.push(cell.as_bytes());
     }
     Ok(())

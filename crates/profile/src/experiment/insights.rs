@@ -2,7 +2,7 @@
 
 use super::ablation::Effect;
 use super::decision::noise;
-use super::decompose::{self, Decomposition};
+use super::decompose::{self, Component, Decomposition};
 use super::findings::Experiment;
 use knockout_stats::{Estimate, share};
 
@@ -269,7 +269,9 @@ fn largest(parts: &Decomposition) -> Option<Insight> {
 }
 
 fn disagreements(parts: &Decomposition) -> impl Iterator<Item = Insight> + '_ {
-    parts.components.iter().filter(|component| !component.agrees).map(|component| Insight::Disagreement {
+    // Of few rounds there is no spread to be beyond: on a busy machine three may well err to the same side.
+    let is_sure = |component: &&Component| !component.agrees && component.disagreement_s.is_interval();
+    parts.components.iter().filter(is_sure).map(|component| Insight::Disagreement {
         model: parts.name.clone(),
         part: component.name,
         share: share(component.disagreement_s.median, parts.step_s.median),

@@ -1,6 +1,6 @@
 //! The summary as Markdown: tables per batch and per sample, a tree of the step, decisions, options tried.
 
-use super::{effect, modes, rank_rows, ranks_line, seconds, subtitle};
+use super::{difference, effect, modes, rank_rows, ranks_line, seconds, subtitle};
 use crate::document::answer;
 use crate::sentence::{decision_texts, estimate, experiment_warning, insight, next_step};
 use crate::units::{bytes, percent, three, time, two};
@@ -150,7 +150,7 @@ fn two_ways(out: &mut String, experiment: &Experiment) {
                 part.name.to_owned(),
                 percent(part.share),
                 seconds(&part.by_phases_s),
-                format!("{} ({})", seconds(&part.by_difference_s), part.modes),
+                format!("{} ({})", difference(&part.by_difference_s), part.modes),
                 seconds(&part.disagreement_s),
                 if part.agrees { "yes" } else { "**no**" }.to_owned(),
             ]

@@ -9,12 +9,30 @@ pub use text::experiment_text;
 
 use crate::sentence::estimate;
 use crate::units::{percent, rate, time, two};
-use knockout_profile::experiment::{Effect, Experiment};
+use knockout_profile::experiment::{Component, Effect, Experiment};
 use knockout_stats::Estimate;
 
 /// Seconds of an estimate with its interval.
 fn seconds(of: &Estimate) -> String {
     estimate(of, |s| time(s * 1e6))
+}
+
+/// A time that is the difference of two: it cannot be below zero, so where the rounds do not put it above, nobody knows it.
+fn difference(of: &Estimate) -> String {
+    match *of {
+        Estimate { low, .. } if low >= 0.0 => seconds(of),
+        Estimate { high, .. } if high > 0.0 => format!("not told apart from 0, at most {}", time(high * 1e6)),
+        _ => "not told apart from 0".to_owned(),
+    }
+}
+
+/// Whether both ways of finding out a part's time agree.
+fn agreement(part: &Component) -> &'static str {
+    match part.agrees {
+        true => "agrees",
+        false if part.disagreement_s.is_interval() => "BEYOND ITS SPREAD",
+        false => "differs in every round",
+    }
 }
 
 /// The modes in the order they were measured, with what a heading calls them.
@@ -85,5 +103,22 @@ pub(crate) fn effect(effect: Effect) -> &'static str {
         Effect::Slower => "slower",
         Effect::NoDifference => "no difference",
         Effect::TooFewRounds => "too few rounds",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_of_times_is_never_below_zero() {
+        let shown = |rounds: &[f64]| difference(&Estimate::of(rounds));
+        assert_eq!(shown(&[2e-3; 5]), "2.000 ms (2.000 ms to 2.000 ms)");
+        assert_eq!(shown(&[0.0; 5]), "0.000 µs (0.000 µs to 0.000 µs)");
+        assert_eq!(shown(&[-1e-3, 2e-3, -3e-3, 1e-3, 4e-3]), "not told apart from 0, at most 4.000 ms");
+        assert_eq!(shown(&[-3e-3, 1e-3, -2e-3]), "not told apart from 0, at most 1.000 ms");
+        assert_eq!(shown(&[-3e-3, -1e-3, -2e-3]), "not told apart from 0");
+        assert_eq!(shown(&[-1e-3]), "not told apart from 0");
+        assert_eq!(seconds(&Estimate::of(&[-1e-18])), "0.000 µs", "what rounds to nothing has no sign");
     }
 }

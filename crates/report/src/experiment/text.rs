@@ -1,6 +1,6 @@
 //! The comparison report as text: configuration, one section per mode, decomposition, insights, next steps.
 
-use super::{effect, modes, rank_rows, ranks_line, seconds};
+use super::{agreement, difference, effect, modes, rank_rows, ranks_line, seconds};
 use crate::analysis::warnings;
 use crate::sentence::{estimate, experiment_warning, insight, next_step};
 use crate::table::Table;
@@ -148,10 +148,10 @@ fn decomposition(out: &mut String, parts: &Decomposition) {
             part.name.to_owned(),
             percent(part.share),
             seconds(&part.by_phases_s),
-            seconds(&part.by_difference_s),
+            difference(&part.by_difference_s),
             part.modes.to_owned(),
             seconds(&part.disagreement_s),
-            if part.agrees { "agrees" } else { "BEYOND ITS SPREAD" }.to_owned(),
+            agreement(part).to_owned(),
         ]);
     }
     table.print(out);

@@ -34,11 +34,18 @@ pub(crate) fn insight(insight: &Insight) -> String {
             estimate(speedup, two),
             estimate(cpu, two)
         ),
-        Insight::Recording { model, wall, cpu } => format!(
-            "recording spans makes a step of {model} {} times as long and takes {} times the CPU time",
-            estimate(wall, three),
-            estimate(cpu, three)
-        ),
+        Insight::Recording { model, wall, cpu } => {
+            let (wall_text, cpu) = (estimate(wall, three), estimate(cpu, three));
+            if wall.clears(1.0) {
+                format!(
+                    "recording spans makes a step of {model} {wall_text} times as long and takes {cpu} times the CPU time"
+                )
+            } else {
+                format!(
+                    "what recording spans costs a step of {model} is not told apart from nothing: {wall_text} times as long, {cpu} times the CPU time"
+                )
+            }
+        }
         Insight::BestSwitch { model, tried, switch, gain } => format!(
             "of {tried} switches tried on {model}, {switch:?} gains most: {} times as fast per sample",
             estimate(gain, two)

@@ -99,17 +99,23 @@ pub(crate) fn bounds(analysis: &knockout_analyze::Analysis) -> Vec<String> {
     analysis.ranks.iter().map(|file| name(file) + &bound(file)).collect()
 }
 
-/// How much of backward is waiting; nothing where autograd has no threads of its own.
+/// How much of a category is waiting for autograd, which has no share of the work; nothing where autograd has no threads of its own.
 pub(crate) fn autograd_wait(analysis: &knockout_analyze::Analysis) -> Option<String> {
-    let wait: f64 = analysis.ranks.iter().map(|file| file.autograd_wait_us).sum();
-    let backward = analysis.categories.iter().find(|row| row.name == "backward" && !row.device)?.us;
-    (wait > 0.0).then(|| {
-        format!(
-            "backward: {} of it are a thread that waits for autograd's threads, {} are work",
-            time(wait),
-            time((backward - wait).max(0.0))
-        )
-    })
+    let of = |name: &str, wait: fn(&FileFindings) -> f64, rest: &str| {
+        let wait: f64 = analysis.ranks.iter().map(wait).sum();
+        let row = analysis.categories.iter().find(|row| row.name == name && !row.device)?;
+        (wait > 0.0).then(|| {
+            format!(
+                "{name}: {} of it are a thread that waits for autograd's threads, {} are {rest}; the last column has the share of these",
+                time(wait),
+                time((row.us - wait).max(0.0))
+            )
+        })
+    };
+    let named = of("backward", |file| file.autograd_wait_us, "work");
+    let unnamed = of("unattributed", |file| file.autograd_wait_unnamed_us, "not known");
+    let lines: Vec<String> = named.into_iter().chain(unnamed).collect();
+    (!lines.is_empty()).then(|| lines.join("\n  "))
 }
 
 fn standout(standout: &Standout) -> String {

@@ -1,6 +1,7 @@
 //! Curves over epochs or steps.
 
 use super::axis::Axis;
+use super::labels::{self, Named, Room};
 use super::{Chart, Series};
 use crate::html::escape;
 use crate::units;
@@ -43,8 +44,12 @@ pub(super) fn draw(chart: &Chart) -> String {
     for (i, series) in chart.series.iter().enumerate() {
         curve(&mut out, series, i % COLOURS + 1, &across, &up);
     }
+    names(&mut out, chart, &across, &up);
     out.push_str("</svg>\n");
-    legend(&mut out, chart);
+    // Lone points have their names beside them.
+    if chart.series.iter().any(|series| series.points.len() != 1) {
+        legend(&mut out, chart);
+    }
     table(&mut out, chart);
     out.push_str("</section>\n");
     out
@@ -107,15 +112,40 @@ fn curve(out: &mut String, series: &Series, colour: usize, across: &Axis, up: &A
             }
         }
     }
-    // A lone point is told by its name: there may be more of them than colours.
-    if let [(at, value)] = series.points[..]
-        && let Some((x, y)) = place(at, value)
-    {
-        let (x, anchor) = if x > f64::midpoint(LEFT, RIGHT) { (x - 6.0, "end") } else { (x + 6.0, "start") };
-        let name = escape(&series.name);
-        write!(out, "<text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{name}</text>", y + 3.5).ok();
-    }
     out.push_str("</g>\n");
+}
+
+/// Lone points are told by their names: there may be more of them than colours. A name that has to stand aside is led to its point.
+fn names(out: &mut String, chart: &Chart, across: &Axis, up: &Axis) {
+    let named: Vec<(usize, Named<'_>)> = (chart.series.iter().enumerate())
+        .filter_map(|(i, series)| {
+            let [(at, value)] = series.points[..] else { return None };
+            let (x, y) = (width(across.place(at)?), height(up.place(value)?));
+            Some((i % COLOURS + 1, Named { name: &series.name, x, y }))
+        })
+        .collect();
+    let points: Vec<Named<'_>> = named.iter().map(|(_, point)| *point).collect();
+    let room = Room { left: LEFT, right: RIGHT, top: 0.0, bottom: BOTTOM };
+    for ((colour, point), label) in named.iter().zip(labels::place(&points, room)) {
+        let is_left = label.x < point.x;
+        let (x, anchor) = if is_left { (label.x + label.width, "end") } else { (label.x, "start") };
+        if (label.y - point.y).abs() > 8.0 {
+            let (end, y) = (if is_left { x + 1.0 } else { x - 1.0 }, label.y - 3.5);
+            write!(
+                out,
+                "<line class=\"s{colour} leader\" x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{end:.1}\" y2=\"{y:.1}\"/>",
+                point.x, point.y
+            )
+            .ok();
+        }
+        let name = escape(point.name);
+        writeln!(
+            out,
+            "<text class=\"name\" x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{name}</text>",
+            label.y
+        )
+        .ok();
+    }
 }
 
 /// A line through the places; one that is missing is a gap.

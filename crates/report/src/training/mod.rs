@@ -5,6 +5,7 @@
 
 mod axis;
 mod curves;
+mod labels;
 mod scatter;
 
 use crate::html::{STYLE as PAGE_STYLE, escape};

@@ -50,7 +50,7 @@ pub(super) fn draw(scatter: &Scatter) -> String {
 }
 
 fn caption(scatter: &Scatter, places: &[(f64, f64)]) -> String {
-    let mut text = scatter.caption.clone();
+    let mut text = format!("{}.", scatter.caption);
     if places.len() > DOTS {
         text.push_str(" Darker squares hold more samples, on a logarithmic scale.");
     }

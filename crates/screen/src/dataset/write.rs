@@ -3,7 +3,7 @@
 use super::error::{DatasetError, DatasetErrorKind};
 use super::{Counts, Dataset, Manifest, NetworkEntry, columns, tables};
 use arrow_array::RecordBatch;
-use knockout_durable::{DurableError, StagedDir, replace};
+use knockout_durable::{DurableError, StagedDir, make_parents, replace};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::io;
@@ -15,11 +15,17 @@ pub(super) const FEATURES: &str = "features.parquet";
 /// Encodes one file; called when its turn comes, so that not all tables are in memory at once.
 type Encode<'a> = Box<dyn Fn() -> Result<RecordBatch, DatasetErrorKind> + Send + Sync + 'a>;
 
+fn stage(out: &Path) -> Result<StagedDir, DatasetError> {
+    make_parents(out)
+        .and_then(|()| StagedDir::create(out))
+        .map_err(|error| DatasetErrorKind::Write(error).at(out))
+}
+
 impl Dataset {
     /// Refuses a folder that [`Dataset::write`] could not make, before any work is done for it: one that exists, or
-    /// whose parent is missing or read-only. Nothing is left behind.
+    /// whose parent is read-only. The folders above it are made, and nothing else is left behind.
     pub fn check_target(out: &Path) -> Result<(), DatasetError> {
-        StagedDir::create(out).map(drop).map_err(|error| DatasetErrorKind::Write(error).at(out))
+        stage(out).map(drop)
     }
 
     /// Writes the dataset to a folder that does not exist yet, filling in the manifest's counts and checksums.
@@ -42,7 +48,7 @@ impl Dataset {
             check_name(network.name()).map_err(|kind| kind.at(out))?;
         }
         let at_out = |error: DurableError| DatasetErrorKind::Write(error).at(out);
-        let staged = StagedDir::create(out).map_err(at_out)?;
+        let staged = stage(out)?;
         let files = files_of(self);
         let written = files
             .par_iter()

@@ -1,4 +1,4 @@
-//! Low rank: an additive ridge, and the completion of what it leaves with the least nuclear norm.
+//! Low rank: a ridge over genes and query pairs, and the completion of what it leaves with the least nuclear norm.
 
 mod complete;
 mod observed;
@@ -50,7 +50,8 @@ const ROUGH: f64 = 2e-4;
 
 impl SolvedOptions for LowRankOptions {
     const NAME: &'static str = "low-rank";
-    const SUMMARY: &'static str = "additive ridge and exact low-rank completion of what it leaves";
+    const SUMMARY: &'static str =
+        "ridge of genes and query pairs, and exact low-rank completion of what it leaves";
 
     fn check(&self, _cell: &Cell) -> Result<(), SolveError> {
         if !(self.tolerance >= 1e-7 && self.tolerance < 1.0) {
@@ -350,7 +351,7 @@ impl Path {
     }
 
     fn say(&self, alpha: f64, watch: &mut dyn Watch) {
-        let tried = format!("additive ridge, alpha {alpha}");
+        let tried = format!("ridge of genes and query pairs, alpha {alpha}");
         watch.stage(Stage { tried, validation_pearson: Some(self.alone).filter(|&r| r > -2.0) });
         self.tried.iter().for_each(|tried| tried.say(watch));
     }

@@ -33,7 +33,7 @@ pub enum Baseline {
     RidgePairs,
     /// A small network over summed gene embeddings.
     GeneMlp,
-    /// Additive ridge and exact low-rank completion of what it leaves.
+    /// Ridge over genes and query pairs, and exact low-rank completion of what it leaves.
     LowRank,
     /// A Gaussian process over the cell's networks.
     NetworkKernel,

@@ -23,7 +23,7 @@ pub use files::{Files, decode, load, save, weights_hash};
 pub(crate) use files::{load_tensors, save_tensors};
 pub(crate) use identity::flatten;
 pub use identity::{Difference, Identity, IdentityError};
-pub use state::{ModelCard, Number, Position, State};
+pub use state::{EpochSpent, ModelCard, Number, Position, State};
 pub use store::{Checkpoints, Saved, Slot};
 
 pub use knockout_solve::Tensor;

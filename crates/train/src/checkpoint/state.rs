@@ -27,6 +27,38 @@ pub struct Position {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Number(#[serde(with = "crate::exact")] pub f64);
 
+/// What training the unfinished epoch of a checkpoint has taken, over all sittings: so that the epoch's time is right however often it was
+/// interrupted. No part of what is trained.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct EpochSpent {
+    /// Wall time, in seconds.
+    pub wall_seconds: f64,
+    /// CPU time of all threads, in seconds.
+    pub cpu_seconds: f64,
+    /// Samples trained on in that time.
+    pub samples: f64,
+}
+
+impl EpochSpent {
+    const NAMES: [&str; 3] = ["epoch_wall_seconds", "epoch_cpu_seconds", "epoch_timed_samples"];
+
+    /// What a checkpoint says; nothing where an epoch begins or an earlier version wrote it.
+    pub fn of(state: &State) -> Self {
+        let [wall_seconds, cpu_seconds, samples] = Self::NAMES.map(|name| {
+            let number = state.numbers.get(name).map_or(0.0, |number| number.0);
+            if number.is_finite() { number.max(0.0) } else { 0.0 }
+        });
+        Self { wall_seconds, cpu_seconds, samples }
+    }
+
+    /// The numbers of a state, by name; none where nothing was trained.
+    pub(crate) fn numbers(self) -> impl Iterator<Item = (String, Number)> {
+        let values = [self.wall_seconds, self.cpu_seconds, self.samples];
+        let named = Self::NAMES.into_iter().zip(values).filter(move |_| self.samples > 0.0);
+        named.map(|(name, value)| (name.to_owned(), Number(value)))
+    }
+}
+
 /// Everything but the tensors.
 ///
 /// Random numbers need no state of their own: each use is keyed by the seed, its purpose, the epoch and the step.
@@ -50,7 +82,7 @@ pub struct State {
     pub loss_buffers: BTreeMap<String, BufferState>,
     /// Where the metrics file ended.
     pub metrics: LogPosition,
-    /// Other numbers by name: the running loss of an unfinished epoch and its samples.
+    /// Other numbers by name: the running loss of an unfinished epoch, its samples and the time they took.
     pub numbers: BTreeMap<String, Number>,
     /// What predicting needs beside the weights; earlier versions wrote none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,8 +2,8 @@
 
 use super::{Fit, FitError};
 use crate::checkpoint::{
-    Checkpoint, CheckpointError, Checkpoints, Contents, Identity, ModelCard, Number, Saved, Slot, State,
-    Tensor, TensorRef,
+    Checkpoint, CheckpointError, Checkpoints, Contents, EpochSpent, Identity, ModelCard, Number, Saved, Slot,
+    State, Tensor, TensorRef,
 };
 use crate::run::LogPosition;
 use crate::schedule::Best;
@@ -24,12 +24,13 @@ impl Fit {
         Some(ModelCard::new(self.config.to_toml().ok()?, self.labels, &self.dataset.cell))
     }
 
-    /// Saves the state. `metrics` is where the run's metrics file ends now.
+    /// Saves the state. `metrics` is where the run's metrics file ends now, `spent` what the epoch under way has taken.
     pub fn save(
         &self,
         checkpoints: &Checkpoints,
         slot: Slot,
         metrics: LogPosition,
+        spent: EpochSpent,
     ) -> Result<Saved, CheckpointError> {
         let buffers = self.model.loss_buffers();
         let state = State {
@@ -48,6 +49,7 @@ impl Fit {
                 .into_iter()
                 .map(|(name, value)| (name.to_owned(), Number(value)))
                 .chain(self.epoch_parts.iter().map(|(name, sum)| (format!("{PART}{name}"), Number(*sum))))
+                .chain(spent.numbers())
                 .collect(),
             card: self.card(),
         };

@@ -2,7 +2,7 @@
 
 use super::writer::RunWriter;
 use super::{LogPosition, RunError, RunFolder};
-use crate::checkpoint::{Checkpoint, Checkpoints, Saved, Slot};
+use crate::checkpoint::{Checkpoint, Checkpoints, EpochSpent, Saved, Slot};
 use crate::fit::Fit;
 use std::path::Path;
 
@@ -42,7 +42,7 @@ impl RunFiles {
     }
 
     /// Saves a state.
-    pub(super) fn save(&mut self, fit: &Fit, slot: Slot) -> Result<Saved, RunError> {
-        Ok(fit.save(&self.checkpoints, slot, self.writer.position()?)?)
+    pub(super) fn save(&mut self, fit: &Fit, slot: Slot, spent: EpochSpent) -> Result<Saved, RunError> {
+        Ok(fit.save(&self.checkpoints, slot, self.writer.position()?, spent)?)
     }
 }

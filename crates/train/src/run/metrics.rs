@@ -97,7 +97,7 @@ impl MetricsLine {
     }
 }
 
-/// Time of an epoch, counted from where the run was started or resumed if that was inside of it.
+/// Time of an epoch. Of one that was interrupted, the time of all sittings, each up to the checkpoint that the next went on from.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct EpochTimes {
     /// Wall time of training, checkpoints included, in seconds.

@@ -44,7 +44,7 @@ pub use sources::SourceError;
 pub use stack::stack_predictions;
 pub use tensorboard::{EventWriter, Scalar};
 
-use crate::checkpoint::{Saved, Slot, Tensor, weights_hash};
+use crate::checkpoint::{EpochSpent, Saved, Slot, Tensor, weights_hash};
 use crate::config::Config;
 use crate::fit::{EpochReport, Fit, StepReport};
 use crate::schedule::Progress;
@@ -168,6 +168,8 @@ pub struct Run {
     /// Step of the last validation that is complete.
     validated_at: Option<u64>,
     clock: SystemClock,
+    /// What earlier sittings spent on this epoch.
+    spent_before: EpochSpent,
     /// Wall and CPU time when this epoch (or the rest of it) began, and when its validation did.
     epoch_began: Moment,
     validation_began: Option<Moment>,
@@ -183,6 +185,12 @@ struct Moment {
 }
 
 impl Moment {
+    /// Wall and CPU time from an earlier moment to this one, in seconds.
+    fn since(self, earlier: Self) -> [f64; 2] {
+        let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e9;
+        [seconds(earlier.wall, self.wall), seconds(earlier.cpu, self.cpu)]
+    }
+
     fn now(clock: &SystemClock) -> Self {
         Self { wall: clock.now_nanos(), cpu: clock.cpu_nanos() }
     }
@@ -264,10 +272,11 @@ impl Run {
         let sources = Sources::kept(&description.config.from, folder)?;
         let fit = Fit::new(description.config, dataset, split)?.with_store(store.as_ref());
         let mut fit = sources.apply(fit)?.on_ranks(ranks.clone())?;
-        let (mut from, mut after_step) = (LogPosition::START, None);
+        let (mut from, mut after_step, mut spent_before) = (LogPosition::START, None, EpochSpent::default());
         if let Some(checkpoint) = checkpoint {
             fit.restore(&checkpoint)?;
             (from, after_step) = (checkpoint.state.metrics, Some(checkpoint.state.position.step));
+            spent_before = EpochSpent::of(&checkpoint.state);
         }
         agree(&fit)?;
         let files = run.map(|run| -> Result<RunFiles, RunError> {
@@ -290,6 +299,7 @@ impl Run {
         });
         let mut run = Self::begin(fit, folder, files.transpose()?, after_step);
         run.other_instructions = other_instructions;
+        run.spent_before = spent_before;
         Ok(run)
     }
 
@@ -298,6 +308,7 @@ impl Run {
         Self {
             validation: Vec::new(),
             validated_at: None,
+            spent_before: EpochSpent::default(),
             epoch_began: Moment::now(&clock),
             validation_began: None,
             epoch_samples: 0,
@@ -389,7 +400,7 @@ impl Run {
         self.fit.end_epoch(&report.validation);
         // Last at the end: where it is, all are.
         for slot in [Slot::BestPearson, Slot::BestMse, Slot::Last] {
-            self.save(slot)?;
+            self.save(slot, EpochSpent::default())?;
         }
         Ok(Some(line))
     }
@@ -410,7 +421,7 @@ impl Run {
             let config = self.fit.config();
             let (position, max_steps) = (self.fit.position(), config.max_steps);
             if is_stopping {
-                self.save(Slot::Last)?;
+                self.save(Slot::Last, self.spent_until(Moment::now(&self.clock)))?;
                 self.stage = Stage::End(End::Stopped);
             } else if position.batch == 0 && position.epoch >= config.epochs {
                 self.stage = Stage::End(End::Epochs);
@@ -428,7 +439,7 @@ impl Run {
                     files.writer.step(&report, &mut self.meter)?;
                 }
                 if self.saved_at.elapsed() >= self.save_every {
-                    self.save(Slot::Last)?;
+                    self.save(Slot::Last, self.spent_until(Moment::now(&self.clock)))?;
                 }
                 return Ok(Some(Event::Step(report)));
             } else {
@@ -445,7 +456,7 @@ impl Run {
         if self.is_stopping()? {
             // The validation is done again when the run is resumed.
             self.validation_began = None;
-            self.save(Slot::Last)?;
+            self.save(Slot::Last, self.spent_until(began))?;
             self.stage = Stage::Over;
             return Ok(Event::End(End::Stopped));
         }
@@ -459,39 +470,51 @@ impl Run {
         fit.ranks().all_same("hash of the weights", &report.weights_hash, advice)?;
         self.validation_began = None;
         self.validated_at = Some(report.position.step);
+        let spent = self.spent_until(began);
         let times = self.epoch_times(began);
         if let Some(end) = end {
             // In the middle of an epoch, where only the limit of this sitting ends it: neither the schedules nor the best states may
             // see this validation, and its line is written behind the checkpoint, which cuts it off when the run is resumed.
-            self.save(Slot::Last)?;
+            self.save(Slot::Last, spent)?;
             self.stage = Stage::End(end);
             return Ok(Event::Epoch(self.write_epoch(&report, times)?));
         }
         let line = self.write_epoch(&report, times)?;
         for slot in self.fit.observe(&report.validation) {
-            self.save(slot)?;
+            self.save(slot, EpochSpent::default())?;
         }
         self.stage = match self.fit.end_epoch(&report.validation) {
             Progress::Exhausted => Stage::End(End::Patience),
             _ => Stage::Step,
         };
-        self.save(Slot::Last)?;
+        self.save(Slot::Last, EpochSpent::default())?;
         self.meter.restart();
         Ok(Event::Epoch(line))
     }
 
+    /// What training this epoch took up to a moment, in this sitting and earlier ones.
+    fn spent_until(&self, moment: Moment) -> EpochSpent {
+        let before = self.spent_before;
+        let [wall, cpu] = moment.since(self.epoch_began);
+        EpochSpent {
+            wall_seconds: before.wall_seconds + wall,
+            cpu_seconds: before.cpu_seconds + cpu,
+            samples: before.samples + self.epoch_samples as f64,
+        }
+    }
+
     /// Times of the epoch that ends now, whose validation began then; the next one begins.
     fn epoch_times(&mut self, validation_began: Moment) -> EpochTimes {
-        let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e9;
-        let (began, now) = (self.epoch_began, Moment::now(&self.clock));
-        let train_seconds = seconds(began.wall, validation_began.wall);
-        let samples = std::mem::take(&mut self.epoch_samples) as f64;
-        self.epoch_began = now;
+        let spent = self.spent_until(validation_began);
+        let now = Moment::now(&self.clock);
+        let [validation_seconds, validation_cpu] = now.since(validation_began);
+        (self.spent_before, self.epoch_began, self.epoch_samples) = (EpochSpent::default(), now, 0);
+        let train_seconds = spent.wall_seconds;
         EpochTimes {
             train_seconds,
-            validation_seconds: seconds(validation_began.wall, now.wall),
-            cpu_seconds: seconds(began.cpu, now.cpu),
-            samples_per_second: if train_seconds > 0.0 { samples / train_seconds } else { 0.0 },
+            validation_seconds,
+            cpu_seconds: spent.cpu_seconds + validation_cpu,
+            samples_per_second: if train_seconds > 0.0 { spent.samples / train_seconds } else { 0.0 },
         }
     }
 
@@ -504,11 +527,11 @@ impl Run {
     }
 
     /// Saves the state, on the first rank: all have the same.
-    fn save(&mut self, slot: Slot) -> Result<(), RunError> {
+    fn save(&mut self, slot: Slot, spent: EpochSpent) -> Result<(), RunError> {
         self.fit.check_finite()?;
         let Self { fit, files, meter, .. } = self;
         let Some(files) = files else { return Ok(()) };
-        let saved = meter.time(StepPhase::Checkpoint, || files.save(fit, slot))?;
+        let saved = meter.time(StepPhase::Checkpoint, || files.save(fit, slot, spent))?;
         if slot == Slot::Last {
             self.saved_at = Instant::now();
             self.last_saved = Some(saved);

@@ -5,6 +5,7 @@ use crate::failure::{Context as _, Result, request_error};
 use crate::text::grouped;
 use crate::ui::{Ui, Unit};
 use clap::Args;
+use knockout_import::altered::{ADVICE, LooksLike};
 use knockout_import::recipe::{
     AliasSource, FeatureSource, GeneSource, MetabolismSource, NetworkSource, ScreenSource,
 };
@@ -37,7 +38,7 @@ use std::path::PathBuf;
                 yeastract:FILE  a matrix of targets by regulators, directed
                 edges:FILE    TSV, CSV, xlsx, Parquet; source=, target=, weight=, directed=true,
                               header=false, separator=, where.COLUMN=VALUE, strip=, strip-end=
-                all: name=NAME; undirected ones: entries=two|one directed entries per edge
+                all: name=NAME; undirected ones: entries=two|one, how many directed edges each becomes
   --metabolism  yeast-gem:FILE  yeast-GEM.yml
                 sbml:FILE     SBML level 3 with fbc
   --features    table:FILE    TSV, CSV: numbers of genes; gene=COLUMN, columns=COLUMN+COLUMN,
@@ -158,6 +159,14 @@ fn remarks(report: &Report) -> Vec<String> {
     files.extend(report.screens.iter().map(|screen| (screen.file.as_str(), &screen.rows)));
     files.dedup_by_key(|(file, _)| *file);
     let mut lines = Vec::new();
+    for source in &report.gene_sources {
+        let names: Vec<(&str, LooksLike)> =
+            source.altered_names.iter().map(|(name, look)| (name.as_str(), *look)).collect();
+        if !names.is_empty() {
+            let named = altered_names(&names);
+            lines.push(format!("{}: {named}, taken as genes all the same; {ADVICE}", source.file));
+        }
+    }
     for (file, rows) in files {
         if rows.unknown_gene > 0 {
             lines.push(format!(
@@ -166,11 +175,33 @@ fn remarks(report: &Report) -> Vec<String> {
                 rows.examples.join(", ")
             ));
         }
+        let names: Vec<(&str, LooksLike)> = rows
+            .unknown_names
+            .iter()
+            .filter_map(|(name, unknown)| unknown.looks_like.map(|look| (name.as_str(), look)))
+            .collect();
+        if !names.is_empty() {
+            lines.push(format!("{file}: of the names not in the table, {}; {ADVICE}", altered_names(&names)));
+        }
         for (reason, skipped) in &rows.skipped {
             lines.push(format!("{file}: {} rows left out: {reason}", count(*skipped)));
         }
     }
     lines
+}
+
+/// How many names look like what, with an example of each.
+fn altered_names(names: &[(&str, LooksLike)]) -> String {
+    let mut kinds: Vec<LooksLike> = names.iter().map(|(_, look)| *look).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let kinds = kinds.into_iter().map(|kind| {
+        let of_kind: Vec<&str> =
+            names.iter().filter(|(_, look)| *look == kind).map(|(name, _)| *name).collect();
+        let examples: Vec<String> = of_kind.iter().take(3).map(|name| format!("{name:?}")).collect();
+        format!("{} look like {} ({})", grouped(of_kind.len()), kind.plural(), examples.join(", "))
+    });
+    kinds.collect::<Vec<_>>().join(", ")
 }
 
 fn text(report: &Report, out: &str) -> String {
@@ -181,10 +212,14 @@ fn text(report: &Report, out: &str) -> String {
     for network in &report.networks {
         let counts = &network.counts;
         line(format!(
-            "  network {}: {} edges as {} entries on {} genes ({} self-loops dropped)",
+            "  network {}: {} edges{} on {} genes ({} self-loops dropped)",
             network.name,
-            count(counts.edges),
             count(counts.entries),
+            if counts.entries == counts.edges {
+                String::new()
+            } else {
+                format!(", both directions of {} undirected ones,", count(counts.edges))
+            },
             count(counts.nodes),
             count(counts.self_loops)
         ));

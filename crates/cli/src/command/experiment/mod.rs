@@ -9,6 +9,7 @@ use crate::exit::INTERRUPTED;
 use crate::failure::{Context as _, Failure, Result, Unexpected as _, request_error};
 use crate::interrupt::Interrupt;
 use crate::presets::StartArgs;
+use crate::text::duration;
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_analyze::Analysis;
@@ -239,7 +240,14 @@ fn take_rounds(
     ui: &Ui,
 ) -> Result<ExperimentOutcome> {
     let experiment = knockout_measure::Experiment::new(request, subject)?;
-    let bar = ui.progress("measuring", experiment.step_count(), Unit::Items);
+    // How many steps fit into a time nobody knows: a bar to the end of all rounds would promise hours to who gave a minute.
+    let bar = match request.time_limit {
+        None => ui.progress("measuring", experiment.step_count(), Unit::Items),
+        Some(limit) => {
+            ui.note(&format!("as many rounds as fit into {}, at least three", duration(limit)));
+            ui.steps("measuring")
+        }
+    };
     let mut on_step = || {
         bar.inc(1);
         if interrupt.is_asked() {

@@ -1,6 +1,8 @@
 // The page of an experiment: many cells measured in turns. A figure is [median, low, high] over rounds.
 
 const timed = (f) => make('span', {}, time(f[0]), make('span', { class: 'bounds', text: f[1] == null ? '' : ' (' + time(f[1]) + ' to ' + time(f[2]) + ')' }));
+// A time that is the difference of two is never below zero; where the rounds do not put it above, nobody knows it.
+const apart = (f) => (f[1] == null ? f[0] : f[1]) >= 0 ? timed(f) : make('span', { text: 'not told apart from 0' + (f[2] > 0 ? ', at most ' + time(f[2]) : '') });
 // Digits behind the point where they say something: 146,300 and 4.24.
 const figure = (n, digits) => Math.abs(n) >= 1e4 ? number(Math.round(n)) : n.toFixed(digits);
 const counted = (f, digits) => make('span', {}, figure(f[0], digits), make('span', { class: 'bounds', text: f[1] == null ? '' : ' (' + figure(f[1], digits) + ' to ' + figure(f[2], digits) + ')' }));
@@ -19,12 +21,12 @@ function twoWays() {
       const track = make('div', { class: 'track stack' });
       for (const part of d.components) {
         const us = Math.max(0, part[at][0]);
-        track.append(make('div', { style: 'width:' + (100 * us / most) + '%;background:' + partColor[part[0]], title: part[0] + ': ' + time(part[at][0]) }));
+        track.append(make('div', { style: 'width:' + (100 * us / most) + '%;background:' + partColor[part[0]], title: part[0] + ': ' + (at === 3 ? apart : timed)(part[at]).textContent }));
       }
       s.append(make('div', { class: 'two' }, make('div', { class: 'name', text: way }), track));
     }
     table(s, 'decomposition-' + d.model + '-' + d.processor, [['part', 'text', (r) => r[0], (r) => make('span', { class: 'chip' }, make('i', { class: 'dot', style: 'background:' + partColor[r[0]] }), r[0])], ['share', 'num', (r) => r[1], (r) => percent(r[1])],
-      ['by phases', 'num', (r) => r[2][0], (r) => timed(r[2])], ['by difference', 'num', (r) => r[3][0], (r) => timed(r[3])], ['of modes', 'text', (r) => r[4], null, 'roomy'],
+      ['by phases', 'num', (r) => r[2][0], (r) => timed(r[2])], ['by difference', 'num', (r) => r[3][0], (r) => apart(r[3])], ['of modes', 'text', (r) => r[4], null, 'roomy'],
       ['disagreement', 'num', (r) => r[5][0], (r) => timed(r[5]), 'roomy'], ['agree', 'text', (r) => (r[6] ? 'yes' : 'no'), (r) => make('span', { class: r[6] ? '' : 'slow', text: r[6] ? 'yes' : 'no' })]], d.components, {});
   }
 }

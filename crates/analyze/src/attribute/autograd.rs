@@ -1,0 +1,74 @@
+//! Time in which a thread waits for autograd's own threads, where no span says so.
+//!
+//! `loss.backward()` hands its graph to threads of autograd's and waits for them. Where nobody annotated it, the waiting thread has nothing but
+//! the step's span around it. It surely waits from the first to the last of the functions that autograd evaluates while that thread has
+//! no event of its own; that nothing but this thread could have asked for them follows from there being one thread with steps.
+
+/// Stretches of time kept of a lane; of a lane with more nothing is said.
+const MOST: usize = 1 << 20;
+
+/// Stretches of time on a lane, by start.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Stretches {
+    kept: Vec<(i64, i64)>,
+    is_full: bool,
+}
+
+impl Stretches {
+    pub(crate) fn add(&mut self, from: i64, to: i64) {
+        if self.kept.len() < MOST {
+            self.kept.push((from, to));
+        } else {
+            self.is_full = true;
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+}
+
+/// Nanoseconds of `gaps`, in which a thread does nothing that anybody named, between the first and the last function that autograd evaluates
+/// wholly inside of each.
+pub(crate) fn waited<'s>(gaps: &Stretches, engines: impl Iterator<Item = &'s Stretches> + Clone) -> i64 {
+    if gaps.is_full || engines.clone().any(|engine| engine.is_full) {
+        return 0;
+    }
+    let mut functions: Vec<(i64, i64)> = engines.flat_map(|engine| engine.kept.iter().copied()).collect();
+    functions.sort_unstable();
+    let wait = |&(from, to): &(i64, i64)| {
+        let first = functions.partition_point(|function| function.0 < from);
+        let began = functions.get(first)?.0;
+        let inside = functions[first..].iter().take_while(|function| function.0 < to);
+        let ended = inside.filter(|function| function.1 <= to).map(|function| function.1).max()?;
+        Some((ended - began).max(0))
+    };
+    gaps.kept.iter().filter_map(wait).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(stretches: &[(i64, i64)]) -> Stretches {
+        Stretches { kept: stretches.to_vec(), is_full: false }
+    }
+
+    #[test]
+    fn a_wait_lasts_from_the_first_function_to_the_last() {
+        let engines = [of(&[(100, 140), (150, 180)]), of(&[(145, 190), (500, 510)])];
+        let waited = |gaps: &[(i64, i64)]| waited(&of(gaps), engines.iter());
+        assert_eq!(waited(&[(50, 300)]), 90);
+        assert_eq!(waited(&[(50, 300), (490, 520)]), 100);
+        assert_eq!(waited(&[(0, 90), (200, 400)]), 0, "nothing is evaluated in them");
+        assert_eq!(waited(&[(160, 185)]), 0, "what the thread did something beside is not waited for");
+        assert_eq!(waited(&[]), 0);
+    }
+
+    #[test]
+    fn of_what_was_not_kept_whole_nothing_is_said() {
+        let full = Stretches { kept: vec![(0, 100)], is_full: true };
+        assert_eq!(waited(&full, [of(&[(10, 20)])].iter()), 0);
+        assert_eq!(waited(&of(&[(0, 100)]), [full].iter()), 0);
+    }
+}
