@@ -35,6 +35,24 @@ impl GeneSets {
         self.offsets.push(u32::try_from(self.genes.len()).expect("fewer than 2^32 genes in all sets"));
     }
 
+    /// Appends a set for each of `lasts`: the genes of `start` and it.
+    ///
+    /// # Panics
+    ///
+    /// As [`GeneSets::push`].
+    pub fn push_each(&mut self, start: &[u32], lasts: &[u32]) {
+        let (size, first) = (start.len() + 1, self.genes.len());
+        let end = first + size * lasts.len();
+        assert!(u32::try_from(end).is_ok(), "fewer than 2^32 genes in all sets");
+        self.genes.resize(end, 0);
+        for (set, &last) in self.genes[first..].chunks_exact_mut(size).zip(lasts) {
+            let (shared, own) = set.split_at_mut(start.len());
+            shared.iter_mut().zip(start).for_each(|(gene, &shared)| *gene = shared);
+            own[0] = last;
+        }
+        self.offsets.extend((1..=lasts.len()).map(|count| (first + size * count) as u32));
+    }
+
     /// Appends a set in ascending order.
     pub fn push_sorted(&mut self, genes: &[u32]) {
         let start = self.genes.len();
@@ -109,6 +127,7 @@ impl<'a> GeneSetsRef<'a> {
     }
 
     /// The genes of one set.
+    #[inline]
     pub fn get(self, set: usize) -> &'a [u32] {
         &self.genes[self.offsets[set] as usize..self.offsets[set + 1] as usize]
     }
@@ -166,6 +185,10 @@ mod tests {
         assert_eq!(sets.view().first(7), sets.view());
         assert_eq!(sets, sets.view().iter().collect::<GeneSets>());
         assert_eq!(GeneSetsRef::new(&[0, 2, 2, 5], &[4, 2, 1, 5, 9]), sets.view());
+        sets.push_each(&[3, 8], &[9, 11]);
+        sets.push_each(&[], &[7]);
+        sets.push_each(&[6], &[]);
+        assert_eq!(sets.view().iter().skip(3).collect::<Vec<_>>(), [&[3, 8, 9][..], &[3, 8, 11], &[7]]);
         sets.clear();
         assert_eq!(sets, GeneSets::default());
     }

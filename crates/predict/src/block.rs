@@ -183,7 +183,7 @@ impl Block {
         let schema = Schema::new_with_metadata(fields, HashMap::from([(METADATA.to_owned(), said)]));
         RecordBatch::try_new(Arc::new(schema), arrays)
             .map_err(|error| PredictError::Encode(error.into()))
-            .and_then(|batch| columns::encode(&batch).map_err(PredictError::Encode))
+            .and_then(|batch| columns::encode_coded(&batch).map_err(PredictError::Encode))
     }
 
     /// Reads a block of a plan and checks that it is that block.

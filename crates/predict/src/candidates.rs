@@ -188,19 +188,24 @@ impl Candidates {
                     // All that differ in their last element alone.
                     let lasts = &genes[first as usize..];
                     let count = (lasts.len() as u64).min(range.end - number);
+                    let lasts = &lasts[..count as usize];
                     fixed.clear();
                     fixed.extend(start.iter().map(|&element| genes[element as usize]));
-                    for &last in &lasts[..count as usize] {
-                        set.clear();
-                        set.extend_from_slice(&fixed);
-                        set.push(last);
-                        if !with.is_empty() {
+                    if with.is_empty() && self.measured.is_empty() {
+                        // Genes to choose from are allowed ones: nothing is left out.
+                        numbers.extend(number..number + count);
+                        sets.push_each(&fixed, lasts);
+                    } else {
+                        for (number, &last) in (number..).zip(lasts) {
+                            set.clear();
+                            set.extend_from_slice(&fixed);
+                            set.push(last);
                             set.extend_from_slice(with);
                             set.sort_unstable();
+                            self.push(number, &set, numbers, sets);
                         }
-                        self.push(number, &set, numbers, sets);
-                        number += 1;
                     }
+                    number += count;
                     combination.advance_beyond_last();
                 }
             }

@@ -13,7 +13,7 @@ use knockout_cell::GeneSetsRef;
 const LANES: usize = 16;
 /// A group of products.
 type Lanes = [f32; LANES];
-/// Rows on the right that are multiplied with one on the left at once.
+/// Rows on the right that are multiplied with those on the left at once.
 const TOGETHER: usize = 4;
 /// Second genes of a tile: their rows take about a tenth of a megabyte.
 const TILE_GENES: usize = 32;
@@ -47,24 +47,43 @@ pub(crate) struct PairProducts {
     right: Vec<f32>,
 }
 
-/// A version of the loop over pairs for an instruction set.
+/// A version of the loop over pairs for an instruction set: with so many rows on the left at once, their sums stay in registers.
 macro_rules! multiply {
-    ($(#[$feature:meta])? $name:ident, $sums:ident) => {
+    ($(#[$feature:meta])? $name:ident, $block:ident, $sums:ident, $rows:literal) => {
         $(#[$feature])?
-        fn $name(&self, asked: &[Asked], out: &mut [f32]) {
-            for same in asked.chunk_by(|one, other| one.a == other.a) {
-                let a = self.left(same[0].a);
-                let (groups, rest) = same.as_chunks::<TOGETHER>();
-                for group in groups {
-                    let rows = group.each_ref().map(|pair| self.right(pair.b));
-                    for (pair, sums) in group.iter().zip($sums(a, rows)) {
+        fn $name(&self, mut asked: &[Asked], out: &mut [f32]) {
+            while let Some(first) = asked.first() {
+                let columns = asked.iter().take_while(|pair| pair.a == first.a).count();
+                asked = if let Some(runs) = alike::<$rows>(asked, columns) {
+                    self.$block(runs, out);
+                    &asked[$rows * columns..]
+                } else {
+                    self.$block([&asked[..columns]], out);
+                    &asked[columns..]
+                }
+            }
+        }
+
+        $(#[$feature])?
+        fn $block<const ROWS: usize>(&self, runs: [&[Asked]; ROWS], out: &mut [f32]) {
+            let left = runs.map(|run| self.left(run[0].a));
+            let (groups, rest) = runs[0].as_chunks::<TOGETHER>();
+            let mut place = 0;
+            for group in groups {
+                let sums = $sums(left, group.each_ref().map(|pair| self.right(pair.b)));
+                for (run, sums) in runs.iter().zip(&sums) {
+                    for (pair, sums) in run[place..].iter().zip(sums) {
                         out[pair.place as usize] = total(sums);
                     }
                 }
-                for pair in rest {
-                    let [sums] = $sums(a, [self.right(pair.b)]);
-                    out[pair.place as usize] = total(sums);
+                place += TOGETHER;
+            }
+            for pair in rest {
+                let sums = $sums(left, [self.right(pair.b)]);
+                for (run, [sums]) in runs.iter().zip(&sums) {
+                    out[run[place].place as usize] = total(sums);
                 }
+                place += 1;
             }
         }
     };
@@ -157,15 +176,19 @@ impl PairProducts {
     multiply!(
         #[target_feature(enable = "avx512f")]
         multiply_avx512,
-        sums_avx512
+        block_avx512,
+        sums_avx512,
+        4
     );
     #[cfg(target_arch = "x86_64")]
     multiply!(
         #[target_feature(enable = "avx2")]
         multiply_avx2,
-        sums_avx2
+        block_avx2,
+        sums_avx2,
+        2
     );
-    multiply!(multiply_any, sums_any);
+    multiply!(multiply_any, block_any, sums_any, 2);
 
     fn left(&self, gene: u32) -> &[Lanes] {
         self.left[gene as usize * self.width..][..self.width].as_chunks().0
@@ -190,79 +213,106 @@ impl Asked {
     }
 }
 
-/// Products of one row with several, summed lane by lane; each is summed in the same order however many there are.
-fn sums_any<const N: usize>(a: &[Lanes], b: [&[Lanes]; N]) -> [Lanes; N] {
-    b.map(|row| {
-        let mut sums = [0.0; LANES];
-        for (a, b) in a.iter().zip(row) {
-            for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
-                *sum += a * b;
+/// The first runs of `columns` pairs each, if each is of one first gene and all are of the same second genes.
+fn alike<const ROWS: usize>(asked: &[Asked], columns: usize) -> Option<[&[Asked]; ROWS]> {
+    let asked = asked.get(..ROWS * columns)?;
+    let runs: [&[Asked]; ROWS] = std::array::from_fn(|row| &asked[row * columns..][..columns]);
+    let is_like =
+        |run: &&[Asked]| run.iter().zip(runs[0]).all(|(pair, like)| pair.a == run[0].a && pair.b == like.b);
+    runs.iter().all(is_like).then_some(runs)
+}
+
+/// Products of some rows with others, summed lane by lane; each is summed in the same order however many there are.
+fn sums_any<const M: usize, const N: usize>(a: [&[Lanes]; M], b: [&[Lanes]; N]) -> [[Lanes; N]; M] {
+    a.map(|a| {
+        b.map(|b| {
+            let mut sums = [0.0; LANES];
+            for (a, b) in a.iter().zip(b) {
+                for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
+                    *sum += a * b;
+                }
             }
-        }
-        sums
+            sums
+        })
     })
 }
 
-// A compiler that is left to itself does not keep the sums of several rows in registers.
+// A compiler that is left to itself does not keep the sums of several rows in registers. Loops and not `map`, which is compiled without the
+// instruction set and then called.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
-fn sums_avx512<const N: usize>(a: &[Lanes], b: [&[Lanes]; N]) -> [Lanes; N] {
+fn sums_avx512<const M: usize, const N: usize>(a: [&[Lanes]; M], b: [&[Lanes]; N]) -> [[Lanes; N]; M] {
     use std::arch::x86_64::{
         _mm512_add_ps, _mm512_loadu_ps, _mm512_mul_ps, _mm512_setzero_ps, _mm512_storeu_ps,
     };
-    let b = b.map(|row| &row[..a.len()]);
-    let mut sums = [_mm512_setzero_ps(); N];
-    for (place, a) in a.iter().enumerate() {
-        // SAFETY: a group is as many numbers as are loaded.
-        let a = unsafe { _mm512_loadu_ps(a.as_ptr()) };
-        for (sum, row) in sums.iter_mut().zip(b) {
+    let groups = a[0].len();
+    let (a, b) = (a.map(|row| &row[..groups]), b.map(|row| &row[..groups]));
+    let mut sums = [[_mm512_setzero_ps(); N]; M];
+    for place in 0..groups {
+        let mut right = [_mm512_setzero_ps(); N];
+        for (right, row) in right.iter_mut().zip(&b) {
+            // SAFETY: a group is as many numbers as are loaded.
+            *right = unsafe { _mm512_loadu_ps(row[place].as_ptr()) };
+        }
+        for (sums, row) in sums.iter_mut().zip(&a) {
             // SAFETY: the same.
-            let row = unsafe { _mm512_loadu_ps(row[place].as_ptr()) };
-            *sum = _mm512_add_ps(*sum, _mm512_mul_ps(a, row));
+            let left = unsafe { _mm512_loadu_ps(row[place].as_ptr()) };
+            for (sum, right) in sums.iter_mut().zip(&right) {
+                *sum = _mm512_add_ps(*sum, _mm512_mul_ps(left, *right));
+            }
         }
     }
-    sums.map(|sum| {
-        let mut out = [0.0; LANES];
+    let mut out = [[[0.0; LANES]; N]; M];
+    for (out, sum) in out.as_flattened_mut().iter_mut().zip(sums.as_flattened()) {
         // SAFETY: a group is as many numbers as are stored.
-        unsafe { _mm512_storeu_ps(out.as_mut_ptr(), sum) };
-        out
-    })
+        unsafe { _mm512_storeu_ps(out.as_mut_ptr(), *sum) };
+    }
+    out
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn sums_avx2<const N: usize>(a: &[Lanes], b: [&[Lanes]; N]) -> [Lanes; N] {
+fn sums_avx2<const M: usize, const N: usize>(a: [&[Lanes]; M], b: [&[Lanes]; N]) -> [[Lanes; N]; M] {
     use std::arch::x86_64::{
         _mm256_add_ps, _mm256_loadu_ps, _mm256_mul_ps, _mm256_setzero_ps, _mm256_storeu_ps,
     };
     const HALF: usize = LANES / 2;
-    let b = b.map(|row| &row[..a.len()]);
-    let mut sums = [[_mm256_setzero_ps(); 2]; N];
-    for (place, a) in a.iter().enumerate() {
-        for half in 0..2 {
-            // SAFETY: half a group is as many numbers as are loaded.
-            let a = unsafe { _mm256_loadu_ps(a[HALF * half..].as_ptr()) };
-            for (sum, row) in sums.iter_mut().zip(b) {
+    let groups = a[0].len();
+    let (a, b) = (a.map(|row| &row[..groups]), b.map(|row| &row[..groups]));
+    let mut out = [[[0.0; LANES]; N]; M];
+    // Half a group after the other: the sums of both do not fit into the registers.
+    for half in [0, HALF] {
+        let mut sums = [[_mm256_setzero_ps(); N]; M];
+        for place in 0..groups {
+            let mut right = [_mm256_setzero_ps(); N];
+            for (right, row) in right.iter_mut().zip(&b) {
+                // SAFETY: half a group is as many numbers as are loaded.
+                *right = unsafe { _mm256_loadu_ps(row[place][half..].as_ptr()) };
+            }
+            for (sums, row) in sums.iter_mut().zip(&a) {
                 // SAFETY: the same.
-                let row = unsafe { _mm256_loadu_ps(row[place][HALF * half..].as_ptr()) };
-                sum[half] = _mm256_add_ps(sum[half], _mm256_mul_ps(a, row));
+                let left = unsafe { _mm256_loadu_ps(row[place][half..].as_ptr()) };
+                for (sum, right) in sums.iter_mut().zip(&right) {
+                    *sum = _mm256_add_ps(*sum, _mm256_mul_ps(left, *right));
+                }
             }
         }
-    }
-    sums.map(|sum| {
-        let mut out = [0.0; LANES];
-        for (out, sum) in out.as_chunks_mut::<HALF>().0.iter_mut().zip(sum) {
+        for (out, sum) in out.as_flattened_mut().iter_mut().zip(sums.as_flattened()) {
             // SAFETY: half a group is as many numbers as are stored.
-            unsafe { _mm256_storeu_ps(out.as_mut_ptr(), sum) };
+            unsafe { _mm256_storeu_ps(out[half..].as_mut_ptr(), *sum) };
         }
-        out
-    })
+    }
+    out
 }
 
 /// The sum of all lanes, in an order that never changes.
-fn total(sums: Lanes) -> f32 {
-    let sums: [f32; 8] = std::array::from_fn(|lane| sums[lane] + sums[lane + 8]);
-    let sums: [f32; 4] = std::array::from_fn(|lane| sums[lane] + sums[lane + 4]);
+fn total(sums: &Lanes) -> f32 {
+    let mut sums = *sums;
+    for half in [8, 4] {
+        for lane in 0..half {
+            sums[lane] += sums[lane + half];
+        }
+    }
     (sums[0] + sums[2]) + (sums[1] + sums[3])
 }
 
@@ -321,16 +371,23 @@ mod tests {
         let shuffled: GeneSets = order.iter().map(|&set| sets.get(set)).collect();
         let again = products.of_sets(shuffled.view());
         assert!(order.iter().zip(&again).all(|(&set, again)| again.to_bits() == found[set].to_bits()));
-        // Nor on the instruction set.
-        let pair = [Asked { a: 3, b: 9, place: 0 }];
-        let mut versions = [[0.0]; 2];
-        products.multiply_any(&pair, &mut versions[0]);
+        // Nor on the instruction set, in a block of pairs or beside one.
+        let mut pairs: Vec<(u32, u32)> =
+            (0..11).flat_map(|a| (20..31).map(move |b| (a, b))).chain([(3, 9), (3, 40), (7, 9)]).collect();
+        pairs.remove(60);
+        let asked: Vec<Asked> = (0..).zip(pairs).map(|(place, (a, b))| Asked { a, b, place }).collect();
+        let bits = |multiply: &dyn Fn(&[Asked], &mut [f32])| -> Vec<u32> {
+            let mut out = vec![0.0; asked.len()];
+            multiply(&asked, &mut out);
+            out.iter().map(|value| value.to_bits()).collect()
+        };
+        let alone: Vec<u32> = asked.iter().map(|pair| products.at(pair.a, pair.b).to_bits()).collect();
+        assert_eq!(bits(&|asked, out| products.multiply(asked, out)), alone);
+        assert_eq!(bits(&|asked, out| products.multiply_any(asked, out)), alone);
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the CPU has it.
-            unsafe { products.multiply_avx2(&pair, &mut versions[1]) };
-            assert_eq!(versions[1], versions[0]);
+            assert_eq!(bits(&|asked, out| unsafe { products.multiply_avx2(asked, out) }), alone);
         }
-        assert_eq!(versions[0][0].to_bits(), products.at(3, 9).to_bits());
     }
 }

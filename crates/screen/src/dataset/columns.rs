@@ -4,6 +4,7 @@
 //! codec, decode faster, and every Parquet reader understands it. The writer's name is pinned, so that equal data are
 //! equal bytes.
 
+use super::coded;
 use arrow_array::builder::{ListBuilder, StringDictionaryBuilder, UInt32Builder};
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{Float32Type, Float64Type, Int32Type, UInt32Type, UInt64Type};
@@ -13,6 +14,7 @@ use arrow_array::{
 use arrow_schema::{DataType, Field};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_writer::compute_leaves;
 use parquet::basic::{Encoding, Type as PhysicalType};
 use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -134,6 +136,39 @@ pub(crate) fn lists<'a>(values: impl IntoIterator<Item = &'a [u32]>) -> ArrayRef
 
 /// Encodes a table as a Parquet file.
 pub fn encode(batch: &RecordBatch) -> Result<Vec<u8>, ColumnError> {
+    let mut writer = writer(batch)?;
+    writer.write(batch)?;
+    Ok(writer.into_inner()?)
+}
+
+/// The same for a table without lists, of many rows and few words: columns of words keep the codes that they have, where [`encode`] looks up
+/// the word of every row. The same columns to a reader, in other bytes.
+pub fn encode_coded(batch: &RecordBatch) -> Result<Vec<u8>, ColumnError> {
+    let (mut file, factory) = writer(batch)?.into_serialized_writer()?;
+    if batch.num_rows() > 0 {
+        let schema = batch.schema();
+        let described = file.schema_descr().columns().to_vec();
+        let mut group = file.next_row_group()?;
+        let columns = schema.fields().iter().zip(batch.columns());
+        for ((field, column), (encoder, described)) in
+            columns.zip(factory.create_column_writers(0)?.into_iter().zip(described))
+        {
+            if let Some(words) = column.as_dictionary_opt::<Int32Type>() {
+                coded::append(&mut group, words, described)?;
+                continue;
+            }
+            let mut encoder = encoder;
+            for leaf in compute_leaves(field, column)? {
+                encoder.write(&leaf)?;
+            }
+            encoder.close()?.append_to_row_group(&mut group)?;
+        }
+        group.close()?;
+    }
+    Ok(file.into_inner()?)
+}
+
+fn writer(batch: &RecordBatch) -> Result<ArrowWriter<Vec<u8>>, ColumnError> {
     let mut properties = WriterProperties::builder()
         .set_created_by("knockout".to_owned())
         .set_statistics_enabled(EnabledStatistics::Chunk);
@@ -148,9 +183,7 @@ pub fn encode(batch: &RecordBatch) -> Result<Vec<u8>, ColumnError> {
             properties = properties.set_column_dictionary_enabled(column.path().clone(), false);
         }
     }
-    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties.build()))?;
-    writer.write(batch)?;
-    Ok(writer.into_inner()?)
+    Ok(ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties.build()))?)
 }
 
 /// Runs a Parquet reader that panics on some damaged files (the `parquet` crate asserts that lengths are not negative),

@@ -12,6 +12,7 @@
 //! A dataset is written once, out of sight, and appears complete or not at all; then it never changes. Every file's
 //! checksum is verified whenever it is opened.
 
+mod coded;
 pub mod columns;
 mod error;
 mod manifest;
