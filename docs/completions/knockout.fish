@@ -177,8 +177,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "bench" -d 'Measure what each way of representing a deletion costs, per sample and phase'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "precompute" -d 'Compute the masks or the removed positions of all samples beforehand and keep them in LMDB'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c knockout -n "__fish_knockout_using_subcommand train" -l model -d 'The model; a preset or a configuration may name it, and without any of them it is the stack of the solved models' -r -f -a "stack\t'additive ridge + low-rank + network-kernel, weighted on the validation part'
-low-rank\t'additive ridge and exact low-rank completion of what it leaves'
+complete -c knockout -n "__fish_knockout_using_subcommand train" -l model -d 'The model; a preset or a configuration may name it, and without any of them it is the stack of the solved models' -r -f -a "stack\t'ridge of genes and query pairs + low-rank + network-kernel, weighted on the validation part'
+low-rank\t'ridge of genes and query pairs, and exact low-rank completion of what it leaves'
 network-kernel\t'Gaussian process over the cell\'s networks; predicts genes that training never saw'
 dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'
@@ -389,8 +389,8 @@ complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -f -a "show" -d 'Print the resolved configuration, of the synthetic yeast or of a model, with your overrides applied'
 complete -c knockout -n "__fish_knockout_using_subcommand config; and not __fish_seen_subcommand_from show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l model -d 'The model; a preset or a configuration may name it' -r -f -a "stack\t'additive ridge + low-rank + network-kernel, weighted on the validation part'
-low-rank\t'additive ridge and exact low-rank completion of what it leaves'
+complete -c knockout -n "__fish_knockout_using_subcommand config; and __fish_seen_subcommand_from show" -l model -d 'The model; a preset or a configuration may name it' -r -f -a "stack\t'ridge of genes and query pairs + low-rank + network-kernel, weighted on the validation part'
+low-rank\t'ridge of genes and query pairs, and exact low-rank completion of what it leaves'
 network-kernel\t'Gaussian process over the cell\'s networks; predicts genes that training never saw'
 dango\t'Embeddings from the STRING networks, a score for the deleted genes'
 hetero\t'A graph network over all networks that sees the cell with the genes gone'
@@ -483,7 +483,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand completions" -l json -
 complete -c knockout -n "__fish_knockout_using_subcommand completions" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
 complete -c knockout -n "__fish_knockout_using_subcommand completions" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand completions" -s h -l help -d 'Print help'
-complete -c knockout -n "__fish_knockout_using_subcommand man" -l out -d 'Write one page per command into this folder, which must exist' -r -F
+complete -c knockout -n "__fish_knockout_using_subcommand man" -l out -d 'Write one page per command into this folder, which is made where it is missing' -r -F
 complete -c knockout -n "__fish_knockout_using_subcommand man" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand man" -l markdown -d 'Print the help of every command as Markdown'
 complete -c knockout -n "__fish_knockout_using_subcommand man" -l json -d 'Print one JSON document on standard output and nothing else there'

@@ -283,8 +283,8 @@ esac
 ;;
 (train)
 _arguments "${_arguments_options[@]}" : \
-'--model=[The model; a preset or a configuration may name it, and without any of them it is the stack of the solved models]:MODEL:((stack\:"additive ridge + low-rank + network-kernel, weighted on the validation part"
-low-rank\:"additive ridge and exact low-rank completion of what it leaves"
+'--model=[The model; a preset or a configuration may name it, and without any of them it is the stack of the solved models]:MODEL:((stack\:"ridge of genes and query pairs + low-rank + network-kernel, weighted on the validation part"
+low-rank\:"ridge of genes and query pairs, and exact low-rank completion of what it leaves"
 network-kernel\:"Gaussian process over the cell'\''s networks; predicts genes that training never saw"
 dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"
@@ -629,8 +629,8 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (show)
 _arguments "${_arguments_options[@]}" : \
-'--model=[The model; a preset or a configuration may name it]:MODEL:((stack\:"additive ridge + low-rank + network-kernel, weighted on the validation part"
-low-rank\:"additive ridge and exact low-rank completion of what it leaves"
+'--model=[The model; a preset or a configuration may name it]:MODEL:((stack\:"ridge of genes and query pairs + low-rank + network-kernel, weighted on the validation part"
+low-rank\:"ridge of genes and query pairs, and exact low-rank completion of what it leaves"
 network-kernel\:"Gaussian process over the cell'\''s networks; predicts genes that training never saw"
 dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"
@@ -859,7 +859,7 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (man)
 _arguments "${_arguments_options[@]}" : \
-'--out=[Write one page per command into this folder, which must exist]:DIR:_files' \
+'--out=[Write one page per command into this folder, which is made where it is missing]:DIR:_files' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '(--out)--markdown[Print the help of every command as Markdown]' \
 '--json[Print one JSON document on standard output and nothing else there]' \

@@ -28,10 +28,12 @@ fn difference(of: &Estimate) -> String {
 
 /// Whether both ways of finding out a part's time agree.
 fn agreement(part: &Component) -> &'static str {
-    match part.agrees {
-        true => "agrees",
-        false if part.disagreement_s.is_interval() => "BEYOND ITS SPREAD",
-        false => "differs in every round",
+    if part.agrees {
+        "agrees"
+    } else if part.disagreement_s.is_interval() {
+        "BEYOND ITS SPREAD"
+    } else {
+        "differs in every round"
     }
 }
 
