@@ -2,8 +2,8 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use knockout_kernel::{
-    Activation, Affine, Block, Csr, DistinctEdges, EdgeLoss, Graph, Layout, NormScale, Pairwise,
-    PairwiseOutput, Pool, Scalar, SharedRows, Spmm, Store, Term,
+    Activation, Affine, Attended, Block, Csr, DistinctEdges, EdgeLoss, Graph, Layout, NormScale, Pairwise,
+    PairwiseOutput, Pool, Scalar, SelfAttention, SharedRows, Spmm, Store, Term,
 };
 use knockout_random::Rng;
 
@@ -131,5 +131,26 @@ fn blocks(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, kernels, blocks);
+/// One head of the transformer's two presets.
+fn attention(criterion: &mut Criterion) {
+    let mut rng = Rng::new(1, "bench attention");
+    let mut normal = |count: usize| -> Vec<f32> { (0..count).map(|_| rng.normal() as f32).collect() };
+    let mut group = criterion.benchmark_group("attention");
+    group.throughput(Throughput::Elements((ROWS * ROWS) as u64)).sample_size(10);
+    for width in [8, 20] {
+        let [query, key, value, upstream] = [(); 4].map(|()| normal(ROWS * width));
+        let task = SelfAttention { query: &query, key: &key, value: &value, width, heads: 1 };
+        let (mut out, mut log_sum) = (vec![0.0; ROWS * width], vec![0.0; ROWS]);
+        group.bench_function(format!("forward {width}"), |bencher| {
+            bencher.iter(|| task.forward(&mut out, &mut log_sum));
+        });
+        let (forward, zero) = (Attended { rows: &out, log_sum: &log_sum }, vec![0.0; ROWS]);
+        group.bench_function(format!("backward {width}"), |bencher| {
+            bencher.iter(|| task.backward(forward, Attended { rows: &upstream, log_sum: &zero }));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, kernels, blocks, attention);
 criterion_main!(benches);

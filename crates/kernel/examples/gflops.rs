@@ -1,4 +1,4 @@
-//! How much of one core's multipliers blocks and pairs use: `cargo run --release -p knockout-kernel --example gflops -- [runs] [rows]`.
+//! How much of one core's multipliers blocks, pairs and attention use: `cargo run --release -p knockout-kernel --example gflops -- [runs] [rows]`.
 //!
 //! Times are CPU time of the one thread that works, the least of several runs, so that other programs disturb little. Only the
 //! floating-point operations of the matrix products are counted, as few as the algebra leaves; activations, norms and softmax are overhead.
@@ -6,7 +6,8 @@
 #![allow(clippy::print_stdout, reason = "it prints its findings")]
 
 use knockout_kernel::{
-    Activation, Affine, Block, Isa, NormScale, Pairwise, PairwiseOutput, SharedRows, worker_pool,
+    Activation, Affine, Attended, Block, Isa, NormScale, Pairwise, PairwiseOutput, SelfAttention, SharedRows,
+    worker_pool,
 };
 use knockout_random::Rng;
 use rustix::time::{ClockId, clock_gettime};
@@ -34,7 +35,7 @@ fn least(runs: usize, mut work: impl FnMut()) -> f64 {
 /// Twelve sums of eight values that wait for nothing but the multipliers.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn multiply_add(rounds: usize) -> f32 {
+fn multiply_add_avx2(rounds: usize) -> f32 {
     let mut sums = [[0.0f32; 8]; 12];
     let (a, b) = (std::hint::black_box([0.999f32; 8]), std::hint::black_box([0.5f32; 8]));
     for _ in 0..rounds {
@@ -47,18 +48,39 @@ fn multiply_add(rounds: usize) -> f32 {
     sums.as_flattened().iter().sum()
 }
 
+/// The same of sixteen values, which the compiler would not keep in registers by itself.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn multiply_add_avx512(rounds: usize) -> f32 {
+    use std::arch::x86_64::{_mm512_fmadd_ps, _mm512_reduce_add_ps, _mm512_set1_ps, _mm512_setzero_ps};
+    let mut sums = [_mm512_setzero_ps(); 12];
+    let (a, b) = (_mm512_set1_ps(std::hint::black_box(0.999)), _mm512_set1_ps(std::hint::black_box(0.5)));
+    for _ in 0..rounds {
+        for sum in &mut sums {
+            *sum = _mm512_fmadd_ps(*sum, a, b);
+        }
+    }
+    sums.iter().map(|&sum| _mm512_reduce_add_ps(sum)).sum()
+}
+
 /// What the multipliers could do, where that can be told.
 #[expect(unsafe_code, reason = "calls a version compiled for instructions that were detected")]
 fn peak() -> Option<f64> {
     #[cfg(target_arch = "x86_64")]
-    if Isa::current() == Isa::Avx2 {
+    {
         const ROUNDS: usize = 2_000_000;
+        let (lanes, work): (usize, unsafe fn(usize) -> f32) = match Isa::current() {
+            Isa::Avx512 => (16, multiply_add_avx512),
+            Isa::Avx2 => (8, multiply_add_avx2),
+            Isa::Portable => return None,
+        };
         let time = least(20, || {
             // SAFETY: an `Isa` other than `Portable` is only current where the processor has it.
-            std::hint::black_box(unsafe { multiply_add(ROUNDS) });
+            std::hint::black_box(unsafe { work(ROUNDS) });
         });
-        return Some((ROUNDS * 12 * 8 * 2) as f64 / time);
+        Some((ROUNDS * 12 * lanes * 2) as f64 / time)
     }
+    #[cfg(not(target_arch = "x86_64"))]
     None
 }
 
@@ -131,4 +153,21 @@ fn run() {
         task.backward(&graphs, &shared_rows, (&out, &log_sum), &upstream, &mut d_rows, &mut gradient);
     });
     report("pairwise backward", rows, backward, time, peak);
+    attention(rows, runs, &mut normal, peak);
+}
+
+/// One head of the transformer's two presets.
+fn attention(rows: usize, runs: usize, normal: &mut impl FnMut(usize, f64) -> Vec<f32>, peak: Option<f64>) {
+    for width in [8, 20] {
+        let [query, key, value, upstream] = [(); 4].map(|()| normal(rows * width, 1.0));
+        let task = SelfAttention { query: &query, key: &key, value: &value, width, heads: 1 };
+        let (mut out, mut log_sum) = (vec![0.0; rows * width], vec![0.0; rows]);
+        let time = least(runs, || task.forward(&mut out, &mut log_sum));
+        report(&format!("attend {width}"), rows, 4 * rows * width, time, peak);
+        let (forward, zero) = (Attended { rows: &out, log_sum: &log_sum }, vec![0.0; rows]);
+        let time = least(runs, || {
+            task.backward(forward, Attended { rows: &upstream, log_sum: &zero });
+        });
+        report(&format!("attend {width} backward"), rows, 10 * rows * width, time, peak);
+    }
 }

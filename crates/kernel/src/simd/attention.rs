@@ -1,13 +1,13 @@
 //! Attention on tiles: rows to all rows in one head, with nothing but tiles of weights stored.
 //!
 //! In the forward pass the lanes are queries: scores of a few keys by a panel of queries are a product of rows of k with packed q, sums
-//! need no shuffles, and what the weights add is an outer product with rows of v. In the backward pass the lanes are keys, because
-//! then only one of five products (the gradient of q) is as narrow as a head. Scores are in units of log 2, so that a weight is a power of two;
-//! they stay in registers until they are weights: what is subtracted from them is where their sums begin.
+//! need no shuffles, and what the weights add is an outer product with rows of v. In the backward pass the lanes are keys; for the gradient
+//! of q, the one product of five that would then be as narrow as a head, blocks are transposed, and its lanes are queries. Scores are in
+//! units of log 2, so that a weight is a power of two; what is subtracted from them is where their sums begin.
 
 use super::gemm::pack;
 use super::isa::{Isa, for_isa};
-use super::lanes::{add, multiply, multiply_add};
+use super::lanes::{add, multiply, transpose};
 use super::math::exp2_clamped;
 use super::microkernel::{Columns, add_outer, add_products};
 use super::{scratch, stride};
@@ -19,6 +19,8 @@ use std::ops::Range;
 const ROWS: usize = 48;
 /// Values of the tiles that the backward pass has in its lanes: with what belongs to them they fit the first-level cache.
 const LANE_VALUES: usize = 1280;
+/// Keys of which the backward pass has the gradients of scores by key at a time: whole panels.
+const TRANSPOSED_KEYS: usize = 64;
 /// Scores up to it need no maximum: powers of two with such exponents, and sums of many of them, are far from the ends of a float's range.
 const REACH: f32 = 56.0;
 
@@ -42,8 +44,9 @@ pub(crate) fn attend(isa: Isa, head: &Head<'_, f32>, key_norm: f32, out: &mut [f
     }
     let panels = query.chunks_exact(width * panel).zip(sums.chunks_exact_mut(width * panel));
     let states = shift.chunks_exact(panel).zip(total.chunks_exact_mut(panel));
+    let mut tile = scratch(ROWS * panel);
     for ((query, sums), (shift, total)) in panels.zip(states) {
-        attend_panel(isa, query, head, shift, sums, total);
+        attend_panel(isa, query, head, shift, &mut tile, sums, total);
     }
     for (at, (out, log_sum)) in out.chunks_exact_mut(width).zip(log_sum).enumerate() {
         let inverse = 1.0 / total[at];
@@ -83,7 +86,7 @@ fn largest_scores_body<const L: usize, const FUSED: bool>(
 
 for_isa! {
     /// Adds up the weights of all keys for a panel of queries, `total: [lanes]`, and the values that they weigh, `sums: [width, lanes]`.
-    fn attend_panel(query: &[f32], head: &Head<'_, f32>, shift: &[f32], sums: &mut [f32], total: &mut [f32]) = attend_panel_body
+    fn attend_panel(query: &[f32], head: &Head<'_, f32>, shift: &[f32], tile: &mut [f32], sums: &mut [f32], total: &mut [f32]) = attend_panel_body
 }
 
 #[inline(always)]
@@ -91,6 +94,7 @@ fn attend_panel_body<const L: usize, const FUSED: bool>(
     query: &[f32],
     head: &Head<'_, f32>,
     shift: &[f32],
+    tile: &mut [f32],
     sums: &mut [f32],
     total: &mut [f32],
 ) {
@@ -102,17 +106,15 @@ fn attend_panel_body<const L: usize, const FUSED: bool>(
             *value = -*value;
         }
     }
-    let mut tile = [[[0.0f32; L]; 2]; ROWS];
+    let tile = panels_mut::<L>(tile);
     let mut added = [[0.0f32; L]; 2];
     for (keys, values) in head.key.chunks(ROWS * width).zip(head.value.chunks(ROWS * width)) {
         let weights = &mut tile[..keys.len() / width];
         products::<L, FUSED>(keys, width, packed, start, weights);
         for row in &mut *weights {
             for half in 0..2 {
-                for i in 0..L {
-                    row[half][i] = exp2_clamped::<FUSED>(row[half][i]);
-                    added[half][i] += row[half][i];
-                }
+                row[half] = exp2_clamped::<L, FUSED>(row[half]);
+                added[half] = add(added[half], row[half]);
             }
         }
         outer::<L, FUSED>(values, width, weights, sums);
@@ -217,19 +219,16 @@ pub(crate) fn attend_backward(
     d_query: &mut [f32],
 ) {
     let (width, rows, panel) = (head.width, upstream.shift.len(), isa.panel_width());
-    let vector = panel / 2;
     let factor = head.scale * LOG2_E;
     let log_sum: Vec<f32> = upstream.log_sum.iter().map(|sum| sum * LOG2_E).collect();
     let upstream = HeadUpstream { log_sum: &log_sum, ..*upstream };
     let most = (LANE_VALUES / width).next_multiple_of(panel);
-    let whole = width - width % vector;
-    let mut whole_sums = scratch(rows * whole);
-    let mut rest_sums = scratch(rows * (width - whole) * vector);
-    whole_sums.fill(0.0);
-    rest_sums.fill(0.0);
+    let tile = backward_rows(isa);
+    let mut query_sums = scratch(width * stride(isa, rows));
+    query_sums.fill(0.0);
     let mut packed = scratch(2 * width * most);
     let mut sums = scratch(2 * width * most);
-    let mut tiles = scratch(2 * ROWS * most);
+    let mut tiles = scratch(tile * (2 * panel + TRANSPOSED_KEYS));
     let ranges = keys.clone().step_by(most).map(|first| first..keys.end.min(first + most));
     for (range, (d_key, d_value)) in
         ranges.zip(d_key.chunks_mut(most * width).zip(d_value.chunks_mut(most * width)))
@@ -242,44 +241,43 @@ pub(crate) fn attend_backward(
         let (key_sums, value_sums) = sums[..2 * width * lanes].split_at_mut(width * lanes);
         key_sums.fill(0.0);
         value_sums.fill(0.0);
-        for first in (0..rows).step_by(ROWS) {
-            let of = first..rows.min(first + ROWS);
+        for (first, query_sums) in (0..rows).step_by(tile).zip(query_sums.chunks_mut(width * tile)) {
+            let of = first..rows.min(first + tile);
             let task = BackwardTile {
                 query: rows_of(head.query, width, of.clone()),
                 d_rows: rows_of(upstream.rows, width, of.clone()),
                 log_sum: &upstream.log_sum[of.clone()],
-                shift: &upstream.shift[of.clone()],
+                shift: &upstream.shift[of],
                 key,
                 for_scores,
                 for_weights,
                 width,
             };
-            let mut sums = BackwardSums {
-                key: key_sums,
-                value: value_sums,
-                whole: &mut whole_sums[of.start * whole..of.end * whole],
-                rest: &mut rest_sums[of.start * (width - whole) * vector..of.end * (width - whole) * vector],
-            };
-            let (weights, slopes) = tiles[..2 * of.len() * lanes].split_at_mut(of.len() * lanes);
-            backward_tile(isa, &task, weights, slopes, &mut sums);
+            let mut sums = BackwardSums { key: key_sums, value: value_sums, query: query_sums };
+            backward_tile(isa, &task, &mut tiles, &mut sums);
         }
-        for at in 0..count {
-            let lane = at / panel * width * panel + at % panel;
-            for channel in 0..width {
-                d_key[at * width + channel] += key_sums[lane + channel * panel] * head.scale;
-                d_value[at * width + channel] += value_sums[lane + channel * panel];
+        add_lanes(d_key, width, panel, key_sums, head.scale);
+        add_lanes(d_value, width, panel, value_sums, 1.0);
+    }
+    add_lanes(d_query, width, panel, &query_sums, head.scale);
+}
+
+/// Adds sums that are `[panel, width, lanes]` to rows.
+fn add_lanes(rows: &mut [f32], width: usize, panel: usize, sums: &[f32], scale: f32) {
+    for (rows, sums) in rows.chunks_mut(panel * width).zip(sums.chunks_exact(panel * width)) {
+        for (lane, row) in rows.chunks_exact_mut(width).enumerate() {
+            for (value, sum) in row.iter_mut().zip(sums[lane..].iter().step_by(panel)) {
+                *value += sum * scale;
             }
         }
     }
-    for (row, sum) in d_query.chunks_exact_mut(width).enumerate() {
-        let rest = rest_sums[row * (width - whole) * vector..].chunks_exact(vector);
-        for (sum, part) in sum.iter_mut().zip(&whole_sums[row * whole..(row + 1) * whole]) {
-            *sum += part * head.scale;
-        }
-        for (sum, part) in sum[whole..].iter_mut().zip(rest) {
-            // Packed keys are in units of log 2.
-            *sum += part.iter().sum::<f32>() * LN_2;
-        }
+}
+
+/// Queries in a tile of the backward pass: whole panels, and whole register tiles of rows.
+fn backward_rows(isa: Isa) -> usize {
+    match isa {
+        Isa::Avx512 => 64,
+        Isa::Avx2 | Isa::Portable => 48,
     }
 }
 
@@ -297,73 +295,78 @@ pub(crate) struct BackwardTile<'a> {
     width: usize,
 }
 
-/// What it adds to.
+/// What it adds to, each `[panel, width, lanes]`.
 pub(crate) struct BackwardSums<'a> {
-    /// `[panel, width, lanes]`.
     key: &'a mut [f32],
     value: &'a mut [f32],
-    /// The gradient of q: whole vectors of channels, and the channels that fill no vector, with a vector of partial sums each.
-    whole: &'a mut [f32],
-    rest: &'a mut [f32],
+    query: &'a mut [f32],
 }
 
 for_isa! {
-    /// One tile of the backward pass; weights and the gradients of scores are `[panel, rows, lanes]`.
-    fn backward_tile(task: &BackwardTile<'_>, weights: &mut [f32], slopes: &mut [f32], sums: &mut BackwardSums<'_>) = backward_tile_body
+    /// One tile of the backward pass. `tiles` have room for the weights of its queries for a panel of keys, for the gradients of their scores, and for
+    /// those of [`TRANSPOSED_KEYS`] by key.
+    fn backward_tile(task: &BackwardTile<'_>, tiles: &mut [f32], sums: &mut BackwardSums<'_>) = backward_tile_body
 }
 
 #[inline(always)]
 fn backward_tile_body<const L: usize, const FUSED: bool>(
     task: &BackwardTile<'_>,
-    weights: &mut [f32],
-    slopes: &mut [f32],
+    tiles: &mut [f32],
     sums: &mut BackwardSums<'_>,
 ) {
     let (width, rows) = (task.width, task.shift.len());
-    let (panel_size, tile_size, keys) = (width * 2 * L, rows * 2 * L, task.key.len() / width);
-    for panel in 0..task.for_scores.len() / panel_size {
-        let of = panel * panel_size..(panel + 1) * panel_size;
-        let (for_scores, for_weights) =
-            (panels::<L>(&task.for_scores[of.clone()]), panels::<L>(&task.for_weights[of.clone()]));
-        let weights = panels_mut::<L>(&mut weights[panel * tile_size..(panel + 1) * tile_size]);
-        let slopes = panels_mut::<L>(&mut slopes[panel * tile_size..(panel + 1) * tile_size]);
-        let mut first = 0;
-        while first + 6 <= rows {
-            weigh_backward::<L, FUSED, 6>(task, (for_scores, for_weights), weights, slopes, first);
-            first += 6;
-        }
-        while first < rows {
-            weigh_backward::<L, FUSED, 1>(task, (for_scores, for_weights), weights, slopes, first);
-            first += 1;
-        }
-        let used = keys - panel * 2 * L;
-        if used < 2 * L {
-            for tile in [&mut *weights, &mut *slopes] {
-                for row in tile {
-                    row.as_flattened_mut()[used..].fill(0.0);
+    let panel_size = width * 2 * L;
+    let (by_key, tiles) = panels_mut::<L>(tiles).split_at_mut(rows.div_ceil(2 * L) * TRANSPOSED_KEYS);
+    let (weights, slopes) = tiles.split_at_mut(tiles.len() / 2);
+    for (group, keys) in task.key.chunks(TRANSPOSED_KEYS * width).enumerate() {
+        for at in (0..keys.len() / width).step_by(2 * L) {
+            let panel = group * TRANSPOSED_KEYS / (2 * L) + at / (2 * L);
+            let of = panel * panel_size..(panel + 1) * panel_size;
+            let packed =
+                (panels::<L>(&task.for_scores[of.clone()]), panels::<L>(&task.for_weights[of.clone()]));
+            let mut first = 0;
+            // Eight rows of two vectors leave half of the 32 registers of AVX-512.
+            if L == 16 {
+                while first + 8 <= rows {
+                    weigh_backward::<L, FUSED, 8>(task, packed, weights, slopes, first);
+                    first += 8;
                 }
             }
-        }
-        outer::<L, FUSED>(task.d_rows, width, weights, &mut sums.value[of.clone()]);
-        outer::<L, FUSED>(task.query, width, slopes, &mut sums.key[of]);
-        let keys = &task.key[panel * panel_size..task.key.len().min((panel + 1) * panel_size)];
-        let mut first = 0;
-        if L == 16 {
-            while first + 12 <= rows {
-                query_channels::<L, FUSED, 12>(keys, width, slopes, sums.whole, first);
-                first += 12;
+            while first + 6 <= rows {
+                weigh_backward::<L, FUSED, 6>(task, packed, weights, slopes, first);
+                first += 6;
+            }
+            while first < rows {
+                weigh_backward::<L, FUSED, 1>(task, packed, weights, slopes, first);
+                first += 1;
+            }
+            outer_backward::<L, FUSED>(task.d_rows, width, &weights[..rows], &mut sums.value[of.clone()]);
+            outer_backward::<L, FUSED>(task.query, width, &slopes[..rows], &mut sums.key[of]);
+            for (slopes, by_key) in slopes.chunks_exact(2 * L).zip(by_key.chunks_exact_mut(TRANSPOSED_KEYS)) {
+                transpose_panel::<L>(slopes, &mut by_key[at..at + 2 * L]);
             }
         }
-        while first + 6 <= rows {
-            query_channels::<L, FUSED, 6>(keys, width, slopes, sums.whole, first);
-            first += 6;
-        }
-        while first < rows {
-            query_channels::<L, FUSED, 1>(keys, width, slopes, sums.whole, first);
-            first += 1;
+        for (by_key, sums) in
+            by_key.chunks_exact(TRANSPOSED_KEYS).zip(sums.query.chunks_exact_mut(panel_size))
+        {
+            outer_backward::<L, FUSED>(keys, width, &by_key[..keys.len() / width], sums);
         }
     }
-    query_rest::<L, FUSED>(task, panels::<L>(slopes), sums.rest);
+}
+
+/// [`outer`], with all of eight channels at once: in the forward pass the compiler would have their sums in memory.
+#[inline(always)]
+fn outer_backward<const L: usize, const FUSED: bool>(
+    rows: &[f32],
+    width: usize,
+    tile: Lines<'_, L>,
+    sums: &mut [f32],
+) {
+    if L == 16 && width == 8 {
+        outer_channels::<L, FUSED, 8>(rows, width, tile, panels_mut::<L>(sums), 0);
+    } else {
+        outer::<L, FUSED>(rows, width, tile, sums);
+    }
 }
 
 /// Writes the weights of some queries for a panel of keys, and the gradients of their scores.
@@ -376,124 +379,34 @@ fn weigh_backward<const L: usize, const FUSED: bool, const COUNT: usize>(
     first: usize,
 ) {
     let at = first * task.width;
-    let (mut of_scores, mut of_weights) = ([[[0.0; L]; 2]; COUNT], [[[0.0; L]; 2]; COUNT]);
-    for i in 0..COUNT {
-        of_scores[i] = [[-task.log_sum[first + i]; L]; 2];
-    }
-    add_products::<L, FUSED, COUNT>(&mut of_scores, (&task.query[at..], task.width), for_scores);
-    for i in 0..COUNT {
-        of_weights[i] = [[-task.shift[first + i]; L]; 2];
-    }
-    add_products::<L, FUSED, COUNT>(&mut of_weights, (&task.d_rows[at..], task.width), for_weights);
     let (weights, slopes) = (&mut weights[first..first + COUNT], &mut slopes[first..first + COUNT]);
+    let mut sums = [[[0.0; L]; 2]; COUNT];
+    for i in 0..COUNT {
+        sums[i] = [[-task.log_sum[first + i]; L]; 2];
+    }
+    add_products::<L, FUSED, COUNT>(&mut sums, (&task.query[at..], task.width), for_scores);
     for row in 0..COUNT {
         for half in 0..2 {
-            let mut weight = [0.0; L];
-            for i in 0..L {
-                weight[i] = exp2_clamped::<FUSED>(of_scores[row][half][i]);
-            }
-            weights[row][half] = weight;
-            slopes[row][half] = multiply(weight, of_weights[row][half]);
+            weights[row][half] = exp2_clamped::<L, FUSED>(sums[row][half]);
         }
     }
-}
-
-/// Adds to the gradient of some queries, for the channels that fill whole vectors.
-#[inline(always)]
-fn query_channels<const L: usize, const FUSED: bool, const COUNT: usize>(
-    keys: &[f32],
-    width: usize,
-    slopes: &[[[f32; L]; 2]],
-    sums: &mut [f32],
-    first: usize,
-) {
-    let vectors = width / L;
-    let slopes = &slopes[first..first + COUNT];
-    let sums = &mut sums.as_chunks_mut::<L>().0[first * vectors..(first + COUNT) * vectors];
-    for vector in 0..vectors {
-        let mut of_tile = [[0.0f32; L]; COUNT];
-        for (lane, key) in keys.chunks_exact(width).enumerate().take(2 * L) {
-            let key = key.as_chunks::<L>().0[vector];
-            for i in 0..COUNT {
-                of_tile[i] = multiply_add::<L, FUSED>([slopes[i].as_flattened()[lane]; L], key, of_tile[i]);
-            }
-        }
-        for i in 0..COUNT {
-            sums[i * vectors + vector] = add(sums[i * vectors + vector], of_tile[i]);
-        }
-    }
-}
-
-/// Adds to the gradient of all queries of a tile, for the channels that fill no whole vector: a vector of partial sums for each, because
-/// there the lanes are keys.
-#[inline(always)]
-fn query_rest<const L: usize, const FUSED: bool>(
-    task: &BackwardTile<'_>,
-    slopes: &[[[f32; L]; 2]],
-    sums: &mut [f32],
-) {
-    let (rows, rest) = (task.shift.len(), task.width % L);
-    if rest == 0 {
-        return;
-    }
-    let packed = panels::<L>(task.for_scores);
-    let sums = sums.as_chunks_mut::<L>().0;
-    for row in (0..rows).step_by(4) {
-        for channel in (0..rest).step_by(4) {
-            if L == 16 && row + 4 <= rows && channel + 4 <= rest {
-                rest_products::<L, FUSED, 4, 4>(packed, task.width, slopes, rows, sums, (row, channel));
-                continue;
-            }
-            for row in row..rows.min(row + 4) {
-                if channel + 4 <= rest {
-                    rest_products::<L, FUSED, 1, 4>(packed, task.width, slopes, rows, sums, (row, channel));
-                } else {
-                    for channel in channel..rest {
-                        rest_products::<L, FUSED, 1, 1>(
-                            packed,
-                            task.width,
-                            slopes,
-                            rows,
-                            sums,
-                            (row, channel),
-                        );
-                    }
-                }
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn rest_products<const L: usize, const FUSED: bool, const COUNT: usize, const CHANNELS: usize>(
-    packed: &[[[f32; L]; 2]],
-    width: usize,
-    slopes: &[[[f32; L]; 2]],
-    rows: usize,
-    sums: &mut [[f32; L]],
-    (row, channel): (usize, usize),
-) {
-    let rest = width % L;
-    let mut of_tile = [[[0.0f32; L]; CHANNELS]; COUNT];
     for i in 0..COUNT {
-        for k in 0..CHANNELS {
-            of_tile[i][k] = sums[(row + i) * rest + channel + k];
-        }
+        sums[i] = [[-task.shift[first + i]; L]; 2];
     }
-    for (packed, slopes) in packed.chunks_exact(width).zip(slopes.chunks_exact(rows)) {
-        let packed = &packed[width - rest + channel..][..CHANNELS];
-        let slopes = &slopes[row..row + COUNT];
+    add_products::<L, FUSED, COUNT>(&mut sums, (&task.d_rows[at..], task.width), for_weights);
+    for row in 0..COUNT {
         for half in 0..2 {
-            for i in 0..COUNT {
-                for k in 0..CHANNELS {
-                    of_tile[i][k] = multiply_add::<L, FUSED>(slopes[i][half], packed[k][half], of_tile[i][k]);
-                }
-            }
+            slopes[row][half] = multiply(weights[row][half], sums[row][half]);
         }
     }
-    for i in 0..COUNT {
-        for k in 0..CHANNELS {
-            sums[(row + i) * rest + channel + k] = of_tile[i][k];
+}
+
+/// Exchanges the rows and the lanes of a panel.
+#[inline(always)]
+fn transpose_panel<const L: usize>(from: Lines<'_, L>, to: &mut [[[f32; L]; 2]]) {
+    for (to_half, from) in from.chunks_exact(L).enumerate() {
+        for (from_half, to) in to.chunks_exact_mut(L).enumerate() {
+            transpose(from, from_half, to, to_half);
         }
     }
 }

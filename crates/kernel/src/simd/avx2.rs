@@ -1,11 +1,14 @@
-//! Innermost loops of matrix products for AVX2, in assembly.
+//! Innermost loops of matrix products for AVX2, in assembly; transposed blocks.
 //!
 //! Twenty instructions for twelve fused multiply-adds are the minimum. The compiler's version of the same loop has half as many more, for
 //! counters and addresses, or spills broadcast values to memory. On a core whose other hardware thread is busy the instruction rate
 //! is the limit, and the loop takes that much longer.
 
 use std::arch::asm;
-use std::arch::x86_64::__m256;
+use std::arch::x86_64::{
+    __m256, _mm256_castpd_ps, _mm256_castps_pd, _mm256_permute2f128_ps, _mm256_unpackhi_pd,
+    _mm256_unpackhi_ps, _mm256_unpacklo_pd, _mm256_unpacklo_ps,
+};
 use std::mem::transmute;
 
 /// Floats in a vector.
@@ -185,4 +188,39 @@ pub(super) fn add_outer(
         right_stride = in(reg) right_stride * size_of::<f32>(),
         iterations = inout(reg) iterations => _,
     );
+}
+
+/// As many rows of two vectors as a vector has lanes.
+pub(super) type Block = [[[f32; LANES]; 2]; LANES];
+
+/// Exchanges rows and lanes of one vector of the rows' two.
+#[target_feature(enable = "avx2,fma")]
+#[inline]
+#[expect(unsafe_code, reason = "vectors are arrays of floats")]
+pub(super) fn transpose(from: &Block, from_half: usize, to: &mut Block, to_half: usize) {
+    // SAFETY: arrays of floats, of the same size.
+    let rows: [__m256; LANES] = std::array::from_fn(|row| unsafe { transmute(from[row][from_half]) });
+    let mut pairs = rows;
+    for at in (0..LANES).step_by(2) {
+        pairs[at] = _mm256_unpacklo_ps(rows[at], rows[at + 1]);
+        pairs[at + 1] = _mm256_unpackhi_ps(rows[at], rows[at + 1]);
+    }
+    // Vector 4 i + c then has column 4 l + c of rows 4 i to 4 i + 3 in half l.
+    let mut quads = pairs;
+    for at in (0..LANES).step_by(4) {
+        for half in 0..2 {
+            let (low, high) = (_mm256_castps_pd(pairs[at + half]), _mm256_castps_pd(pairs[at + 2 + half]));
+            quads[at + 2 * half] = _mm256_castpd_ps(_mm256_unpacklo_pd(low, high));
+            quads[at + 2 * half + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(low, high));
+        }
+    }
+    for at in 0..4 {
+        let (upper, lower) = (quads[at], quads[at + 4]);
+        let columns =
+            [_mm256_permute2f128_ps::<0x20>(upper, lower), _mm256_permute2f128_ps::<0x31>(upper, lower)];
+        for (half, column) in columns.into_iter().enumerate() {
+            // SAFETY: as above.
+            to[at + 4 * half][to_half] = unsafe { transmute::<__m256, [f32; LANES]>(column) };
+        }
+    }
 }

@@ -7,6 +7,8 @@
 //! registers and a short enough dependency chain to overlap several vectors. With or without its derivative a value is the
 //! same to the bit: backward passes that recompute scores compare them with what the forward pass saved.
 
+#[cfg(target_arch = "x86_64")]
+use super::avx512;
 use super::isa::for_isa;
 use crate::{Activation, DropoutMask};
 
@@ -40,17 +42,32 @@ pub(super) fn exp2<const FUSED: bool>(x: f32, factor: f32) -> f32 {
 
 /// 2^x for attention's weights: 2⁻⁶⁴ below, so that no subnormal number results from it, and NaN where x is.
 #[inline(always)]
-pub(super) fn exp2_clamped<const FUSED: bool>(x: f32) -> f32 {
+pub(super) fn exp2_clamped<const L: usize, const FUSED: bool>(x: [f32; L]) -> [f32; L] {
     const LEAST: f32 = -64.0;
-    // One instruction, unlike `max`, which takes care of NaN.
-    let x = if x < LEAST { LEAST } else { x };
-    let shifted = x + ROUND;
-    let fraction = x - (shifted - ROUND);
-    let mut power = POWER[5];
-    for at in (0..5).rev() {
-        power = multiply_add::<FUSED>(power, fraction, POWER[at]);
+    let mut x = x;
+    for i in 0..L {
+        // One instruction, unlike `max`, which takes care of NaN.
+        x[i] = if x[i] < LEAST { LEAST } else { x[i] };
     }
-    f32::from_bits(power.to_bits().wrapping_add(shifted.to_bits() << 23))
+    #[cfg(target_arch = "x86_64")]
+    if let Ok(lanes) = <&mut [f32; avx512::LANES]>::try_from(&mut x[..]) {
+        // SAFETY: no other instruction set of this architecture has so many lanes, see `for_isa!`.
+        #[expect(unsafe_code, reason = "calls a function compiled for instructions that are there")]
+        unsafe {
+            *lanes = avx512::exp2(*lanes);
+        }
+        return x;
+    }
+    for i in 0..L {
+        let shifted = x[i] + ROUND;
+        let fraction = x[i] - (shifted - ROUND);
+        let mut power = POWER[5];
+        for at in (0..5).rev() {
+            power = multiply_add::<FUSED>(power, fraction, POWER[at]);
+        }
+        x[i] = f32::from_bits(power.to_bits().wrapping_add(shifted.to_bits() << 23));
+    }
+    x
 }
 
 /// e^(−x²/2).

@@ -7,6 +7,8 @@
 pub(crate) mod attention;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod block;
 mod gemm;
 pub(crate) mod isa;

@@ -1,5 +1,6 @@
 //! Activations and exponentials against `f64`.
 
+use crate::simd::isa::for_isa;
 use crate::simd::math;
 use crate::{Activation, Isa};
 
@@ -46,15 +47,31 @@ fn activations_are_exact_enough() {
     }
 }
 
+for_isa! {
+    /// 2^x of whole vectors.
+    fn powers(values: &mut [f32]) = powers_body
+}
+
+#[inline(always)]
+fn powers_body<const L: usize, const FUSED: bool>(values: &mut [f32]) {
+    for lanes in values.as_chunks_mut::<L>().0 {
+        *lanes = math::exp2_clamped::<L, FUSED>(*lanes);
+    }
+}
+
 #[test]
 fn powers_of_two_are_exact_enough_and_never_subnormal() {
-    for at in -70_000..=70_000 {
-        let x = at as f32 * 1e-3;
-        let exact = f64::from(x).max(-64.0).exp2();
-        for value in [math::exp2_clamped::<true>(x), math::exp2_clamped::<false>(x)] {
-            assert!((f64::from(value) - exact).abs() <= 3e-7 * exact, "2^{x} is {exact}, not {value}");
+    let mut inputs: Vec<f32> = (-70_000..70_000).map(|at| at as f32 * 1e-3).collect();
+    inputs.extend([f32::NEG_INFINITY, -1e30, -200.5, -64.5].repeat(4));
+    for isa in Isa::available() {
+        let (mut values, mut nan) = (inputs.clone(), [f32::NAN; 16]);
+        powers(isa, &mut values);
+        for (&x, &value) in inputs.iter().zip(&values) {
+            let exact = f64::from(x).max(-64.0).exp2();
+            let error = (f64::from(value) - exact).abs();
+            assert!(error <= 3e-7 * exact, "2^{x} is {exact}, not {value} on {isa:?}");
         }
+        powers(isa, &mut nan);
+        assert!(nan.iter().all(|value| value.is_nan()), "{isa:?}");
     }
-    assert_eq!(math::exp2_clamped::<true>(f32::NEG_INFINITY), (-64.0f32).exp2());
-    assert!(math::exp2_clamped::<true>(f32::NAN).is_nan());
 }

@@ -3,6 +3,7 @@
 mod attention;
 mod block;
 mod gemm;
+mod lanes;
 mod linear;
 mod math;
 mod pairwise;
