@@ -32,17 +32,23 @@ def figures(line):
                 yield f"{name}/{key}", value
 
 
+def epochs(folder):
+    """The lines of metrics.jsonl; of a killed run the last one may lack its end."""
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().split("\n")[:-1]]
+
+
 def main(folders):
     for folder in map(Path, folders):
+        if not (folder / "metrics.jsonl").exists():
+            print(f"{folder}: no run, left out", file=sys.stderr)
+            continue
         config = tomllib.loads((folder / "config.toml").read_text())
         manifest = json.loads((folder / "manifest.json").read_text())
         mlflow.set_experiment(f"{config['model']['name']} on {manifest['inputs']['dataset'][:12]}")
         with mlflow.start_run(run_name=folder.name):
-            # MLflow allows parameters of 500 characters.
-            mlflow.log_params({key: str(value)[:500] for key, value in flat(config)})
+            mlflow.log_params(dict(flat(config)))
             mlflow.set_tags({"commit": manifest["commit"], "host": manifest["host"], "folder": str(folder.resolve())})
-            for line in (folder / "metrics.jsonl").read_text().splitlines():
-                line = json.loads(line)
+            for line in epochs(folder):
                 mlflow.log_metrics(dict(figures(line)), step=line["step"])
         print(folder)
 

@@ -30,14 +30,21 @@ def figures(line):
                 yield f"{name}/{key}", value
 
 
+def epochs(folder):
+    """The lines of metrics.jsonl; of a killed run the last one may lack its end."""
+    return [json.loads(line) for line in (folder / "metrics.jsonl").read_text().split("\n")[:-1]]
+
+
 def main(folders):
     for folder in map(Path, folders):
+        if not (folder / "metrics.jsonl").exists():
+            print(f"{folder}: no run, left out", file=sys.stderr)
+            continue
         config = tomllib.loads((folder / "config.toml").read_text())
         manifest = json.loads((folder / "manifest.json").read_text())
         settings = dict(flat(config)) | {"commit": manifest["commit"], "data_hash": manifest["inputs"]["dataset"]}
         run = wandb.init(project="knockout", name=folder.name, group=config["model"]["name"], config=settings)
-        for line in (folder / "metrics.jsonl").read_text().splitlines():
-            line = json.loads(line)
+        for line in epochs(folder):
             run.log(dict(figures(line)) | {"epoch": line["epoch"] + 1}, step=line["step"])
         run.finish()
         print(folder)

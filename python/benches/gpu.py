@@ -2,6 +2,7 @@
 
     python gpu.py yeast                       # made if it does not exist
     python gpu.py yeast --model hetero --batch 28 --dtype bfloat16
+    python gpu.py yeast --model transformer --compile
     python gpu.py tiny --preset tiny --device cpu --steps 3
 """
 
@@ -16,7 +17,11 @@ import torch
 import knockout
 import knockout.torch
 
-MODELS = {"dango": (knockout.torch.Dango, 2048), "hetero": (knockout.torch.Hetero, 28)}
+MODELS = {
+    "dango": (knockout.torch.Dango, 2048),
+    "hetero": (knockout.torch.Hetero, 28),
+    "transformer": (knockout.torch.Transformer, 2048),
+}
 
 
 def main() -> None:
@@ -29,6 +34,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int)
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--recompute", action="store_true", help="hetero: less memory for more time")
+    parser.add_argument("--compile", action="store_true", help="with torch.compile")
     options = parser.parse_args()
     if options.device.startswith("cuda") and not torch.cuda.is_available():
         parser.error("there is no GPU that PyTorch can use; --device cpu tries the script")
@@ -46,29 +52,33 @@ def measure(name: str, model: knockout.torch.Model, loader: knockout.Loader, opt
     device = torch.device(options.device)
     wait = torch.cuda.synchronize if device.type == "cuda" else lambda: None
     optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    times, samples = [], 0
+    loss_of = torch.compile(model.loss, dynamic=True) if options.compile else model.loss
+    times, cpu_times, samples = [], [], 0
     for step in range(options.steps + 2):
         wait()
-        began = time.perf_counter()
+        began, cpu_began = time.perf_counter(), time.process_time()
         batch = loader[step % len(loader)]
         genes, offsets, score = (torch.from_numpy(batch[key]).to(device) for key in ("genes", "offsets", "score"))
         with torch.autocast(device.type, getattr(torch, options.dtype), enabled=options.dtype != "float32"):
-            loss = model.loss(genes, offsets, model.standardise(score))
+            loss = loss_of(genes, offsets, model.standardise(score))
         loss.backward()
         optimiser.step()
         optimiser.zero_grad(set_to_none=True)
         wait()
         if step >= 2:  # the first steps compile and allocate
             times.append(time.perf_counter() - began)
+            cpu_times.append(time.process_time() - cpu_began)
             samples = len(score)
     found = {
         "model": name,
         "device": torch.cuda.get_device_name() if device.type == "cuda" else device.type,
         "dtype": options.dtype,
+        "compiled": options.compile,
         "batch": samples,
         "steps": len(times),
         "ms_per_step": round(1e3 * statistics.median(times), 3),
         "ms_range": [round(1e3 * min(times), 3), round(1e3 * max(times), 3)],
+        "cpu_ms_per_step": round(1e3 * statistics.median(cpu_times), 3),
         "samples_per_s": round(samples / statistics.median(times), 1),
     }
     if device.type == "cuda":

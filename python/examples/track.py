@@ -1,11 +1,12 @@
 """Runs in Weights & Biases or in MLflow: a callback is all it takes.
 
     python track.py yeast --to wandb
-    python track.py yeast --to mlflow
+    python track.py yeast --to mlflow --epochs 20 --out runs/second
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import knockout
@@ -17,30 +18,45 @@ def figures(line: dict[str, Any]) -> dict[str, float]:
     return {key: value for key, value in {"train/loss": line["train_loss"], **named}.items() if value is not None}
 
 
-def wandb_logger(config: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
+# Whatever ends the run ends its copy too, as failed where it failed. The callbacks return nothing: what they return could stop the run.
+@contextmanager
+def wandb_logger(config: dict[str, Any]) -> Iterator[Callable[[dict[str, Any]], None]]:
     import wandb
 
-    run = wandb.init(project="knockout", config=config)
-    return lambda line: run.log(figures(line), step=line["step"])
+    with wandb.init(project="knockout", config=config) as run:
+
+        def log(line: dict[str, Any]) -> None:
+            run.log(figures(line), step=line["step"])
+
+        yield log
 
 
-def mlflow_logger(config: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
+@contextmanager
+def mlflow_logger(config: dict[str, Any]) -> Iterator[Callable[[dict[str, Any]], None]]:
     import mlflow
 
-    mlflow.start_run()
-    mlflow.log_dict(config, "config.json")
-    return lambda line: mlflow.log_metrics(figures(line), step=line["step"])
+    with mlflow.start_run():
+        mlflow.log_dict(config, "config.json")
+
+        def log(line: dict[str, Any]) -> None:
+            mlflow.log_metrics(figures(line), step=line["step"])
+
+        yield log
+
+
+LOGGERS = {"wandb": wandb_logger, "mlflow": mlflow_logger}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data")
     parser.add_argument("--model", default="dango")
-    parser.add_argument("--to", choices=["wandb", "mlflow"], default="wandb")
+    parser.add_argument("--epochs", type=int)
+    parser.add_argument("--out", help="the run's folder to make; named after model and data unless said")
+    parser.add_argument("--to", choices=LOGGERS, default="wandb")
     options = parser.parse_args()
-    config = knockout.config(options.data, options.model)
-    logger = {"wandb": wandb_logger, "mlflow": mlflow_logger}[options.to](config)
-    knockout.train(options.data, options.model, callback=logger)
+    with LOGGERS[options.to](knockout.config(options.data, options.model)) as log:
+        knockout.train(options.data, options.model, out=options.out, epochs=options.epochs, callback=log)
 
 
 if __name__ == "__main__":

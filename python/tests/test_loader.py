@@ -113,7 +113,7 @@ def _sum(loader: knockout.Loader, first: int, step: int) -> float:
     return sum(float(loader[index]["score"].sum()) for index in range(first, len(loader), step))
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 def test_worker_processes_make_the_same_batches(dataset: knockout.Dataset, method: str) -> None:
     loader = knockout.Loader(dataset, batch=50)
     dataset.summary()  # threads are up before the fork

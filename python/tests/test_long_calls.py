@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,30 @@ def run(tiny: str, tmp_path_factory: pytest.TempPathFactory) -> knockout.Run:
     return knockout.train(tiny, "hetero", out=folder, max_steps=1, settings=HETERO)
 
 
+def long_trace(path: Path) -> Path:
+    event = '{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":%d,"dur":1}'
+    path.write_text('{"traceEvents":[' + ",".join(event % (2 * at) for at in range(30_000)) + "]}")
+    return path
+
+
+def long_recipe(folder: Path) -> Path:
+    """A recipe of a screen of 19,900 pairs."""
+    names = [f"YAL{at:03}W" for at in range(200)]
+    (folder / "genes.txt").write_text("\n".join(names) + "\n")
+    (folder / "edges.tsv").write_text("a\tb\n" + "".join(f"{a}\t{b}\n" for a, b in pairwise(names)))
+    (folder / "screen.tsv").write_text("x\ty\ttau\n" + "".join(f"{a}\t{b}\t0.5\n" for a, b in combinations(names, 2)))
+    (folder / "recipe.toml").write_text(
+        '[[genes]]\nformat = "list"\nfile = "genes.txt"\n'
+        '[[networks]]\nformat = "edges"\nfile = "edges.tsv"\nname = "mine"\nsource = "a"\ntarget = "b"\n'
+        '[[screens]]\nformat = "table"\nfile = "screen.tsv"\ngenes = ["x", "y"]\nscore = "tau"\n'
+    )
+    return folder / "recipe.toml"
+
+
 CALLS: dict[str, Callable[[Any, Path], Any]] = {
     "synth": lambda run, home: knockout.synth(home / "new", "tiny"),
+    "import": lambda run, home: knockout.import_recipe(home / "new", home / "recipe.toml", home),
+    "analyze": lambda run, home: knockout.trace.analyze(home / "trace.json"),
     "open": lambda run, home: knockout.Dataset(run.dataset().path),
     "train": lambda run, home: knockout.train(run.dataset(), "dango", out=home / "run", epochs=1, settings=SMALL),
     "solve": lambda run, home: knockout.train(run.dataset(), out=home / "run"),
@@ -67,6 +90,8 @@ def moments_during(call: Callable[[], Any]) -> int:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_other_threads_go_on(name: str, run: knockout.Run, tmp_path: Path) -> None:
+    long_trace(tmp_path / "trace.json")
+    long_recipe(tmp_path)
     assert moments_during(lambda: CALLS[name](run, tmp_path)) >= 2
 
 

@@ -16,7 +16,7 @@ def dataset(tiny: str) -> knockout.Dataset:
     return knockout.Dataset(tiny)
 
 
-@pytest.mark.parametrize(("workers", "context"), [(0, None), (2, "fork"), (2, "spawn")])
+@pytest.mark.parametrize(("workers", "context"), [(0, None), (2, "fork"), (2, "forkserver"), (2, "spawn")])
 def test_workers_change_nothing(dataset: knockout.Dataset, workers: int, context: str | None) -> None:
     loader = knockout.Loader(dataset, batch=100)
     expected = [batch["rows"].tolist() for batch in loader]
@@ -24,6 +24,13 @@ def test_workers_change_nothing(dataset: knockout.Dataset, workers: int, context
     found = [batch for batch in plain]
     assert all(isinstance(batch["genes"], torch.Tensor) for batch in found)
     assert [batch["rows"].tolist() for batch in found] == expected
+
+
+def test_arrays_become_tensors_without_a_copy(dataset: knockout.Dataset) -> None:
+    batch = knockout.Loader(dataset, batch=8, form="masks")[0]
+    for key in ("genes", "offsets", "score", "gene_mask"):
+        tensor = torch.from_dlpack(batch[key])
+        assert tensor.data_ptr() == batch[key].ctypes.data and tensor.tolist() == batch[key].tolist()
 
 
 def test_persistent_workers_hear_of_epochs(dataset: knockout.Dataset) -> None:

@@ -39,7 +39,8 @@ class Dango(Model):
         return (scores.softmax(1) * stacked).sum(1)
 
     def forward(self, genes: Tensor, offsets: Tensor) -> Tensor:
-        return self._scores(self.embeddings(), Sets(genes, offsets))
+        sets = Sets(genes, offsets)
+        return self._scores(self.embeddings(), sets)
 
     def _scores(self, embeddings: list[Tensor], sets: Sets) -> Tensor:
         rows = self.meta_embedding(embeddings)[sets.index]
@@ -58,8 +59,9 @@ class Dango(Model):
     def loss(self, genes: Tensor, offsets: Tensor, targets: Tensor, *, epoch: int = 0, alpha: float | None = None) -> Tensor:
         """Returns the loss of a batch; targets are standardised scores."""
         alpha = self.alpha(epoch) if alpha is None else alpha
+        sets = Sets(genes, offsets)
         embeddings = self.embeddings()
-        interaction = log_cosh(self._scores(embeddings, Sets(genes, offsets)), targets)
+        interaction = log_cosh(self._scores(embeddings, sets), targets)
         if alpha == 0.0:
             return interaction
         return alpha * self.reconstruction_losses(embeddings).mean() + (1.0 - alpha) * interaction

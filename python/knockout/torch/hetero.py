@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, pairwise
 from typing import Any
 
 import torch
@@ -12,6 +12,9 @@ from torch.utils.checkpoint import checkpoint
 
 from ..errors import RequestError
 from .module import Edges, Model, Sets, activation, log_cosh
+
+#: Samples and genes that have rows, as long as each other, in the order of the rows: by sample, then gene.
+Places = tuple[Tensor, ...]
 
 #: What norms add to a variance or a standard deviation.
 EPSILON = 1e-5
@@ -41,36 +44,42 @@ class Hetero(Model):
         self.recompute = False
 
     def forward(self, genes: Tensor, offsets: Tensor) -> Tensor:
-        sets = Sets(genes, offsets)
-        deleted = sets.deleted(self.gene_count)
-        wild, own, changed = self.rows(deleted)
-        return self._readout(wild, own, changed, deleted, sets)
+        return self._scores(*self._prepare(genes, offsets))
 
     def loss(self, genes: Tensor, offsets: Tensor, targets: Tensor, *, epoch: int = 0) -> Tensor:
         """Returns the loss of a batch; targets are standardised scores."""
         kind = self.options.get("loss", "log-cosh").replace("_", "-")
         if kind not in ("log-cosh", "logcosh"):
             raise RequestError(f"the loss {kind} is for `knockout train`; knockout.torch has log-cosh")
-        return log_cosh(self(genes, offsets), targets)
+        return log_cosh(self._scores(*self._prepare(genes, offsets)), targets)
 
-    def rows(self, deleted: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Returns the last layer's rows: the wild type's `[genes, width]`, those that samples have of their own, and where `[samples, genes]`.
+    # Shapes that depend on values, and nothing that has a gradient: what is compiled begins after it.
+    @torch.compiler.disable
+    def _prepare(self, genes: Tensor, offsets: Tensor) -> tuple[Sets, Tensor, list[Places]]:
+        sets = Sets(genes, offsets)
+        deleted = sets.deleted(self.gene_count)
+        return sets, deleted, self.changes(deleted)
 
-        Own rows are ordered by sample, then gene.
-        """
-        wild = self.pre()
+    def changes(self, deleted: Tensor) -> list[Places]:
+        """Returns where samples have rows of their own, before the first layer and after each, from where they lack genes `[samples, genes]`."""
         changed = deleted if self.norm_kind != "graph" else torch.ones_like(deleted)
-        own = wild[changed.nonzero(as_tuple=True)[1]]
-        for layer in range(1, self.options["layers"] + 1):
-            after = changed
-            for adjacency in self.adjacencies:
-                after = after | adjacency.reaches(changed.T).T
+        places = [changed.nonzero(as_tuple=True)]
+        for _ in range(self.options["layers"]):
+            reached = [adjacency.reaches(changed.T).T for adjacency in self.adjacencies]
+            changed = torch.stack([changed, *reached]).any(0)
+            places.append(changed.nonzero(as_tuple=True))
+        return places
+
+    def rows(self, deleted: Tensor, places: list[Places]) -> tuple[Tensor, Tensor]:
+        """Returns the last layer's rows: the wild type's `[genes, width]`, and those that samples have of their own, at the last of `places`."""
+        wild = self.pre()
+        own = wild[places[0][1]]
+        for layer, (before, after) in enumerate(pairwise(places), 1):
             if self.recompute and torch.is_grad_enabled():
-                out = checkpoint(self._layer, layer, wild, own, changed, after, deleted, use_reentrant=False)
+                wild, own = checkpoint(self._layer, layer, wild, own, before, after, deleted, use_reentrant=False)
             else:
-                out = self._layer(layer, wild, own, changed, after, deleted)
-            (wild, own), changed = out, after
-        return wild, own, changed
+                wild, own = self._layer(layer, wild, own, before, after, deleted)
+        return wild, own
 
     def pre(self) -> Tensor:
         """Returns the rows before the first layer, which no deletion changes."""
@@ -91,20 +100,15 @@ class Hetero(Model):
         return torch.cat(normed) * scale + shift
 
     def _layer(
-        self, layer: int, wild: Tensor, own: Tensor, changed: Tensor, after: Tensor, deleted: Tensor
+        self, layer: int, wild: Tensor, own: Tensor, before: Places, after: Places, deleted: Tensor
     ) -> tuple[Tensor, Tensor]:
-        samples = len(deleted)
         # All cells side by side, the wild type first: [genes, 1 + samples, width].
-        cells = wild.unsqueeze(1).expand(-1, samples, -1)
-        at = changed.T.nonzero(as_tuple=True)
-        # Own rows are by sample and `at` is by gene.
-        order = torch.empty(changed.shape, dtype=torch.long, device=wild.device)
-        order[changed] = torch.arange(len(own), device=wild.device)
-        cells = cells.index_put(at, own[order.T[at]])
+        sample, gene = before
+        cells = wild.unsqueeze(1).expand(-1, len(deleted), -1).index_put((gene, sample), own)
         kept = torch.cat([deleted.new_ones(self.gene_count, 1), ~deleted.T], 1).unsqueeze(-1).to(wild.dtype)
         cells = torch.cat([wild.unsqueeze(1), cells], 1)
         sending = cells * kept
-        sample, gene = after.nonzero(as_tuple=True)
+        sample, gene = after
         pick = (
             torch.cat([torch.arange(self.gene_count, device=wild.device), gene]),
             torch.cat([torch.zeros(self.gene_count, dtype=torch.long, device=wild.device), sample + 1]),
@@ -179,7 +183,7 @@ class Hetero(Model):
         mixed = (hidden * pairs.T.unsqueeze(-1)).transpose(0, 1).flatten(1)
         return mixed @ outer.mT.flatten(0, 1) + pairs @ shift + alone * mean
 
-    def _pool(self, wild: Tensor, own: Tensor, changed: Tensor, deleted: Tensor) -> tuple[Tensor, Tensor]:
+    def _pool(self, wild: Tensor, own: Tensor, changed: Places, deleted: Tensor) -> tuple[Tensor, Tensor]:
         """Attention pooling over all genes of the wild type, and over the kept genes of every sample."""
         rows = torch.cat([wild, own])
         gates = self.linear("pool.gate.out", self.act(self.linear("pool.gate.hidden", rows))).squeeze(-1)
@@ -187,17 +191,15 @@ class Hetero(Model):
         genes = len(wild)
         of_wild = gates[:genes].softmax(0) @ values[:genes]
         # A sample's sum is over the wild type's rows where it has none of its own.
-        sample_gates = torch.where(changed, gates.new_zeros(()), gates[:genes].expand(changed.shape))
-        sample_gates = sample_gates.masked_scatter(changed, gates[genes:])
-        sample_gates = sample_gates.masked_fill(deleted, -torch.inf)
-        weights = sample_gates.softmax(1)
-        shared = torch.where(changed, 0.0, weights) @ values[:genes]
+        sample_gates = gates[:genes].expand(deleted.shape).index_put(changed, gates[genes:])
+        weights = sample_gates.masked_fill(deleted, -torch.inf).softmax(1)
+        shared = weights.index_put(changed, weights.new_zeros(())) @ values[:genes]
         mine = weights[changed].unsqueeze(-1) * values[genes:]
-        owners = changed.nonzero(as_tuple=True)[0]
-        return of_wild, shared.index_add(0, owners, mine.to(shared.dtype))
+        return of_wild, shared.index_add(0, changed[0], mine.to(shared.dtype))
 
-    def _readout(self, wild: Tensor, own: Tensor, changed: Tensor, deleted: Tensor, sets: Sets) -> Tensor:
-        of_wild, of_samples = self._pool(wild, own, changed, deleted)
+    def _scores(self, sets: Sets, deleted: Tensor, places: list[Places]) -> Tensor:
+        wild, own = self.rows(deleted, places)
+        of_wild, of_samples = self._pool(wild, own, places[-1], deleted)
         overall = self.linear("global.out", self.act(self.linear("global.hidden", of_wild - of_samples))).squeeze(-1)
         combination = self.options["combination"].replace("-", "_")
         if combination == "global_only" or self.options.get("local") is False:

@@ -204,9 +204,11 @@ def _is_channel(name: str) -> bool:
 class Sets:
     """Ragged gene sets, padded: `index` `[sets, most]` and where it holds a member."""
 
+    # Its shapes depend on values: what is compiled begins after it.
+    @torch.compiler.disable
     def __init__(self, genes: Tensor, offsets: Tensor) -> None:
         genes, offsets = _integers("genes", genes), _integers("offsets", offsets)
-        if not torch.compiler.is_compiling() and genes.device.type == "cpu":
+        if genes.device.type == "cpu":
             # On a device the host would wait for the answer.
             _check(genes, offsets)
         lengths = offsets.diff()

@@ -1,4 +1,7 @@
-"""Sparse products over one shared adjacency. Knows nothing of genes or models."""
+"""Sparse products over one shared adjacency. Knows nothing of genes or models.
+
+The products themselves are operators of their own, which `torch.compile` calls and does not look into: it knows no sparse tensors.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +53,9 @@ class Adjacency(nn.Module):
     def _keep(self, name: str, values: NDArray[Any]) -> None:
         self.register_buffer(name, torch.from_numpy(numpy.ascontiguousarray(values)), persistent=False)
 
-    def _matrix(self, side: str, values: Tensor) -> Tensor:
-        starts, columns = getattr(self, f"{side}_starts"), getattr(self, f"{side}_columns")
-        return torch.sparse_csr_tensor(starts, columns, values, (self.size, self.size), check_invariants=False)
+    def product(self, side: str, values: Tensor, x: Tensor) -> Tensor:
+        """Returns the product of the `incoming` or `outgoing` matrix, with these values at its entries, and `x` `[nodes, width]`."""
+        return _product(getattr(self, f"{side}_starts"), getattr(self, f"{side}_columns"), values, x)
 
     def sums(self, x: Tensor) -> Tensor:
         """Returns the sum over incoming edges of `x` `[nodes, …]`."""
@@ -70,8 +73,7 @@ class Adjacency(nn.Module):
 
     def reaches(self, changed: Tensor) -> Tensor:
         """Returns where an incoming edge comes from a marked node; `changed` is `[nodes, samples]`, of bools."""
-        with _exactly(changed):
-            return self._matrix("incoming", self.incoming_counts.float()) @ changed.float() > 0
+        return self.product("incoming", self.incoming_counts.float(), changed.float()) > 0
 
 
 def _wide(x: Tensor) -> Tensor:
@@ -83,19 +85,44 @@ def _exactly(x: Tensor) -> Any:
     return torch.autocast(x.device.type, enabled=False)
 
 
+@torch.library.custom_op("knockout::sparse_product", mutates_args=())
+def _product(starts: Tensor, columns: Tensor, values: Tensor, x: Tensor) -> Tensor:
+    """The product of a square CSR matrix and a dense one."""
+    size = len(x)
+    with _exactly(x):
+        return torch.sparse_csr_tensor(starts, columns, values, (size, size), check_invariants=False) @ x
+
+
+@_product.register_fake
+def _(starts: Tensor, columns: Tensor, values: Tensor, x: Tensor) -> Tensor:
+    return x.new_empty(x.shape)
+
+
+@torch.library.custom_op("knockout::edge_products", mutates_args=())
+def _edge_products(rows: Tensor, columns: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    """`left[row] · right[column]` for every entry."""
+    out = left.new_empty(len(rows))
+    for begin in range(0, len(rows), EDGES_AT_ONCE):
+        some = slice(begin, begin + EDGES_AT_ONCE)
+        out[some] = (left[rows[some]] * right[columns[some]]).sum(-1)
+    return out
+
+
+@_edge_products.register_fake
+def _(rows: Tensor, columns: Tensor, left: Tensor, right: Tensor) -> Tensor:
+    return left.new_empty(len(rows))
+
+
 class _Sums(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, adjacency: Adjacency) -> Tensor:
         ctx.adjacency = adjacency
-        with _exactly(x):
-            return adjacency._matrix("incoming", adjacency.incoming_counts.to(x.dtype)) @ x
+        return adjacency.product("incoming", adjacency.incoming_counts.to(x.dtype), x)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         adjacency = ctx.adjacency
-        counts = adjacency.outgoing_counts.to(gradient.dtype)
-        with _exactly(gradient):
-            return adjacency._matrix("outgoing", counts) @ gradient.contiguous(), None
+        return adjacency.product("outgoing", adjacency.outgoing_counts.to(gradient.dtype), gradient.contiguous()), None
 
 
 class _Products(torch.autograd.Function):
@@ -103,18 +130,12 @@ class _Products(torch.autograd.Function):
     def forward(ctx: Any, left: Tensor, right: Tensor, adjacency: Adjacency) -> Tensor:
         ctx.save_for_backward(left, right)
         ctx.adjacency = adjacency
-        rows, columns = adjacency.outgoing_rows, adjacency.outgoing_columns
-        out = left.new_empty(len(rows))
-        for begin in range(0, len(rows), EDGES_AT_ONCE):
-            some = slice(begin, begin + EDGES_AT_ONCE)
-            out[some] = (left[rows[some]] * right[columns[some]]).sum(-1)
-        return out
+        return _edge_products(adjacency.outgoing_rows, adjacency.outgoing_columns, left, right)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, None]:
         left, right = ctx.saved_tensors
         adjacency = ctx.adjacency
-        with _exactly(gradient):
-            of_left = adjacency._matrix("outgoing", gradient.contiguous()) @ right
-            of_right = adjacency._matrix("incoming", gradient[adjacency.from_outgoing]) @ left
+        of_left = adjacency.product("outgoing", gradient.contiguous(), right)
+        of_right = adjacency.product("incoming", gradient[adjacency.from_outgoing], left)
         return of_left, of_right, None

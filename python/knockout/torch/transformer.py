@@ -41,8 +41,9 @@ class Transformer(Model):
         self.pull = float(self.options["loss"]["lambda_graph"])
 
     def forward(self, genes: Tensor, offsets: Tensor) -> Tensor:
+        sets = Sets(genes, offsets)
         tokens, _ = self.tokens()
-        return self.read(tokens, Sets(genes, offsets))[1]
+        return self.read(tokens, sets)[1]
 
     def tokens(self) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
         """Returns the encoder's output `[1 + genes, width]`, the cell's token first, and queries and keys `[heads, …]` of every layer."""
@@ -84,7 +85,8 @@ class Transformer(Model):
         return F.layer_norm(x, x.shape[-1:], self.weight(f"{name}.weight"), self.weight(f"{name}.bias"), NORM_EPSILON)
 
     def _drop(self, x: Tensor) -> Tensor:
-        return F.dropout(x, self.rate, self.training and self.rate > 0.0)
+        # No product of conditions for an argument: the compiler would have it depend on the rate.
+        return F.dropout(x, self.rate) if self.training and self.rate > 0.0 else x
 
     def penalty(self, attended: list[tuple[Tensor, Tensor]]) -> Tensor:
         """Returns the mean over networks of KL(network ‖ attention of its head)."""
@@ -100,8 +102,9 @@ class Transformer(Model):
         options = self.options["loss"]
         if options.get("lambda_dist", 0.0) != 0.0:
             raise RequestError("model.loss.lambda_dist is for `knockout train`; knockout.torch has the loss of single records")
+        sets = Sets(genes, offsets)
         tokens, attended = self.tokens()
-        _, predictions = self.read(tokens, Sets(genes, offsets))
+        _, predictions = self.read(tokens, sets)
         point = F.mse_loss if options["point"] == "mse" else log_cosh
         loss = options.get("lambda_point", 1.0) * point(predictions, targets)
         return loss if self.pull == 0.0 else loss + self.pull * self.penalty(attended)
