@@ -176,18 +176,17 @@ impl NetworkKernel {
 
         let kept = watch.kept(PART);
         let whole = || Fields::of(grid, sets, &scores, &features, |_| true);
-        let (tried, fields, begun) = match &kept {
-            Some(kept) => {
-                let tried = Tried::load_all(kept)?;
-                tried.iter().for_each(|tried| tried.say(watch));
-                (tried, None, None)
+        let (tried, fields, begun) = if let Some(kept) = &kept {
+            let tried = Tried::load_all(kept)?;
+            for tried in &tried {
+                tried.say(watch);
             }
-            None => {
-                let mut trials = Trials::new(grid, sets, &scores, &features, problem.val);
-                let tried = trials.run(&features, grid, watch);
-                let (fields, begun) = trials.end();
-                (tried, fields, begun)
-            }
+            (tried, None, None)
+        } else {
+            let mut trials = Trials::new(grid, sets, &scores, &features, problem.val);
+            let tried = trials.run(&features, grid, watch);
+            let (fields, begun) = trials.end();
+            (tried, fields, begun)
         };
         let setting = Tried::best(&tried);
 
