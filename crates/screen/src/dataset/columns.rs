@@ -217,6 +217,21 @@ impl WordColumn {
     }
 }
 
+/// A column of numbers, not all of which need be there. A screen of millions of samples has several: a value and a mark take half as
+/// much as an `Option`.
+pub(crate) struct NumberColumn {
+    values: Vec<f64>,
+    /// Empty where all are.
+    is_known: Vec<bool>,
+}
+
+impl NumberColumn {
+    pub(crate) fn get(&self, row: usize) -> Option<f64> {
+        let is_known = self.is_known.get(row).copied().unwrap_or(true);
+        is_known.then(|| self.values[row])
+    }
+}
+
 /// A decoded table.
 pub struct Table {
     batches: Vec<RecordBatch>,
@@ -322,17 +337,25 @@ impl Table {
     /// A column of numbers without nulls.
     pub fn f64s(&self, name: &str) -> Result<Vec<f64>, ColumnError> {
         self.no_nulls(name)?;
-        Ok(self.optional_f64s(name)?.into_iter().map(|value| value.unwrap_or(f64::NAN)).collect())
+        Ok(self.optional_f64s(name)?.values)
     }
 
-    /// A column of numbers, `None` where there is no value.
-    pub(crate) fn optional_f64s(&self, name: &str) -> Result<Vec<Option<f64>>, ColumnError> {
-        let mut values = Vec::with_capacity(self.row_count);
+    /// A column of numbers, not all of which need be there.
+    pub(crate) fn optional_f64s(&self, name: &str) -> Result<NumberColumn, ColumnError> {
+        let index = self.index_of(name)?;
+        let has_gaps = self.batches.iter().any(|batch| batch.column(index).null_count() > 0);
+        let marks = if has_gaps { self.row_count } else { 0 };
+        let (values, is_known) = (Vec::with_capacity(self.row_count), Vec::with_capacity(marks));
+        let mut column = NumberColumn { values, is_known };
         self.each(name, "f64", |array| {
-            values.extend(array.as_primitive_opt::<Float64Type>()?.iter());
+            let array = array.as_primitive_opt::<Float64Type>()?;
+            column.values.extend_from_slice(array.values());
+            if has_gaps {
+                column.is_known.extend((0..array.len()).map(|row| array.is_valid(row)));
+            }
             Some(())
         })?;
-        Ok(values)
+        Ok(column)
     }
 
     pub(crate) fn strings(&self, name: &str) -> Result<Vec<Option<String>>, ColumnError> {
@@ -472,7 +495,8 @@ mod tests {
         let (offsets, values) = table.lists("set").unwrap();
         assert_eq!((offsets[4], &values[..6]), (6, &[0, 0, 1, 0, 1, 2][..]));
         assert_eq!(table.words("word").unwrap().get(3), "a");
-        assert_eq!(table.optional_f64s("value").unwrap()[..3], [Some(0.0), None, Some(2.0)]);
+        let values = table.optional_f64s("value").unwrap();
+        assert_eq!([0, 1, 2].map(|row| values.get(row)), [Some(0.0), None, Some(2.0)]);
     }
 
     #[test]

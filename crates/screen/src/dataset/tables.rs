@@ -235,11 +235,11 @@ pub(super) fn samples_from_table(table: &Table, gene_count: usize) -> Decoded<Sa
             .push(Sample {
                 genes: &genes[list(&gene_offsets, row)],
                 score: scores[row],
-                p_value: p_values[row],
+                p_value: p_values.get(row),
                 query: &queries[list(&query_offsets, row)],
                 kind: kinds.get(row),
-                fitness: fitness[row],
-                fitness_sd: fitness_sd[row],
+                fitness: fitness.get(row),
+                fitness_sd: fitness_sd.get(row),
                 source: sources.get(row),
                 duplicates: duplicates[row],
             })

@@ -1,7 +1,7 @@
 //! The entries of a matrix that were observed, and the largest singular value of a matrix that has no others.
 
 use crate::grid::Grid;
-use crate::matrix::{Matrix, symmetric_eigen};
+use crate::matrix::{Matrix, gram, symmetric_eigen};
 use knockout_cell::GeneSetsRef;
 use knockout_random::Rng;
 use rayon::prelude::*;
@@ -68,6 +68,16 @@ impl Observed {
         });
     }
 
+    /// Puts values at the entries of a matrix.
+    #[cfg(test)]
+    pub(super) fn put(&self, values: &[f32], matrix: &mut Matrix<f32>) {
+        for row in 0..self.row_count {
+            let (columns, range) = self.row(row);
+            let out = matrix.row_mut(row);
+            columns.iter().zip(&values[range]).for_each(|(&column, &value)| out[column as usize] = value);
+        }
+    }
+
     /// What a matrix leaves of the targets.
     pub(super) fn left_over(&self, matrix: &Matrix<f32>) -> Vec<f32> {
         let mut out = self.targets.clone();
@@ -131,9 +141,31 @@ impl Observed {
     ///
     /// Golub and Kahan's bidiagonalisation from a random start, until another step changes it by less than a share of 1e-8.
     pub(super) fn largest_singular_value(&self, values: &[f32]) -> f64 {
-        const MOST_STEPS: usize = 120;
         let mut rng = Rng::new(0, "largest singular value");
-        let mut v: Vec<f64> = (0..self.column_count).map(|_| rng.normal()).collect();
+        self.largest_singular_value_from(values, (0..self.column_count).map(|_| rng.normal()).collect())
+    }
+
+    /// The same from the combination of some vectors, the columns of a matrix, that the matrix of these values makes longest.
+    pub(super) fn largest_singular_value_near(&self, values: &[f32], vectors: &Matrix<f32>) -> f64 {
+        if vectors.columns() == 0 {
+            return 0.0;
+        }
+        let column = |place: usize| (0..vectors.rows()).map(move |row| f64::from(vectors.get(row, place)));
+        let mut images = Matrix::zeros(self.row_count, vectors.columns());
+        for place in 0..vectors.columns() {
+            let image = self.times(values, &column(place).collect::<Vec<_>>());
+            image.into_iter().enumerate().for_each(|(row, value)| images.set(row, place, value));
+        }
+        let shares = symmetric_eigen(&gram(&images)).1;
+        let mut start = vec![0.0; vectors.rows()];
+        for (place, share) in shares.row(0).iter().enumerate() {
+            start.iter_mut().zip(column(place)).for_each(|(sum, value)| *sum += share * value);
+        }
+        self.largest_singular_value_from(values, start)
+    }
+
+    fn largest_singular_value_from(&self, values: &[f32], mut v: Vec<f64>) -> f64 {
+        const MOST_STEPS: usize = 120;
         if normalise(&mut v) == 0.0 {
             return 0.0;
         }
@@ -163,8 +195,17 @@ impl Observed {
 
     fn times(&self, values: &[f32], x: &[f64]) -> Vec<f64> {
         let row = |ends: &[usize]| {
-            let entries = self.columns[ends[0]..ends[1]].iter().zip(&values[ends[0]..ends[1]]);
-            entries.map(|(&column, &value)| f64::from(value) * x[column as usize]).sum()
+            let (columns, values) = (&self.columns[ends[0]..ends[1]], &values[ends[0]..ends[1]]);
+            let product = |column: u32, value: f32| f64::from(value) * x[column as usize];
+            // Four sums: one would wait for itself.
+            let ((columns, last_columns), (values, last_values)) =
+                (columns.as_chunks::<4>(), values.as_chunks::<4>());
+            let mut sums = [0.0; 4];
+            for (columns, values) in columns.iter().zip(values) {
+                (0..4).for_each(|lane| sums[lane] += product(columns[lane], values[lane]));
+            }
+            let rest: f64 = last_columns.iter().zip(last_values).map(|(&c, &v)| product(c, v)).sum();
+            (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
         };
         self.offsets.windows(2).map(row).collect()
     }
@@ -224,15 +265,39 @@ fn normalise(vector: &mut [f64]) -> f64 {
 }
 
 fn remove_components(vector: &mut [f64], others: &[Vec<f64>]) {
-    let before: f64 = vector.iter().map(|x| x * x).sum();
-    for _ in 0..2 {
+    let before = square(vector);
+    let mut last = before;
+    loop {
         for other in others {
-            let dot: f64 = vector.iter().zip(other).map(|(a, b)| a * b).sum();
-            vector.iter_mut().zip(other).for_each(|(x, other)| *x -= dot * other);
+            let share = inner(vector, other);
+            vector.iter_mut().zip(other).for_each(|(x, other)| *x -= share * other);
+        }
+        let now = square(vector);
+        // Once is enough unless most of it went (Daniel and others 1976).
+        let has_mostly_gone = now <= 0.5 * last && now > 1e-28 * before;
+        last = now;
+        if !has_mostly_gone {
+            break;
         }
     }
     // Nothing but rounding is left.
-    if vector.iter().map(|x| x * x).sum::<f64>() <= 1e-28 * before {
+    if last <= 1e-28 * before {
         vector.fill(0.0);
     }
+}
+
+fn square(vector: &[f64]) -> f64 {
+    inner(vector, vector)
+}
+
+/// Sums in lanes, which a compiler can do side by side.
+fn inner(a: &[f64], b: &[f64]) -> f64 {
+    let mut lanes = [0.0; 8];
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    for (a, b) in a.iter().zip(b) {
+        for (lane, (a, b)) in lanes.iter_mut().zip(a.iter().zip(b)) {
+            *lane += a * b;
+        }
+    }
+    lanes.iter().sum::<f64>() + a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f64>()
 }

@@ -96,6 +96,9 @@ pub(super) struct PairField {
     alone: Vec<f32>,
     spread: Matrix<f32>,
     field: Matrix<f32>,
+    /// Tables beside features, and features beside tables.
+    left: Matrix<f32>,
+    right: Matrix<f32>,
 }
 
 impl PairField {
@@ -110,7 +113,10 @@ impl PairField {
         let (count, cells) = (genes.len(), Cells::of(genes.len(), places));
         let matrix = || Matrix::zeros(count, count);
         let (spread, field) = (matrix(), matrix());
-        Some(Self { features: features.some(&genes), alone: vec![0.0; count], genes, cells, spread, field })
+        let features = features.some(&genes);
+        let both = beside(&features, &features);
+        let (left, right) = (both.clone(), both);
+        Some(Self { features, alone: vec![0.0; count], genes, cells, spread, field, left, right })
     }
 
     pub(super) fn set_own(&mut self, features: &Features, own: f32) {
@@ -140,8 +146,12 @@ impl PairField {
         let (sums, inner) = self.sums(values);
         let mut tables = product(&self.features, &inner);
         self.add_alone(&sums, &mut tables, |row| row);
-        let (left, right) = (beside(&tables, &self.features), beside(&self.features, &tables));
-        upper_inner_products(&left, &right, &mut self.field);
+        let width = tables.columns();
+        for row in 0..tables.rows() {
+            self.left.row_mut(row)[..width].copy_from_slice(tables.row(row));
+            self.right.row_mut(row)[width..].copy_from_slice(tables.row(row));
+        }
+        upper_inner_products(&self.left, &self.right, &mut self.field);
         self.cells.gather(&self.field, out);
     }
 
@@ -289,6 +299,15 @@ impl Queries {
     }
 }
 
+/// A place in one of the fields, measured or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Two genes, ascending.
+    Pair(usize, usize),
+    /// A row and an array gene.
+    Triple(usize, usize),
+}
+
 /// Both fields: two processes with the same settings that know nothing of each other.
 pub(super) struct Fields {
     pub(super) pairs: Option<PairField>,
@@ -350,6 +369,30 @@ impl Fields {
     /// Values of the pairs' cells, and of the triples'.
     pub(super) fn split<'v>(&self, values: &'v [f32]) -> (&'v [f32], &'v [f32]) {
         values.split_at(self.pairs.as_ref().map_or(0, |field| field.cells.len()))
+    }
+
+    /// Where a set lies in the fields, if it does.
+    pub(super) fn place(&self, grid: &Grid, set: &[u32]) -> Option<Place> {
+        let place = |genes: &[u32], gene: u32| genes.binary_search(&gene).ok();
+        match (set, &self.pairs, &self.triples) {
+            (&[a, b], Some(field), _) => Some(Place::Pair(place(&field.genes, a)?, place(&field.genes, b)?)),
+            (&[_, _, _], _, Some(field)) => match grid.part_of_triple(set)? {
+                (Row::Pair(a, b), gene) => {
+                    Some(Place::Triple(field.rows.binary_search(&(a, b)).ok()?, place(&field.genes, gene)?))
+                }
+                (Row::Gene(_), _) => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// What the last product with the covariance has at a place.
+    pub(super) fn last(&self, place: Place) -> f32 {
+        match (place, &self.pairs, &self.triples) {
+            (Place::Pair(row, column), Some(field), _) => field.field.get(row, column),
+            (Place::Triple(row, column), _, Some(field)) => field.spread.get(row, column),
+            _ => 0.0,
+        }
     }
 
     /// What a solution says of sets.

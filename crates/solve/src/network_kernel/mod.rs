@@ -17,11 +17,11 @@ use crate::pair_products::{Form, PairProducts};
 use crate::tensor::{Tensor, tensor};
 use answers::{Answers, Shared};
 use features::Features;
-use field::Fields;
-use knockout_cell::{Cell, GeneSetsRef};
+use field::{Fields, Place};
+use knockout_cell::{Cell, GeneSets, GeneSetsRef};
 use knockout_stats::pearson;
 use neighbourhood::Neighbourhoods;
-use process::{Gradients, solve_shifted};
+use process::{Gradients, Shifted};
 use serde::{Deserialize, Serialize};
 
 /// Options of the network kernel.
@@ -175,32 +175,39 @@ impl NetworkKernel {
         let sets = problem.train.sets.view();
 
         let kept = watch.kept(PART);
-        let tried = kept.as_deref().map(Tried::load_all).transpose()?;
-        let tried = tried.unwrap_or_else(|| {
-            Trials::new(grid, sets, &scores, &features, problem.val).run(&features, grid, watch)
-        });
-        if kept.is_some() {
+        let whole = || Fields::of(grid, sets, &scores, &features, |_| true);
+        let (tried, fields, begun) = if let Some(kept) = &kept {
+            let tried = Tried::load_all(kept)?;
             for tried in &tried {
                 tried.say(watch);
             }
-        }
+            (tried, None, None)
+        } else {
+            let mut trials = Trials::new(grid, sets, &scores, &features, problem.val);
+            let tried = trials.run(&features, grid, watch);
+            let (fields, begun) = trials.end();
+            (tried, fields, begun)
+        };
         let setting = Tried::best(&tried);
 
-        let mut fields = Fields::of(grid, sets, &scores, &features, |_| true);
+        let mut fields = fields.unwrap_or_else(whole);
         drop(scores);
         fields.set_own(&features, setting.own);
         let count = fields.cells().map(field::Cells::len).sum();
         let mut gradients = match kept {
             Some(kept) => Gradients::load(&kept, count)?,
-            None => Gradients::new(&fields),
+            None => begun.unwrap_or_else(|| Gradients::new(&fields)),
         };
         let tried_before = Tried::tensor(&tried);
-        gradients.run(&mut fields, setting.noise, MOST_STEPS, options.tolerance, &mut |gradients| {
+        let mut keep = |gradients: &Gradients| {
             watch.step("network kernel", gradients.step);
             if watch.wants_state() {
                 watch.keep(PART, [std::slice::from_ref(&tried_before), &gradients.tensors()[..]].concat());
             }
-        });
+        };
+        // What the trials found may be enough.
+        keep(&gradients);
+        gradients.run(&mut fields, setting.noise, MOST_STEPS, options.tolerance, &mut keep);
         let weights = names.iter().zip(&mixture);
         let weights = weights
             .map(|(name, &weight)| Choice::new(format!("network_kernel.weight.{name}"), f64::from(weight)));
@@ -362,7 +369,22 @@ impl Tried {
 /// Settings are tried on the validation part, and where there are very many genes on a part of them.
 struct Trials {
     fields: Fields,
-    val: Records,
+    /// Whether the fields have all records.
+    reach: Reach,
+    /// Records that lie in the fields, and the others.
+    places: Vec<Place>,
+    elsewhere: GeneSets,
+    /// Scores of both, in this order.
+    scores: Vec<f64>,
+    /// What was found for the best setting so far.
+    begun: Option<Gradients>,
+}
+
+/// The records that trials are made with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    All,
+    Some,
 }
 
 impl Trials {
@@ -382,15 +404,30 @@ impl Trials {
                 few.scores.push(score);
             }
         }
-        if stride == 1 || few.scores.len() < TRIAL_RECORDS {
-            return Self { fields: Fields::of(grid, sets, scores, features, |_| true), val: val.clone() };
+        let (reach, val) = if stride == 1 || few.scores.len() < TRIAL_RECORDS {
+            (Reach::All, val)
+        } else {
+            (Reach::Some, &few)
+        };
+        let counts = |gene: u32| reach == Reach::All || !is_left_out[gene as usize];
+        let fields = Fields::of(grid, sets, scores, features, counts);
+        let (mut places, mut elsewhere) = (Vec::new(), GeneSets::default());
+        let (mut scores, mut others) = (Vec::new(), Vec::new());
+        for (set, &score) in val.sets.view().iter().zip(&val.scores) {
+            if let Some(place) = fields.place(grid, set) {
+                places.push(place);
+                scores.push(score);
+            } else {
+                elsewhere.push(set);
+                others.push(score);
+            }
         }
-        let counts = |gene: u32| !is_left_out[gene as usize];
-        Self { fields: Fields::of(grid, sets, scores, features, counts), val: few }
+        scores.extend(others);
+        Self { fields, reach, places, elsewhere, scores, begun: None }
     }
 
     /// Tries all noises for what a gene shares with itself, and goes on in the direction in which validation improves.
-    fn run(mut self, features: &Features, grid: &Grid, watch: &mut dyn Watch) -> Vec<Tried> {
+    fn run(&mut self, features: &Features, grid: &Grid, watch: &mut dyn Watch) -> Vec<Tried> {
         let mut tried = Vec::new();
         self.judge(1.0, features, grid, &mut tried, watch);
         for step in [OWN_STEP, 1.0 / OWN_STEP] {
@@ -409,6 +446,14 @@ impl Trials {
         tried
     }
 
+    /// The fields and what was found for the best setting, where they have all records.
+    fn end(self) -> (Option<Fields>, Option<Gradients>) {
+        match self.reach {
+            Reach::All => (Some(self.fields), self.begun),
+            Reach::Some => (None, None),
+        }
+    }
+
     /// Tries all noises; whether it is worth going on.
     fn judge(
         &mut self,
@@ -421,11 +466,22 @@ impl Trials {
         self.fields.set_own(features, own);
         let highest = |tried: &[Tried]| tried.iter().map(|tried| tried.pearson).fold(-3.0, f64::max);
         let before = highest(tried);
-        for (solution, noise) in solve_shifted(&mut self.fields, &NOISES, TRIAL_STEPS).iter().zip(NOISES) {
-            let setting = Setting { own, noise };
-            let predictions = self.fields.predict(solution, features, grid, self.val.sets.view());
-            let pearson = pearson(&predictions, &self.val.scores).unwrap_or(-2.0);
-            tried.push(Tried { setting, pearson });
+        let places = &self.places;
+        let said = |fields: &Fields| places.iter().map(|&place| fields.last(place)).collect();
+        let shifted = Shifted::solve(&mut self.fields, &NOISES, TRIAL_STEPS, said);
+        for (place, noise) in NOISES.into_iter().enumerate() {
+            let mut predictions: Vec<f64> = shifted.said(place).into_iter().map(f64::from).collect();
+            // No step at all was needed where all targets are 0.
+            predictions.resize(self.places.len(), 0.0);
+            if !self.elsewhere.is_empty() {
+                let (solution, sets) = (shifted.solution(place), self.elsewhere.view());
+                predictions.extend(self.fields.predict(&solution, features, grid, sets));
+            }
+            let pearson = pearson(&predictions, &self.scores).unwrap_or(-2.0);
+            if self.reach == Reach::All && pearson > highest(tried) {
+                self.begun = Some(shifted.gradients(place));
+            }
+            tried.push(Tried { setting: Setting { own, noise }, pearson });
             watch.step("network kernel, settings", tried.len());
         }
         let first = tried.len() - NOISES.len();

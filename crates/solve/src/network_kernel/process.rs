@@ -4,62 +4,120 @@ use super::field::Fields;
 use crate::model::SolveError;
 use crate::tensor::{Tensor, tensor};
 
-/// Solves for several noises at once: one product with the covariance for all of them in each step, because adding to the diagonal
-/// leaves the directions of conjugate gradients what they are (Jegerlehner 1996). `noises` are ascending; one solution each.
-pub(super) fn solve_shifted(fields: &mut Fields, noises: &[f32], steps: usize) -> Vec<Vec<f32>> {
-    let mut residual = fields.targets();
-    let (count, least) = (residual.len(), noises[0]);
-    let mut product = vec![0.0; count];
-    let mut shifted: Vec<Shifted> = noises
-        .iter()
-        .map(|noise| Shifted {
-            shift: f64::from(noise - least),
-            solution: vec![0.0; count],
-            direction: residual.clone(),
-            before: 1.0,
-            now: 1.0,
-        })
-        .collect();
-    let mut square = dot(&residual, &residual);
-    let (mut last_length, mut last_share) = (1.0, 0.0);
-    for _ in 0..steps {
-        if square == 0.0 {
-            break;
-        }
-        fields.times(&shifted[0].direction, &mut product);
-        add(&mut product, least, &shifted[0].direction);
-        let length = square / dot(&shifted[0].direction, &product);
-        add(&mut residual, -(length as f32), &product);
-        let next = dot(&residual, &residual);
-        let share = next / square;
-        for system in &mut shifted {
-            system.step(&residual, (last_length, last_share), (length, share));
-        }
-        (square, last_length, last_share) = (next, length, share);
-    }
-    shifted.into_iter().map(|system| system.solution).collect()
+/// Conjugate gradients for several noises at once: one product with the covariance for all of them in each step, because adding to the
+/// diagonal leaves the directions of conjugate gradients what they are (Jegerlehner 1996).
+///
+/// The directions are those of the least noise; what the others have is kept as shares of them. So is what a solution says of
+/// records: a sum of what the directions say, which the products with the covariance give away.
+pub(super) struct Shifted {
+    directions: Vec<Vec<f32>>,
+    /// What is left of the targets under the least noise.
+    residual: Vec<f32>,
+    /// What every direction says of the records asked for.
+    said: Vec<Vec<f32>>,
+    systems: Vec<System>,
 }
 
 /// One of the systems; its residual is that of the first times `now`.
-struct Shifted {
+struct System {
     shift: f64,
-    solution: Vec<f32>,
-    direction: Vec<f32>,
+    /// Shares of each direction in the solution.
+    solution: Vec<f64>,
+    /// Shares of each direction in its own next one, and of the residual.
+    direction: Vec<f64>,
+    of_residual: f64,
     before: f64,
     now: f64,
 }
 
 impl Shifted {
-    fn step(&mut self, residual: &[f32], (last_length, last_share): (f64, f64), (length, share): (f64, f64)) {
+    /// Takes at most `steps` steps for ascending noises; `said` reads what a product with a direction says of some records.
+    pub(super) fn solve(
+        fields: &mut Fields,
+        noises: &[f32],
+        steps: usize,
+        said: impl Fn(&Fields) -> Vec<f32>,
+    ) -> Self {
+        let (residual, least) = (fields.targets(), noises[0]);
+        let system = |noise: &f32| System {
+            shift: f64::from(noise - least),
+            solution: Vec::new(),
+            direction: Vec::new(),
+            of_residual: 1.0,
+            before: 1.0,
+            now: 1.0,
+        };
+        let systems = noises.iter().map(system).collect();
+        let mut all = Self { directions: Vec::new(), residual, said: Vec::new(), systems };
+        let mut direction = all.residual.clone();
+        let mut product = vec![0.0; direction.len()];
+        let mut square = dot(&all.residual, &all.residual);
+        let (mut last_length, mut last_share) = (1.0, 0.0);
+        while all.directions.len() < steps && square > 0.0 {
+            fields.times(&direction, &mut product);
+            all.said.push(said(fields));
+            add(&mut product, least, &direction);
+            let length = square / dot(&direction, &product);
+            add(&mut all.residual, -(length as f32), &product);
+            let next = dot(&all.residual, &all.residual);
+            let share = next / square;
+            for system in &mut all.systems {
+                system.step((last_length, last_share), (length, share));
+            }
+            all.directions.push(direction.clone());
+            direction.iter_mut().zip(&all.residual).for_each(|(d, r)| *d = r + share as f32 * *d);
+            (square, last_length, last_share) = (next, length, share);
+        }
+        all
+    }
+
+    /// What the solution for one of the noises says of the records asked for.
+    pub(super) fn said(&self, place: usize) -> Vec<f32> {
+        combined(&self.systems[place].solution, &self.said)
+    }
+
+    pub(super) fn solution(&self, place: usize) -> Vec<f32> {
+        let solution = combined(&self.systems[place].solution, &self.directions);
+        if solution.is_empty() { vec![0.0; self.residual.len()] } else { solution }
+    }
+
+    /// Conjugate gradients for one of the noises, to go on with.
+    pub(super) fn gradients(&self, place: usize) -> Gradients {
+        let system = &self.systems[place];
+        let mut direction = combined(&system.direction, &self.directions);
+        direction.resize(self.residual.len(), 0.0);
+        add(&mut direction, system.of_residual as f32, &self.residual);
+        let residual = self.residual.iter().map(|r| system.now as f32 * r).collect();
+        Gradients { solution: self.solution(place), residual, direction, step: self.directions.len() }
+    }
+}
+
+impl System {
+    fn step(&mut self, (last_length, last_share): (f64, f64), (length, share): (f64, f64)) {
         let below = last_length * self.before * (1.0 + length * self.shift)
             + length * last_share * (self.before - self.now);
         let next = self.now * self.before * last_length / below;
         let ratio = next / self.now;
-        add(&mut self.solution, (length * ratio) as f32, &self.direction);
-        let (share, next_weight) = ((share * ratio * ratio) as f32, next as f32);
-        self.direction.iter_mut().zip(residual).for_each(|(d, r)| *d = next_weight * r + share * *d);
+        // Its own direction in shares of the directions so far: the residual is the newest less a share of the one before.
+        if let Some(newest) = self.direction.last_mut() {
+            *newest -= last_share * self.of_residual;
+        }
+        self.direction.push(self.of_residual);
+        self.solution.push(0.0);
+        for (solution, direction) in self.solution.iter_mut().zip(&mut self.direction) {
+            *solution += length * ratio * *direction;
+            *direction *= share * ratio * ratio;
+        }
+        self.of_residual = next;
         (self.before, self.now) = (self.now, next);
     }
+}
+
+/// A sum of vectors, each times its share; empty without any.
+fn combined(shares: &[f64], vectors: &[Vec<f32>]) -> Vec<f32> {
+    let mut sum = vec![0.0; vectors.first().map_or(0, Vec::len)];
+    shares.iter().zip(vectors).for_each(|(&share, vector)| add(&mut sum, share as f32, vector));
+    sum
 }
 
 /// Conjugate gradients for one noise, which can be stopped and go on.
@@ -197,8 +255,8 @@ mod tests {
         };
         let records: Vec<&[u32]> = sets.view().iter().collect();
         let noises = [0.3_f32, 0.7, 2.0];
-        let several = solve_shifted(&mut fields, &noises, 200);
-        for (noise, shifted) in noises.into_iter().zip(several) {
+        let several = Shifted::solve(&mut fields, &noises, 40, |_| Vec::new());
+        for (place, noise) in noises.into_iter().enumerate() {
             let mut dense = Matrix::zeros(records.len(), records.len());
             for (i, a) in records.iter().enumerate() {
                 for (j, b) in records.iter().enumerate() {
@@ -220,7 +278,11 @@ mod tests {
             };
             let mut gradients = Gradients::new(&fields);
             gradients.run(&mut fields, noise, 200, 1e-6, &mut |_| ());
-            for solution in [&shifted, &gradients.solution] {
+            // Begun together with other noises, and gone on with alone.
+            let mut begun = Shifted::solve(&mut fields, &noises, 5, |_| Vec::new()).gradients(place);
+            begun.run(&mut fields, noise, 200, 1e-6, &mut |_| ());
+            assert_eq!(begun.step, gradients.step, "steps are the same ones");
+            for solution in [&several.solution(place), &gradients.solution, &begun.solution] {
                 let mut field = vec![0.0; solution.len()];
                 fields.times(solution, &mut field);
                 let (of_pairs, of_triples) = fields.split(solution);
