@@ -44,8 +44,11 @@ fn read(bytes: &[u8]) -> (Vec<Option<String>>, Arc<Schema>) {
     (words, schema)
 }
 
-/// What the footer says of the column: nulls, least and greatest word.
-fn said(bytes: &[u8]) -> Option<(Option<u64>, Option<Vec<u8>>, Option<Vec<u8>>)> {
+/// Nulls, least and greatest word.
+type Said = (Option<u64>, Option<Vec<u8>>, Option<Vec<u8>>);
+
+/// What the footer says of the column.
+fn said(bytes: &[u8]) -> Option<Said> {
     let file = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).unwrap();
     let statistics = file.metadata().row_groups().first()?.column(0).statistics()?.clone();
     let end = |end: Option<&[u8]>| end.map(<[u8]>::to_vec);

@@ -1,5 +1,4 @@
 //! What ranks exchange arrives, in the order of the ranks, for any number of them; who is missing is named.
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use knockout_fault::{Class, Classified as _};
 use knockout_world::{Local, WorldError};

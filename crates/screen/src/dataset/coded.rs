@@ -34,7 +34,9 @@ pub(super) fn append<W: Write + Send>(
         Some(_) => keys.iter().flatten().map(|key| key as usize).collect(),
     };
     let mut codes = vec![None; words.len()];
-    known.iter().for_each(|&key| codes[key] = Some(0_u32));
+    for &key in &known {
+        codes[key] = Some(0_u32);
+    }
     let mut dictionary = Vec::new();
     let mut ends: Option<(&str, &str)> = None;
     let mut count = 0_u32;
