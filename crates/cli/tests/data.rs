@@ -245,7 +245,8 @@ fn usage_errors_are_2_help_and_version_are_0() {
     assert!(help.contains("EXAMPLES:"), "{help}");
     assert!(run_in(folder.path(), &["--help"]).ok().stdout.contains("EXIT CODES:"));
     assert!(run_in(folder.path(), &["--version"]).ok().stdout.starts_with("knockout 0.1.0 ("));
-    run_in(folder.path(), &["man", "--out", "nowhere"]).fails(2, &["create it first"]);
+    fs::write(folder.path().join("file"), "precious").unwrap();
+    run_in(folder.path(), &["man", "--out", "file/pages"]).fails(2, &["file"]);
 }
 
 #[test]

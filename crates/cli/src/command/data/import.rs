@@ -164,7 +164,7 @@ fn remarks(report: &Report) -> Vec<String> {
             source.altered_names.iter().map(|(name, look)| (name.as_str(), *look)).collect();
         if !names.is_empty() {
             let named = altered_names(&names);
-            lines.push(format!("{}: {named}, taken as genes all the same; {ADVICE}", source.file));
+            lines.push(format!("{}: names that look like {named} are taken as genes; {ADVICE}", source.file));
         }
     }
     for (file, rows) in files {
@@ -181,7 +181,8 @@ fn remarks(report: &Report) -> Vec<String> {
             .filter_map(|(name, unknown)| unknown.looks_like.map(|look| (name.as_str(), look)))
             .collect();
         if !names.is_empty() {
-            lines.push(format!("{file}: of the names not in the table, {}; {ADVICE}", altered_names(&names)));
+            let named = altered_names(&names);
+            lines.push(format!("{file}: of the names not in the table, some look like {named}; {ADVICE}"));
         }
         for (reason, skipped) in &rows.skipped {
             lines.push(format!("{file}: {} rows left out: {reason}", count(*skipped)));
@@ -190,7 +191,7 @@ fn remarks(report: &Report) -> Vec<String> {
     lines
 }
 
-/// How many names look like what, with an example of each.
+/// What names look like, how many of each kind, with examples.
 fn altered_names(names: &[(&str, LooksLike)]) -> String {
     let mut kinds: Vec<LooksLike> = names.iter().map(|(_, look)| *look).collect();
     kinds.sort_unstable();
@@ -199,7 +200,7 @@ fn altered_names(names: &[(&str, LooksLike)]) -> String {
         let of_kind: Vec<&str> =
             names.iter().filter(|(_, look)| *look == kind).map(|(name, _)| *name).collect();
         let examples: Vec<String> = of_kind.iter().take(3).map(|name| format!("{name:?}")).collect();
-        format!("{} look like {} ({})", grouped(of_kind.len()), kind.plural(), examples.join(", "))
+        format!("{} ({}: {})", kind.plural(), grouped(of_kind.len()), examples.join(", "))
     });
     kinds.collect::<Vec<_>>().join(", ")
 }
