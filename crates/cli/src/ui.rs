@@ -238,7 +238,11 @@ fn progress_line(what: &str, unit: Unit, done: u64, total: Option<u64>, elapsed:
             line = format!("{line}, about {} left", HumanDuration(Duration::from_secs_f64(left.min(1e9))));
         }
     }
-    format!("{line}, {}/s", count(rate as u64))
+    match unit {
+        _ if done == 0 => line,
+        Unit::Items if rate < 1.0 => format!("{line}, {:.1} s each", rate.recip()),
+        Unit::Items | Unit::Bytes => format!("{line}, {}/s", count(rate as u64)),
+    }
 }
 
 #[cfg(test)]
@@ -254,8 +258,9 @@ mod tests {
             line(3_000, Some(12_000)),
             "predicting: 3,000 of 12,000 (25 %), about 2 minutes left, 100/s"
         );
-        assert_eq!(line(0, Some(12_000)), "predicting: 0 of 12,000 (0 %), 0/s");
+        assert_eq!(line(0, Some(12_000)), "predicting: 0 of 12,000 (0 %)");
         assert_eq!(line(60, None), "predicting: 60, 2/s");
+        assert_eq!(line(12, None), "predicting: 12, 2.5 s each");
     }
 }
 

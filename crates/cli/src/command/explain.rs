@@ -124,11 +124,12 @@ fn tables(explanation: &Explanation) -> Vec<PageTable> {
             neighbours.collect(),
         ));
     }
-    tables.push(table(
-        "Nearest measured samples",
-        &["genes", "shared", "measured", "predicted", "part"],
-        nearest.collect(),
-    ));
+    let title = if explanation.nearest.is_empty() {
+        "Nearest measured samples: none has a gene of the set"
+    } else {
+        "Nearest measured samples"
+    };
+    tables.push(table(title, &["genes", "shared", "measured", "predicted", "part"], nearest.collect()));
     tables
 }
 

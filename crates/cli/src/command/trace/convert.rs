@@ -7,6 +7,7 @@ use crate::ui::Ui;
 use clap::Args;
 use flate2::{Compression, write::GzEncoder};
 use knockout_durable::PendingFile;
+use knockout_report::units::count;
 use knockout_trace::{
     CONVERTED, Document, Event, Outcome, Phase, Selection, Selector, Sink, Symbol, TraceWriter, field_range,
     repair,
@@ -148,7 +149,8 @@ pub(crate) fn run(args: &ConvertArgs, ui: &Ui) -> Result<()> {
     ui.result(
         || {
             let Summary { events_read, events_written, output, .. } = &summary;
-            format!("{output}: {events_written} of {events_read} events\n")
+            let [written, read] = [events_written, events_read].map(|&events| count(events));
+            format!("{output}: {written} of {read} events\n")
         },
         &summary,
     )?;
