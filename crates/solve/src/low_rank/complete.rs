@@ -3,15 +3,16 @@
 //! Accelerated proximal steps: the gaps of the matrix are filled by extrapolation, and its singular values are shrunk. Of these only
 //! the few above the threshold matter, so each step projects the matrix on a few more vectors than that, by turns on the left
 //! and on the right: what comes out on one side is where the next step starts from on the other, and one product with the matrix is
-//! enough. A step goes as far as the observed part of it allows, which is further the fewer entries are observed.
+//! enough, but for vectors about the threshold: singular values crowd there, and what the matrix's square makes of these helps to tell
+//! them apart. A step goes as far as the observed part of it allows, which is further the fewer entries are observed.
 //! Products are in single precision, all that is small in double. Whether what came out is the minimum is not left to the
 //! iteration: a point of the dual problem bounds the distance to it (the certificate).
 
 use super::observed::{Observed, squared_distance};
+use super::subspace::{Side, explored, scaled, widened};
 use crate::matrix::{Matrix, gram, orthonormal_columns, product, product_into, symmetric_eigen};
 use crate::model::SolveError;
 use crate::tensor::{Tensor, tensor};
-use knockout_random::Rng;
 use rayon::prelude::*;
 
 /// A matrix as a product: left · diag(values) · rightᵀ.
@@ -65,7 +66,7 @@ pub(super) struct Completed {
 }
 
 /// Steps between certificates, once the objective hardly falls.
-const CERTIFY_EVERY: usize = 5;
+const CERTIFY_EVERY: usize = 3;
 /// The share of the tolerance below which a change of the objective makes a certificate worth its time: the certificate is of the
 /// first order in what is wrong, the objective of the second.
 const SETTLED: f64 = 0.03;
@@ -78,24 +79,20 @@ const MOST_STEPS: usize = 2_000;
 /// Differences of objectives below this share are rounding.
 const ROUNDING: f64 = 3e-8;
 /// Momentum that steps must have gathered before it may be thrown away for slowness.
-const LEAST_MOMENTUM: f64 = 4.0;
+const LEAST_MOMENTUM: f64 = 8.0;
 /// Vectors of the basis that are drawn anew in each step.
 const FRESH: usize = 4;
+/// Thresholds up to which vectors are explored: those about the threshold are slowest to settle, or to be found.
+const VICINITY: f64 = 1.2;
 
 /// When to stop.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Until {
-    /// A step lowers the objective by less than a share of it: near enough to be judged.
-    Slow(f64),
+#[derive(Clone, Copy)]
+pub(super) enum Until<'a> {
+    /// A step lowers the objective by less than a share of it: near enough to be judged. Sooner where the rank still grows and what there
+    /// is so far is not worth it: where noise begins, the minimum may have hundreds of dimensions that nobody wants.
+    Slow { share: f64, is_worth_it: &'a dyn Fn(&Factors) -> bool },
     /// The certificate shows a relative gap of at most this.
     Certified(f64),
-}
-
-/// The side on which the basis lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
-    Left,
-    Right,
 }
 
 /// Everything that the next step depends on.
@@ -146,15 +143,6 @@ impl State {
         }
     }
 
-    /// Takes the basis through a matrix to the other side and back.
-    fn turn(&mut self, matrix: &Matrix<f32>) {
-        let image = match self.side {
-            Side::Right => product(matrix.transposed(), &product(matrix, &self.basis)),
-            Side::Left => product(matrix, &product(matrix.transposed(), &self.basis)),
-        };
-        self.basis = orthonormal_columns(&image);
-    }
-
     pub(super) fn tensors(&self) -> Vec<Tensor> {
         let side = if self.side == Side::Left { 0.0 } else { 1.0 };
         let numbers = [
@@ -202,7 +190,7 @@ pub(super) fn complete(
     observed: &Observed,
     lambda: f64,
     mut state: State,
-    until: Until,
+    until: Until<'_>,
     on_step: &mut dyn FnMut(&State),
 ) -> Completed {
     let size = (observed.row_count, observed.column_count);
@@ -211,7 +199,8 @@ pub(super) fn complete(
     state.now.fill(&mut now);
     state.before.fill(&mut before);
     let mut relative_gap = f64::INFINITY;
-    let mut kept = vec![0.0_f32; observed.targets.len()];
+    // One number for each observed entry: of the point that a step begins at, then what the new matrix leaves over.
+    let mut entries = vec![0.0_f32; observed.targets.len()];
     while state.step < MOST_STEPS {
         state.step += 1;
         let next_momentum = f64::midpoint(1.0, (1.0 + 4.0 * state.momentum * state.momentum).sqrt());
@@ -219,21 +208,17 @@ pub(super) fn complete(
         // The extrapolated matrix, which takes the memory of `before`.
         let speed = extrapolate(&mut before, &now, beyond);
         std::mem::swap(&mut now, &mut before);
-        observed.take(&now, &mut kept);
+        observed.take(&now, &mut entries);
         let found = loop {
-            observed.step_towards_targets(&mut now, &kept, state.reach as f32);
+            observed.step_towards_targets(&mut now, &entries, state.reach as f32);
             let threshold = lambda * state.reach;
-            if matches!(until, Until::Certified(_)) {
-                // Near the minimum it is the vectors that are slowest to settle.
-                state.turn(&now);
-            }
             let found = shrink(&now, &mut state, threshold, observed.least_side());
             // What is needed of the point that the step began at: its distance from the new matrix, on and off the observed entries.
             found.fill(&mut next);
             if state.reach <= 1.0 {
                 break found;
             }
-            let (whole, seen) = observed.distances(&next, &now, &kept);
+            let (whole, seen) = observed.put_and_measure(&entries, &mut now, &next);
             if state.reach * seen <= whole {
                 break found;
             }
@@ -241,10 +226,10 @@ pub(super) fn complete(
             state.reach = (0.9 * whole / seen).max(1.0);
         };
         std::mem::swap(&mut now, &mut next);
-        let left_over = observed.left_over(&now);
+        observed.left_over(&now, &mut entries);
         state.before = std::mem::replace(&mut state.now, found);
         let nuclear: f64 = state.now.values.iter().sum();
-        let objective = 0.5 * dot(&left_over, &left_over) + lambda * nuclear;
+        let objective = 0.5 * dot(&entries, &entries) + lambda * nuclear;
         let change = (state.objective - objective).abs() / objective;
         // Momentum is thrown away where it leads uphill, and where steps have become shorter: it has passed what it sought.
         let is_uphill = objective > state.objective * (1.0 + ROUNDING);
@@ -252,12 +237,16 @@ pub(super) fn complete(
         state.momentum = if is_uphill || is_slowing { 1.0 } else { next_momentum };
         (state.objective, state.speed) = (objective, speed);
         let is_done = match until {
-            Until::Slow(share) => change <= share && state.step >= LEAST_STEPS,
+            Until::Slow { share, is_worth_it } => {
+                let (rank, before) = (state.now.rank(), state.before.rank());
+                let is_growing = rank > before + 1 + before / 20;
+                state.step >= LEAST_STEPS && (change <= share || (is_growing && !is_worth_it(&state.now)))
+            }
             Until::Certified(tolerance)
                 if state.step.is_multiple_of(CERTIFY_EVERY) && change <= SETTLED * tolerance =>
             {
                 let near = &state.now.right;
-                relative_gap = gap(observed, lambda, &left_over, objective, near, tolerance);
+                relative_gap = gap(observed, lambda, &entries, objective, near, tolerance);
                 state.stuck = if relative_gap < 0.9 * state.least_gap { 0 } else { state.stuck + 1 };
                 state.least_gap = state.least_gap.min(relative_gap);
                 // Single precision may end the way; the gap that was reached is reported in any case.
@@ -289,16 +278,13 @@ fn extrapolate(before: &mut Matrix<f32>, now: &Matrix<f32>, beyond: f32) -> f64 
 /// left for the next step.
 fn shrink(matrix: &Matrix<f32>, state: &mut State, threshold: f64, most: usize) -> Factors {
     loop {
-        let image = match state.side {
-            Side::Right => product(matrix, &state.basis),
-            Side::Left => product(matrix.transposed(), &state.basis),
-        };
+        let (basis, image) = explored(matrix, &state.basis, state.side, VICINITY * threshold, most);
         let (squares, turns) = symmetric_eigen(&gram(&image));
         let values: Vec<f64> = squares.iter().map(|square| square.max(0.0).sqrt()).collect();
         let rank = values.iter().take_while(|&&value| value > threshold).count();
         if rank == values.len() && rank < most {
             // Every vector counts: there may be more of them.
-            let wider = widened(&state.basis, state.step, extra(rank), most);
+            let wider = widened(&basis, state.step, extra(rank), most);
             state.basis = orthonormal_columns(&wider);
             continue;
         }
@@ -307,13 +293,13 @@ fn shrink(matrix: &Matrix<f32>, state: &mut State, threshold: f64, most: usize) 
         let inverse: Vec<f64> =
             values[..others].iter().map(|value| 1.0 / value.max(f64::MIN_POSITIVE)).collect();
         let there = scaled(&product(&image, turn.transposed()), &inverse);
-        let here = product(&state.basis, turns.first_rows(rank).cast().transposed());
+        let here = product(&basis, turns.first_rows(rank).cast().transposed());
         state.basis = orthonormal_columns(&widened(&there, state.step, FRESH, most));
-        let (left, right, side) = match state.side {
-            Side::Right => (there.first_columns(rank), here, Side::Left),
-            Side::Left => (here, there.first_columns(rank), Side::Right),
+        let (left, right) = match state.side {
+            Side::Right => (there.first_columns(rank), here),
+            Side::Left => (here, there.first_columns(rank)),
         };
-        state.side = side;
+        state.side = state.side.other();
         return Factors {
             left,
             values: values[..rank].iter().map(|value| value - threshold).collect(),
@@ -352,33 +338,6 @@ fn extra(rank: usize) -> usize {
     10 + rank / 8
 }
 
-/// The vectors of a basis and random ones, at most `most` in all.
-fn widened(basis: &Matrix<f32>, step: usize, more: usize, most: usize) -> Matrix<f32> {
-    let columns = (basis.columns() + more).min(most);
-    let kept = basis.columns().min(columns);
-    let mut wide = Matrix::zeros(basis.rows(), columns);
-    let mut rng = Rng::new(step as u64, "completion");
-    // As long as the others, on average.
-    let length = 1.0 / (basis.rows().max(1) as f64).sqrt();
-    for row in 0..basis.rows() {
-        let out = wide.row_mut(row);
-        out[..kept].copy_from_slice(&basis.row(row)[..kept]);
-        out[kept..].iter_mut().for_each(|x| *x = (length * rng.normal()) as f32);
-    }
-    wide
-}
-
-/// Columns times numbers.
-fn scaled(matrix: &Matrix<f32>, by: &[f64]) -> Matrix<f32> {
-    let (mut scaled, by) = (matrix.clone(), by.iter().map(|&x| x as f32).collect::<Vec<_>>());
-    if !by.is_empty() {
-        for row in scaled.values_mut().chunks_exact_mut(by.len()) {
-            row.iter_mut().zip(&by).for_each(|(x, by)| *x *= by);
-        }
-    }
-    scaled
-}
-
 fn dot(a: &[f32], b: &[f32]) -> f64 {
     a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
 }
@@ -388,6 +347,7 @@ mod tests {
     use super::*;
     use crate::grid::Grid;
     use knockout_cell::GeneSets;
+    use knockout_random::Rng;
 
     fn random_screen(genes: u32, share: usize, rng: &mut Rng) -> Observed {
         let (mut sets, mut targets) = (GeneSets::default(), Vec::new());
@@ -420,7 +380,8 @@ mod tests {
                 assert!(found.relative_gap <= 1e-6, "{}", found.relative_gap);
                 let mut dense = Matrix::zeros(observed.row_count, observed.column_count);
                 found.factors.fill(&mut dense);
-                let left = observed.left_over(&dense);
+                let mut left = vec![0.0; observed.targets.len()];
+                observed.left_over(&dense, &mut left);
                 let entries: Vec<f32> = observed.targets.iter().zip(&left).map(|(t, e)| t - e).collect();
                 assert!(observed.largest_singular_value(&left) <= lambda * (1.0 + 1e-3));
                 let nuclear: f64 = found.factors.values.iter().sum();
@@ -442,9 +403,10 @@ mod tests {
         for factors in rough {
             let mut dense = Matrix::zeros(observed.row_count, observed.column_count);
             factors.fill(&mut dense);
-            let left = observed.left_over(&dense);
+            let mut left = vec![0.0; observed.targets.len()];
+            observed.left_over(&dense, &mut left);
             let mut whole = Matrix::<f32>::zeros(observed.row_count, observed.column_count);
-            observed.put(&left, &mut whole);
+            observed.put_and_measure(&left, &mut whole, &dense);
             let top = symmetric_eigen(&gram(&whole)).0[0].sqrt();
             let found = observed
                 .largest_singular_value(&left)

@@ -2,6 +2,7 @@
 
 mod complete;
 mod observed;
+mod subspace;
 
 use crate::additive::Additive;
 use crate::base::Base;
@@ -119,7 +120,11 @@ impl LowRank {
         while state.is_none() && top > 0.0 && !path.is_over() {
             let lambda = FIRST * top * SHRINK.powi(path.tried.len() as i32);
             let start = State::from(&path.current, &observed);
-            let completed = complete(&observed, lambda, start, Until::Slow(ROUGH), &mut |_| {
+            let best = path.best_pearson();
+            let is_worth_it =
+                |factors: &Factors| judge.pearson(Some(factors)).is_some_and(|found| found > best);
+            let until = Until::Slow { share: ROUGH, is_worth_it: &is_worth_it };
+            let completed = complete(&observed, lambda, start, until, &mut |_| {
                 watch.step("low rank", path.tried.len());
             });
             let pearson = judge.pearson(Some(&completed.factors));
@@ -316,6 +321,11 @@ impl Path {
     fn new(observed: &Observed, alone: Option<f64>) -> Self {
         let nothing = Factors::zero(observed.row_count, observed.column_count);
         Self { alone: alone.unwrap_or(-2.0), tried: Vec::new(), best: nothing.clone(), current: nothing }
+    }
+
+    /// The highest validation Pearson so far.
+    fn best_pearson(&self) -> f64 {
+        self.best_place().map_or(self.alone, |place| self.tried[place].pearson)
     }
 
     /// The place of the first λ with the highest validation Pearson, where any is better than the additive part alone.

@@ -68,24 +68,13 @@ impl Observed {
         });
     }
 
-    /// Puts values at the entries of a matrix.
-    #[cfg(test)]
-    pub(super) fn put(&self, values: &[f32], matrix: &mut Matrix<f32>) {
-        for row in 0..self.row_count {
-            let (columns, range) = self.row(row);
-            let out = matrix.row_mut(row);
-            columns.iter().zip(&values[range]).for_each(|(&column, &value)| out[column as usize] = value);
-        }
-    }
-
     /// What a matrix leaves of the targets.
-    pub(super) fn left_over(&self, matrix: &Matrix<f32>) -> Vec<f32> {
-        let mut out = self.targets.clone();
-        self.by_row(&mut out).for_each(|(row, columns, out)| {
-            let values = matrix.row(row);
-            out.iter_mut().zip(columns).for_each(|(out, &column)| *out -= values[column as usize]);
-        });
-        out
+    pub(super) fn left_over(&self, matrix: &Matrix<f32>, out: &mut [f32]) {
+        self.take(matrix, out);
+        out.par_iter_mut()
+            .zip(&self.targets)
+            .with_min_len(1 << 14)
+            .for_each(|(out, target)| *out = target - *out);
     }
 
     /// Rows with the columns of their entries and their part of one value for each entry.
@@ -118,22 +107,24 @@ impl Observed {
         });
     }
 
-    /// Squared distances of a matrix from the one whose entries are `from` and that is `other` elsewhere: over everything, and over the
-    /// entries.
-    pub(super) fn distances(&self, matrix: &Matrix<f32>, other: &Matrix<f32>, from: &[f32]) -> (f64, f64) {
-        let square = |a: f32, b: f32| f64::from(a - b).powi(2);
-        let row = |row: usize| {
-            let (values, others) = (matrix.row(row), other.row(row));
-            let (mut whole, mut seen) = (squared_distance(values, others), 0.0);
+    /// Puts values at the entries of a matrix, and gives its squared distances from another one: over everything, and over the entries.
+    pub(super) fn put_and_measure(
+        &self,
+        values: &[f32],
+        matrix: &mut Matrix<f32>,
+        other: &Matrix<f32>,
+    ) -> (f64, f64) {
+        let rows = matrix.values_mut().par_chunks_exact_mut(self.column_count.max(1)).enumerate();
+        let row = |(row, out): (usize, &mut [f32])| {
+            let (others, mut seen) = (other.row(row), 0.0);
             let (columns, range) = self.row(row);
-            for (&column, &from) in columns.iter().zip(&from[range]) {
-                let value = values[column as usize];
-                whole -= square(value, others[column as usize]);
-                seen += square(value, from);
+            for (&column, &value) in columns.iter().zip(&values[range]) {
+                out[column as usize] = value;
+                seen += f64::from(value - others[column as usize]).powi(2);
             }
-            (whole + seen, seen)
+            (squared_distance(out, others), seen)
         };
-        let rows: Vec<(f64, f64)> = (0..self.row_count).into_par_iter().with_min_len(ROWS).map(row).collect();
+        let rows: Vec<(f64, f64)> = rows.with_min_len(ROWS).map(row).collect();
         rows.iter().fold((0.0, 0.0), |sum, row| (sum.0 + row.0, sum.1 + row.1))
     }
 
@@ -150,18 +141,11 @@ impl Observed {
         if vectors.columns() == 0 {
             return 0.0;
         }
-        let column = |place: usize| (0..vectors.rows()).map(move |row| f64::from(vectors.get(row, place)));
-        let mut images = Matrix::zeros(self.row_count, vectors.columns());
-        for place in 0..vectors.columns() {
-            let image = self.times(values, &column(place).collect::<Vec<_>>());
-            image.into_iter().enumerate().for_each(|(row, value)| images.set(row, place, value));
-        }
-        let shares = symmetric_eigen(&gram(&images)).1;
-        let mut start = vec![0.0; vectors.rows()];
-        for (place, share) in shares.row(0).iter().enumerate() {
-            start.iter_mut().zip(column(place)).for_each(|(sum, value)| *sum += share * value);
-        }
-        self.largest_singular_value_from(values, start)
+        let shares = symmetric_eigen(&gram(&self.images(values, vectors))).1;
+        let combined = |row: usize| {
+            vectors.row(row).iter().zip(shares.row(0)).map(|(&x, share)| f64::from(x) * share).sum()
+        };
+        self.largest_singular_value_from(values, (0..vectors.rows()).map(combined).collect())
     }
 
     fn largest_singular_value_from(&self, values: &[f32], mut v: Vec<f64>) -> f64 {
@@ -207,7 +191,21 @@ impl Observed {
             let rest: f64 = last_columns.iter().zip(last_values).map(|(&c, &v)| product(c, v)).sum();
             (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
         };
-        self.offsets.windows(2).map(row).collect()
+        self.offsets.par_windows(2).with_min_len(ROWS).map(row).collect()
+    }
+
+    /// The matrix of these values times vectors, the columns of a matrix, all at once.
+    fn images(&self, values: &[f32], vectors: &Matrix<f32>) -> Matrix<f64> {
+        let mut images = Matrix::zeros(self.row_count, vectors.columns());
+        let rows = images.values_mut().par_chunks_exact_mut(vectors.columns()).enumerate();
+        rows.with_min_len(ROWS).for_each(|(row, image)| {
+            let (columns, range) = self.row(row);
+            for (&column, &value) in columns.iter().zip(&values[range]) {
+                let vector = vectors.row(column as usize);
+                image.iter_mut().zip(vector).for_each(|(sum, &x)| *sum += f64::from(value) * f64::from(x));
+            }
+        });
+        images
     }
 
     fn transposed_times(&self, values: &[f32], x: &[f64]) -> Vec<f64> {

@@ -81,9 +81,14 @@ impl<T: Copy + Default> Matrix<T> {
 
     /// The first columns.
     pub(crate) fn first_columns(&self, count: usize) -> Self {
-        let mut values = Vec::with_capacity(self.rows * count);
-        (0..self.rows).for_each(|row| values.extend_from_slice(&self.row(row)[..count]));
-        Self { rows: self.rows, columns: count, values }
+        self.columns_of(0..count)
+    }
+
+    /// Some neighbouring columns.
+    pub(crate) fn columns_of(&self, range: std::ops::Range<usize>) -> Self {
+        let mut values = Vec::with_capacity(self.rows * range.len());
+        (0..self.rows).for_each(|row| values.extend_from_slice(&self.row(row)[range.clone()]));
+        Self { rows: self.rows, columns: range.len(), values }
     }
 }
 
