@@ -229,12 +229,18 @@ impl ImportErrorKind {
 
 impl Classified for ImportError {
     fn class(&self) -> Class {
-        match &*self.kind {
-            ImportErrorKind::Request(_) => Class::Request,
+        self.kind.class()
+    }
+}
+
+impl Classified for ImportErrorKind {
+    fn class(&self) -> Class {
+        match self {
+            Self::Request(_) => Class::Request,
             // A name that the operating system does not take.
-            ImportErrorKind::Open(error) if error.kind() == io::ErrorKind::InvalidInput => Class::Request,
-            ImportErrorKind::Open(error) => class_of_path(error.kind()),
-            ImportErrorKind::Read(_) => Class::Failure,
+            Self::Open(error) if error.kind() == io::ErrorKind::InvalidInput => Class::Request,
+            Self::Open(error) => class_of_path(error.kind()),
+            Self::Read(_) => Class::Failure,
             _ => Class::Damage,
         }
     }

@@ -3,7 +3,7 @@
 use knockout_cell::CellError;
 use knockout_durable::DurableError;
 use knockout_fault::{Class, Classified, class_of_path};
-use knockout_import::ImportError;
+use knockout_import::{ImportError, ImportErrorKind, Place};
 use knockout_screen::ColumnError;
 use knockout_train::checkpoint::CheckpointError;
 use knockout_train::predictor::PredictorError;
@@ -28,8 +28,16 @@ pub enum PredictError {
     #[error("the cell could not be changed")]
     Cell(#[source] CellError),
     /// A list that cannot be read.
-    #[error(transparent)]
-    Import(#[from] ImportError),
+    #[error("could not read {}{place}", path.display())]
+    List {
+        /// The list.
+        path: PathBuf,
+        /// Location in it.
+        place: Place,
+        /// Cause.
+        #[source]
+        kind: Box<ImportErrorKind>,
+    },
     /// A run without the state that was asked for.
     #[error("{} has no state {state:?} yet; let it train for an epoch, or take --state last", run.display())]
     NoState {
@@ -209,13 +217,20 @@ fn range_text((low, high): &(usize, usize)) -> String {
     if low == high { low.to_string() } else { format!("{low} to {high}") }
 }
 
+impl From<ImportError> for PredictError {
+    fn from(error: ImportError) -> Self {
+        let ImportError { path, place, kind, .. } = error;
+        Self::List { path, place, kind }
+    }
+}
+
 impl Classified for PredictError {
     fn class(&self) -> Class {
         match self {
             Self::Run(error) => error.class(),
             Self::Checkpoint(error) => error.class(),
             Self::Predictor(error) => error.class(),
-            Self::Import(error) => error.class(),
+            Self::List { kind, .. } => kind.class(),
             Self::Write(error) => error.class(),
             Self::Read { source, .. } => class_of_path(source.kind()),
             Self::Damaged { .. } => Class::Damage,

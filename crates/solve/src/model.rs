@@ -143,8 +143,8 @@ pub enum SolveError {
     NoTraining,
     /// Nothing to choose settings on.
     #[error(
-        "the validation part has {count} samples or scores that are all equal, so no setting can be chosen on it; \
-         raise split.val"
+        "no setting can be chosen on a validation part of {count} sample{} or of equal scores; raise split.val",
+        if *count == 1 { "" } else { "s" }
     )]
     NoValidation {
         /// Records of the part.
