@@ -2,7 +2,7 @@
 
 use crate::failure::{Context as _, Result, request_error};
 use clap::Args;
-use knockout_durable::{PendingFile, make_parents};
+use knockout_durable::PendingFile;
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -112,7 +112,6 @@ pub(crate) fn paths<'a>(inputs: impl IntoIterator<Item = &'a PathBuf>) -> Vec<&'
 
 /// Opens an output before the work, so that a bad path fails early; folders above it are made.
 pub(crate) fn create(path: &Path) -> Result<PendingFile> {
-    make_parents(path)?;
     Ok(PendingFile::create(path)?)
 }
 

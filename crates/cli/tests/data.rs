@@ -233,7 +233,7 @@ fn quiet_is_quiet_and_json_is_alone_on_standard_output() {
         assert!(quiet.stdout.contains(part), "{part} in\n{}", quiet.stdout);
     }
     run_in(folder.path(), &["demo", "--out", "again"])
-        .fails(2, &["again", "choose a folder that does not exist"]);
+        .fails(2, &["again", "choose another name or remove it first"]);
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn an_experiment_is_whole_and_its_cells_are_runs() {
     run(folder.path(), &["compare", "e/report.json", "e/dango-full"])
         .fails(3, &["its kind is \"experiment\""]);
     run(folder.path(), &["trace", "analyze", "e/dango-full-recorded/trace.json.gz", "-q"]).ok();
-    run(folder.path(), &with(&["--out", "e"])).fails(2, &["choose a folder that does not exist"]);
+    run(folder.path(), &with(&["--out", "e"])).fails(2, &["choose another name or remove it first"]);
 }
 
 /// A sleep in one phase of real runs is found in its part, by phases and by differences of modes.

@@ -69,7 +69,7 @@ fn the_page_of_a_run_holds_its_figures_and_its_spans() {
     let text = run(folder.path(), &with(&["--against", "a", "--no-trace"])).ok().stdout;
     assert!(text.contains("No ratio") && text.contains("profiler"), "{text}");
     run(folder.path(), &with(&["--against", "nowhere"])).fails(2, &["nowhere does not exist"]);
-    run(folder.path(), &with(&["--out", "a"])).fails(2, &["choose a folder that does not exist"]);
+    run(folder.path(), &with(&["--out", "a"])).fails(2, &["choose another name or remove it first"]);
 }
 
 /// A sleep in one phase of a real run is found in that phase, and nowhere else.

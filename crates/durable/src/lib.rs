@@ -1,7 +1,7 @@
 //! Files and folders that are whole or absent.
 //!
 //! Everything knockout keeps goes through here: a crash at any moment leaves the old state or the new one, never a
-//! mixture. The crate knows nothing of what is in the files.
+//! mixture. Folders above an output are made, as `mkdir -p` makes them. The crate knows nothing of what is in the files.
 
 use knockout_fault::{Class, Classified, class_of_path};
 use std::fs::{self, File};
@@ -77,7 +77,10 @@ impl PendingFile {
                 return Ok(Self::new(path.to_owned(), Place::Target, file));
             }
             Ok(_) => fs::canonicalize(path).map_err(failed())?,
-            Err(_) => path.to_owned(),
+            Err(_) => {
+                make_parents(path)?;
+                path.to_owned()
+            }
         };
         remove_abandoned(&target);
         if let Some(file) = nameless_beside(&target) {
@@ -202,14 +205,10 @@ pub struct StagedDir {
 }
 
 impl StagedDir {
-    /// Starts a folder; `target` must not exist, its parent must.
+    /// Starts a folder; `target` must not exist.
     pub fn create(target: &Path) -> Result<Self, DurableError> {
-        if target.symlink_metadata().is_ok() {
-            return Err(at("create", target)(io::Error::new(
-                io::ErrorKind::AlreadyExists,
-                "it exists already; choose another name or remove it first",
-            )));
-        }
+        check_absent(target)?;
+        make_parents(target)?;
         remove_abandoned(target);
         loop {
             let partial = scratch_beside(target);
@@ -253,8 +252,25 @@ impl Drop for StagedDir {
     }
 }
 
-/// Makes the folders that a path lies in, as `mkdir -p` does; those that are there stay as they are.
-pub fn make_parents(path: &Path) -> Result<(), DurableError> {
+/// Makes an empty folder to be filled in sight; it must not exist.
+pub fn create_folder(path: &Path) -> Result<(), DurableError> {
+    check_absent(path)?;
+    make_parents(path)?;
+    fs::create_dir(path).map_err(at("create", path))
+}
+
+fn check_absent(target: &Path) -> Result<(), DurableError> {
+    match target.symlink_metadata() {
+        Ok(_) => Err(at("create", target)(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            "it exists already; choose another name or remove it first",
+        ))),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Makes the folders that a path lies in; those that are there stay as they are.
+fn make_parents(path: &Path) -> Result<(), DurableError> {
     let folder = parent_of(path);
     if folder.is_dir() {
         return Ok(());
@@ -428,15 +444,20 @@ mod tests {
     #[test]
     fn parents_are_made_where_they_are_missing() {
         let folder = tempfile::tempdir().unwrap();
-        for _ in 0..2 {
-            make_parents(&folder.path().join("a/b/c")).unwrap();
-        }
-        assert_eq!(names(&folder.path().join("a")), ["b"]);
-        assert!(names(&folder.path().join("a/b")).is_empty(), "the path itself is not made");
-        make_parents(Path::new("here")).unwrap();
+        let (above, path) = (folder.path().join("a/b"), folder.path().join("a/b/c"));
+        drop(PendingFile::create(&path).unwrap());
+        assert!(names(&above).is_empty(), "the path itself is not made");
+        replace(&path, |out| out.write_all(b"one")).unwrap();
+        StagedDir::create(&folder.path().join("d/e/f")).unwrap().commit().unwrap();
+        create_folder(&folder.path().join("d/g/h")).unwrap();
+        assert_eq!(names(&above), ["c"]);
+        assert_eq!(names(&folder.path().join("d")), ["e", "g"]);
+        assert_eq!(create_folder(&above).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         fs::write(folder.path().join("file"), b"precious").unwrap();
-        assert!(make_parents(&folder.path().join("file/b")).is_err());
-        assert!(make_parents(&folder.path().join("file/b/c")).is_err());
+        for below in ["file/b", "file/b/c"].map(|below| folder.path().join(below)) {
+            assert!(replace(&below, |_| Ok(())).is_err());
+            assert!(StagedDir::create(&below).is_err() && create_folder(&below).is_err());
+        }
         assert_eq!(fs::read(folder.path().join("file")).unwrap(), b"precious");
     }
 

@@ -1,27 +1,21 @@
 //! Why a measurement failed.
 
-use knockout_fault::{Class, Classified, class_of_path};
+use knockout_durable::DurableError;
+use knockout_fault::{Class, Classified};
 use knockout_profile::experiment::ExperimentError;
 use knockout_profile::{JoinError, NoSteps};
 use knockout_trace::TraceFileError;
 use knockout_train::config::ConfigError;
 use knockout_train::fit::FitError;
 use knockout_train::stores::RunStoreError;
-use std::io;
-use std::path::{Path, PathBuf};
 
 /// A measurement that cannot be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
     /// A folder that cannot be made.
-    #[error("could not make {}: {source}; choose a folder that does not exist", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// Cause.
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Folder(#[from] DurableError),
     /// No model was named.
     #[error("name a model")]
     NoModel,
@@ -54,19 +48,10 @@ pub enum MeasureError {
     Contradiction(#[from] ExperimentError),
 }
 
-/// Makes a folder that must not exist yet; its parents are made as needed.
-pub(crate) fn create_folder(path: &Path) -> Result<(), MeasureError> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    parent
-        .map_or(Ok(()), std::fs::create_dir_all)
-        .and_then(|()| std::fs::create_dir(path))
-        .map_err(|source| MeasureError::Folder { path: path.to_owned(), source })
-}
-
 impl Classified for MeasureError {
     fn class(&self) -> Class {
         match self {
-            Self::Folder { source, .. } => class_of_path(source.kind()),
+            Self::Folder(error) => error.class(),
             Self::NoModel | Self::Config(_) | Self::NoSteps(_) => Class::Request,
             Self::Store(error) => error.class(),
             Self::Fit(error) => error.class(),

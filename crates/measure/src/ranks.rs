@@ -1,7 +1,7 @@
 //! Measurements over several ranks: each measures itself, and the first one's figures stand for all where they cannot be added up.
 
 use crate::MeasureError;
-use crate::error::create_folder;
+use knockout_durable::create_folder;
 use knockout_meter::StepLog;
 use knockout_train::fit::FitError;
 use knockout_world::Ranks;

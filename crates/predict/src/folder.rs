@@ -58,9 +58,6 @@ impl Folder {
             let path = path.to_owned();
             move |source| PredictError::Read { path, source }
         };
-        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            fs::create_dir_all(parent).map_err(at(parent))?;
-        }
         let staged = StagedDir::create(path)?;
         let blocks = staged.path().join(PREDICTIONS);
         fs::create_dir(&blocks).map_err(at(&blocks))?;

@@ -67,7 +67,7 @@ impl<'a> StoreWriter<'a> {
         }
     }
 
-    /// Begins a store of these rows (ascending) or goes on with one. The folder's parent must exist.
+    /// Begins a store of these rows (ascending) or goes on with one. Its folder and those above it are made where there are none.
     pub fn open(
         folder: &Path,
         origin: Origin<'a>,
@@ -76,9 +76,7 @@ impl<'a> StoreWriter<'a> {
     ) -> Result<Self, StoreError> {
         let at = |kind: StoreErrorKind| kind.at(folder);
         place::check(folder)?;
-        if !folder.exists() {
-            fs::create_dir(folder).map_err(|error| at(StoreErrorKind::io("created")(error)))?;
-        }
+        fs::create_dir_all(folder).map_err(|error| at(StoreErrorKind::io("created")(error)))?;
         let lock = lock(folder)?;
         let header = match found_in(folder)? {
             Some(header) => {

@@ -7,7 +7,7 @@ use crate::failure::{Context as _, Result};
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use indicatif::ProgressBar;
-use knockout_durable::{StagedDir, make_parents};
+use knockout_durable::StagedDir;
 use knockout_screen::{Ceiling, Dataset, Division, Part, Scheme, Split, SplitSpec};
 use knockout_stats::pearson;
 use knockout_train::baseline::{Baseline, Fitted, Ladder};
@@ -97,8 +97,7 @@ pub(crate) fn run(args: &BaselineArgs, ui: &Ui) -> Result<()> {
     let dataset = data::open(&args.dir)?;
     let part = args.part;
     // A bad folder must not cost the time of fitting first.
-    let stage = |out: &Path| make_parents(out).and_then(|()| StagedDir::create(out));
-    let staged = args.out.as_deref().map(stage).transpose()?;
+    let staged = args.out.as_deref().map(StagedDir::create).transpose()?;
     let fits = u64::from(args.splits) * (Baseline::ALL.len() as u64 - 1 + u64::from(args.seeds));
     let bar = ui.progress("fitting", fits, Unit::Items);
     let seeds = |count: u32| (0..u64::from(count)).map(|i| args.seed.wrapping_add(i));

@@ -1,10 +1,11 @@
 //! `knockout demo`: the whole story on a small synthetic yeast, from its making to the report of an experiment.
 
 use crate::command::experiment::{self, ExperimentArgs};
-use crate::command::{config::Overrides, data, profile::create_folder};
+use crate::command::{config::Overrides, data};
 use crate::failure::Result;
 use crate::ui::Ui;
 use clap::Args;
+use knockout_durable::create_folder;
 use knockout_screen::Summary;
 use knockout_synth as synth;
 use serde::Serialize;

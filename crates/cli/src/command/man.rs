@@ -1,9 +1,10 @@
 //! `knockout man`: the manual, as man pages or as one Markdown page, from the same definitions as the help.
 
 use crate::args::Cli;
-use crate::failure::{Context as _, Result, Unexpected as _, request_error};
+use crate::failure::{Result, Unexpected as _};
 use crate::ui::Ui;
 use clap::{Args, Command, CommandFactory as _};
+use knockout_durable::replace;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -36,13 +37,11 @@ pub(crate) fn run(args: &ManArgs, ui: &Ui) -> Result<()> {
     let Some(out) = &args.out else {
         return ui.raw(&String::from_utf8_lossy(&page_of(&root, "knockout")?));
     };
-    std::fs::create_dir_all(out)
-        .map_err(|error| request_error(format!("could not make {}: {error}", out.display())))?;
     let mut pages = Vec::new();
     collect_pages(&root, "knockout", &mut pages)?;
     for (name, page) in pages {
         let path = out.join(format!("{name}.1"));
-        std::fs::write(&path, page).with_context(|| format!("could not write {}", path.display()))?;
+        replace(&path, |file| file.write_all(&page))?;
     }
     Ok(())
 }

@@ -4,13 +4,13 @@ use super::compare;
 use super::trace::analyze_recorded;
 use super::train::{Choices, configure, on_workers_of};
 use crate::choice;
-use crate::failure::{Context as _, Result, Unexpected as _, request_error};
+use crate::failure::{Context as _, Result, Unexpected as _};
 use crate::output::{self, ForceArg, Kind, write_text};
 use crate::presets::StartArgs;
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_analyze::Analysis;
-use knockout_durable::{make_parents, replace};
+use knockout_durable::{create_folder, replace};
 use knockout_measure::{Measured, Profiling, Recording, Subject};
 use knockout_meter::Schedule;
 use knockout_model::ModelEntry;
@@ -212,15 +212,4 @@ pub(super) fn write_profile(folder: &Path, profile: &RunProfile) -> Result<()> {
 /// The analysis of a trace that was recorded: its spans as a page draws them.
 pub(super) fn recorded(trace: &Path, ui: &Ui) -> Result<Analysis> {
     Ok(analyze_recorded(trace, ui)?.with_steps_added_up())
-}
-
-/// Makes a folder that must not exist yet; what it is in may have to be made too.
-pub(super) fn create_folder(folder: &Path) -> Result<()> {
-    make_parents(folder)?;
-    std::fs::create_dir(folder).map_err(|error| {
-        request_error(format!(
-            "could not make {}: {error}; choose a folder that does not exist",
-            folder.display()
-        ))
-    })
 }

@@ -3,7 +3,7 @@
 use super::error::{DatasetError, DatasetErrorKind};
 use super::{Counts, Dataset, Manifest, NetworkEntry, columns, tables};
 use arrow_array::RecordBatch;
-use knockout_durable::{DurableError, StagedDir, make_parents, replace};
+use knockout_durable::{DurableError, StagedDir, replace};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::io;
@@ -16,9 +16,7 @@ pub(super) const FEATURES: &str = "features.parquet";
 type Encode<'a> = Box<dyn Fn() -> Result<RecordBatch, DatasetErrorKind> + Send + Sync + 'a>;
 
 fn stage(out: &Path) -> Result<StagedDir, DatasetError> {
-    make_parents(out)
-        .and_then(|()| StagedDir::create(out))
-        .map_err(|error| DatasetErrorKind::Write(error).at(out))
+    StagedDir::create(out).map_err(|error| DatasetErrorKind::Write(error).at(out))
 }
 
 impl Dataset {
@@ -58,10 +56,6 @@ impl Dataset {
                 let batch = encode().map_err(|kind| kind.at(&shown))?;
                 let bytes =
                     columns::encode(&batch).map_err(|error| DatasetErrorKind::from(error).at(&shown))?;
-                if let Some(folder) = path.parent() {
-                    std::fs::create_dir_all(folder)
-                        .map_err(|error| DatasetErrorKind::Io(error).at(&shown))?;
-                }
                 replace(&path, |file| file.write_all(&bytes))
                     .map_err(|error| DatasetErrorKind::Write(error).at(&shown))?;
                 on_rows(batch.num_rows());

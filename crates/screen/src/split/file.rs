@@ -5,7 +5,7 @@ use crate::dataset::Manifest;
 use crate::dataset::columns::{self, ColumnError};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema};
-use knockout_durable::{DurableError, make_parents, replace};
+use knockout_durable::{DurableError, replace};
 use knockout_fault::{Class, Classified, class_of_path};
 use std::collections::HashMap;
 use std::io;
@@ -80,9 +80,7 @@ impl Split {
             .map_err(ColumnError::from)
             .and_then(|batch| columns::encode(&batch))
             .map_err(|error| fail(SplitFileErrorKind::Columns(error)))?;
-        make_parents(path)
-            .and_then(|()| replace(path, |out| out.write_all(&bytes)))
-            .map_err(|error| fail(SplitFileErrorKind::Write(error)))
+        replace(path, |out| out.write_all(&bytes)).map_err(|error| fail(SplitFileErrorKind::Write(error)))
     }
 
     /// Reads a split written by [`Split::save`]; refuses one of another dataset.

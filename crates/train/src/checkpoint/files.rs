@@ -122,7 +122,6 @@ pub(crate) fn save_tensors(path: &Path, tensors: &[Tensor]) -> Result<(), Checkp
         tensors.iter().map(|t| (t.name.to_owned(), t.shape.to_vec(), bytes_of(t.values))).collect();
     let bytes = pack(&named).map_err(at("write", path))?;
     let sum = blake3::hash(&bytes);
-    path.parent().map_or(Ok(()), fs::create_dir_all).map_err(at("write", path))?;
     knockout_durable::replace(path, |file| {
         file.write_all(&bytes)?;
         file.write_all(sum.as_bytes())

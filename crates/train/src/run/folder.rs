@@ -165,9 +165,6 @@ impl RunFolder {
             }
             _ => at("start a run in", folder)(error),
         };
-        if let Some(parent) = folder.parent() {
-            fs::create_dir_all(parent).map_err(at("create", parent))?;
-        }
         let staged = StagedDir::create(folder).map_err(failed)?;
         let write = |name: &str, text: &str| {
             fs::write(staged.path().join(name), text).map_err(at("write", &folder.join(name)))

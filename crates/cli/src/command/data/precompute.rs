@@ -7,7 +7,6 @@ use crate::text::{duration, grouped, size};
 use crate::ui::{Ui, Unit};
 use clap::{ArgGroup, Args};
 use knockout_batch::{Estimate, Origin, Probe, StoreHeader, StoreWriter, StoredForm};
-use knockout_durable::make_parents;
 use knockout_screen::{Dataset, subset};
 use knockout_train::stores::usual_folder;
 use serde::Serialize;
@@ -93,7 +92,6 @@ pub(crate) fn run(args: &PrecomputeArgs, ui: &Ui) -> Result<()> {
     };
     let folder = args.out.clone().unwrap_or_else(|| usual_folder(&args.dir, form.kind()));
     let origin = Origin::of(&dataset);
-    make_parents(&folder)?;
     let before = StoreWriter::look(&folder, origin, form, &rows)?;
     let done = before.as_ref().map_or(0, |header| header.done);
     let estimate = Estimate::of(origin, form, &rows);

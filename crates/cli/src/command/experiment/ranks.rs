@@ -11,7 +11,7 @@ use crate::exit;
 use crate::failure::{Context as _, Failure, Result, Unexpected as _, request_error};
 use crate::interrupt::Interrupt;
 use crate::ui::{Ui, Unit};
-use knockout_durable::replace;
+use knockout_durable::{create_folder, replace};
 use knockout_measure::{ExperimentOutcome, WorldRound, assembled, has_no_time_for_another};
 use knockout_profile::RunProfile;
 use knockout_profile::experiment::Crowd;
@@ -57,9 +57,8 @@ pub(super) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
     let request = prepare(args, None, ui)?.request;
     let folder = request.out.clone();
     let rounds_folder = folder.join(ROUNDS);
-    crate::command::profile::create_folder(&folder)?;
-    std::fs::create_dir(&rounds_folder)
-        .with_context(|| format!("could not make {}", rounds_folder.display()))?;
+    create_folder(&folder)?;
+    create_folder(&rounds_folder)?;
     let began = Instant::now();
     let launches = args.rounds * args.ranks.len() as u64;
     let bar = ui.progress("measuring", launches, Unit::Items);
