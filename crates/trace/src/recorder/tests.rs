@@ -165,8 +165,9 @@ fn a_trace_that_is_not_finished_leaves_no_file_and_a_bad_folder_fails_at_once() 
     let recorder = Recorder::new(RecorderOptions::default());
     drop(TraceFile::create(folder.path(), &recorder, Map::new()).unwrap());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
-    let absent = folder.path().join("absent");
-    assert!(matches!(TraceFile::create(&absent, &recorder, Map::new()), Err(TraceFileError::File(_))));
+    let file = folder.path().join("file");
+    std::fs::write(&file, b"").unwrap();
+    assert!(matches!(TraceFile::create(&file, &recorder, Map::new()), Err(TraceFileError::File(_))));
     let off = TraceFile::create(folder.path(), &Recorder::off(), Map::new()).unwrap_err();
     assert!(off.to_string().contains("the recorder is off"), "{off}");
 }
