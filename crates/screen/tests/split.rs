@@ -104,6 +104,56 @@ fn shares_are_met() {
     assert_eq!(Part::ALL.map(|part| split.rows(part).len()), [320, 40, 40]);
 }
 
+/// Of a gene set that was measured twice, one record would give the other away.
+#[test]
+fn records_of_one_gene_set_stay_together() {
+    let mut builder = SamplesBuilder::new(40);
+    for kind in ["deletion", "ts"] {
+        for a in 0..40_u32 {
+            for b in 0..a {
+                // Every other pair twice.
+                if kind == "deletion" || (a + b) % 2 == 0 {
+                    let (score, query, source) = (f64::from(a), &[][..], "test");
+                    let (p_value, fitness, fitness_sd, duplicates) = (None, None, None, 1);
+                    let genes = &[b, a];
+                    builder
+                        .push(Sample {
+                            genes,
+                            score,
+                            p_value,
+                            query,
+                            kind,
+                            fitness,
+                            fitness_sd,
+                            source,
+                            duplicates,
+                        })
+                        .unwrap();
+                }
+            }
+        }
+    }
+    let (samples, genes) = (builder.finish(), support::genes(40));
+    for division in [Division::default(), Division::Fold { folds: 5, fold: 2 }] {
+        for seed in 0..5 {
+            let split =
+                Split::new(&samples, &genes, SplitSpec { division, ..spec(Scheme::Random, seed) }).unwrap();
+            assert_partition(&split, samples.len());
+            let sets = Part::ALL.map(|part| {
+                split.rows(part).iter().map(|&row| samples.genes(row as usize)).collect::<BTreeSet<_>>()
+            });
+            assert!(
+                sets[0].is_disjoint(&sets[1])
+                    && sets[0].is_disjoint(&sets[2])
+                    && sets[1].is_disjoint(&sets[2])
+            );
+            let share = split.rows(Part::Test).len() as f64 / samples.len() as f64;
+            let wanted = if division == Division::default() { 0.1 } else { 0.2 };
+            assert!((share - wanted).abs() < 0.03, "{share}");
+        }
+    }
+}
+
 #[test]
 fn folds_test_every_record_once() {
     let samples = support::samples(60, 20);

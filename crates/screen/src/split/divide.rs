@@ -2,6 +2,7 @@
 
 use super::keys::Keys;
 use super::{Division, Part, Scheme, SplitError};
+use std::collections::HashMap;
 
 type Parts = [Vec<u32>; 3];
 
@@ -21,8 +22,9 @@ pub(super) fn divide(keys: &Keys<'_>, scheme: Scheme, division: Division) -> Res
     }
     let mut parts = match scheme {
         Scheme::Random => {
-            let units = keys.records_in_order("record").into_iter().map(|row| vec![row]).collect();
-            deal(units, keys.samples.len(), division)
+            let order = keys.records_in_order("record");
+            let units = order.iter().map(|&row| vec![row]).collect();
+            together(keys, &order, deal(units, keys.samples.len(), division))
         }
         Scheme::PairDisjoint => {
             let units = keys.pairs_in_order().map_err(|row| SplitError::MissingQuery { row })?;
@@ -34,6 +36,22 @@ pub(super) fn divide(keys: &Keys<'_>, scheme: Scheme, division: Division) -> Res
         rows.sort_unstable();
     }
     Ok(parts)
+}
+
+/// Sends every record of a gene set where the first of them in the order is. The genes are all that a model sees: of a set that was
+/// measured twice (as a deletion and as an allele, by two laboratories) one record would give the other away.
+fn together(keys: &Keys<'_>, order: &[u32], dealt: Parts) -> Parts {
+    let mut part_of_row = vec![Part::Train; keys.samples.len()];
+    for (rows, part) in dealt.iter().zip(Part::ALL) {
+        rows.iter().for_each(|&row| part_of_row[row as usize] = part);
+    }
+    let mut part_of_set: HashMap<&[u32], Part> = HashMap::with_capacity(order.len());
+    let mut parts = Parts::default();
+    for &row in order {
+        let part = *part_of_set.entry(keys.samples.genes(row as usize)).or_insert(part_of_row[row as usize]);
+        parts[part as usize].push(row);
+    }
+    parts
 }
 
 /// Deals units of rows so that each part (or fold) is always as full as its share asks.

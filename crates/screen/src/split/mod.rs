@@ -23,7 +23,8 @@ pub const DEFAULT_SPLIT_SEED: u64 = 0;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheme {
-    /// Records, independently of one another. Records of one query pair share measurements, so this leaks.
+    /// Gene sets, independently of one another: all records of a set lie in one part. Records of one query pair share measurements, so
+    /// this leaks.
     Random,
     /// Query pairs: no pair occurs in two parts.
     PairDisjoint,
