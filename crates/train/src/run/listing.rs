@@ -2,7 +2,9 @@
 //!
 //! Nothing is built: a configuration is read as a table, so that runs of models that this program does not have are listed too.
 
+use super::solved::SOLVING;
 use super::{Manifest, MetricsLine, RunFolder, RunFolderError, RunFolderErrorKind, read_metrics};
+use crate::checkpoint::{Checkpoints, Slot};
 use knockout_model::MODELS;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -23,7 +25,7 @@ pub enum RunState {
     Done,
     /// It was stopped, killed or limited before its end.
     Unfinished,
-    /// No epoch has been validated yet, and nobody trains it.
+    /// There is nothing yet to go on from, and nobody trains it.
     Empty,
 }
 
@@ -172,6 +174,8 @@ impl RunSummary {
             seed: manifest.seed,
             state: match last {
                 _ if is_locked(folder) => RunState::Training,
+                // Stopped in its first epoch, but not for nothing.
+                None if has_state(folder) => RunState::Unfinished,
                 None => RunState::Empty,
                 Some(_) if is_done => RunState::Done,
                 Some(_) => RunState::Unfinished,
@@ -213,6 +217,12 @@ impl RunSummary {
         };
         self.data_hash == other.data_hash && split(self) == split(other)
     }
+}
+
+/// Whether there is something to go on from: a checkpoint, or what a solver kept on its way.
+fn has_state(folder: &Path) -> bool {
+    let last = Checkpoints::of_run(folder).paths(Slot::Last);
+    last.is_ok_and(|paths| !paths.is_empty()) || folder.join(SOLVING).exists()
 }
 
 /// Whether a process trains in the folder.

@@ -38,7 +38,7 @@ pub struct SolvedRun {
 }
 
 /// The folder of what was found so far.
-const SOLVING: &str = "solving";
+pub(super) const SOLVING: &str = "solving";
 /// Seconds after which what was found so far is saved again.
 const SAVE_SECONDS: f64 = 60.0;
 
@@ -211,14 +211,16 @@ impl SolvedRun {
         let labels =
             self.dataset.samples.label_stats(self.split.rows(Part::Train)).ok_or(FitError::ConstantScores)?;
         let stacked = self.stack(&*solution, &train, &val)?;
-        let fitted = Metrics::of(&stacked.train, &train.scores);
+        // Nothing but this figure of the training part is kept, and ranks of millions of records take memory.
+        let squares = stacked.train.iter().zip(&train.scores).map(|(fitted, score)| (fitted - score).powi(2));
+        let train_mse = squares.sum::<f64>() / train.scores.len() as f64;
         let validation = stacked.validation;
         let position = Position { step: 1, optimiser_step: 0, epoch: 0, batch: 0 };
         let learning_rate = LearningRate::constant(1.0).map_err(ConfigError::from)?;
         let report = EpochReport {
             position,
             // On standardised scores, as the losses of the other models are.
-            train_loss: fitted.mse.unwrap_or(f64::NAN) / (labels.sd * labels.sd),
+            train_loss: train_mse / (labels.sd * labels.sd),
             loss_parts: BTreeMap::new(),
             learning_rate: learning_rate.rate(),
             validation: Metrics::of(&validation, &val.scores),
