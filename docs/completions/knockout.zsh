@@ -82,7 +82,7 @@ _arguments "${_arguments_options[@]}" : \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':out -- The dataset folder to make; it must not exist:_files' \
-'*::keys -- Changes as key=value; `knockout config show` lists the keys:_default' \
+'*::keys -- Changes as key=value; `knockout config show` lists them (for training with --model and --data):_default' \
 && ret=0
 ;;
 (import)
@@ -315,7 +315,7 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '::dir -- The dataset folder; not with --resume:_files' \
-'*::keys -- Changes as key=value; `knockout config show` lists the keys:_default' \
+'*::keys -- Changes as key=value; `knockout config show` lists them (for training with --model and --data):_default' \
 && ret=0
 ;;
 (baseline)
@@ -558,7 +558,7 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
-'*::keys -- Changes as key=value; `knockout config show` lists the keys:_default' \
+'*::keys -- Changes as key=value; `knockout config show` lists them (for training with --model and --data):_default' \
 && ret=0
 ;;
 (experiment)
@@ -604,7 +604,7 @@ gene-disjoint\:"Genes\: every val and test sample has a gene that training never
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':dir -- The dataset folder:_files' \
-'*::keys -- Changes as key=value; `knockout config show` lists the keys:_default' \
+'*::keys -- Changes as key=value; `knockout config show` lists them (for training with --model and --data):_default' \
 && ret=0
 ;;
 (config)
@@ -647,7 +647,7 @@ transformer\:"Attention over all genes, pulled towards the networks; the deleted
 '*--verbose[Also print the settings that were changed, and at the end wall and CPU time; twice for every stage]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-'*::keys -- Changes as key=value; `knockout config show` lists the keys:_default' \
+'*::keys -- Changes as key=value; `knockout config show` lists them (for training with --model and --data):_default' \
 && ret=0
 ;;
 (help)

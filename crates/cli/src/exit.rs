@@ -36,7 +36,7 @@ EXIT CODES:
   5  slower than the threshold of --fail-above
   6  partial result: the input is damaged, and what could be read was used
   7  not comparable: the conditions of the two inputs differ too much, or too few steps to judge
-  8  interrupted, but saved: run the same command again, or train --resume, to continue";
+  8  interrupted, but saved: train --resume RUN, or for other commands the same one again, goes on";
 
 /// The exit code of a class of errors.
 pub(crate) fn code_of(class: Class) -> u8 {

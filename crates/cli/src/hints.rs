@@ -9,6 +9,13 @@ pub(crate) fn of(error: &clap::Error) -> Option<String> {
     of_unknown_option(error).or_else(|| of_unknown_command(error))
 }
 
+/// Takes away what clap says of unknown options, to write them behind `--`: no option of ours is a value.
+pub(crate) fn without_wrong_ones(error: &mut clap::Error) {
+    if error.kind() == ErrorKind::UnknownArgument {
+        error.remove(ContextKind::Suggested);
+    }
+}
+
 /// For a word that is no command: the group that has one of that name, or how to analyse the trace that it is.
 fn of_unknown_command(error: &clap::Error) -> Option<String> {
     let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
@@ -70,6 +77,9 @@ mod tests {
         assert!(said("--lr").unwrap().contains("optimiser.learning_rate=VALUE"));
         assert!(said("--num-workers=4").unwrap().contains("loader.threads=VALUE"));
         assert_eq!(said("--telepathy"), None);
+        let mut error = Cli::try_parse_from([&base[..], &["--lr", "0.1"]].concat()).unwrap_err();
+        without_wrong_ones(&mut error);
+        assert!(!error.to_string().contains("-- --lr"), "{error}");
         assert_eq!(hint(&["knockout", "train", "yeast", "--seed", "x"]), None);
     }
 }

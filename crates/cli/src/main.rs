@@ -29,7 +29,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
+        Err(mut error) => {
+            hints::without_wrong_ones(&mut error);
             // clap prints help and version to stdout with code 0, usage errors to stderr with code 2.
             let code = if error.use_stderr() { exit::REQUEST } else { exit::OK };
             return match error.print() {

@@ -280,13 +280,16 @@ fn many_runs_are_listed_and_two_are_compared() {
             .unwrap();
         }
     };
-    ["strange", "empty", "broken"].into_iter().for_each(copy);
+    ["strange", "empty", "broken", "stopped"].into_iter().for_each(copy);
     let file = |name: &str| folder.path().join("runs").join(name);
     let config = fs::read_to_string(file("narrow/config.toml")).unwrap();
     let strange =
         config.replace("name = \"dango\"", "name = \"telepathy\"").replace("epochs = 1", "epochs = 7");
     fs::write(file("strange/config.toml"), strange).unwrap();
     fs::write(file("empty/metrics.jsonl"), "").unwrap();
+    // Stopped in its first epoch: nothing was validated, but there is something to go on from.
+    fs::write(file("stopped/metrics.jsonl"), "").unwrap();
+    fs::create_dir_all(file("stopped/checkpoints/last-000001")).unwrap();
     fs::write(file("broken/manifest.json"), "{").unwrap();
     let ran = run(folder.path(), &["runs", "runs", "--json", "--html", "runs.html"]);
     assert!(ran.stderr.contains("left out runs/broken"), "{}", ran.stderr);
@@ -296,10 +299,11 @@ fn many_runs_are_listed_and_two_are_compared() {
     };
     assert_eq!(
         of("folder"),
-        ["runs/deeper/wide", "runs/empty", "runs/narrow", "runs/other", "runs/solved", "runs/strange"]
+        ["deeper/wide", "empty", "narrow", "other", "solved", "stopped", "strange"]
+            .map(|name| format!("runs/{name}"))
     );
-    assert_eq!(of("model"), ["dango", "dango", "dango", "dango", "low-rank", "telepathy"]);
-    assert_eq!(of("state"), ["done", "empty", "done", "done", "done", "unfinished"]);
+    assert_eq!(of("model"), ["dango", "dango", "dango", "dango", "low-rank", "dango", "telepathy"]);
+    assert_eq!(of("state"), ["done", "empty", "done", "done", "done", "unfinished", "unfinished"]);
     assert!(listed["runs"][0]["cpu_seconds"].as_f64().unwrap() > 0.0);
     let page = fs::read_to_string(folder.path().join("runs.html")).unwrap();
     assert!(

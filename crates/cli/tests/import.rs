@@ -31,7 +31,7 @@ fn options_and_a_recipe_make_the_same_dataset() {
     let [one, two] = [files(), files()];
     let (code, text, _) = run(one.path(), &["--genes", "list:genes.txt", "--screen", "emap:scores.tsv"]);
     assert_eq!(code, 0);
-    assert!(text.contains("2 samples (2 of 2 genes; deletion 1, mixed 1), 1 repeats merged"), "{text}");
+    assert!(text.contains("2 samples (2 of 2 genes; deletion 1, mixed 1), 1 repeat merged"), "{text}");
     let (code, json, _) = run(two.path(), &["--recipe", "recipe.toml", "--json"]);
     assert_eq!(code, 0);
     let report: serde_json::Value = serde_json::from_str(&json).unwrap();

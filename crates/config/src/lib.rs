@@ -23,7 +23,7 @@ use toml::{Table, Value};
 #[non_exhaustive]
 pub enum OverrideError {
     /// Not of the form `key=value`.
-    #[error("{text:?} is no override; write key=value, for example model.layers=2")]
+    #[error("{text:?} is no override; write key=value, for example epochs=3")]
     NoEquals {
         /// The text given.
         text: String,
@@ -69,7 +69,10 @@ impl Classified for OverrideError {
 }
 
 fn suggestion(nearest: Option<&str>) -> String {
-    nearest.map(|key| format!("; did you mean {key:?}?")).unwrap_or_default()
+    nearest.map_or_else(
+        || "; `knockout config show` lists the keys".to_owned(),
+        |key| format!("; did you mean {key:?}?"),
+    )
 }
 
 /// Applies overrides in order, later ones winning.
@@ -81,7 +84,23 @@ where
     let refused = |message: String| OverrideError::Refused { message };
     let mut table = Table::try_from(defaults).map_err(|error| refused(error.to_string()))?;
     apply(&mut table, overrides)?;
-    table.try_into().map_err(|error: toml::de::Error| refused(error.message().to_owned()))
+    table.try_into().map_err(|error: toml::de::Error| refused(reason(&error)))
+}
+
+/// Why a table is no value of the program's, in words of the command line, with the key at fault where it is known.
+pub fn reason(error: &toml::de::Error) -> String {
+    let mut text = error.message().to_owned();
+    for number in ["u8", "u16", "u32", "u64", "usize"] {
+        if let Some(start) = text.strip_suffix(&format!("expected {number}")) {
+            text = format!("{start}expected a whole number from 0 up");
+        }
+    }
+    // The library names the place in the second line of what it shows, and nowhere else.
+    let shown = error.to_string();
+    match shown.lines().find_map(|line| line.strip_prefix("in `")?.strip_suffix('`')) {
+        Some(key) => format!("{key}: {text}"),
+        None => text,
+    }
 }
 
 /// Applies overrides to a table of defaults in order, later ones winning.
@@ -224,14 +243,17 @@ mod tests {
     fn mistakes_are_named_with_a_way_out() {
         assert_eq!(
             message("model.layers"),
-            "\"model.layers\" is no override; write key=value, for example model.layers=2"
+            "\"model.layers\" is no override; write key=value, for example epochs=3"
         );
         assert_eq!(
             message("model.layer=2"),
             "there is no key \"model.layer\"; did you mean \"model.layers\"?"
         );
         assert_eq!(message("layers=2"), "there is no key \"layers\"; did you mean \"model.layers\"?");
-        assert_eq!(message("zzzzzzzz=2"), "there is no key \"zzzzzzzz\"");
+        assert_eq!(
+            message("zzzzzzzz=2"),
+            "there is no key \"zzzzzzzz\"; `knockout config show` lists the keys"
+        );
         assert_eq!(message("name.x=2"), "there is no key \"name.x\"; did you mean \"name\"?");
         assert_eq!(message("model.layers=two"), "model.layers takes a whole number, not \"two\"");
         assert_eq!(message("model.layers=2.5"), "model.layers takes a whole number, not \"2.5\"");
@@ -240,7 +262,10 @@ mod tests {
             message("model=1"),
             "\"model\" is a section, not a value; its keys are layers, dropout, residual, networks"
         );
-        assert!(message("model.layers=-1").starts_with("the configuration is refused: "));
+        assert_eq!(
+            message("model.layers=-1"),
+            "the configuration is refused: model.layers: invalid value: integer `-1`, expected a whole number from 0 up"
+        );
         assert!(message("model.networks=[1]").starts_with("the configuration is refused: "));
     }
 

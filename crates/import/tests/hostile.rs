@@ -56,7 +56,7 @@ fn number_that_does_not_parse() {
     );
     refused!(
         read_emap(b"gene_a\tallele_a\tgene_b\tallele_b\ts_score\nYAL001C\tDELETION\tYAL002W\tDAMP\t0,5\n"),
-        "could not import emap.tsv, line 2, column \"s_score\": \"0,5\" is not a score, a finite number"
+        "could not import emap.tsv, line 2, column \"s_score\": \"0,5\" is not a score, a finite number (with a decimal point: turn commas into points first)"
     );
     for bad in ["inf", "1e999", "0x10", "1.5.2"] {
         let text = format!("a,b,score\nYAL001C,YAL002W,{bad}\n");

@@ -34,11 +34,11 @@ impl Problem<'_> {
         if self.train.scores.is_empty() {
             return Err(SolveError::NoTraining);
         }
-        if self.val.scores.len() < 2 || is_constant(&self.val.scores) {
-            return Err(SolveError::NoValidation { count: self.val.scores.len() });
-        }
         if is_constant(&self.train.scores) {
             return Err(SolveError::ConstantScores);
+        }
+        if self.val.scores.len() < 2 || is_constant(&self.val.scores) {
+            return Err(SolveError::NoValidation { count: self.val.scores.len() });
         }
         Ok(())
     }

@@ -49,7 +49,7 @@ struct ShowArgs {
 /// Changes to the configuration.
 #[derive(Debug, Args)]
 pub(crate) struct Overrides {
-    /// Changes as key=value; `knockout config show` lists the keys
+    /// Changes as key=value; `knockout config show` lists them (for training with --model and --data)
     #[arg(value_name = "KEY=VALUE")]
     pub(crate) keys: Vec<String>,
 }

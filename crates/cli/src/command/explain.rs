@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 /// themselves; together with what the whole set adds, their contributions sum to the prediction.
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
-  knockout explain runs/dango-yeast-0 ZAL001C ZBR102W ZCL014C
-  knockout explain runs/dango-yeast-0 ZAL001C ZBR102W --html why.html --neighbours 20")]
+  knockout explain runs/dango-yeast-0 ZIR010W ZML134W ZAL043C
+  knockout explain runs/dango-yeast-0 ZIR010W ZML134W --html why.html --neighbours 20")]
 pub(crate) struct ExplainArgs {
     /// The run's folder
     #[arg(value_name = "RUN")]
@@ -58,6 +58,7 @@ pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<()> {
     let explanation = on_workers(|| explain(args, ui))?;
     if let Some(path) = &args.html {
         output::write_text(path, &prediction_html(&page(&explanation, args)), ui)?;
+        ui.note(&format!("page: {}", path.display()));
     }
     ui.result(|| text(&explanation), &explanation)
 }

@@ -342,11 +342,13 @@ fn compared_text(compared: &Compared) -> String {
         }
     }
     if compared.comparable {
-        writeln!(
-            page,
-            "\nnext: knockout evaluate {name_a} {name_b} (the paired difference on the test part)"
-        )
-        .ok();
+        // Seeds of one configuration are not set against each other.
+        let what = if compared.settings.iter().all(|setting| setting.key == "seed") {
+            "their spread and their ensemble"
+        } else {
+            "the paired difference"
+        };
+        writeln!(page, "\nnext: knockout evaluate {name_a} {name_b} ({what} on the test part)").ok();
     }
     page
 }

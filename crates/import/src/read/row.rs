@@ -65,6 +65,9 @@ impl<'r> Row<'r> {
         }
         match text.parse::<f64>() {
             Ok(value) if value.is_finite() => Ok(Some(value)),
+            // Neither taken for a point nor for a thousand: `1,234` would be a guess.
+            _ if text.matches(',').count() == 1 && text.replace(',', ".").parse::<f64>().is_ok() => Err(self
+                .bad(column, &format!("{expected} (with a decimal point: turn commas into points first)"))),
             _ => Err(self.bad(column, expected)),
         }
     }

@@ -205,13 +205,13 @@ impl Config {
 
     fn read(table: Table, models: &[ModelEntry]) -> Result<Self, ConfigError> {
         let document: Document = table.try_into().map_err(|error: toml::de::Error| {
-            OverrideError::Refused { message: error.message().to_owned() }
+            OverrideError::Refused { message: knockout_config::reason(&error) }
         })?;
         let Document { seed, batch, epochs, max_steps, split, loader, model, optimiser, train, run, from } =
             document;
         let model = ModelConfig::read(model, models).map_err(|error| match error {
             ModelConfigError::Options(error) => {
-                ConfigError::from(OverrideError::Refused { message: error.message().to_owned() })
+                ConfigError::from(OverrideError::Refused { message: knockout_config::reason(&error) })
             }
             error => error.into(),
         })?;

@@ -263,11 +263,12 @@ fn text(report: &Report, out: &str) -> String {
     let kinds: Vec<String> =
         samples.kinds.iter().map(|(kind, samples)| format!("{kind} {}", count(*samples))).collect();
     line(format!(
-        "  {} samples ({}; {}), {} repeats merged",
+        "  {} samples ({}; {}), {} repeat{} merged",
         grouped(samples.count),
         orders.join(", "),
         kinds.join(", "),
-        count(samples.merged)
+        count(samples.merged),
+        if samples.merged == 1 { "" } else { "s" }
     ));
     for split in &report.splits {
         let [train, val, test] = split.parts.map(grouped);

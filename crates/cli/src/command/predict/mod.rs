@@ -45,7 +45,7 @@ const PRINTED: usize = 10;
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = "EXAMPLES:
-  knockout predict runs/dango-yeast-0 --with ZAL001C,ZBR102W --top 100 --bottom 100 --not-measured --out hits
+  knockout predict runs/dango-yeast-0 --with ZIR010W,ZML134W --top 100 --bottom 100 --not-measured --out hits
   knockout predict runs/dango-yeast-0 --sets mine.tsv --out mine
   knockout predict runs/dango-yeast-0 --triples --genes kinases.txt --top 100 --out triples
   knockout predict runs/dango-yeast-0 runs/dango-yeast-1 --pairs --genes kinases.txt --out ensemble
@@ -283,6 +283,7 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<()> {
         Outcome::Finished(summary) => {
             if let Some(path) = &args.html {
                 page::write(path, &folder, &summary, &opened, ui)?;
+                ui.note(&format!("page: {}", path.display()));
             }
             finish(&folder, &summary, genes, args.csv, ui)
         }

@@ -311,6 +311,12 @@ fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
         config.batch,
         run.resumed_from().map(|step| format!(", from step {step}")).unwrap_or_default(),
     ));
+    if config.batch >= samples && samples > 1 {
+        ui.note(&format!(
+            "note: the batch holds the whole training part, so an epoch is one step; batch={} would take about ten",
+            samples.div_ceil(10)
+        ));
+    }
     let missing = run.resumed_metrics().missing_lines;
     if missing > 0 {
         ui.note(&format!(
