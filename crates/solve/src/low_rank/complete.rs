@@ -8,7 +8,7 @@
 //! Products are in single precision, all that is small in double. Whether what came out is the minimum is not left to the
 //! iteration: a point of the dual problem bounds the distance to it (the certificate).
 
-use super::observed::{Observed, squared_distance};
+use super::observed::Observed;
 use super::subspace::{Side, explored, scaled, widened};
 use crate::matrix::{Matrix, gram, orthonormal_columns, product, product_into, symmetric_eigen};
 use crate::model::SolveError;
@@ -71,15 +71,13 @@ const CERTIFY_EVERY: usize = 3;
 /// first order in what is wrong, the objective of the second.
 const SETTLED: f64 = 0.03;
 /// Certificates without a smaller gap after which rounding is all that is left.
-const MOST_STUCK: usize = 8;
+const MOST_STUCK: usize = 24;
 /// Steps at least: the first find out where the large singular vectors are.
 const LEAST_STEPS: usize = 4;
 /// Steps at most; from a neighbouring λ a few dozen are usual.
 const MOST_STEPS: usize = 2_000;
 /// Differences of objectives below this share are rounding.
 const ROUNDING: f64 = 3e-8;
-/// Momentum that steps must have gathered before it may be thrown away for slowness.
-const LEAST_MOMENTUM: f64 = 8.0;
 /// Vectors of the basis that are drawn anew in each step.
 const FRESH: usize = 4;
 /// Thresholds up to which vectors are explored: those about the threshold are slowest to settle, or to be found.
@@ -107,8 +105,6 @@ pub(super) struct State {
     /// How far a step goes; 1 is always safe.
     reach: f64,
     objective: f64,
-    /// Squared length of the last step.
-    speed: f64,
     /// The least gap that was certified, and how many certificates since then showed none that is clearly less.
     least_gap: f64,
     stuck: usize,
@@ -117,7 +113,7 @@ pub(super) struct State {
 
 impl State {
     /// The first of its tensors.
-    pub(super) const FIRST: &str = "state.numbers";
+    pub(super) const FIRST: &str = "completion.numbers";
 
     pub(super) fn step(&self) -> usize {
         self.step
@@ -136,7 +132,6 @@ impl State {
             // On matrices of low rank the observed entries hold about their share of any change.
             reach: (0.7 / share).clamp(1.0, 4.0),
             objective: f64::INFINITY,
-            speed: 0.0,
             least_gap: 1.0,
             stuck: 0,
             step: 0,
@@ -150,7 +145,6 @@ impl State {
             self.momentum,
             self.reach,
             self.objective,
-            self.speed,
             self.least_gap,
             self.stuck as f64,
             self.step as f64,
@@ -164,7 +158,7 @@ impl State {
 
     pub(super) fn load(tensors: &[Tensor]) -> Result<Self, SolveError> {
         let name = Self::FIRST;
-        let [side, momentum, reach, objective, speed, least_gap, stuck, step] =
+        let [side, momentum, reach, objective, least_gap, stuck, step] =
             tensor(tensors, name)?.doubles()?[..]
         else {
             return Err(SolveError::Tensor { name: name.to_owned() });
@@ -177,7 +171,6 @@ impl State {
             momentum,
             reach,
             objective,
-            speed,
             least_gap,
             stuck: stuck as usize,
             step: step as usize,
@@ -206,7 +199,7 @@ pub(super) fn complete(
         let next_momentum = f64::midpoint(1.0, (1.0 + 4.0 * state.momentum * state.momentum).sqrt());
         let beyond = ((state.momentum - 1.0) / next_momentum) as f32;
         // The extrapolated matrix, which takes the memory of `before`.
-        let speed = extrapolate(&mut before, &now, beyond);
+        extrapolate(&mut before, &now, beyond);
         std::mem::swap(&mut now, &mut before);
         observed.take(&now, &mut entries);
         let found = loop {
@@ -215,27 +208,25 @@ pub(super) fn complete(
             let found = shrink(&now, &mut state, threshold, observed.least_side());
             // What is needed of the point that the step began at: its distance from the new matrix, on and off the observed entries.
             found.fill(&mut next);
-            if state.reach <= 1.0 {
-                break found;
-            }
             let (whole, seen) = observed.put_and_measure(&entries, &mut now, &next);
-            if state.reach * seen <= whole {
+            if state.reach <= 1.0 || state.reach * seen <= whole {
                 break found;
             }
             // Too far: the observed entries hold more of the change than was hoped.
             state.reach = (0.9 * whole / seen).max(1.0);
         };
+        let turned = alignment(&now, &next, &before) > 0.0;
         std::mem::swap(&mut now, &mut next);
         observed.left_over(&now, &mut entries);
         state.before = std::mem::replace(&mut state.now, found);
         let nuclear: f64 = state.now.values.iter().sum();
         let objective = 0.5 * dot(&entries, &entries) + lambda * nuclear;
         let change = (state.objective - objective).abs() / objective;
-        // Momentum is thrown away where it leads uphill, and where steps have become shorter: it has passed what it sought.
+        // Momentum is thrown away where it leads uphill, and where the step turned against it: it has passed what it sought
+        // (O'Donoghue and Candès 2015).
         let is_uphill = objective > state.objective * (1.0 + ROUNDING);
-        let is_slowing = speed < state.speed && state.momentum > LEAST_MOMENTUM;
-        state.momentum = if is_uphill || is_slowing { 1.0 } else { next_momentum };
-        (state.objective, state.speed) = (objective, speed);
+        state.momentum = if is_uphill || turned { 1.0 } else { next_momentum };
+        state.objective = objective;
         let is_done = match until {
             Until::Slow { share, is_worth_it } => {
                 let (rank, before) = (state.now.rank(), state.before.rank());
@@ -262,16 +253,28 @@ pub(super) fn complete(
     Completed { factors: state.now, relative_gap, steps: state.step }
 }
 
-/// before ← now + beyond · (now − before); gives the squared distance of the two.
-fn extrapolate(before: &mut Matrix<f32>, now: &Matrix<f32>, beyond: f32) -> f64 {
+/// before ← now + beyond · (now − before).
+fn extrapolate(before: &mut Matrix<f32>, now: &Matrix<f32>, beyond: f32) {
     let columns = now.columns().max(1);
     let rows = before.values_mut().par_chunks_mut(columns).zip(now.values().par_chunks(columns));
-    let row = |(before, now): (&mut [f32], &[f32])| {
-        let square = squared_distance(before, now);
+    rows.with_min_len(64).for_each(|(before, now)| {
         before.iter_mut().zip(now).for_each(|(before, now)| *before = now + beyond * (now - *before));
-        square
+    });
+}
+
+/// ⟨start − next, next − before⟩.
+fn alignment(start: &Matrix<f32>, next: &Matrix<f32>, before: &Matrix<f32>) -> f64 {
+    let row = |row: usize| {
+        let (start, next, before) = (start.row(row), next.row(row), before.row(row));
+        // Short sums in single precision, which a compiler can do side by side.
+        let parts = start.chunks(32).zip(next.chunks(32)).zip(before.chunks(32));
+        let part = |((start, next), before): ((&[f32], &[f32]), &[f32])| -> f64 {
+            let products = start.iter().zip(next).zip(before).map(|((s, n), b)| (s - n) * (n - b));
+            f64::from(products.sum::<f32>())
+        };
+        parts.map(part).sum::<f64>()
     };
-    rows.with_min_len(64).map(row).collect::<Vec<f64>>().iter().sum()
+    (0..start.rows()).into_par_iter().with_min_len(64).map(row).collect::<Vec<f64>>().iter().sum()
 }
 
 /// The matrix with its singular values lowered by a threshold, as far as the state's basis sees them; the basis of the other side is

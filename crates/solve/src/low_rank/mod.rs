@@ -39,11 +39,11 @@ impl Default for LowRankOptions {
 const FIRST: f64 = 0.6;
 /// From one λ to the next.
 const SHRINK: f64 = 0.75;
-/// λ that are tried at least; after these the path ends with the first that validates hardly better or worse.
+/// λ that are tried at least; after these the path ends with the first that is not chosen.
 const LEAST: usize = 3;
 /// Most λ on the path: the last is 1 % of the first.
 const MOST: usize = 16;
-/// The gain in validation Pearson over the λ before that is worth another one. Of a large screen the next λ may let in all that is noise,
+/// The gain in validation Pearson that is worth a smaller λ. Of a large screen the next λ may let in all that is noise,
 /// hundreds of directions that cost more than the whole path before and gain nothing.
 const LEAST_GAIN: f64 = 5e-4;
 /// The share by which a step lowers the objective when a λ of the path is good enough to be judged.
@@ -328,11 +328,13 @@ impl Path {
         self.best_place().map_or(self.alone, |place| self.tried[place].pearson)
     }
 
-    /// The place of the first λ with the highest validation Pearson, where any is better than the additive part alone.
+    /// The place of the λ that is chosen: the last that gains enough over the one chosen before, the first of them over the additive part
+    /// alone.
     fn best_place(&self) -> Option<usize> {
         let mut best = (None, self.alone);
         for (place, tried) in self.tried.iter().enumerate() {
-            if tried.pearson > best.1 {
+            let least = if best.0.is_some() { LEAST_GAIN } else { 0.0 };
+            if tried.pearson > best.1 + least {
                 best = (Some(place), tried.pearson);
             }
         }
@@ -345,11 +347,7 @@ impl Path {
 
     fn is_over(&self) -> bool {
         let count = self.tried.len();
-        let gains = || {
-            let [.., before, last] = &self.tried[..] else { return true };
-            self.best_place() == Some(count - 1) && last.pearson - before.pearson > LEAST_GAIN
-        };
-        count == MOST || (count >= LEAST && !gains())
+        count == MOST || (count >= LEAST && self.best_place() != Some(count - 1))
     }
 
     fn add(&mut self, lambda: f64, pearson: Option<f64>, factors: Factors) {

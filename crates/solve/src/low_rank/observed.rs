@@ -236,7 +236,7 @@ fn top_of_bidiagonal(alphas: &[f64], betas: &[f64]) -> f64 {
 }
 
 /// Sums in lanes, which a compiler can do side by side.
-pub(super) fn squared_distance(a: &[f32], b: &[f32]) -> f64 {
+fn squared_distance(a: &[f32], b: &[f32]) -> f64 {
     let mut lanes = [0.0_f32; 8];
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
     for (a, b) in a.iter().zip(b) {
