@@ -1,7 +1,7 @@
 //! A run and a comparison of runs for a terminal: conditions first, then figures with their spread.
 
 use crate::analysis::warnings;
-use crate::compare::{comparison_rows, headline};
+use crate::compare::{Unit, comparison_rows, headline};
 use crate::sentence::{run_comparison_warning, run_finding, run_warning};
 use crate::table::Table;
 use crate::units::{bytes, count, percent, shortened, time};
@@ -90,7 +90,7 @@ fn phases(out: &mut String, heading: &str, rows: &[PhaseRow]) {
 
 /// A comparison of runs as text.
 pub fn run_compare_text(comparison: &RunComparison) -> String {
-    let headline = headline(&comparison.rows, "sample", comparison.comparable);
+    let headline = headline(&comparison.rows, Unit::Each("sample"), comparison.comparable);
     let mut out = format!("{headline}\n\na  {}\nb  {}\n", comparison.a, comparison.b);
     if comparison.differences.is_empty() {
         out.push_str("\nConditions are equal\n");
