@@ -241,7 +241,9 @@ fn standout(standout: &Standout) -> String {
         } => {
             let other = against.as_ref().map_or_else(|| "the median rank".to_owned(), source);
             let cost = match step_us {
-                Some(us) if *is_compute => format!("; that is about {} of computation a step", time(*us)),
+                Some(us) if *is_compute => {
+                    format!("; the difference is about {} of computation a step", time(*us))
+                }
                 _ => String::new(),
             };
             let slowest = match slowest_in {
@@ -376,7 +378,7 @@ mod tests {
         });
         assert_eq!(
             text,
-            "rank 1 computes 150.000 µs, 50.0 % more than rank 0 (100.000 µs); that is about 25.000 µs of computation a step; its step is the longest by more than 1 % in 1 of 2 steps"
+            "rank 1 computes 150.000 µs, 50.0 % more than rank 0 (100.000 µs); the difference is about 25.000 µs of computation a step; its step is the longest by more than 1 % in 1 of 2 steps"
         );
     }
 
