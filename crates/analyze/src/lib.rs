@@ -39,7 +39,7 @@ pub use collect::rules::{Rules, RulesError};
 pub use collect::{Collector, Options};
 pub use compare::{
     About, ByDevice, Change, Comparison, ComparisonWarning, Contributor, FirstStepComparison, NameRow,
-    NameTable, OpsChange, Row,
+    NameTable, OpsChange, Row, TimeUnit,
 };
 pub use error::AnalyzeError;
 pub use findings::{

@@ -33,6 +33,17 @@ fn the_guides_example_of_rules_is_a_whole_file() {
     ]);
     let found = findings_of(&text, &Options::default(), &rules);
     assert_eq!((category(&found, "tokeniser"), category(&found, "forward")), (10.0, 10.0));
+    let text = trace(&[
+        span("cpu_op", "forward", 1, 0, 10, ""),
+        span("cuda_runtime", "cudaLaunchKernel", 1, 2, 5, "\"correlation\":7"),
+        span("gpu_user_annotation", "forward", 9, 20, 50, "\"stream\":7,\"device\":0"),
+        span("kernel", "gemm", 9, 20, 30, "\"stream\":7,\"device\":0,\"correlation\":7"),
+        span("gpu_memcpy", "Memcpy HtoD", 9, 80, 10, "\"stream\":7,\"device\":0"),
+    ]);
+    let found = findings_of(&text, &Options::default(), &rules);
+    assert_eq!((found.host_us, found.device_us), (10.0, 60.0), "the device's time is the device's");
+    let sides: Vec<_> = found.categories.iter().map(|row| (row.name.as_str(), row.device, row.us)).collect();
+    assert_eq!(sides, [("forward", true, 50.0), ("forward", false, 10.0), ("unattributed", true, 10.0)]);
     let part = Rules::from_toml("part.toml", "[[rule]]\ncategory = \"a\"\n").unwrap_err().to_string();
     assert!(part.contains("begin with a copy of"), "{part}");
 }

@@ -145,9 +145,14 @@ impl Ui {
         io::stderr().is_terminal()
     }
 
+    /// Whether [`Ui::detail`] is heard.
+    pub(crate) fn says_details(&self) -> bool {
+        self.verbose && !self.is_silent()
+    }
+
     /// Says what only those want to hear who asked with `--verbose`.
     pub(crate) fn detail(&self, text: &str) {
-        if self.verbose && !self.is_silent() {
+        if self.says_details() {
             complain(text);
         }
     }

@@ -28,6 +28,44 @@ fn drawn(page: &str) -> Value {
 }
 
 #[test]
+fn a_batch_that_the_training_part_cannot_fill_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    tiny(folder.path());
+    let args = [
+        "profile",
+        "tiny",
+        "--model",
+        "dango",
+        "--steps",
+        "1",
+        "--no-trace",
+        "--batch",
+        "16384",
+        "model.width=16",
+    ];
+    let said = run(folder.path(), &args).ok().stderr;
+    assert!(said.contains("samples, so that is the batch that was measured, not 16,384"), "{said}");
+    // Nor is a larger one a switch worth trying.
+    let args = [
+        "experiment",
+        "tiny",
+        "--models",
+        "dango",
+        "--ablate",
+        "--rounds",
+        "1",
+        "--steps",
+        "1",
+        "--batch",
+        "16384",
+    ];
+    let found = run(folder.path(), &[&args[..], &["--out", "e", "--json", "model.width=16"]].concat()).json();
+    let others = found["ablation"][0]["not_applicable"].as_array().unwrap();
+    let reason = others.iter().find(|row| row[0] == "larger batch").unwrap()[1].as_str().unwrap();
+    assert!(reason.starts_with("one batch holds the whole training part"), "{reason}");
+}
+
+#[test]
 fn the_page_of_a_run_holds_its_figures_and_its_spans() {
     let folder = tempfile::tempdir().unwrap();
     tiny(folder.path());

@@ -99,6 +99,106 @@ fn damaged_input_is_6_and_loud_or_3_when_strict() {
 }
 
 #[test]
+fn a_damaged_trace_in_a_folder_is_named_and_3_when_strict() {
+    let folder = tempfile::tempdir().unwrap();
+    write(&folder, "cut.json", cut(&steps(0, 1, 1000)));
+    write(&folder, "other.json", b"{\"a\": 1}");
+    write(&folder, "whole.json", SMALL.as_bytes());
+    let path = folder.path().to_str().unwrap();
+    let strict = knockout(&["trace", "analyze", path, "--strict"]);
+    assert_eq!(strict.status.code(), Some(3), "{}", stderr(&strict));
+    assert!(stderr(&strict).contains("cut.json is damaged: the file is truncated"), "{}", stderr(&strict));
+    assert!(!stderr(&strict).contains("2 JSON files"), "{}", stderr(&strict));
+    let lenient = knockout(&["trace", "analyze", path]);
+    assert_eq!(lenient.status.code(), Some(6), "{}", stderr(&lenient));
+    assert!(stderr(&lenient).contains("-v says why"), "{}", stderr(&lenient));
+    let told = knockout(&["trace", "analyze", path, "-v"]);
+    assert!(
+        stderr(&told).contains("left out") && !stderr(&told).contains("-v says why"),
+        "{}",
+        stderr(&told)
+    );
+    fs::remove_file(folder.path().join("cut.json")).unwrap();
+    assert_eq!(knockout(&["trace", "analyze", path, "--strict"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_damaged_trace_says_so_first_and_not_that_it_has_no_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let damaged = write(&folder, "cut.json", cut(&steps(0, 1, 1000)));
+    let page = folder.path().join("page.html");
+    let output = knockout(&["trace", "analyze", &damaged, "--html", page.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(6), "{}", stderr(&output));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let second = text.lines().nth(1).unwrap();
+    assert!(second.starts_with("the trace is damaged: 23 events could be read"), "{text}");
+    assert!(text.contains("no device events in the part that could be read"), "{text}");
+    assert!(!text.contains("there is no device in the trace"), "{text}");
+    assert!(fs::read_to_string(page).unwrap().contains("the trace is damaged: 23 events could be read"));
+}
+
+/// A trace without steps.
+fn stepless(micros: u32) -> String {
+    let event = r#"{"ph":"X","cat":"cpu_op","name":"aten::mul","pid":1,"tid":1,"ts":0,"dur":"#;
+    format!(r#"{{"traceEvents": [{event}{micros}}}]}}"#)
+}
+
+#[test]
+fn traces_without_steps_are_compared_whole_and_said_to_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let (a, b) = (stepless(1000), stepless(200));
+    let (a, b) = (write(&folder, "a.json", a.as_bytes()), write(&folder, "b.json", b.as_bytes()));
+    let compare = |args: &[&str]| knockout(&[&["trace", "compare"], args].concat());
+    let text = String::from_utf8(compare(&[&a, &b]).stdout).unwrap();
+    assert!(text.starts_with("The whole trace of b takes 80.0 % less time than that of a"), "{text}");
+    assert!(!text.to_lowercase().contains("per step"), "{text}");
+    assert_eq!(json(&compare(&[&a, &b, "--json"]))["per"], "trace");
+    let samples = compare(&[&a, &b, "--samples-per-step", "64,128"]);
+    assert_eq!(samples.status.code(), Some(2), "{}", stderr(&samples));
+    assert!(stderr(&samples).contains("not both traces have steps"), "{}", stderr(&samples));
+    let c = write(&folder, "c.json", steps(0, 1, 1000).as_bytes());
+    let text = String::from_utf8(compare(&[&a, &c]).stdout).unwrap();
+    assert!(
+        text.starts_with("Only one of the two has steps, so whole traces are compared. The whole"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_single_step_has_no_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "small.json", SMALL.as_bytes());
+    let text = String::from_utf8(knockout(&["trace", "analyze", &path]).stdout).unwrap();
+    assert!(text.contains("Steps: 1, 100.000 µs"), "{text}");
+}
+
+#[test]
+fn a_launch_call_of_an_unknown_name_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let event = |cat: &str, name: &str, tid: u32, ts: u32, id: u32| {
+        format!(
+            r#"{{"ph":"X","cat":"{cat}","name":"{name}","pid":1,"tid":{tid},"ts":{ts},"dur":10,"args":{{"correlation":{id}{}}}}}"#,
+            if cat == "kernel" { r#","stream":7,"device":0"# } else { "" }
+        )
+    };
+    let events = [
+        event("cuda_runtime", "cudaLaunchKernel", 1, 0, 1),
+        event("kernel", "gemm", 7, 20, 1),
+        event("cuda_driver", "cuLaunchKernelEx", 1, 30, 2),
+        event("kernel", "triton", 7, 50, 2),
+        event("kernel", "lost", 7, 70, 3),
+        event("cpu_op", "aten::mul", 1, 500, 0),
+    ];
+    let text = format!(r#"{{"traceEvents": [{}]}}"#, events.join(","));
+    let path = write(&folder, "launches.json", text.as_bytes());
+    let text = String::from_utf8(knockout(&["trace", "analyze", &path]).stdout).unwrap();
+    let said = "of 3 device events 1 have a launch call of a known name (calls 10.000 µs, device 10.000 µs, from call to start 10.000 µs on average of these), 1 another call, 1 none in the file";
+    assert!(text.contains(said), "{text}");
+    let idle = "the device is idle for 50.0 % of the time between its first and its last event, and for 94.1 % of the whole trace";
+    assert!(text.contains(idle), "{text}");
+}
+
+#[test]
 fn standard_input_is_read() {
     let mut command = cargo_bin_cmd!("knockout");
     let output = command.args(["trace", "analyze", "--rules", "reference", "--json", "-"]).write_stdin(SMALL);
@@ -281,6 +381,24 @@ fn too_few_steps_to_judge_are_7_and_never_5() {
 }
 
 #[test]
+fn another_number_of_steps_is_no_unlike_condition() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = steps(0, 1, 1000);
+    let (eleven, _) = whole
+        .split_once(
+            r#",
+{"ph":"X","cat":"user_annotation","name":"ProfilerStep#11""#,
+        )
+        .unwrap();
+    let a = write(&folder, "a.json", whole.as_bytes());
+    let b = write(&folder, "b.json", format!("{eleven}]}}").as_bytes());
+    let output = knockout(&["trace", "compare", &a, &b, "--fail-above", "1.05"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("; a has 12 steps and b 11") && !text.contains("Conditions that differ"), "{text}");
+}
+
+#[test]
 fn unlike_conditions_are_7_when_a_gate_was_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let a = write(&folder, "a.json", steps(0, 1, 1000).as_bytes());
@@ -318,6 +436,10 @@ fn each_side_of_a_comparison_may_have_ranks() {
     assert!((step["ratio"].as_f64().unwrap() - 1.5).abs() < 0.01, "the slowest rank is the step: {step}");
     let ranks = knockout(&["trace", "compare", &a0, "--against", &b0, &b1, "--fail-above", "9"]);
     assert_eq!(ranks.status.code(), Some(7), "one rank against two");
+    assert!(stderr(&ranks).contains("differ in ranks"), "{}", stderr(&ranks));
+    let text = String::from_utf8(ranks.stdout).unwrap();
+    assert!(text.starts_with("Not comparable: a has 1 rank and b 2 ranks, and times are sums"), "{text}");
+    assert!(!text.contains("What changed most"), "{text}");
     for wrong in [&[a0.as_str()][..], &[a0.as_str(), &a1, &b0]] {
         let output = knockout(&[&["trace", "compare"], wrong].concat());
         assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));

@@ -59,6 +59,28 @@ fn compare(a: &RunProfile, b: &RunProfile, vary: &[&str]) -> RunComparison {
 }
 
 #[test]
+fn one_long_step_does_not_name_the_longest_phase() {
+    let clock = Arc::new(FakeClock::new());
+    let schedule = Schedule::Window { wait: 0, warmup: 0, active: 6, repeat: 1 };
+    let mut meter = Meter::with_clock(&Recorder::off(), schedule, Arc::clone(&clock) as Arc<dyn Clock>);
+    for step in 0..6 {
+        meter.time(StepPhase::Forward, || clock.advance(30 * MS));
+        meter.time(StepPhase::Backward, || clock.advance(10 * MS));
+        clock.advance(if step == 3 { 10_000 * MS } else { Duration::ZERO });
+        meter.end_step(BATCH).unwrap();
+    }
+    let found = RunProfile::of(&meter.finish().unwrap().0, conditions()).unwrap();
+    let longest = found.verdict.iter().find(|found| found.about() == "longest_phase").unwrap();
+    let wanted = RunFinding::LongestPhase {
+        phase: StepPhase::Forward.name().to_owned(),
+        share: 0.75,
+        of_median: true,
+    };
+    assert_eq!(*longest, wanted);
+    assert!(found.warnings.iter().any(|warning| warning.code() == "uneven"), "{:?}", found.warnings);
+}
+
+#[test]
 fn phases_sum_to_the_wall_and_the_rest_has_a_name() {
     let found = profile(None, Duration::ZERO);
     assert_eq!((found.steps, found.warmed, found.skipped, found.samples), (6, 1, 1, 60));
@@ -79,7 +101,7 @@ fn a_delay_in_any_phase_is_found_in_that_phase_exactly() {
         let slower = profile(Some(slow), 5 * MS);
         let longest = slower.verdict.iter().find(|found| found.about() == "longest_phase").unwrap();
         assert!(
-            matches!(longest, RunFinding::LongestPhase { phase, share } if phase == slow.name() && (share - 15.0 / 146.0).abs() < 1e-9),
+            matches!(longest, RunFinding::LongestPhase { phase, share, .. } if phase == slow.name() && (share - 15.0 / 146.0).abs() < 1e-9),
             "{longest:?}"
         );
         let found = compare(&plain, &slower, &[]);

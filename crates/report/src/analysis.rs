@@ -1,6 +1,6 @@
 //! The analysis of a trace for a terminal: what stands out first, then the tables it rests on.
 
-use crate::sentence::{autograd_wait, bounds, sourced_standout, sourced_warning};
+use crate::sentence::{autograd_wait, bounds, cut_files, launches, sourced_standout, sourced_warning};
 use crate::table::Table;
 use crate::units::{bytes, count, percent, shortened, time};
 use knockout_analyze::{Analysis, FEWEST_FOR_INTERVAL, FileFindings, Gpu, Share};
@@ -54,6 +54,9 @@ fn heading(out: &mut String, analysis: &Analysis) {
         let device = device.map(|name| format!(", {name}")).unwrap_or_default();
         line(out, format_args!("{}{rank}{device}", file.file));
     }
+    for cut in cut_files(analysis) {
+        line(out, format_args!("{cut}"));
+    }
     line(
         out,
         format_args!(
@@ -94,7 +97,8 @@ fn categories(out: &mut String, analysis: &Analysis) {
         let mut table = Table::new(&["<category", "self time", "of all", &format!("of {side}")]);
         for row in analysis.categories.iter().filter(|row| row.device == device) {
             let of_side = row.share_of_work.map_or_else(|| "-".to_owned(), percent);
-            table.row(vec![row.name.clone(), time(row.us), percent(row.share), of_side]);
+            let name = shortened(&row.name, NAME_WIDTH);
+            table.row(vec![name, time(row.us), percent(row.share), of_side]);
         }
         if !table.is_empty() {
             title(out, &format!("Where the {side} time went"));
@@ -135,7 +139,10 @@ fn steps(out: &mut String, analysis: &Analysis) {
     let Some(summary) = &analysis.step_summary else { return };
     let lengths = if summary.count < FEWEST_FOR_INTERVAL {
         let all: Vec<String> = analysis.steps.iter().map(|step| time(step.us)).collect();
-        format!("in their order {}", all.join(", "))
+        match &all[..] {
+            [only] => only.clone(),
+            _ => format!("in their order {}", all.join(", ")),
+        }
     } else {
         format!(
             "median {} (half of them from {} to {}, all from {} to {})",
@@ -150,8 +157,11 @@ fn steps(out: &mut String, analysis: &Analysis) {
     let mut table =
         Table::new(&["<step", "length", "", "<host time, largest parts", "<device time launched"]);
     let parts = |rows: &[Share]| {
-        let largest: Vec<String> =
-            rows.iter().take(3).map(|row| format!("{} {}", row.name, time(row.us))).collect();
+        let largest: Vec<String> = rows
+            .iter()
+            .take(3)
+            .map(|row| format!("{} {}", shortened(&row.name, NAME_WIDTH), time(row.us)))
+            .collect();
         largest.join(", ")
     };
     let mut longest: Vec<_> = analysis.steps.iter().collect();
@@ -160,7 +170,7 @@ fn steps(out: &mut String, analysis: &Analysis) {
     for step in &longest {
         let mark = if step.slow { "slow" } else { "" };
         table.row(vec![
-            step.name.clone(),
+            shortened(&step.name, NAME_WIDTH),
             time(step.us),
             mark.to_owned(),
             parts(&step.host),
@@ -202,7 +212,7 @@ fn operations(out: &mut String, analysis: &Analysis) {
                 time(row.self_us),
                 time(row.total_us),
                 count(row.count),
-                row.category.clone(),
+                shortened(&row.category, NAME_WIDTH),
             ]);
         }
         if !table.is_empty() {
@@ -277,17 +287,7 @@ fn figures(out: &mut String, gpu: &Gpu) {
             ),
         );
     }
-    line(
-        out,
-        format_args!(
-            "  {} launches: calls {}, device {}, from call to start {} on average; {} events without a launch call",
-            count(gpu.launch.rows),
-            time(gpu.launch.cpu_us),
-            time(gpu.launch.gpu_us),
-            time(gpu.launch.mean_delay_us()),
-            count(gpu.device_events_without_launch_call)
-        ),
-    );
+    line(out, format_args!("  {}", launches(gpu)));
 }
 
 fn streams(out: &mut String, gpu: &Gpu) {
@@ -323,12 +323,12 @@ fn stragglers(out: &mut String, analysis: &Analysis) {
         "median step",
         "compute",
         "communication",
-        "slowest in so many steps",
+        "slowest by more than 1 %, steps",
     ]);
     for row in &stragglers.ranks {
         table.row(vec![
             row.rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string()),
-            row.file.clone(),
+            shortened(&row.file, NAME_WIDTH),
             or_dash(row.median_step_us),
             or_dash(row.compute_us),
             or_dash(row.communication_us),
@@ -338,7 +338,12 @@ fn stragglers(out: &mut String, analysis: &Analysis) {
     table.print(out);
     let mut table = Table::new(&["<step", "slowest rank", "spread"]);
     for row in stragglers.steps.iter().take(TOP) {
-        table.row(vec![row.name.clone(), row.slowest_rank.to_string(), time(row.spread_us)]);
+        let clear = if row.is_clear { "" } else { " (by less than 1 %)" };
+        table.row(vec![
+            shortened(&row.name, NAME_WIDTH),
+            format!("{}{clear}", row.slowest_rank),
+            time(row.spread_us),
+        ]);
     }
     if !table.is_empty() {
         table.print(out);
@@ -355,7 +360,7 @@ fn lanes(out: &mut String, analysis: &Analysis) {
             .categories
             .iter()
             .take(3)
-            .map(|row| format!("{} {}", row.name, percent(row.share)))
+            .map(|row| format!("{} {}", shortened(&row.name, NAME_WIDTH), percent(row.share)))
             .collect();
         let name = shortened(&lane.name, NAME_WIDTH / 2);
         let (busy, idle) = lane.work_and_rest_us();

@@ -1,10 +1,10 @@
 //! A run and a comparison of runs for a terminal: conditions first, then figures with their spread.
 
 use crate::analysis::warnings;
-use crate::compare::{comparison_rows, headline};
+use crate::compare::{Unit, comparison_rows, headline};
 use crate::sentence::{run_comparison_warning, run_finding, run_warning};
 use crate::table::Table;
-use crate::units::{bytes, count, percent, shortened, time};
+use crate::units::{bytes, count, percent, rate, shortened, time};
 use knockout_profile::{PhaseRow, RunComparison, RunProfile};
 use std::fmt::Write as _;
 
@@ -26,7 +26,7 @@ pub fn run_text(profile: &RunProfile) -> String {
         out,
         "\n{} steps measured ({} of warm-up and {} outside the window left out), {} samples\n\
          {} per step (median {}, middle half {} to {}), {} of CPU time\n\
-         {} per sample, {:.1} samples/s",
+         {} per sample, {} samples/s",
         count(profile.steps),
         count(profile.warmed),
         count(profile.skipped),
@@ -37,7 +37,7 @@ pub fn run_text(profile: &RunProfile) -> String {
         seconds(profile.step.high_quartile_s),
         seconds(profile.cpu_s_per_step),
         seconds(profile.wall_s_per_sample),
-        profile.samples_per_s,
+        rate(profile.samples_per_s),
     )
     .unwrap_or_default();
     for verdict in &profile.verdict {
@@ -90,7 +90,7 @@ fn phases(out: &mut String, heading: &str, rows: &[PhaseRow]) {
 
 /// A comparison of runs as text.
 pub fn run_compare_text(comparison: &RunComparison) -> String {
-    let headline = headline(&comparison.rows, "sample", comparison.comparable);
+    let headline = headline(&comparison.rows, Unit::Each("sample"), comparison.comparable);
     let mut out = format!("{headline}\n\na  {}\nb  {}\n", comparison.a, comparison.b);
     if comparison.differences.is_empty() {
         out.push_str("\nConditions are equal\n");

@@ -84,6 +84,24 @@ pub(crate) fn shortened(name: &str, width: usize) -> String {
     format!("{start}…{end}")
 }
 
+/// Names cut to a width. Those that would be cut to the same are cut about the place where they begin to differ.
+pub(crate) fn shortened_apart(names: &[&str], width: usize) -> Vec<String> {
+    let cut: Vec<String> = names.iter().map(|name| shortened(name, width)).collect();
+    let apart = |name: &str, own: &String| {
+        let alike = names.iter().zip(&cut).filter(|(other, text)| **other != name && *text == own);
+        let common = |other: &str| name.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+        let Some(common) = alike.map(|(other, _)| common(other)).min() else { return own.clone() };
+        let head = width / 3;
+        let start: String = name.chars().take(head).collect();
+        let rest: String = name.chars().skip(common.saturating_sub(CONTEXT)).collect();
+        shortened(&format!("{start}…{}", shortened(&rest, width - head - 1)), width)
+    };
+    names.iter().zip(&cut).map(|(name, own)| apart(name, own)).collect()
+}
+
+/// Characters shown before the place where two names begin to differ.
+const CONTEXT: usize = 8;
+
 #[cfg(test)]
 mod tests {
     use super::*;

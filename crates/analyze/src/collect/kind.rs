@@ -97,7 +97,13 @@ impl Kind {
         self.flags & flag != 0
     }
 
-    fn new(name: Symbol, category: Symbol, origin: EventOrigin, symbols: &Symbols, rules: &Rules) -> Self {
+    fn new(
+        name: Symbol,
+        category: Symbol,
+        origin: EventOrigin,
+        symbols: &Symbols,
+        rules: &mut Rules,
+    ) -> Self {
         let (text, cat) = (symbols.text(name), symbols.text(category));
         let lower = cat.to_lowercase();
         let mut flags = 0;
@@ -120,16 +126,13 @@ impl Kind {
         } else {
             Launch::No
         };
-        Self {
-            name,
-            category,
-            claim: rules.claim(text, cat, origin),
-            work: work_of(text),
-            launch,
-            flags,
-            events: 0,
-            sum_nanos: 0,
-        }
+        // Also what is drawn on a device's lanes and is no work.
+        let claim = if flags & (Self::DEVICE | Self::NO_CALL) != 0 {
+            rules.device_claim(text, cat, origin)
+        } else {
+            rules.claim(text, cat, origin)
+        };
+        Self { name, category, claim, work: work_of(text), launch, flags, events: 0, sum_nanos: 0 }
     }
 }
 
@@ -185,7 +188,7 @@ impl Kinds {
         let next = self.list.len() as u32;
         let number = *self.numbers.entry((name, category, origin)).or_insert(next);
         if number == next {
-            self.list.push(Kind::new(name, category, origin, symbols, &self.rules));
+            self.list.push(Kind::new(name, category, origin, symbols, &mut self.rules));
         }
         if self.recent.len() <= name.index() {
             self.recent.resize(name.index() + 1, None);

@@ -44,6 +44,8 @@ pub struct Comparison {
     pub a: String,
     /// What the second trace is called.
     pub b: String,
+    /// What times are compared per: whole traces unless both have steps.
+    pub per: TimeUnit,
     /// No condition differs that makes times differ by itself.
     pub comparable: bool,
     /// Conditions that differ.
@@ -69,6 +71,22 @@ pub struct Comparison {
     /// Operations of threads that sleep: however long, they are no difference worth naming.
     #[serde(skip)]
     asleep: BTreeSet<String>,
+}
+
+/// What times are compared per.
+#[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum TimeUnit {
+    /// A profiler step, which both sides have.
+    Step,
+    /// The whole trace.
+    Trace,
+}
+
+impl TimeUnit {
+    fn of(a: &Analysis, b: &Analysis) -> Self {
+        if a.steps.is_empty() || b.steps.is_empty() { Self::Trace } else { Self::Step }
+    }
 }
 
 /// Something that changed.
@@ -99,11 +117,14 @@ pub enum About {
 /// One thing in both traces.
 pub type Row = knockout_stats::Row<About>;
 
+/// The condition that says how many files a side has.
+const RANKS: &str = "ranks";
+
 /// Conditions that make times differ by themselves.
 const DECISIVE: [&str; 21] = [
     "convert",
     "world_size",
-    "ranks",
+    RANKS,
     "device",
     "backend",
     "record_shapes",
@@ -124,6 +145,10 @@ const DECISIVE: [&str; 21] = [
     "profiler",
     "machine",
 ];
+
+fn is_decisive(difference: &Difference) -> bool {
+    DECISIVE.contains(&difference.what.as_str())
+}
 
 impl Comparison {
     /// Compares two analyses; ratios are `b / a`.
@@ -146,7 +171,8 @@ impl Comparison {
             schema: SCHEMA,
             a: a.files.join(", "),
             b: b.files.join(", "),
-            comparable: differences.iter().all(|d| !DECISIVE.contains(&d.what.as_str())),
+            per: TimeUnit::of(a, b),
+            comparable: !differences.iter().any(is_decisive),
             differences,
             rows,
             operations,
@@ -196,8 +222,18 @@ impl Comparison {
         self.samples_per_step = Some((a, b));
         // That the batches differ is then no difference of conditions.
         self.differences.retain(|difference| difference.what != "batch");
-        self.comparable = self.differences.iter().all(|d| !DECISIVE.contains(&d.what.as_str()));
+        self.comparable = !self.differences.iter().any(is_decisive);
         self
+    }
+
+    /// The conditions that make times differ by themselves; none where the two are comparable.
+    pub fn decisive(&self) -> impl Iterator<Item = &Difference> {
+        self.differences.iter().filter(|difference| is_decisive(difference))
+    }
+
+    /// The numbers of ranks, where they differ: times are sums over ranks, so that there is no ratio worth saying.
+    pub fn unlike_ranks(&self) -> Option<&Difference> {
+        self.differences.iter().find(|difference| difference.what == RANKS)
     }
 
     /// The step's wall time: what a gate looks at.
@@ -216,7 +252,9 @@ impl Comparison {
 fn differences(a: &Analysis, b: &Analysis) -> Vec<Difference> {
     let conditions = |analysis: &Analysis| {
         let mut all = analysis.ranks.first().map(|rank| rank.conditions.clone()).unwrap_or_default();
-        all.insert("ranks".to_owned(), analysis.ranks.len().to_string());
+        all.insert(RANKS.to_owned(), analysis.ranks.len().to_string());
+        // How many there are does not change the time of one; whether there are enough is judged by itself.
+        all.remove("steps");
         all
     };
     let (own, other) = (conditions(a), conditions(b));
@@ -228,12 +266,8 @@ fn differences(a: &Analysis, b: &Analysis) -> Vec<Difference> {
         .collect()
 }
 
-fn both_have_steps(a: &Analysis, b: &Analysis) -> bool {
-    !a.steps.is_empty() && !b.steps.is_empty()
-}
-
 fn step_row(a: &Analysis, b: &Analysis) -> Row {
-    let (name, lengths): (_, fn(&Analysis) -> Vec<f64>) = if both_have_steps(a, b) {
+    let (name, lengths): (_, fn(&Analysis) -> Vec<f64>) = if TimeUnit::of(a, b) == TimeUnit::Step {
         ("step", |analysis| analysis.steps.iter().map(|step| step.us).collect())
     } else {
         ("whole trace", |analysis| {
@@ -249,7 +283,7 @@ fn category_rows(
     about: About,
     part: fn(&StepFindings) -> &Vec<crate::Share>,
 ) -> Vec<Row> {
-    if !both_have_steps(a, b) {
+    if TimeUnit::of(a, b) == TimeUnit::Trace {
         return whole_category_rows(a, b, about);
     }
     let names: BTreeSet<&str> = [a, b]
@@ -292,7 +326,7 @@ fn whole_category_rows(a: &Analysis, b: &Analysis, about: About) -> Vec<Row> {
 
 /// Operations in both, only in `b`, only in `a`.
 fn operations(a: &Analysis, b: &Analysis) -> (Vec<Row>, Vec<Row>, Vec<Row>) {
-    let unit = if both_have_steps(a, b) { TimeUnit::Step } else { TimeUnit::Trace };
+    let unit = TimeUnit::of(a, b);
     let (own, other) = (times(a, unit), times(b, unit));
     let names: BTreeSet<&str> = own.by_name.keys().chain(other.by_name.keys()).map(AsRef::as_ref).collect();
     let mut named: Vec<(f64, &str)> =
@@ -337,13 +371,6 @@ impl Times<'_> {
         }
         values
     }
-}
-
-/// What times are compared per.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum TimeUnit {
-    Step,
-    Trace,
 }
 
 /// Self time of each operation by step, over all ranks; or as one number for whole traces.

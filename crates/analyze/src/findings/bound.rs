@@ -12,6 +12,9 @@ const EXPOSED: f64 = 0.30;
 /// Data loading is the limit above this share of a step.
 const DATA: f64 = 0.30;
 
+/// A trace that is longer than the device's own time by this factor makes its share of both worth saying.
+const MUCH_LONGER: f64 = 1.5;
+
 /// What a step waits for most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -37,8 +40,11 @@ pub struct Bound {
     pub limit: Limit,
     /// The share that decides: busy or idle time of the device, exposed communication, data loading or the largest operation.
     pub share: f64,
-    /// Share of its time in which the device is busy; `None` without a device.
+    /// Share of the time between its first and its last event in which the device is busy; `None` without a device.
     pub device_busy: Option<f64>,
+    /// The same of the whole trace, where that is much longer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_busy_of_trace: Option<f64>,
     /// The category that is the limit, or the largest of the side that is, and its share of that side. Never a wait: threads that
     /// sleep are in no share here.
     pub largest: Option<(String, f64)>,
@@ -57,6 +63,10 @@ impl Bound {
     pub fn of(findings: &FileFindings) -> Self {
         let device = findings.gpu.as_ref().map(|gpu| &gpu.times).filter(|times| times.kernel_time_us > 0.0);
         let device_busy = device.map(|times| share(times.busy_us, times.kernel_time_us));
+        let whole_us = findings.span_without_trace_cat_us;
+        let device_busy_of_trace = device
+            .filter(|times| whole_us >= MUCH_LONGER * times.kernel_time_us)
+            .map(|times| share(times.busy_us, whole_us));
         let exposed = device.map_or_else(
             || host_communication(findings),
             |times| share(times.communication_us - times.comm_comp_overlap_us, times.kernel_time_us),
@@ -95,7 +105,7 @@ impl Bound {
             _ => decides,
         };
         let largest = largest.map(|row| (row.name.clone(), work(row)));
-        Self { limit, share: decides, device_busy, largest, operation }
+        Self { limit, share: decides, device_busy, device_busy_of_trace, largest, operation }
     }
 }
 

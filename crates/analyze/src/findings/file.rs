@@ -102,6 +102,11 @@ pub struct FileFindings {
 }
 
 impl FileFindings {
+    /// Whether the trace was cut off or broken, so that events are missing that it had.
+    pub fn is_cut(&self) -> bool {
+        self.warnings.iter().any(|warning| matches!(warning, TraceWarning::Damaged(_)))
+    }
+
     /// Time of the host's categories in which a thread waits for autograd's own.
     pub(crate) fn waits(&self) -> [(&'static str, f64); 2] {
         [(BACKWARD, self.autograd_wait_us), (UNATTRIBUTED, self.autograd_wait_unnamed_us)]

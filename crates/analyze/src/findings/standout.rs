@@ -104,7 +104,7 @@ pub enum Standout {
         median_us: f64,
         /// How much longer, as a fraction of the median.
         excess: f64,
-        /// How much longer in a step; `None` without steps that all ranks have.
+        /// How much more in a step; `None` without steps that all ranks have. No wait: what the others do meanwhile is not known.
         step_us: Option<f64>,
         /// Steps in which it is the slowest by more than one per cent.
         slowest_in: usize,

@@ -48,6 +48,8 @@ pub struct StepRow {
     pub us: Vec<f64>,
     /// The slowest rank (its place in `ranks` where the file names none).
     pub slowest_rank: i64,
+    /// Whether it is longer than the next by more than one per cent.
+    pub is_clear: bool,
     /// Longest minus shortest length in microseconds.
     pub spread_us: f64,
 }
@@ -71,12 +73,19 @@ pub(crate) fn of(files: &[FileFindings]) -> Option<Stragglers> {
         let longest = us_at(&us, slowest);
         let others = us.iter().enumerate().filter(|(place, _)| *place != slowest).map(|(_, us)| *us);
         let next = others.fold(f64::MIN, f64::max);
-        if let Some(count) = slowest_in.get_mut(slowest).filter(|_| longest > next * (1.0 + SLOWEST)) {
-            *count += 1;
+        let is_clear = longest > next * (1.0 + SLOWEST);
+        if let Some(count) = slowest_in.get_mut(slowest) {
+            *count += usize::from(is_clear);
         }
         let shortest = us.iter().copied().fold(f64::MAX, f64::min);
         let name = step.name.clone();
-        steps.push(StepRow { name, us, slowest_rank: rank_of(slowest), spread_us: longest - shortest });
+        steps.push(StepRow {
+            name,
+            us,
+            slowest_rank: rank_of(slowest),
+            is_clear,
+            spread_us: longest - shortest,
+        });
     }
     let ranks: Vec<RankRow> = files
         .iter()
@@ -146,8 +155,13 @@ mod tests {
 
     #[test]
     fn of_two_ranks_the_other_is_what_one_is_compared_with() {
-        let step =
-            |name: &str| StepRow { name: name.to_owned(), us: vec![], slowest_rank: 1, spread_us: 0.0 };
+        let step = |name: &str| StepRow {
+            name: name.to_owned(),
+            us: vec![],
+            slowest_rank: 1,
+            is_clear: false,
+            spread_us: 0.0,
+        };
         let steps = [step("1"), step("2")];
         let two = verdict(&[row(0, 100.0), row(1, 150.0)], &steps).unwrap();
         let Standout::Straggler { against, median_us, excess, step_us, .. } = two else { panic!("{two:?}") };

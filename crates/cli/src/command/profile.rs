@@ -180,6 +180,7 @@ fn measure(
     }
     let mut subject = subject(dataset, &config)?.on_ranks(ranks);
     subject.open_store(&config, &args.dir)?;
+    let asked = config.batch as u64;
     let profiling = Profiling {
         config,
         mode: args.mode,
@@ -191,7 +192,16 @@ fn measure(
     let bar = ui.progress("measuring", steps, Unit::Items);
     let measured = profiling.run(&subject, || bar.inc(1));
     bar.finish_and_clear();
-    Ok(measured?)
+    let measured = measured?;
+    let taken = measured.profile.conditions.batch;
+    if taken < asked && ranks.is_first() {
+        ui.note(&format!(
+            "the training part has {} samples, so that is the batch that was measured, not {}",
+            knockout_report::units::count(taken),
+            knockout_report::units::count(asked)
+        ));
+    }
+    Ok(measured)
 }
 
 /// A dataset, split as a configuration says, to be measured on.

@@ -40,6 +40,7 @@ impl<'s> SwitchTrials<'s> {
             let meter = subject.meter(schedule(plan), Recording::Off, None, &conditions)?;
             Ok(Trial { config, conditions, meter })
         };
+        let baseline = trial(config.clone())?;
         let mut tried = Vec::new();
         for switch in switches(config, cell, built) {
             let outcome = match &switch.keys {
@@ -47,12 +48,20 @@ impl<'s> SwitchTrials<'s> {
                 Ok(keys) => {
                     let changed = config.with(keys)?;
                     changed.check(cell)?;
-                    Ok(trial(changed)?)
+                    let is_batch = changed.batch != config.batch;
+                    let changed = trial(changed)?;
+                    // No batch holds more samples than there are.
+                    match changed.conditions.batch {
+                        batch if is_batch && batch == baseline.conditions.batch => {
+                            Err(format!("one batch holds the whole training part, {batch} samples, already"))
+                        }
+                        _ => Ok(changed),
+                    }
                 }
             };
             tried.push((switch, outcome));
         }
-        Ok(Self { subject, baseline: trial(config.clone())?, tried })
+        Ok(Self { subject, baseline, tried })
     }
 
     /// Turns of a round.

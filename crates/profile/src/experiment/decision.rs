@@ -52,8 +52,8 @@ pub enum Question {
         /// Time per sample, `b / a`.
         ratio: Estimate,
     },
-    /// Was the machine quiet? Interquartile range of the rounds as a share of their median.
-    WasQuiet {
+    /// Were the rounds alike? Steady load of others slows all of them and is not seen here. Interquartile range of the rounds as a share of their median.
+    RoundsAlike {
         /// Measured share.
         share: f64,
     },
@@ -77,7 +77,7 @@ impl Decision {
             Question::DataHoldsBack { share, .. }
             | Question::UpdateHoldsBack { share, .. }
             | Question::WaysAgree { share, .. }
-            | Question::WasQuiet { share } => *share,
+            | Question::RoundsAlike { share } => *share,
             Question::RecordingDisturbs { ratio, .. } => ratio.median - 1.0,
             Question::IsSlower { ratio, .. } => ratio.median,
         }
@@ -113,7 +113,7 @@ pub(super) fn all(experiment: &Experiment) -> Vec<Decision> {
         decide(question, Some(TIE), ratio.per_sample.clears(1.0 + TIE));
     }
     let noise = noise(experiment);
-    decide(Question::WasQuiet { share: noise }, Some(UNSTEADY), noise <= UNSTEADY);
+    decide(Question::RoundsAlike { share: noise }, Some(UNSTEADY), noise <= UNSTEADY);
     out
 }
 

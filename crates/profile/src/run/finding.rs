@@ -1,7 +1,7 @@
 //! What stands out in a run, and what to know before trusting its figures. Values only: the sentences are written in
 //! `knockout-report`.
 
-use super::profile::RunProfile;
+use super::profile::{PhaseRow, RunProfile};
 use knockout_meter::StepPhase;
 use knockout_stats::share;
 
@@ -11,6 +11,8 @@ const IDLE_CORES: f64 = 0.50;
 const OPTIMISER: f64 = 0.15;
 const UNTRACKED: f64 = 0.05;
 const UNSTEADY: f64 = 0.25;
+/// A mean step above so many median ones is that of a few long steps.
+const UNEVEN: f64 = 1.5;
 /// Below this many steps a spread is a guess.
 const FEW: u64 = 5;
 
@@ -23,6 +25,8 @@ pub enum RunFinding {
         phase: String,
         /// The phase's share of a step.
         share: f64,
+        /// Whether the share is one of medians; else of means.
+        of_median: bool,
     },
     /// Making batches takes long.
     Data {
@@ -80,6 +84,8 @@ pub enum RunWarning {
     Overlap(f64),
     /// Interquartile range of the steps as a share of their median.
     Unsteady(f64),
+    /// Mean step by the median step, where single steps are far longer than the others.
+    Uneven(f64),
     /// A trace was recorded meanwhile.
     Profiler,
 }
@@ -92,6 +98,7 @@ impl RunWarning {
             Self::Untracked(_) => "untracked",
             Self::Overlap(_) => "overlap",
             Self::Unsteady(_) => "unsteady",
+            Self::Uneven(_) => "uneven",
             Self::Profiler => "profiler",
         }
     }
@@ -109,8 +116,18 @@ pub(super) fn findings(profile: &RunProfile) -> Vec<RunFinding> {
 }
 
 fn longest(profile: &RunProfile) -> Option<RunFinding> {
-    let row = profile.phases.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
-    Some(RunFinding::LongestPhase { phase: row.name.clone(), share: row.share })
+    // Means are those of the longest steps where these are far longer than the others.
+    let of_median = is_uneven(profile);
+    let part = |row: &PhaseRow| {
+        if of_median { share(row.spread.median_s, profile.step.median_s) } else { row.share }
+    };
+    let row = profile.phases.iter().max_by(|a, b| part(a).total_cmp(&part(b)))?;
+    Some(RunFinding::LongestPhase { phase: row.name.clone(), share: part(row), of_median })
+}
+
+/// Whether single steps are so long that the mean says nothing of the others.
+fn is_uneven(profile: &RunProfile) -> bool {
+    profile.wall_s_per_step > UNEVEN * profile.step.median_s
 }
 
 fn data(profile: &RunProfile) -> Option<RunFinding> {
@@ -146,6 +163,7 @@ pub(super) fn warnings(profile: &RunProfile) -> Vec<RunWarning> {
         (untracked > UNTRACKED, RunWarning::Untracked(untracked)),
         (tracked > 1.01, RunWarning::Overlap(tracked)),
         (spread > UNSTEADY, RunWarning::Unsteady(spread)),
+        (is_uneven(profile), RunWarning::Uneven(share(profile.wall_s_per_step, profile.step.median_s))),
         (profile.conditions.profiler, RunWarning::Profiler),
     ]
     .into_iter()

@@ -4,7 +4,7 @@ use super::{agreement, difference, effect, modes, rank_rows, ranks_line, seconds
 use crate::analysis::warnings;
 use crate::sentence::{estimate, experiment_warning, insight, next_step};
 use crate::table::Table;
-use crate::units::{bytes, count, percent, shortened, three, time, two};
+use crate::units::{bytes, count, percent, rate, shortened, three, time, two};
 use knockout_profile::experiment::{Ablation, CellFindings, Decomposition, Experiment, RankedBy};
 use std::fmt::Write as _;
 
@@ -94,7 +94,7 @@ fn section(out: &mut String, experiment: &Experiment, mode: &str) {
             seconds(&cell.s_per_batch),
             seconds(&cell.s_per_sample),
             seconds(&cell.cpu_s_per_sample),
-            format!("{:.1}", cell.samples_per_s.median),
+            rate(cell.samples_per_s.median),
         ]);
     }
     table.print(out);

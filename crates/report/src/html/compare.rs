@@ -15,7 +15,7 @@ pub fn compare_html(comparison: &Comparison) -> String {
         "headline": crate::compare::step_headline(comparison),
         "changed": crate::compare::changed_most(comparison),
         "headings": headings,
-        "unit": crate::compare::unit(comparison),
+        "operations_heading": crate::compare::operations_heading(comparison),
         "a": comparison.a,
         "b": comparison.b,
         "comparable": comparison.comparable,
@@ -39,7 +39,7 @@ pub fn run_compare_html(comparison: &RunComparison) -> String {
 pub(super) fn comparison_data(comparison: &RunComparison) -> Value {
     json!({
         "kind": "comparison",
-        "headline": crate::compare::headline(&comparison.rows, "sample", comparison.comparable),
+        "headline": crate::compare::headline(&comparison.rows, crate::compare::Unit::Each("sample"), comparison.comparable),
         "headings": [
             ["Per sample", "step", "step"],
             ["CPU time per sample", "cpu", "cpu"],

@@ -18,7 +18,8 @@ pub(super) fn of(analysis: &Analysis) -> Value {
         "kind": "analysis",
         "files": analysis.ranks.iter().map(file).collect::<Vec<_>>(),
         "facts": facts(analysis),
-        "verdicts": crate::sentence::bounds(analysis).into_iter()
+        "verdicts": crate::sentence::cut_files(analysis).into_iter()
+            .chain(crate::sentence::bounds(analysis))
             .chain(analysis.verdicts.iter().map(crate::sentence::sourced_standout)).collect::<Vec<_>>(),
         "warnings": crate::trace_warnings(analysis),
         "categories": names.list,
@@ -277,6 +278,7 @@ fn device(file: &FileFindings) -> Option<Value> {
             row("from launch call to start, in all", gpu.launch.delay_us, hta.map(|h| h.launch.delay_us)),
         ],
         "phases": shares(&gpu.by_phase),
+        "launches": crate::sentence::launches(gpu),
         "streams": streams,
     }))
 }

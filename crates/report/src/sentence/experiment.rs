@@ -121,8 +121,8 @@ pub(crate) fn decision_texts(decision: &Decision) -> [String; 3] {
             estimate(ratio, two) + " times as long",
             surely(ratio, &two(1.0 + threshold)),
         ],
-        Question::WasQuiet { share } => [
-            "Was the machine quiet?".to_owned(),
+        Question::RoundsAlike { share } => [
+            "Were the rounds alike?".to_owned(),
             format!("the middle half of the rounds differs by {} of the median", percent(*share)),
             format!("at most {}", percent(threshold)),
         ],

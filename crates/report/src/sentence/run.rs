@@ -7,8 +7,9 @@ use knockout_stats::FEWEST_FOR_INTERVAL;
 
 pub(crate) fn run_finding(finding: &RunFinding) -> String {
     match finding {
-        RunFinding::LongestPhase { phase, share } => {
-            format!("{phase} takes {} of a step, more than any other phase", percent(*share))
+        RunFinding::LongestPhase { phase, share, of_median } => {
+            let step = if *of_median { "the median step" } else { "a step" };
+            format!("{phase} takes {} of {step}, more than any other phase", percent(*share))
         }
         RunFinding::Data { share, background: None, .. } => format!(
             "making batches takes {} of a step; batches are made on the training thread, so threads ahead of it would hide some of this",
@@ -22,6 +23,9 @@ pub(crate) fn run_finding(finding: &RunFinding) -> String {
         RunFinding::Optimiser { share } => {
             format!("clipping and the optimiser take {} of a step", percent(*share))
         }
+        RunFinding::IdleThreads { share, threads: 1 } => {
+            format!("{} of the one thread's time is not used by this process", percent(*share))
+        }
         RunFinding::IdleThreads { share, threads } => {
             format!("{} of the {threads} threads' time is not used by this process", percent(*share))
         }
@@ -31,6 +35,10 @@ pub(crate) fn run_finding(finding: &RunFinding) -> String {
 /// A warning as `code: sentence`.
 pub(crate) fn run_warning(warning: &RunWarning) -> String {
     let sentence = match warning {
+        RunWarning::FewSteps(1) => "one step says little about the next one; measure more".to_owned(),
+        RunWarning::Uneven(ratio) => format!(
+            "the mean step takes {ratio:.1} times the median one, so a few steps were far longer than the others; means and shares are of all of them"
+        ),
         RunWarning::FewSteps(steps) => format!("{steps} steps say little about the next one; measure more"),
         RunWarning::Untracked(share) => format!("{} of a step is in no phase", percent(*share)),
         RunWarning::Overlap(share) => {
@@ -55,5 +63,22 @@ pub(crate) fn run_comparison_warning(warning: &ComparisonWarning) -> String {
         ComparisonWarning::NoInterval(steps) => {
             format!("no_interval: {}", range_not_interval(*steps as u64, "steps", FEWEST_FOR_INTERVAL))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_thread_is_no_plural_and_an_outlier_is_said() {
+        let idle = run_finding(&RunFinding::IdleThreads { share: 0.5, threads: 1 });
+        assert_eq!(idle, "50.0 % of the one thread's time is not used by this process");
+        let longest = RunFinding::LongestPhase { phase: "forward".to_owned(), share: 0.4, of_median: true };
+        assert_eq!(
+            run_finding(&longest),
+            "forward takes 40.0 % of the median step, more than any other phase"
+        );
+        assert!(run_warning(&RunWarning::Uneven(10.0)).starts_with("uneven: the mean step takes 10.0 times"));
     }
 }

@@ -1,9 +1,9 @@
 //! Sentences about traces.
 
 use super::range_not_interval;
-use crate::units::{percent, shortened, time};
+use crate::units::{count, percent, shortened, time};
 use knockout_analyze::{
-    Bound, ComparisonWarning, Counted, FileFindings, Limit, Source, Sourced, Standout, TraceWarning,
+    Bound, ComparisonWarning, Counted, FileFindings, Gpu, Limit, Source, Sourced, Standout, TraceWarning,
 };
 use knockout_stats::FEWEST_FOR_INTERVAL;
 
@@ -48,12 +48,39 @@ pub(crate) fn limit_word(limit: Limit) -> &'static str {
     }
 }
 
+/// What shares of the device's time are of.
+const DEVICE_TIME: &str = "the time between its first and its last event";
+
+/// That files of an analysis are damaged, and how much of them could be read; a sentence for each.
+pub(crate) fn cut_files(analysis: &knockout_analyze::Analysis) -> Vec<String> {
+    let several = analysis.ranks.len() > 1;
+    let cut = analysis.ranks.iter().filter(|file| file.is_cut());
+    cut.map(|file| {
+        let which = if several { format!("{} is", file.file) } else { "the trace is".to_owned() };
+        format!(
+            "{which} damaged: {} events could be read, and the figures are of these alone",
+            count(file.events)
+        )
+    })
+    .collect()
+}
+
 /// What bounds a file, with the figures that say so.
 pub(crate) fn bound(file: &FileFindings) -> String {
     let found = Bound::of(file);
     let why = match found.limit {
-        Limit::Device => format!("it is busy for {} of its time", percent(found.share)),
-        Limit::Host => format!("the device is idle for {} of its time", percent(found.share)),
+        Limit::Device => {
+            let of_trace = found
+                .device_busy_of_trace
+                .map_or_else(String::new, |share| format!(", and for {} of the whole trace", percent(share)));
+            format!("it is busy for {} of {DEVICE_TIME}{of_trace}", percent(found.share))
+        }
+        Limit::Host => {
+            let of_trace = found.device_busy_of_trace.map_or_else(String::new, |share| {
+                format!(", and for {} of the whole trace", percent(1.0 - share))
+            });
+            format!("the device is idle for {} of {DEVICE_TIME}{of_trace}", percent(found.share))
+        }
         Limit::Communication => {
             let whole = match (found.device_busy, &file.critical_path) {
                 (Some(_), _) => "of the device's time is communication that nothing hides",
@@ -63,7 +90,11 @@ pub(crate) fn bound(file: &FileFindings) -> String {
             format!("{} {whole}", percent(found.share))
         }
         Limit::Data => format!("it takes {} of a step", percent(found.share)),
+        Limit::Operations if file.is_cut() => "no device events in the part that could be read".to_owned(),
         Limit::Operations => "there is no device in the trace".to_owned(),
+        Limit::Nothing if file.is_cut() => {
+            return "there is no time in the part that could be read".to_owned();
+        }
         Limit::Nothing => return "there is no time in the trace".to_owned(),
     };
     let side = match found.limit {
@@ -76,11 +107,10 @@ pub(crate) fn bound(file: &FileFindings) -> String {
     let named = [found.largest.as_ref().filter(is_named), found.operation.as_ref()];
     let named =
         named.into_iter().zip(["mostly", "most of all in"]).filter_map(|(part, word)| Some((part?, word)));
+    // Both shares have the same base, which a reader of the second would else take for the first.
     let parts: Vec<String> = named
-        .enumerate()
-        .map(|(place, ((name, share), word))| {
-            let of = if place == 0 { format!(" {side}") } else { String::new() };
-            format!("{word} {} ({}{of})", shortened(name, NAME_WIDTH), percent(*share))
+        .map(|((name, share), word)| {
+            format!("{word} {} ({} {side})", shortened(name, NAME_WIDTH), percent(*share))
         })
         .collect();
     let unit = if file.steps.is_empty() { "the trace" } else { "a step" };
@@ -118,6 +148,27 @@ pub(crate) fn autograd_wait(analysis: &knockout_analyze::Analysis) -> Option<Str
     (!lines.is_empty()).then(|| lines.join("\n  "))
 }
 
+/// How many device events have a launch call, and what is known of those.
+pub(crate) fn launches(gpu: &Gpu) -> String {
+    let known = if gpu.launch.rows == 0 {
+        String::new()
+    } else {
+        format!(
+            " (calls {}, device {}, from call to start {} on average of these)",
+            time(gpu.launch.cpu_us),
+            time(gpu.launch.gpu_us),
+            time(gpu.launch.mean_delay_us())
+        )
+    };
+    format!(
+        "of {} device events {} have a launch call of a known name{known}, {} another call, {} none in the file",
+        count(gpu.device_events),
+        count(gpu.launch.rows),
+        count(gpu.launched_by_other_calls()),
+        count(gpu.device_events_without_launch_call)
+    )
+}
+
 fn standout(standout: &Standout) -> String {
     match standout {
         Standout::HostCategory { category, share, steps, .. } => {
@@ -129,7 +180,7 @@ fn standout(standout: &Standout) -> String {
             format!("{category} takes {} {of}", percent(*share))
         }
         Standout::ExposedCommunication { share, us, of_us, hidden } => format!(
-            "communication that no computation hides takes {} of the device's time ({} of {}); {} of communication is hidden",
+            "communication that no computation hides takes {} of the device's time, from its first to its last event ({} of {}); {} of communication is hidden",
             percent(*share),
             time(*us),
             time(*of_us),
@@ -143,7 +194,7 @@ fn standout(standout: &Standout) -> String {
                 )
             });
             format!(
-                "the device is idle for {} of its time ({} of {}){cause}",
+                "the device is idle for {} of {DEVICE_TIME} ({} of {}){cause}",
                 percent(*share),
                 time(*us),
                 time(*of_us)
@@ -156,7 +207,7 @@ fn standout(standout: &Standout) -> String {
             time(*of_us)
         ),
         Standout::DeviceBound { share, device_busy } => format!(
-            "the host waits for the device for {} of its busy time and the device is busy for {} of its own: the device is the limit",
+            "the host waits for the device for {} of its busy time and the device is busy for {} of {DEVICE_TIME}: the device is the limit",
             percent(*share),
             percent(*device_busy)
         ),
@@ -190,12 +241,14 @@ fn standout(standout: &Standout) -> String {
         } => {
             let other = against.as_ref().map_or_else(|| "the median rank".to_owned(), source);
             let cost = match step_us {
-                Some(us) if *is_compute => format!("; a step waits about {} for it", time(*us)),
+                Some(us) if *is_compute => {
+                    format!("; the difference is about {} of computation a step", time(*us))
+                }
                 _ => String::new(),
             };
             let slowest = match slowest_in {
                 0 => String::new(),
-                some => format!("; it is the slowest in {some} of {steps} steps"),
+                some => format!("; its step is the longest by more than 1 % in {some} of {steps} steps"),
             };
             format!(
                 "{} {} {}, {} more than {other} ({}){cost}{slowest}",
@@ -225,10 +278,15 @@ pub fn trace_warning(warning: &TraceWarning) -> String {
         TraceWarning::Converted(how) => format!(
             "`knockout trace convert` left events out ({how}): what enclosed them seems to take longer, and kernels may lack their launch calls; take figures from the trace it was made of"
         ),
+        TraceWarning::RanksMerged(1) => {
+            "1 step overlaps another of the same name: ranks merged into one file; name the files of the ranks instead"
+                .to_owned()
+        }
         TraceWarning::RanksMerged(steps) => format!(
             "{steps} steps overlap another of the same name: ranks merged into one file; name the files of the ranks instead"
         ),
-        TraceWarning::Counted(kind, number) => format!("{number} {}", counted(*kind)),
+        TraceWarning::Counted(kind, 1) => format!("1 {}", counted_one(*kind)),
+        TraceWarning::Counted(kind, number) => format!("{} {}", count(*number), counted(*kind)),
     };
     format!("{}: {sentence}", warning.code())
 }
@@ -249,6 +307,27 @@ fn counted(kind: Counted) -> &'static str {
         Counted::StacksShortened => "lanes have so many different stacks that deep ones were shortened",
         Counted::RecordsDropped => {
             "spans and counters were not recorded because memory for them ran out; record fewer steps"
+        }
+    }
+}
+
+/// The same of one alone.
+fn counted_one(kind: Counted) -> &'static str {
+    match kind {
+        Counted::TimesOutOfRange => "time is beyond 64-bit nanoseconds; the event is in no sum",
+        Counted::ExtremeTimes => "event has a time more than 73 years from zero; it is in no sum",
+        Counted::WithoutDuration => "complete event has no usable start or duration and is in no sum",
+        Counted::NegativeDuration => "complete event has a negative duration and is in no sum",
+        Counted::FinerThanNanos => "time is finer than a nanosecond and was rounded",
+        Counted::NotEvents => "member of the list is no object and was left out",
+        Counted::UnmatchedBeginEnd => "begin or end event (ph B, E) has no partner and was left out",
+        Counted::BeginEndNotUsed => "begin or end event is in no sum of the reference rules",
+        Counted::Overlaps => {
+            "event overlaps another on its lane without nesting; each instant was counted once, for the earlier event"
+        }
+        Counted::StacksShortened => "lane has so many different stacks that deep ones were shortened",
+        Counted::RecordsDropped => {
+            "span or counter was not recorded because memory for it ran out; record fewer steps"
         }
     }
 }
@@ -276,6 +355,32 @@ pub(crate) fn trace_comparison_warning(warning: &ComparisonWarning) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_no_plural() {
+        let said = |number| trace_warning(&TraceWarning::Counted(Counted::Overlaps, number));
+        assert!(said(1).starts_with("overlaps: 1 event overlaps another on its lane"), "{}", said(1));
+        assert!(said(1200).starts_with("overlaps: 1,200 events overlap"), "{}", said(1200));
+    }
+
+    #[test]
+    fn a_rank_that_computes_more_is_not_said_to_be_waited_for() {
+        let text = standout(&Standout::Straggler {
+            source: Source::Rank(1),
+            against: Some(Source::Rank(0)),
+            is_compute: true,
+            us: 150.0,
+            median_us: 100.0,
+            excess: 0.5,
+            step_us: Some(25.0),
+            slowest_in: 1,
+            steps: 2,
+        });
+        assert_eq!(
+            text,
+            "rank 1 computes 150.000 µs, 50.0 % more than rank 0 (100.000 µs); the difference is about 25.000 µs of computation a step; its step is the longest by more than 1 % in 1 of 2 steps"
+        );
+    }
 
     #[test]
     fn every_sentence_says_its_figure() {

@@ -68,6 +68,13 @@ pub struct Gpu {
     pub by_phase: Vec<crate::Share>,
 }
 
+impl Gpu {
+    /// Device events whose call is in the file and is none of the launch calls known by name: it is in no launch figure.
+    pub fn launched_by_other_calls(&self) -> u64 {
+        self.device_events.saturating_sub(self.launch.rows + self.device_events_without_launch_call)
+    }
+}
+
 /// Device figures by the rule of HTA 0.5.0.
 #[derive(Debug, Clone, Serialize)]
 pub struct GpuHta {

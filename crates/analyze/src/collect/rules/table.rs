@@ -33,6 +33,9 @@ pub struct Rules {
     fallback: CategoryId,
 }
 
+/// Categories that a file may have. Each may have to be told apart on the host and on the device, and numbers go to 255.
+const MAX_CATEGORIES: usize = 127;
+
 /// Index into [`Rules::categories`].
 pub(crate) type CategoryId = u8;
 
@@ -174,11 +177,40 @@ impl Rules {
         if name.trim().is_empty() {
             return Err("a category needs a name".to_owned());
         }
-        if self.categories.len() >= usize::from(CategoryId::MAX) {
-            return Err(format!("more than {} categories", CategoryId::MAX));
+        if self.categories.len() >= MAX_CATEGORIES {
+            return Err(format!("more than {MAX_CATEGORIES} categories"));
         }
         self.categories.push(Category { name: name.to_owned(), device: device.unwrap_or(false) });
         Ok((self.categories.len() - 1) as CategoryId)
+    }
+
+    /// What the rules say about device work of this name and `cat`. Where work is done follows from its `cat`, whatever the rules say: a rule
+    /// without `device` gives its name to a category of the device.
+    pub(crate) fn device_claim(&mut self, name: &str, cat: &str, origin: EventOrigin) -> Claim {
+        let claim = self.claim(name, cat, origin);
+        Claim {
+            itself: claim.itself.map(|id| self.on_device(id)),
+            phases: claim
+                .phases
+                .into_iter()
+                .map(|(id, not_inside)| {
+                    let not_inside = not_inside.into_iter().map(|id| self.on_device(id)).collect();
+                    (self.on_device(id), not_inside)
+                })
+                .collect(),
+            otherwise: self.on_device(claim.otherwise),
+        }
+    }
+
+    /// The category of the same name that is the device's, made if new.
+    fn on_device(&mut self, id: CategoryId) -> CategoryId {
+        let Some(Category { name, device: false }) = self.categories.get(usize::from(id)) else { return id };
+        let twin = Category { name: name.clone(), device: true };
+        let place = self.categories.iter().position(|category| *category == twin).unwrap_or_else(|| {
+            self.categories.push(twin);
+            self.categories.len() - 1
+        });
+        CategoryId::try_from(place).unwrap_or(id)
     }
 
     fn rule(&mut self, entry: &RuleEntry) -> Result<Rule, String> {

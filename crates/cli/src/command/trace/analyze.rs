@@ -56,10 +56,12 @@ fn honest(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
     }
     let mut rescued = Rescued::default();
     let (files, has_folder) = input::expand(&args.files)?;
+    // A folder is read whole, so that all its damaged traces are named, and are not taken for files that are no traces.
+    let damage = DamageArgs { strict: args.damage.strict && !has_folder };
     let mut found = Vec::new();
     let mut left_out = 0_u64;
     for path in &files {
-        match findings::analyze_one(path, &rules, &args.damage, &mut rescued, ui) {
+        match findings::analyze_one(path, &rules, &damage, &mut rescued, ui) {
             Ok(one) => found.push(one),
             // Not every JSON file in a folder is a trace.
             Err(error) if has_folder => {
@@ -71,7 +73,11 @@ fn honest(args: &AnalyzeArgs, ui: &Ui) -> Result<()> {
     }
     if left_out > 0 {
         let files = if left_out == 1 { "file is no trace" } else { "files are no traces" };
-        ui.note(&format!("{left_out} JSON {files} and left out; -v says why"));
+        let hint = if ui.says_details() { "" } else { "; -v says why" };
+        ui.note(&format!("{left_out} JSON {files} and left out{hint}"));
+    }
+    if args.damage.strict {
+        input::refuse_damaged(&rescued.files)?;
     }
     if found.is_empty() {
         return Err(request_error("there is no trace among these files"));

@@ -7,7 +7,7 @@ use crate::failure::{Failure, Result, request_error};
 use crate::output::{self, ForceArg, Kind, write_text};
 use crate::ui::Ui;
 use clap::Args;
-use knockout_analyze::{Comparison, FEWEST_FOR_INTERVAL};
+use knockout_analyze::{Comparison, FEWEST_FOR_INTERVAL, TimeUnit};
 use std::path::{Path, PathBuf};
 
 /// Compare two traces, or the ranks of two runs, per step: categories, operations, conditions
@@ -75,6 +75,11 @@ pub(crate) fn run(args: &CompareArgs, ui: &Ui) -> Result<()> {
     let mut one = |paths: &[PathBuf]| findings::analyze(paths, &rules, &args.damage, &mut rescued, ui);
     let mut comparison = Comparison::of(&one(a)?, &one(b)?);
     if let [a, b] = args.samples_per_step[..] {
+        if comparison.per == TimeUnit::Trace {
+            return Err(request_error(
+                "--samples-per-step divides the time of a step, and not both traces have steps; call prof.step() while recording, or leave it out",
+            ));
+        }
         comparison = comparison.per_sample(a, b);
     }
     if let Some(path) = &args.html {
@@ -101,7 +106,7 @@ fn sides(args: &CompareArgs) -> Result<(&[PathBuf], &[PathBuf])> {
 /// Whether B may pass.
 fn gate(comparison: &Comparison, ratio: f64) -> Result<()> {
     if !comparison.comparable {
-        let differing: Vec<&str> = comparison.differences.iter().map(|row| row.what.as_str()).collect();
+        let differing: Vec<&str> = comparison.decisive().map(|row| row.what.as_str()).collect();
         let message = format!("not comparable: the traces differ in {}", differing.join(", "));
         return Err(Failure::verdict(INCOMPARABLE, message));
     }

@@ -36,11 +36,19 @@ pub(crate) fn read(path: &Path, damage: &DamageArgs, sink: &mut dyn Sink, ui: &U
     }
     let outcome = outcome.with_context(|| format!("could not read the trace {}", path.display()))?;
     if damage.strict && outcome.is_rescued() {
-        let what = damage_of(&outcome);
-        let message = format!("{} is damaged: {what}; without --strict the rest is used", path.display());
-        return Err(Failure::verdict(DATA, message));
+        refuse_damaged(&[(path.to_owned(), damage_of(&outcome))])?;
     }
     Ok(outcome)
+}
+
+/// With `--strict`: refuses damaged files, each with what is wrong with it.
+pub(crate) fn refuse_damaged(rescued: &[(PathBuf, String)]) -> Result<()> {
+    let files: Vec<String> =
+        rescued.iter().map(|(path, what)| format!("{} is damaged: {what}", path.display())).collect();
+    if files.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::verdict(DATA, format!("{}; without --strict the rest is used", files.join("; "))))
 }
 
 /// Smaller files are read before a bar could be looked at.

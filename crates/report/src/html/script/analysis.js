@@ -140,7 +140,7 @@ function device(d) {
   a.append(t);
   b.append(make('div', { class: 'side', text: 'device time by the phase that launched it' }));
   bars(b, d.phases.map((r) => [r[0], r[1], r[2], color(r[0])]));
-  cols.append(a, b); s.append(cols, make('div', { class: 'side', text: 'idle time per stream by cause, and its queue' }));
+  cols.append(a, b); s.append(cols, make('p', { class: 'soft', text: d.launches }), make('div', { class: 'side', text: 'idle time per stream by cause, and its queue' }));
   table(s, 'stream-table', [['stream', 'text', (r) => r[0]], ['events', 'num', (r) => r[1], (r) => number(r[1])], ['idle', 'num', (r) => r[2], (r) => time(r[2])], ['host wait', 'num', (r) => r[3], (r) => time(r[3])],
     ['kernel wait', 'num', (r) => r[4], (r) => time(r[4])], ['other', 'num', (r) => r[5], (r) => time(r[5])], ['queue mean', 'num', (r) => r[6]], ['queue max', 'num', (r) => r[7]]], d.streams, { limit: 20 });
 }
@@ -149,6 +149,6 @@ function ranks() {
   const s = section('Ranks', 'ranks');
   const or = (v) => (v == null ? '–' : time(v));
   table(s, 'rank-table', [['rank', 'num', (r) => r.rank], ['file', 'text', (r) => r.file, null, 'name'], ['median step', 'num', (r) => r.median_step_us, (r) => or(r.median_step_us)], ['compute', 'num', (r) => r.compute_us, (r) => or(r.compute_us)],
-    ['communication', 'num', (r) => r.communication_us, (r) => or(r.communication_us)], ['slowest in steps', 'num', (r) => r.slowest_in]], data.ranks.ranks, {});
-  table(s, 'rank-steps', [['step', 'text', (r) => r.name], ['slowest rank', 'num', (r) => r.slowest_rank], ['spread', 'num', (r) => r.spread_us, (r) => time(r.spread_us)]], data.ranks.steps, { limit: 30 });
+    ['communication', 'num', (r) => r.communication_us, (r) => or(r.communication_us)], ['slowest by more than 1 %, steps', 'num', (r) => r.slowest_in]], data.ranks.ranks, {});
+  table(s, 'rank-steps', [['step', 'text', (r) => r.name], ['slowest rank', 'num', (r) => r.slowest_rank, (r) => r.slowest_rank + (r.is_clear ? '' : ' (by less than 1 %)')], ['spread', 'num', (r) => r.spread_us, (r) => time(r.spread_us)]], data.ranks.steps, { limit: 30 });
 }

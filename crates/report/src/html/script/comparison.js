@@ -13,7 +13,7 @@ function comparison(d, prefix) {
     const rows = d.rows.filter((r) => r[1] === about);
     if (rows.length) table(section(title, prefix + id), prefix + id + '-table', columns, rows, {});
   }
-  for (const [title, id] of [['Operations, self time per ' + (d.unit || 'step') + ' (mean)', 'operations'], ['Only in b', 'added'], ['Only in a', 'removed']]) {
+  for (const [title, id] of [[d.operations_heading || '', 'operations'], ['Only in b', 'added'], ['Only in a', 'removed']]) {
     if (!d[id].length) continue;
     s = section(title, prefix + id); s.classList.add('long');
     table(s, prefix + (id === 'operations' ? 'operation-table' : id + '-table'), columns, d[id], { search: 'search operations', limit: 30 });
