@@ -62,6 +62,10 @@ impl Model for Table {
         TableOptions::NAME
     }
 
+    fn gene_table(&self) -> Option<&'static str> {
+        Some("table")
+    }
+
     fn parameters(&self) -> &Parameters<f32> {
         &self.parameters
     }
