@@ -24,7 +24,7 @@ pub(super) fn divide(keys: &Keys<'_>, scheme: Scheme, division: Division) -> Res
         Scheme::Random => {
             let order = keys.records_in_order("record");
             let units = order.iter().map(|&row| vec![row]).collect();
-            together(keys, &order, deal(units, keys.samples.len(), division))
+            together(keys, &order, &deal(units, keys.samples.len(), division))
         }
         Scheme::PairDisjoint => {
             let units = keys.pairs_in_order().map_err(|row| SplitError::MissingQuery { row })?;
@@ -40,10 +40,12 @@ pub(super) fn divide(keys: &Keys<'_>, scheme: Scheme, division: Division) -> Res
 
 /// Sends every record of a gene set where the first of them in the order is. The genes are all that a model sees: of a set that was
 /// measured twice (as a deletion and as an allele, by two laboratories) one record would give the other away.
-fn together(keys: &Keys<'_>, order: &[u32], dealt: Parts) -> Parts {
+fn together(keys: &Keys<'_>, order: &[u32], dealt: &Parts) -> Parts {
     let mut part_of_row = vec![Part::Train; keys.samples.len()];
     for (rows, part) in dealt.iter().zip(Part::ALL) {
-        rows.iter().for_each(|&row| part_of_row[row as usize] = part);
+        for &row in rows {
+            part_of_row[row as usize] = part;
+        }
     }
     let mut part_of_set: HashMap<&[u32], Part> = HashMap::with_capacity(order.len());
     let mut parts = Parts::default();
