@@ -63,6 +63,8 @@ fn runs_and_datasets_move() {
     fs::rename(folder.path().join("run"), folder.path().join("elsewhere/run")).unwrap();
     run(folder.path(), &["evaluate", "elsewhere/run"]).fails(2, &["is gone", "--data DIR"]);
     run(folder.path(), &["train", "--resume", "elsewhere/run"]).fails(2, &["is gone", "--data DIR"]);
+    run(folder.path(), &["train", "elsewhere/tiny", "--resume", "elsewhere/run"])
+        .fails(2, &["write --data elsewhere/tiny"]);
     let here = ["--data", "elsewhere/tiny"];
     let evaluated = ["evaluate", "elsewhere/run", "--json", "-q", "--resamples", "50"];
     let evaluated = run(folder.path(), &[&evaluated[..], &here].concat()).json();

@@ -130,7 +130,9 @@ pub enum ConfigError {
     #[error(transparent)]
     From(#[from] FromError),
     /// A setting of steps for a model that takes none.
-    #[error("{key} says nothing to {model}, which is solved, not trained step by step; leave it out")]
+    #[error(
+        "{key} says nothing to {model}, which is solved, not trained step by step; leave it out, or name a network, for example --model dango"
+    )]
     NoSteps {
         /// Key of the setting.
         key: String,

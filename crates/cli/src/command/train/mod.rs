@@ -143,7 +143,7 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<()> {
     let ranks = crate::ranks::join(ui)?;
     on_workers_of(&ranks, ui, || {
         if let Some(folder) = &args.resume {
-            return resume(args, folder, &resume_keys(args), args.data.as_deref(), &ranks, ui);
+            return resume(args, folder, &resume_keys(args)?, args.data.as_deref(), &ranks, ui);
         }
         let Plan { folder, dataset, config, context } = plan(args, &ranks, ui)?;
         if args.resume_or_start && is_begun(&folder, &ranks)? {
@@ -291,12 +291,20 @@ fn length_keys(args: &TrainArgs) -> impl Iterator<Item = String> {
     epochs.into_iter().chain(args.max_steps.map(|steps| format!("max_steps={steps}")))
 }
 
-fn resume_keys(args: &TrainArgs) -> Vec<String> {
+fn resume_keys(args: &TrainArgs) -> Result<Vec<String>> {
     let mut keys: Vec<String> = length_keys(args).collect();
     // A first word that is no folder is an override, such as `train --resume RUN epochs=20`.
-    keys.extend(args.dir.iter().map(|key| key.display().to_string()));
+    if let Some(word) = &args.dir {
+        if word.is_dir() {
+            let dir = word.display();
+            return Err(request_error(format!(
+                "a run knows its dataset: leave {dir} out, or write --data {dir} if that is where it has moved to"
+            )));
+        }
+        keys.push(word.display().to_string());
+    }
     keys.extend(args.overrides.keys.iter().cloned());
-    keys
+    Ok(keys)
 }
 
 fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
