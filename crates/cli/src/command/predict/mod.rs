@@ -354,6 +354,10 @@ fn text(shown: &Shown<'_>) -> String {
     for file in &shown.files {
         writeln!(text, "{}", file.display()).ok();
     }
+    if shown.files.is_empty() {
+        let folder = shown.out.join("predictions");
+        writeln!(text, "they are in {}, as Parquet; --csv writes a table too", folder.display()).ok();
+    }
     text
 }
 
