@@ -216,6 +216,8 @@ fn an_explanation_adds_up() {
     assert_eq!(why["neighbours"].as_array().unwrap().len(), 2);
     assert!(why["nearest"].as_array().unwrap().iter().all(|near| near["shared"].as_u64().unwrap() > 0));
     assert!(fs::read_to_string(folder.join("why.html")).unwrap().contains("<svg"));
+    let pair = run(folder, &["explain", "run-0", genes[0], genes[1]]).ok();
+    assert!(pair.stderr.contains("no training sample has 2 genes"), "{}", pair.stderr);
     run(folder, &["explain", "run-0", genes[0], "NOPE"]).fails(2, &["NOPE"]);
     run(folder, &["explain", "run-0", genes[0], genes[0]]).fails(2, &["twice"]);
 }

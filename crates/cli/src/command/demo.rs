@@ -68,7 +68,7 @@ fn text(shown: &Shown) -> String {
     };
     format!(
         "{}\n{}\nwhat the experiment found:\n{}\nwhat to do next:\n{}\n\
-         the dataset is in {yeast}; next: `knockout train {yeast} --model dango`, `knockout data show {yeast}`\n\
+         the dataset is in {yeast}; next: `knockout train {yeast}` (the stack, in seconds), `knockout data show {yeast}`\n\
          the report is in {report}; open it in a browser\n",
         data::show_text(&shown.summary),
         data::deletion_text(&shown.deletion),

@@ -1,6 +1,7 @@
 //! `knockout explain`: one prediction taken apart.
 
 use crate::choice;
+use crate::command::predict::note_orders;
 use crate::command::train::on_workers;
 use crate::failure::{Result, request_error};
 use crate::output::{self, ForceArg, Kind};
@@ -70,6 +71,7 @@ fn explain(args: &ExplainArgs, ui: &Ui) -> Result<Explanation> {
         opened.dataset.cell.genes(),
         "the set",
     )?;
+    note_orders(&[genes.len()], &opened, ui);
     let run = opened.runs.first().ok_or_else(|| request_error("name a run"))?;
     let bar = ui.progress(
         "explaining",

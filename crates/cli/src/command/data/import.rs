@@ -274,6 +274,7 @@ fn text(report: &Report, out: &str) -> String {
         let [train, val, test] = split.parts.map(grouped);
         line(format!("  split {}: {train} train, {val} val, {test} test", split.name));
     }
+    line(format!("look at it with `knockout data show {out}`"));
     page
 }
 

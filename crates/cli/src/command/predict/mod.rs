@@ -232,7 +232,7 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<()> {
     let candidates = Candidates::new(args.what.choice(genes)?, &filters, cell, samples, &opened.split)?;
     let scorer = opened.scorer();
     scorer.check_orders(&candidates.orders(), &opened.runs)?;
-    note_orders(&candidates, &opened, ui);
+    note_orders(&candidates.orders(), &opened, ui);
     let asked = (args.top.unwrap_or(0) as usize, args.bottom.unwrap_or(0) as usize);
     // A page without hits would be none.
     let hits = if args.html.is_some() && asked == (0, 0) { PAGE_HITS } else { asked };
@@ -362,13 +362,13 @@ fn text(shown: &Shown<'_>) -> String {
 }
 
 /// A model that never saw sets of a size extrapolates there, which nobody should find out afterwards.
-fn note_orders(candidates: &Candidates, opened: &OpenRuns, ui: &Ui) {
+pub(super) fn note_orders(orders: &[usize], opened: &OpenRuns, ui: &Ui) {
     let samples = &opened.dataset.samples;
     let mut trained: Vec<usize> =
         opened.split.rows(Part::Train).iter().map(|&row| samples.genes(row as usize).len()).collect();
     trained.sort_unstable();
     trained.dedup();
-    for order in candidates.orders().iter().filter(|order| !trained.contains(order)) {
+    for order in orders.iter().filter(|order| !trained.contains(order)) {
         let trained: Vec<String> = trained.iter().map(ToString::to_string).collect();
         ui.note(&format!(
             "warning: no training sample has {order} genes (they have {}); these predictions extrapolate",
