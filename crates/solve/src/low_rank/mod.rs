@@ -323,7 +323,7 @@ impl Path {
         Self { alone: alone.unwrap_or(-2.0), tried: Vec::new(), best: nothing.clone(), current: nothing }
     }
 
-    /// The highest validation Pearson so far.
+    /// Validation Pearson of what is chosen so far.
     fn best_pearson(&self) -> f64 {
         self.best_place().map_or(self.alone, |place| self.tried[place].pearson)
     }

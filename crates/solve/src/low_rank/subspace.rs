@@ -1,6 +1,6 @@
 //! The few large singular vectors of a matrix: bases that hold them, and what the matrix's square adds to a basis.
 
-use crate::matrix::{Matrix, gram, orthonormal_columns, product};
+use crate::matrix::{Matrix, orthonormal_columns, product};
 use knockout_random::Rng;
 
 /// The side of a matrix on which vectors lie.
@@ -40,8 +40,7 @@ pub(super) fn explored(
     most: usize,
 ) -> (Matrix<f32>, Matrix<f32>) {
     let image = side.cross(matrix, basis);
-    let squares = gram(&image);
-    let longer = (0..image.columns()).take_while(|&i| squares.get(i, i).sqrt() > below).count();
+    let longer = column_lengths(&image).into_iter().take_while(|&length| length > below).count();
     let end = image.columns().min(longer + most.saturating_sub(basis.columns()));
     if longer == end {
         return (basis.clone(), image);
@@ -58,9 +57,7 @@ fn beyond(columns: &Matrix<f32>, basis: &Matrix<f32>) -> Matrix<f32> {
     for _ in 0..2 {
         let inside = product(basis, &product(basis.transposed(), &rest));
         rest.values_mut().iter_mut().zip(inside.values()).for_each(|(rest, inside)| *rest -= inside);
-        let squares = gram(&rest);
-        let inverse: Vec<f64> =
-            (0..rest.columns()).map(|i| 1.0 / squares.get(i, i).sqrt().max(1e-30)).collect();
+        let inverse: Vec<f64> = column_lengths(&rest).iter().map(|length| 1.0 / length.max(1e-30)).collect();
         rest = orthonormal_columns(&scaled(&rest, &inverse));
     }
     rest
@@ -80,6 +77,14 @@ pub(super) fn widened(basis: &Matrix<f32>, step: usize, more: usize, most: usize
         out[kept..].iter_mut().for_each(|x| *x = (length * rng.normal()) as f32);
     }
     wide
+}
+
+fn column_lengths(matrix: &Matrix<f32>) -> Vec<f64> {
+    let mut squares = vec![0.0; matrix.columns()];
+    for row in 0..matrix.rows() {
+        squares.iter_mut().zip(matrix.row(row)).for_each(|(sum, &x)| *sum += f64::from(x) * f64::from(x));
+    }
+    squares.into_iter().map(f64::sqrt).collect()
 }
 
 /// Columns beside each other.
@@ -107,6 +112,7 @@ pub(super) fn scaled(matrix: &Matrix<f32>, by: &[f64]) -> Matrix<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matrix::gram;
 
     fn random(rows: usize, columns: usize, rng: &mut Rng) -> Matrix<f32> {
         Matrix::new(rows, columns, (0..rows * columns).map(|_| rng.normal() as f32).collect())

@@ -17,8 +17,8 @@ use indicatif::ProgressBar;
 use knockout_cell::GeneTable;
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{
-    Candidates, Choice, Filters, Folder, Histogram, Hit, Keep, Outcome, Plan, Progress, Scorer as _, Share,
-    Summary, lists, write_csv, write_hits,
+    Candidates, Choice, Filters, Folder, Histogram, Hit, Keep, Outcome, PREDICTIONS, Plan, Progress,
+    Scorer as _, Share, Summary, lists, write_csv, write_hits,
 };
 use knockout_screen::Part;
 use knockout_train::checkpoint::Slot;
@@ -355,7 +355,7 @@ fn text(shown: &Shown<'_>) -> String {
         writeln!(text, "{}", file.display()).ok();
     }
     if shown.files.is_empty() {
-        let folder = shown.out.join("predictions");
+        let folder = shown.out.join(PREDICTIONS);
         writeln!(text, "they are in {}, as Parquet; --csv writes a table too", folder.display()).ok();
     }
     text
