@@ -53,9 +53,9 @@ impl Features {
         self.values.chunks_exact(self.names.len())
     }
 
-    /// A column, NaN where unknown.
-    pub fn column(&self, column: usize) -> impl Iterator<Item = f32> + '_ {
-        self.rows().map(move |row| row[column])
+    /// One feature of a gene, if it is known.
+    pub fn get(&self, gene: usize, column: usize) -> Option<f32> {
+        Some(self.values[gene * self.names.len() + column]).filter(|value| !value.is_nan())
     }
 
     /// Genes of which some feature is known.

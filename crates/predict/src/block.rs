@@ -5,14 +5,10 @@
 //! scored, kept or not.
 
 use crate::{Extremes, Keep, Plan, PredictError, Scores};
-use arrow_array::{ArrayRef, DictionaryArray, Float64Array, Int32Array, RecordBatch, StringArray};
-use arrow_schema::{DataType, Field, Schema};
 use knockout_cell::{GeneSets, GeneTable};
-use knockout_screen::columns::{self, Table};
+use knockout_table::{Columns, Table, TableError};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
 
 const METADATA: &str = "knockout.block";
 
@@ -145,45 +141,34 @@ impl Block {
 
     /// The file's bytes; `order` is the number of gene columns.
     pub(crate) fn encode(&self, genes: &GeneTable, order: usize) -> Result<Vec<u8>, PredictError> {
-        let names: ArrayRef =
-            Arc::new(StringArray::from_iter_values(genes.genes().iter().map(|gene| &gene.systematic)));
-        let word = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
-        let is_full = self.sets.view().iter().all(|set| set.len() == order);
-        let gene = |place: usize| self.sets.view().iter().map(move |set| set.get(place).copied());
-        let mut fields = vec![Field::new("number", DataType::UInt64, false)];
-        let mut arrays = vec![columns::u64s(self.numbers.iter().copied())];
-        for place in 0..order {
-            let keys = if is_full {
-                Int32Array::from_iter_values(gene(place).flatten().map(|gene| gene as i32))
-            } else {
-                gene(place).map(|gene| gene.map(|gene| gene as i32)).collect()
-            };
-            let column = DictionaryArray::try_new(keys, Arc::clone(&names))
-                .map_err(|error| PredictError::Encode(error.into()))?;
-            // Only sets of unlike sizes leave a column empty, and that is known from the plan, not from a block.
-            fields.push(Field::new(format!("gene_{}", place + 1), word.clone(), place > 0));
-            arrays.push(Arc::new(column));
-        }
-        for place in 0..order {
-            fields.push(Field::new(format!("index_{}", place + 1), DataType::UInt32, place > 0));
-            arrays.push(if is_full {
-                columns::u32s(gene(place).flatten())
-            } else {
-                columns::optional_u32s(gene(place))
-            });
-        }
-        fields.push(Field::new("prediction", DataType::Float64, false));
-        arrays.push(Arc::new(Float64Array::from_iter_values(self.scores.mean.iter().copied())));
-        if let Some(sd) = &self.scores.sd {
-            fields.push(Field::new("sd", DataType::Float64, false));
-            arrays.push(Arc::new(Float64Array::from_iter_values(sd.iter().copied())));
-        }
+        let names: Vec<&str> = genes.genes().iter().map(|gene| gene.systematic.as_str()).collect();
         // Plain numbers and text: nothing here can fail to be written.
         let said = serde_json::to_string(&self.scored).unwrap_or_default();
-        let schema = Schema::new_with_metadata(fields, HashMap::from([(METADATA.to_owned(), said)]));
-        RecordBatch::try_new(Arc::new(schema), arrays)
-            .map_err(|error| PredictError::Encode(error.into()))
-            .and_then(|batch| columns::encode_coded(&batch).map_err(PredictError::Encode))
+        let mut table = Columns::new(self.numbers.len())
+            .with_metadata(METADATA, said)
+            .u64s("number", |row| self.numbers[row]);
+        // No set is empty; that others are shorter than the longest is known from the plan, not from a block.
+        for place in 0..order {
+            let (name, words) = (format!("gene_{}", place + 1), names.clone());
+            table = if place == 0 {
+                table.coded(&name, words, |row| self.sets.get(row)[0])
+            } else {
+                table.optional_coded(&name, words, move |row| self.sets.get(row).get(place).copied())
+            };
+        }
+        for place in 0..order {
+            let name = format!("index_{}", place + 1);
+            table = if place == 0 {
+                table.u32s(&name, |row| self.sets.get(row)[0])
+            } else {
+                table.optional_u32s(&name, move |row| self.sets.get(row).get(place).copied())
+            };
+        }
+        table = table.f64s("prediction", |row| self.scores.mean[row]);
+        if let Some(sd) = &self.scores.sd {
+            table = table.f64s("sd", |row| sd[row]);
+        }
+        table.encode().map_err(PredictError::Encode)
     }
 
     /// Reads a block of a plan and checks that it is that block.
@@ -197,7 +182,7 @@ impl Block {
             .ok_or_else(|| damaged(format!("it is not block {block} of these predictions")))
     }
 
-    fn decode(bytes: Vec<u8>, order: usize) -> Result<Option<Self>, columns::ColumnError> {
+    fn decode(bytes: Vec<u8>, order: usize) -> Result<Option<Self>, TableError> {
         let table = Table::decode(bytes)?;
         let said = table.metadata(METADATA).and_then(|said| serde_json::from_str(said).ok());
         let Some(scored) = said else { return Ok(None) };

@@ -4,7 +4,7 @@ use knockout_cell::CellError;
 use knockout_durable::DurableError;
 use knockout_fault::{Class, Classified, class_of_path};
 use knockout_import::{ImportError, ImportErrorKind, Place};
-use knockout_screen::ColumnError;
+use knockout_table::TableError;
 use knockout_train::checkpoint::CheckpointError;
 use knockout_train::predictor::PredictorError;
 use knockout_train::run::RunError;
@@ -169,7 +169,7 @@ pub enum PredictError {
     },
     /// A table that could not be encoded.
     #[error("predictions could not be encoded")]
-    Encode(#[source] ColumnError),
+    Encode(#[source] TableError),
     /// Parts that do not belong together.
     #[error("{} and {} are parts of different predictions: {} differ", first.display(), other.display(), keys.join(", "))]
     OtherParts {

@@ -11,8 +11,8 @@ mod split;
 mod summary;
 
 pub use dataset::{
-    ColumnError, Counts, Dataset, DatasetError, DatasetErrorKind, FORMAT_VERSION, Finding, Manifest,
-    NetworkEntry, Provenance, Synthetic, columns, verify, without_panic,
+    Counts, Dataset, DatasetError, DatasetErrorKind, FORMAT_VERSION, Finding, Manifest, NetworkEntry,
+    Provenance, Synthetic, verify,
 };
 pub use labels::LabelStats;
 pub use repeats::{Ceiling, FEWEST_REPEATS, Repeats};

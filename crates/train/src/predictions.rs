@@ -4,17 +4,13 @@
 //! `knockout.predictions` of its metadata is a TOML table that says of what and by what. A file is written whole or not
 //! at all. The module knows nothing of how predictions are made or judged.
 
-use arrow_array::RecordBatch;
-use arrow_schema::{DataType, Field, Schema};
 use knockout_durable::{DurableError, replace};
 use knockout_fault::{Class, Classified, class_of_path};
-use knockout_screen::columns::{self, Table};
-use knockout_screen::{ColumnError, Dataset, Part, Split, SplitError, SplitFileError, SplitSpec};
+use knockout_screen::{Dataset, Part, Split, SplitError, SplitFileError, SplitSpec};
+use knockout_table::{Columns, Table, TableError};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The key of the description in the file's metadata.
 const DESCRIPTION: &str = "knockout.predictions";
@@ -72,7 +68,7 @@ enum PredictionsErrorKind {
     #[error("could not be read")]
     Read(#[source] io::Error),
     #[error("is damaged or holds no predictions")]
-    Columns(#[source] ColumnError),
+    Columns(#[source] TableError),
     #[error(
         "has no {DESCRIPTION:?} in its metadata, so nobody knows which records it is about; docs/evaluate.md says how to \
          write one"
@@ -143,17 +139,12 @@ impl Predictions {
     fn save_kind(&self, path: &Path) -> Result<(), Kind> {
         let description =
             toml::to_string(&self.description).map_err(|error| Kind::Describe(error.to_string()))?;
-        let number = |name| Field::new(name, DataType::Float64, false);
-        let schema = Schema::new_with_metadata(
-            vec![Field::new("row", DataType::UInt32, false), number("score"), number("prediction")],
-            HashMap::from([(DESCRIPTION.to_owned(), description)]),
-        );
-        let numbers = |values: &[f64]| columns::f64s(values.iter().copied().map(Some));
-        let arrays =
-            vec![columns::u32s(self.rows.iter().copied()), numbers(&self.scores), numbers(&self.predictions)];
-        let bytes = RecordBatch::try_new(Arc::new(schema), arrays)
-            .map_err(ColumnError::from)
-            .and_then(|batch| columns::encode(&batch))
+        let bytes = Columns::new(self.rows.len())
+            .with_metadata(DESCRIPTION, description)
+            .u32s("row", |row| self.rows[row])
+            .f64s("score", |row| self.scores[row])
+            .f64s("prediction", |row| self.predictions[row])
+            .encode()
             .map_err(Kind::Columns)?;
         replace(path, |out| out.write_all(&bytes)).map_err(Kind::Write)
     }

@@ -1,17 +1,14 @@
 //! Prediction files and evaluations: what is written comes back, what does not fit is refused by name.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use arrow_array::{Float64Array, RecordBatch, UInt32Array};
-use arrow_schema::{DataType, Field, Schema};
 use knockout_fault::{Class, Classified as _, chain};
-use knockout_screen::{Dataset, Division, Part, Scheme, Split, SplitSpec, columns};
+use knockout_screen::{Dataset, Division, Part, Scheme, Split, SplitSpec};
 use knockout_stats::bootstrap::Bootstrap;
 use knockout_synth::{Config, synthesise};
+use knockout_table::Columns;
 use knockout_train::evaluation::{Model, Pairs, Unseen, evaluate};
 use knockout_train::predictions::Predictions;
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 fn dataset(folder: &Path, seed: u64) -> Dataset {
     let mut dataset = synthesise(&Config::preset("tiny").unwrap(), seed, "tiny", "test", &|_| ()).unwrap();
@@ -88,20 +85,15 @@ fn two_files_are_compared_only_over_the_same_records() {
 }
 
 /// A file as somebody else might write it.
-fn foreign(path: &Path, rows: Vec<u32>, predictions: Vec<f64>, column: &str) {
-    let number = |name: &str| Field::new(name, DataType::Float64, true);
-    let fields = vec![Field::new("row", DataType::UInt32, false), number("score"), number(column)];
+fn foreign(path: &Path, rows: &[u32], predictions: &[f64], column: &str) {
     let description = "model = \"m\"\ndata_hash = \"x\"\npart = \"test\"\n[split]\nscheme = \"random\"\nseed = 1\n\
                        [split.division.shares]\nval = 0.1\ntest = 0.1\n";
-    let metadata = HashMap::from([("knockout.predictions".to_owned(), description.to_owned())]);
-    let scores = vec![0.5; rows.len()];
-    let arrays: Vec<arrow_array::ArrayRef> = vec![
-        Arc::new(UInt32Array::from(rows)),
-        Arc::new(Float64Array::from(scores)),
-        Arc::new(Float64Array::from(predictions)),
-    ];
-    let schema = Arc::new(Schema::new_with_metadata(fields, metadata));
-    std::fs::write(path, columns::encode(&RecordBatch::try_new(schema, arrays).unwrap()).unwrap()).unwrap();
+    let table = Columns::new(rows.len())
+        .with_metadata("knockout.predictions", description)
+        .u32s("row", |row| rows[row])
+        .optional_f64s("score", |_| Some(0.5))
+        .optional_f64s(column, |row| Some(predictions[row]));
+    std::fs::write(path, table.encode().unwrap()).unwrap();
 }
 
 #[test]
@@ -113,19 +105,19 @@ fn every_malformed_file_is_refused_by_name() {
         assert_eq!(error.class(), Class::Damage);
         chain(&error).replace(&format!("{}", folder.path().display()), "")
     };
-    foreign(&path, vec![0, 2], vec![1.0, 2.0], "prediction");
+    foreign(&path, &[0, 2], &[1.0, 2.0], "prediction");
     assert_eq!(Predictions::load(&path).unwrap().rows, [0, 2]);
-    foreign(&path, vec![0, 2], vec![1.0, 2.0], "predicted");
+    foreign(&path, &[0, 2], &[1.0, 2.0], "predicted");
     assert_eq!(
         refused(),
         "prediction file /p.parquet: is damaged or holds no predictions: column \"prediction\" is missing \
          (have: row, score, predicted)"
     );
-    foreign(&path, vec![4, 7], vec![1.0, f64::NAN], "prediction");
+    foreign(&path, &[4, 7], &[1.0, f64::NAN], "prediction");
     assert!(refused().ends_with("the prediction of row 7 is NaN; it must be a finite number"));
-    foreign(&path, vec![4, 4], vec![1.0, 1.0], "prediction");
+    foreign(&path, &[4, 4], &[1.0, 1.0], "prediction");
     assert!(refused().ends_with("row 4 follows row 4; rows must ascend, each once"));
-    foreign(&path, vec![], vec![], "prediction");
+    foreign(&path, &[], &[], "prediction");
     assert!(refused().ends_with("holds no predictions: it has no rows"));
     std::fs::write(&path, "nonsense").unwrap();
     assert!(refused().contains("is damaged"));

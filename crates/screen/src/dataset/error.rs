@@ -1,10 +1,10 @@
 //! What can go wrong with a dataset directory, and whose fault it is.
 
-use super::columns::ColumnError;
 use crate::SampleError;
 use knockout_cell::CellError;
 use knockout_durable::DurableError;
 use knockout_fault::{Class, Classified, class_of_path};
+use knockout_table::TableError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -100,7 +100,7 @@ pub enum DatasetErrorKind {
     },
     /// A column is wrong.
     #[error(transparent)]
-    Columns(#[from] ColumnError),
+    Columns(#[from] TableError),
     /// The cell graph is impossible.
     #[error(transparent)]
     Cell(#[from] CellError),
@@ -151,7 +151,7 @@ impl Classified for DatasetError {
             }
             Kind::Io(error) => class_of_path(error.kind()),
             Kind::Write(error) => error.class(),
-            Kind::Columns(ColumnError::TooLarge(error)) => error.class(),
+            Kind::Columns(TableError::TooLarge(error)) => error.class(),
             Kind::Attach(_) => Class::Failure,
             _ => Class::Damage,
         }

@@ -12,8 +12,6 @@
 //! A dataset is written once, out of sight, and appears complete or not at all; then it never changes. Every file's
 //! checksum is verified whenever it is opened.
 
-mod coded;
-pub mod columns;
 mod error;
 mod manifest;
 mod read;
@@ -21,7 +19,6 @@ mod tables;
 mod verify;
 mod write;
 
-pub use columns::{ColumnError, without_panic};
 pub use error::{DatasetError, DatasetErrorKind};
 pub use manifest::{Counts, FORMAT_VERSION, Manifest, NetworkEntry, Provenance, Synthetic};
 pub use verify::{Finding, verify};

@@ -1,10 +1,10 @@
 //! Opening a dataset: every checksum verified, every promise of the format checked.
 
-use super::columns::Table;
 use super::error::{DatasetError, DatasetErrorKind};
 use super::write::FEATURES;
 use super::{Dataset, Manifest, tables};
 use knockout_cell::Cell;
+use knockout_table::Table;
 use rayon::prelude::*;
 use std::io;
 use std::path::Path;

@@ -1,55 +1,26 @@
 //! Each part of a dataset as a table, and each table as that part: the two directions side by side.
 
-use super::columns::{self, Table};
 use super::error::DatasetErrorKind;
 use crate::{Sample, Samples, SamplesBuilder};
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{DataType, Field, Schema};
 use knockout_cell::{
     Coefficient, Direction, Edge, Features, Gene, GeneTable, Metabolism, Metabolite, Network, Reaction,
     Requirement, SelfLoops,
 };
-use std::sync::Arc;
+use knockout_table::{Columns, Table};
 
 type Decoded<T> = Result<T, DatasetErrorKind>;
 
-fn table(columns: Vec<(&str, DataType, bool, ArrayRef)>) -> Decoded<RecordBatch> {
-    let (fields, arrays): (Vec<_>, Vec<_>) = columns
-        .into_iter()
-        .map(|(name, kind, is_nullable, array)| (Field::new(name, kind, is_nullable), array))
-        .unzip();
-    Ok(RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(columns::ColumnError::from)?)
-}
-
-/// A text column that must have a value in every row.
-fn required(table: &Table, name: &str) -> Decoded<Vec<String>> {
-    let values = table.strings(name)?.into_iter().enumerate();
-    let null = |row| columns::ColumnError::Null { name: name.to_owned(), row };
-    Ok(values.map(|(row, value)| value.ok_or_else(|| null(row))).collect::<Result<_, _>>()?)
-}
-
-pub(super) fn genes_to_table(genes: &GeneTable) -> Decoded<RecordBatch> {
+pub(super) fn genes_to_table(genes: &GeneTable) -> Columns<'_> {
     let genes = genes.genes();
-    table(vec![
-        (
-            "systematic",
-            DataType::Utf8,
-            false,
-            columns::strings(genes.iter().map(|gene| Some(&*gene.systematic))),
-        ),
-        (
-            "standard",
-            DataType::Utf8,
-            true,
-            columns::strings(genes.iter().map(|gene| gene.standard.as_deref())),
-        ),
-    ])
+    Columns::new(genes.len())
+        .texts("systematic", |row| &genes[row].systematic)
+        .optional_texts("standard", |row| genes[row].standard.as_deref())
 }
 
 pub(super) fn genes_from_table(table: &Table) -> Decoded<GeneTable> {
-    let systematic = required(table, "systematic")?.into_iter();
+    let systematic = table.texts("systematic")?.into_iter();
     let genes = systematic
-        .zip(table.strings("standard")?)
+        .zip(table.optional_texts("standard")?)
         .map(|(systematic, standard)| Gene { systematic, standard })
         .collect();
     Ok(GeneTable::new(genes)?)
@@ -58,20 +29,20 @@ pub(super) fn genes_from_table(table: &Table) -> Decoded<GeneTable> {
 /// The column of `features.parquet` that says whose features a row has; the others are features.
 const GENE: &str = "systematic";
 
-pub(super) fn features_to_table(features: &Features, genes: &GeneTable) -> Decoded<RecordBatch> {
-    let names = columns::strings(genes.genes().iter().map(|gene| Some(&*gene.systematic)));
-    let mut all = vec![(GENE, DataType::Utf8, false, names)];
+pub(super) fn features_to_table<'a>(features: &'a Features, genes: &'a GeneTable) -> Decoded<Columns<'a>> {
+    let genes = genes.genes();
+    let mut table = Columns::new(genes.len()).texts(GENE, |row| &genes[row].systematic);
     for (column, name) in features.names().iter().enumerate() {
         if name == GENE {
             return Err(DatasetErrorKind::FeatureName { name: name.clone() });
         }
-        all.push((name, DataType::Float32, true, columns::known_f32s(features.column(column))));
+        table = table.optional_f32s(name, move |row| features.get(row, column));
     }
-    table(all)
+    Ok(table)
 }
 
 pub(super) fn features_from_table(table: &Table, genes: &GeneTable) -> Decoded<Features> {
-    for (row, (name, gene)) in required(table, GENE)?.iter().zip(genes.genes()).enumerate() {
+    for (row, (name, gene)) in table.texts(GENE)?.iter().zip(genes.genes()).enumerate() {
         if *name != gene.systematic {
             return Err(DatasetErrorKind::OtherGene {
                 row,
@@ -83,19 +54,19 @@ pub(super) fn features_from_table(table: &Table, genes: &GeneTable) -> Decoded<F
     let names: Vec<String> = table.names().filter(|&name| name != GENE).map(str::to_owned).collect();
     let mut values = vec![f32::NAN; table.row_count() * names.len()];
     for (column, name) in names.iter().enumerate() {
-        for (row, value) in table.known_f32s(name)?.into_iter().enumerate() {
-            values[row * names.len() + column] = value;
+        for (row, value) in table.optional_f32s(name)?.into_iter().enumerate() {
+            values[row * names.len() + column] = value.unwrap_or(f32::NAN);
         }
     }
     Ok(Features::new(genes.len(), names, values)?)
 }
 
-pub(super) fn network_to_table(network: &Network) -> Decoded<RecordBatch> {
-    table(vec![
-        ("source", DataType::UInt32, false, columns::u32s(network.sources().iter().copied())),
-        ("target", DataType::UInt32, false, columns::u32s(network.targets().iter().copied())),
-        ("weight", DataType::Float32, false, columns::f32s(network.weights().iter().copied())),
-    ])
+pub(super) fn network_to_table(network: &Network) -> Columns<'_> {
+    let (sources, targets, weights) = (network.sources(), network.targets(), network.weights());
+    Columns::new(sources.len())
+        .u32s("source", move |row| sources[row])
+        .u32s("target", |row| targets[row])
+        .f32s("weight", |row| weights[row])
 }
 
 pub(super) fn network_from_table(table: &Table, name: &str, gene_count: usize) -> Decoded<Network> {
@@ -110,7 +81,7 @@ pub(super) fn network_from_table(table: &Table, name: &str, gene_count: usize) -
 /// The four tables of metabolism, by file name.
 pub(super) const METABOLISM: [&str; 4] = ["reactions", "metabolites", "requirements", "coefficients"];
 
-pub(super) fn metabolism_to_tables(metabolism: &Metabolism) -> Decoded<[RecordBatch; 4]> {
+pub(super) fn metabolism_to_tables(metabolism: &Metabolism) -> [Columns<'_>; 4] {
     let reactions = metabolism.reactions();
     let metabolites = metabolism.metabolites();
     let requirements = metabolism.requirements();
@@ -119,48 +90,29 @@ pub(super) fn metabolism_to_tables(metabolism: &Metabolism) -> Decoded<[RecordBa
         Direction::Forward => "forward",
         Direction::Reverse => "reverse",
     };
-    Ok([
-        table(vec![
-            ("name", DataType::Utf8, false, columns::strings(reactions.iter().map(|r| Some(&*r.name)))),
-            (
-                "reaction_id",
-                DataType::Utf8,
-                false,
-                columns::strings(reactions.iter().map(|r| Some(&*r.reaction_id))),
-            ),
-            ("direction", columns::words_type(), false, columns::words(reactions.iter().map(direction))),
-            (
-                "subsystem",
-                columns::words_type(),
-                false,
-                columns::words(reactions.iter().map(|r| &*r.subsystem)),
-            ),
-        ])?,
-        table(vec![
-            ("id", DataType::Utf8, false, columns::strings(metabolites.iter().map(|m| Some(&*m.id)))),
-            ("name", DataType::Utf8, false, columns::strings(metabolites.iter().map(|m| Some(&*m.name)))),
-            (
-                "compartment",
-                columns::words_type(),
-                false,
-                columns::words(metabolites.iter().map(|m| &*m.compartment)),
-            ),
-        ])?,
-        table(vec![
-            ("reaction", DataType::UInt32, false, columns::u32s(requirements.iter().map(|r| r.reaction))),
-            ("gene", DataType::UInt32, false, columns::u32s(requirements.iter().map(|r| r.gene))),
-        ])?,
-        table(vec![
-            ("reaction", DataType::UInt32, false, columns::u32s(coefficients.iter().map(|c| c.reaction))),
-            ("metabolite", DataType::UInt32, false, columns::u32s(coefficients.iter().map(|c| c.metabolite))),
-            ("value", DataType::Float64, false, columns::f64s(coefficients.iter().map(|c| Some(c.value)))),
-        ])?,
-    ])
+    [
+        Columns::new(reactions.len())
+            .texts("name", |row| &reactions[row].name)
+            .texts("reaction_id", |row| &reactions[row].reaction_id)
+            .words("direction", move |row| direction(&reactions[row]))
+            .words("subsystem", |row| &reactions[row].subsystem),
+        Columns::new(metabolites.len())
+            .texts("id", |row| &metabolites[row].id)
+            .texts("name", |row| &metabolites[row].name)
+            .words("compartment", |row| &metabolites[row].compartment),
+        Columns::new(requirements.len())
+            .u32s("reaction", |row| requirements[row].reaction)
+            .u32s("gene", |row| requirements[row].gene),
+        Columns::new(coefficients.len())
+            .u32s("reaction", |row| coefficients[row].reaction)
+            .u32s("metabolite", |row| coefficients[row].metabolite)
+            .f64s("value", |row| coefficients[row].value),
+    ]
 }
 
 pub(super) fn metabolism_from_tables(tables: &[Table; 4], gene_count: usize) -> Decoded<Metabolism> {
     let [reactions, metabolites, requirements, coefficients] = tables;
-    let names = required(reactions, "name")?.into_iter().zip(required(reactions, "reaction_id")?);
+    let names = reactions.texts("name")?.into_iter().zip(reactions.texts("reaction_id")?);
     let (directions, subsystems) = (reactions.words("direction")?, reactions.words("subsystem")?);
     let direction = |row| match directions.get(row) {
         "forward" => Ok(Direction::Forward),
@@ -184,9 +136,10 @@ pub(super) fn metabolism_from_tables(tables: &[Table; 4], gene_count: usize) -> 
         })
         .collect::<Decoded<Vec<_>>>()?;
     let compartments = metabolites.words("compartment")?;
-    let metabolites = required(metabolites, "id")?
+    let metabolites = metabolites
+        .texts("id")?
         .into_iter()
-        .zip(required(metabolites, "name")?)
+        .zip(metabolites.texts("name")?)
         .enumerate()
         .map(|(row, (id, name))| Metabolite { id, name, compartment: compartments.get(row).to_owned() })
         .collect();
@@ -204,19 +157,17 @@ pub(super) fn metabolism_from_tables(tables: &[Table; 4], gene_count: usize) -> 
     Ok(Metabolism::new(gene_count, reactions, metabolites, requirements, coefficients)?)
 }
 
-pub(super) fn samples_to_table(samples: &Samples) -> Decoded<RecordBatch> {
-    let rows = || samples.iter();
-    table(vec![
-        ("genes", columns::list_type(), false, columns::lists(rows().map(|row| row.genes))),
-        ("score", DataType::Float64, false, columns::f64s(rows().map(|row| Some(row.score)))),
-        ("p_value", DataType::Float64, true, columns::f64s(rows().map(|row| row.p_value))),
-        ("query", columns::list_type(), true, columns::lists(rows().map(|row| row.query))),
-        ("kind", columns::words_type(), false, columns::words(rows().map(|row| row.kind))),
-        ("fitness", DataType::Float64, true, columns::f64s(rows().map(|row| row.fitness))),
-        ("fitness_sd", DataType::Float64, true, columns::f64s(rows().map(|row| row.fitness_sd))),
-        ("source", columns::words_type(), false, columns::words(rows().map(|row| row.source))),
-        ("duplicates", DataType::UInt32, false, columns::u32s(rows().map(|row| row.duplicates))),
-    ])
+pub(super) fn samples_to_table(samples: &Samples) -> Columns<'_> {
+    Columns::new(samples.len())
+        .lists("genes", |row| samples.get(row).genes)
+        .f64s("score", |row| samples.get(row).score)
+        .optional_f64s("p_value", |row| samples.get(row).p_value)
+        .optional_lists("query", |row| samples.get(row).query)
+        .words("kind", |row| samples.get(row).kind)
+        .optional_f64s("fitness", |row| samples.get(row).fitness)
+        .optional_f64s("fitness_sd", |row| samples.get(row).fitness_sd)
+        .words("source", |row| samples.get(row).source)
+        .u32s("duplicates", |row| samples.get(row).duplicates)
 }
 
 pub(super) fn samples_from_table(table: &Table, gene_count: usize) -> Decoded<Samples> {

@@ -1,9 +1,9 @@
 //! Writing a dataset: out of sight, then all at once.
 
 use super::error::{DatasetError, DatasetErrorKind};
-use super::{Counts, Dataset, Manifest, NetworkEntry, columns, tables};
-use arrow_array::RecordBatch;
+use super::{Counts, Dataset, Manifest, NetworkEntry, tables};
 use knockout_durable::{DurableError, StagedDir, replace};
+use knockout_table::Columns;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::io;
@@ -11,9 +11,6 @@ use std::path::Path;
 
 /// The file of content features.
 pub(super) const FEATURES: &str = "features.parquet";
-
-/// Encodes one file; called when its turn comes, so that not all tables are in memory at once.
-type Encode<'a> = Box<dyn Fn() -> Result<RecordBatch, DatasetErrorKind> + Send + Sync + 'a>;
 
 fn stage(out: &Path) -> Result<StagedDir, DatasetError> {
     StagedDir::create(out).map_err(|error| DatasetErrorKind::Write(error).at(out))
@@ -47,18 +44,16 @@ impl Dataset {
         }
         let at_out = |error: DurableError| DatasetErrorKind::Write(error).at(out);
         let staged = stage(out)?;
-        let files = files_of(self);
+        let files = files_of(self).map_err(|kind| kind.at(out))?;
         let written = files
             .par_iter()
-            .map(|(name, encode)| {
+            .map(|(name, table)| {
                 let path = staged.path().join(name);
                 let shown = out.join(name);
-                let batch = encode().map_err(|kind| kind.at(&shown))?;
-                let bytes =
-                    columns::encode(&batch).map_err(|error| DatasetErrorKind::from(error).at(&shown))?;
+                let bytes = table.encode().map_err(|error| DatasetErrorKind::from(error).at(&shown))?;
                 replace(&path, |file| file.write_all(&bytes))
                     .map_err(|error| DatasetErrorKind::Write(error).at(&shown))?;
-                on_rows(batch.num_rows());
+                on_rows(table.row_count());
                 Ok((name.clone(), blake3::hash(&bytes).to_hex().to_string()))
             })
             .collect::<Result<Vec<_>, DatasetError>>()?;
@@ -103,26 +98,20 @@ impl Manifest {
     }
 }
 
-fn files_of(dataset: &Dataset) -> Vec<(String, Encode<'_>)> {
-    let mut files: Vec<(String, Encode<'_>)> = Vec::new();
-    files.push(("samples.parquet".to_owned(), Box::new(|| tables::samples_to_table(&dataset.samples))));
+fn files_of(dataset: &Dataset) -> Result<Vec<(String, Columns<'_>)>, DatasetErrorKind> {
+    let mut files = vec![("samples.parquet".to_owned(), tables::samples_to_table(&dataset.samples))];
     for network in dataset.cell.networks() {
-        files.push((Manifest::network_file(network.name()), Box::new(|| tables::network_to_table(network))));
+        files.push((Manifest::network_file(network.name()), tables::network_to_table(network)));
     }
-    files.push(("genes.parquet".to_owned(), Box::new(|| tables::genes_to_table(dataset.cell.genes()))));
+    files.push(("genes.parquet".to_owned(), tables::genes_to_table(dataset.cell.genes())));
     if let Some(features) = dataset.cell.features() {
-        let encode = || tables::features_to_table(features, dataset.cell.genes());
-        files.push((FEATURES.to_owned(), Box::new(encode)));
+        files.push((FEATURES.to_owned(), tables::features_to_table(features, dataset.cell.genes())?));
     }
     if let Some(metabolism) = dataset.cell.metabolism() {
-        for (index, name) in tables::METABOLISM.into_iter().enumerate() {
-            files.push((
-                format!("metabolism/{name}.parquet"),
-                Box::new(move || Ok(tables::metabolism_to_tables(metabolism)?[index].clone())),
-            ));
-        }
+        let tables = tables::METABOLISM.into_iter().zip(tables::metabolism_to_tables(metabolism));
+        files.extend(tables.map(|(name, table)| (format!("metabolism/{name}.parquet"), table)));
     }
-    files
+    Ok(files)
 }
 
 pub(super) fn check_name(name: &str) -> Result<(), DatasetErrorKind> {

@@ -2,15 +2,11 @@
 
 use super::{Part, Split, SplitSpec};
 use crate::dataset::Manifest;
-use crate::dataset::columns::{self, ColumnError};
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{DataType, Field, Schema};
 use knockout_durable::{DurableError, replace};
 use knockout_fault::{Class, Classified, class_of_path};
-use std::collections::HashMap;
+use knockout_table::{Columns, Table, TableError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 const RECIPE: &str = "knockout.split";
 const DATA_HASH: &str = "knockout.data_hash";
@@ -31,7 +27,7 @@ enum SplitFileErrorKind {
     #[error("could not be read")]
     Read(#[source] io::Error),
     #[error("is damaged or no split")]
-    Columns(#[source] ColumnError),
+    Columns(#[source] TableError),
     #[error("has no recipe in its metadata: it was not written by knockout")]
     NoRecipe,
     #[error("has a recipe that does not parse")]
@@ -63,22 +59,12 @@ impl Split {
         let mut rows: Vec<(u32, Part)> =
             Part::ALL.iter().flat_map(|&part| self.rows(part).iter().map(move |&row| (row, part))).collect();
         rows.sort_unstable();
-        let metadata = HashMap::from([
-            (RECIPE.to_owned(), toml::to_string(&self.spec).unwrap_or_default()),
-            (DATA_HASH.to_owned(), manifest.data_hash()),
-        ]);
-        let schema = Schema::new_with_metadata(
-            vec![
-                Field::new("sample", DataType::UInt32, false),
-                Field::new("part", columns::words_type(), false),
-            ],
-            metadata,
-        );
-        let parts: ArrayRef = columns::words(rows.iter().map(|(_, part)| part.name()));
-        let samples: ArrayRef = columns::u32s(rows.iter().map(|(row, _)| *row));
-        let bytes = RecordBatch::try_new(Arc::new(schema), vec![samples, parts])
-            .map_err(ColumnError::from)
-            .and_then(|batch| columns::encode(&batch))
+        let bytes = Columns::new(rows.len())
+            .with_metadata(RECIPE, toml::to_string(&self.spec).unwrap_or_default())
+            .with_metadata(DATA_HASH, manifest.data_hash())
+            .u32s("sample", |row| rows[row].0)
+            .words("part", |row| rows[row].1.name())
+            .encode()
             .map_err(|error| fail(SplitFileErrorKind::Columns(error)))?;
         replace(path, |out| out.write_all(&bytes)).map_err(|error| fail(SplitFileErrorKind::Write(error)))
     }
@@ -91,7 +77,7 @@ impl Split {
     fn load_kind(path: &Path, manifest: &Manifest) -> Result<Self, SplitFileErrorKind> {
         use SplitFileErrorKind as Kind;
         let bytes = std::fs::read(path).map_err(Kind::Read)?;
-        let table = columns::Table::decode(bytes).map_err(Kind::Columns)?;
+        let table = Table::decode(bytes).map_err(Kind::Columns)?;
         let recipe = table.metadata(RECIPE).ok_or(Kind::NoRecipe)?;
         let spec: SplitSpec = toml::from_str(recipe).map_err(Kind::BadRecipe)?;
         let expected = manifest.data_hash();

@@ -1,11 +1,9 @@
 //! Columns of words to Parquet by the codes that they have already.
 //!
-//! The `parquet` crate looks up the word of every row to give it a code, although a dictionary array has codes. Here its words that occur become
-//! the dictionary page, and its keys, renumbered by a table, the data page. The module knows nothing of what the words are.
+//! The `parquet` crate looks up the word of every row to give it a code. Here words that occur become the dictionary page, and their codes,
+//! renumbered by a table, the data page.
 
-use arrow_array::cast::AsArray as _;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array as _, DictionaryArray};
+use crate::write::{Leaf, Values};
 use bytes::Bytes;
 use parquet::basic::{Encoding, PageType};
 use parquet::column::page::{CompressedPage, Page, PageWriter as _};
@@ -24,23 +22,21 @@ const RUN: usize = 8;
 /// Appends a column of words to a row group, on one page.
 pub(super) fn append<W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
-    column: &DictionaryArray<Int32Type>,
+    words: &[&str],
+    leaf: &Leaf,
+    rows: usize,
     described: ColumnDescPtr,
 ) -> Result<(), ParquetError> {
-    let (keys, rows) = (column.keys(), column.len());
-    let words = column.values().as_string::<i32>();
-    let known: Vec<usize> = match keys.nulls() {
-        None => keys.values().iter().map(|&key| key as usize).collect(),
-        Some(_) => keys.iter().flatten().map(|key| key as usize).collect(),
-    };
+    let Values::I32(known) = &leaf.values else { return Err(ParquetError::General("no codes".to_owned())) };
     let mut codes = vec![None; words.len()];
-    for &key in &known {
-        codes[key] = Some(0_u32);
+    for &key in known {
+        let no_word = || ParquetError::General(format!("code {key} has no word"));
+        *codes.get_mut(key as usize).ok_or_else(no_word)? = Some(0_u32);
     }
     let mut dictionary = Vec::new();
     let mut ends: Option<(&str, &str)> = None;
     let mut count = 0_u32;
-    for (code, word) in codes.iter_mut().zip(words.iter().map(Option::unwrap_or_default)) {
+    for (code, &word) in codes.iter_mut().zip(words) {
         if let Some(code) = code {
             (*code, count) = (count, count + 1);
             dictionary.extend_from_slice(&(word.len() as u32).to_le_bytes());
@@ -50,15 +46,15 @@ pub(super) fn append<W: Write + Send>(
     }
 
     let mut values = Vec::new();
-    if described.max_def_level() > 0 {
+    if let Some(definitions) = &leaf.definitions {
         let mut levels = Vec::new();
-        pack(&(0..rows).map(|row| u32::from(keys.is_valid(row))).collect::<Vec<u32>>(), 1, &mut levels);
+        pack(&definitions.iter().map(|&level| level as u32).collect::<Vec<u32>>(), 1, &mut levels);
         values.extend_from_slice(&(levels.len() as u32).to_le_bytes());
         values.extend_from_slice(&levels);
     }
     let width = u32::BITS - count.saturating_sub(1).max(1).leading_zeros();
     values.push(width as u8);
-    pack(&known.iter().filter_map(|&key| codes[key]).collect::<Vec<u32>>(), width, &mut values);
+    pack(&known.iter().filter_map(|&key| codes[key as usize]).collect::<Vec<u32>>(), width, &mut values);
 
     let mut sink = TrackedWrite::new(Vec::with_capacity(dictionary.len() + values.len() + 128));
     let mut pages = SerializedPageWriter::new(&mut sink);
@@ -98,7 +94,7 @@ pub(super) fn append<W: Write + Send>(
             end(ends.map(|(low, _)| low)),
             end(ends.map(|(_, high)| high)),
             None,
-            Some(keys.null_count() as u64),
+            Some((rows - known.len()) as u64),
             false,
         ))
         .build()?;

@@ -1,0 +1,19 @@
+//! Tables as Parquet files.
+//!
+//! [`Columns`] are written, a [`Table`] is what this program wrote, with every type checked, and [`Rows`] are those of any flat file.
+//! Only here is the `parquet` crate known, and without its `arrow` feature: what the columns are to Arrow's readers (a dictionary, say)
+//! is said by ourselves ([`arrow_schema`]), because Arrow in Rust would be a fifth of every fresh build and two megabytes of the
+//! program. The crate knows nothing of genes or scores.
+
+mod arrow_schema;
+mod coded;
+mod error;
+mod kind;
+mod read;
+mod rows;
+mod write;
+
+pub use error::TableError;
+pub use read::{NumberColumn, Table, WordColumn};
+pub use rows::Rows;
+pub use write::Columns;
