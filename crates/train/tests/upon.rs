@@ -140,6 +140,15 @@ fn an_interrupted_run_goes_on_to_the_same_bits() {
 }
 
 #[test]
+fn a_network_starts_from_the_directions_of_the_kernel_too() {
+    let home = Home::new();
+    let kernel = home.solve("kernel", "network-kernel", &[]);
+    let first = |run: &Path| read_metrics(run).unwrap().remove(0).weights_hash;
+    let started = home.train("started", &[format!("model.start={}", kernel.display())]);
+    assert_ne!(first(&started), first(&home.train("plain", &[])));
+}
+
+#[test]
 fn a_stack_with_a_run_is_no_worse_where_it_was_weighted() {
     let home = Home::new();
     let trained = home.train("dango", &[]);
@@ -170,9 +179,9 @@ fn runs_that_would_leak_or_mean_nothing_are_refused() {
     assert!(error.contains("another split") && error.contains("held out"), "{error}");
     let error = refused(&["from.residuals_of=nowhere".to_owned()]);
     assert!(error.contains("nowhere"), "{error}");
-    let kernel = home.solve("kernel", "network-kernel", &[]);
-    let error = refused(&[format!("model.start={}", kernel.display())]);
-    assert!(error.contains("no gene factors"), "{error}");
+    let network = home.train("network", &[]);
+    let error = refused(&[format!("model.start={}", network.display())]);
+    assert!(error.contains("found no factors of genes"), "{error}");
     let cell = &home.dataset.cell;
     let check = |model: &str, key: &str| {
         Config::of(model, cell, &[key]).unwrap().check(cell).unwrap_err().to_string()

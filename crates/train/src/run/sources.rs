@@ -177,7 +177,7 @@ impl Sources {
             let factors = gene_factors(&checkpoint.weights, dataset.cell.genes().len()).ok_or_else(|| {
                 let model = &checkpoint.state.identity.model;
                 let why = format!(
-                    "a run of {model} has no gene factors to start from; take one of low-rank or stack"
+                    "the run of {model} found no factors of genes to start from; take one of low-rank, network-kernel or stack"
                 );
                 SourceError::NoFactors { why }
             })?;
