@@ -279,14 +279,6 @@ fn a_run_without_a_measured_step_is_an_error() {
 }
 
 #[test]
-fn the_largest_batch_needs_two_sizes() {
-    let found = profile(None, Duration::ZERO);
-    assert_eq!(found.clone().with_batch_memory(&[(10, 1_000)], 1 << 20).largest_batch, None);
-    let largest = found.with_batch_memory(&[(10, 1_000), (20, 1_500)], 10_500).largest_batch.unwrap();
-    assert_eq!(largest.batch, 200);
-}
-
-#[test]
 fn rounds_that_are_joined_are_the_run_they_are_parts_of() {
     let mut log = measured(None, Duration::ZERO);
     for (place, step) in log.steps.iter_mut().enumerate() {

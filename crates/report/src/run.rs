@@ -49,18 +49,6 @@ pub fn run_text(profile: &RunProfile) -> String {
     if let Some(peak) = profile.peak_rss_bytes {
         writeln!(out, "\nMost memory: {}", bytes(peak as i64)).unwrap_or_default();
     }
-    if let Some(largest) = &profile.largest_batch {
-        writeln!(
-            out,
-            "Largest batch that should fit into {}: {} ({} and {} per sample, from {} batch sizes)",
-            bytes(largest.available_bytes as i64),
-            count(largest.batch),
-            bytes(largest.base_bytes as i64),
-            bytes(largest.bytes_per_sample as i64),
-            largest.points.len()
-        )
-        .unwrap_or_default();
-    }
     warnings(&mut out, profile.warnings.iter().map(run_warning));
     out
 }

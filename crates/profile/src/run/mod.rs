@@ -3,7 +3,6 @@
 //!
 //! Knows neither models nor files; documents come and go as bytes.
 
-mod batch_memory;
 mod compare;
 mod conditions;
 mod document;
@@ -12,7 +11,6 @@ mod join;
 mod picture;
 mod profile;
 
-pub use batch_memory::LargestBatch;
 pub use compare::{About, ComparisonWarning, Row, RunComparison, VaryError};
 pub use conditions::Conditions;
 pub use document::{RunDocumentError, RunDocumentErrorKind};

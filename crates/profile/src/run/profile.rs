@@ -1,7 +1,6 @@
 //! The findings of one run: where a step's time goes, per batch and per sample, with its spread over the steps.
 
 use super::RUN_SCHEMA;
-use super::batch_memory::LargestBatch;
 use super::conditions::Conditions;
 use super::finding::{self, RunFinding, RunWarning};
 use knockout_fault::{Class, Classified};
@@ -66,8 +65,6 @@ pub struct RunProfile {
     /// Most memory of the engine's buffers, where it was sampled.
     #[serde(default)]
     pub pool_bytes: Option<u64>,
-    /// How large a batch would fit, where two batch sizes were measured.
-    pub largest_batch: Option<LargestBatch>,
     /// What stands out, computed from the figures above.
     #[serde(skip)]
     pub verdict: Vec<RunFinding>,
@@ -188,7 +185,6 @@ impl RunProfile {
             background: columns(&log.steps, |step| &step.background).into_iter().map(row).collect(),
             peak_rss_bytes: log.steps.iter().flat_map(|step| step.rss_bytes).max().filter(|bytes| *bytes > 0),
             pool_bytes: log.steps.iter().map(|step| step.pool_bytes).max().filter(|bytes| *bytes > 0),
-            largest_batch: None,
             verdict: Vec::new(),
             warnings: Vec::new(),
             conditions,
@@ -202,14 +198,6 @@ impl RunProfile {
     #[must_use]
     pub fn with_peak_rss(mut self, bytes: Option<u64>) -> Self {
         self.peak_rss_bytes = self.peak_rss_bytes.max(bytes);
-        self
-    }
-
-    /// Adds an estimate of the largest batch from peaks measured at several batch sizes, this run's among them.
-    #[must_use]
-    pub fn with_batch_memory(mut self, points: &[(u64, u64)], available_bytes: u64) -> Self {
-        self.largest_batch = LargestBatch::estimate(points, available_bytes);
-        self.judge();
         self
     }
 
