@@ -51,6 +51,9 @@ fn a_dataset_is_made_shown_verified_and_divided() {
     assert!(folder.path().join("s.parquet").exists());
     run_in(folder.path(), &["data", "split", "set", "--out", "s.parquet"])
         .fails(2, &["s.parquet exists already"]);
+    run_in(folder.path(), &["data", "split", "set", "--out", "s.csv"])
+        .fails(2, &["s.csv would hold a Parquet file", "name it s.parquet"]);
+    assert!(!folder.path().join("s.csv").exists());
 }
 
 #[test]

@@ -203,7 +203,9 @@ fn begin(request: &SweepRequest, settings: &[Vec<String>]) -> Result<Sweep, Tria
         return Ok(fresh);
     };
     let keys = |sweep: &Sweep| {
-        sweep.candidates.iter().map(|candidate| candidate.keys.join(" ")).collect::<Vec<_>>().join(" | ")
+        let each =
+            sweep.candidates.iter().map(|candidate| candidate.keys.join(" ")).collect::<Vec<_>>().join(" | ");
+        if each.is_empty() { "of the model alone".to_owned() } else { each }
     };
     let views = |sweep: &Sweep| {
         [

@@ -66,6 +66,13 @@ pub(crate) fn run(args: &SplitArgs, ui: &Ui) -> Result<()> {
     let split = Split::new(&dataset.samples, dataset.cell.genes(), spec)
         .with_context(|| format!("cannot split {}", args.dir.display()))?;
     if let Some(out) = &args.out {
+        if out.extension().is_some_and(|kind| kind != "parquet") {
+            return Err(request_error(format!(
+                "{} would hold a Parquet file; name it {}",
+                out.display(),
+                out.with_extension("parquet").display()
+            )));
+        }
         if out.exists() {
             return Err(request_error(format!(
                 "{} exists already; choose another name or remove it first",
