@@ -59,7 +59,12 @@ impl Kind {
             Self::F32 => is_flat && holds(Physical::FLOAT, ConvertedType::NONE),
             Self::F64 => is_flat && holds(Physical::DOUBLE, ConvertedType::NONE),
             Self::Text | Self::Words => is_flat && holds(Physical::BYTE_ARRAY, ConvertedType::UTF8),
-            Self::Lists => column.max_rep_level() == 1 && holds(Physical::INT32, ConvertedType::UINT_32),
+            // Of items that are all there.
+            Self::Lists => {
+                column.max_rep_level() == 1
+                    && !column.self_type().is_optional()
+                    && holds(Physical::INT32, ConvertedType::UINT_32)
+            }
         }
     }
 

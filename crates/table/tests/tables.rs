@@ -4,7 +4,10 @@
 use bytes::Bytes;
 use knockout_table::{Columns, Table, TableError};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 /// A table of every kind of column, of a size at which columns have several pages.
 fn columns(lists: &[Vec<u32>]) -> Columns<'_> {
@@ -111,6 +114,16 @@ fn wrong_columns_are_named() {
     assert_eq!(message(table.f64s("value").unwrap_err()), "column \"value\" has no value in row 1");
     let code = Columns::new(1).coded("word", vec!["a"], |_| 1).encode().unwrap_err();
     assert!(std::error::Error::source(&code).unwrap().to_string().contains("code 1 has no word"));
+}
+
+#[test]
+fn lists_whose_items_may_be_missing_are_refused() {
+    let schema = "message m { required group set (LIST) { repeated group list { optional int32 item (INTEGER(32,false)); } } }";
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let file = SerializedFileWriter::new(Vec::new(), schema, Arc::default()).unwrap();
+    let table = Table::decode(file.into_inner().unwrap()).unwrap();
+    let refused = table.lists("set").unwrap_err().to_string();
+    assert_eq!(refused, "column \"set\" holds List(UInt32), expected list of u32");
 }
 
 /// Rows of one word, or of none.
