@@ -2,8 +2,8 @@
 //!
 //! [`Columns`] are written, a [`Table`] is what this program wrote, with every type checked, and [`Rows`] are those of any flat file.
 //! Only here is the `parquet` crate known, and without its `arrow` feature: what the columns are to Arrow's readers (a dictionary, say)
-//! is said by ourselves ([`arrow_schema`]), because Arrow in Rust would be a fifth of every fresh build and two megabytes of the
-//! program. The crate knows nothing of genes or scores.
+//! is said by ourselves (`arrow_schema.rs`), because Arrow's crates would be a seventh of every fresh build and five megabytes of
+//! the program. The crate knows nothing of genes or scores.
 
 mod arrow_schema;
 mod coded;
