@@ -14,7 +14,7 @@ static WHOLE: LazyLock<Vec<u8>> = LazyLock::new(|| {
         .optional_f64s("value", |row| (row % 3 > 0).then_some(row as f64))
         .optional_lists("set", |row| &[1, 2, 3][..row % 4])
         .words("word", |row| ["one", "two"][row % 2])
-        .optional_coded("code", vec!["a", "b", "c"], |row| (row % 5 > 0).then_some(row as u32 % 3))
+        .optional_coded("code", &["a", "b", "c"], |row| (row % 5 > 0).then_some(row as u32 % 3))
         .optional_texts("text", |row| (row % 2 > 0).then_some("text"))
         .encode()
         .unwrap_or_default()

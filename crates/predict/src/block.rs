@@ -149,7 +149,7 @@ impl Block {
             .u64s("number", |row| self.numbers[row]);
         // No set is empty; that others are shorter than the longest is known from the plan, not from a block.
         for place in 0..order {
-            let (name, words) = (format!("gene_{}", place + 1), names.clone());
+            let (name, words) = (format!("gene_{}", place + 1), &names[..]);
             table = if place == 0 {
                 table.coded(&name, words, |row| self.sets.get(row)[0])
             } else {

@@ -3,7 +3,6 @@
 //! The `parquet` crate looks up the word of every row to give it a code. Here words that occur become the dictionary page, and their codes,
 //! renumbered by a table, the data page.
 
-use crate::write::{Leaf, Values};
 use bytes::Bytes;
 use parquet::basic::{Encoding, PageType};
 use parquet::column::page::{CompressedPage, Page, PageWriter as _};
@@ -23,11 +22,11 @@ const RUN: usize = 8;
 pub(super) fn append<W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     words: &[&str],
-    leaf: &Leaf,
-    rows: usize,
+    known: &[u32],
+    definitions: Option<&[i16]>,
     described: ColumnDescPtr,
 ) -> Result<(), ParquetError> {
-    let Values::I32(known) = &leaf.values else { return Err(ParquetError::General("no codes".to_owned())) };
+    let rows = definitions.map_or(known.len(), <[i16]>::len);
     let mut codes = vec![None; words.len()];
     for &key in known {
         let no_word = || ParquetError::General(format!("code {key} has no word"));
@@ -46,7 +45,7 @@ pub(super) fn append<W: Write + Send>(
     }
 
     let mut values = Vec::new();
-    if let Some(definitions) = &leaf.definitions {
+    if let Some(definitions) = definitions {
         let mut levels = Vec::new();
         pack(&definitions.iter().map(|&level| level as u32).collect::<Vec<u32>>(), 1, &mut levels);
         values.extend_from_slice(&(levels.len() as u32).to_le_bytes());

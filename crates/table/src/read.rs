@@ -146,13 +146,7 @@ impl Table {
 
     /// A column of whole numbers, `None` where there is no value.
     pub fn optional_u32s(&self, name: &str) -> Result<Vec<Option<u32>>, TableError> {
-        let mut values = Vec::with_capacity(self.row_count);
-        self.each::<Int32Type>(name, Kind::U32, |batch| {
-            values.extend(batch.rows().map(|value| value.map(|&value| value as u32)));
-            Ok(())
-        })?;
-        self.whole(name, values.len())?;
-        Ok(values)
+        self.optional::<Int32Type, _>(name, Kind::U32, |&value| value as u32)
     }
 
     /// A column of large whole numbers without nulls.
@@ -167,13 +161,7 @@ impl Table {
 
     /// A column of numbers in single precision, `None` where there is no value.
     pub fn optional_f32s(&self, name: &str) -> Result<Vec<Option<f32>>, TableError> {
-        let mut values = Vec::with_capacity(self.row_count);
-        self.each::<FloatType>(name, Kind::F32, |batch| {
-            values.extend(batch.rows().map(Option::<&f32>::copied));
-            Ok(())
-        })?;
-        self.whole(name, values.len())?;
-        Ok(values)
+        self.optional::<FloatType, _>(name, Kind::F32, |&value| value)
     }
 
     /// A column of numbers without nulls.
@@ -256,6 +244,21 @@ impl Table {
         self.whole(name, offsets.len())?;
         offsets.push(u32::try_from(items.len()).ok().ok_or_else(too_long)?);
         Ok((offsets, items))
+    }
+
+    fn optional<T: DataType, V>(
+        &self,
+        name: &str,
+        kind: Kind,
+        convert: impl Fn(&T::T) -> V,
+    ) -> Result<Vec<Option<V>>, TableError> {
+        let mut values = Vec::with_capacity(self.row_count);
+        self.each::<T>(name, kind, |batch| {
+            values.extend(batch.rows().map(|value| value.map(&convert)));
+            Ok(())
+        })?;
+        self.whole(name, values.len())?;
+        Ok(values)
     }
 
     fn required<T: DataType, V>(

@@ -94,6 +94,11 @@ impl Rows {
         Ok(Self { columns, file, group: 0, batch: 0, next: 0 })
     }
 
+    /// Number of all columns of the file.
+    pub fn width(&self) -> usize {
+        self.file.metadata().file_metadata().schema().get_fields().len()
+    }
+
     /// Goes to the next row; `false` after the last.
     pub fn advance(&mut self) -> Result<bool, TableError> {
         self.next += 1;

@@ -13,8 +13,8 @@ use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, FloatTy
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
-use parquet::schema::types::{SchemaDescriptor, Type};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -36,35 +36,41 @@ struct Column<'a> {
     name: String,
     kind: Kind,
     is_nullable: bool,
-    /// The words, where values are their codes.
-    words: Option<Vec<&'a str>>,
     fill: Fill<'a>,
 }
 
 /// The values of some rows.
-type Fill<'a> = Box<dyn Fn(Range<usize>) -> Leaf + Send + Sync + 'a>;
+type Fill<'a> = Box<dyn Fn(Range<usize>) -> Leaf<'a> + Send + Sync + 'a>;
+
+/// A row group of a file in memory.
+type Group<'g> = SerializedRowGroupWriter<'g, Vec<u8>>;
 
 /// Values as Parquet wants them: those that are there, and for every place how far it is there.
-pub(crate) struct Leaf {
-    pub(crate) values: Values,
-    pub(crate) definitions: Option<Vec<i16>>,
+struct Leaf<'a> {
+    values: Values<'a>,
+    definitions: Option<Vec<i16>>,
     repetitions: Option<Vec<i16>>,
 }
 
-pub(crate) enum Values {
+enum Values<'a> {
     I32(Vec<i32>),
     I64(Vec<i64>),
     F32(Vec<f32>),
     F64(Vec<f64>),
     Text(Vec<ByteArray>),
+    /// Words, and a code for each value.
+    Codes(&'a [&'a str], Vec<u32>),
 }
 
-impl Leaf {
-    fn required(values: Values) -> Self {
+impl<'a> Leaf<'a> {
+    fn required(values: Values<'a>) -> Self {
         Self { values, definitions: None, repetitions: None }
     }
 
-    fn optional<T>(items: impl ExactSizeIterator<Item = Option<T>>, values: fn(Vec<T>) -> Values) -> Self {
+    fn optional<T>(
+        items: impl ExactSizeIterator<Item = Option<T>>,
+        values: impl FnOnce(Vec<T>) -> Values<'a>,
+    ) -> Self {
         let mut definitions = Vec::with_capacity(items.len());
         let known = items.inspect(|item| definitions.push(i16::from(item.is_some()))).flatten().collect();
         Self { values: values(known), definitions: Some(definitions), repetitions: None }
@@ -85,22 +91,22 @@ impl Leaf {
         Self { values: Values::I32(values), definitions: Some(definitions), repetitions: Some(repetitions) }
     }
 
-    fn write(&self, out: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
+    fn write(&self, group: &mut Group<'_>, described: &ColumnDescPtr) -> Result<(), ParquetError> {
         match &self.values {
-            Values::I32(values) => self.write_as::<Int32Type>(values, out),
-            Values::I64(values) => self.write_as::<Int64Type>(values, out),
-            Values::F32(values) => self.write_as::<FloatType>(values, out),
-            Values::F64(values) => self.write_as::<DoubleType>(values, out),
-            Values::Text(values) => self.write_as::<ByteArrayType>(values, out),
+            Values::I32(values) => self.write_as::<Int32Type>(values, group),
+            Values::I64(values) => self.write_as::<Int64Type>(values, group),
+            Values::F32(values) => self.write_as::<FloatType>(values, group),
+            Values::F64(values) => self.write_as::<DoubleType>(values, group),
+            Values::Text(values) => self.write_as::<ByteArrayType>(values, group),
+            Values::Codes(words, codes) => {
+                coded::append(group, words, codes, self.definitions.as_deref(), Arc::clone(described))
+            }
         }
     }
 
-    fn write_as<T: DataType>(
-        &self,
-        values: &[T::T],
-        out: &mut SerializedColumnWriter<'_>,
-    ) -> Result<(), ParquetError> {
-        let out = out.typed::<T>();
+    fn write_as<T: DataType>(&self, values: &[T::T], group: &mut Group<'_>) -> Result<(), ParquetError> {
+        let Some(mut column) = group.next_column()? else { return Ok(()) };
+        let out = column.typed::<T>();
         let (definitions, repetitions) = (self.definitions.as_deref(), self.repetitions.as_deref());
         let places = definitions.map_or(values.len(), <[i16]>::len);
         // Where all or none are there, pages end after so many rows; else after the next thousand, as the writer has it.
@@ -113,7 +119,7 @@ impl Leaf {
             let definitions = definitions.map(|levels| &levels[range.clone()]);
             out.write_batch(values, definitions, repetitions.map(|levels| &levels[range]))?;
         }
-        Ok(())
+        column.close()
     }
 }
 
@@ -225,13 +231,12 @@ impl<'a> Columns<'a> {
     pub fn coded(
         self,
         name: &str,
-        words: Vec<&'a str>,
+        words: &'a [&'a str],
         code: impl Fn(usize) -> u32 + Send + Sync + 'a,
     ) -> Self {
         self.add(name, Kind::Words, false, move |rows| {
-            Leaf::required(Values::I32(rows.map(|row| code(row) as i32).collect()))
+            Leaf::required(Values::Codes(words, rows.map(&code).collect()))
         })
-        .of_words(words)
     }
 
     /// The same where not every row has a word.
@@ -239,13 +244,12 @@ impl<'a> Columns<'a> {
     pub fn optional_coded(
         self,
         name: &str,
-        words: Vec<&'a str>,
+        words: &'a [&'a str],
         code: impl Fn(usize) -> Option<u32> + Send + Sync + 'a,
     ) -> Self {
         self.add(name, Kind::Words, true, move |rows| {
-            Leaf::optional(rows.map(|row| code(row).map(|code| code as i32)), Values::I32)
+            Leaf::optional(rows.map(&code), |codes| Values::Codes(words, codes))
         })
-        .of_words(words)
     }
 
     /// A column of lists.
@@ -265,16 +269,9 @@ impl<'a> Columns<'a> {
         name: &str,
         kind: Kind,
         is_nullable: bool,
-        fill: impl Fn(Range<usize>) -> Leaf + Send + Sync + 'a,
+        fill: impl Fn(Range<usize>) -> Leaf<'a> + Send + Sync + 'a,
     ) -> Self {
-        self.all.push(Column { name: name.to_owned(), kind, is_nullable, words: None, fill: Box::new(fill) });
-        self
-    }
-
-    fn of_words(mut self, words: Vec<&'a str>) -> Self {
-        if let Some(column) = self.all.last_mut() {
-            column.words = Some(words);
-        }
+        self.all.push(Column { name: name.to_owned(), kind, is_nullable, fill: Box::new(fill) });
         self
     }
 
@@ -287,13 +284,7 @@ impl<'a> Columns<'a> {
             let rows = start..self.row_count.min(start + GROUP);
             let mut group = file.next_row_group()?;
             for (column, described) in self.all.iter().zip(described.columns()) {
-                let leaf = (column.fill)(rows.clone());
-                if let Some(words) = &column.words {
-                    coded::append(&mut group, words, &leaf, rows.len(), Arc::clone(described))?;
-                } else if let Some(mut out) = group.next_column()? {
-                    leaf.write(&mut out)?;
-                    out.close()?;
-                }
+                (column.fill)(rows.clone()).write(&mut group, described)?;
             }
             group.close()?;
         }

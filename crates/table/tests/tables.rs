@@ -26,8 +26,8 @@ fn columns(lists: &[Vec<u32>]) -> Columns<'_> {
         .texts("name", |row| if row == 5 { "five" } else { "other" })
         .optional_texts("text", |row| (row % 5 == 0).then_some("text"))
         .optional_texts("nothing", |_| None)
-        .coded("code", vec!["x", "y", "z"], |row| (row % 2) as u32)
-        .optional_coded("maybe", vec!["x", "y"], |row| (row % 2 == 0).then_some(1))
+        .coded("code", &["x", "y", "z"], |row| (row % 2) as u32)
+        .optional_coded("maybe", &["x", "y"], |row| (row % 2 == 0).then_some(1))
         .optional_u32s("place", |row| (row % 4 == 0).then_some(row as u32))
 }
 
@@ -112,7 +112,7 @@ fn wrong_columns_are_named() {
     assert_eq!(message(table.u32s("value").unwrap_err()), "column \"value\" holds Float64, expected u32");
     assert_eq!(message(table.u32s("set").unwrap_err()), "column \"set\" holds List(UInt32), expected u32");
     assert_eq!(message(table.f64s("value").unwrap_err()), "column \"value\" has no value in row 1");
-    let code = Columns::new(1).coded("word", vec!["a"], |_| 1).encode().unwrap_err();
+    let code = Columns::new(1).coded("word", &["a"], |_| 1).encode().unwrap_err();
     assert!(std::error::Error::source(&code).unwrap().to_string().contains("code 1 has no word"));
 }
 
@@ -149,7 +149,7 @@ fn two_ways(words: usize, runs: &[Run]) -> [Vec<u8>; 2] {
         .flat_map(|&(code, run)| std::iter::repeat_n(code.map(|code| code % words), run))
         .collect();
     let table = || Columns::new(codes.len());
-    let coded = table().optional_coded("word", names.clone(), |row| codes[row].map(|code| code as u32));
+    let coded = table().optional_coded("word", &names, |row| codes[row].map(|code| code as u32));
     let looked_up = table().optional_texts("word", |row| codes[row].map(|code| names[code]));
     [coded, looked_up].map(|table| table.encode().unwrap())
 }

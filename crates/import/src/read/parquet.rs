@@ -40,11 +40,11 @@ impl ParquetRows {
     }
 
     pub(super) fn open(path: &Path, columns: &[Option<usize>]) -> Result<Self, ImportError> {
-        let width = Rows::names(open(path)?).map_err(|error| failed(path, error))?.len();
         let mut places: Vec<usize> = columns.iter().copied().flatten().collect();
         places.sort_unstable();
         places.dedup();
         let rows = Rows::open(open(path)?, &places).map_err(|error| failed(path, error))?;
+        let width = rows.width();
         Ok(Self { rows, places, width, number: 0, text: String::new(), cells: Vec::new() })
     }
 

@@ -56,15 +56,7 @@ struct Shown {
 }
 
 pub(crate) fn run(args: &SplitArgs, ui: &Ui) -> Result<()> {
-    let dataset = super::open(&args.dir)?;
-    let scheme = args.split;
-    let division = match (args.folds, args.fold) {
-        (Some(folds), Some(fold)) => Division::Fold { folds, fold },
-        _ => Division::Shares { val: args.val, test: args.test },
-    };
-    let spec = SplitSpec { scheme, division, seed: args.seed, subset: args.samples };
-    let split = Split::new(&dataset.samples, dataset.cell.genes(), spec)
-        .with_context(|| format!("cannot split {}", args.dir.display()))?;
+    // Before the work.
     if let Some(out) = &args.out {
         if out.extension().is_some_and(|kind| kind != "parquet") {
             return Err(request_error(format!(
@@ -79,6 +71,17 @@ pub(crate) fn run(args: &SplitArgs, ui: &Ui) -> Result<()> {
                 out.display()
             )));
         }
+    }
+    let dataset = super::open(&args.dir)?;
+    let scheme = args.split;
+    let division = match (args.folds, args.fold) {
+        (Some(folds), Some(fold)) => Division::Fold { folds, fold },
+        _ => Division::Shares { val: args.val, test: args.test },
+    };
+    let spec = SplitSpec { scheme, division, seed: args.seed, subset: args.samples };
+    let split = Split::new(&dataset.samples, dataset.cell.genes(), spec)
+        .with_context(|| format!("cannot split {}", args.dir.display()))?;
+    if let Some(out) = &args.out {
         split.save(out, &dataset.manifest)?;
     }
     let shown = Shown { schema: 1, summary: SplitSummary::of(&dataset, &split), out: args.out.clone() };
