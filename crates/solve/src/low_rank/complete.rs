@@ -65,13 +65,15 @@ pub(super) struct Completed {
     pub(super) steps: usize,
 }
 
-/// Steps between certificates, once the objective hardly falls.
+/// Steps between certificates at least, once the objective hardly falls.
 const CERTIFY_EVERY: usize = 3;
+/// By how much that many steps lower the gap, if they lower it much.
+const LOWERED: f64 = 1.6;
 /// The share of the tolerance below which a change of the objective makes a certificate worth its time: the certificate is of the
 /// first order in what is wrong, the objective of the second.
 const SETTLED: f64 = 0.03;
-/// Certificates without a smaller gap after which rounding is all that is left.
-const MOST_STUCK: usize = 24;
+/// Steps without a smaller gap after which rounding is all that is left.
+const MOST_STUCK: usize = 72;
 /// Steps at least: the first find out where the large singular vectors are.
 const LEAST_STEPS: usize = 4;
 /// Steps at most; from a neighbouring λ a few dozen are usual.
@@ -86,8 +88,8 @@ const VICINITY: f64 = 1.2;
 /// When to stop.
 #[derive(Clone, Copy)]
 pub(super) enum Until<'a> {
-    /// A step lowers the objective by less than a share of it: near enough to be judged. Sooner where the rank still grows and what there
-    /// is so far is not worth it: where noise begins, the minimum may have hundreds of dimensions that nobody wants.
+    /// A step lowers the objective by less than a share of it: near enough to be judged. Sooner where what there is after the first steps,
+    /// or while the rank still grows, is not worth it: where noise begins, the minimum may have hundreds of dimensions that nobody wants.
     Slow { share: f64, is_worth_it: &'a dyn Fn(&Factors) -> bool },
     /// The certificate shows a relative gap of at most this.
     Certified(f64),
@@ -105,7 +107,7 @@ pub(super) struct State {
     /// How far a step goes; 1 is always safe.
     reach: f64,
     objective: f64,
-    /// The least gap that was certified, and how many certificates since then showed none that is clearly less.
+    /// The least gap that was certified, and in how many steps since then none was found that is clearly less.
     least_gap: f64,
     stuck: usize,
     step: usize,
@@ -231,17 +233,20 @@ pub(super) fn complete(
             Until::Slow { share, is_worth_it } => {
                 let (rank, before) = (state.now.rank(), state.before.rank());
                 let is_growing = rank > before + 1 + before / 20;
-                state.step >= LEAST_STEPS && (change <= share || (is_growing && !is_worth_it(&state.now)))
+                let is_asked = is_growing || state.step == LEAST_STEPS;
+                state.step >= LEAST_STEPS && (change <= share || (is_asked && !is_worth_it(&state.now)))
             }
             Until::Certified(tolerance)
-                if state.step.is_multiple_of(CERTIFY_EVERY) && change <= SETTLED * tolerance =>
+                if state.step.is_multiple_of(certify_every(&state, tolerance))
+                    && change <= SETTLED * tolerance =>
             {
                 let near = &state.now.right;
                 relative_gap = gap(observed, lambda, &entries, objective, near, tolerance);
-                state.stuck = if relative_gap < 0.9 * state.least_gap { 0 } else { state.stuck + 1 };
+                let is_less = relative_gap < 0.9 * state.least_gap;
+                state.stuck = if is_less { 0 } else { state.stuck + certify_every(&state, tolerance) };
                 state.least_gap = state.least_gap.min(relative_gap);
                 // Single precision may end the way; the gap that was reached is reported in any case.
-                relative_gap <= tolerance || state.stuck == MOST_STUCK
+                relative_gap <= tolerance || state.stuck >= MOST_STUCK
             }
             Until::Certified(_) => false,
         };
@@ -335,6 +340,11 @@ fn gap(
     };
     let found = gap_for(observed.largest_singular_value_near(left_over, near));
     if found > tolerance { found } else { found.max(gap_for(observed.largest_singular_value(left_over))) }
+}
+
+/// Steps to the next certificate: as many as the gap needs at least to come down to the tolerance, within limits.
+fn certify_every(state: &State, tolerance: f64) -> usize {
+    CERTIFY_EVERY * ((state.least_gap / tolerance).ln() / LOWERED.ln()).clamp(1.0, 4.0) as usize
 }
 
 fn extra(rank: usize) -> usize {

@@ -1,7 +1,7 @@
 //! The entries of a matrix that were observed, and the largest singular value of a matrix that has no others.
 
 use crate::grid::Grid;
-use crate::matrix::{Matrix, gram, symmetric_eigen};
+use crate::matrix::{Matrix, gram, inner, symmetric_eigen};
 use knockout_cell::GeneSetsRef;
 use knockout_random::Rng;
 use rayon::prelude::*;
@@ -286,16 +286,4 @@ fn remove_components(vector: &mut [f64], others: &[Vec<f64>]) {
 
 fn square(vector: &[f64]) -> f64 {
     inner(vector, vector)
-}
-
-/// Sums in lanes, which a compiler can do side by side.
-fn inner(a: &[f64], b: &[f64]) -> f64 {
-    let mut lanes = [0.0; 8];
-    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
-    for (a, b) in a.iter().zip(b) {
-        for (lane, (a, b)) in lanes.iter_mut().zip(a.iter().zip(b)) {
-            *lane += a * b;
-        }
-    }
-    lanes.iter().sum::<f64>() + a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum::<f64>()
 }
