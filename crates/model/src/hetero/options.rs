@@ -136,10 +136,6 @@ impl ModelOptions for HeteroOptions {
         self.check_sizes()?;
         self.check_networks(cell)?;
         self.check_metabolism(cell)?;
-        if self.init == StartKind::Scaled && self.metabolism != MetabolismSwitch::Off {
-            let rule = "it must be reference with model.metabolism=on, whose layers are not scaled yet";
-            return Err(OptionsError::out_of_range("model.init", "scaled", rule));
-        }
         self.features.check(cell)?;
         self.mle_wass_supcr.check()?;
         self.check_route()

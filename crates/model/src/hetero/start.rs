@@ -6,6 +6,7 @@
 //! after the last layer as before the first. It knows the model's parts, neither scores nor the loop.
 
 use super::aggregate::Aggregate;
+use super::metabolism::{Metabolic, MetabolicGraph, TABLE_DEVIATION};
 use super::norm::statistics;
 use super::{AggregationWeights, Hetero, Layer, NormKind, Route};
 use crate::Input;
@@ -28,7 +29,7 @@ pub enum StartKind {
     Scaled,
 }
 
-/// Deviation of the gene table: what a step of the optimiser changes is a small part of it.
+/// Deviation of the gene table, and of the tables of reactions and metabolites: what a step of the optimiser changes is a small part of it.
 const GENE_DEVIATION: f64 = 0.1;
 /// What single outputs (scores, gates) are of their inputs' size: the first predictions are near 0, the first weights near equal.
 const OUTPUT_SIZE: f64 = 0.1;
@@ -43,6 +44,12 @@ pub(super) fn scale<T: Scalar>(model: &mut Hetero<T>, seed: u64) {
     for weights in model.rows.weights() {
         multiply(model.parameters.of_mut(weights), GENE_DEVIATION / super::REFERENCE_GENE_DEVIATION);
     }
+    // All layers read the same tables.
+    if let Some(metabolic) = model.layers.first().and_then(|layer| layer.metabolism.as_ref()) {
+        for rows in metabolic.tables() {
+            multiply(model.parameters.of_mut(rows), GENE_DEVIATION / TABLE_DEVIATION);
+        }
+    }
     let mut x = gene_rows(model);
     let mut start = Start { parameters: &mut model.parameters, norm, activation };
     for mlp in &model.pre {
@@ -52,9 +59,11 @@ pub(super) fn scale<T: Scalar>(model: &mut Hetero<T>, seed: u64) {
         let mut start = Start { parameters: &mut model.parameters, norm, activation };
         let layer = &model.layers[at];
         let both = layer.networks.iter().zip(&model.networks);
-        let g: Vec<Vec<T>> = both
+        let mut g: Vec<Vec<T>> = both
             .map(|(gin, network)| start.block(gin.mlp(), with_neighbours(&x, &network.graph, width)))
             .collect();
+        let metabolism = layer.metabolism.iter().zip(&model.metabolism);
+        g.extend(metabolism.map(|(metabolic, graph)| start.metabolism(metabolic, graph, &x)));
         start.aggregate(layer, &g, width);
         x = aggregated(model, at, &g);
     }
@@ -89,6 +98,9 @@ impl<T: Scalar> Start<'_, T> {
     fn standardise(&mut self, linear: Linear, rows: &[T]) -> Vec<T> {
         let (inputs, outputs) = (linear.inputs, linear.outputs);
         let count = rows.len() / inputs;
+        if count == 0 {
+            return Vec::new();
+        }
         let mut out = vec![T::ZERO; count * outputs];
         let term = Term {
             rows,
@@ -138,6 +150,17 @@ impl<T: Scalar> Start<'_, T> {
             }
         }
         rows
+    }
+
+    /// Reactions, metabolites and the block of the genes; returns what the metabolism tells them.
+    fn metabolism(&mut self, metabolic: &Metabolic, graph: &MetabolicGraph, x: &[T]) -> Vec<T> {
+        // Each is given what the ones before it make of the rows once they are scaled.
+        for (at, linear) in metabolic.linears().into_iter().enumerate() {
+            let given = metabolic.given_in_wild_type(self.parameters, graph, x);
+            self.standardise(linear, &given[at]);
+        }
+        let [.., sums] = metabolic.given_in_wild_type(self.parameters, graph, x);
+        self.block(metabolic.gin().mlp(), sums)
     }
 
     /// A layer of one output, or one that weights come from.

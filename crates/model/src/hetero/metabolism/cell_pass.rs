@@ -52,6 +52,13 @@ pub(super) struct NodeRows<T: Scalar> {
     sent: Buffer<T>,
 }
 
+impl<T: Scalar> NodeRows<T> {
+    /// What the linear layers of reactions and of metabolites are given.
+    pub(super) fn given(&self) -> [&[T]; 2] {
+        [&self.arriving, &self.made]
+    }
+}
+
 /// One cell.
 pub(super) struct CellPass<'t, T: Scalar> {
     pub(super) nodes: &'t Nodes<'t, T>,

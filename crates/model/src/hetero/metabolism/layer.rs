@@ -10,11 +10,14 @@ use crate::hetero::propagate::{CellGroup, cell_groups};
 use crate::init::Init;
 use crate::layer::{Dropout, Linear};
 use knockout_batch::Graphs;
-use knockout_cell::GeneSetsRef;
+use knockout_cell::{GeneSets, GeneSetsRef};
 use knockout_grad::{Parameters, Tape, Values, Var};
 use knockout_kernel::{Activation, Block, Buffer, Pool, RowGradients, Scalar, reduce_in_order};
 use rayon::prelude::*;
 use std::sync::Arc;
+
+/// Deviation of the rows of reactions and metabolites at the start.
+pub(crate) const TABLE_DEVIATION: f64 = 1.0;
 
 /// The metabolism in every cell of a batch.
 #[derive(Debug)]
@@ -89,7 +92,7 @@ impl Metabolic {
     ) -> [Var; 2] {
         let [_, reactions, metabolites] = graph.sizes();
         [("reaction_embedding", reactions), ("metabolite_embedding", metabolites)]
-            .map(|(name, rows)| parameters.add(name, &[rows, width], || init.normal(1.0)))
+            .map(|(name, rows)| parameters.add(name, &[rows, width], || init.normal(TABLE_DEVIATION)))
     }
 
     /// Adds `name.reaction` and `name.metabolite`.
@@ -114,6 +117,36 @@ impl Metabolic {
             self_weight: T::ONE + values.of(self.gin.eps())[0],
             width: self.linears[0].inputs,
         }
+    }
+
+    pub(crate) fn tables(&self) -> [Var; 2] {
+        self.embeddings
+    }
+
+    pub(crate) fn linears(&self) -> [Linear; 2] {
+        self.linears
+    }
+
+    pub(crate) fn gin(&self) -> &Gin {
+        &self.gin
+    }
+
+    /// What the linear layers of reactions and of metabolites and the block of the genes are given in the wild type, whose rows are `x`.
+    pub(crate) fn given_in_wild_type<T: Scalar>(
+        &self,
+        parameters: &Parameters<T>,
+        graph: &MetabolicGraph,
+        x: &[T],
+    ) -> [Vec<T>; 3] {
+        let tape = Tape::new(parameters);
+        let (nodes, pool) = (self.nodes(tape.values()), tape.values().pool());
+        let cells = MetabolicCells::new(graph, Route::ChangedRows, GeneSets::default().view(), &Graphs::None);
+        let pass = cells.wild_type(Shared { nodes: &nodes, x, pool });
+        let rows = pass.node_rows();
+        let mut sums = vec![T::ZERO; x.len()];
+        pass.forward(&rows, &cells.identity, &mut sums);
+        let [reactions, metabolites] = rows.given().map(<[T]>::to_vec);
+        [reactions, metabolites, sums]
     }
 
     /// Records the metabolism of a layer, which is contribution `k` of its plan.

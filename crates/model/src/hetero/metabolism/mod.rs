@@ -6,7 +6,7 @@ mod graph;
 mod layer;
 
 pub use graph::MetabolicGraph;
-pub(super) use layer::{Metabolic, MetabolicCells};
+pub(super) use layer::{Metabolic, MetabolicCells, TABLE_DEVIATION};
 
 use serde::{Deserialize, Serialize};
 

@@ -4,6 +4,7 @@ use super::super::*;
 use super::{AT, OFFSETS, random_networks, random_sets, small};
 use crate::layer::interaction_loss;
 use knockout_batch::Graphs;
+use knockout_cell::GeneSets;
 use knockout_grad::{evaluate_loss, gradient_check};
 use knockout_random::Rng;
 
@@ -59,6 +60,57 @@ fn first_predictions_are_small_for_every_aggregation_and_norm() {
             }
         }
     }
+}
+
+/// The same model with a metabolism.
+fn with_metabolism(options: HeteroOptions, init: StartKind) -> Hetero<f64> {
+    let rng = &mut Rng::new(4, "start");
+    let metabolism = Some(MetabolicGraph::of(&super::metabolism::random_metabolism(rng, GENES)));
+    let networks = random_networks(rng, GENES, 3_000);
+    let parts = HeteroParts { networks, metabolism, features: None };
+    Hetero::with_parts(GENES, parts, HeteroOptions { init, ..options }, 5)
+}
+
+#[test]
+fn what_reactions_and_metabolites_are_given_is_scaled_too() {
+    let options = HeteroOptions { aggregation: Aggregation::Mean, width: 16, ..small() };
+    let of = |init| with_metabolism(options.clone(), init);
+    let (reference, scaled) = (of(StartKind::Reference), of(StartKind::Scaled));
+    // The wild type's rows after the first layer.
+    let x = |model: &Hetero<f64>| {
+        let none = GeneSets::default();
+        let mut tape = Tape::new(model.parameters());
+        let input = Input::evaluated(none.view(), &Graphs::None);
+        let forward = model.forward(&mut tape, input, AggregationWeights::Discard);
+        tape.value(forward.layers[0]).to_vec()
+    };
+    // What the linear layers of the second layer's nodes make of what they are given: mean and deviation of each channel.
+    let moments = |model: &Hetero<f64>| {
+        let (metabolic, graph) =
+            (model.layers[1].metabolism.as_ref().unwrap(), model.metabolism.as_ref().unwrap());
+        let given = metabolic.given_in_wild_type(model.parameters(), graph, &x(model));
+        let mut all = Vec::new();
+        for (linear, rows) in metabolic.linears().into_iter().zip(&given) {
+            let tape = Tape::new(model.parameters());
+            let (weight, bias) = (tape.value(linear.weight), tape.value(linear.bias));
+            for channel in 0..linear.outputs {
+                let weight = &weight[channel * linear.inputs..][..linear.inputs];
+                let out = |row: &[f64]| -> f64 {
+                    bias[channel] + row.iter().zip(weight).map(|(x, w)| x * w).sum::<f64>()
+                };
+                let values: Vec<f64> = rows.chunks_exact(linear.inputs).map(out).collect();
+                let mean = values.iter().sum::<f64>() / values.len() as f64;
+                let square = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+                all.push((mean, (square / values.len() as f64).sqrt()));
+            }
+        }
+        all
+    };
+    let is_standard = |&(mean, deviation): &(f64, f64)| mean.abs() < 1e-9 && (deviation - 1.0).abs() < 1e-9;
+    assert!(moments(&scaled).iter().all(is_standard));
+    assert!(!moments(&reference).iter().any(is_standard));
+    let (shares, largest) = signal(&scaled);
+    assert!(shares[2] > 0.5 * shares[0] && largest > 0.0 && largest < 3.0, "{shares:?} {largest}");
 }
 
 #[test]
