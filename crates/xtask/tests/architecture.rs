@@ -1,4 +1,4 @@
-//! The table of crates in `ARCHITECTURE.md` says what the manifests say, and its walks name files that there are.
+//! The table of crates in `ARCHITECTURE.md` says what the manifests say, its walks name files that there are, and manifests agree.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -60,4 +60,32 @@ fn every_file_that_the_page_names_exists() {
     let missing: Vec<&str> =
         named.filter(|path| homes.iter().all(|home| !home.join(path).exists())).collect();
     assert!(missing.is_empty(), "ARCHITECTURE.md names {missing:?}");
+}
+
+/// Settings of a manifest's profiles: `[profile.release.package.rayon] opt-level = 3`.
+fn profiles(manifest: &str) -> BTreeSet<String> {
+    let mut section = "";
+    let lines = fs::read_to_string(root().join(manifest)).unwrap();
+    lines
+        .lines()
+        .filter_map(|line| {
+            if line.starts_with('[') {
+                section = line;
+            }
+            let is_setting =
+                section.starts_with("[profile.") && line.contains(" = ") && !line.starts_with('#');
+            is_setting.then(|| format!("{section} {line}"))
+        })
+        .collect()
+}
+
+/// Otherwise nothing that one of them compiled is used again by the other, and wheels are slower than the program.
+#[test]
+fn the_python_package_is_compiled_as_the_program_is() {
+    let (program, package) = (profiles("Cargo.toml"), profiles("python/Cargo.toml"));
+    let other: Vec<&String> = package.difference(&program).collect();
+    assert!(other.is_empty(), "not in the workspace's manifest: {other:#?}");
+    let is_of_release = |setting: &&String| setting.starts_with("[profile.release");
+    let missing: Vec<&String> = program.difference(&package).filter(is_of_release).collect();
+    assert!(missing.is_empty(), "not in python/Cargo.toml: {missing:#?}");
 }
