@@ -48,6 +48,8 @@ pub(super) struct Shared {
     line: Vec<f32>,
     /// What a third gene's likeness with every gene of query pairs counts.
     third: Vec<f32>,
+    /// What does not depend on a third gene.
+    rest: f32,
 }
 
 impl Answers {
@@ -91,7 +93,7 @@ impl Answers {
         });
         let triples = triples.map(|(answers, row_counts, counts)| {
             let rows: Vec<(u32, u32)> = grid.pair_rows().collect();
-            let queries = Queries::of(&rows, &features, setting.own);
+            let queries = Queries::of(&rows, &features, setting.own, setting.single);
             let at_rows = product(&answers, &queries.kernel());
             let variance = TripleVariance::of(&features, setting, &rows, &row_counts, &counts);
             Triples { rows, answers, at_rows, queries, row_counts, counts, variance }
@@ -221,16 +223,64 @@ impl Triples {
             self.queries.line(a, b, &mut shared.line);
             shared.third.clear();
             shared.third.resize(self.queries.kernel.columns(), 0.0);
+            shared.rest = 0.0;
+            let each = 0.25 * self.queries.single;
             for (fixed, array) in [(a, b), (b, a)] {
                 let (fixed, answers) =
                     (self.queries.kernel.row(fixed as usize), self.answers.row(array as usize));
                 for (&(x, y), answer) in self.queries.rows.iter().zip(answers) {
-                    shared.third[y] += 0.5 * fixed[x] * answer;
-                    shared.third[x] += 0.5 * fixed[y] * answer;
+                    shared.third[y] += (0.5 * fixed[x] + each) * answer;
+                    shared.third[x] += (0.5 * fixed[y] + each) * answer;
+                    shared.rest += each * (fixed[x] + fixed[y]) * answer;
                 }
             }
         }
         let c = c as usize;
-        (dot(&shared.line, self.answers.row(c)) + dot(&shared.third, self.queries.kernel.row(c))) / 3.0
+        let (line, third) = (dot(&shared.line, self.answers.row(c)), &shared.third);
+        (line + dot(third, self.queries.kernel.row(c)) + shared.rest) / 3.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use knockout_cell::GeneSets;
+    use knockout_random::Rng;
+
+    /// Tables say what the fields say: of pairs, of triples of known query pairs and of others, in any order.
+    #[test]
+    fn tables_say_what_the_fields_say() {
+        let mut rng = Rng::new(1, "answers");
+        let genes = 12_u32;
+        let mut numbers = |count: usize| -> Vec<f32> { (0..count).map(|_| rng.normal() as f32).collect() };
+        let rest = numbers(genes as usize).iter().map(|x| x.abs()).collect();
+        let features =
+            Features { vectors: Matrix::new(genes as usize, 3, numbers(3 * genes as usize)), rest };
+        let mut sets = GeneSets::default();
+        (1..genes).for_each(|b| (0..b).filter(|a| (a + b) % 3 > 0).for_each(|a| sets.push(&[a, b])));
+        for (a, b) in [(0, 1), (0, 2), (3, 5)] {
+            (6..genes).for_each(|array| sets.push(&[a, b, array]));
+        }
+        let grid = Grid::of(sets.view());
+        let setting = Setting { own: 0.7, noise: 0.5, single: 0.4 };
+        let scores = numbers(sets.view().len());
+        let mut fields = Fields::of(&grid, sets.view(), &scores, &features, |_| true);
+        fields.set(&features, setting.own, setting.single);
+        let solution = numbers(fields.cells().map(super::super::field::Cells::len).sum());
+        let mut asked = GeneSets::default();
+        for c in 2..genes {
+            for b in 1..c {
+                asked.push(&[b, c]);
+                (0..b).for_each(|a| asked.push(&[a, b, c]));
+            }
+        }
+        let expected = fields.predict(&solution, &features, &grid, asked.view());
+        let answers = Answers::of(fields, &solution, features, &grid, setting);
+        let mut shared = Shared::default();
+        for (set, expected) in asked.view().iter().zip(expected) {
+            let found = answers.value(set, &mut shared);
+            assert!((found - expected).abs() < 1e-4 * (1.0 + expected.abs()), "{set:?}: {found} {expected}");
+            assert!(answers.variance(set) > 0.0);
+        }
     }
 }

@@ -119,7 +119,7 @@ impl PairField {
         Some(Self { features, alone: vec![0.0; count], genes, cells, spread, field, left, right })
     }
 
-    pub(super) fn set_own(&mut self, features: &Features, own: f32) {
+    fn set(&mut self, features: &Features, own: f32) {
         self.alone = alone(features, &self.genes, own);
     }
 
@@ -206,14 +206,14 @@ impl TripleField {
             Cells::of(rows.len(), sets.iter().map(|&(row, gene, score)| (row, place[gene as usize], score)));
         let (kernel, spread) =
             (Matrix::zeros(rows.len(), rows.len()), Matrix::zeros(rows.len(), genes.len()));
-        let queries = Queries::of(&rows, features, 0.0);
+        let queries = Queries::of(&rows, features, 0.0, 0.0);
         let features = features.some(&genes);
         Some(Self { rows, alone: Vec::new(), features, genes, cells, kernel, queries, spread })
     }
 
-    pub(super) fn set_own(&mut self, features: &Features, own: f32) {
+    fn set(&mut self, features: &Features, own: f32, single: f32) {
         self.alone = alone(features, &self.genes, own);
-        self.queries = Queries::of(&self.rows, features, own);
+        self.queries = Queries::of(&self.rows, features, own, single);
         self.kernel = self.queries.kernel();
     }
 
@@ -258,17 +258,21 @@ impl TripleField {
     }
 }
 
-/// How alike every gene is to the genes of query pairs.
+/// How alike every gene is to the genes of query pairs, and pairs to pairs.
+///
+/// Two pairs are alike where both genes are, one each (a product of likenesses), and, times `single`, where any gene of one is like any of
+/// the other (their mean): what a query pair does to an array gene is partly what its genes do each.
 pub(super) struct Queries {
     /// Places of the genes of each row.
     pub(super) rows: Vec<(usize, usize)>,
     genes: Vec<u32>,
     /// All genes by genes of query pairs.
     pub(super) kernel: Matrix<f32>,
+    pub(super) single: f32,
 }
 
 impl Queries {
-    pub(super) fn of(rows: &[(u32, u32)], features: &Features, own: f32) -> Self {
+    pub(super) fn of(rows: &[(u32, u32)], features: &Features, own: f32, single: f32) -> Self {
         let mut genes: Vec<u32> = rows.iter().flat_map(|&(a, b)| [a, b]).collect();
         genes.sort_unstable();
         genes.dedup();
@@ -278,14 +282,17 @@ impl Queries {
             kernel.set(gene as usize, place, shared);
         }
         let place = |gene: u32| genes.binary_search(&gene).unwrap_or_default();
-        Self { rows: rows.iter().map(|&(a, b)| (place(a), place(b))).collect(), genes, kernel }
+        Self { rows: rows.iter().map(|&(a, b)| (place(a), place(b))).collect(), genes, kernel, single }
     }
 
     /// The likeness of a pair of genes with every row.
     pub(super) fn line(&self, a: u32, b: u32, out: &mut Vec<f32>) {
         let (a, b) = (self.kernel.row(a as usize), self.kernel.row(b as usize));
+        let each = 0.25 * self.single;
+        let likeness =
+            |&(c, d): &(usize, usize)| 0.5 * (a[c] * b[d] + a[d] * b[c]) + each * (a[c] + a[d] + b[c] + b[d]);
         out.clear();
-        out.extend(self.rows.iter().map(|&(c, d)| 0.5 * (a[c] * b[d] + a[d] * b[c])));
+        out.extend(self.rows.iter().map(likeness));
     }
 
     pub(super) fn kernel(&self) -> Matrix<f32> {
@@ -352,9 +359,10 @@ impl Fields {
         }
     }
 
-    pub(super) fn set_own(&mut self, features: &Features, own: f32) {
-        self.pairs.iter_mut().for_each(|field| field.set_own(features, own));
-        self.triples.iter_mut().for_each(|field| field.set_own(features, own));
+    /// Sets what a gene shares with itself alone, and how much single genes count in the likeness of query pairs.
+    pub(super) fn set(&mut self, features: &Features, own: f32, single: f32) {
+        self.pairs.iter_mut().for_each(|field| field.set(features, own));
+        self.triples.iter_mut().for_each(|field| field.set(features, own, single));
     }
 
     pub(super) fn cells(&self) -> impl Iterator<Item = &Cells> {

@@ -55,11 +55,14 @@ const TRIAL_RECORDS: usize = 2_000;
 /// The gain in validation Pearson that is worth another step in the same direction.
 const LEAST_GAIN: f64 = 3e-4;
 /// Variances of the noise that are tried, in units of the scores' variance.
-const NOISES: [f32; 7] = [0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0];
+const NOISES: [f32; 8] = [0.03125, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0];
 /// From one of what a gene shares with itself to the next.
 const OWN_STEP: f32 = 3.0;
 /// Steps at most in one direction.
 const MOST_OWN_STEPS: usize = 3;
+/// How much single genes count in the likeness of query pairs: what is tried first, and what then.
+const SINGLE: f32 = 0.3;
+const OTHER_SINGLES: [f32; 2] = [1.0, 0.0];
 
 /// What is chosen on the validation part.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -68,6 +71,8 @@ struct Setting {
     own: f32,
     /// Variance of the noise, in units of the scores' variance.
     noise: f32,
+    /// How much single genes count in the likeness of query pairs; 0 without triples.
+    single: f32,
 }
 
 /// What the state of this part of the work is kept as.
@@ -174,7 +179,8 @@ impl NetworkKernel {
             problem.train.scores.iter().map(|score| ((score - mean) / sd) as f32).collect();
         let sets = problem.train.sets.view();
 
-        let kept = watch.kept(PART);
+        // What a version of before kept, which did not know all settings, is not gone on with.
+        let kept = watch.kept(PART).filter(|kept| tensor(kept, Tried::TENSOR).is_ok());
         let whole = || Fields::of(grid, sets, &scores, &features, |_| true);
         let (tried, fields, begun) = if let Some(kept) = &kept {
             let tried = Tried::load_all(kept)?;
@@ -192,7 +198,7 @@ impl NetworkKernel {
 
         let mut fields = fields.unwrap_or_else(whole);
         drop(scores);
-        fields.set_own(&features, setting.own);
+        fields.set(&features, setting.own, setting.single);
         let count = fields.cells().map(field::Cells::len).sum();
         let mut gradients = match kept {
             Some(kept) => Gradients::load(&kept, count)?,
@@ -217,7 +223,9 @@ impl NetworkKernel {
             Choice::new("network_kernel.directions", features.vectors.columns() as f64),
             Choice::new("network_kernel.steps", gradients.step as f64),
         ];
-        let choices = weights.chain(chosen).collect();
+        let single = fields.triples.is_some().then(|| f64::from(setting.single));
+        let single = single.map(|single| Choice::new("network_kernel.single", single));
+        let choices = weights.chain(chosen).chain(single).collect();
         let answers = Answers::of(fields, &gradients.solution, features, grid, setting);
         let (mean, sd) = (mean as f32, sd as f32);
         Ok(Self { answers, mean, sd, setting, mixture, products: None, spread: Spread::default(), choices })
@@ -254,10 +262,13 @@ impl NetworkKernel {
 
     pub(crate) fn load(tensors: &[Tensor], cell: &Cell) -> Result<Self, SolveError> {
         let numbers = tensor(tensors, "network_kernel.numbers")?;
-        let [mean, sd, own, noise] = numbers.values[..] else {
-            return Err(SolveError::Tensor { name: numbers.name.clone() });
+        let (mean, sd, own, noise, single) = match numbers.values[..] {
+            [mean, sd, own, noise, single] => (mean, sd, own, noise, single),
+            // Of a version whose query pairs were alike by both genes alone.
+            [mean, sd, own, noise] => (mean, sd, own, noise, 0.0),
+            _ => return Err(SolveError::Tensor { name: numbers.name.clone() }),
         };
-        let setting = Setting { own, noise };
+        let setting = Setting { own, noise, single };
         let mixture = tensor(tensors, "network_kernel.mixture")?.values.clone();
         let answers = Answers::load(tensors, cell.genes().len(), setting)?;
         Ok(Self {
@@ -274,9 +285,10 @@ impl NetworkKernel {
 
     /// What has to be stored beside the grid.
     pub(crate) fn own_tensors(&self) -> Vec<Tensor> {
-        let numbers = vec![self.mean, self.sd, self.setting.own, self.setting.noise];
+        let Setting { own, noise, single } = self.setting;
+        let numbers = vec![self.mean, self.sd, own, noise, single];
         let mut tensors = self.answers.tensors();
-        tensors.push(Tensor::new("network_kernel.numbers", &[4], numbers));
+        tensors.push(Tensor::new("network_kernel.numbers", &[numbers.len()], numbers));
         tensors.push(Tensor::new("network_kernel.mixture", &[self.mixture.len()], self.mixture.clone()));
         tensors
     }
@@ -322,6 +334,16 @@ fn mean_and_deviation(scores: &[f64]) -> (f64, f64) {
     (knockout_stats::mean(scores), variance.sqrt())
 }
 
+/// Every k-th record.
+fn some(records: &Records, k: usize) -> Records {
+    let mut some = Records::default();
+    for (set, &score) in records.sets.view().iter().zip(&records.scores).step_by(k) {
+        some.sets.push(set);
+        some.scores.push(score);
+    }
+    some
+}
+
 /// A setting that was tried.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Tried {
@@ -331,8 +353,10 @@ struct Tried {
 }
 
 impl Tried {
+    const TENSOR: &str = "settings";
+
     fn best(tried: &[Self]) -> Setting {
-        let mut best = Self { setting: Setting { own: 1.0, noise: 1.0 }, pearson: -3.0 };
+        let mut best = Self { setting: Setting { own: 1.0, noise: 1.0, single: 0.0 }, pearson: -3.0 };
         for &tried in tried {
             if tried.pearson > best.pearson {
                 best = tried;
@@ -342,27 +366,29 @@ impl Tried {
     }
 
     fn say(&self, watch: &mut dyn Watch) {
-        let Setting { own, noise } = self.setting;
+        let Setting { own, noise, single } = self.setting;
+        let single = if single > 0.0 { format!(", single {single}") } else { String::new() };
         watch.stage(Stage {
-            tried: format!("network kernel, own {own:.3}, noise {noise:.3}"),
+            tried: format!("network kernel, own {own:.3}, noise {noise:.3}{single}"),
             validation_pearson: Some(self.pearson).filter(|&r| r > -2.0),
         });
     }
 
     fn tensor(tried: &[Self]) -> Tensor {
-        let numbers = tried
-            .iter()
-            .flat_map(|tried| [f64::from(tried.setting.own), f64::from(tried.setting.noise), tried.pearson]);
-        Tensor::of_doubles("tried", &numbers.collect::<Vec<_>>())
+        let one = |tried: &Self| {
+            let Setting { own, noise, single } = tried.setting;
+            [f64::from(own), f64::from(noise), f64::from(single), tried.pearson]
+        };
+        Tensor::of_doubles(Self::TENSOR, &tried.iter().flat_map(one).collect::<Vec<_>>())
     }
 
     fn load_all(tensors: &[Tensor]) -> Result<Vec<Self>, SolveError> {
-        let numbers = tensor(tensors, "tried")?.doubles()?;
-        let one = |&[own, noise, pearson]: &[f64; 3]| Self {
-            setting: Setting { own: own as f32, noise: noise as f32 },
+        let numbers = tensor(tensors, Self::TENSOR)?.doubles()?;
+        let one = |&[own, noise, single, pearson]: &[f64; 4]| Self {
+            setting: Setting { own: own as f32, noise: noise as f32, single: single as f32 },
             pearson,
         };
-        Ok(numbers.as_chunks::<3>().0.iter().map(one).collect())
+        Ok(numbers.as_chunks::<4>().0.iter().map(one).collect())
     }
 }
 
@@ -393,17 +419,31 @@ impl Trials {
         let stride = known.len().div_ceil(TRIAL_GENES).max(1);
         let (mut is_left_out, mut few) = (vec![false; features.genes()], Records::default());
         known.iter().enumerate().for_each(|(place, &gene)| is_left_out[gene as usize] = place % stride > 0);
+        // Records of known genes become fewer because their genes do; of the others as large a share is taken, or settings would be
+        // chosen for new genes alone.
+        let mut others = [0_usize; 3];
+        let mut is_one_in = |strides: usize| {
+            others[strides] += 1;
+            others[strides].is_multiple_of(stride.pow(strides as u32))
+        };
+        let is_new = |gene: u32| known.binary_search(&gene).is_err();
         for (set, &score) in val.sets.view().iter().zip(&val.scores) {
-            // Of a triple only its array counts: all query pairs stay.
-            let left_out = match grid.part_of_triple(set) {
-                Some((_, array)) => is_left_out[array as usize],
-                None => set.iter().any(|&gene| is_left_out[gene as usize]),
+            let is_kept = match (set.len(), grid.part_of_triple(set)) {
+                // Of a triple only its array counts: all query pairs stay.
+                (_, Some((_, array))) if is_new(array) => is_one_in(1),
+                (_, Some((_, array))) => !is_left_out[array as usize],
+                (3, None) => is_one_in(1),
+                _ => {
+                    let new = set.iter().filter(|&&gene| is_new(gene)).count();
+                    !set.iter().any(|&gene| is_left_out[gene as usize]) && is_one_in(new.min(2))
+                }
             };
-            if !left_out {
+            if is_kept {
                 few.sets.push(set);
                 few.scores.push(score);
             }
         }
+        let few = some(&few, few.scores.len().div_ceil(2 * TRIAL_RECORDS).max(1));
         let (reach, val) = if stride == 1 || few.scores.len() < TRIAL_RECORDS {
             (Reach::All, val)
         } else {
@@ -426,21 +466,29 @@ impl Trials {
         Self { fields, reach, places, elsewhere, scores, begun: None }
     }
 
-    /// Tries all noises for what a gene shares with itself, and goes on in the direction in which validation improves.
+    /// Tries all noises for what a gene shares with itself, and goes on in the direction in which validation improves; then what single genes
+    /// of query pairs count.
     fn run(&mut self, features: &Features, grid: &Grid, watch: &mut dyn Watch) -> Vec<Tried> {
         let mut tried = Vec::new();
-        self.judge(1.0, features, grid, &mut tried, watch);
+        let single = if self.fields.triples.is_some() { SINGLE } else { 0.0 };
+        self.judge((1.0, single), features, grid, &mut tried, watch);
         for step in [OWN_STEP, 1.0 / OWN_STEP] {
             let (mut own, mut taken) = (1.0, 0);
             while taken < MOST_OWN_STEPS {
                 own *= step;
-                if !self.judge(own, features, grid, &mut tried, watch) {
+                if !self.judge((own, single), features, grid, &mut tried, watch) {
                     break;
                 }
                 taken += 1;
             }
             if taken > 0 {
                 break;
+            }
+        }
+        if self.fields.triples.is_some() {
+            let own = Tried::best(&tried).own;
+            for single in OTHER_SINGLES {
+                self.judge((own, single), features, grid, &mut tried, watch);
             }
         }
         tried
@@ -457,13 +505,13 @@ impl Trials {
     /// Tries all noises; whether it is worth going on.
     fn judge(
         &mut self,
-        own: f32,
+        (own, single): (f32, f32),
         features: &Features,
         grid: &Grid,
         tried: &mut Vec<Tried>,
         watch: &mut dyn Watch,
     ) -> bool {
-        self.fields.set_own(features, own);
+        self.fields.set(features, own, single);
         let highest = |tried: &[Tried]| tried.iter().map(|tried| tried.pearson).fold(-3.0, f64::max);
         let before = highest(tried);
         let places = &self.places;
@@ -481,7 +529,7 @@ impl Trials {
             if self.reach == Reach::All && pearson > highest(tried) {
                 self.begun = Some(shifted.gradients(place));
             }
-            tried.push(Tried { setting: Setting { own, noise }, pearson });
+            tried.push(Tried { setting: Setting { own, noise, single }, pearson });
             watch.step("network kernel, settings", tried.len());
         }
         let first = tried.len() - NOISES.len();

@@ -72,6 +72,12 @@ pub(super) struct TripleVariance {
     /// What every gene adds as an array of an unknown pair, and its variance as part of one.
     array: Vec<f32>,
     prior: Vec<f32>,
+    single: f32,
+}
+
+/// The variance of a row, given those of its genes; that they may be like each other is left out.
+fn of_both(a: f32, b: f32, single: f32) -> f32 {
+    0.5 * a * b + 0.25 * single * (a + b)
 }
 
 impl TripleVariance {
@@ -89,7 +95,7 @@ impl TripleVariance {
         let prior: Vec<f32> = (0..features.genes())
             .map(|gene| squares.row(gene).iter().sum::<f32>() + setting.own + features.rest[gene])
             .collect();
-        let of_row = |&(a, b): &(u32, u32)| 0.5 * prior[a as usize] * prior[b as usize];
+        let of_row = |&(a, b): &(u32, u32)| of_both(prior[a as usize], prior[b as usize], setting.single);
         let mean = rows.iter().map(of_row).sum::<f32>() / rows.len().max(1) as f32;
         let mut open = Matrix::zeros(rows.len(), sums.len());
         for (place, (row, records)) in rows.iter().zip(row_counts).enumerate() {
@@ -108,7 +114,7 @@ impl TripleVariance {
             out.for_each(|(out, row)| *out += left * of_row(row));
             array.push(squares.row(gene).iter().sum::<f32>() + left);
         }
-        Self { of_rows, array, prior }
+        Self { of_rows, array, prior, single: setting.single }
     }
 
     pub(super) fn of_row(&self, row: usize, gene: u32) -> f32 {
@@ -117,6 +123,6 @@ impl TripleVariance {
 
     /// Of a pair that is no row, with an array.
     pub(super) fn unknown(&self, a: u32, b: u32, gene: u32) -> f32 {
-        0.5 * self.prior[a as usize] * self.prior[b as usize] * self.array[gene as usize]
+        of_both(self.prior[a as usize], self.prior[b as usize], self.single) * self.array[gene as usize]
     }
 }

@@ -234,9 +234,9 @@ mod tests {
         }
         let grid = Grid::of(sets.view());
         let features = features(genes as usize, &mut rng);
-        let own = 0.6;
+        let (own, single) = (0.6, 0.4);
         let mut fields = Fields::of(&grid, sets.view(), &scores, &features, |_| true);
-        fields.set_own(&features, own);
+        fields.set(&features, own, single);
 
         let alone = |a: u32, b: u32| if a == b { own + features.rest[a as usize] } else { 0.0 };
         let shared =
@@ -246,7 +246,8 @@ mod tests {
             |(a, b): (u32, u32), (c, d): (u32, u32)| gene(a, c) * gene(b, d) - alone(a, c) * alone(b, d);
         let pair = |(a, b), (c, d)| 0.5 * (cell((a, b), (c, d)) + cell((a, b), (d, c)));
         let rows = |(a, b): (u32, u32), (c, d): (u32, u32)| {
-            0.5 * (gene(a, c) * gene(b, d) + gene(a, d) * gene(b, c))
+            let singles = gene(a, c) + gene(a, d) + gene(b, c) + gene(b, d);
+            0.5 * (gene(a, c) * gene(b, d) + gene(a, d) * gene(b, c)) + single * singles / 4.0
         };
         let covariance = |a: &[u32], b: &[u32]| match (a, b) {
             (&[a, b], &[c, d]) => pair((a, b), (c, d)),
@@ -317,7 +318,7 @@ mod tests {
         let scores: Vec<f32> = (0..190).map(|_| rng.normal() as f32).collect();
         let features = features(20, &mut rng);
         let mut fields = Fields::of(&Grid::of(sets.view()), sets.view(), &scores, &features, |_| true);
-        fields.set_own(&features, 1.0);
+        fields.set(&features, 1.0, 0.0);
         let mut states = Vec::new();
         let mut whole = Gradients::new(&fields);
         whole.run(&mut fields, 0.1, 30, 1e-4, &mut |state| states.push(state.tensors()));
