@@ -443,7 +443,10 @@ impl Trials {
                 few.scores.push(score);
             }
         }
-        let few = some(&few, few.scores.len().div_ceil(2 * TRIAL_RECORDS).max(1));
+        // What is said of new query pairs is summed up record by record; pairs are looked up.
+        if grid.pair_rows().next().is_some() {
+            few = some(&few, few.scores.len().div_ceil(2 * TRIAL_RECORDS).max(1));
+        }
         let (reach, val) = if stride == 1 || few.scores.len() < TRIAL_RECORDS {
             (Reach::All, val)
         } else {
