@@ -18,7 +18,8 @@ pub use labels::LabelStats;
 pub use repeats::{Ceiling, FEWEST_REPEATS, Repeats};
 pub use samples::{Sample, SampleError, Samples, SamplesBuilder};
 pub use split::{
-    DEFAULT_SPLIT_SEED, Division, Part, Scheme, Split, SplitError, SplitFileError, SplitSpec, subset,
+    DEFAULT_SPLIT_SEED, Division, Part, Scheme, Split, SplitError, SplitFileError, SplitSpec, TrainingFold,
+    subset,
 };
 pub use summary::{
     FeatureSummary, Histogram, MetabolismSummary, NetworkSummary, Quartiles, SamplesSummary, ScoreSummary,

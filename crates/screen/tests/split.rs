@@ -170,6 +170,24 @@ fn folds_test_every_record_once() {
 }
 
 #[test]
+fn folds_of_the_training_part_hold_every_record_out_once() {
+    let (samples, genes) = (support::samples(60, 20), support::genes(60));
+    let split = Split::new(&samples, &genes, spec(Scheme::Random, 3)).unwrap();
+    let folds = split.training_folds(&samples, &genes, 4);
+    let mut held_out: Vec<u32> = folds.iter().flat_map(|fold| fold.held_out.iter().copied()).collect();
+    held_out.sort_unstable();
+    assert_eq!(held_out, split.rows(Part::Train), "each once, and nothing of the other parts");
+    let sets = |rows: &[u32]| -> BTreeSet<Vec<u32>> {
+        rows.iter().map(|&row| samples.genes(row as usize).to_vec()).collect()
+    };
+    for fold in &folds {
+        assert_eq!(fold.kept.len() + fold.held_out.len(), split.rows(Part::Train).len());
+        assert!(sets(&fold.kept).is_disjoint(&sets(&fold.held_out)), "no gene set on both sides");
+        assert!(fold.held_out.len() * 8 > split.rows(Part::Train).len(), "folds are of like size");
+    }
+}
+
+#[test]
 fn a_record_keeps_its_part_when_rows_and_genes_change_places() {
     let samples = support::samples(60, 20);
     let genes = support::genes(60);

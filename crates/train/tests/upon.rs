@@ -3,13 +3,15 @@
 
 use knockout_cell::GeneSets;
 use knockout_model::MODELS;
+use knockout_random::Rng;
 use knockout_screen::{Dataset, Part};
+use knockout_solve::Stage;
 use knockout_stats::pearson;
 use knockout_synth as synth;
 use knockout_train::checkpoint::Checkpoints;
 use knockout_train::config::Config;
 use knockout_train::predictor::Predictor;
-use knockout_train::run::{Event, Run, RunContext, RunDescription, SolvedRun, read_metrics};
+use knockout_train::run::{Event, Run, RunContext, RunDescription, SolveProgress, SolvedRun, read_metrics};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -139,6 +141,65 @@ fn an_interrupted_run_goes_on_to_the_same_bits() {
     assert_ne!(hashes(&plain), hashes(&whole), "the start is another one");
 }
 
+/// Panics at the first step of a fold, as a kill would end it.
+struct Killed(&'static str);
+
+impl SolveProgress for Killed {
+    fn stage(&mut self, _stage: Stage) {}
+
+    fn step(&mut self, what: &str, _step: usize) {
+        assert!(!what.starts_with(self.0), "killed");
+    }
+}
+
+/// Predictions for training records that the model was not fitted to.
+fn held_out(run: &Path) -> Vec<f32> {
+    let (_, _, checkpoint) = Checkpoints::of_run(run).choose(None).unwrap().unwrap();
+    checkpoint.weights.iter().find(|tensor| tensor.name == "residuals.held_out").unwrap().values.clone()
+}
+
+#[test]
+fn folds_give_a_network_what_is_left_of_records_that_were_not_fitted_to() {
+    let home = Home::new();
+    let plain = home.solve("plain", "stack", &[]);
+    let folds = home.solve("folds", "stack", &["residuals.folds=3".to_owned()]);
+    let ((of_plain, _), (of_folds, _)) = (home.predictions(&plain), home.predictions(&folds));
+    assert_eq!(of_plain, of_folds, "what the run itself says is the same");
+    let last = |base: &Path, name: &str| {
+        let run = home.train(name, &[format!("from.residuals_of={}", base.display())]);
+        read_metrics(&run).unwrap().pop().unwrap().weights_hash
+    };
+    assert_ne!(last(&plain, "on-plain"), last(&folds, "on-folds"), "a network learns from other residuals");
+    // Killed between two folds, it goes on to the same bits.
+    let config = Config::of("stack", &home.dataset.cell, &["residuals.folds=3"]).unwrap();
+    let run = SolvedRun::create(&home.path("cut"), Arc::clone(&home.dataset), config, &home.context());
+    let run = run.unwrap();
+    let killed = std::panic::AssertUnwindSafe(|| run.solve(&mut Killed("fold 2 of 3")));
+    assert!(std::panic::catch_unwind(killed).is_err());
+    assert!(home.path("cut/solving/fold-1.tensors").exists());
+    drop(run);
+    let run = SolvedRun::resume(&home.path("cut"), &[] as &[&str], None).unwrap();
+    run.solve(&mut Killed("fold 1 of 3")).expect("the first fold is not solved again");
+    assert_eq!(held_out(&home.path("cut")), held_out(&folds));
+}
+
+/// Scores that no gene decides: whatever is predicted of a record without its own score has nothing to do with it.
+#[test]
+fn no_record_tells_of_itself() {
+    let home = Home::new();
+    let mut rng = Rng::new(0, "noise");
+    let noise: Vec<f64> = (0..home.dataset.samples.len()).map(|_| rng.normal()).collect();
+    let samples = home.dataset.samples.clone().with_scores(noise);
+    let (manifest, cell) = (home.dataset.manifest.clone(), Arc::clone(&home.dataset.cell));
+    let dataset = Arc::new(Dataset { manifest, cell, samples });
+    let config = Config::of("network-kernel", &dataset.cell, &["residuals.folds=5"]).unwrap();
+    let run = SolvedRun::create(&home.path("noise"), Arc::clone(&dataset), config, &home.context()).unwrap();
+    let solved = run.solve(&mut |_| ()).unwrap();
+    let found = solved.choices.iter().find(|choice| choice.name == "residuals.held_out_pearson").unwrap();
+    // 1,600 records: the deviation of a correlation of nothing is 0.025.
+    assert!(found.value.abs() < 0.1, "{}", found.value);
+}
+
 #[test]
 fn a_network_starts_from_the_directions_of_the_kernel_too() {
     let home = Home::new();
@@ -188,6 +249,10 @@ fn runs_that_would_leak_or_mean_nothing_are_refused() {
     };
     assert!(check("stack", "from.start=x").contains("from.start says nothing to stack"));
     assert!(check("dango", "from.with=[\"x\"]").contains("--with"));
+    assert!(check("dango", "residuals.folds=5").contains("only solved models"));
+    assert!(check("stack", "residuals.folds=1").contains("from 2 to 100"));
+    let with = Config::of("stack", cell, &["residuals.folds=5", "from.with=[\"x\"]"]).unwrap();
+    assert!(with.check(cell).unwrap_err().to_string().contains("stacked with other runs"));
     // The hash of what it builds on is part of what a run is; a path is not.
     let genes = cell.genes().hash().to_hex().to_string();
     let one = Config::of("dango", cell, &["from.start=a"]).unwrap().identity(&genes);

@@ -6,9 +6,11 @@
 
 mod divide;
 mod file;
+mod folds;
 mod keys;
 
 pub use file::SplitFileError;
+pub use folds::TrainingFold;
 
 use crate::Samples;
 use knockout_cell::GeneTable;

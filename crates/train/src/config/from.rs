@@ -23,9 +23,9 @@ pub struct FromOptions {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FromError {
     /// A key of trained models for a solved one, or the other way round.
-    #[error("from.{key} says nothing to {model}, which {why}; leave it out")]
+    #[error("{key} says nothing to {model}, which {why}; leave it out")]
     NoUse {
-        /// The key, without its section.
+        /// The key.
         key: &'static str,
         /// Name of the model.
         model: &'static str,
@@ -65,9 +65,9 @@ impl FromOptions {
         let solved = "is solved, not trained step by step";
         let trained = "is trained step by step; `train --model stack --with RUN` stacks it";
         let keys = [
-            ("residuals_of", !self.residuals_of.is_empty() && is_solved, solved),
-            ("start", !self.start.is_empty() && is_solved, solved),
-            ("with", !self.with.is_empty() && !is_solved, trained),
+            ("from.residuals_of", !self.residuals_of.is_empty() && is_solved, solved),
+            ("from.start", !self.start.is_empty() && is_solved, solved),
+            ("from.with", !self.with.is_empty() && !is_solved, trained),
         ];
         match keys.into_iter().find(|(_, is_useless, _)| *is_useless) {
             Some((key, _, why)) => Err(FromError::NoUse { key, model, why }),

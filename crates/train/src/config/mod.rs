@@ -54,6 +54,8 @@ pub struct Config {
     pub run: RunOptions,
     /// Other runs that it builds on.
     pub from: FromOptions,
+    /// What it keeps for runs that build on it.
+    pub residuals: ResidualOptions,
 }
 
 /// [`Config`] as it is read, before its model is looked up.
@@ -74,6 +76,8 @@ struct Document {
     run: RunOptions,
     #[serde(default)]
     from: FromOptions,
+    #[serde(default)]
+    residuals: ResidualOptions,
 }
 
 /// How a step is divided among processes: the keys `train.*`. The number of processes is no setting: it changes no number.
@@ -90,6 +94,15 @@ impl Default for TrainOptions {
     fn default() -> Self {
         Self { shards: 1, gather_every: 1 }
     }
+}
+
+/// What a solved run keeps for runs that are trained on what it leaves: the keys `residuals.*`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ResidualOptions {
+    /// Folds of the training part that it is solved without, one after the other: each gives what is left of records that it was not
+    /// fitted to. 0 for none.
+    pub folds: u32,
 }
 
 /// When to save and when to stop: the keys `run.*`.
@@ -159,6 +172,7 @@ impl Config {
             train: TrainOptions::default(),
             run: RunOptions { patience: 0, checkpoint_every: 10.0, predict_batch: 16_384 },
             from: FromOptions::default(),
+            residuals: ResidualOptions::default(),
         };
         common.with(model.training)
     }
@@ -209,15 +223,40 @@ impl Config {
         let document: Document = table.try_into().map_err(|error: toml::de::Error| {
             OverrideError::Refused { message: knockout_config::reason(&error) }
         })?;
-        let Document { seed, batch, epochs, max_steps, split, loader, model, optimiser, train, run, from } =
-            document;
+        let Document {
+            seed,
+            batch,
+            epochs,
+            max_steps,
+            split,
+            loader,
+            model,
+            optimiser,
+            train,
+            run,
+            from,
+            residuals,
+        } = document;
         let model = ModelConfig::read(model, models).map_err(|error| match error {
             ModelConfigError::Options(error) => {
                 ConfigError::from(OverrideError::Refused { message: knockout_config::reason(&error) })
             }
             error => error.into(),
         })?;
-        Ok(Self { seed, batch, epochs, max_steps, split, loader, model, optimiser, train, run, from })
+        Ok(Self {
+            seed,
+            batch,
+            epochs,
+            max_steps,
+            split,
+            loader,
+            model,
+            optimiser,
+            train,
+            run,
+            from,
+            residuals,
+        })
     }
 
     /// Checks everything that can be checked before anything is computed.
@@ -242,6 +281,7 @@ impl Config {
         self.optimiser.check()?;
         self.check_steps(cell)?;
         self.from.check(self.model.name(), self.model.entry().is_solved)?;
+        self.check_folds()?;
         self.model.check(cell)?;
         Ok(self.check_memory(cell)?)
     }
@@ -260,14 +300,31 @@ impl Config {
         let entry = self.model.entry();
         if entry.is_solved {
             let defaults = Self::defaults(&entry, cell)?.flat();
-            let counts =
-                |key: &str| ["seed", "model.", "split.", "from."].iter().any(|part| key.starts_with(part));
+            let counts = |key: &str| {
+                ["seed", "model.", "split.", "from.", "residuals."].iter().any(|part| key.starts_with(part))
+            };
             let mut changed = self.flat().into_iter().filter(|(key, value)| defaults.get(key) != Some(value));
             if let Some((key, _)) = changed.find(|(key, _)| !counts(key)) {
                 return Err(ConfigError::NoSteps { key, model: entry.name });
             }
         }
         Ok(())
+    }
+
+    /// Refuses folds that nobody could be trained on.
+    fn check_folds(&self) -> Result<(), ConfigError> {
+        let folds = self.residuals.folds;
+        if folds == 0 {
+            return Ok(());
+        }
+        within("residuals.folds", folds as usize, 2..=100, "it must be 0, or from 2 to 100")?;
+        let entry = self.model.entry();
+        let why = match (entry.is_solved, self.from.with.is_empty()) {
+            (false, _) => "is trained step by step: only solved models are solved again for each fold",
+            (true, false) => "is stacked with other runs, which saw all folds",
+            (true, true) => return Ok(()),
+        };
+        Err(FromError::NoUse { key: "residuals.folds", model: entry.name, why }.into())
     }
 
     /// How the loader represents a deletion: as configured, but `perturbation` gives way to what the model needs.
@@ -315,6 +372,7 @@ impl Config {
             ("split.file", "\"\""),
             ("model.metabolism", "\"off\""),
             ("model.features", "\"none\""),
+            ("residuals.folds", "0"),
         ] {
             if config.get(key).is_some_and(|value| value == nothing) {
                 config.remove(key);

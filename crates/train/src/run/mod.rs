@@ -23,6 +23,7 @@ mod description;
 mod error;
 mod files;
 mod folder;
+mod held_out;
 mod listing;
 mod manifest;
 mod metrics;

@@ -7,8 +7,8 @@
 use super::sources::Sources;
 use super::writer::RunWriter;
 use super::{
-    EpochTimes, LogPosition, MetricsLine, RunContext, RunDescription, RunError, RunFolder, read_metrics,
-    start_folder,
+    EpochTimes, LogPosition, MetricsLine, RunContext, RunDescription, RunError, RunFolder, held_out,
+    read_metrics, start_folder,
 };
 use crate::baseline;
 use crate::checkpoint::{
@@ -23,6 +23,7 @@ use crate::schedule::LearningRate;
 use knockout_model::{MODELS, OptionsError, Solver};
 use knockout_screen::{Dataset, Part, Split};
 use knockout_solve::{Choice, Problem, Records, Solution, Stage, Tensor, Watch, Weights, weigh};
+use knockout_stats::pearson;
 use knockout_trace::{Clock as _, SystemClock};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -59,14 +60,23 @@ impl<F: FnMut(Stage)> SolveProgress for F {
 }
 
 /// Saves what was found so far in a folder, from time to time.
-struct SolveCheckpoints<'a> {
+pub(super) struct SolveCheckpoints<'a> {
     folder: &'a Path,
     progress: &'a mut dyn SolveProgress,
     last: Instant,
     failed: Option<CheckpointError>,
 }
 
-impl SolveCheckpoints<'_> {
+impl<'a> SolveCheckpoints<'a> {
+    pub(super) fn new(folder: &'a Path, progress: &'a mut dyn SolveProgress) -> Self {
+        Self { folder, progress, last: Instant::now(), failed: None }
+    }
+
+    /// What went wrong with saving, if anything did.
+    pub(super) fn end(self) -> Result<(), CheckpointError> {
+        self.failed.map_or(Ok(()), Err)
+    }
+
     fn path(&self, part: &str) -> PathBuf {
         self.folder.join(format!("{part}.tensors"))
     }
@@ -198,15 +208,22 @@ impl SolvedRun {
         let clock = SystemClock::new();
         let began = (clock.now_nanos(), clock.cpu_nanos());
         let solving = self.folder().join(SOLVING);
-        let mut saving = SolveCheckpoints { folder: &solving, progress, last: Instant::now(), failed: None };
+        let mut saving = SolveCheckpoints::new(&solving, progress);
         let solution = solver.solve(problem, &mut saving)?;
-        if let Some(error) = saving.failed {
-            return Err(error.into());
-        }
+        saving.end()?;
+        let folds = self.config.residuals.folds;
+        let of = (&*self.dataset, &*self.split, &val);
+        let held_out =
+            if folds == 0 { None } else { Some(held_out::solve(solver, of, folds, &solving, progress)?) };
         let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e9;
         let train_seconds = seconds(began.0, clock.now_nanos());
 
-        let tensors = solution.tensors();
+        let mut tensors = solution.tensors();
+        let held_out_pearson = held_out.as_ref().and_then(|held_out| {
+            let predicted: Vec<f64> = held_out.values.iter().map(|&value| f64::from(value)).collect();
+            pearson(&predicted, &train.scores)
+        });
+        tensors.extend(held_out);
         let weights: Vec<TensorRef<'_>> = tensors.iter().map(TensorRef::from).collect();
         let labels =
             self.dataset.samples.label_stats(self.split.rows(Part::Train)).ok_or(FitError::ConstantScores)?;
@@ -237,6 +254,9 @@ impl SolvedRun {
         writer.epoch(&line, times)?;
         let mut choices = solution.choices();
         choices.extend(stacked.choices);
+        let held_out =
+            held_out_pearson.map(|value| Choice { name: "residuals.held_out_pearson".to_owned(), value });
+        choices.extend(held_out);
         for choice in &choices {
             writer.say(&format!("{} {}", choice.name, choice.value))?;
         }

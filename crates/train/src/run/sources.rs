@@ -8,7 +8,7 @@
 //!
 //! So a run stays whole when those it was made from are moved or removed. The hash of their weights is part of what the run is.
 
-use super::{RunDescription, RunError};
+use super::{RunDescription, RunError, held_out};
 use crate::checkpoint::{self, Checkpoint, Checkpoints};
 use crate::config::{FromOptions, RESIDUALS_OF, START, with_name};
 use crate::fit::Fit;
@@ -171,7 +171,14 @@ impl Sources {
         let dataset = fit.dataset().clone();
         if let Some(base) = self.predictor(RESIDUALS_OF, &dataset.cell)? {
             let sets: GeneSets = (0..dataset.samples.len()).map(|row| dataset.samples.genes(row)).collect();
-            fit = fit.on_residuals(base.predict(sets.view())?)?;
+            let mut base = base.predict(sets.view())?;
+            let rows = fit.split().rows(Part::Train);
+            let held_out = self.found.get(RESIDUALS_OF);
+            let held_out = held_out.and_then(|(.., kept)| held_out::predictions(&kept.weights, rows.len()));
+            for (&row, &value) in rows.iter().zip(held_out.unwrap_or_default()) {
+                base[row as usize] = f64::from(value);
+            }
+            fit = fit.on_residuals(base)?;
         }
         if let Some((_, _, checkpoint)) = self.found.get(START) {
             let factors = gene_factors(&checkpoint.weights, dataset.cell.genes().len()).ok_or_else(|| {

@@ -159,6 +159,7 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<()> {
             by_one_process(config.model.name(), &ranks)?;
             return solved::solve(&SolvedRun::create(&folder, dataset, config, &context)?, ui);
         }
+        note_fitted(&config, ui)?;
         train(args, Run::create(&folder, dataset, config, &context)?, ui)
     })
 }
@@ -177,6 +178,22 @@ fn resume(
         return solved::solve(&SolvedRun::resume(folder, keys, data)?, ui);
     }
     train(args, Run::resume_on(ranks, folder, keys, data, MODELS)?, ui)
+}
+
+/// Says so where a network is to learn from residuals of records that the other run was fitted to, though it need not.
+fn note_fitted(config: &Config, ui: &Ui) -> Result<()> {
+    let run = &config.from.residuals_of;
+    if run.is_empty() {
+        return Ok(());
+    }
+    let other = RunDescription::read(Path::new(run), &[] as &[&str], MODELS)?.config;
+    if other.model.entry().is_solved && other.residuals.folds == 0 {
+        ui.note(&format!(
+            "note: {run} was fitted to the records whose residuals are trained on, which leaves little to learn from; solve it with \
+             residuals.folds=5"
+        ));
+    }
+    Ok(())
 }
 
 /// Whether there is a run in a folder already; the first rank looks, before any of them could make one.
