@@ -21,6 +21,6 @@ pub use split::{
     DEFAULT_SPLIT_SEED, Division, Part, Scheme, Split, SplitError, SplitFileError, SplitSpec, subset,
 };
 pub use summary::{
-    FeatureSummary, Histogram, MetabolismSummary, NetworkSummary, Quartiles, SamplesSummary, ScoreSummary,
-    SplitSummary, Summary,
+    AnnotationSummary, FeatureSummary, Histogram, MetabolismSummary, NetworkSummary, Quartiles,
+    SamplesSummary, ScoreSummary, SplitSummary, Summary,
 };
