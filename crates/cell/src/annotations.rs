@@ -39,11 +39,15 @@ impl Annotations {
             return Err(CellError::TermName { name, term: terms[term].clone() });
         }
         let mut has_gene = vec![false; terms.len()];
-        pairs.iter().for_each(|&(_, term)| has_gene[term as usize] = true);
+        for &(_, term) in &pairs {
+            has_gene[term as usize] = true;
+        }
         order.retain(|&term| has_gene[term]);
         let mut number = vec![0_u32; terms.len()];
         order.iter().enumerate().for_each(|(place, &term)| number[term] = place as u32);
-        pairs.iter_mut().for_each(|(_, term)| *term = number[*term as usize]);
+        for (_, term) in &mut pairs {
+            *term = number[*term as usize];
+        }
         pairs.sort_unstable();
         pairs.dedup();
         let (genes, columns): (Vec<u32>, Vec<u32>) = pairs.into_iter().unzip();

@@ -1,4 +1,4 @@
-//! GMT, as MSigDB, Enrichr and g:Profiler give gene sets: TAB, no header, a line per term with its description and its genes.
+//! GMT, as `MSigDB`, Enrichr and g:Profiler give gene sets: TAB, no header, a line per term with its description and its genes.
 
 use super::AnnotationFile;
 use crate::error::{ImportError, ImportErrorKind};

@@ -10,13 +10,13 @@ pub mod table;
 use crate::error::ImportErrorKind;
 use crate::source::RowTally;
 use knockout_cell::Annotations;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// The annotations that a file has of the genes in the table.
 #[derive(Debug, Default)]
 pub struct AnnotationFile {
     /// The number of every term, by its first appearance.
-    terms: HashMap<String, u32>,
+    terms: BTreeMap<String, u32>,
     /// A gene and a term that it has, as often as the file says so.
     pairs: Vec<(u32, u32)>,
     /// What became of the file's rows.
@@ -105,7 +105,9 @@ impl AnnotationFile {
             return Err(ImportErrorKind::Empty { what });
         }
         let mut terms = vec![String::new(); self.terms.len()];
-        self.terms.into_iter().for_each(|(term, number)| terms[number as usize] = term);
+        for (term, number) in self.terms {
+            terms[number as usize] = term;
+        }
         let annotations = Annotations::new(name, gene_count, terms, kept).map_err(ImportErrorKind::Cell)?;
         Ok(KeptTerms { annotations, too_small, too_large })
     }
@@ -118,7 +120,9 @@ mod tests {
     fn finished(least: u32, most: Option<u32>) -> Result<KeptTerms, ImportErrorKind> {
         let mut file = AnnotationFile::default();
         let pairs = [(0, "b"), (1, "b"), (1, "b"), (2, "a"), (0, "c"), (1, "c"), (2, "c")];
-        pairs.iter().for_each(|(gene, term)| file.put(*gene, term).unwrap());
+        for (gene, term) in pairs {
+            file.put(gene, term).unwrap();
+        }
         file.finish("n", 3, Sizes { least, most })
     }
 

@@ -79,7 +79,9 @@ pub(super) fn annotations_from_table(table: &Table, name: &str, gene_count: usiz
         pairs.push((gene, *numbers.entry(term).or_insert(next)));
     }
     let mut terms = vec![String::new(); numbers.len()];
-    numbers.into_iter().for_each(|(term, number)| terms[number as usize] = term);
+    for (term, number) in numbers {
+        terms[number as usize] = term;
+    }
     let annotations = Annotations::new(name, gene_count, terms, pairs)?;
     let (expected, found) = (table.row_count(), annotations.pair_count());
     if expected != found {
