@@ -764,7 +764,7 @@ _knockout() {
             return 0
             ;;
         knockout__subcmd__data__subcmd__import)
-            opts="-q -v -h --recipe --data --genes --aliases --network --metabolism --features --screen --alleles --duplicates --allow-missing --name --json --threads --quiet --verbose --help"
+            opts="-q -v -h --recipe --data --genes --aliases --network --metabolism --features --annotations --screen --alleles --duplicates --allow-missing --name --json --threads --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -795,6 +795,10 @@ _knockout() {
                     return 0
                     ;;
                 --features)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --annotations)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

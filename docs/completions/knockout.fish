@@ -66,7 +66,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_s
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -s h -l help -d 'Print help'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "import" -d 'Make a dataset from the public yeast files'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, annotations, scores, splits'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "delete" -d 'Say what deleting genes does: edges removed, reactions stopped, genes reached, and what was measured'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and not __fish_seen_subcommand_from synth import show delete verify split bench precompute help" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
@@ -91,6 +91,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l network -d 'A network, or several from one file' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l metabolism -d 'A metabolic model' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l features -d 'Content features of the genes; columns of several stand beside each other' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l annotations -d 'Terms that genes are annotated with, such as GO terms, complexes or pathways; each source is a set of its own' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l screen -d 'A screen; samples keep the order of the screens and their rows' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -l alleles -d 'Which perturbations to import; the kind column tells them apart [default: all]' -r -f -a "deletion\t'Samples whose every gene was deleted'
 all\t'All of them'"
@@ -105,7 +106,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s v -l verbose -d 'Also print the settings that were changed, and at the end wall and CPU time; twice for every stage'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l seed -d 'The seed of the splits whose sizes are shown' -r
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l gene -d 'Show one gene instead, by systematic or standard name: its neighbours and its samples' -r
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l gene -d 'Show one gene instead, by systematic or standard name: its neighbours, its terms and its samples' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l threads -d 'Worker threads; 0 means one per core. Results do not depend on it' -r
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON document on standard output and nothing else there'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Nothing on standard error but errors: no progress, no remarks. Results are still printed'
@@ -170,7 +171,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from precompute" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "import" -d 'Make a dataset from the public yeast files'
-complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'
+complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, annotations, scores, splits'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "delete" -d 'Say what deleting genes does: edges removed, reactions stopped, genes reached, and what was measured'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
 complete -c knockout -n "__fish_knockout_using_subcommand data; and __fish_seen_subcommand_from help" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'
@@ -511,7 +512,7 @@ complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_s
 complete -c knockout -n "__fish_knockout_using_subcommand help; and not __fish_seen_subcommand_from demo data train baseline evaluate benchmark sweep predict explain profile experiment config runs compare trace logs completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "synth" -d 'Make a synthetic yeast: real size and structure, known truth'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "import" -d 'Make a dataset from the public yeast files'
-complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, scores, splits'
+complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "show" -d 'Show what is in a dataset: genes, networks, metabolism, annotations, scores, splits'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "delete" -d 'Say what deleting genes does: edges removed, reactions stopped, genes reached, and what was measured'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "verify" -d 'Check a dataset: checksums, index bounds, duplicates, everything the format promises'
 complete -c knockout -n "__fish_knockout_using_subcommand help; and __fish_seen_subcommand_from data" -f -a "split" -d 'Divide the samples into train, val and test, and keep the division as a file'

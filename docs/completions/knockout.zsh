@@ -94,6 +94,7 @@ _arguments "${_arguments_options[@]}" : \
 '*--network=[A network, or several from one file]:SOURCE:_default' \
 '--metabolism=[A metabolic model]:SOURCE:_default' \
 '*--features=[Content features of the genes; columns of several stand beside each other]:SOURCE:_default' \
+'*--annotations=[Terms that genes are annotated with, such as GO terms, complexes or pathways; each source is a set of its own]:SOURCE:_default' \
 '*--screen=[A screen; samples keep the order of the screens and their rows]:SOURCE:_default' \
 '--alleles=[Which perturbations to import; the kind column tells them apart \[default\: all\]]:WHICH:((deletion\:"Samples whose every gene was deleted"
 all\:"All of them"))' \
@@ -116,7 +117,7 @@ error\:"Stop with an error"))' \
 (show)
 _arguments "${_arguments_options[@]}" : \
 '--seed=[The seed of the splits whose sizes are shown]:S:_default' \
-'(--seed)--gene=[Show one gene instead, by systematic or standard name\: its neighbours and its samples]:GENE:_default' \
+'(--seed)--gene=[Show one gene instead, by systematic or standard name\: its neighbours, its terms and its samples]:GENE:_default' \
 '--threads=[Worker threads; 0 means one per core. Results do not depend on it]:N:_default' \
 '--json[Print one JSON document on standard output and nothing else there]' \
 '(-v --verbose)-q[Nothing on standard error but errors\: no progress, no remarks. Results are still printed]' \
@@ -1149,7 +1150,7 @@ _knockout__subcmd__data_commands() {
     local commands; commands=(
 'synth:Make a synthetic yeast\: real size and structure, known truth' \
 'import:Make a dataset from the public yeast files' \
-'show:Show what is in a dataset\: genes, networks, metabolism, scores, splits' \
+'show:Show what is in a dataset\: genes, networks, metabolism, annotations, scores, splits' \
 'delete:Say what deleting genes does\: edges removed, reactions stopped, genes reached, and what was measured' \
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
 'split:Divide the samples into train, val and test, and keep the division as a file' \
@@ -1174,7 +1175,7 @@ _knockout__subcmd__data__subcmd__help_commands() {
     local commands; commands=(
 'synth:Make a synthetic yeast\: real size and structure, known truth' \
 'import:Make a dataset from the public yeast files' \
-'show:Show what is in a dataset\: genes, networks, metabolism, scores, splits' \
+'show:Show what is in a dataset\: genes, networks, metabolism, annotations, scores, splits' \
 'delete:Say what deleting genes does\: edges removed, reactions stopped, genes reached, and what was measured' \
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
 'split:Divide the samples into train, val and test, and keep the division as a file' \
@@ -1341,7 +1342,7 @@ _knockout__subcmd__help__subcmd__data_commands() {
     local commands; commands=(
 'synth:Make a synthetic yeast\: real size and structure, known truth' \
 'import:Make a dataset from the public yeast files' \
-'show:Show what is in a dataset\: genes, networks, metabolism, scores, splits' \
+'show:Show what is in a dataset\: genes, networks, metabolism, annotations, scores, splits' \
 'delete:Say what deleting genes does\: edges removed, reactions stopped, genes reached, and what was measured' \
 'verify:Check a dataset\: checksums, index bounds, duplicates, everything the format promises' \
 'split:Divide the samples into train, val and test, and keep the division as a file' \

@@ -1,7 +1,8 @@
-//! Gene lists, SGD features, aliases and content features.
+//! Gene lists, SGD features, aliases, content features and annotations.
 #![no_main]
 
 use knockout_cell::GeneTable;
+use knockout_import::annotations::{self, AnnotationFile, Sizes, gaf, gmt, json};
 use knockout_import::features::{npy, table};
 use knockout_import::genes::{aliases, list, sgd};
 use knockout_import::names::Names;
@@ -18,5 +19,18 @@ fuzz_target!(|bytes: &[u8]| {
         let (names, listed) = (Names::new(&genes), Source::bytes("list", b"YAL001C\nYAL002W\n"));
         table::read(&source, &names, 2, None, &[], None).ok();
         npy::read(&source, &listed, &names, 2, "f").ok();
+        let options = gaf::Options { aspect: &[], evidence: &[], without: None };
+        let read = [
+            annotations::table::read(&source, &names, None, None, None),
+            gmt::read(&source, &names),
+            json::read(&source, &names),
+            gaf::read(&source, &names, &options),
+        ];
+        // What was read is a set of annotations, or there is nothing in it.
+        for file in read.into_iter().flatten() {
+            let is_empty = file.pair_count() == 0;
+            let found = AnnotationFile::finish(file, "n", genes.len(), Sizes { least: 1, most: None });
+            assert_eq!(found.is_err(), is_empty);
+        }
     }
 });

@@ -2,7 +2,7 @@
 #![no_main]
 
 use knockout_import::Recipe;
-use knockout_import::recipe::{GeneSource, NetworkSource, ScreenSource};
+use knockout_import::recipe::{AnnotationSource, GeneSource, NetworkSource, ScreenSource};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -11,5 +11,6 @@ fuzz_target!(|text: &str| {
     }
     text.parse::<GeneSource>().ok();
     text.parse::<NetworkSource>().ok();
+    text.parse::<AnnotationSource>().ok();
     text.parse::<ScreenSource>().ok();
 });

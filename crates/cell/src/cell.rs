@@ -1,15 +1,16 @@
 //! The whole cell: one gene table and what stands on it.
 
-use crate::{CellError, Features, GeneTable, Metabolism, Network};
+use crate::{Annotations, CellError, Features, GeneTable, Metabolism, Network};
 use std::collections::BTreeMap;
 
-/// Genes, their networks and, where known, metabolism.
+/// Genes, their networks and, where known, metabolism, features and annotations.
 #[derive(Debug, Clone)]
 pub struct Cell {
     genes: GeneTable,
     networks: Vec<Network>,
     metabolism: Option<Metabolism>,
     features: Option<Features>,
+    annotations: Vec<Annotations>,
 }
 
 impl Cell {
@@ -40,7 +41,7 @@ impl Cell {
                 expected: genes.len(),
             });
         }
-        Ok(Self { genes, networks, metabolism, features: None })
+        Ok(Self { genes, networks, metabolism, features: None, annotations: Vec::new() })
     }
 
     /// The same with content features of the genes, if any.
@@ -52,6 +53,22 @@ impl Cell {
             return Err(CellError::FeatureRows { found, expected });
         }
         self.features = features;
+        Ok(self)
+    }
+
+    /// The same with sets of annotations, which are kept in the order of their names.
+    pub fn with_annotations(mut self, mut annotations: Vec<Annotations>) -> Result<Self, CellError> {
+        annotations.sort_by(|a, b| a.name().cmp(b.name()));
+        for set in &annotations {
+            let (found, expected) = (set.gene_count(), self.genes.len());
+            if found != expected {
+                return Err(CellError::AnnotatedGenes { name: set.name().to_owned(), found, expected });
+            }
+        }
+        if let Some(pair) = annotations.windows(2).find(|pair| pair[0].name() == pair[1].name()) {
+            return Err(CellError::DuplicateAnnotations { name: pair[0].name().to_owned() });
+        }
+        self.annotations = annotations;
         Ok(self)
     }
 
@@ -78,6 +95,16 @@ impl Cell {
     /// Content features of the genes, where the dataset has some.
     pub fn features(&self) -> Option<&Features> {
         self.features.as_ref()
+    }
+
+    /// The sets of terms that genes are annotated with, by name; often there are none.
+    pub fn annotations(&self) -> &[Annotations] {
+        &self.annotations
+    }
+
+    /// The annotations of a name.
+    pub fn annotation(&self, name: &str) -> Option<&Annotations> {
+        self.annotations.iter().find(|set| set.name() == name)
     }
 
     /// Content hash of each network by name, without weights: what a trained model depends on.
@@ -139,7 +166,7 @@ impl Cell {
 }
 
 /// Hashes a list with its length, in blocks so that no second copy of a large list is made.
-fn update_with_words(hasher: &mut blake3::Hasher, words: &[u32]) {
+pub(crate) fn update_with_words(hasher: &mut blake3::Hasher, words: &[u32]) {
     hasher.update(&(words.len() as u64).to_le_bytes());
     let mut block = [0_u8; 4096];
     for chunk in words.chunks(block.len() / 4) {
@@ -166,6 +193,27 @@ mod tests {
         assert!(matches!(error, CellError::WrongGeneCount { found: 2, expected: 3, .. }));
         let error = Cell::new(genes(), vec![network("n", 3, 1), network("n", 3, 2)], None).unwrap_err();
         assert_eq!(error, CellError::DuplicateNetwork { name: "n".to_owned() });
+    }
+
+    #[test]
+    fn annotations_must_be_of_the_same_genes_and_have_names_of_their_own() {
+        let cell =
+            || Cell::new(GeneTable::from_systematic(["A", "B", "C"]).unwrap(), Vec::new(), None).unwrap();
+        let set =
+            |name: &str, genes| Annotations::new(name, genes, vec!["t".to_owned()], vec![(1, 0)]).unwrap();
+        let found = cell().with_annotations(vec![set("go", 3), set("complexes", 3)]).unwrap();
+        let names: Vec<&str> = found.annotations().iter().map(Annotations::name).collect();
+        assert_eq!(names, ["complexes", "go"]);
+        assert_eq!(found.annotation("go").unwrap().terms_of(1), [0]);
+        assert!(found.annotation("kegg").is_none() && cell().annotations().is_empty());
+        // What masks are stored for is the same cell.
+        assert_eq!(found.hash(), cell().hash());
+        let message = |sets| cell().with_annotations(sets).unwrap_err().to_string();
+        assert_eq!(message(vec![set("go", 2)]), "annotations \"go\" were made for 2 genes, the table has 3");
+        assert_eq!(
+            message(vec![set("go", 3), set("kegg", 3), set("go", 3)]),
+            "there are two sets of annotations called \"go\"; give one of them another name"
+        );
     }
 
     #[test]

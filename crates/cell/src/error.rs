@@ -107,6 +107,39 @@ pub enum CellError {
         /// Genes in the table.
         expected: usize,
     },
+    /// Annotations without a name.
+    #[error("a set of annotations has no name")]
+    NoAnnotationName,
+    /// Annotations of nothing.
+    #[error("annotations {name:?} give no gene a term")]
+    NoAnnotations {
+        /// Name of the set.
+        name: String,
+    },
+    /// A term that cannot be told from another.
+    #[error("a term of annotations {name:?}, {term:?}, is empty or occurs twice")]
+    TermName {
+        /// Name of the set.
+        name: String,
+        /// Text of the term.
+        term: String,
+    },
+    /// Annotations of another number of genes.
+    #[error("annotations {name:?} were made for {found} genes, the table has {expected}")]
+    AnnotatedGenes {
+        /// Name of the set.
+        name: String,
+        /// Genes they were made for.
+        found: usize,
+        /// Genes in the table.
+        expected: usize,
+    },
+    /// Two sets of annotations of one name.
+    #[error("there are two sets of annotations called {name:?}; give one of them another name")]
+    DuplicateAnnotations {
+        /// The repeated name.
+        name: String,
+    },
     /// A deletion of nothing.
     #[error("a deletion needs at least one gene")]
     EmptyDeletion,

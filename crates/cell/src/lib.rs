@@ -20,6 +20,7 @@
 //! # Ok::<(), knockout_cell::CellError>(())
 //! ```
 
+mod annotations;
 mod cell;
 mod deletion;
 mod error;
@@ -31,6 +32,7 @@ mod metabolism;
 mod network;
 mod rule;
 
+pub use annotations::Annotations;
 pub use cell::Cell;
 pub use deletion::{Deletion, Reach};
 pub use error::CellError;

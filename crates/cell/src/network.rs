@@ -28,7 +28,7 @@ pub struct Csr {
 impl Csr {
     /// Groups `columns` by `rows`; entries of one row keep their order. Both slices have the same length, which
     /// fits `u32`, and every row is below `row_count`. Returns the rows and, for each entry, where it came from.
-    fn group(row_count: usize, rows: &[u32], columns: &[u32]) -> (Self, Vec<u32>) {
+    pub(crate) fn group(row_count: usize, rows: &[u32], columns: &[u32]) -> (Self, Vec<u32>) {
         let mut offsets = vec![0_u32; row_count + 1];
         for &row in rows {
             offsets[row as usize + 1] += 1;

@@ -4,6 +4,7 @@
 //! crate turns text into a [`knockout_screen::Dataset`]; it knows nothing of batches, models or the command line.
 
 pub mod altered;
+pub mod annotations;
 mod error;
 pub mod features;
 pub mod genes;

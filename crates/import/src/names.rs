@@ -76,11 +76,23 @@ impl Names {
 
     /// What a name stands for; upper and lower case are the same.
     pub(crate) fn find(&self, name: &[u8]) -> Meaning {
+        self.claim_on(name).map_or(Meaning::Unknown, |claim| claim.meaning)
+    }
+
+    fn claim_on(&self, name: &[u8]) -> Option<Claim> {
         let mut upper = [0; MAX_NAME];
-        let Some(upper) = upper.get_mut(..name.len()) else { return Meaning::Unknown };
+        let upper = upper.get_mut(..name.len())?;
         upper.copy_from_slice(name);
         upper.make_ascii_uppercase();
-        self.claims.get(&*upper).map_or(Meaning::Unknown, |claim| claim.meaning)
+        self.claims.get(&*upper).copied()
+    }
+
+    /// The gene that has this systematic name.
+    pub(crate) fn systematic(&self, name: &[u8]) -> Option<u32> {
+        match self.claim_on(name)? {
+            Claim { rank, meaning: Meaning::Gene(id) } if rank == Rank::Systematic as u8 => Some(id.0),
+            _ => None,
+        }
     }
 
     /// The gene of a name that is neither unknown nor ambiguous.
@@ -183,6 +195,7 @@ mod tests {
         assert!(!names.claim("tfc3", GeneId(1), Rank::Alias));
         assert_eq!(names.find(b"yal001c"), Meaning::Gene(GeneId(0)));
         assert_eq!(names.find(b"Tfc3"), Meaning::Gene(GeneId(0)));
+        assert_eq!((names.systematic(b"yal002w"), names.systematic(b"VPS8")), (Some(1), None));
         assert_eq!(names.find(b"P1"), Meaning::Ambiguous);
         assert_eq!(names.find(b""), Meaning::Unknown);
         assert_eq!(names.find(&[b'A'; 500]), Meaning::Unknown);

@@ -29,6 +29,9 @@ pub struct Report {
     /// The files of content features, in their order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<FeatureReport>,
+    /// The sets of annotations, in their order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub annotations: Vec<AnnotationReport>,
     /// The screens, in their order.
     pub screens: Vec<ScreenReport>,
     /// The samples that came out of them.
@@ -100,6 +103,27 @@ pub struct FeatureReport {
     pub columns: usize,
     /// Genes of the table that have them.
     pub genes: usize,
+    /// The file's rows.
+    pub rows: RowReport,
+}
+
+/// What a file of annotations gave.
+#[derive(Debug, Clone, Serialize)]
+pub struct AnnotationReport {
+    /// Name of the set in the dataset.
+    pub name: String,
+    /// Path of the file, as the recipe names it.
+    pub file: String,
+    /// Terms kept.
+    pub terms: usize,
+    /// Genes of the table that have one of them.
+    pub genes: usize,
+    /// Pairs of a gene and a term that it has.
+    pub pairs: usize,
+    /// Terms left out because fewer genes of the table have them.
+    pub terms_too_small: u64,
+    /// Terms left out because more genes of the table have them.
+    pub terms_too_large: u64,
     /// The file's rows.
     pub rows: RowReport,
 }

@@ -5,10 +5,14 @@
 
 use crate::error::{ImportError, ImportErrorKind, Place};
 use crate::names::{Names, Strangers};
-use crate::read::{Column, Input, Style, Table, Tally, hash_whole};
+use crate::read::{Column, Input, Style, Table, Tally, hash_whole, read_error};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
+
+/// The most bytes a JSON file may have.
+const MAX_JSON: u64 = 1 << 30;
 
 enum Content<'a> {
     File(&'a dyn Fn(u64)),
@@ -90,6 +94,19 @@ impl<'a> Source<'a> {
             }
             Content::Bytes(_) => Table::with_header(self.input()?, style, columns),
         }
+    }
+
+    /// The content as one JSON value; `what` names it in messages.
+    pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, what: &'static str) -> Result<T, ImportError> {
+        let (_, stream) = self.input()?.expect_text(what)?;
+        let mut bytes = Vec::new();
+        let read = stream.take(MAX_JSON + 1).read_to_end(&mut bytes);
+        read.map_err(|error| self.fail(read_error(error)))?;
+        if bytes.len() as u64 > MAX_JSON {
+            return Err(self.fail(ImportErrorKind::TooMany { what: "bytes", limit: MAX_JSON as usize }));
+        }
+        serde_json::from_slice(&bytes)
+            .map_err(|error| self.fail(ImportErrorKind::Decode { what, source: error.into() }))
     }
 
     /// Hashes the whole file, for formats that read it at random.

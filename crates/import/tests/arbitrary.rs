@@ -5,6 +5,7 @@ mod support;
 
 use knockout_cell::Entries;
 use knockout_import::Recipe;
+use knockout_import::annotations::{self, gaf};
 use knockout_import::features;
 use knockout_import::genes::{list, sgd};
 use knockout_import::lmdb::parse_record;
@@ -36,6 +37,11 @@ fn all(bytes: &[u8]) {
     dango::read(&source, &Source::bytes("list", b"YAL001C\nYAL002W\n"), &names(), None, Entries::Two).ok();
     features::table::read(&source, &names(), 5, None, &[], None).ok();
     features::npy::read(&source, &Source::bytes("list", b"YAL001C\nYAL002W\n"), &names(), 5, "f").ok();
+    annotations::table::read(&source, &names(), None, None, None).ok();
+    annotations::gmt::read(&source, &names()).ok();
+    annotations::json::read(&source, &names()).ok();
+    let options = gaf::Options { aspect: &[], evidence: &[], without: None };
+    gaf::read(&source, &names(), &options).ok();
     yaml::read(&source, &names(), 5).ok();
     sbml::read(&source, &names(), 5).ok();
     parse_record(bytes).ok();
@@ -72,6 +78,10 @@ fn word() -> impl Strategy<Value = String> {
         "trigenic",
         "DMA26",
         "ORF",
+        "GO:0006281",
+        "IGI",
+        "P",
+        "\"], \"YAL002W\": []}",
         "S000000001",
         "physical interactions",
         "physical",
@@ -107,6 +117,9 @@ fn header() -> impl Strategy<Value = String> {
         "protein1 protein2 neighborhood fusion cooccurence coexpression experimental database combined_score\n".to_owned(),
         "gene_a\tallele_a\tgene_b\tallele_b\ts_score\n".to_owned(),
         "a,b,score\n".to_owned(),
+        "gene,term\n".to_owned(),
+        "!gaf-version: 2.2\n".to_owned(),
+        "{\"YAL001C\": [\"".to_owned(),
         "UniprotID.TF\tUniprotID.Target\tName.TF\tName.Target\tSmall-scale.evidence\n".to_owned(),
         "---\n!!omap\n- reactions:\n    - !!omap\n".to_owned(),
         "<?xml version=\"1.0\"?><sbml><model>".to_owned(),

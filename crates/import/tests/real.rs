@@ -234,6 +234,35 @@ fn yeast_gem_gives_the_reference_numbers_exactly(data: &Path) {
     assert!(growth > 0, "the subsystem of a list is read");
 }
 
+fn complexes_of_intact(data: &Path) {
+    let source = |more: &str| {
+        format!(
+            "[[annotations]]\nformat = \"json\"\nfile = \"bionic/yeast_IntAct_complex_labels.json\"\n{more}\n"
+        )
+    };
+    let found = run(data, &source(""));
+    let [report] = &found.report.annotations[..] else { panic!("one set") };
+    // Computed apart.
+    assert_eq!((report.terms, report.genes, report.pairs), (48, 567, 868));
+    assert_eq!((report.rows.read, report.rows.unknown_gene, report.terms_too_small), (567, 0, 0));
+    let few = run(data, &source("name = \"few\"\nmax-genes = 20"));
+    let [report] = &few.report.annotations[..] else { panic!("one set") };
+    assert_eq!((report.name.as_str(), report.terms + report.terms_too_large as usize), ("few", 48));
+    assert!(report.terms_too_large > 0);
+    let cell = &found.dataset.cell;
+    let set = cell.annotation("yeast_IntAct_complex_labels").unwrap();
+    // ATP synthase.
+    let terms_of = |gene: &str| {
+        let gene = cell.genes().find(gene).unwrap();
+        set.terms_of(gene.index() as u32)
+            .iter()
+            .map(|&term| set.terms()[term as usize].as_str())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!((terms_of("Q0080"), terms_of("ATP1")), (vec!["CPX-3281"], vec!["CPX-3281"]));
+    assert_eq!(found.dataset.manifest.provenance.sources.len(), 2);
+}
+
 fn screens(report: &Report) -> Vec<(u64, u64)> {
     report.screens.iter().map(|screen| (screen.rows.read, screen.measurements)).collect()
 }
@@ -389,6 +418,7 @@ knockout_testdata::tests!(Resource::Data =>
     tflink_row_for_row,
     sgd_interactions_and_biogrid_header,
     yeast_gem_gives_the_reference_numbers_exactly,
+    complexes_of_intact,
     screen_samples_row_for_row,
     raw_score_is_combined_minus_query_times_array,
     emap_screens,

@@ -279,6 +279,9 @@ trait ErasedOptions: Any + fmt::Debug + Send + Sync {
 
 /// A model that is solved: [`SolvedOptions`] behind a pointer.
 pub trait Solver {
+    /// See [`SolvedOptions::prior_knowledge`].
+    fn prior_knowledge(&self) -> Vec<String>;
+
     /// See [`SolvedOptions::solve`].
     fn solve(&self, problem: Problem<'_>, watch: &mut dyn Watch) -> Result<Box<dyn Solution>, SolveError>;
 
@@ -287,6 +290,10 @@ pub trait Solver {
 }
 
 impl<O: SolvedOptions> Solver for O {
+    fn prior_knowledge(&self) -> Vec<String> {
+        SolvedOptions::prior_knowledge(self)
+    }
+
     fn solve(&self, problem: Problem<'_>, watch: &mut dyn Watch) -> Result<Box<dyn Solution>, SolveError> {
         SolvedOptions::solve(self, problem, watch)
     }

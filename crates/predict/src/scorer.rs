@@ -9,6 +9,7 @@ use knockout_screen::{Dataset, LabelStats, Split};
 use knockout_train::checkpoint::{Checkpoint, Checkpoints, Slot};
 use knockout_train::predictor::Predictor;
 use knockout_train::run::RunDescription;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -113,6 +114,11 @@ impl OpenRuns {
 }
 
 impl OpenRun {
+    /// See [`Predictor::prior_knowledge`].
+    pub fn prior_knowledge(&self) -> BTreeSet<String> {
+        self.predictor.prior_knowledge()
+    }
+
     fn open(
         description: RunDescription,
         state: Option<Slot>,

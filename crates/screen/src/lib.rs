@@ -22,6 +22,6 @@ pub use split::{
     subset,
 };
 pub use summary::{
-    FeatureSummary, Histogram, MetabolismSummary, NetworkSummary, Quartiles, SamplesSummary, ScoreSummary,
-    SplitSummary, Summary,
+    AnnotationSummary, FeatureSummary, Histogram, MetabolismSummary, NetworkSummary, Quartiles,
+    SamplesSummary, ScoreSummary, SplitSummary, Summary,
 };

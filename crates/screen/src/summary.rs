@@ -1,7 +1,7 @@
 //! A dataset at a glance: everything `data show` says, as values.
 
 use crate::{Ceiling, Dataset, Division, LabelStats, Part, Repeats, Scheme, Split, SplitSpec, Synthetic};
-use knockout_cell::{Cell, Features, Network, Reach};
+use knockout_cell::{Annotations, Cell, Features, Network, Reach};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,6 +29,9 @@ pub struct Summary {
     /// Content features of the genes, where there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub features: Option<FeatureSummary>,
+    /// The sets of annotations, by name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub annotations: Vec<AnnotationSummary>,
     /// Counts and scores of the screen.
     pub samples: SamplesSummary,
     /// Genes within 1, 2 and 3 hops of a sample's deleted genes along edge direction: the mean over some samples.
@@ -101,6 +104,19 @@ pub struct FeatureSummary {
     pub first: Vec<String>,
     /// Genes of which some feature is known.
     pub genes: usize,
+}
+
+/// A set of annotations at a glance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AnnotationSummary {
+    /// Name of the set.
+    pub name: String,
+    /// Number of terms.
+    pub terms: usize,
+    /// Genes that have a term.
+    pub genes: usize,
+    /// Pairs of a gene and a term that it has.
+    pub pairs: usize,
 }
 
 /// The samples at a glance.
@@ -183,6 +199,7 @@ impl Summary {
             networks: cell.networks().iter().map(network_summary).collect(),
             metabolism: metabolism_summary(cell),
             features: cell.features().map(feature_summary),
+            annotations: cell.annotations().iter().map(annotation_summary).collect(),
             samples: SamplesSummary::of(dataset),
             reach: mean_reach(dataset, 200),
             splits: Scheme::ALL
@@ -244,6 +261,15 @@ fn feature_summary(features: &Features) -> FeatureSummary {
         columns: names.len(),
         first: names.iter().take(FEW).cloned().collect(),
         genes: features.known_genes(),
+    }
+}
+
+fn annotation_summary(annotations: &Annotations) -> AnnotationSummary {
+    AnnotationSummary {
+        name: annotations.name().to_owned(),
+        terms: annotations.terms().len(),
+        genes: annotations.annotated_genes(),
+        pairs: annotations.pair_count(),
     }
 }
 

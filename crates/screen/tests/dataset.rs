@@ -81,6 +81,110 @@ fn a_feature_cannot_have_the_name_of_the_column_of_genes() {
     assert_eq!(error.class(), Class::Request, "{}", chain(&error));
 }
 
+/// The test dataset with two sets of annotations.
+fn annotated(dir: &Path) -> Dataset {
+    use knockout_cell::Annotations;
+    let mut dataset = support::dataset();
+    let genes = dataset.cell.genes().len();
+    let terms = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    let go = terms(&["GO:0006281", "GO:0000001, \"ε\""]);
+    let sets = vec![
+        Annotations::new("go", genes, go, vec![(0, 0), (0, 1), (5, 1), (2, 1)]).unwrap(),
+        Annotations::new("complexes-2", genes, terms(&["x"]), vec![(1, 0), (7, 0)]).unwrap(),
+    ];
+    dataset.cell = std::sync::Arc::new((*dataset.cell).clone().with_annotations(sets).unwrap());
+    dataset.write(dir, &|_| {}).unwrap();
+    dataset
+}
+
+#[test]
+fn annotations_come_back_and_belong_to_the_content() {
+    let (_plain, plain, _) = written();
+    assert!(!plain.join("annotations").exists());
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("set");
+    let dataset = annotated(&dir);
+    let opened = Dataset::open(&dir).unwrap();
+    assert_eq!(opened.cell.annotations(), dataset.cell.annotations());
+    assert_eq!(opened.cell.annotations().len(), 2);
+    assert!(verify(&dir).unwrap().is_empty());
+    let (with, without) = (Manifest::open(&dir).unwrap(), Manifest::open(&plain).unwrap());
+    assert_ne!(with.data_hash(), without.data_hash());
+    // All other files are what they were.
+    let others = with.checksums.iter().filter(|(path, _)| !path.starts_with("annotations/"));
+    assert!(others.eq(without.checksums.iter()));
+    assert_eq!(opened.cell.hash(), Dataset::open(&plain).unwrap().cell.hash());
+    let summary = knockout_screen::Summary::of(&opened, 0);
+    let found: Vec<_> =
+        summary.annotations.iter().map(|set| (&*set.name, set.terms, set.genes, set.pairs)).collect();
+    assert_eq!(found, [("complexes-2", 1, 2, 2), ("go", 2, 3, 4)]);
+}
+
+#[test]
+fn damaged_annotations_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("set");
+    annotated(&dir);
+    let path = dir.join("annotations/go.parquet");
+    let whole = fs::read(&path).unwrap();
+    for place in (0..whole.len()).step_by(7) {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 1;
+        fs::write(&path, damaged).unwrap();
+        let error = Dataset::open(&dir).unwrap_err();
+        assert_eq!((error.class(), &error.path), (Class::Damage, &path), "{}", chain(&error));
+    }
+    assert_eq!(verify(&dir).unwrap().len(), 1);
+    fs::write(dir.join("annotations/extra.parquet"), b"").unwrap();
+    fs::remove_file(&path).unwrap();
+    let texts: Vec<String> = verify(&dir).unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    assert_eq!(texts[1], "annotations/extra.parquet is not listed in dataset.toml");
+    assert!(matches!(Dataset::open(&dir).unwrap_err().kind, DatasetErrorKind::MissingFile));
+}
+
+#[test]
+fn annotations_that_are_impossible_are_refused() {
+    use knockout_table::Columns;
+    let refused = |genes: &'static [u32], terms: &'static [&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("set");
+        annotated(&dir);
+        let table = Columns::new(genes.len()).u32s("gene", |row| genes[row]).texts("term", |row| terms[row]);
+        let bytes = table.encode().unwrap();
+        let old = Manifest::open(&dir).unwrap().checksums["annotations/go.parquet"].clone();
+        fs::write(dir.join("annotations/go.parquet"), &bytes).unwrap();
+        reseal(&dir, &old, &blake3::hash(&bytes).to_hex());
+        let error = Dataset::open(&dir).unwrap_err();
+        assert_eq!(error.class(), Class::Damage);
+        chain(&error)
+    };
+    let ends = |text: String, with: &str| assert!(text.ends_with(with), "{text}");
+    ends(refused(&[0, 99], &["a", "b"]), "names gene 99, but there are only 30");
+    ends(refused(&[0, 0], &["a", "a"]), "1 rows repeat others; rebuild the dataset");
+    ends(refused(&[0], &[""]), "a term of annotations \"go\", \"\", is empty or occurs twice");
+    ends(refused(&[], &[]), "annotations \"go\" give no gene a term");
+}
+
+#[test]
+fn a_description_cannot_name_annotations_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("set");
+    annotated(&dir);
+    reseal(&dir, "annotations/go.parquet", "annotations/a/go.parquet");
+    let error = Dataset::open(&dir).unwrap_err();
+    assert!(matches!(&error.kind, DatasetErrorKind::Outside { name } if name == "a/go"), "{}", chain(&error));
+}
+
+/// Changes the description and its checksum with it.
+fn reseal(dir: &Path, from: &str, to: &str) {
+    let path = dir.join("dataset.toml");
+    let text = fs::read_to_string(&path).unwrap().replace(from, to);
+    let (body, _) = text.rsplit_once("# blake3").unwrap();
+    let seal = blake3::hash(body.as_bytes()).to_hex();
+    fs::write(&path, format!("{body}# blake3 of the lines above: {seal}\n")).unwrap();
+}
+
 #[test]
 fn equal_datasets_are_equal_bytes() {
     let (_a, first, _) = written();
@@ -184,6 +288,19 @@ fn a_network_name_cannot_leave_the_folder() {
     dataset.cell = knockout_cell::Cell::new(genes, vec![network], None).unwrap().into();
     let error = dataset.write(&folder.path().join("set"), &|_| {}).unwrap_err();
     assert!(matches!(error.kind, DatasetErrorKind::BadName { .. }));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_name_of_annotations_cannot_leave_the_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut dataset = support::dataset();
+    let genes = dataset.cell.genes().len();
+    let set = knockout_cell::Annotations::new("../evil", genes, vec!["t".to_owned()], vec![(0, 0)]).unwrap();
+    dataset.cell = std::sync::Arc::new((*dataset.cell).clone().with_annotations(vec![set]).unwrap());
+    let error = dataset.write(&folder.path().join("set"), &|_| {}).unwrap_err();
+    assert_eq!(error.class(), Class::Request, "{}", chain(&error));
+    assert!(chain(&error).contains("\"../evil\" cannot name annotations"), "{}", chain(&error));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

@@ -1,8 +1,9 @@
 //! The additive part of a model: an intercept, a number per gene and a number per query pair, fitted by the ridge that validates
 //! best.
 
+use crate::covariates::{Covariates, Effect};
 use crate::grid::{Grid, Row};
-use crate::model::{Problem, SolveError};
+use crate::model::{Choice, Problem, SolveError};
 use crate::ridge::{Design, Ridge};
 use crate::tensor::{Tensor, tensor};
 use knockout_cell::GeneSetsRef;
@@ -15,12 +16,20 @@ pub(crate) struct Additive {
     genes: Vec<f32>,
     /// In the order of the grid's pairs.
     pairs: BTreeMap<(u32, u32), f32>,
+    /// Genes that training has a record of.
+    is_known: Vec<bool>,
     /// The ridge's penalty; 0 for a part that was loaded.
     pub(crate) alpha: f64,
+    /// What covariates say of genes that training has no record of; nothing for a part that was loaded.
+    pub(crate) covariates: Vec<Choice>,
 }
 
+/// Whose number does not come from the ridge: stored only where covariates say something of them.
+const KNOWN: &str = "additive.known";
+
 impl Additive {
-    pub(crate) fn fit(problem: Problem<'_>, grid: &Grid) -> Result<Self, SolveError> {
+    /// The ridge. Genes that training has no record of get what the features named `covariates` let expect, or 0 without any.
+    pub(crate) fn fit(problem: Problem<'_>, grid: &Grid, covariates: &[String]) -> Result<Self, SolveError> {
         let gene_count = problem.cell.genes().len();
         let column: BTreeMap<(u32, u32), u32> = grid.pair_rows().zip(gene_count as u32..).collect();
         let design = |sets: GeneSetsRef<'_>| {
@@ -33,11 +42,25 @@ impl Additive {
         let (train, val) = (design(problem.train.sets.view()), design(problem.val.sets.view()));
         let ridge = Ridge::chosen(&train, &problem.train.scores, &val, &problem.val.scores)?;
         let number = |place: usize| ridge.coefficients[place] as f32;
+        let mut genes: Vec<f32> = (0..gene_count).map(number).collect();
+        let mut effects: Vec<Effect> =
+            genes.iter().map(|&value| Effect { value: f64::from(value), records: 0 }).collect();
+        problem.train.sets.view().iter().flatten().for_each(|&gene| effects[gene as usize].records += 1);
+        let covariates = Covariates::of(covariates, problem.cell, &effects);
+        let is_known: Vec<bool> = effects.iter().map(|effect| effect.records > 0).collect();
+        let mut choices = Vec::new();
+        if let Some(covariates) = covariates {
+            let new = genes.iter_mut().zip(covariates.expected).zip(&is_known).filter(|(_, known)| !**known);
+            new.for_each(|((gene, expected), _)| *gene = expected as f32);
+            choices = covariates.choices;
+        }
         Ok(Self {
             intercept: ridge.intercept as f32,
-            genes: (0..gene_count).map(number).collect(),
+            genes,
             pairs: column.iter().map(|(&pair, &place)| (pair, number(place as usize))).collect(),
+            is_known,
             alpha: ridge.alpha,
+            covariates: choices,
         })
     }
 
@@ -47,29 +70,41 @@ impl Additive {
         f64::from(self.intercept) + genes + pair.map_or(0.0, |&value| f64::from(value))
     }
 
-    /// Whether training had a record of a gene: the ridge gives any other no effect at all.
+    /// Whether training had a record of a gene.
     pub(crate) fn knows(&self, gene: u32) -> bool {
-        self.genes[gene as usize] != 0.0
+        self.is_known[gene as usize]
     }
 
     pub(crate) fn tensors(&self) -> Vec<Tensor> {
         let pairs: Vec<f32> = self.pairs.values().copied().collect();
-        vec![
+        let mut tensors = vec![
             Tensor::new("additive.intercept", &[1], vec![self.intercept]),
             Tensor::new("additive.genes", &[self.genes.len()], self.genes.clone()),
             Tensor::new("additive.pairs", &[pairs.len()], pairs),
-        ]
+        ];
+        let says_of_new = |(gene, is_known): (&f32, &bool)| *gene != 0.0 && !is_known;
+        if self.genes.iter().zip(&self.is_known).any(says_of_new) {
+            let known = self.is_known.iter().map(|&is_known| f32::from(u8::from(is_known))).collect();
+            tensors.push(Tensor::new(KNOWN, &[self.genes.len()], known));
+        }
+        tensors
     }
 
     pub(crate) fn load(tensors: &[Tensor], grid: &Grid, gene_count: usize) -> Result<Self, SolveError> {
         let of_length =
             |name: &str, length: usize| tensor(tensors, name)?.of_length(length).map(<[f32]>::to_vec);
         let pairs: Vec<(u32, u32)> = grid.pair_rows().collect();
+        let genes = of_length("additive.genes", gene_count)?;
+        // The ridge gives a gene of no record no effect at all.
+        let known =
+            if tensor(tensors, KNOWN).is_ok() { of_length(KNOWN, gene_count)? } else { genes.clone() };
         Ok(Self {
             intercept: of_length("additive.intercept", 1)?[0],
-            genes: of_length("additive.genes", gene_count)?,
             pairs: pairs.iter().copied().zip(of_length("additive.pairs", pairs.len())?).collect(),
+            is_known: known.iter().map(|&known| known != 0.0).collect(),
+            genes,
             alpha: 0.0,
+            covariates: Vec::new(),
         })
     }
 }

@@ -13,10 +13,11 @@ pub(crate) struct Base {
 }
 
 impl Base {
-    pub(crate) fn of(problem: Problem<'_>) -> Result<Self, SolveError> {
+    /// `covariates` are the features that tell of genes that training never saw.
+    pub(crate) fn of(problem: Problem<'_>, covariates: &[String]) -> Result<Self, SolveError> {
         problem.check()?;
         let grid = Grid::of(problem.train.sets.view());
-        let additive = Additive::fit(problem, &grid)?;
+        let additive = Additive::fit(problem, &grid, covariates)?;
         let sets = problem.train.sets.view();
         let residuals = problem.train.scores.iter().zip(sets.iter());
         let residuals = residuals.map(|(score, set)| score - additive.predict(&grid, set)).collect();

@@ -7,6 +7,7 @@
 
 mod additive;
 mod base;
+mod covariates;
 mod deviation;
 mod factors;
 mod grid;

@@ -127,6 +127,12 @@ pub trait SolvedOptions:
     /// Checks what can be checked before anything is computed.
     fn check(&self, cell: &Cell) -> Result<(), SolveError>;
 
+    /// What it takes from beyond the screen and the networks, by name: whoever reads its figures should know, because annotations may have been
+    /// inferred from the very interactions that are predicted.
+    fn prior_knowledge(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Solves for the training part.
     fn solve(&self, problem: Problem<'_>, watch: &mut dyn Watch) -> Result<Box<dyn Solution>, SolveError>;
 
@@ -184,6 +190,22 @@ pub enum SolveError {
         /// The names there are.
         have: Vec<String>,
     },
+    /// Annotations that the dataset does not have.
+    #[error("the dataset has no annotations {name:?}; {}", there_are(have))]
+    NoSuchAnnotations {
+        /// The name configured.
+        name: String,
+        /// The names there are.
+        have: Vec<String>,
+    },
+    /// A feature that the dataset does not have.
+    #[error("the dataset has no feature {name:?}; {}", there_are(have))]
+    NoSuchFeature {
+        /// The name configured.
+        name: String,
+        /// The names there are.
+        have: Vec<String>,
+    },
     /// A matrix that would not fit.
     #[error(
         "{rows} x {columns} matrices are needed, {needed_mib} MiB in all, more than model.memory_mib={limit_mib}; raise it, or \
@@ -207,11 +229,22 @@ pub enum SolveError {
     },
 }
 
+/// The names there are, or how they get there.
+fn there_are(names: &[String]) -> String {
+    if names.is_empty() {
+        "it has none (`knockout data import` takes them in)".to_owned()
+    } else {
+        format!("it has {}", names.join(", "))
+    }
+}
+
 impl Classified for SolveError {
     fn class(&self) -> Class {
         match self {
             Self::OutOfRange { .. }
             | Self::NoSuchNetwork { .. }
+            | Self::NoSuchAnnotations { .. }
+            | Self::NoSuchFeature { .. }
             | Self::NoValidation { .. }
             | Self::TooLarge { .. } => Class::Request,
             Self::Tensor { .. } => Class::Damage,

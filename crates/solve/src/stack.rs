@@ -36,8 +36,12 @@ impl SolvedOptions for StackOptions {
         self.network_kernel.check(cell)
     }
 
+    fn prior_knowledge(&self) -> Vec<String> {
+        [self.low_rank.prior_knowledge(), self.network_kernel.prior_knowledge()].concat()
+    }
+
     fn solve(&self, problem: Problem<'_>, watch: &mut dyn Watch) -> Result<Box<dyn Solution>, SolveError> {
-        let base = Base::of(problem)?;
+        let base = Base::of(problem, &self.low_rank.covariates)?;
         let low_rank = LowRank::solve(&self.low_rank, problem, &base, watch)?;
         let kernel = NetworkKernel::solve(&self.network_kernel, problem, &base, watch)?;
         drop(base);

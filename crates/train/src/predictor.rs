@@ -13,6 +13,7 @@ use knockout_grad::Tape;
 use knockout_model::{Input, MODELS, Model, ModelEntry, sharing_order};
 use knockout_screen::LabelStats;
 use knockout_solve::{Solution, SolveError};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A trained model that predicts.
@@ -20,6 +21,8 @@ pub struct Predictor {
     trained: Trained,
     labels: LabelStats,
     gene_count: usize,
+    /// What the model takes from beyond the screen and the networks.
+    prior_knowledge: Vec<String>,
     /// What is added to `own` times the model's own prediction.
     added: Added,
 }
@@ -165,7 +168,8 @@ impl Predictor {
         let gene_count = cell.genes().len();
         if let Some(solver) = config.model.solver() {
             let trained = Trained::Solved(solver.load(&checkpoint.weights, cell)?);
-            return Ok(Self { trained, labels, gene_count, added: Added::NOTHING });
+            let prior_knowledge = solver.prior_knowledge();
+            return Ok(Self { trained, labels, gene_count, prior_knowledge, added: Added::NOTHING });
         }
         let mut model = config.model.build(cell, config.seed).map_err(ConfigError::from)?;
         let parameters = model.parameters_mut();
@@ -174,7 +178,7 @@ impl Predictor {
             copy_tensor(&checkpoint.weights, &name, parameters.values_mut(place))?;
         }
         let trained = Trained::Network { model, batch: config.run.predict_batch.max(1) };
-        Ok(Self { trained, labels, gene_count, added: Added::NOTHING })
+        Ok(Self { trained, labels, gene_count, prior_knowledge: Vec::new(), added: Added::NOTHING })
     }
 
     /// Predictions in the scores' own units, one for each set of deleted genes.
@@ -238,6 +242,12 @@ impl Predictor {
     /// Whether predictions of other runs are a part of its own: the model alone then says less.
     pub fn builds_on_others(&self) -> bool {
         !self.added.others.is_empty()
+    }
+
+    /// What it takes from beyond the screen and the networks, with what the runs take that it builds on: annotations, covariates.
+    pub fn prior_knowledge(&self) -> BTreeSet<String> {
+        let of_others = self.added.others.iter().flat_map(|(_, other)| other.prior_knowledge());
+        self.prior_knowledge.iter().cloned().chain(of_others).collect()
     }
 
     /// The standard deviation of a new measurement around each prediction, where the model has one.

@@ -7,7 +7,7 @@ use crate::read::{Column, Quotes, Separator, Style, Table};
 use crate::source::Source;
 
 /// Names that the column of genes usually has.
-const GENE: [&str; 6] = ["gene", "systematic", "systematic_name", "orf", "locus", "name"];
+pub(crate) const GENE: [&str; 6] = ["gene", "systematic", "systematic_name", "orf", "locus", "name"];
 
 /// Reads the columns of a table; all but that of the genes if none is named. An empty cell is unknown.
 pub fn read(

@@ -1,6 +1,7 @@
 //! Each kind of source to its reader, and what it gave to the report.
 
 use super::Importer;
+use crate::annotations::{gaf, gmt, json, table as annotation_table};
 use crate::error::{ImportError, ImportErrorKind};
 use crate::features::{self, FeatureFile};
 use crate::genes::NamedGenes;
@@ -10,11 +11,13 @@ use crate::names::Names;
 use crate::networks::{
     Evidence, NetworkFile, Orientation, biogrid, dango, edges, matrix, name_of, sgd, string, tflink,
 };
-use crate::recipe::{FeatureSource, MetabolismSource, NetworkSource, ScreenSource};
-use crate::report::{FeatureReport, MetabolismReport, NetworkReport, RowReport, ScreenReport, SplitReport};
+use crate::recipe::{AnnotationSource, FeatureSource, MetabolismSource, NetworkSource, ScreenSource};
+use crate::report::{
+    AnnotationReport, FeatureReport, MetabolismReport, NetworkReport, RowReport, ScreenReport, SplitReport,
+};
 use crate::screens::{Choice, Collector, ScreenCounts, Sink, emap, sga, table};
 use crate::source::Source;
-use knockout_cell::{GeneTable, Metabolism, Network};
+use knockout_cell::{Annotations, GeneTable, Metabolism, Network};
 use knockout_screen::Part;
 use std::path::PathBuf;
 
@@ -183,6 +186,47 @@ impl Importer<'_> {
             rows: RowReport::from(&found.tally),
         });
         Ok(found)
+    }
+
+    /// As for features, genes outside the table do not matter: the files are those of a whole genome.
+    pub(super) fn annotations(
+        &mut self,
+        given: &AnnotationSource,
+        names: &Names,
+        gene_count: usize,
+    ) -> Result<Annotations, ImportError> {
+        let file = given.file();
+        let source = self.source(file);
+        let (name, sizes) = given.wanted();
+        sizes.check().map_err(|kind| source.fail(kind))?;
+        let found = match given {
+            AnnotationSource::Table { gene, term, separator, sheet, .. } => {
+                source.choose_sheet(sheet.as_deref());
+                annotation_table::read(&source, names, gene.as_deref(), term.as_deref(), *separator)?
+            }
+            AnnotationSource::Gmt { .. } => gmt::read(&source, names)?,
+            AnnotationSource::Json { .. } => json::read(&source, names)?,
+            AnnotationSource::Gaf { aspect, evidence, without, .. } => {
+                let options = gaf::Options { aspect, evidence, without: without.as_deref() };
+                gaf::read(&source, names, &options)?
+            }
+        };
+        self.read(file, &source.digest());
+        let name = name.map_or_else(|| name_of(file), str::to_owned);
+        let rows = RowReport::from(&found.tally);
+        let kept = found.finish(&name, gene_count, sizes).map_err(|kind| source.fail(kind))?;
+        let annotations = kept.annotations;
+        self.report.annotations.push(AnnotationReport {
+            name,
+            file: file.display().to_string(),
+            terms: annotations.terms().len(),
+            genes: annotations.annotated_genes(),
+            pairs: annotations.pair_count(),
+            terms_too_small: kept.too_small,
+            terms_too_large: kept.too_large,
+            rows,
+        });
+        Ok(annotations)
     }
 
     pub(super) fn screen(

@@ -73,6 +73,10 @@ impl<'a> Importer<'a> {
             features.push(self.features(source, &names, genes.len())?);
         }
         let features = features::joined(&features, genes.len()).map_err(|kind| kind.of(self.base))?;
+        let mut annotations = Vec::new();
+        for source in &self.recipe.annotations {
+            annotations.push(self.annotations(source, &names, genes.len())?);
+        }
         let mut collector = Collector::new(self.recipe.duplicates);
         let mut records = Vec::new();
         for source in &self.recipe.screens {
@@ -87,7 +91,7 @@ impl<'a> Importer<'a> {
         let splits = self.splits(&records, samples.len())?;
 
         let cell = Cell::new(genes, networks, metabolism)
-            .and_then(|cell| cell.with_features(features))
+            .and_then(|cell| cell.with_features(features)?.with_annotations(annotations))
             .map_err(|error| ImportErrorKind::Cell(error).of(self.base))?;
         let name = self.recipe.name.clone().unwrap_or_default();
         self.report.name.clone_from(&name);

@@ -15,11 +15,7 @@ use crate::genes::{ListedGene, list::is_name};
 use crate::source::Source;
 use knockout_cell::Gene;
 use knockout_lmdb::DATA_FILE;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
-
-/// The most bytes a small JSON file beside the store may have.
-const MAX_JSON: u64 = 1 << 30;
 
 /// The store's folder, from its root, its `processed` folder or itself.
 pub(crate) fn store_folder(root: &Path) -> Option<PathBuf> {
@@ -31,7 +27,7 @@ pub(crate) fn store_folder(root: &Path) -> Option<PathBuf> {
 
 /// The genes of `gene_set.json` beside the store, in their order.
 pub fn read_gene_set(source: &Source<'_>) -> Result<Vec<ListedGene>, ImportError> {
-    let names: Vec<String> = read_json(source, "a list of gene names")?;
+    let names: Vec<String> = source.json("a list of gene names")?;
     let listed = |name: String| {
         if !is_name(&name) {
             let expected = "a gene name".to_owned();
@@ -40,19 +36,4 @@ pub fn read_gene_set(source: &Source<'_>) -> Result<Vec<ListedGene>, ImportError
         Ok(ListedGene { gene: Gene { systematic: name, standard: None }, aliases: Vec::new() })
     };
     names.into_iter().map(listed).collect()
-}
-
-pub(super) fn read_json<T: serde::de::DeserializeOwned>(
-    source: &Source<'_>,
-    what: &'static str,
-) -> Result<T, ImportError> {
-    let (_, stream) = source.input()?.expect_text(what)?;
-    let mut bytes = Vec::new();
-    let read = stream.take(MAX_JSON + 1).read_to_end(&mut bytes);
-    read.map_err(|error| source.fail(ImportErrorKind::Read(error)))?;
-    if bytes.len() as u64 > MAX_JSON {
-        return Err(source.fail(ImportErrorKind::TooMany { what: "bytes", limit: MAX_JSON as usize }));
-    }
-    serde_json::from_slice(&bytes)
-        .map_err(|error| source.fail(ImportErrorKind::Decode { what, source: error.into() }))
 }

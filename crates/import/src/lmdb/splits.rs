@@ -1,6 +1,6 @@
 //! The Python system's split files, `index_seed_42.json`: `{train, val, test}` with record indices.
 
-use super::{Rows, read_json};
+use super::Rows;
 use crate::error::{ImportError, ImportErrorKind};
 use crate::source::Source;
 use knockout_screen::{Division, Scheme, Split, SplitSpec};
@@ -45,7 +45,7 @@ pub fn find(root: &Path) -> Vec<PathBuf> {
 
 /// Reads a split file for records that became these rows of a dataset of `sample_count` samples.
 pub fn read(source: &Source<'_>, rows: &Rows, sample_count: usize) -> Result<IndexSplit, ImportError> {
-    let index: Index = read_json(source, "a split file {train, val, test}")?;
+    let index: Index = source.json("a split file {train, val, test}")?;
     let mut place: Vec<Option<usize>> = vec![None; sample_count];
     let (mut left_out, mut moved_to_train) = (0, 0);
     for (part, records) in [&index.train, &index.val, &index.test].into_iter().enumerate() {

@@ -34,13 +34,13 @@ pub enum Evidence {
     Genetic,
 }
 
-/// A file's name as a network's: without folder and endings, with only the characters a network's name may have.
+/// A file's name as that of a network or of annotations: without folder and endings, with only the characters such a name may have.
 pub fn name_of(path: &std::path::Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let stem = ["gz", "txt", "tsv", "csv", "tab", "parquet", "xlsx", "edges"]
+    let stem = ["gz", "txt", "tsv", "csv", "tab", "parquet", "xlsx", "edges", "json", "gmt", "gaf"]
         .iter()
         .cycle()
-        .take(24)
+        .take(33)
         .fold(name.as_ref(), |name, ending| {
             name.strip_suffix(ending).and_then(|name| name.strip_suffix('.')).unwrap_or(name)
         });
@@ -58,6 +58,7 @@ mod tests {
         assert_eq!(name_of(Path::new("a/Union.txt.gz")), "Union");
         assert_eq!(name_of(Path::new("yeastract both.edges.tsv.gz")), "yeastract_both");
         assert_eq!(name_of(Path::new("g.costanzo.raw.tsv.gz")), "g.costanzo.raw");
+        assert_eq!(name_of(Path::new("go/gene_association.sgd.gaf.gz")), "gene_association.sgd");
         assert_eq!(name_of(Path::new("..")), "");
     }
 }

@@ -5,7 +5,9 @@
 mod sources;
 mod spec;
 
-pub use sources::{AliasSource, FeatureSource, GeneSource, MetabolismSource, NetworkSource, ScreenSource};
+pub use sources::{
+    AliasSource, AnnotationSource, FeatureSource, GeneSource, MetabolismSource, NetworkSource, ScreenSource,
+};
 pub use spec::SpecError;
 
 use crate::screens::{Alleles, Duplicates};
@@ -40,6 +42,9 @@ pub struct Recipe {
     /// Content features of the genes, beside each other.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<FeatureSource>,
+    /// Terms that genes are annotated with, one set from each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub annotations: Vec<AnnotationSource>,
     /// Screens, in the order in which their samples stand.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub screens: Vec<ScreenSource>,
@@ -65,6 +70,7 @@ impl Recipe {
         files.extend(self.networks.iter().flat_map(NetworkSource::files));
         files.extend(self.metabolism.iter().map(MetabolismSource::file));
         files.extend(self.features.iter().flat_map(FeatureSource::files));
+        files.extend(self.annotations.iter().map(AnnotationSource::file));
         files.extend(self.screens.iter().map(ScreenSource::file));
         files
     }

@@ -1,5 +1,7 @@
 //! Every kind of source with its options. A field's comment is the documentation of the option.
 
+use crate::annotations::Sizes;
+use crate::annotations::gaf::Aspect;
 use crate::networks::Evidence;
 use crate::networks::tflink::Scale;
 use crate::read::Separator;
@@ -31,6 +33,10 @@ fn score() -> String {
 
 fn feature() -> String {
     "f".to_owned()
+}
+
+fn two() -> u32 {
+    2
 }
 
 fn yes() -> bool {
@@ -290,6 +296,109 @@ impl FeatureSource {
             Self::Table { file, .. } => vec![file],
             Self::Npy { file, gene_list, .. } => vec![file, gene_list],
         }
+    }
+}
+
+/// A source of annotations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "format", deny_unknown_fields, rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+pub enum AnnotationSource {
+    /// Any table with a column of genes and a column of terms: text, xlsx or Parquet.
+    Table {
+        /// Path relative to the base folder of the import.
+        file: PathBuf,
+        /// Column of the genes; `gene`, `systematic`, `orf`, `locus` or `name` by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gene: Option<String>,
+        /// Column of the terms; `term`, `annotation`, `go_id`, `complex` or `pathway` by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        term: Option<String>,
+        /// What stands between cells; guessed by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        separator: Option<Separator>,
+        /// The sheet of a workbook; the first by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sheet: Option<String>,
+        /// The name of the set; from the file's by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// The fewest genes of the table that a term has; 2 by default, because a term of one gene likens it to none.
+        #[serde(default = "two")]
+        min_genes: u32,
+        /// The most genes of the table that a term has; any number by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_genes: Option<u32>,
+    },
+    /// GMT: a line per term, with its description and its genes.
+    Gmt {
+        /// Path relative to the base folder of the import.
+        file: PathBuf,
+        /// The name of the set; from the file's by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// The fewest genes of the table that a term has; 2 by default, because a term of one gene likens it to none.
+        #[serde(default = "two")]
+        min_genes: u32,
+        /// The most genes of the table that a term has; any number by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_genes: Option<u32>,
+    },
+    /// A JSON object that has a list of terms for every gene.
+    Json {
+        /// Path relative to the base folder of the import.
+        file: PathBuf,
+        /// The name of the set; from the file's by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// The fewest genes of the table that a term has; 2 by default, because a term of one gene likens it to none.
+        #[serde(default = "two")]
+        min_genes: u32,
+        /// The most genes of the table that a term has; any number by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_genes: Option<u32>,
+    },
+    /// A gene association file of GO, GAF 2.1 or 2.2.
+    Gaf {
+        /// Path relative to the base folder of the import.
+        file: PathBuf,
+        /// Parts of GO: P, F, C; all by default.
+        #[serde(default)]
+        aspect: Vec<Aspect>,
+        /// Evidence codes to keep; all but those left out by default.
+        #[serde(default)]
+        evidence: Vec<String>,
+        /// Evidence codes to leave out; IGI and HGI by default, unless `evidence` says what to keep.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        without: Option<Vec<String>>,
+        /// The name of the set; from the file's by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
+        /// The fewest genes of the table that a term has; 2 by default, because a term of one gene likens it to none.
+        #[serde(default = "two")]
+        min_genes: u32,
+        /// The most genes of the table that a term has; any number by default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_genes: Option<u32>,
+    },
+}
+
+impl AnnotationSource {
+    pub(crate) fn file(&self) -> &Path {
+        match self {
+            Self::Table { file, .. }
+            | Self::Gmt { file, .. }
+            | Self::Json { file, .. }
+            | Self::Gaf { file, .. } => file,
+        }
+    }
+
+    /// The name asked for, and how many genes a term must have.
+    pub(crate) fn wanted(&self) -> (Option<&str>, Sizes) {
+        let (Self::Table { name, min_genes, max_genes, .. }
+        | Self::Gmt { name, min_genes, max_genes, .. }
+        | Self::Json { name, min_genes, max_genes, .. }
+        | Self::Gaf { name, min_genes, max_genes, .. }) = self;
+        (name.as_deref(), Sizes { least: *min_genes, most: *max_genes })
     }
 }
 

@@ -10,9 +10,12 @@ use toml::{Table, Value};
 pub struct SpecError(pub(super) String);
 
 /// Options that hold several values, separated by `+`.
-const LISTS: [&str; 8] = ["alias", "channels", "columns", "genes", "orders", "qualifiers", "splits", "types"];
+const LISTS: [&str; 10] =
+    ["alias", "aspect", "channels", "columns", "genes", "orders", "qualifiers", "splits", "types", "without"];
+/// Options that do so in one format, and hold one value in others.
+const LISTS_OF: [(&str, &str); 1] = [("gaf", "evidence")];
 /// Options that hold whole numbers.
-const NUMBERS: [&str; 5] = ["orders", "organism", "query", "taxon", "threshold"];
+const NUMBERS: [&str; 7] = ["max-genes", "min-genes", "orders", "organism", "query", "taxon", "threshold"];
 /// Options that are true or false.
 const FLAGS: [&str; 2] = ["directed", "header"];
 /// Options with a value per channel or column: `thresholds.database=700`, `where.mode=binding`.
@@ -31,7 +34,8 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, SpecError> {
     table.insert("format".to_owned(), Value::String(format.to_owned()));
     table.insert("file".to_owned(), Value::String(file.to_owned()));
     for (key, value) in options {
-        insert(&mut table, key, value).map_err(|message| SpecError(format!("in {text:?}: {message}")))?;
+        insert(&mut table, format, key, value)
+            .map_err(|message| SpecError(format!("in {text:?}: {message}")))?;
     }
     table.try_into().map_err(|error: toml::de::Error| {
         let message = error.to_string();
@@ -60,7 +64,7 @@ fn split_options(text: &str) -> (&str, Vec<(&str, &str)>) {
     (file, parts.into_iter().filter_map(|part| part.split_once('=')).collect())
 }
 
-fn insert(table: &mut Table, key: &str, value: &str) -> Result<(), String> {
+fn insert(table: &mut Table, format: &str, key: &str, value: &str) -> Result<(), String> {
     if let Some((outer, inner)) = key.split_once('.') {
         let value = if outer == "thresholds" { number(key, value)? } else { Value::String(value.to_owned()) };
         let nested = table.entry(outer).or_insert_with(|| Value::Table(Table::new()));
@@ -80,7 +84,7 @@ fn insert(table: &mut Table, key: &str, value: &str) -> Result<(), String> {
             Ok(Value::String(word.to_owned()))
         }
     };
-    let value = if LISTS.contains(&key) {
+    let value = if LISTS.contains(&key) || LISTS_OF.contains(&(format, key)) {
         Value::Array(value.split('+').map(single).collect::<Result<_, _>>()?)
     } else {
         single(value)?
@@ -113,7 +117,8 @@ from_str!(
     super::AliasSource,
     super::NetworkSource,
     super::MetabolismSource,
-    super::FeatureSource
+    super::FeatureSource,
+    super::AnnotationSource
 );
 
 impl std::str::FromStr for super::ScreenSource {
@@ -134,7 +139,7 @@ impl Classified for SpecError {
 
 #[cfg(test)]
 mod tests {
-    use crate::recipe::{NetworkSource, Recipe, ScreenSource};
+    use crate::recipe::{AnnotationSource, NetworkSource, Recipe, ScreenSource};
 
     fn message(text: &str) -> String {
         text.parse::<NetworkSource>().unwrap_err().to_string()
@@ -171,6 +176,24 @@ mod tests {
         assert!(genes.is_empty() && score == "GI");
         let error = "emapp:x.tsv".parse::<ScreenSource>().unwrap_err().to_string();
         assert!(error.contains("unknown variant `emapp`"), "{error}");
+    }
+
+    #[test]
+    fn evidence_is_a_list_of_codes_and_a_word_of_networks() {
+        let option: AnnotationSource =
+            "gaf:sgd.gaf.gz,aspect=P+C,evidence=IDA+IMP,max-genes=300,name=go".parse().unwrap();
+        let recipe = Recipe::from_toml(
+            "[[annotations]]\nformat = \"gaf\"\nfile = \"sgd.gaf.gz\"\naspect = [\"P\", \"C\"]\n\
+             evidence = [\"IDA\", \"IMP\"]\nmin-genes = 2\nmax-genes = 300\nname = \"go\"\n",
+        )
+        .unwrap();
+        assert_eq!(recipe.annotations, [option]);
+        assert_eq!(Recipe::from_toml(&recipe.to_toml()).unwrap(), recipe);
+        assert!("sgd:interaction_data.tab,evidence=genetic".parse::<NetworkSource>().is_ok());
+        let message = |text: &str| text.parse::<AnnotationSource>().unwrap_err().to_string();
+        assert!(message("gaf:x,aspect=X").contains("unknown variant `X`, expected one of `P`, `F`, `C`"));
+        assert!(message("gmt:x,min-genes=few").contains("expected a whole number"));
+        assert!(message("gmt:x,aspect=P").contains("unknown field `aspect`"));
     }
 
     #[test]

@@ -70,10 +70,12 @@ pub enum DatasetErrorKind {
         /// The checksum of the file.
         found: String,
     },
-    /// A network's name that cannot be a file name.
-    #[error("{name:?} cannot name a network: use letters, digits, '_', '-' and '.', not first")]
+    /// The name of a network or of annotations that cannot be a file name.
+    #[error("{name:?} cannot name {what}: use letters, digits, '_', '-' and '.', not first")]
     BadName {
-        /// Name of the network.
+        /// The thing named.
+        what: &'static str,
+        /// Its name.
         name: String,
     },
     /// A feature with the name of the column of genes.
@@ -91,6 +93,12 @@ pub enum DatasetErrorKind {
         found: String,
         /// The gene of the table.
         expected: String,
+    },
+    /// Rows that a table of distinct ones has again.
+    #[error("{repeated} rows repeat others; rebuild the dataset")]
+    RepeatedRows {
+        /// How many there are too many.
+        repeated: usize,
     },
     /// A name in the description that leads out of the dataset's folder.
     #[error("the description names {name:?}, which is no file of a dataset")]

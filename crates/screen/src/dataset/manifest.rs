@@ -142,11 +142,12 @@ impl Manifest {
     fn check_paths(&self) -> Result<(), DatasetErrorKind> {
         let is_inside =
             |path: &str| Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
-        let networks = self.networks.iter().map(|network| &network.name);
+        let networks = self.networks.iter().map(|network| network.name.as_str());
         let bad = networks
-            .filter(|name| check_name(name).is_err())
-            .chain(self.checksums.keys().filter(|path| !is_inside(path)))
+            .chain(self.annotation_names())
+            .filter(|name| check_name("a file", name).is_err())
+            .chain(self.checksums.keys().map(String::as_str).filter(|path| !is_inside(path)))
             .next();
-        bad.map_or(Ok(()), |name| Err(DatasetErrorKind::Outside { name: name.clone() }))
+        bad.map_or(Ok(()), |name| Err(DatasetErrorKind::Outside { name: name.to_owned() }))
     }
 }

@@ -6,6 +6,7 @@
 //! networks/<name>.parquet   source, target, weight
 //! metabolism/*.parquet      reactions, metabolites, requirements, coefficients
 //! features.parquet          systematic, and a column for each content feature; optional
+//! annotations/<name>.parquet  gene, term; optional
 //! samples.parquet           genes, score, p_value, query, kind, fitness, fitness_sd, source, duplicates
 //! ```
 //!

@@ -62,8 +62,16 @@ impl Dataset {
         } else {
             None
         };
+        let annotations = manifest
+            .annotation_names()
+            .map(|name| {
+                load(dir, &manifest, &Manifest::annotations_file(name), |table| {
+                    tables::annotations_from_table(table, name, gene_count)
+                })
+            })
+            .collect::<Result<Vec<_>, _>>()?;
         let cell = Cell::new(genes, networks?, metabolism?)
-            .and_then(|cell| cell.with_features(features))
+            .and_then(|cell| cell.with_features(features)?.with_annotations(annotations))
             .map_err(|error| DatasetErrorKind::Cell(error).at(dir))?;
         let dataset = Self { manifest, cell: Arc::new(cell), samples };
         dataset.check_counts().map_err(|kind| kind.at(dir))?;

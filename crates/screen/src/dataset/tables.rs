@@ -3,10 +3,11 @@
 use super::error::DatasetErrorKind;
 use crate::{Sample, Samples, SamplesBuilder};
 use knockout_cell::{
-    Coefficient, Direction, Edge, Features, Gene, GeneTable, Metabolism, Metabolite, Network, Reaction,
-    Requirement, SelfLoops,
+    Annotations, Coefficient, Direction, Edge, Features, Gene, GeneTable, Metabolism, Metabolite, Network,
+    Reaction, Requirement, SelfLoops,
 };
 use knockout_table::{Columns, Table};
+use std::collections::BTreeMap;
 
 type Decoded<T> = Result<T, DatasetErrorKind>;
 
@@ -59,6 +60,34 @@ pub(super) fn features_from_table(table: &Table, genes: &GeneTable) -> Decoded<F
         }
     }
     Ok(Features::new(genes.len(), names, values)?)
+}
+
+pub(super) fn annotations_to_table(annotations: &Annotations) -> Columns<'_> {
+    let (genes, terms): (Vec<u32>, Vec<u32>) = annotations.pairs().unzip();
+    let texts = annotations.terms();
+    Columns::new(genes.len())
+        .u32s("gene", move |row| genes[row])
+        .texts("term", move |row| &texts[terms[row] as usize])
+}
+
+pub(super) fn annotations_from_table(table: &Table, name: &str, gene_count: usize) -> Decoded<Annotations> {
+    let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
+    let mut pairs = Vec::with_capacity(table.row_count());
+    for (gene, term) in table.u32s("gene")?.into_iter().zip(table.texts("term")?) {
+        // No more terms than rows, whose number fits.
+        let next = numbers.len() as u32;
+        pairs.push((gene, *numbers.entry(term).or_insert(next)));
+    }
+    let mut terms = vec![String::new(); numbers.len()];
+    for (term, number) in numbers {
+        terms[number as usize] = term;
+    }
+    let annotations = Annotations::new(name, gene_count, terms, pairs)?;
+    let (expected, found) = (table.row_count(), annotations.pair_count());
+    if expected != found {
+        return Err(DatasetErrorKind::RepeatedRows { repeated: expected - found });
+    }
+    Ok(annotations)
 }
 
 pub(super) fn network_to_table(network: &Network) -> Columns<'_> {

@@ -68,7 +68,7 @@ pub fn verify(dir: &Path) -> Result<Vec<Finding>, DatasetError> {
 
 fn strangers(dir: &Path, manifest: &Manifest) -> Result<Vec<Finding>, DatasetError> {
     let mut found = Vec::new();
-    for folder in ["", "networks", "metabolism"] {
+    for folder in ["", "networks", "metabolism", "annotations"] {
         let path = dir.join(folder);
         let Ok(entries) = std::fs::read_dir(&path) else { continue };
         for entry in entries {

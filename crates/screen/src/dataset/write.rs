@@ -40,7 +40,10 @@ impl Dataset {
         attach: impl FnOnce(&Path, &Manifest) -> io::Result<()>,
     ) -> Result<(), DatasetError> {
         for network in self.cell.networks() {
-            check_name(network.name()).map_err(|kind| kind.at(out))?;
+            check_name("a network", network.name()).map_err(|kind| kind.at(out))?;
+        }
+        for set in self.cell.annotations() {
+            check_name("annotations", set.name()).map_err(|kind| kind.at(out))?;
         }
         let at_out = |error: DurableError| DatasetErrorKind::Write(error).at(out);
         let staged = stage(out)?;
@@ -96,6 +99,17 @@ impl Manifest {
     pub(crate) fn network_file(name: &str) -> String {
         format!("networks/{name}.parquet")
     }
+
+    /// The path of a file of annotations below the dataset.
+    pub(super) fn annotations_file(name: &str) -> String {
+        format!("annotations/{name}.parquet")
+    }
+
+    /// The names of the annotations: the files of their folder. Programs that do not know them read all other files as before.
+    pub(super) fn annotation_names(&self) -> impl Iterator<Item = &str> {
+        let inside = self.checksums.keys().filter_map(|path| path.strip_prefix("annotations/"));
+        inside.filter_map(|file| file.strip_suffix(".parquet"))
+    }
 }
 
 fn files_of(dataset: &Dataset) -> Result<Vec<(String, Columns<'_>)>, DatasetErrorKind> {
@@ -107,6 +121,9 @@ fn files_of(dataset: &Dataset) -> Result<Vec<(String, Columns<'_>)>, DatasetErro
     if let Some(features) = dataset.cell.features() {
         files.push((FEATURES.to_owned(), tables::features_to_table(features, dataset.cell.genes())?));
     }
+    for set in dataset.cell.annotations() {
+        files.push((Manifest::annotations_file(set.name()), tables::annotations_to_table(set)));
+    }
     if let Some(metabolism) = dataset.cell.metabolism() {
         let tables = tables::METABOLISM.into_iter().zip(tables::metabolism_to_tables(metabolism));
         files.extend(tables.map(|(name, table)| (format!("metabolism/{name}.parquet"), table)));
@@ -114,10 +131,10 @@ fn files_of(dataset: &Dataset) -> Result<Vec<(String, Columns<'_>)>, DatasetErro
     Ok(files)
 }
 
-pub(super) fn check_name(name: &str) -> Result<(), DatasetErrorKind> {
+pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), DatasetErrorKind> {
     let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if name.is_empty() || name.len() > 100 || name.starts_with('.') || !name.chars().all(is_fine) {
-        return Err(DatasetErrorKind::BadName { name: name.to_owned() });
+        return Err(DatasetErrorKind::BadName { what, name: name.to_owned() });
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ mod subspace;
 
 use crate::additive::Additive;
 use crate::base::Base;
+use crate::covariates;
 use crate::deviation::{Loudness, Spread};
 use crate::grid::{Cells, Grid};
 use crate::matrix::{Matrix, dot};
@@ -23,6 +24,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LowRankOptions {
+    /// Content features that tell the effect of genes that training never saw.
+    pub covariates: Vec<String>,
     /// The relative distance to the minimum that the certificate must show.
     pub tolerance: f64,
     /// Memory for matrices at most, in MiB.
@@ -31,7 +34,7 @@ pub struct LowRankOptions {
 
 impl Default for LowRankOptions {
     fn default() -> Self {
-        Self { tolerance: 1e-6, memory_mib: 4096 }
+        Self { covariates: Vec::new(), tolerance: 1e-6, memory_mib: 4096 }
     }
 }
 
@@ -54,7 +57,7 @@ impl SolvedOptions for LowRankOptions {
     const SUMMARY: &'static str =
         "ridge of genes and query pairs, and exact low-rank completion of what it leaves";
 
-    fn check(&self, _cell: &Cell) -> Result<(), SolveError> {
+    fn check(&self, cell: &Cell) -> Result<(), SolveError> {
         if !(self.tolerance >= 1e-7 && self.tolerance < 1.0) {
             let value = self.tolerance.to_string();
             return Err(SolveError::OutOfRange {
@@ -63,12 +66,17 @@ impl SolvedOptions for LowRankOptions {
                 rule: "it must lie from 1e-7 to 1",
             });
         }
-        Ok(())
+        covariates::check(&self.covariates, cell)
+    }
+
+    fn prior_knowledge(&self) -> Vec<String> {
+        self.covariates.iter().map(|name| format!("covariate {name}")).collect()
     }
 
     fn solve(&self, problem: Problem<'_>, watch: &mut dyn Watch) -> Result<Box<dyn Solution>, SolveError> {
         let gene_count = problem.cell.genes().len();
-        let mut model = LowRank::solve(self, problem, &Base::of(problem)?, watch)?.with_products(gene_count);
+        let base = Base::of(problem, &self.covariates)?;
+        let mut model = LowRank::solve(self, problem, &base, watch)?.with_products(gene_count);
         let fitted = model.predict(problem.train.sets.view());
         let loudness = Loudness::of(problem.train, &fitted, gene_count);
         let (sets, predictions) = (problem.val.sets.view(), model.predict(problem.val.sets.view()));
@@ -148,7 +156,7 @@ impl LowRank {
                 });
             (factors, relative_gap, steps) = (completed.factors, completed.relative_gap, completed.steps);
         }
-        let choices = vec![
+        let mut choices = vec![
             Choice::new("additive.alpha", additive.alpha),
             Choice::new("low_rank.lambda", lambda),
             Choice::new("low_rank.rank", factors.rank() as f64),
@@ -157,6 +165,7 @@ impl LowRank {
             Choice::new("low_rank.rows", observed.row_count as f64),
             Choice::new("low_rank.columns", observed.column_count as f64),
         ];
+        choices.extend(additive.covariates.iter().cloned());
         let (left, right) = (factors.scaled_left(), factors.right);
         let (grid, additive) = (grid.clone(), additive.clone());
         Ok(Self { grid, additive, left, right, products: None, spread: Spread::default(), choices })

@@ -198,14 +198,17 @@ impl Mixed {
             networks.iter().zip(mixture.iter().copied()).filter(|(_, weight)| *weight > 0.0).collect();
         let (mut offsets, mut entries) = (vec![0], Vec::new());
         for gene in 0..genes as u32 {
-            for (place, (network, weight)) in used.iter().enumerate() {
-                let (first, scale) = ((place * genes) as u32, weight.sqrt());
+            let mut first = 0;
+            for (network, weight) in &used {
+                let scale = weight.sqrt();
                 entries
                     .extend(network.row(gene).map(|(neighbour, value)| (first + neighbour, scale * value)));
+                first += network.width() as u32;
             }
             offsets.push(entries.len());
         }
-        Self { rows: Sparse { offsets, entries }, width: used.len() * genes }
+        let width = used.iter().map(|(network, _)| network.width()).sum();
+        Self { rows: Sparse { offsets, entries }, width }
     }
 
     fn is_empty(&self) -> bool {

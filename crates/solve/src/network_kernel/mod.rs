@@ -30,6 +30,8 @@ use serde::{Deserialize, Serialize};
 pub struct NetworkKernelOptions {
     /// Networks that may be used; empty means all.
     pub networks: Vec<String>,
+    /// Annotations that are used as well: genes are alike where they share terms.
+    pub annotations: Vec<String>,
     /// Directions at most that the likeness of genes is kept in.
     pub rank: usize,
     /// The relative residual at which the equations count as solved.
@@ -40,7 +42,7 @@ pub struct NetworkKernelOptions {
 
 impl Default for NetworkKernelOptions {
     fn default() -> Self {
-        Self { networks: Vec::new(), rank: 256, tolerance: 1e-2, memory_mib: 4096 }
+        Self { networks: Vec::new(), annotations: Vec::new(), rank: 256, tolerance: 1e-2, memory_mib: 4096 }
     }
 }
 
@@ -92,14 +94,23 @@ impl SolvedOptions for NetworkKernelOptions {
             return out_of_range("rank", self.rank.to_string(), "it must lie from 1 to 8192");
         }
         let have = || cell.networks().iter().map(|network| network.name().to_owned()).collect();
-        match self.networks.iter().find(|name| cell.network(name).is_none()) {
-            Some(name) => Err(SolveError::NoSuchNetwork { name: name.clone(), have: have() }),
+        if let Some(name) = self.networks.iter().find(|name| cell.network(name).is_none()) {
+            return Err(SolveError::NoSuchNetwork { name: name.clone(), have: have() });
+        }
+        let have = || cell.annotations().iter().map(|set| set.name().to_owned()).collect();
+        match self.annotations.iter().find(|name| cell.annotation(name).is_none()) {
+            Some(name) => Err(SolveError::NoSuchAnnotations { name: name.clone(), have: have() }),
             None => Ok(()),
         }
     }
 
+    fn prior_knowledge(&self) -> Vec<String> {
+        self.annotations.iter().map(|name| format!("annotations {name}")).collect()
+    }
+
     fn solve(&self, problem: Problem<'_>, watch: &mut dyn Watch) -> Result<Box<dyn Solution>, SolveError> {
-        let mut kernel = NetworkKernel::solve(self, problem, &Base::of(problem)?, watch)?.with_products();
+        let mut kernel =
+            NetworkKernel::solve(self, problem, &Base::of(problem, &[])?, watch)?.with_products();
         let fitted = kernel.predict(problem.train.sets.view());
         let loudness = Loudness::of(problem.train, &fitted, problem.cell.genes().len());
         drop(fitted);
@@ -138,11 +149,17 @@ const PREFIX: &str = "network_kernel";
 pub(crate) struct Scratch(Shared);
 
 impl NetworkKernelOptions {
+    /// Neighbourhoods in networks and among terms, by the names that their weights are reported with.
     fn neighbourhoods(&self, cell: &Cell) -> Vec<(String, Neighbourhoods)> {
         let uses = |name: &str| self.networks.is_empty() || self.networks.iter().any(|used| used == name);
         let networks = cell.networks().iter().filter(|network| uses(network.name()));
         let gene_count = cell.genes().len();
-        networks.map(|network| (network.name().to_owned(), Neighbourhoods::of(network, gene_count))).collect()
+        let networks =
+            networks.map(|network| (network.name().to_owned(), Neighbourhoods::of(network, gene_count)));
+        let annotations = self.annotations.iter().filter_map(|name| cell.annotation(name));
+        let annotations = annotations
+            .map(|set| (format!("annotations.{}", set.name()), Neighbourhoods::of_annotations(set)));
+        networks.chain(annotations).collect()
     }
 
     fn check_memory(&self, grid: &Grid, gene_count: usize) -> Result<(), SolveError> {

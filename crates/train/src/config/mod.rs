@@ -372,6 +372,10 @@ impl Config {
             ("split.file", "\"\""),
             ("model.metabolism", "\"off\""),
             ("model.features", "\"none\""),
+            ("model.annotations", "[]"),
+            ("model.covariates", "[]"),
+            ("model.low_rank.covariates", "[]"),
+            ("model.network_kernel.annotations", "[]"),
             ("residuals.folds", "0"),
         ] {
             if config.get(key).is_some_and(|value| value == nothing) {

@@ -1,4 +1,4 @@
-//! One gene of a dataset: its names, its neighbours in every network, its samples.
+//! One gene of a dataset: its names, its neighbours in every network, its terms, its samples.
 
 use crate::failure::{Result, request_error};
 use crate::text::{Align, Table, grouped};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// Neighbours that are named in text; JSON has all.
+/// Neighbours and terms that are named in text; JSON has all.
 const NAMED: usize = 8;
 
 /// What a dataset knows of a gene.
@@ -19,6 +19,9 @@ pub(super) struct GeneShown {
     standard: Option<String>,
     index: usize,
     networks: Vec<InNetwork>,
+    /// Its terms in every set of annotations.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    annotations: Vec<InAnnotations>,
     /// Reactions that stop when the gene alone is deleted.
     reactions_stopped: usize,
     /// Samples in which it is deleted.
@@ -32,6 +35,12 @@ struct InNetwork {
     network: String,
     edges: usize,
     neighbours: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct InAnnotations {
+    annotations: String,
+    terms: Vec<String>,
 }
 
 /// A gene by a name of it; an unknown one is an error with names like it.
@@ -72,6 +81,10 @@ pub(super) fn describe(dataset: &Dataset, id: GeneId) -> Result<GeneShown> {
             neighbours: others.into_iter().map(|other| name(dataset, GeneId(other))).collect(),
         }
     });
+    let annotations = dataset.cell.annotations().iter().map(|set| {
+        let terms = set.terms_of(id.0).iter().map(|&term| set.terms()[term as usize].clone());
+        InAnnotations { annotations: set.name().to_owned(), terms: terms.collect() }
+    });
     let samples = &dataset.samples;
     let scores: Vec<f64> = (0..samples.len())
         .filter(|&row| samples.genes(row).contains(&(id.index() as u32)))
@@ -83,6 +96,7 @@ pub(super) fn describe(dataset: &Dataset, id: GeneId) -> Result<GeneShown> {
         standard: gene.standard.clone(),
         index: id.index(),
         networks: networks.collect(),
+        annotations: annotations.collect(),
         reactions_stopped: dataset.cell.metabolism().map_or(0, |m| deletion.stopped_reactions(m).len()),
         samples: scores.len(),
         mean_score: (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64),
@@ -99,16 +113,27 @@ pub(super) fn text(gene: &GeneShown) -> String {
         ("", Align::Left),
     ]);
     for network in &gene.networks {
-        let mut named = network.neighbours.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-        if network.neighbours.len() > NAMED {
-            named.push_str(", …");
-        }
+        let named = some(&network.neighbours);
         let counts = [network.edges, network.neighbours.len()].map(grouped);
         table.row([vec![network.network.clone()], counts.to_vec(), vec![named]].concat());
     }
     page.push_str(&table.to_text());
+    if !gene.annotations.is_empty() {
+        let mut table =
+            Table::new(&[("annotations", Align::Left), ("terms", Align::Right), ("", Align::Left)]);
+        for set in &gene.annotations {
+            table.row(vec![set.annotations.clone(), grouped(set.terms.len()), some(&set.terms)]);
+        }
+        write!(page, "\n{}", table.to_text()).ok();
+    }
     writeln!(page, "\nreactions    {} stop without it", grouped(gene.reactions_stopped)).ok();
     let mean = gene.mean_score.map(|mean| format!(", mean score {mean:.4}")).unwrap_or_default();
     writeln!(page, "samples      it is deleted in {}{mean}", grouped(gene.samples)).ok();
     page
+}
+
+/// The first few of some names.
+fn some(names: &[String]) -> String {
+    let named = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > NAMED { named + ", …" } else { named }
 }

@@ -7,7 +7,7 @@ use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_import::altered::{ADVICE, LooksLike};
 use knockout_import::recipe::{
-    AliasSource, FeatureSource, GeneSource, MetabolismSource, NetworkSource, ScreenSource,
+    AliasSource, AnnotationSource, FeatureSource, GeneSource, MetabolismSource, NetworkSource, ScreenSource,
 };
 use knockout_import::report::{Report, RowReport};
 use knockout_import::screens::{Alleles, Duplicates};
@@ -44,6 +44,12 @@ use std::path::PathBuf;
   --features    table:FILE    TSV, CSV: numbers of genes; gene=COLUMN, columns=COLUMN+COLUMN,
                               separator=
                 npy:FILE      a NumPy array of genes by features; gene-list=FILE, name=PREFIX
+  --annotations table:FILE    a gene and a term in each row; gene=COLUMN, term=COLUMN, separator=
+                gmt:FILE      a line per term: term, description, genes
+                json:FILE     an object that has a list of terms for every gene
+                gaf:FILE      GO's gene associations; aspect=P+F+C, evidence=IDA+IMP, or
+                              without=IGI+HGI, which is the default
+                all: name=NAME, min-genes=2, max-genes=N, how many genes a term must have
   --screen      kuzmin2018:FILE, kuzmin2020:FILE  text or xlsx; orders=2+3
                 costanzo2016:FILE  SGA tables
                 emap:FILE     gene_a, allele_a, gene_b, allele_b, s_score
@@ -84,6 +90,9 @@ pub(crate) struct ImportArgs {
     /// Content features of the genes; columns of several stand beside each other
     #[arg(long, value_name = "SOURCE")]
     features: Vec<FeatureSource>,
+    /// Terms that genes are annotated with, such as GO terms, complexes or pathways; each source is a set of its own
+    #[arg(long, value_name = "SOURCE")]
+    annotations: Vec<AnnotationSource>,
     /// A screen; samples keep the order of the screens and their rows
     #[arg(long = "screen", value_name = "SOURCE")]
     screens: Vec<ScreenSource>,
@@ -143,6 +152,7 @@ fn recipe_of(args: ImportArgs) -> Result<Recipe> {
     recipe.networks.extend(args.networks);
     recipe.metabolism = args.metabolism.or(recipe.metabolism);
     recipe.features.extend(args.features);
+    recipe.annotations.extend(args.annotations);
     recipe.screens.extend(args.screens);
     recipe.allow_missing |= args.allow_missing;
     recipe.name = args.name.or(recipe.name);
@@ -184,11 +194,18 @@ fn remarks(report: &Report) -> Vec<String> {
             let named = altered_names(&names);
             lines.push(format!("{file}: of the names not in the table, some look like {named}; {ADVICE}"));
         }
-        for (reason, skipped) in &rows.skipped {
-            lines.push(format!("{file}: {} rows left out: {reason}", count(*skipped)));
-        }
+        lines.extend(skipped(file, rows));
     }
+    // Genes outside the table are no remark here: a genome's annotations have many.
+    lines.extend(report.annotations.iter().flat_map(|set| skipped(&set.file, &set.rows)));
     lines
+}
+
+/// Rows left out for other reasons than their genes, a line per reason.
+fn skipped(file: &str, rows: &RowReport) -> Vec<String> {
+    let line =
+        |(reason, skipped): (&String, &u64)| format!("{file}: {} rows left out: {reason}", count(*skipped));
+    rows.skipped.iter().map(line).collect()
 }
 
 /// What names look like, how many of each kind, with examples.
@@ -240,6 +257,17 @@ fn text(report: &Report, out: &str) -> String {
             features.file,
             grouped(features.columns),
             grouped(features.genes)
+        ));
+    }
+    for set in &report.annotations {
+        line(format!(
+            "  annotations {}: {} terms of {} genes, {} pairs ({} terms with too few genes and {} with too many left out)",
+            set.name,
+            grouped(set.terms),
+            grouped(set.genes),
+            grouped(set.pairs),
+            count(set.terms_too_small),
+            count(set.terms_too_large)
         ));
     }
     for screen in &report.screens {

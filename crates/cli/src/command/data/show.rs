@@ -6,13 +6,13 @@ use crate::failure::Result;
 use crate::text::{Align, Table, grouped};
 use crate::ui::Ui;
 use clap::Args;
-use knockout_screen::{Histogram, SplitSummary, Summary};
+use knockout_screen::{AnnotationSummary, Histogram, SplitSummary, Summary};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-/// Show what is in a dataset: genes, networks, metabolism, scores, splits
+/// Show what is in a dataset: genes, networks, metabolism, annotations, scores, splits
 #[derive(Debug, Args)]
 #[command(after_help = "EXAMPLES:
   knockout data show yeast
@@ -24,7 +24,7 @@ pub(crate) struct ShowArgs {
     /// The seed of the splits whose sizes are shown
     #[arg(long, value_name = "S", default_value_t = knockout_screen::DEFAULT_SPLIT_SEED)]
     seed: u64,
-    /// Show one gene instead, by systematic or standard name: its neighbours and its samples
+    /// Show one gene instead, by systematic or standard name: its neighbours, its terms and its samples
     #[arg(long, value_name = "GENE", conflicts_with = "seed")]
     gene: Option<String>,
 }
@@ -91,6 +91,10 @@ pub(crate) fn text(summary: &Summary) -> String {
     page.push('\n');
     if !summary.networks.is_empty() {
         page.push_str(&networks(summary));
+        page.push('\n');
+    }
+    if !summary.annotations.is_empty() {
+        page.push_str(&annotations(&summary.annotations));
         page.push('\n');
     }
     page.push_str(&samples(summary));
@@ -164,6 +168,20 @@ fn networks(summary: &Summary) -> String {
         ];
         row.extend([degree.min, degree.q25, degree.median, degree.q75, degree.max].map(grouped));
         table.row(row);
+    }
+    table.to_text()
+}
+
+fn annotations(sets: &[AnnotationSummary]) -> String {
+    let mut table = Table::new(&[
+        ("annotations", Align::Left),
+        ("terms", Align::Right),
+        ("genes", Align::Right),
+        ("pairs", Align::Right),
+    ]);
+    for set in sets {
+        let counts = [set.terms, set.genes, set.pairs].map(grouped);
+        table.row([vec![set.name.clone()], counts.to_vec()].concat());
     }
     table.to_text()
 }

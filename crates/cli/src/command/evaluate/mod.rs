@@ -20,6 +20,7 @@ use knockout_train::evaluation::{
 };
 use knockout_train::predictions::Predictions;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -89,6 +90,15 @@ struct Subject {
     stack: StackPredictions,
     /// How many measurements lie in the intervals of each model that has some.
     coverage: Vec<Coverage>,
+    /// Models that know more than the screen and the networks.
+    prior_knowledge: Vec<PriorKnowledge>,
+}
+
+/// What a model takes from beyond the screen and the networks.
+#[derive(Debug, Clone, Serialize)]
+struct PriorKnowledge {
+    name: String,
+    uses: BTreeSet<String>,
 }
 
 /// Shares of a part's measurements within a model's 68 % and 95 % intervals.
@@ -135,6 +145,8 @@ struct Shown {
     ceiling: Option<Ceiling>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     coverage: Vec<Coverage>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    prior_knowledge: Vec<PriorKnowledge>,
 }
 
 pub(crate) fn run(args: &EvaluateArgs, ui: &Ui) -> Result<()> {
@@ -172,6 +184,7 @@ fn from_files(args: &EvaluateArgs, predictions: &PathBuf, ui: &Ui) -> Result<Sub
         home,
         stack: StackPredictions::ToBeSolved,
         coverage: Vec::new(),
+        prior_knowledge: Vec::new(),
     })
 }
 
@@ -293,6 +306,7 @@ fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> Result<()> {
         attainable_pearson,
         ceiling,
         coverage: subject.coverage.clone(),
+        prior_knowledge: subject.prior_knowledge.clone(),
     };
     let text = || {
         let mut page = table::heading(&shown.rows, shown.split, shown.split_seed, shown.part, unseen);
@@ -308,6 +322,9 @@ fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> Result<()> {
                 "{name}: {one:.1} % of the measurements lie within its 68 % interval, {wide:.1} % within its 95 % interval\n"
             );
             page.push_str(&lines);
+        }
+        for PriorKnowledge { name, uses } in &shown.prior_knowledge {
+            page.push_str(&format!("{name}: {}\n", table::prior_knowledge_sentence(uses)));
         }
         page.push_str(&table::comparisons(&shown.comparisons, shown.resamples));
         page

@@ -1,6 +1,6 @@
 //! Predictions of runs: of one, of several seeds of one configuration, or of unlike ones on the same dataset and split.
 
-use super::{Coverage, EvaluateArgs, Seeds, Subject, incomparable, names};
+use super::{Coverage, EvaluateArgs, PriorKnowledge, Seeds, Subject, incomparable, names};
 use crate::exit::INCOMPARABLE;
 use crate::failure::{Failure, Result, request_error};
 use crate::ui::Ui;
@@ -49,7 +49,7 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
     let home = std::path::absolute(runs[0].dataset_folder()?).ok();
     let rows = split.rows(part).iter();
     let sets: GeneSets = rows.map(|&row| dataset.samples.genes(row as usize)).collect();
-    let (mut models, mut coverage) = (Vec::new(), Vec::new());
+    let (mut models, mut coverage, mut prior_knowledge) = (Vec::new(), Vec::new(), Vec::new());
     let mut stack = StackPredictions::ToBeSolved;
     for ((folder, run), name) in folders.iter().zip(&runs).zip(run_names(&runs, folders)) {
         let Some((_, path, checkpoint)) = Checkpoints::of_run(folder).choose(args.state)? else {
@@ -70,6 +70,10 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
         if let (Some(deviations), Some(wide)) = (predictor.deviations(sets.view()), predictor.wide_interval())
         {
             coverage.push(Coverage::of(&name, &predictions, &deviations, wide));
+        }
+        let uses = predictor.prior_knowledge();
+        if !uses.is_empty() {
+            prior_knowledge.push(PriorKnowledge { name: name.clone(), uses });
         }
         if is_default_stack(run, &dataset) {
             stack = StackPredictions::Known(predictions.predictions.clone());
@@ -94,7 +98,7 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
         model: runs[0].config.model.name(),
         seeds: runs.iter().map(|run| run.config.seed).collect(),
     });
-    Ok(Subject { models, seeds, home: Some((dataset, split)), stack, coverage })
+    Ok(Subject { models, seeds, home: Some((dataset, split)), stack, coverage, prior_knowledge })
 }
 
 /// Says of a run that has not reached its end that its figures are not those of its end.

@@ -3,6 +3,7 @@
 use crate::text::{Align, Table, grouped};
 use knockout_screen::Ceiling;
 use knockout_train::evaluation::{Comparison, Figure, Row, Spread, Unseen};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// What was evaluated.
@@ -66,6 +67,15 @@ pub(crate) fn bounds(attainable: Option<f64>, ceiling: Option<&Ceiling>) -> Stri
 }
 
 /// What measuring again would predict, and what a model without error could.
+/// What a model takes from beyond the screen and the networks, and why a reader should know.
+pub(crate) fn prior_knowledge_sentence(uses: &BTreeSet<String>) -> String {
+    let uses: Vec<&str> = uses.iter().map(String::as_str).collect();
+    format!(
+        "it also knows {}; what is known of genes may have been inferred from interactions such as these",
+        uses.join(", ")
+    )
+}
+
 pub(crate) fn ceiling_sentence(ceiling: &Ceiling) -> String {
     let Ceiling { repeat_pearson, low, high, sets, model_pearson } = ceiling;
     format!(

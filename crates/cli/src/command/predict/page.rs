@@ -1,6 +1,6 @@
 //! The page of hits: top and bottom, how predictions and measured scores are distributed, and how far to trust the list.
 
-use crate::command::evaluate::table::ceiling_sentence;
+use crate::command::evaluate::table::{ceiling_sentence, prior_knowledge_sentence};
 use crate::failure::Result;
 use crate::output::write_text;
 use crate::text::{figure, grouped};
@@ -79,6 +79,12 @@ fn notes(calibration: &Calibration, opened: &OpenRuns) -> Vec<String> {
         said[..1].make_ascii_uppercase();
         said + "."
     }));
+    for run in &opened.runs {
+        let uses = run.prior_knowledge();
+        if !uses.is_empty() {
+            notes.push(format!("The run of {}: {}.", run.entry.model, prior_knowledge_sentence(&uses)));
+        }
+    }
     notes
 }
 
