@@ -113,7 +113,8 @@ mod tests {
         let genes = 200;
         let mut rng = Rng::new(0, "covariates");
         let values: Vec<f32> = (0..2 * genes).map(|_| rng.normal() as f32).collect();
-        let table = GeneTable::new((0..genes).map(|gene| Gene::new(format!("G{gene}"))).collect()).unwrap();
+        let gene = |gene: usize| Gene { systematic: format!("G{gene}"), standard: None };
+        let table = GeneTable::new((0..genes).map(gene).collect()).unwrap();
         let names = ["says", "nothing"].map(str::to_owned);
         let features = Features::new(genes, names.to_vec(), values.clone()).unwrap();
         let cell = Cell::new(table, Vec::new(), None).unwrap().with_features(Some(features)).unwrap();

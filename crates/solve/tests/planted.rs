@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
-use knockout_cell::{Cell, Edge, GeneSets, GeneTable, Network, SelfLoops};
+use knockout_cell::{Annotations, Cell, Edge, Features, GeneSets, GeneTable, Network, SelfLoops};
 use knockout_random::Rng;
 use knockout_solve::{
     LowRankOptions, NetworkKernelOptions, Problem, Records, Solution, SolveError, SolvedOptions,
@@ -98,6 +98,63 @@ fn the_kernel_knows_new_genes_by_their_network() {
     let blind = NetworkKernelOptions { networks: vec!["noise".to_owned()], ..Default::default() };
     let (_, blind) = solve(&blind, &parts, &cell);
     assert!(blind < kernel - 0.2, "{blind}");
+}
+
+/// The cell with annotations: terms that are the modules, and terms that are drawn by lot.
+fn annotated() -> Cell {
+    let mut rng = Rng::new(4, "terms");
+    let terms = || (0..MODULES).map(|term| format!("T{term}")).collect();
+    let set = |name: &str, term_of: &mut dyn FnMut(u32) -> usize| {
+        let pairs = (0..GENES as u32).map(|gene| (gene, term_of(gene) as u32)).collect();
+        Annotations::new(name, GENES, terms(), pairs).unwrap()
+    };
+    let modules = set("complexes", &mut |gene| gene as usize % MODULES);
+    let lot = set("lot", &mut |_| rng.below(MODULES));
+    cell().with_annotations(vec![modules, lot]).unwrap()
+}
+
+#[test]
+fn annotations_tell_of_new_genes_where_networks_do_not() {
+    let (cell, parts) = (annotated(), parts(|gene| gene >= 50));
+    let options = |annotations: &[&str]| NetworkKernelOptions {
+        networks: vec!["noise".to_owned()],
+        annotations: annotations.iter().map(|&name| name.to_owned()).collect(),
+        ..Default::default()
+    };
+    let (_, without) = solve(&options(&[]), &parts, &cell);
+    let (solution, with) = solve(&options(&["complexes", "lot"]), &parts, &cell);
+    assert!(with > without + 0.2, "with {with}, without {without}");
+    assert!(chosen(&*solution, "network_kernel.weight.annotations.complexes") > 0.5);
+    assert_eq!(options(&["lot"]).prior_knowledge(), ["annotations lot"]);
+    // What does not validate better is left out.
+    let (solution, lot) = solve(&options(&["lot"]), &parts, &cell);
+    assert!(lot > without - 0.05, "{lot}, {without}");
+    assert_eq!(chosen(&*solution, "network_kernel.weight.annotations.lot"), 0.0);
+    let error = options(&["missing"]).check(&cell).unwrap_err().to_string();
+    assert_eq!(error, "the dataset has no annotations \"missing\"; it has complexes, lot");
+}
+
+#[test]
+fn covariates_tell_the_effects_of_new_genes() {
+    let mut rng = Rng::new(1, "truth");
+    // The genes' own effects, which `truth` draws first.
+    let effects: Vec<f32> = (0..GENES).map(|_| (0.3 * rng.normal()) as f32).collect();
+    let features = Features::new(GENES, vec!["fitness".to_owned()], effects).unwrap();
+    let cell = cell().with_features(Some(features)).unwrap();
+    let parts = parts(|gene| gene >= 50);
+    let with = LowRankOptions { covariates: vec!["fitness".to_owned()], ..Default::default() };
+    let (_, without) = solve(&LowRankOptions::default(), &parts, &cell);
+    let (solution, told) = solve(&with, &parts, &cell);
+    assert!(told > without + 0.02, "with {told}, without {without}");
+    assert!(chosen(&*solution, "additive.covariate.fitness") > 0.1);
+    let stack = StackOptions { low_rank: with, ..Default::default() };
+    assert_eq!(stack.prior_knowledge(), ["covariate fitness"]);
+    let (_, stacked) = solve(&stack, &parts, &cell);
+    let (_, plain) = solve(&StackOptions::default(), &parts, &cell);
+    assert!(stacked > plain, "with {stacked}, without {plain}");
+    let missing = LowRankOptions { covariates: vec!["missing".to_owned()], ..Default::default() };
+    let error = missing.check(&cell).unwrap_err().to_string();
+    assert_eq!(error, "the dataset has no feature \"missing\"; it has fitness");
 }
 
 #[test]

@@ -187,45 +187,61 @@ impl NetworkKernel {
         options.check_memory(grid, gene_count)?;
         let (names, networks): (Vec<String>, Vec<Neighbourhoods>) =
             options.neighbourhoods(problem.cell).into_iter().unzip();
-        let weights = mixture::weights(&networks, grid, problem.train.sets.view(), &base.residuals);
-        let mixture: Vec<f32> = weights.into_iter().map(|weight| weight as f32).collect();
-        let features = Features::of(&networks, &mixture, &grid.genes(), gene_count, options.rank);
-        drop(networks);
         let (mean, sd) = mean_and_deviation(&problem.train.scores);
         let scores: Vec<f32> =
             problem.train.scores.iter().map(|score| ((score - mean) / sd) as f32).collect();
         let sets = problem.train.sets.view();
+        let features_of =
+            |mixture: &[f32]| Features::of(&networks, mixture, &grid.genes(), gene_count, options.rank);
 
         // What a version of before kept, which did not know all settings, is not gone on with.
-        let kept = watch.kept(PART).filter(|kept| tensor(kept, Tried::TENSOR).is_ok());
-        let whole = || Fields::of(grid, sets, &scores, &features, |_| true);
-        let (tried, fields, begun) = if let Some(kept) = &kept {
-            let tried = Tried::load_all(kept)?;
-            for tried in &tried {
-                tried.say(watch);
-            }
-            (tried, None, None)
+        let kept =
+            watch.kept(PART).filter(|kept| Begun::TENSORS.iter().all(|name| tensor(kept, name).is_ok()));
+        let begun = if let Some(kept) = &kept {
+            Begun::load(kept, names.len(), features_of, watch)?
         } else {
-            let mut trials = Trials::new(grid, sets, &scores, &features, problem.val);
-            let tried = trials.run(&features, grid, watch);
-            let (fields, begun) = trials.end();
-            (tried, fields, begun)
+            let begin = |mixture: Vec<f32>, watch: &mut dyn Watch| {
+                let features = features_of(&mixture);
+                let mut trials = Trials::new(grid, sets, &scores, &features, problem.val);
+                let tried = trials.run(&features, grid, watch);
+                let (fields, gradients) = trials.end();
+                Begun { mixture, features, tried, fields, gradients }
+            };
+            let weights = |count: usize| {
+                mixture::weights(&networks[..count], grid, problem.train.sets.view(), &base.residuals)
+            };
+            let mixture = |count: usize| -> Vec<f32> {
+                let mut weights: Vec<f32> = weights(count).into_iter().map(|weight| weight as f32).collect();
+                weights.resize(names.len(), 0.0);
+                weights
+            };
+            let begun = begin(mixture(names.len()), watch);
+            // Annotations explain how alike known genes are; whether they also help to predict is for the validation part to say.
+            let networks_alone = names.len() - options.annotations.len();
+            if begun.mixture[networks_alone..].iter().any(|&weight| weight > 0.0) {
+                let without = begin(mixture(networks_alone), watch);
+                if without.pearson() > begun.pearson() { without } else { begun }
+            } else {
+                begun
+            }
         };
+        drop(networks);
+        let tried_before = begun.tensors();
+        let Begun { mixture, features, tried, fields, gradients } = begun;
         let setting = Tried::best(&tried);
 
-        let mut fields = fields.unwrap_or_else(whole);
+        let mut fields = fields.unwrap_or_else(|| Fields::of(grid, sets, &scores, &features, |_| true));
         drop(scores);
         fields.set(&features, setting.own, setting.single);
         let count = fields.cells().map(field::Cells::len).sum();
         let mut gradients = match kept {
             Some(kept) => Gradients::load(&kept, count)?,
-            None => begun.unwrap_or_else(|| Gradients::new(&fields)),
+            None => gradients.unwrap_or_else(|| Gradients::new(&fields)),
         };
-        let tried_before = Tried::tensor(&tried);
         let mut keep = |gradients: &Gradients| {
             watch.step("network kernel", gradients.step);
             if watch.wants_state() {
-                watch.keep(PART, [std::slice::from_ref(&tried_before), &gradients.tensors()[..]].concat());
+                watch.keep(PART, [&tried_before[..], &gradients.tensors()[..]].concat());
             }
         };
         // What the trials found may be enough.
@@ -382,6 +398,11 @@ impl Tried {
         best.setting
     }
 
+    /// The highest validation Pearson.
+    fn highest(tried: &[Self]) -> f64 {
+        tried.iter().map(|tried| tried.pearson).fold(-3.0, f64::max)
+    }
+
     fn say(&self, watch: &mut dyn Watch) {
         let Setting { own, noise, single } = self.setting;
         let single = if single > 0.0 { format!(", single {single}") } else { String::new() };
@@ -406,6 +427,46 @@ impl Tried {
             pearson,
         };
         Ok(numbers.as_chunks::<4>().0.iter().map(one).collect())
+    }
+}
+
+/// A mixture of networks and annotations, and the settings that were tried with it.
+struct Begun {
+    mixture: Vec<f32>,
+    features: Features,
+    tried: Vec<Tried>,
+    /// What the trials leave to go on with, where they had all records.
+    fields: Option<Fields>,
+    gradients: Option<Gradients>,
+}
+
+impl Begun {
+    const MIXTURE: &str = "mixture";
+    /// What of it is kept.
+    const TENSORS: [&str; 2] = [Self::MIXTURE, Tried::TENSOR];
+
+    /// Validation Pearson of the best setting.
+    fn pearson(&self) -> f64 {
+        Tried::highest(&self.tried)
+    }
+
+    fn tensors(&self) -> [Tensor; 2] {
+        let mixture = Tensor::new(Self::MIXTURE, &[self.mixture.len()], self.mixture.clone());
+        [mixture, Tried::tensor(&self.tried)]
+    }
+
+    fn load(
+        kept: &[Tensor],
+        count: usize,
+        features_of: impl Fn(&[f32]) -> Features,
+        watch: &mut dyn Watch,
+    ) -> Result<Self, SolveError> {
+        let mixture = tensor(kept, Self::MIXTURE)?.of_length(count)?.to_vec();
+        let tried = Tried::load_all(kept)?;
+        for tried in &tried {
+            tried.say(watch);
+        }
+        Ok(Self { features: features_of(&mixture), mixture, tried, fields: None, gradients: None })
     }
 }
 
@@ -532,8 +593,7 @@ impl Trials {
         watch: &mut dyn Watch,
     ) -> bool {
         self.fields.set(features, own, single);
-        let highest = |tried: &[Tried]| tried.iter().map(|tried| tried.pearson).fold(-3.0, f64::max);
-        let before = highest(tried);
+        let before = Tried::highest(tried);
         let places = &self.places;
         let said = |fields: &Fields| places.iter().map(|&place| fields.last(place)).collect();
         let shifted = Shifted::solve(&mut self.fields, &NOISES, TRIAL_STEPS, said);
@@ -546,7 +606,7 @@ impl Trials {
                 predictions.extend(self.fields.predict(&solution, features, grid, sets));
             }
             let pearson = pearson(&predictions, &self.scores).unwrap_or(-2.0);
-            if self.reach == Reach::All && pearson > highest(tried) {
+            if self.reach == Reach::All && pearson > Tried::highest(tried) {
                 self.begun = Some(shifted.gradients(place));
             }
             tried.push(Tried { setting: Setting { own, noise, single }, pearson });
@@ -555,6 +615,6 @@ impl Trials {
         let first = tried.len() - NOISES.len();
         let best = Tried::best(&tried[first..]);
         tried[first..].iter().filter(|tried| tried.setting == best).for_each(|tried| tried.say(watch));
-        highest(tried) > before + LEAST_GAIN
+        Tried::highest(tried) > before + LEAST_GAIN
     }
 }
