@@ -5,6 +5,7 @@
 
 mod support;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use support::run_in as run;
@@ -84,4 +85,68 @@ fn sources_that_are_wrong_are_refused() {
     assert!(refused("gmt:sgd.gaf").contains("sgd.gaf, line 1: the row has 1 cells"));
     assert!(refused("obo:sgd.gaf").contains("unknown variant `obo`"));
     assert!(!folder.join("x").exists());
+}
+
+/// A screen of genes in three groups: pairs of one group score high.
+fn grouped_screen(folder: &Path) {
+    let genes: Vec<String> = (0..36).map(|gene| format!("G{gene:02}")).collect();
+    let (mut screen, mut terms, mut fitness) =
+        ("gene_a\tgene_b\tscore\n".to_owned(), "gene\tterm\n".to_owned(), "gene\tfitness\n".to_owned());
+    for (a, gene) in genes.iter().enumerate() {
+        writeln!(terms, "{gene}\tgroup {}", a % 3).unwrap();
+        writeln!(fitness, "{gene}\t{}", a % 7).unwrap();
+        for (b, other) in genes.iter().enumerate().take(a) {
+            let score = f64::from(u8::from(a % 3 == b % 3)) + 0.1 * ((a % 7) + (b % 7)) as f64;
+            // Something that no model can know.
+            let noise = 0.05 * (((a * 31 + b * 17) % 11) as f64 - 5.0);
+            writeln!(screen, "{gene}\t{other}\t{}", score + noise).unwrap();
+        }
+    }
+    for (name, text) in [("screen.tsv", screen), ("terms.tsv", terms), ("fitness.tsv", fitness)] {
+        fs::write(folder.join(name), text).unwrap();
+    }
+}
+
+#[test]
+fn what_a_model_knows_of_genes_stands_beside_its_figures() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path();
+    grouped_screen(folder);
+    let import =
+        ["data", "import", "known", "--screen", "screen.tsv", "--annotations", "table:terms.tsv,name=groups"];
+    run(folder, &[&import[..], &["--features", "table:fitness.tsv"]].concat()).ok();
+    let train = |name: &'static str, keys: &[&'static str]| {
+        let begin = ["train", "known", "--split", "gene-disjoint", "--out", name];
+        run(folder, &[&begin[..], keys].concat()).ok().stdout
+    };
+    train("plain", &[]);
+    let annotations = "model.network_kernel.annotations=[\"groups\"]";
+    let said = train("known-stack", &[annotations, "model.low_rank.covariates=[\"fitness\"]"]);
+    for name in ["network_kernel.weight.annotations.groups 1", "additive.covariate.fitness"] {
+        assert!(said.contains(name), "{said}");
+    }
+    let pearson = |name: &'static str| {
+        let shown = run(folder, &["evaluate", name, "--json"]).json();
+        (shown["rows"][0]["pearson"].as_f64().unwrap(), shown["prior_knowledge"].clone())
+    };
+    let ((plain, nothing), (known, uses)) = (pearson("plain"), pearson("known-stack"));
+    assert!(known > plain + 0.2, "{known} and {plain}");
+    assert!(nothing.is_null(), "{nothing}");
+    let expected = serde_json::json!(["annotations groups", "covariate fitness"]);
+    assert_eq!(uses, serde_json::json!([{"name": "known-stack", "uses": expected}]));
+    let sentence =
+        "known-stack: it also knows annotations groups, covariate fitness; what is known of genes may";
+    let text = run(folder, &["evaluate", "known-stack"]).ok().stdout;
+    assert!(text.contains(sentence), "{text}");
+    // The page of hits is a report, too.
+    run(folder, &["predict", "known-stack", "--pairs", "--top", "5", "--out", "hits", "--html", "hits.html"])
+        .ok();
+    let page = fs::read_to_string(folder.join("hits.html")).unwrap();
+    assert!(page.contains("it also knows annotations groups"));
+
+    let refused = |key: &str| run(folder, &["train", "known", "--out", "refused", key]).fails(2, &[]).stderr;
+    let error = refused("model.network_kernel.annotations=[\"go\"]");
+    assert!(error.contains("the dataset has no annotations \"go\"; it has groups"), "{error}");
+    let error = refused("model.low_rank.covariates=[\"fit\"]");
+    assert!(error.contains("the dataset has no feature \"fit\"; it has fitness"), "{error}");
 }

@@ -255,11 +255,15 @@ impl Watch for Kept {
 
 #[test]
 fn a_stack_that_was_stopped_anywhere_goes_on_to_the_same_bits() {
-    let (cell, parts) = (cell(), parts(|_| false));
+    let (cell, parts) = (annotated(), parts(|_| false));
     let problem = Problem { cell: &cell, train: &parts[0], val: &parts[1] };
+    // Two mixtures are tried, with annotations and without.
+    let network_kernel =
+        NetworkKernelOptions { annotations: vec!["complexes".to_owned()], ..Default::default() };
+    let options = StackOptions { network_kernel, ..Default::default() };
     let run = |from: &[(&'static str, Vec<Tensor>)]| {
         let mut watch = Kept { from: from.to_vec(), ..Kept::default() };
-        let solution = StackOptions::default().solve(problem, &mut watch).unwrap();
+        let solution = options.solve(problem, &mut watch).unwrap();
         (solution.tensors(), watch.states)
     };
     let (whole, states) = run(&[]);
