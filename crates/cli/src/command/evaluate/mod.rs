@@ -324,7 +324,8 @@ fn report(subject: &Subject, bootstrap: &Bootstrap, ui: &Ui) -> Result<()> {
             page.push_str(&lines);
         }
         for PriorKnowledge { name, uses } in &shown.prior_knowledge {
-            page.push_str(&format!("{name}: {}\n", table::prior_knowledge_sentence(uses)));
+            let line = format!("{name}: {}\n", table::prior_knowledge_sentence(uses));
+            page.push_str(&line);
         }
         page.push_str(&table::comparisons(&shown.comparisons, shown.resamples));
         page
