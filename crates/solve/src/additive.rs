@@ -24,7 +24,7 @@ pub(crate) struct Additive {
     pub(crate) covariates: Vec<Choice>,
 }
 
-/// Whose number does not come from the ridge: stored only where covariates say something of them.
+/// Genes that training has a record of: stored only where their numbers do not tell.
 const KNOWN: &str = "additive.known";
 
 impl Additive {
@@ -82,8 +82,8 @@ impl Additive {
             Tensor::new("additive.genes", &[self.genes.len()], self.genes.clone()),
             Tensor::new("additive.pairs", &[pairs.len()], pairs),
         ];
-        let says_of_new = |(gene, is_known): (&f32, &bool)| *gene != 0.0 && !is_known;
-        if self.genes.iter().zip(&self.is_known).any(says_of_new) {
+        // A gene in no record has a number where covariates say something of it, and one in some may have 0.
+        if self.genes.iter().zip(&self.is_known).any(|(gene, &is_known)| (*gene != 0.0) != is_known) {
             let known = self.is_known.iter().map(|&is_known| f32::from(u8::from(is_known))).collect();
             tensors.push(Tensor::new(KNOWN, &[self.genes.len()], known));
         }
@@ -95,7 +95,6 @@ impl Additive {
             |name: &str, length: usize| tensor(tensors, name)?.of_length(length).map(<[f32]>::to_vec);
         let pairs: Vec<(u32, u32)> = grid.pair_rows().collect();
         let genes = of_length("additive.genes", gene_count)?;
-        // The ridge gives a gene of no record no effect at all.
         let known =
             if tensor(tensors, KNOWN).is_ok() { of_length(KNOWN, gene_count)? } else { genes.clone() };
         Ok(Self {
@@ -114,5 +113,28 @@ fn query(grid: &Grid, set: &[u32]) -> Option<(u32, u32)> {
     match (set.len() == 3).then(|| grid.part_of_triple(set))?? {
         (Row::Pair(a, b), _) => Some((a, b)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use knockout_cell::GeneSets;
+
+    #[test]
+    fn whom_training_knows_is_stored_where_numbers_do_not_tell() {
+        let grid = Grid::of(GeneSets::default().view());
+        for (is_known, stored) in [([true, false], 3), ([false, true], 4), ([true, true], 4)] {
+            let part = Additive {
+                intercept: 1.0,
+                genes: vec![0.5, 0.0],
+                pairs: BTreeMap::new(),
+                is_known: is_known.to_vec(),
+                alpha: 0.0,
+                covariates: Vec::new(),
+            };
+            assert_eq!(part.tensors().len(), stored);
+            assert_eq!(Additive::load(&part.tensors(), &grid, 2).unwrap(), part);
+        }
     }
 }

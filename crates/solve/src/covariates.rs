@@ -5,7 +5,7 @@ use crate::model::{Choice, SolveError};
 use knockout_cell::{Cell, Features};
 
 /// Features at most that can be covariates: each has a coefficient that a few hundred genes must tell.
-pub(crate) const MOST: usize = 64;
+const MOST: usize = 64;
 /// Penalties that are tried, in units of one gene of usual weight and a feature of deviation 1.
 const PENALTIES: [f64; 6] = [0.1, 1.0, 10.0, 100.0, 1e3, 1e4];
 
@@ -33,7 +33,9 @@ pub(crate) fn check(names: &[String], cell: &Cell) -> Result<(), SolveError> {
     }
     let have = cell.features().map(Features::names).unwrap_or_default();
     match names.iter().find(|&name| !have.contains(name)) {
-        Some(name) => Err(SolveError::NoSuchFeature { name: name.clone(), have: have.to_vec() }),
+        Some(name) => {
+            Err(SolveError::NotInDataset { what: "feature", name: name.clone(), have: have.to_vec() })
+        }
         None => Ok(()),
     }
 }
@@ -104,7 +106,7 @@ fn slopes(rows: &Matrix<f64>, targets: &[f64]) -> Option<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use knockout_cell::{Features, Gene, GeneTable};
+    use knockout_cell::{Features, GeneTable};
     use knockout_random::Rng;
 
     /// A feature that decides effects and one that says nothing: new genes get what the first one says.
@@ -113,8 +115,7 @@ mod tests {
         let genes = 200;
         let mut rng = Rng::new(0, "covariates");
         let values: Vec<f32> = (0..2 * genes).map(|_| rng.normal() as f32).collect();
-        let gene = |gene: usize| Gene { systematic: format!("G{gene}"), standard: None };
-        let table = GeneTable::new((0..genes).map(gene).collect()).unwrap();
+        let table = GeneTable::from_systematic((0..genes).map(|gene| format!("G{gene}"))).unwrap();
         let names = ["says", "nothing"].map(str::to_owned);
         let features = Features::new(genes, names.to_vec(), values.clone()).unwrap();
         let cell = Cell::new(table, Vec::new(), None).unwrap().with_features(Some(features)).unwrap();

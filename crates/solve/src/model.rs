@@ -182,25 +182,11 @@ pub enum SolveError {
         /// What it has to be.
         rule: &'static str,
     },
-    /// A network that the dataset does not have.
-    #[error("the dataset has no network {name:?}; it has {}", have.join(", "))]
-    NoSuchNetwork {
-        /// The name configured.
-        name: String,
-        /// The names there are.
-        have: Vec<String>,
-    },
-    /// Annotations that the dataset does not have.
-    #[error("the dataset has no annotations {name:?}; {}", there_are(have))]
-    NoSuchAnnotations {
-        /// The name configured.
-        name: String,
-        /// The names there are.
-        have: Vec<String>,
-    },
-    /// A feature that the dataset does not have.
-    #[error("the dataset has no feature {name:?}; {}", there_are(have))]
-    NoSuchFeature {
+    /// A network, annotations or a feature that the dataset does not have.
+    #[error("the dataset has no {what} {name:?}; {}", there_are(have))]
+    NotInDataset {
+        /// The kind of thing.
+        what: &'static str,
         /// The name configured.
         name: String,
         /// The names there are.
@@ -242,9 +228,7 @@ impl Classified for SolveError {
     fn class(&self) -> Class {
         match self {
             Self::OutOfRange { .. }
-            | Self::NoSuchNetwork { .. }
-            | Self::NoSuchAnnotations { .. }
-            | Self::NoSuchFeature { .. }
+            | Self::NotInDataset { .. }
             | Self::NoValidation { .. }
             | Self::TooLarge { .. } => Class::Request,
             Self::Tensor { .. } => Class::Damage,

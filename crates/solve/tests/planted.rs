@@ -218,7 +218,7 @@ fn what_cannot_be_solved_says_so_and_odd_sets_are_defined() {
     let count = val.scores.len();
     assert_eq!(refused(&train, &constant(&val)), Some(SolveError::NoValidation { count }));
     let unknown = NetworkKernelOptions { networks: vec!["string".to_owned()], ..Default::default() };
-    assert!(matches!(unknown.check(&cell), Err(SolveError::NoSuchNetwork { .. })));
+    assert!(matches!(unknown.check(&cell), Err(SolveError::NotInDataset { what: "network", .. })));
 
     // One gene per sample: there is no pair to complete, and what is left is the ridge.
     let single = |records: &Records| Records {

@@ -95,11 +95,13 @@ impl SolvedOptions for NetworkKernelOptions {
         }
         let have = || cell.networks().iter().map(|network| network.name().to_owned()).collect();
         if let Some(name) = self.networks.iter().find(|name| cell.network(name).is_none()) {
-            return Err(SolveError::NoSuchNetwork { name: name.clone(), have: have() });
+            return Err(SolveError::NotInDataset { what: "network", name: name.clone(), have: have() });
         }
         let have = || cell.annotations().iter().map(|set| set.name().to_owned()).collect();
         match self.annotations.iter().find(|name| cell.annotation(name).is_none()) {
-            Some(name) => Err(SolveError::NoSuchAnnotations { name: name.clone(), have: have() }),
+            Some(name) => {
+                Err(SolveError::NotInDataset { what: "annotations", name: name.clone(), have: have() })
+            }
             None => Ok(()),
         }
     }
@@ -207,11 +209,10 @@ impl NetworkKernel {
                 let (fields, gradients) = trials.end();
                 Begun { mixture, features, tried, fields, gradients }
             };
-            let weights = |count: usize| {
-                mixture::weights(&networks[..count], grid, problem.train.sets.view(), &base.residuals)
-            };
+            // Of the first so many; the others have no weight.
             let mixture = |count: usize| -> Vec<f32> {
-                let mut weights: Vec<f32> = weights(count).into_iter().map(|weight| weight as f32).collect();
+                let weights = mixture::weights(&networks[..count], grid, sets, &base.residuals);
+                let mut weights: Vec<f32> = weights.into_iter().map(|weight| weight as f32).collect();
                 weights.resize(names.len(), 0.0);
                 weights
             };
