@@ -5,7 +5,7 @@
 use knockout_analyze::{
     Analysis, Collector, Comparison, Counted, FileFindings, Options, Rules, TraceWarning,
 };
-use knockout_meter::{Gauge, LoadTimes, Meter, Schedule, StepPhase};
+use knockout_trace::meter::{Gauge, LoadTimes, Meter, Schedule, StepPhase};
 use knockout_trace::{BACKGROUND, Clock, FakeClock, ReadOptions, Recorder, RecorderOptions, TraceFile, read};
 use serde_json::{Map, Value};
 use std::fs::File;

@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use assert_cmd::cargo::cargo_bin_cmd;
-use knockout_meter::{Meter, Schedule, StepPhase};
-use knockout_profile::{Conditions, RunProfile};
+use knockout_analyze::profile::{Conditions, RunProfile};
+use knockout_trace::meter::{Meter, Schedule, StepPhase};
 use knockout_trace::{Clock, FakeClock, Recorder};
 use serde_json::Value;
 use std::fs;

@@ -3,14 +3,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use knockout_cell::GeneSets;
-use knockout_model::MODELS;
+use knockout_data::cell::GeneSets;
+use knockout_data::screen::Part;
+use knockout_models::MODELS;
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{
     Candidates, Choice, DatasetEntry, Filters, Folder, Histogram, Keep, Outcome, PREDICTIONS, Plan,
     PredictError, Progress, Scorer as _, Scores, Share, Summary, merge, predict, write_csv, write_hits,
 };
-use knockout_screen::Part;
 use knockout_train::checkpoint::Slot;
 use knockout_train::config::Config;
 use knockout_train::run::{Run, RunContext};
@@ -30,8 +30,8 @@ impl Home {
     fn new(models: &[(&str, u64)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let data = folder.path().join("data");
-        let preset = knockout_synth::Config::preset("tiny").unwrap();
-        let mut dataset = knockout_synth::synthesise(&preset, 3, "tiny", "test", &|_| ()).unwrap();
+        let preset = knockout_sources::synth::Config::preset("tiny").unwrap();
+        let mut dataset = knockout_sources::synth::synthesise(&preset, 3, "tiny", "test", &|_| ()).unwrap();
         dataset.write(&data, &|_| ()).unwrap();
         let dataset = Arc::new(dataset);
         let runs = models.iter().map(|(name, seed)| {

@@ -11,7 +11,7 @@ use fixtures::{analysis, experiment, findings, measured, trace};
 use insta::assert_snapshot;
 use knockout_analyze::Comparison;
 use knockout_analyze::logs::{LogReader, Logs};
-use knockout_profile::{RunComparison, RunProfile};
+use knockout_analyze::profile::{RunComparison, RunProfile};
 use knockout_report::prediction::{Drawing, Node, PredictionPage, prediction_html};
 use knockout_report::training::{Chart, Fact, Scatter, Series, TrainingPage, training_html};
 use knockout_report::{Column, PageTable};

@@ -2,13 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
-use knockout_cell::{Annotations, Cell, Edge, Features, GeneSets, GeneTable, Network, SelfLoops};
-use knockout_random::Rng;
+use knockout_base::random::Rng;
+use knockout_base::stats::pearson;
+use knockout_data::cell::{Annotations, Cell, Edge, Features, GeneSets, GeneTable, Network, SelfLoops};
 use knockout_solve::{
     LowRankOptions, NetworkKernelOptions, Problem, Records, Solution, SolveError, SolvedOptions,
     StackOptions, Tensor, Watch,
 };
-use knockout_stats::pearson;
 
 const GENES: usize = 60;
 const MODULES: usize = 6;

@@ -1,7 +1,7 @@
 //! The ladder against golden numbers, and its behaviour on small screens.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use knockout_screen::{Division, Part, Sample, Samples, SamplesBuilder, Scheme, Split, SplitSpec};
+use knockout_data::screen::{Division, Part, Sample, Samples, SamplesBuilder, Scheme, Split, SplitSpec};
 use knockout_solve::ridge::{ALPHAS, Ridge, choose};
 use knockout_testdata::golden::{Case, cases};
 use knockout_train::baseline::{Baseline, Ladder, PairVocabulary, design};
@@ -148,7 +148,7 @@ fn golden_baselines_on_both_splits() {
 
 /// A screen whose scores are additive in the genes plus one product that only pairs of genes explain.
 fn screen(query: bool) -> (Samples, Split) {
-    let mut rng = knockout_random::Rng::new(3, "screen");
+    let mut rng = knockout_base::random::Rng::new(3, "screen");
     let effects: Vec<[f64; 2]> = (0..30).map(|_| [rng.normal(), rng.normal()]).collect();
     let mut builder = SamplesBuilder::new(31);
     for a in 0..30_u32 {

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use knockout_model::loss::CircularBuffer;
+use knockout_models::loss::CircularBuffer;
 use knockout_train::checkpoint::{
     Checkpoint, CheckpointErrorKind, Checkpoints, Contents, Identity, Number, Position, Slot, State,
     TensorRef, load, save, weights_hash,

@@ -2,11 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use knockout_fault::{Class, Classified as _};
-use knockout_meter::{Meter, Schedule};
-use knockout_screen::{Dataset, Part, Split};
-use knockout_synth as synth;
+use knockout_base::error::{Class, Classified as _};
+use knockout_data::screen::{Dataset, Part, Split};
+use knockout_sources::synth;
 use knockout_trace::Recorder;
+use knockout_trace::meter::{Meter, Schedule};
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::config::Config;
 use knockout_train::fit::{Fit, FitError};
@@ -193,7 +193,7 @@ fn a_model_learns_the_training_part() {
 
 #[test]
 fn modes_run_the_phases_they_name() {
-    use knockout_meter::StepPhase as Phase;
+    use knockout_trace::meter::StepPhase as Phase;
     let dataset = dataset();
     let config = config(&dataset, &[]);
     let phases = [Phase::Forward, Phase::Loss, Phase::Backward, Phase::Clip, Phase::Optimiser];
@@ -282,7 +282,7 @@ fn checkpoints_have_their_phase_and_buffers_are_all_counted() {
     let mut saving = Vec::new();
     for event in run.by_ref() {
         if let Event::Step(report) = event.unwrap() {
-            saving.push(report.times.phase(knockout_meter::StepPhase::Checkpoint));
+            saving.push(report.times.phase(knockout_trace::meter::StepPhase::Checkpoint));
         }
     }
     // A checkpoint after every step is part of the next one.

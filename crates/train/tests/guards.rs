@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use knockout_fault::{Class, Classified as _};
-use knockout_screen::{Dataset, Sample, SamplesBuilder};
-use knockout_synth as synth;
+use knockout_base::error::{Class, Classified as _};
+use knockout_data::screen::{Dataset, Sample, SamplesBuilder};
+use knockout_sources::synth;
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::config::Config;
 use knockout_train::run::{End, Event, Run, RunContext, RunError};
@@ -112,7 +112,7 @@ fn another_instruction_set_is_refused_where_the_first_is_there() {
     // As an earlier version wrote it: without seal.
     document.remove("files").unwrap();
     document.remove("checksum").unwrap();
-    let here = knockout_kernel::Isa::current().name();
+    let here = knockout_engine::kernel::Isa::current().name();
     let mut began = |instructions: &str| {
         document["conditions"]["instructions"] = instructions.into();
         fs::write(&manifest, serde_json::to_vec_pretty(&document).unwrap()).unwrap();

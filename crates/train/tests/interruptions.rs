@@ -3,8 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use knockout_screen::Dataset;
-use knockout_synth as synth;
+use knockout_data::screen::Dataset;
+use knockout_sources::synth;
 use knockout_train::checkpoint::{Checkpoint, Checkpoints, EpochSpent, Slot, State};
 use knockout_train::config::Config;
 use knockout_train::run::{End, EpochTimes, Event, LogPosition, Run, RunContext, read_metrics};

@@ -1,11 +1,11 @@
 //! Prediction files and evaluations: what is written comes back, what does not fit is refused by name.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use knockout_fault::{Class, Classified as _, chain};
-use knockout_screen::{Dataset, Division, Part, Scheme, Split, SplitSpec};
-use knockout_stats::bootstrap::Bootstrap;
-use knockout_synth::{Config, synthesise};
-use knockout_table::Columns;
+use knockout_base::error::{Class, Classified as _, chain};
+use knockout_base::stats::bootstrap::Bootstrap;
+use knockout_data::screen::{Dataset, Division, Part, Scheme, Split, SplitSpec};
+use knockout_data::table::Columns;
+use knockout_sources::synth::{Config, synthesise};
 use knockout_train::evaluation::{Model, Pairs, Unseen, evaluate};
 use knockout_train::predictions::Predictions;
 use std::path::{Path, PathBuf};

@@ -2,9 +2,9 @@
 //! accepted and an end of a range that is refused all fail.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use knockout_cell::Cell;
-use knockout_model::{MODELS, ModelEntry};
-use knockout_synth::synthesise;
+use knockout_data::cell::Cell;
+use knockout_models::{MODELS, ModelEntry};
+use knockout_sources::synth::synthesise;
 use knockout_train::config::{Config, ConfigError};
 use std::collections::BTreeMap;
 use toml::{Table, Value};
@@ -88,7 +88,7 @@ fn ends(range: &str, is_whole: bool, lookup: &dyn Fn(&str) -> f64) -> (Vec<Strin
 }
 
 fn cell() -> std::sync::Arc<Cell> {
-    let tiny = knockout_synth::Config::preset("tiny").unwrap();
+    let tiny = knockout_sources::synth::Config::preset("tiny").unwrap();
     synthesise(&tiny, 0, "tiny", "", &|_| {}).unwrap().cell
 }
 
@@ -128,7 +128,7 @@ fn settings_of_runs_have_the_ranges_of_their_page() {
 #[test]
 fn settings_of_the_synthetic_yeast_have_the_ranges_of_their_page() {
     let documented = rows("The synthetic yeast");
-    let tiny = knockout_synth::Config::preset("tiny").unwrap();
+    let tiny = knockout_sources::synth::Config::preset("tiny").unwrap();
     let mut found = BTreeMap::new();
     let table = Table::try_from(BTreeMap::from([("synth", &tiny)])).unwrap();
     numbers("", &table, &mut found);
@@ -140,10 +140,12 @@ fn settings_of_the_synthetic_yeast_have_the_ranges_of_their_page() {
         let (_, beyond) = ends(&row.range, is_whole, &lookup);
         for value in beyond {
             let mut table = table.clone();
-            let made = knockout_config::apply(&mut table, &[format!("{key}={value}")]).is_ok().then(|| {
-                let config: Result<knockout_synth::Config, _> = table["synth"].clone().try_into();
-                config.ok().map(|config| synthesise(&config, 0, "tiny", "", &|_| {}).map(drop))
-            });
+            let made =
+                knockout_base::config::apply(&mut table, &[format!("{key}={value}")]).is_ok().then(|| {
+                    let config: Result<knockout_sources::synth::Config, _> =
+                        table["synth"].clone().try_into();
+                    config.ok().map(|config| synthesise(&config, 0, "tiny", "", &|_| {}).map(drop))
+                });
             assert!(!matches!(made, Some(Some(Ok(())))), "{key}={value} is accepted");
         }
     }

@@ -1,17 +1,17 @@
 //! Several ranks train to the bits of one: for any number of them, any model and loss, and any sequence of stops. Here they are threads
-//! (`knockout_world::Local`); `crates/cli/tests/mpi.rs` does the same with processes.
+//! (`knockout_ranks::Local`); `crates/cli/tests/mpi.rs` does the same with processes.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use knockout_meter::{Meter, Schedule, StepPhase};
-use knockout_model::MODELS;
-use knockout_screen::{Dataset, Part, Split};
-use knockout_synth as synth;
+use knockout_data::screen::{Dataset, Part, Split};
+use knockout_models::MODELS;
+use knockout_ranks::{Local, Ranks};
+use knockout_sources::synth;
 use knockout_trace::Recorder;
+use knockout_trace::meter::{Meter, Schedule, StepPhase};
 use knockout_train::config::Config;
 use knockout_train::fit::{Fit, FitError, StepReport};
 use knockout_train::run::{End, Event, MetricsLine, Run, RunContext, read_metrics};
 use knockout_train::step::Mode;
-use knockout_world::{Local, Ranks};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 

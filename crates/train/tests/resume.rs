@@ -3,7 +3,7 @@
 //! The model is a toy; the parts around it are those of the real loop: buffered loss, schedules, metrics, checkpoints.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use knockout_model::loss::{
+use knockout_models::loss::{
     BatchRows, BufferOptions, BufferWeight, BufferedLoss, Gradients, MleWassSupCr, MleWassSupCrOptions,
     Phase, Restored, Temperature,
 };

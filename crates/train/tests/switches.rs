@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use knockout_model::{DangoNetwork, SelfLoops};
-use knockout_screen::Dataset;
-use knockout_synth as synth;
+use knockout_data::screen::Dataset;
+use knockout_models::{DangoNetwork, SelfLoops};
+use knockout_sources::synth;
 use knockout_train::config::Config;
 use knockout_train::switches::{BuiltModel, Switch, switches};
 use std::collections::BTreeSet;

@@ -1,14 +1,14 @@
 //! A model is one folder and one line of the registry: this one is trained, resumed and asked for predictions without a change
 //! anywhere else.
 
-use knockout_cell::{Cell, GeneSetsRef};
-use knockout_grad::{Parameters, Tape, Var};
-use knockout_kernel::{Activation, Pool};
-use knockout_model::layer::{SetScorer, gather, interaction_loss};
-use knockout_model::{
+use knockout_data::cell::{Cell, GeneSetsRef};
+use knockout_engine::grad::{Parameters, Tape, Var};
+use knockout_engine::kernel::{Activation, Pool};
+use knockout_models::layer::{SetScorer, gather, interaction_loss};
+use knockout_models::{
     Forward, Init, Input, Loss, LossAt, MODELS, Model, ModelEntry, ModelOptions, OptionsError, SizeEstimate,
 };
-use knockout_synth as synth;
+use knockout_sources::synth;
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::config::Config;
 use knockout_train::predictor::{Predictor, PredictorError};
@@ -128,10 +128,12 @@ fn a_toy_model_trains_resumes_and_predicts() {
     let checkpoints = Checkpoints::at(&folder.join("checkpoints"));
     let (path, checkpoint) = checkpoints.newest(Slot::Last).unwrap().unwrap();
     let predictor = Predictor::new(&checkpoint, &dataset.cell, REGISTRY).unwrap();
-    let rows = run.fit().split().rows(knockout_screen::Part::Test);
-    let sets =
-        rows.iter().map(|&row| dataset.samples.genes(row as usize)).collect::<knockout_cell::GeneSets>();
-    assert_eq!(predictor.predict(sets.view()).unwrap(), run.fit().predict(knockout_screen::Part::Test));
+    let rows = run.fit().split().rows(knockout_data::screen::Part::Test);
+    let sets = rows
+        .iter()
+        .map(|&row| dataset.samples.genes(row as usize))
+        .collect::<knockout_data::cell::GeneSets>();
+    assert_eq!(predictor.predict(sets.view()).unwrap(), run.fit().predict(knockout_data::screen::Part::Test));
     let beyond = predictor.predict(GeneSetsRef::new(&[0, 2], &[1, 200])).unwrap_err();
     assert!(matches!(beyond, PredictorError::UnknownGene { set: 0, gene: 200, count: 200 }), "{beyond}");
     // The standard registry does not know the model, and another cell is refused.

@@ -1,13 +1,13 @@
 //! Runs that build on other runs: residuals, starts from factors, stacks with trained runs.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use knockout_cell::GeneSets;
-use knockout_model::MODELS;
-use knockout_random::Rng;
-use knockout_screen::{Dataset, Part};
+use knockout_base::random::Rng;
+use knockout_base::stats::pearson;
+use knockout_data::cell::GeneSets;
+use knockout_data::screen::{Dataset, Part};
+use knockout_models::MODELS;
 use knockout_solve::Stage;
-use knockout_stats::pearson;
-use knockout_synth as synth;
+use knockout_sources::synth;
 use knockout_train::checkpoint::Checkpoints;
 use knockout_train::config::Config;
 use knockout_train::predictor::Predictor;

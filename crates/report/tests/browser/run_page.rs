@@ -1,9 +1,9 @@
 //! The page of a measured run: phases, steps, memory, layers, flame graph and another run beside it.
 
 use super::{DARK, Tried};
+use knockout_analyze::profile::{Conditions, RunComparison, RunProfile};
 use knockout_analyze::{Analysis, Collector, Options, Rules};
-use knockout_meter::{Gauge, Meter, Schedule, StepPhase};
-use knockout_profile::{Conditions, RunComparison, RunProfile};
+use knockout_trace::meter::{Gauge, Meter, Schedule, StepPhase};
 use knockout_trace::{Clock, FakeClock, ReadOptions, Recorder, RecorderOptions, TraceFile, read};
 use serde_json::{Value, json};
 use std::path::Path;

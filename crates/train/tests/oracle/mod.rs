@@ -4,7 +4,7 @@
 //! Prediction and split files are not among them: a panic inside the Parquet reader is caught and becomes an error, which a
 //! fuzzer cannot see past.
 
-use knockout_model::MODELS;
+use knockout_models::MODELS;
 use knockout_train::checkpoint::{Checkpoint, Files, decode, load};
 use knockout_train::config::Config;
 use knockout_train::run::{LogPosition, MetricsLog, RunFolder, read_metrics};
