@@ -2,7 +2,7 @@
 //!
 //! A term is a text here; what it means, and how terms contain each other, is not known.
 
-use crate::cell::cell::update_with_words;
+use crate::cell::whole::update_with_words;
 use crate::cell::{CellError, Csr};
 
 /// One named set of annotations: which genes have which terms.

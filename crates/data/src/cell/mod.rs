@@ -21,7 +21,6 @@
 //! ```
 
 mod annotations;
-mod cell;
 mod deletion;
 mod error;
 mod expansion;
@@ -31,9 +30,9 @@ mod gene_sets;
 mod metabolism;
 mod network;
 mod rule;
+mod whole;
 
 pub use annotations::Annotations;
-pub use cell::Cell;
 pub use deletion::{Deletion, Reach};
 pub use error::CellError;
 pub use expansion::{RawReaction, expand};
@@ -43,3 +42,4 @@ pub use gene_sets::{GeneSets, GeneSetsRef};
 pub use metabolism::{Coefficient, Direction, Metabolism, Metabolite, Reaction, Requirement};
 pub use network::{Csr, Edge, Entries, Network, SelfLoops};
 pub use rule::{Rule, RuleError};
+pub use whole::Cell;
