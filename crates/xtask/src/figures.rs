@@ -2,7 +2,7 @@
 
 use crate::modules::{Cycle, Modules};
 use crate::package::{Package, entries};
-use crate::source::{Line, Source, item_attributes};
+use crate::source::{LineKind, SourceFile, item_attributes};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -16,7 +16,7 @@ const LONG: usize = 60;
 
 /// The figures of a workspace.
 #[derive(Default, Serialize)]
-pub struct Figures {
+pub struct CodeFigures {
     /// Packages under `crates`.
     pub crates: usize,
     /// Crates with a cycle among their top-level modules. A library and a program of one package count apart.
@@ -38,18 +38,18 @@ pub struct Figures {
     /// Root files of integration tests.
     pub test_binaries: BTreeMap<String, usize>,
     /// Lines of the packages under `crates`.
-    pub lines: Lines,
+    pub lines: LineCounts,
     /// Lines of the same, by package.
-    pub lines_by_crate: BTreeMap<String, Lines>,
+    pub lines_by_crate: BTreeMap<String, LineCounts>,
     /// Lines of the Python extension's Rust code.
-    pub lines_of_python: Lines,
+    pub lines_of_python: LineCounts,
     /// Lengths of functions outside of tests.
     pub functions: Functions,
 }
 
 /// Lines that are not blank.
 #[derive(Clone, Copy, Default, Serialize)]
-pub struct Lines {
+pub struct LineCounts {
     /// Code in `src` and `build.rs`, outside of tests.
     pub code: usize,
     /// Code of test modules in `src`.
@@ -66,7 +66,7 @@ pub struct Lines {
     pub other_comments: usize,
 }
 
-impl Lines {
+impl LineCounts {
     /// Returns the lines of unit tests and of integration tests.
     pub fn tests(&self) -> usize {
         self.unit_tests + self.integration_tests
@@ -150,7 +150,7 @@ impl CycleFigures {
     }
 }
 
-impl Figures {
+impl CodeFigures {
     /// Reads the workspace in `repo`.
     pub fn read(repo: &Path) -> Result<Self, String> {
         let mut figures = Self::default();
@@ -221,7 +221,7 @@ impl Functions {
     }
 }
 
-fn python_lines(repo: &Path, folder: &Path) -> Result<Lines, String> {
+fn python_lines(repo: &Path, folder: &Path) -> Result<LineCounts, String> {
     let mut files = BTreeMap::new();
     for root in &Package::read(folder)?.roots {
         files.extend(
@@ -232,28 +232,28 @@ fn python_lines(repo: &Path, folder: &Path) -> Result<Lines, String> {
 }
 
 /// Counts the lines of a package. A file in `src` that is not in `read` belongs to a module for tests.
-fn package_lines(folder: &Path, read: &BTreeMap<PathBuf, Vec<Line>>) -> Result<Lines, String> {
-    let mut counts = Lines::default();
+fn package_lines(folder: &Path, read: &BTreeMap<PathBuf, Vec<LineKind>>) -> Result<LineCounts, String> {
+    let mut counts = LineCounts::default();
     for part in ["build.rs", "src", "tests", "benches", "examples"] {
         for path in rust_files(&folder.join(part))? {
             let parsed;
             let (lines, is_of_test) = if let Some(lines) = read.get(&path) {
                 (lines, false)
             } else {
-                parsed = Source::read(&path)?.lines;
+                parsed = SourceFile::read(&path)?.lines;
                 (&parsed, part == "src")
             };
             for line in lines {
                 let count = match (line, part) {
-                    (Line::Blank, _) => continue,
-                    (Line::Doc, _) => &mut counts.doc_comments,
-                    (Line::Comment, _) => &mut counts.other_comments,
+                    (LineKind::Blank, _) => continue,
+                    (LineKind::Doc, _) => &mut counts.doc_comments,
+                    (LineKind::Comment, _) => &mut counts.other_comments,
                     (_, "tests") => &mut counts.integration_tests,
                     (_, "benches") => &mut counts.benches,
                     (_, "examples") => &mut counts.examples,
-                    (Line::Test, _) => &mut counts.unit_tests,
-                    (Line::Code, _) if is_of_test => &mut counts.unit_tests,
-                    (Line::Code, _) => &mut counts.code,
+                    (LineKind::Test, _) => &mut counts.unit_tests,
+                    (LineKind::Code, _) if is_of_test => &mut counts.unit_tests,
+                    (LineKind::Code, _) => &mut counts.code,
                 };
                 *count += 1;
             }
@@ -373,7 +373,7 @@ impl<'ast> Visit<'ast> for Survey {
     }
 }
 
-impl fmt::Display for Figures {
+impl fmt::Display for CodeFigures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let row = |f: &mut fmt::Formatter<'_>, name: &str, value: usize| writeln!(f, "{name:<44} {value:>7}");
         row(f, "crates", self.crates)?;
@@ -439,14 +439,14 @@ mod tests {
     use std::fs;
 
     /// Returns the figures of a workspace with these files.
-    fn figures(files: &[(&str, &str)]) -> Figures {
+    fn figures(files: &[(&str, &str)]) -> CodeFigures {
         let repo = tempfile::tempdir().unwrap();
         for (name, text) in files {
             let path = repo.path().join("crates").join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        Figures::read(repo.path()).unwrap()
+        CodeFigures::read(repo.path()).unwrap()
     }
 
     const MANIFEST: &str = "[package]\nname = \"one\"\n";

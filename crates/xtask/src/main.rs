@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use xtask::figures::Figures;
+use xtask::figures::CodeFigures;
 
 const USAGE: &str = "cargo run -p xtask -- attack [--minutes N] [--seed S] [--program PATH] [--only kills|mutations|traces|imports|settings]
 cargo run -p xtask -- figures [--json] [--repo DIR]
@@ -100,7 +100,7 @@ fn figures(mut args: impl Iterator<Item = String>) -> Result<(), String> {
             _ => return Err(format!("unknown option {name}\n{USAGE}")),
         }
     }
-    let figures = Figures::read(&repo)?;
+    let figures = CodeFigures::read(&repo)?;
     if is_json {
         println!("{}", serde_json::to_string_pretty(&figures).map_err(|error| error.to_string())?);
     } else {

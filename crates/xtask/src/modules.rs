@@ -7,7 +7,7 @@
 //! Two things stay unseen. Methods are called without a path, so an `impl` block away from its type hides an arrow. An item that the
 //! parent itself defines is not traced to what it uses.
 
-use crate::source::Source;
+use crate::source::SourceFile;
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -16,41 +16,41 @@ use syn::visit::{self, Visit};
 use syn::{Item, Meta, UseTree};
 
 /// A path of names from the root of the crate, or as it is written.
-type Names = Vec<String>;
+type NamePath = Vec<String>;
 
 /// Which child of a module uses which other one, and where.
-type Arrows = BTreeMap<(String, String), BTreeSet<Site>>;
+type Arrows = BTreeMap<(String, String), BTreeSet<FileLine>>;
 
 /// The modules of one target (a library or a program).
 pub struct Modules {
     modules: Vec<Module>,
-    sources: Vec<Source>,
+    sources: Vec<SourceFile>,
 }
 
 #[derive(Default)]
 struct Module {
     /// Path from the root of the crate.
-    path: Names,
+    path: NamePath,
     children: BTreeMap<String, usize>,
     /// Imported names with the paths they stand for, as written.
-    imports: BTreeMap<String, Names>,
+    imports: BTreeMap<String, NamePath>,
     /// Modules all of whose names are imported, as written.
-    globs: Vec<Names>,
+    globs: Vec<NamePath>,
     /// Names of the items that the module defines.
     defined: BTreeSet<String>,
-    references: Vec<(Names, Site)>,
+    references: Vec<(NamePath, FileLine)>,
 }
 
 /// A line of a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Site {
+pub struct FileLine {
     /// The file.
     pub file: PathBuf,
     /// The line, from 1.
     pub line: usize,
 }
 
-impl fmt::Display for Site {
+impl fmt::Display for FileLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file.display(), self.line)
     }
@@ -64,7 +64,7 @@ pub struct Arrow {
     /// The module that is used.
     pub to: String,
     /// The lines that use it.
-    pub sites: BTreeSet<Site>,
+    pub sites: BTreeSet<FileLine>,
 }
 
 /// Modules with the same parent that all reach each other.
@@ -96,11 +96,15 @@ impl fmt::Display for Cycle {
 impl Modules {
     /// Reads the root file of a target and the files of all its modules, except those for tests. Sites are relative to `repo`.
     pub fn read(repo: &Path, root: &Path) -> Result<Self, String> {
-        let mut reader =
-            Reader { repo, modules: vec![Module::default()], sources: Vec::new(), textual: BTreeMap::new() };
+        let mut reader = TreeReader {
+            repo,
+            modules: vec![Module::default()],
+            sources: Vec::new(),
+            textual: BTreeMap::new(),
+        };
         let folder = root.parent().unwrap_or(Path::new(""));
         reader.file(0, root, folder)?;
-        let Reader { mut modules, sources, textual, .. } = reader;
+        let TreeReader { mut modules, sources, textual, .. } = reader;
         // A macro that is exported or declared with `#[macro_use]` is called by its name alone.
         for (name, home) in textual {
             let mut path = vec!["crate".to_owned()];
@@ -119,7 +123,7 @@ impl Modules {
     }
 
     /// Returns the files of the target, without those of modules for tests.
-    pub fn into_sources(self) -> Vec<Source> {
+    pub fn into_sources(self) -> Vec<SourceFile> {
         self.sources
     }
 
@@ -134,8 +138,8 @@ impl Modules {
     }
 
     /// Returns the arrows between the children of every module.
-    fn arrows(&self) -> BTreeMap<Names, Arrows> {
-        let mut arrows: BTreeMap<Names, Arrows> = BTreeMap::new();
+    fn arrows(&self) -> BTreeMap<NamePath, Arrows> {
+        let mut arrows: BTreeMap<NamePath, Arrows> = BTreeMap::new();
         for (index, module) in self.modules.iter().enumerate() {
             for (names, site) in &module.references {
                 let steps = self.steps(index, names);
@@ -166,7 +170,7 @@ impl Modules {
     }
 
     /// Returns the paths from the root that names in a module stand for: as written, then with each re-export replaced in turn.
-    fn steps(&self, module: usize, names: &[String]) -> Vec<Names> {
+    fn steps(&self, module: usize, names: &[String]) -> Vec<NamePath> {
         let Some(first) = self.resolve(module, names) else { return Vec::new() };
         let mut steps = vec![first];
         while let Some(next) = steps.last().and_then(|path| self.follow(path, steps.len())) {
@@ -184,7 +188,7 @@ impl Modules {
     }
 
     /// Returns the path from the root of names that are written in `module`, or nothing if they lead to another crate.
-    fn resolve(&self, module: usize, names: &[String]) -> Option<Names> {
+    fn resolve(&self, module: usize, names: &[String]) -> Option<NamePath> {
         let here = &self.modules[module];
         let ups = names.iter().take_while(|name| *name == "super").count();
         let (base, rest): (&[String], &[String]) = match names.first()?.as_str() {
@@ -211,7 +215,7 @@ impl Modules {
     }
 
     /// Replaces the first re-export on a path.
-    fn follow(&self, path: &[String], depth: usize) -> Option<Names> {
+    fn follow(&self, path: &[String], depth: usize) -> Option<NamePath> {
         let mut module = 0;
         for (index, name) in path.iter().enumerate() {
             let here = &self.modules[module];
@@ -229,7 +233,7 @@ impl Modules {
     }
 
     /// Returns the path of a name that the globs of a module bring in.
-    fn by_glob(&self, module: usize, name: &str, depth: usize) -> Option<Names> {
+    fn by_glob(&self, module: usize, name: &str, depth: usize) -> Option<NamePath> {
         if depth > 8 || self.modules[module].defined.contains(name) {
             return None;
         }
@@ -292,18 +296,18 @@ fn reach<'a>(next: &BTreeMap<&'a str, BTreeSet<&'a str>>, from: &str) -> BTreeSe
 }
 
 /// Reads modules into a tree.
-struct Reader<'a> {
+struct TreeReader<'a> {
     repo: &'a Path,
     modules: Vec<Module>,
-    sources: Vec<Source>,
+    sources: Vec<SourceFile>,
     /// Macros that are called by their name alone in other modules, with their home.
     textual: BTreeMap<String, usize>,
 }
 
-impl Reader<'_> {
+impl TreeReader<'_> {
     /// Adds a file to a module. `below` is the folder of the files of its child modules.
     fn file(&mut self, module: usize, path: &Path, below: &Path) -> Result<(), String> {
-        let source = Source::read(path)?;
+        let source = SourceFile::read(path)?;
         self.items(module, &source.syntax.items, path, below)?;
         self.sources.push(source);
         Ok(())
@@ -382,7 +386,7 @@ impl Reader<'_> {
 }
 
 /// Returns the names of the macros that a module defines.
-fn child_macros(defined: &BTreeSet<String>, file: Option<&Source>, module: &syn::ItemMod) -> Vec<String> {
+fn child_macros(defined: &BTreeSet<String>, file: Option<&SourceFile>, module: &syn::ItemMod) -> Vec<String> {
     let inline = module.content.as_ref().map(|(_, items)| items.as_slice());
     let items = inline.or_else(|| file.map(|source| source.syntax.items.as_slice())).unwrap_or_default();
     let macros = items.iter().filter_map(|item| match item {
@@ -428,8 +432,8 @@ fn bare(name: &syn::Ident) -> String {
 }
 
 /// One imported path.
-struct Leaf {
-    path: Names,
+struct ImportedPath {
+    path: NamePath,
     line: usize,
     /// The name it has here; nothing for a glob and for `_`.
     name: Option<String>,
@@ -437,8 +441,8 @@ struct Leaf {
 }
 
 /// Returns the paths of an import.
-fn leaves(tree: &UseTree) -> Vec<Leaf> {
-    fn collect(tree: &UseTree, before: &[String], leaves: &mut Vec<Leaf>) {
+fn leaves(tree: &UseTree) -> Vec<ImportedPath> {
+    fn collect(tree: &UseTree, before: &[String], leaves: &mut Vec<ImportedPath>) {
         let joined = |name: &syn::Ident| {
             let name = bare(name);
             if name == "self" && !before.is_empty() { before.to_vec() } else { [before, &[name]].concat() }
@@ -448,7 +452,7 @@ fn leaves(tree: &UseTree) -> Vec<Leaf> {
             UseTree::Path(path) => collect(&path.tree, &joined(&path.ident), leaves),
             UseTree::Name(name) => {
                 let path = joined(&name.ident);
-                leaves.push(Leaf {
+                leaves.push(ImportedPath {
                     name: path.last().cloned(),
                     path,
                     line: line(&name.ident),
@@ -458,7 +462,7 @@ fn leaves(tree: &UseTree) -> Vec<Leaf> {
             UseTree::Rename(name) => {
                 let new = bare(&name.rename);
                 let new = (new != "_").then_some(new);
-                leaves.push(Leaf {
+                leaves.push(ImportedPath {
                     path: joined(&name.ident),
                     line: line(&name.ident),
                     name: new,
@@ -467,7 +471,7 @@ fn leaves(tree: &UseTree) -> Vec<Leaf> {
             }
             UseTree::Glob(glob) => {
                 let line = glob.star_token.spans[0].start().line;
-                leaves.push(Leaf { path: before.to_vec(), line, name: None, is_glob: true });
+                leaves.push(ImportedPath { path: before.to_vec(), line, name: None, is_glob: true });
             }
             UseTree::Group(group) => group.items.iter().for_each(|tree| collect(tree, before, leaves)),
         }
@@ -481,12 +485,12 @@ fn leaves(tree: &UseTree) -> Vec<Leaf> {
 /// Collects the paths in an item, without those of the modules inside.
 struct References<'a> {
     file: &'a Path,
-    found: Vec<(Names, Site)>,
+    found: Vec<(NamePath, FileLine)>,
 }
 
 impl References<'_> {
-    fn add(&mut self, names: Names, line: usize) {
-        self.found.push((names, Site { file: self.file.to_owned(), line }));
+    fn add(&mut self, names: NamePath, line: usize) {
+        self.found.push((names, FileLine { file: self.file.to_owned(), line }));
     }
 
     /// Adds the paths in the tokens of a macro or an attribute.
@@ -536,8 +540,8 @@ impl References<'_> {
 }
 
 /// Returns the names of a path in a string, if it is one.
-fn path_in(text: &str) -> Option<Names> {
-    let names: Names = text.split("::").map(str::to_owned).collect();
+fn path_in(text: &str) -> Option<NamePath> {
+    let names: NamePath = text.split("::").map(str::to_owned).collect();
     let is_name = |name: &String| {
         !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
     };
@@ -595,7 +599,7 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         let modules = Modules::read(folder.path(), &folder.path().join("lib.rs")).unwrap();
-        let show = |(parent, arrows): (Names, Arrows)| {
+        let show = |(parent, arrows): (NamePath, Arrows)| {
             let rows = arrows.into_iter().flat_map(move |((from, to), sites)| {
                 let prefix = parent.iter().flat_map(|name| [name, "::"]).collect::<String>();
                 sites.into_iter().map(move |site| format!("{prefix}{from} -> {to} {site}"))

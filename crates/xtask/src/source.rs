@@ -9,7 +9,7 @@ use syn::{Attribute, ImplItem, Item, Meta, Stmt, TraitItem};
 
 /// The kind of one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum LineKind {
     /// White space only.
     Blank,
     /// A doc comment.
@@ -23,16 +23,16 @@ pub enum Line {
 }
 
 /// One parsed file.
-pub struct Source {
+pub struct SourceFile {
     /// Path of the file, as it was opened.
     pub path: PathBuf,
     /// Items of the file without those that are compiled for tests only.
     pub syntax: syn::File,
     /// The kind of every line, the first line first.
-    pub lines: Vec<Line>,
+    pub lines: Vec<LineKind>,
 }
 
-impl Source {
+impl SourceFile {
     /// Reads and parses the file at `path`.
     pub fn read(path: &Path) -> Result<Self, String> {
         let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -44,9 +44,9 @@ impl Source {
         let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let tokens: TokenStream = text.parse().map_err(|error| wrong(&error))?;
         let written: Vec<&str> = text.lines().collect();
-        let mut lines: Vec<Line> = written
+        let mut lines: Vec<LineKind> = written
             .iter()
-            .map(|line| if line.trim().is_empty() { Line::Blank } else { Line::Comment })
+            .map(|line| if line.trim().is_empty() { LineKind::Blank } else { LineKind::Comment })
             .collect();
         mark(tokens.clone(), &written, &mut lines);
         let mut syntax: syn::File = syn::parse2(tokens).map_err(|error| wrong(&error))?;
@@ -58,14 +58,14 @@ impl Source {
         tests.visit_file_mut(&mut syntax);
         for (first, last) in tests.ranges {
             let of_test = lines.iter_mut().take(last).skip(first.saturating_sub(1));
-            of_test.filter(|line| **line == Line::Code).for_each(|line| *line = Line::Test);
+            of_test.filter(|line| **line == LineKind::Code).for_each(|line| *line = LineKind::Test);
         }
         Ok(Self { path: path.to_owned(), syntax, lines })
     }
 }
 
 /// Marks the lines that tokens cover. The tokens of a doc comment have the span of the comment.
-fn mark(tokens: TokenStream, written: &[&str], lines: &mut [Line]) {
+fn mark(tokens: TokenStream, written: &[&str], lines: &mut [LineKind]) {
     for token in tokens {
         let span = token.span();
         match token {
@@ -80,11 +80,11 @@ fn mark(tokens: TokenStream, written: &[&str], lines: &mut [Line]) {
     }
 }
 
-fn mark_lines(span: proc_macro2::Span, written: &[&str], lines: &mut [Line]) {
+fn mark_lines(span: proc_macro2::Span, written: &[&str], lines: &mut [LineKind]) {
     let (start, end) = (span.start(), span.end());
-    let kind = if is_doc(start, written) { Line::Doc } else { Line::Code };
+    let kind = if is_doc(start, written) { LineKind::Doc } else { LineKind::Code };
     for line in lines.iter_mut().take(end.line).skip(start.line.saturating_sub(1)) {
-        if *line != Line::Code {
+        if *line != LineKind::Code {
             *line = kind;
         }
     }
@@ -223,8 +223,8 @@ fn needs_test(predicate: &Meta) -> bool {
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> Source {
-        Source::parse(Path::new("file.rs"), text).unwrap()
+    fn parsed(text: &str) -> SourceFile {
+        SourceFile::parse(Path::new("file.rs"), text).unwrap()
     }
 
     #[test]
@@ -232,21 +232,21 @@ mod tests {
         let text = "//! Page.\n\n// Why.\nfn a() {} // Behind code.\n/// Doc.\nfn b() -> &'static str {\n    \"one\n\n    // two\"\n}\n\
                     #[cfg(test)]\nmod tests {\n    /* no */\n    fn c() {}\n}\n";
         let expected = [
-            Line::Doc,
-            Line::Blank,
-            Line::Comment,
-            Line::Code,
-            Line::Doc,
-            Line::Code,
-            Line::Code,
-            Line::Code,
-            Line::Code,
-            Line::Code,
-            Line::Test,
-            Line::Test,
-            Line::Comment,
-            Line::Test,
-            Line::Test,
+            LineKind::Doc,
+            LineKind::Blank,
+            LineKind::Comment,
+            LineKind::Code,
+            LineKind::Doc,
+            LineKind::Code,
+            LineKind::Code,
+            LineKind::Code,
+            LineKind::Code,
+            LineKind::Code,
+            LineKind::Test,
+            LineKind::Test,
+            LineKind::Comment,
+            LineKind::Test,
+            LineKind::Test,
         ];
         assert_eq!(parsed(text).lines, expected);
     }
