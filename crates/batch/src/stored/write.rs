@@ -6,6 +6,7 @@ use super::header::{Origin, StoreHeader, StoredForm};
 use super::value::Encoder;
 use super::{HEADER_KEY, Store, key_of, place};
 use crate::removal::unknown_gene;
+use knockout_durable::inside;
 use knockout_lmdb::{DATA_FILE, LOCK_FILE, Writer};
 use std::fmt;
 use std::fs::{self, File};
@@ -85,6 +86,9 @@ impl<'a> StoreWriter<'a> {
             }
             None => StoreHeader::new(origin, form, rows),
         };
+        for name in [DATA_FILE, LOCK_FILE] {
+            inside(folder, name).map_err(|error| at(StoreErrorKind::Link { message: error.to_string() }))?;
+        }
         let failed = |error| at(StoreErrorKind::lmdb("written")(error));
         let map_size = 2 * Estimate::of(origin, form, rows).bytes + SPARE_MAP;
         // The lock on the folder keeps every other writer out, and readers open finished stores only.

@@ -9,6 +9,7 @@ use crate::output::write_text;
 use crate::text::{Align, Table, duration, figure, grouped, page_columns};
 use crate::ui::{Ui, Unit};
 use clap::Args;
+use knockout_durable::inside;
 use knockout_model::ModelEntry;
 use knockout_report::PageTable;
 use knockout_report::training::{Chart, Fact, Scale, Series, TrainingPage, training_html};
@@ -79,7 +80,7 @@ pub(crate) fn run(args: &SweepArgs, ui: &Ui) -> Result<()> {
     let interrupt = Interrupt::install()?;
     let stop: Stop = Arc::new(move || interrupt.is_asked());
     let outcome = on_workers(|| search(&request, &stop, ui))?;
-    write_text(&request.out.join("report.html"), &page(&request, &outcome), ui)?;
+    write_text(&inside(&request.out, "report.html")?, &page(&request, &outcome), ui)?;
     let shown = Shown {
         sweep: &outcome.sweep,
         out: &request.out,
