@@ -10,7 +10,7 @@ use knockout_data::cell::GeneSetsRef;
 use knockout_data::cell::{Cell, Deletion, GeneId};
 use knockout_engine::grad::{Gradients, Tape};
 use knockout_engine::kernel::Scalar;
-use knockout_models::layer::interaction_loss;
+use knockout_models::loss::interaction_loss;
 use knockout_models::{AggregationWeights, Hetero, HeteroNetwork, HeteroOptions, Input, Route, SelfLoops};
 use knockout_sources::synth::{Config, synthesise};
 use std::sync::Arc;

@@ -16,10 +16,9 @@ pub use options::{DangoOptions, NetworkChoice};
 
 use crate::init::Init;
 use crate::layer::{
-    GeneFeatures, GeneRows, MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, gather,
-    interaction_loss, weighted_sum,
+    GeneFeatures, GeneRows, MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, gather, weighted_sum,
 };
-use crate::loss::AlphaSchedule;
+use crate::loss::{AlphaSchedule, interaction_loss};
 use crate::{
     FixedScorer, Forward, Input, Loss, LossAt, Model, ModelOptions, SelfLoops, graph_of, merged_graph,
 };

@@ -1,9 +1,9 @@
 //! The hetero model's loss functions.
 
-use crate::layer::{add_scaled, interaction_loss};
+use crate::layer::add_scaled;
 use crate::loss::{
     BatchRows, BufferError, BufferState, BufferedLoss, CircularBuffer, Gradients, LossError, MleWassSupCr,
-    MleWassSupCrOptions, Phase, Restored,
+    MleWassSupCrOptions, Phase, Restored, interaction_loss,
 };
 use crate::{Loss, LossAt};
 use knockout_engine::grad::{Tape, Var};

@@ -7,7 +7,7 @@ use knockout_engine::kernel::{Activation, Scalar, Store};
 
 /// `y = activation(x Wᵀ + b)`, `x: [n, inputs]`, `y: [n, outputs]`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Linear {
+pub struct Linear {
     /// W, `[outputs, inputs]`.
     pub weight: Var,
     /// b, `[outputs]`.
@@ -20,7 +20,7 @@ pub(crate) struct Linear {
 
 impl Linear {
     /// Adds `name.weight` and `name.bias`; the bias is initialised to zero.
-    pub(crate) fn new<T: Scalar>(
+    pub fn new<T: Scalar>(
         parameters: &mut Parameters<T>,
         name: &str,
         inputs: usize,
@@ -34,7 +34,7 @@ impl Linear {
     }
 
     /// Records the layer. An activation whose derivative does not follow from its output is an operation of its own.
-    pub(crate) fn forward<T: Scalar>(
+    pub fn forward<T: Scalar>(
         self,
         tape: &mut Tape<'_, T>,
         name: &'static str,

@@ -17,6 +17,7 @@ mod point_dist;
 mod schedule;
 mod sinkhorn;
 mod supcr;
+mod tape;
 mod wasserstein;
 mod weighted_mse;
 
@@ -29,5 +30,6 @@ pub use point_dist::{PointDist, PointDistOptions, PointLoss};
 pub use schedule::{AlphaSchedule, BufferWeight, Temperature};
 pub use sinkhorn::sinkhorn;
 pub use supcr::supcr;
+pub use tape::{interaction_loss, mean_squared_error};
 pub use wasserstein::{Transport, exact_transport, wasserstein};
 pub use weighted_mse::weighted_mse;

@@ -3,8 +3,8 @@
 use knockout_data::batch::Graphs;
 use knockout_data::cell::{Cell, Features, GeneSetsRef};
 use knockout_engine::grad::{Parameters, Tape, Var, evaluate_loss, gradient_check};
-use knockout_models::layer::{FeatureUse, GeneFeatures, interaction_loss};
-use knockout_models::loss::PointDistOptions;
+use knockout_models::layer::{FeatureUse, GeneFeatures};
+use knockout_models::loss::{PointDistOptions, interaction_loss};
 use knockout_models::{
     AggregationWeights, Dango, DangoNetwork, DangoOptions, Hetero, HeteroNetwork, HeteroOptions, HeteroParts,
     Input, ModelConfig, ModelOptions, SelfLoops, Transformer, TransformerOptions, TransformerSizes,

@@ -4,7 +4,8 @@
 use knockout_data::cell::{Cell, GeneSetsRef};
 use knockout_engine::grad::{Parameters, Tape, Var};
 use knockout_engine::kernel::{Activation, Pool};
-use knockout_models::layer::{SetScorer, gather, interaction_loss};
+use knockout_models::layer::{SetScorer, gather};
+use knockout_models::loss::interaction_loss;
 use knockout_models::{
     Forward, Init, Input, Loss, LossAt, MODELS, Model, ModelEntry, ModelOptions, OptionsError, SizeEstimate,
 };

@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::{named, network, small};
-use crate::layer::interaction_loss;
+use crate::loss::interaction_loss;
 use crate::testing::{check_gradients, fill_all, wide};
 use knockout_data::batch::Graphs;
 use knockout_engine::grad::{AdamW, AdamWConfig, Gradients, clip_factor};

@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::{AT, OFFSETS, random_model, random_sets, small};
-use crate::layer::interaction_loss;
+use crate::loss::interaction_loss;
 use knockout_data::batch::Graphs;
 use knockout_engine::grad::{evaluate_loss, gradient_check};
 

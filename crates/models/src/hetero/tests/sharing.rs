@@ -4,7 +4,7 @@ use super::super::cells::{Cells, Sharing};
 use super::super::*;
 use super::routes::{assert_close, evaluate};
 use super::{AT, network, random_model, small};
-use crate::layer::interaction_loss;
+use crate::loss::interaction_loss;
 use knockout_base::random::Rng;
 use knockout_data::batch::Graphs;
 use knockout_data::cell::GeneSets;

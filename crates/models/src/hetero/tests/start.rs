@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::{AT, OFFSETS, random_networks, random_sets, small};
-use crate::layer::interaction_loss;
+use crate::loss::interaction_loss;
 use knockout_base::random::Rng;
 use knockout_data::batch::Graphs;
 use knockout_data::cell::GeneSets;
