@@ -1,7 +1,7 @@
 //! Configuration: defaults in a struct, changes as `a.b=value`.
 //!
-//! The defaults are the schema: an override must name a key that exists and give a value of its type. The crate knows
-//! no keys of its own.
+//! The defaults are the schema: an override must name a key that exists and give a value of its type. The module has no keys of
+//! its own.
 //!
 //! ```
 //! #[derive(serde::Serialize, serde::Deserialize)]
@@ -11,127 +11,80 @@
 //! assert_eq!(model.layers, 2);
 //! let error = knockout_base::config::resolve(&model, &["layer=2"]).err().unwrap();
 //! assert_eq!(error.to_string(), "there is no key \"layer\"; did you mean \"layers\"?");
-//! # Ok::<(), knockout_base::config::OverrideError>(())
+//! # Ok::<(), knockout_base::error::Error>(())
 //! ```
 
-use crate::error::{Class, Classified};
+use crate::error::{Error, Result};
 use serde::{Serialize, de::DeserializeOwned};
 use toml::{Table, Value};
 
-/// An override that cannot be applied.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum OverrideError {
-    /// Not of the form `key=value`.
-    #[error("{text:?} is no override; write key=value, for example epochs=3")]
-    NoEquals {
-        /// The text given.
-        text: String,
-    },
-    /// A key that does not exist.
-    #[error("there is no key {key:?}{}", suggestion(nearest.as_deref()))]
-    UnknownKey {
-        /// The key given.
-        key: String,
-        /// The most similar key there is.
-        nearest: Option<String>,
-    },
-    /// A key that names a section.
-    #[error("{key:?} is a section, not a value; its keys are {}", keys.join(", "))]
-    Section {
-        /// The key given.
-        key: String,
-        /// The keys of the section.
-        keys: Vec<String>,
-    },
-    /// A value of another type.
-    #[error("{key} takes {expected}, not {value:?}")]
-    WrongType {
-        /// Full key, `section.name`.
-        key: String,
-        /// The type it takes.
-        expected: &'static str,
-        /// The value given.
-        value: String,
-    },
-    /// The values are each fine, but not for the program.
-    #[error("the configuration is refused: {message}")]
-    Refused {
-        /// Reason given by the program.
-        message: String,
-    },
-}
-
-impl Classified for OverrideError {
-    fn class(&self) -> Class {
-        Class::Request
-    }
-}
-
-fn suggestion(nearest: Option<&str>) -> String {
-    nearest.map_or_else(
-        || "; `knockout config show` lists the keys".to_owned(),
-        |key| format!("; did you mean {key:?}?"),
-    )
-}
-
 /// Applies overrides in order, later ones winning.
-pub fn resolve<T, S>(defaults: &T, overrides: &[S]) -> Result<T, OverrideError>
+pub fn resolve<T, S>(defaults: &T, overrides: &[S]) -> Result<T>
 where
     T: Serialize + DeserializeOwned,
     S: AsRef<str>,
 {
-    let refused = |message: String| OverrideError::Refused { message };
     let mut table = Table::try_from(defaults).map_err(|error| refused(error.to_string()))?;
-    apply(&mut table, overrides)?;
-    table.try_into().map_err(|error: toml::de::Error| refused(reason(&error)))
+    apply(&mut table, overrides, |_| Vec::new())?;
+    read(table)
 }
 
-/// Why a table is no value of the program's, in words of the command line, with the key at fault where it is known.
-pub fn reason(error: &toml::de::Error) -> String {
-    let mut text = error.message().to_owned();
-    for number in ["u8", "u16", "u32", "u64", "usize"] {
-        if let Some(start) = text.strip_suffix(&format!("expected {number}")) {
-            text = format!("{start}expected a whole number from 0 up");
+/// Reads a table as a value; the error names the key at fault.
+pub fn read<T: DeserializeOwned>(table: Table) -> Result<T> {
+    serde_path_to_error::deserialize(Value::Table(table)).map_err(|error| {
+        let mut reason = error.inner().message().to_owned();
+        for number in ["u8", "u16", "u32", "u64", "usize"] {
+            if let Some(start) = reason.strip_suffix(&format!("expected {number}")) {
+                reason = format!("{start}expected a whole number from 0 up");
+            }
         }
-    }
-    // The library names the place in the second line of what it shows, and nowhere else.
-    let shown = error.to_string();
-    match shown.lines().find_map(|line| line.strip_prefix("in `")?.strip_suffix('`')) {
-        Some(key) => format!("{key}: {text}"),
-        None => text,
-    }
+        match error.path().to_string().as_str() {
+            "." => refused(reason),
+            key => refused(format!("{key}: {reason}")),
+        }
+    })
+}
+
+fn refused(reason: String) -> Error {
+    Error::request(format!("the configuration is refused: {reason}"))
 }
 
 /// Applies overrides to a table of defaults in order, later ones winning.
-pub fn apply<S: AsRef<str>>(table: &mut Table, overrides: &[S]) -> Result<(), OverrideError> {
-    overrides.iter().try_for_each(|text| apply_one(table, text.as_ref()))
+///
+/// An unknown key is an error that suggests a similar key. The keys that `synonyms` returns are tried first.
+pub fn apply<S: AsRef<str>>(
+    table: &mut Table,
+    overrides: &[S],
+    synonyms: impl Fn(&str) -> Vec<String>,
+) -> Result<()> {
+    overrides.iter().try_for_each(|text| apply_one(table, text.as_ref(), &synonyms))
 }
 
-fn apply_one(table: &mut Table, text: &str) -> Result<(), OverrideError> {
+fn apply_one(table: &mut Table, text: &str, synonyms: impl Fn(&str) -> Vec<String>) -> Result<()> {
     let Some((key, value)) = text.split_once('=') else {
-        return Err(OverrideError::NoEquals { text: text.to_owned() });
+        return Err(Error::request(format!(
+            "{text:?} is not an override; write key=value, for example epochs=3"
+        )));
     };
     let (key, value) = (key.trim(), value.trim());
     let known = leaves(table);
     let Some(slot) = find(table, key) else {
-        return Err(OverrideError::UnknownKey { key: key.to_owned(), nearest: nearest(key, &known) });
+        let suggested =
+            synonyms(key).into_iter().find(|key| known.contains(key)).or_else(|| nearest(key, &known));
+        let help = suggested.map_or_else(
+            || "`knockout config show` lists the keys".to_owned(),
+            |key| format!("did you mean {key:?}?"),
+        );
+        return Err(Error::request(format!("there is no key {key:?}; {help}")));
     };
     if let Value::Table(section) = slot {
-        let keys = section.keys().cloned().collect();
-        return Err(OverrideError::Section { key: key.to_owned(), keys });
+        let keys: Vec<&str> = section.keys().map(String::as_str).collect();
+        let keys = keys.join(", ");
+        return Err(Error::request(format!("{key:?} is a section, not a value; its keys are {keys}")));
     }
-    *slot = parse_as(slot, value).ok_or_else(|| OverrideError::WrongType {
-        key: key.to_owned(),
-        expected: type_name(slot),
-        value: value.to_owned(),
-    })?;
+    *slot = parse_as(slot, value)
+        .ok_or_else(|| Error::request(format!("{key} takes {}, not {value:?}", type_name(slot))))?;
     Ok(())
-}
-
-/// Whether a key names a value of a table.
-pub fn has_key(table: &Table, key: &str) -> bool {
-    leaves(table).iter().any(|leaf| leaf == key)
 }
 
 fn find<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Value> {
@@ -144,7 +97,7 @@ fn find<'a>(table: &'a mut Table, key: &str) -> Option<&'a mut Value> {
     }
 }
 
-/// The text as a value of the same type as the default; a whole number will do for a fraction.
+/// Parses a text as a value of the type of the default. A whole number is accepted for a fraction.
 fn parse_as(default: &Value, text: &str) -> Option<Value> {
     let parsed = toml::from_str::<Table>(&format!("v = {text}")).ok().and_then(|mut table| table.remove("v"));
     match (default, parsed) {
@@ -169,7 +122,7 @@ fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// All keys that hold a value, in full.
+/// Returns all keys that hold a value, in full.
 fn leaves(table: &Table) -> Vec<String> {
     let mut keys = Vec::new();
     for (key, value) in table {
@@ -181,7 +134,7 @@ fn leaves(table: &Table) -> Vec<String> {
     keys
 }
 
-/// The known key most like the given one, if any is like it: by spelling, or by its last word alone.
+/// Returns the known key that is most similar to the given one, by spelling or else by its last word.
 fn nearest(key: &str, known: &[String]) -> Option<String> {
     let last = key.rsplit('.').next().unwrap_or(key);
     let same_last = |candidate: &&String| candidate.rsplit('.').next() == Some(last);
@@ -243,7 +196,7 @@ mod tests {
     fn mistakes_are_named_with_a_way_out() {
         assert_eq!(
             message("model.layers"),
-            "\"model.layers\" is no override; write key=value, for example epochs=3"
+            "\"model.layers\" is not an override; write key=value, for example epochs=3"
         );
         assert_eq!(
             message("model.layer=2"),
@@ -269,6 +222,22 @@ mod tests {
         assert!(message("model.networks=[1]").starts_with("the configuration is refused: "));
     }
 
+    #[test]
+    fn a_synonym_is_suggested_if_it_is_a_key() {
+        let message = |text: &str, synonym: &str| {
+            let mut table = Table::try_from(defaults()).unwrap();
+            apply(&mut table, &[text], |_| vec![synonym.to_owned()]).unwrap_err().to_string()
+        };
+        assert_eq!(
+            message("depth=2", "model.layers"),
+            "there is no key \"depth\"; did you mean \"model.layers\"?"
+        );
+        assert_eq!(
+            message("depth=2", "model.depth"),
+            "there is no key \"depth\"; `knockout config show` lists the keys"
+        );
+    }
+
     proptest! {
         #[test]
         fn no_text_panics(text in "\\PC{0,30}") {
@@ -276,9 +245,9 @@ mod tests {
         }
 
         #[test]
-        fn near_misses_find_their_key(place in 0..12_usize) {
+        fn near_misses_find_their_key(index in 0..12_usize) {
             let mut key = "model.dropout".to_owned();
-            key.remove(place);
+            key.remove(index);
             prop_assert_eq!(nearest(&key, &leaves(&Table::try_from(defaults()).unwrap())), Some("model.dropout".to_owned()));
         }
     }

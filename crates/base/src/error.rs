@@ -145,6 +145,18 @@ impl Error {
         self.0.key.as_deref()
     }
 
+    /// Returns the kind of the operating system's error among the causes.
+    pub fn io_kind(&self) -> Option<io::ErrorKind> {
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            if let Some(error) = error.downcast_ref::<io::Error>() {
+                return Some(error.kind());
+            }
+            cause = error.source();
+        }
+        None
+    }
+
     /// Returns the message without its context.
     pub fn message(&self) -> &str {
         &self.0.message
@@ -275,7 +287,7 @@ mod tests {
     #[test]
     fn wrapping_keeps_the_class_and_the_cause() {
         let error = Error::io("could not open", "x", io::ErrorKind::NotFound.into()).while_doing("importing");
-        assert_eq!(error.class(), Class::Request);
+        assert_eq!((error.class(), error.io_kind()), (Class::Request, Some(io::ErrorKind::NotFound)));
         assert_eq!(chain(&error), "importing: x: could not open: entity not found");
     }
 

@@ -1,55 +1,20 @@
 //! Files and folders that are whole or absent.
 //!
 //! Everything knockout keeps goes through here: a crash at any moment leaves the old state or the new one, never a
-//! mixture. Folders above an output are made, as `mkdir -p` makes them. The crate knows nothing of what is in the files.
+//! mixture. Folders above an output are made, as `mkdir -p` makes them. The module does not depend on what is in the files.
 
-use crate::error::{Class, Classified, class_of_path};
+use crate::error::{Error, Result, class_of_path};
 use std::fs::{self, File};
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A file or folder that could not be written; nothing was changed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum DurableError {
-    /// The operating system refused.
-    #[error("could not {act} {}", path.display())]
-    System {
-        /// What was tried, as a verb.
-        act: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// The operating system's error.
-        source: io::Error,
-    },
-    /// A link inside a folder that knockout writes; see [`inside`].
-    #[error(
-        "{} is a symbolic link; knockout does not write through links inside {}: remove it",
-        path.display(),
-        root.display()
-    )]
-    Link {
-        /// The link.
-        path: PathBuf,
-        /// The folder that it lies in, at any depth.
-        root: PathBuf,
-    },
-}
-
-impl DurableError {
-    /// Returns the kind of the operating system's error; for a link, `InvalidData`.
-    pub fn kind(&self) -> io::ErrorKind {
-        match self {
-            Self::System { source, .. } => source.kind(),
-            Self::Link { .. } => io::ErrorKind::InvalidData,
-        }
+fn at<'a>(act: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
+    move |cause| {
+        let message = format!("could not {act} {}", path.display());
+        Error::new(class_of_path(cause.kind()), message).caused_by(cause)
     }
-}
-
-fn at<'a>(act: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> DurableError + 'a {
-    move |source| DurableError::System { act, path: path.to_owned(), source }
 }
 
 /// Returns the path of `name` inside a folder, ready to be written; refuses a symbolic link at any component of `name`.
@@ -57,12 +22,15 @@ fn at<'a>(act: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Durabl
 /// Every write inside a run, predictions, benchmark, sweep or store folder goes through here. Such a folder may come from
 /// somebody else, and a link in it could lead to any file of the user. The root itself may be a link, because the user names
 /// it. The check covers links that are there when it is made, not those that another process makes afterwards.
-pub fn inside(root: &Path, name: impl AsRef<Path>) -> Result<PathBuf, DurableError> {
+pub fn inside(root: &Path, name: impl AsRef<Path>) -> Result<PathBuf> {
     let mut path = root.to_owned();
     for component in name.as_ref().components() {
         path.push(component);
         if path.is_symlink() {
-            return Err(DurableError::Link { path, root: root.to_owned() });
+            let (link, root) = (path.display(), root.display());
+            return Err(Error::damage(format!(
+                "{link} is a symbolic link; knockout does not write through links inside {root}: remove it"
+            )));
         }
     }
     Ok(path)
@@ -73,7 +41,7 @@ pub fn inside(root: &Path, name: impl AsRef<Path>) -> Result<PathBuf, DurableErr
 /// A crash at any moment leaves the old file or the new one; after `Ok`, a power cut leaves the new one. Two writers
 /// at once leave the file of one of them. A device or a pipe is written to as it is, and a link stays one: the file that it leads
 /// to is replaced. That is right for a path that the user names; for a file inside a folder of ours see [`inside`].
-pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), DurableError> {
+pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let mut file = PendingFile::create(path)?;
     fill(&mut file).map_err(at("write", path))?;
     file.commit()
@@ -103,7 +71,7 @@ enum Place {
 
 impl PendingFile {
     /// Starts a file beside its target, so that a bad path fails before the work is done.
-    pub fn create(path: &Path) -> Result<Self, DurableError> {
+    pub fn create(path: &Path) -> Result<Self> {
         let failed = || at("create", path);
         let target = match fs::metadata(path) {
             Ok(found) if found.is_dir() => {
@@ -132,7 +100,7 @@ impl PendingFile {
     }
 
     /// Makes the content durable and gives the file its name.
-    pub fn commit(mut self) -> Result<(), DurableError> {
+    pub fn commit(mut self) -> Result<()> {
         let path = self.path.clone();
         self.out.flush().map_err(at("write", &path))?;
         let file = self.out.get_ref();
@@ -243,7 +211,7 @@ pub struct StagedDir {
 
 impl StagedDir {
     /// Starts a folder; `target` must not exist.
-    pub fn create(target: &Path) -> Result<Self, DurableError> {
+    pub fn create(target: &Path) -> Result<Self> {
         check_absent(target)?;
         make_parents(target)?;
         remove_abandoned(target);
@@ -272,7 +240,7 @@ impl StagedDir {
     }
 
     /// Makes everything durable and gives the folder its name.
-    pub fn commit(mut self) -> Result<(), DurableError> {
+    pub fn commit(mut self) -> Result<()> {
         sync_tree(&self.partial)?;
         // Renaming onto a folder that somebody made meanwhile fails unless it is empty: nothing is ever overwritten.
         fs::rename(&self.partial, &self.target).map_err(at("move into place", &self.target))?;
@@ -290,13 +258,13 @@ impl Drop for StagedDir {
 }
 
 /// Makes an empty folder to be filled in sight; it must not exist.
-pub fn create_folder(path: &Path) -> Result<(), DurableError> {
+pub fn create_folder(path: &Path) -> Result<()> {
     check_absent(path)?;
     make_parents(path)?;
     fs::create_dir(path).map_err(at("create", path))
 }
 
-fn check_absent(target: &Path) -> Result<(), DurableError> {
+fn check_absent(target: &Path) -> Result<()> {
     match target.symlink_metadata() {
         Ok(_) => Err(at("create", target)(io::Error::new(
             io::ErrorKind::AlreadyExists,
@@ -307,7 +275,7 @@ fn check_absent(target: &Path) -> Result<(), DurableError> {
 }
 
 /// Makes the folders that a path lies in; those that are there stay as they are.
-fn make_parents(path: &Path) -> Result<(), DurableError> {
+fn make_parents(path: &Path) -> Result<()> {
     let folder = parent_of(path);
     if folder.is_dir() {
         return Ok(());
@@ -345,7 +313,7 @@ fn remove_abandoned(target: &Path) {
     }
 }
 
-fn sync_tree(folder: &Path) -> Result<(), DurableError> {
+fn sync_tree(folder: &Path) -> Result<()> {
     for entry in fs::read_dir(folder).map_err(at("read", folder))? {
         let path = entry.map_err(at("read", folder))?.path();
         if path.is_dir() {
@@ -357,7 +325,7 @@ fn sync_tree(folder: &Path) -> Result<(), DurableError> {
     sync_folder(folder)
 }
 
-fn sync_folder(folder: &Path) -> Result<(), DurableError> {
+fn sync_folder(folder: &Path) -> Result<()> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(at("sync", folder))
 }
 
@@ -378,15 +346,6 @@ fn scratch_beside(target: &Path) -> PathBuf {
     let count = COUNTER.fetch_add(1, Ordering::Relaxed);
     let random = RandomState::new().hash_one(count);
     parent_of(target).join(format!("{}{}-{count}-{random:016x}", scratch_prefix(target), std::process::id()))
-}
-
-impl Classified for DurableError {
-    fn class(&self) -> Class {
-        match self {
-            Self::System { source, .. } => class_of_path(source.kind()),
-            Self::Link { .. } => Class::Damage,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -466,7 +425,7 @@ mod tests {
         assert!(link.is_symlink());
         assert_eq!(fs::read(&file).unwrap(), b"new");
         let error = replace(folder.path(), |_| Ok(())).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
+        assert_eq!(error.io_kind(), Some(io::ErrorKind::IsADirectory));
     }
 
     #[cfg(unix)]
@@ -485,7 +444,7 @@ mod tests {
             [("file", "file"), ("dangling", "dangling"), ("other", "other"), ("other/new", "other")]
         {
             let error = inside(&root, name).unwrap_err();
-            assert_eq!(error.class(), Class::Damage, "{name}");
+            assert_eq!(error.class(), crate::error::Class::Damage, "{name}");
             let (link, root) = (root.join(link), root.display());
             let text = format!(
                 "{} is a symbolic link; knockout does not write through links inside {root}: remove it",
@@ -521,7 +480,7 @@ mod tests {
         create_folder(&folder.path().join("d/g/h")).unwrap();
         assert_eq!(names(&above), ["c"]);
         assert_eq!(names(&folder.path().join("d")), ["e", "g"]);
-        assert_eq!(create_folder(&above).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(create_folder(&above).unwrap_err().io_kind(), Some(io::ErrorKind::AlreadyExists));
         fs::write(folder.path().join("file"), b"precious").unwrap();
         for below in ["file/b", "file/b/c"].map(|below| folder.path().join(below)) {
             assert!(replace(&below, |_| Ok(())).is_err());
@@ -543,7 +502,7 @@ mod tests {
         let target = folder.path().join("set");
         fs::write(&target, b"precious").unwrap();
         let error = StagedDir::create(&target).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(error.io_kind(), Some(io::ErrorKind::AlreadyExists));
         assert_eq!(fs::read(&target).unwrap(), b"precious");
     }
 

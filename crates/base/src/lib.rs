@@ -1,10 +1,10 @@
 //! Foundations of knockout: errors, files, memory limits, configuration, random numbers and statistics.
 //!
-//! Everything else depends on this crate; it depends on nothing of knockout and knows no gene, model or trace.
+//! Every other crate depends on this one. It depends on no other crate of knockout.
 //!
 //! | module | content |
 //! |---|---|
-//! | [`error`] | classes of errors, from which exit codes follow |
+//! | [`error`] | the error of the program, whose class decides the exit code |
 //! | [`files`] | files and folders that are whole or absent |
 //! | [`memory`] | memory of the machine, and refusal of requests that exceed it |
 //! | [`config`] | defaults in a struct, changes as `a.b=value` |
@@ -17,7 +17,7 @@
 //!
 //! // Each purpose has its own stream: a new purpose never shifts the numbers of another.
 //! let mut rng = Rng::new(7, "example");
-//! let draws: Vec<f64> = (0..101).map(|_| rng.uniform()).collect();
+//! let draws: Vec<f64> = (0..101).map(|_| rng.unit()).collect();
 //! assert!((0.3..0.7).contains(&median(&draws).unwrap()));
 //! ```
 

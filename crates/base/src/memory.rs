@@ -1,31 +1,15 @@
-//! How much memory there is: what would not fit is refused before it is allocated.
+//! Available memory, and refusal of requests that exceed it.
 //!
-//! An allocation that fails ends the process, and one that succeeds may end another one. So whoever makes room for a size that a file
-//! or a user names estimates it first and asks here. The crate knows nothing of what the memory is for.
+//! An allocation that fails ends the process, and one that succeeds may end another one. Code that allocates a size named by a file
+//! or a user estimates it first and calls [`check`].
 
-use crate::error::{Class, Classified};
+use crate::error::{Error, Result};
 use std::fs;
 
-/// More memory than there is.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what} needs about {}, {} available", text(*needed_bytes), text(*available_bytes))]
-pub struct TooLarge {
-    /// Thing that is too large, as the subject of a sentence.
-    pub what: String,
-    /// Estimate of what it takes.
-    pub needed_bytes: u64,
-    /// Memory that may be used.
-    pub available_bytes: u64,
-}
-
-impl Classified for TooLarge {
-    fn class(&self) -> Class {
-        Class::Request
-    }
-}
-
-/// Refuses what needs more memory than is available. Below 64 MiB nothing is asked.
-pub fn check(what: &str, needed_bytes: u64) -> Result<(), TooLarge> {
+/// Refuses a request that needs more memory than is available. Requests below 64 MiB always pass.
+///
+/// `what` is the subject of the message.
+pub fn check(what: &str, needed_bytes: u64) -> Result<()> {
     const NEGLIGIBLE: u64 = 64 << 20;
     if needed_bytes < NEGLIGIBLE {
         return Ok(());
@@ -33,16 +17,18 @@ pub fn check(what: &str, needed_bytes: u64) -> Result<(), TooLarge> {
     check_against(what, needed_bytes, available_bytes())
 }
 
-fn check_against(what: &str, needed_bytes: u64, available: Option<u64>) -> Result<(), TooLarge> {
+fn check_against(what: &str, needed_bytes: u64, available: Option<u64>) -> Result<()> {
     match available {
         Some(available_bytes) if needed_bytes > available_bytes => {
-            Err(TooLarge { what: what.to_owned(), needed_bytes, available_bytes })
+            let (needed, available) = (text(needed_bytes), text(available_bytes));
+            Err(Error::request(format!("{what} needs about {needed}, {available} available")))
         }
         _ => Ok(()),
     }
 }
 
-/// Bytes that this process can still take, where the operating system tells: those of the machine, or of the control group it is in.
+/// Returns the bytes that this process can still allocate, if the operating system reports them: the smaller of the machine's and
+/// the control group's.
 pub fn available_bytes() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| of_machine(&text));
     let read = |name: &str| fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok();
@@ -55,7 +41,7 @@ fn of_machine(meminfo: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// `max` is the word of a group without a limit.
+/// A group without a limit reports `max`.
 fn of_group(max: Option<&str>, current: Option<&str>) -> Option<u64> {
     let limit: u64 = max?.trim().parse().ok()?;
     Some(limit.saturating_sub(current?.trim().parse().ok()?))
@@ -71,11 +57,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_is_refused_with_both_sizes() {
+    fn a_request_that_does_not_fit_is_refused_with_both_sizes() {
         let gib = 1 << 30;
         let error = check_against("the model", 47 * gib, Some(23 * gib)).unwrap_err();
         assert_eq!(error.to_string(), "the model needs about 47.0 GiB, 23.0 GiB available");
-        assert_eq!(error.class(), Class::Request);
+        assert_eq!(error.class(), crate::error::Class::Request);
         check_against("the model", 22 * gib, Some(23 * gib)).unwrap();
         check_against("the model", u64::MAX, None).unwrap();
         assert!(check("everything", u64::MAX).is_err() || available_bytes().is_none());

@@ -196,7 +196,7 @@ pub struct ModelEntry {
     /// Whether it is solved instead of trained step by step.
     pub is_solved: bool,
     defaults: fn(&Cell) -> ModelConfig,
-    read: fn(Table) -> Result<ModelConfig, toml::de::Error>,
+    read: fn(Table) -> Result<ModelConfig, knockout_base::error::Error>,
 }
 
 impl ModelEntry {
@@ -208,7 +208,7 @@ impl ModelEntry {
             training: O::TRAINING,
             is_solved: false,
             defaults: |cell| ModelConfig::new(O::defaults(cell)),
-            read: |table| Ok(ModelConfig::new(O::deserialize(table)?)),
+            read: |table| Ok(ModelConfig::new(knockout_base::config::read::<O>(table)?)),
         }
     }
 
@@ -220,7 +220,7 @@ impl ModelEntry {
             training: &[],
             is_solved: true,
             defaults: |_| ModelConfig::solved(O::default()),
-            read: |table| Ok(ModelConfig::solved(O::deserialize(table)?)),
+            read: |table| Ok(ModelConfig::solved(knockout_base::config::read::<O>(table)?)),
         }
     }
 
@@ -262,8 +262,8 @@ pub enum ModelConfigError {
         known: Vec<&'static str>,
     },
     /// A key is missing, unknown or of another type.
-    #[error("{}", .0.message())]
-    Options(toml::de::Error),
+    #[error(transparent)]
+    Options(knockout_base::error::Error),
 }
 
 /// [`ModelOptions`] behind a pointer.

@@ -1,7 +1,6 @@
 //! What can go wrong with predictions, and whose fault it is.
 
 use knockout_base::error::{Class, Classified, class_of_path};
-use knockout_base::files::DurableError;
 use knockout_data::cell::CellError;
 use knockout_data::table::TableError;
 use knockout_sources::import::{ImportError, ImportErrorKind, Place};
@@ -158,7 +157,7 @@ pub enum PredictError {
     #[error(
         "predictions could not be written; the blocks before are kept; run the same command again to resume"
     )]
-    Write(#[from] DurableError),
+    Write(#[from] knockout_base::error::Error),
     /// A file that is damaged.
     #[error("{} is damaged ({detail}); remove it and run the same command again", path.display())]
     Damaged {

@@ -5,7 +5,7 @@
 //! at all. The module knows nothing of how predictions are made or judged.
 
 use knockout_base::error::{Class, Classified, class_of_path};
-use knockout_base::files::{DurableError, replace};
+use knockout_base::files::replace;
 use knockout_data::screen::{Dataset, Part, Split, SplitError, SplitFileError, SplitSpec};
 use knockout_data::table::{Columns, Table, TableError};
 use serde::{Deserialize, Serialize};
@@ -62,7 +62,7 @@ pub struct PredictionsError {
 #[derive(Debug, thiserror::Error)]
 enum PredictionsErrorKind {
     #[error("could not be written")]
-    Write(#[source] DurableError),
+    Write(#[source] knockout_base::error::Error),
     #[error("could not be described: {0}")]
     Describe(String),
     #[error("could not be read")]

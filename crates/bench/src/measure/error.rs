@@ -3,7 +3,6 @@
 use knockout_analyze::profile::experiment::ExperimentError;
 use knockout_analyze::profile::{JoinError, NoSteps};
 use knockout_base::error::{Class, Classified};
-use knockout_base::files::DurableError;
 use knockout_trace::TraceFileError;
 use knockout_train::config::ConfigError;
 use knockout_train::fit::FitError;
@@ -15,7 +14,7 @@ use knockout_train::stores::RunStoreError;
 pub enum MeasureError {
     /// A folder that cannot be made.
     #[error(transparent)]
-    Folder(#[from] DurableError),
+    Folder(#[from] knockout_base::error::Error),
     /// No model was named.
     #[error("name a model")]
     NoModel,

@@ -1,7 +1,6 @@
 //! Why runs could not be made or set beside each other.
 
 use knockout_base::error::{Class, Classified, class_of_path};
-use knockout_base::files::DurableError;
 use knockout_data::screen::{DatasetError, SplitError};
 use knockout_solve::SolveError;
 use knockout_train::checkpoint::{CheckpointError, Difference};
@@ -104,7 +103,7 @@ pub enum TrialError {
     },
     /// A file that cannot be written.
     #[error(transparent)]
-    Durable(#[from] DurableError),
+    Durable(#[from] knockout_base::error::Error),
     /// The dataset cannot be opened.
     #[error(transparent)]
     Dataset(#[from] DatasetError),

@@ -11,7 +11,7 @@ pub enum TableError {
     Parquet(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// There is not enough memory for what it says it holds.
     #[error("it does not fit into memory")]
-    TooLarge(#[source] knockout_base::memory::TooLarge),
+    TooLarge(#[source] knockout_base::error::Error),
     /// A column is not there.
     #[error("column {name:?} is missing (have: {})", have.join(", "))]
     Missing {

@@ -8,7 +8,7 @@ use crate::write::{Span, TraceWriter};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use knockout_base::error::{Class, Classified};
-use knockout_base::files::{DurableError, PendingFile};
+use knockout_base::files::PendingFile;
 use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
 use std::io;
@@ -27,7 +27,7 @@ pub enum TraceFileError {
     },
     /// The file could not be made or named.
     #[error(transparent)]
-    File(#[from] DurableError),
+    File(#[from] knockout_base::error::Error),
     /// Writing failed on the way.
     #[error("could not write the trace {}", path.display())]
     Write {

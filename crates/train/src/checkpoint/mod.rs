@@ -29,7 +29,6 @@ pub use store::{Checkpoints, Saved, Slot};
 pub use knockout_solve::Tensor;
 
 use knockout_base::error::{Class, Classified};
-use knockout_base::files::DurableError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -106,10 +105,9 @@ fn offer(path: &Path, before: Option<&Path>) -> String {
 impl Classified for CheckpointError {
     fn class(&self) -> Class {
         use CheckpointErrorKind::{Damaged, Durable, Missing, Newer};
-        match self.kind {
-            Missing { .. } | Damaged { .. } | Newer { .. } | Durable(DurableError::Link { .. }) => {
-                Class::Damage
-            }
+        match &self.kind {
+            Missing { .. } | Damaged { .. } | Newer { .. } => Class::Damage,
+            Durable(error) if error.class() == Class::Damage => Class::Damage,
             _ => Class::Failure,
         }
     }
@@ -154,7 +152,7 @@ pub enum CheckpointErrorKind {
     Io(#[from] io::Error),
     /// The operating system refused.
     #[error(transparent)]
-    Durable(#[from] DurableError),
+    Durable(#[from] knockout_base::error::Error),
 }
 
 fn at<K: Into<CheckpointErrorKind>>(act: &'static str, path: &Path) -> impl FnOnce(K) -> CheckpointError {

@@ -18,9 +18,7 @@ pub use synonyms::synonym;
 use crate::checkpoint::{Difference, Identity, flatten};
 use crate::loader::{LoaderOptions, RowOrder};
 use crate::schedule::ScheduleError;
-use knockout_base::config::OverrideError;
-use knockout_base::error::{Class, Classified};
-use knockout_base::memory::TooLarge;
+use knockout_base::error::{Class, Classified, Error};
 use knockout_data::batch::ProcessorKind;
 use knockout_data::cell::Cell;
 use knockout_data::screen::{Dataset, Split};
@@ -133,10 +131,10 @@ pub enum ConfigError {
     Schedule(#[from] ScheduleError),
     /// An override that cannot be applied.
     #[error(transparent)]
-    Override(#[from] OverrideError),
+    Override(#[from] Error),
     /// There is not enough memory.
     #[error("{0}; lower model.width or the number of layers, or use a larger machine")]
-    TooLarge(#[from] TooLarge),
+    TooLarge(#[source] Error),
     /// The text is not TOML.
     #[error("{}", .0.message())]
     Document(#[from] toml::de::Error),
@@ -197,15 +195,10 @@ impl Config {
             None => key.as_ref().to_owned(),
         };
         let overrides: Vec<String> = overrides.iter().map(spelt).collect();
-        knockout_base::config::apply(&mut table, &overrides).map_err(|error| match error {
-            OverrideError::UnknownKey { key, nearest } => {
-                let known = synonym(&key).filter(|key| knockout_base::config::has_key(&table, key));
-                // A British word in American spelling, of a section that there is.
-                let spelt = key.trim_start_matches('+').replace("optimizer", "optimiser");
-                let spelt = (spelt != key && knockout_base::config::has_key(&table, &spelt)).then_some(spelt);
-                OverrideError::UnknownKey { nearest: spelt.or(known.map(str::to_owned)).or(nearest), key }
-            }
-            error => error,
+        knockout_base::config::apply(&mut table, &overrides, |key| {
+            // A British word in American spelling, of a section that exists.
+            let spelt = key.trim_start_matches('+').replace("optimizer", "optimiser");
+            [spelt].into_iter().chain(synonym(key).map(str::to_owned)).collect()
         })?;
         Self::read(table, &[self.model.entry()])
     }
@@ -221,9 +214,7 @@ impl Config {
     }
 
     fn read(table: Table, models: &[ModelEntry]) -> Result<Self, ConfigError> {
-        let document: Document = table.try_into().map_err(|error: toml::de::Error| {
-            OverrideError::Refused { message: knockout_base::config::reason(&error) }
-        })?;
+        let document: Document = knockout_base::config::read(table)?;
         let Document {
             seed,
             batch,
@@ -239,9 +230,7 @@ impl Config {
             residuals,
         } = document;
         let model = ModelConfig::read(model, models).map_err(|error| match error {
-            ModelConfigError::Options(error) => {
-                ConfigError::from(OverrideError::Refused { message: knockout_base::config::reason(&error) })
-            }
+            ModelConfigError::Options(error) => ConfigError::from(error),
             error => error.into(),
         })?;
         Ok(Self {
@@ -284,12 +273,12 @@ impl Config {
         self.from.check(self.model.name(), self.model.entry().is_solved)?;
         self.check_folds()?;
         self.model.check(cell)?;
-        Ok(self.check_memory(cell)?)
+        self.check_memory(cell).map_err(ConfigError::TooLarge)
     }
 
     /// Refuses a model or batches that could not be held, before anything is allocated. `batch` may be larger than a part of the
     /// dataset, which then is one batch.
-    fn check_memory(&self, cell: &Cell) -> Result<(), TooLarge> {
+    fn check_memory(&self, cell: &Cell) -> Result<(), Error> {
         let prefetched =
             (self.loader.depth.max(self.loader.threads + 1) as u64).saturating_mul(PREFETCHED_BYTES);
         let needed = self.model.size_estimate(cell).training_bytes().saturating_add(prefetched);

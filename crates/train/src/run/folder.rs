@@ -16,7 +16,7 @@
 
 use super::{EventWriter, LogPosition, Manifest, MetricsLog, Resumed};
 use knockout_base::error::{Class, Classified};
-use knockout_base::files::{DurableError, StagedDir, inside};
+use knockout_base::files::{StagedDir, inside};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
@@ -113,7 +113,7 @@ pub enum RunFolderErrorKind {
     Io(#[from] io::Error),
     /// The operating system refused.
     #[error(transparent)]
-    Durable(#[from] DurableError),
+    Durable(#[from] knockout_base::error::Error),
 }
 
 pub(super) fn at<K: Into<RunFolderErrorKind>>(
@@ -158,9 +158,9 @@ impl RunFolder {
         start: Start<'_>,
         fill: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<Self, E> {
-        let failed = |error: DurableError| match error.kind() {
+        let failed = |error: knockout_base::error::Error| match error.io_kind() {
             // The second where two begin a run of one name.
-            io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty => {
+            Some(io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty) => {
                 at("start a run in", folder)(RunFolderErrorKind::Exists)
             }
             _ => at("start a run in", folder)(error),

@@ -139,8 +139,9 @@ fn settings_of_the_synthetic_yeast_have_the_ranges_of_their_page() {
         let (_, beyond) = ends(&row.range, is_whole, &lookup);
         for value in beyond {
             let mut table = table.clone();
-            let made =
-                knockout_base::config::apply(&mut table, &[format!("{key}={value}")]).is_ok().then(|| {
+            let made = knockout_base::config::apply(&mut table, &[format!("{key}={value}")], |_| Vec::new())
+                .is_ok()
+                .then(|| {
                     let config: Result<knockout_sources::synth::Config, _> =
                         table["synth"].clone().try_into();
                     config.ok().map(|config| synthesise(&config, 0, "tiny", "", &|_| {}).map(drop))

@@ -111,7 +111,7 @@ impl Probe {
         let mut name = folder.file_name().unwrap_or_default().to_owned();
         name.push(".probe");
         let scratch = StagedDir::create(&folder.with_file_name(name)).map_err(|error| {
-            let class = error.kind();
+            let class = error.io_kind().unwrap_or(io::ErrorKind::Other);
             let detail = io::Error::from(class).to_string();
             StoreErrorKind::Refused { act: "created", detail, class }.at(folder)
         })?;

@@ -4,7 +4,6 @@ use crate::cell::CellError;
 use crate::screen::SampleError;
 use crate::table::TableError;
 use knockout_base::error::{Class, Classified, class_of_path};
-use knockout_base::files::DurableError;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +34,7 @@ pub enum DatasetErrorKind {
     Io(#[source] io::Error),
     /// Writing failed; nothing was changed.
     #[error("could not be written; nothing was changed")]
-    Write(#[source] DurableError),
+    Write(#[source] knockout_base::error::Error),
     /// A file to be kept beside the data could not be written; nothing was changed.
     #[error("a file to be kept with it could not be written; nothing was changed")]
     Attach(#[source] io::Error),

@@ -3,7 +3,7 @@
 use super::error::{DatasetError, DatasetErrorKind};
 use super::{Counts, Dataset, Manifest, NetworkEntry, tables};
 use crate::table::Columns;
-use knockout_base::files::{DurableError, StagedDir, replace};
+use knockout_base::files::{StagedDir, replace};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::io;
@@ -45,7 +45,7 @@ impl Dataset {
         for set in self.cell.annotations() {
             check_name("annotations", set.name()).map_err(|kind| kind.at(out))?;
         }
-        let at_out = |error: DurableError| DatasetErrorKind::Write(error).at(out);
+        let at_out = |error: knockout_base::error::Error| DatasetErrorKind::Write(error).at(out);
         let staged = stage(out)?;
         let files = files_of(self).map_err(|kind| kind.at(out))?;
         let written = files

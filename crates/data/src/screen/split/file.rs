@@ -3,8 +3,8 @@
 use super::{Part, Split, SplitSpec};
 use crate::screen::dataset::Manifest;
 use crate::table::{Columns, Table, TableError};
-use knockout_base::error::{Class, Classified, class_of_path};
-use knockout_base::files::{DurableError, replace};
+use knockout_base::error::{Class, Classified};
+use knockout_base::files::replace;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub struct SplitFileError {
 #[derive(Debug, thiserror::Error)]
 enum SplitFileErrorKind {
     #[error("could not be written")]
-    Write(#[source] DurableError),
+    Write(#[source] knockout_base::error::Error),
     #[error("could not be read")]
     Read(#[source] io::Error),
     #[error("is damaged or no split")]
@@ -45,8 +45,8 @@ enum SplitFileErrorKind {
 impl Classified for SplitFileError {
     fn class(&self) -> Class {
         match &self.kind {
-            SplitFileErrorKind::Read(error) => class_of_path(error.kind()),
-            SplitFileErrorKind::Write(error) => class_of_path(error.kind()),
+            SplitFileErrorKind::Read(error) => error.class(),
+            SplitFileErrorKind::Write(error) => error.class(),
             _ => Class::Damage,
         }
     }
