@@ -24,3 +24,4 @@ mod snapshots;
 mod support;
 mod trace;
 mod train;
+mod written_before;
