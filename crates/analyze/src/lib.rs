@@ -26,27 +26,25 @@ mod assemble;
 mod attribute;
 mod collect;
 mod compare;
-mod error;
 mod findings;
 pub mod logs;
 pub mod profile;
 pub mod reference;
 mod sort;
 
-pub use attribute::gpu::{DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, QueueFigures};
 pub use collect::counts::Counts;
 pub use collect::memory::{MemoryDevice, MemoryPoint};
-pub use collect::rules::{Rules, RulesError};
+pub use collect::rules::Rules;
 pub use collect::{Collector, Options};
 pub use compare::{
     About, ByDevice, Change, Comparison, ComparisonWarning, Contributor, FirstStepComparison, NameRow,
     NameTable, OpsChange, Row, TimeUnit,
 };
-pub use error::AnalyzeError;
 pub use findings::{
-    Analysis, Bound, CategoryShare, Counted, CriticalPath, DeviceSummary, EventCat, FileFindings,
-    FirstStepRow, FirstStepRows, LaneFindings, LanePicture, LaneStacks, Limit, Operation, OperationPart,
-    Picture, PythonFunction, RankRow, SCHEMA, Share, Source, Sourced, StackNode, Standout, StepFindings,
-    StepRow, StepSpan, StepSummary, Stragglers, TraceWarning, jobs,
+    Analysis, Bound, CategoryShare, Counted, CriticalPath, DeviceSummary, DeviceTimes, EventCat,
+    FileFindings, FirstStepRow, FirstStepRows, Gpu, GpuHta, IdleStream, KernelType, LaneFindings,
+    LanePicture, LaneStacks, LaunchFigures, Limit, Operation, OperationPart, Picture, PythonFunction,
+    QueueFigures, RankRow, SCHEMA, Share, Source, Sourced, StackNode, Standout, StepFindings, StepRow,
+    StepSpan, StepSummary, Stragglers, TraceWarning, jobs,
 };
 pub use knockout_base::stats::FEWEST_FOR_INTERVAL;

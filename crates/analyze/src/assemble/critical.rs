@@ -5,11 +5,11 @@
 //! its launch call if that came later. Where the thread sits in an annotation with nothing of its own inside (as in
 //! `backward()`), another host thread that works meanwhile is followed instead.
 
-use crate::assemble::{Parts, shares};
+use crate::attribute::Attributed;
 use crate::attribute::gpu::DeviceSpan;
 use crate::attribute::lane::Piece;
 use crate::collect::record::Side;
-use crate::findings::CriticalPath;
+use crate::findings::{CriticalPath, shares};
 use knockout_base::stats::us;
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const WAITING: &str = "waiting for the device";
 const ASLEEP: [&str; 2] = [WAITING, "waiting in python"];
 
 /// Gives the path of the longest step; `None` without steps.
-pub(crate) fn path(parts: &Parts<'_>) -> Option<CriticalPath> {
+pub(crate) fn path(parts: &Attributed<'_>) -> Option<CriticalPath> {
     let step =
         parts.steps.steps.iter().max_by_key(|step| (step.end - step.start, std::cmp::Reverse(step.start)))?;
     let main = parts.lanes.iter().find(|lane| lane.lane == step.lane)?;
@@ -41,7 +41,7 @@ pub(crate) fn path(parts: &Parts<'_>) -> Option<CriticalPath> {
         start: step.start,
         main: &main.pieces,
         others: &others,
-        device: Devices::new(parts.device_spans),
+        device: Devices::new(&parts.device_spans),
         is_annotation: &is_annotation,
         is_waiting: &|category| Some(usize::from(category)) == waiting,
     };

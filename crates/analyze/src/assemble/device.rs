@@ -1,9 +1,12 @@
 //! Device figures as values.
 
-use super::{Parts, shares};
-use crate::attribute::gpu::{Busy, DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, StreamTime};
+use crate::attribute::Attributed;
+use crate::attribute::gpu::{Busy, LaunchSums, Queue, StreamTime};
 use crate::attribute::interval::Union;
 use crate::collect::{ArgValueKey, Stream};
+use crate::findings::{
+    DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, QueueFigures, shares,
+};
 use knockout_base::stats::{us, us_wide};
 
 /// Names of the types, in the order of [`crate::collect::kind::Work`].
@@ -39,6 +42,29 @@ fn times(busy: &Busy) -> DeviceTimes {
     }
 }
 
+fn launches(sums: &LaunchSums) -> LaunchFigures {
+    LaunchFigures {
+        rows: sums.rows,
+        cpu_us: us_wide(sums.cpu),
+        gpu_us: us_wide(sums.gpu),
+        delay_us: us_wide(sums.delay),
+    }
+}
+
+/// Length of a queue; `None` if nothing ever waited.
+fn queue(queue: &Queue) -> Option<QueueFigures> {
+    let span = queue.last - queue.first?;
+    let mean = |total: i128| total as f64 / queue.points as f64;
+    Some(QueueFigures {
+        points: queue.points,
+        mean: mean(queue.total),
+        max: queue.max?,
+        min: queue.min?,
+        mean_over_time: (span != 0).then(|| queue.area as f64 / span as f64),
+        mean_if_starts_first_at_ties: queue.ties.then(|| mean(queue.total_starts_first)),
+    })
+}
+
 /// Idle time of a stream that has device events.
 fn idle(time: &StreamTime) -> Option<IdleStream> {
     let [host, kernel, other] = time.idle;
@@ -53,7 +79,7 @@ fn idle(time: &StreamTime) -> Option<IdleStream> {
     })
 }
 
-pub(crate) fn whole(parts: &Parts<'_>) -> Option<Gpu> {
+pub(crate) fn whole(parts: &Attributed<'_>) -> Option<Gpu> {
     let exact = &parts.device.exact;
     let device_events: u64 = exact.by_type.iter().map(|(events, _)| events).sum();
     if device_events == 0 {
@@ -77,15 +103,15 @@ pub(crate) fn whole(parts: &Parts<'_>) -> Option<Gpu> {
         device_events,
         by_type,
         idle_per_stream: streams().filter_map(|(name, time)| Some((name, idle(time)?))).collect(),
-        launch: parts.joined.launch,
+        launch: launches(&parts.joined.launch),
         device_events_without_launch_call: parts.joined.without_call,
-        queue_length: streams().filter_map(|(name, time)| Some((name, time.queue.figures()?))).collect(),
+        queue_length: streams().filter_map(|(name, time)| Some((name, queue(&time.queue)?))).collect(),
         by_phase: shares(phases, all),
     })
 }
 
 /// `device:stream` as the trace spells them.
-fn stream_name(parts: &Parts<'_>, number: u32) -> String {
+fn stream_name(parts: &Attributed<'_>, number: u32) -> String {
     let Some(Stream { device, spelt, .. }) =
         (number as usize).checked_sub(1).and_then(|at| parts.streams.get(at))
     else {
@@ -99,7 +125,7 @@ fn stream_name(parts: &Parts<'_>, number: u32) -> String {
     format!("{}:{}", text(device), text(spelt))
 }
 
-pub(crate) fn hta(parts: &Parts<'_>) -> Option<GpuHta> {
+pub(crate) fn hta(parts: &Attributed<'_>) -> Option<GpuHta> {
     if !parts.totals.any_stream || parts.totals.hta_rows == 0 {
         return None;
     }
@@ -113,11 +139,7 @@ pub(crate) fn hta(parts: &Parts<'_>) -> Option<GpuHta> {
         device_rows: swept.rows,
         times: times(&swept.busy),
         idle_per_stream: swept.streams.iter().filter_map(|(n, time)| Some((*n, idle(time)?))).collect(),
-        launch: parts.joined.launch_hta,
-        queue_length: swept
-            .streams
-            .iter()
-            .filter_map(|(n, time)| Some((*n, time.queue.figures()?)))
-            .collect(),
+        launch: launches(&parts.joined.launch_hta),
+        queue_length: swept.streams.iter().filter_map(|(n, time)| Some((*n, queue(&time.queue)?))).collect(),
     })
 }

@@ -1,79 +1,39 @@
 //! Puts the sums of one file together into findings. All arithmetic that a document shows ends here.
 
-use super::{critical, device, lanes, operations, picture, steps};
+use super::{critical, device, lanes, operations, picture, steps, warnings};
+use crate::attribute::Attributed;
 use crate::attribute::autograd::waited;
-use crate::attribute::gpu::{DeviceSpan, Joined, Swept};
-use crate::attribute::hta::Hta;
 use crate::attribute::lane::LaneResult;
-use crate::attribute::steps::{Step, StepTable};
-use crate::collect::kind::Kind;
-use crate::collect::memory::Memory;
+use crate::collect::Collector;
 use crate::collect::record::Side;
-use crate::collect::rules::Rules;
-use crate::collect::{Stream, Totals};
+use crate::collect::rules::{BACKWARD, UNATTRIBUTED};
+use crate::findings::judge;
 use crate::findings::{
-    BACKWARD, CategoryShare, EventCat, FileFindings, FirstStepRow, FirstStepRows, Share, UNATTRIBUTED,
+    CategoryShare, EventCat, FileFindings, FirstStepRow, FirstStepRows, Share, StepSummary, shares,
 };
-use crate::findings::{standout, warning};
-use knockout_base::stats::{share, us, us_wide};
-use knockout_trace::{LaneId, Outcome, Symbol};
+use knockout_base::error::Result;
+use knockout_base::stats::{us, us_wide};
+use knockout_trace::Outcome;
 use std::collections::BTreeMap;
 
-/// Everything that was found out about a file.
-pub(crate) struct Parts<'a> {
-    pub(crate) label: &'a str,
-    pub(crate) outcome: &'a Outcome,
-    pub(crate) rules: &'a Rules,
-    pub(crate) kinds: &'a [Kind],
-    pub(crate) streams: &'a [Stream],
-    pub(crate) totals: &'a Totals,
-    pub(crate) hta: &'a Hta,
-    pub(crate) hta_kept: u64,
-    pub(crate) steps: &'a StepTable,
-    pub(crate) steps_gpu: &'a [Step],
-    pub(crate) lanes: &'a [LaneResult],
-    pub(crate) lane_names: &'a BTreeMap<LaneId, Symbol>,
-    pub(crate) process_labels: &'a BTreeMap<LaneId, Symbol>,
-    pub(crate) joined: &'a Joined,
-    pub(crate) device: &'a Swept,
-    pub(crate) device_spans: &'a [DeviceSpan],
-    pub(crate) memory: Memory,
-    pub(crate) unmatched: u64,
-    pub(crate) spilled_bytes: u64,
-    pub(crate) bins: usize,
-}
-
-impl Parts<'_> {
-    pub(crate) fn text(&self, symbol: Symbol) -> &str {
-        self.outcome.symbols.text(symbol)
-    }
-
-    pub(crate) fn kind_name(&self, kind: u32) -> &str {
-        self.kinds.get(kind as usize).map_or("", |kind| self.text(kind.name))
-    }
-
-    pub(crate) fn category_name(&self, category: usize) -> &str {
-        self.rules.categories().get(category).map_or("", |category| category.name.as_str())
-    }
-
-    /// The first instant of the trace.
-    pub(crate) fn origin(&self) -> i64 {
-        self.totals.window.map_or(0, |(start, _)| start)
+impl Collector {
+    /// Returns the findings of the file that was read; `label` names it.
+    pub fn finish(self, label: &str, outcome: &Outcome) -> Result<FileFindings> {
+        Ok(findings(label, Attributed::of(self, outcome)?))
     }
 }
 
-/// The findings of one file.
-pub(crate) fn findings(mut parts: Parts<'_>) -> FileFindings {
+fn findings(label: &str, mut parts: Attributed<'_>) -> FileFindings {
     let memory = std::mem::take(&mut parts.memory).finish(parts.origin());
     let parts = &parts;
-    let totals = parts.totals;
+    let totals = &parts.totals;
     let length = |window: Option<(i64, i64)>| us(window.map_or(0, |(start, end)| end - start));
     let autograd = autograd(parts);
     let (categories, sides) = categories(parts, &autograd);
     let counts = &totals.counts;
     let document = &parts.outcome.document;
     let mut findings = FileFindings {
-        file: parts.label.to_owned(),
+        file: label.to_owned(),
         rank: document.rank(),
         world_size: document.world_size(),
         devices: document.device_names().into_iter().map(str::to_owned).collect(),
@@ -103,7 +63,7 @@ pub(crate) fn findings(mut parts: Parts<'_>) -> FileFindings {
         python: operations::python(parts, sides.0),
         lanes: lanes::lanes(parts),
         steps: steps::steps(parts),
-        steps_gpu: steps::spans(parts, parts.steps_gpu),
+        steps_gpu: steps::spans(parts, &parts.steps_gpu),
         step_summary: None,
         gpu: device::whole(parts),
         gpu_hta: device::hta(parts),
@@ -115,14 +75,14 @@ pub(crate) fn findings(mut parts: Parts<'_>) -> FileFindings {
         picture: picture::picture(parts),
         first_step: first_step(parts),
     };
-    findings.step_summary = steps::summary(&mut findings.steps);
-    findings.warnings = warning::of_file(parts, &findings);
-    findings.verdicts = standout::of_file(&findings);
+    findings.step_summary = StepSummary::of(&mut findings.steps);
+    findings.warnings = warnings::of_file(parts, &findings);
+    findings.verdicts = judge::of_file(&findings);
     findings
 }
 
 /// Self time by category over all lanes, and the sums of the host's and of the device's.
-fn categories(parts: &Parts<'_>, autograd: &Autograd) -> (Vec<CategoryShare>, (i128, i128)) {
+fn categories(parts: &Attributed<'_>, autograd: &Autograd) -> (Vec<CategoryShare>, (i128, i128)) {
     let count = parts.rules.categories().len();
     let mut sums = vec![0_i128; count];
     for node in parts.lanes.iter().flat_map(|lane| &lane.tree.nodes) {
@@ -149,7 +109,7 @@ struct Autograd {
     busy: i128,
 }
 
-fn autograd(parts: &Parts<'_>) -> Autograd {
+fn autograd(parts: &Attributed<'_>) -> Autograd {
     let (engines, others): (Vec<&LaneResult>, Vec<&LaneResult>) =
         parts.lanes.iter().filter(|lane| lane.side == Side::Host).partition(|lane| !lane.engine.is_empty());
     if engines.is_empty() {
@@ -171,7 +131,7 @@ fn autograd(parts: &Parts<'_>) -> Autograd {
 }
 
 /// Host time by the phase around it.
-fn phases(parts: &Parts<'_>, host: i128) -> Vec<Share> {
+fn phases(parts: &Attributed<'_>, host: i128) -> Vec<Share> {
     let mut sums: BTreeMap<Option<u8>, i128> = BTreeMap::new();
     let is_host = |category: usize| parts.rules.categories().get(category).is_some_and(|row| !row.device);
     let nodes = parts.lanes.iter().flat_map(|lane| &lane.tree.nodes);
@@ -186,18 +146,7 @@ fn phases(parts: &Parts<'_>, host: i128) -> Vec<Share> {
     shares(rows.collect(), us_wide(host))
 }
 
-/// Named parts as shares of a whole, largest first, empty ones left out.
-pub(crate) fn shares(rows: Vec<(String, f64)>, whole: f64) -> Vec<Share> {
-    let mut out: Vec<Share> = rows
-        .into_iter()
-        .filter(|(_, us)| *us != 0.0)
-        .map(|(name, us)| Share { name, us, share: share(us, whole) })
-        .collect();
-    out.sort_by(|a, b| b.us.total_cmp(&a.us).then_with(|| a.name.cmp(&b.name)));
-    out
-}
-
-fn event_cats(parts: &Parts<'_>) -> Vec<EventCat> {
+fn event_cats(parts: &Attributed<'_>) -> Vec<EventCat> {
     let mut sums: BTreeMap<&str, (u64, i128)> = BTreeMap::new();
     for kind in parts.kinds.iter().filter(|kind| kind.events > 0) {
         let entry = sums.entry(parts.text(kind.category)).or_default();
@@ -213,7 +162,7 @@ fn event_cats(parts: &Parts<'_>) -> Vec<EventCat> {
 }
 
 /// What the trace says about how it was made. Only plain values: a trace may carry an environment with secrets.
-fn conditions(parts: &Parts<'_>) -> BTreeMap<String, String> {
+fn conditions(parts: &Attributed<'_>) -> BTreeMap<String, String> {
     const KEYS: [&str; 10] = [
         "schemaVersion",
         "record_shapes",
@@ -242,8 +191,8 @@ fn conditions(parts: &Parts<'_>) -> BTreeMap<String, String> {
             out.insert(key.clone(), text);
         }
     }
-    if let Some(made) = warning::converted(document) {
-        out.insert(warning::CONVERT.to_owned(), made);
+    if let Some(made) = warnings::converted(document) {
+        out.insert(warnings::CONVERT.to_owned(), made);
     }
     if let Some(world) = document.world_size() {
         out.insert("world_size".to_owned(), world.to_string());
@@ -264,7 +213,7 @@ fn conditions(parts: &Parts<'_>) -> BTreeMap<String, String> {
     out
 }
 
-fn first_step(parts: &Parts<'_>) -> FirstStepRows {
+fn first_step(parts: &Attributed<'_>) -> FirstStepRows {
     let mut rows: BTreeMap<String, (u64, i64, u64, i64)> = BTreeMap::new();
     for (kind, row) in &parts.steps.first {
         let entry = rows.entry(parts.kind_name(*kind).to_owned()).or_default();

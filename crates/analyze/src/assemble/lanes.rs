@@ -1,20 +1,20 @@
 //! The lanes of a file as values.
 
-use super::{Parts, shares};
+use crate::attribute::Attributed;
 use crate::attribute::lane::LaneResult;
 use crate::collect::record::Side;
 use crate::collect::same_process;
-use crate::findings::LaneFindings;
+use crate::findings::{LaneFindings, shares};
 use knockout_base::stats::{us, us_wide};
 use knockout_trace::LaneId;
 use std::collections::BTreeMap;
 
-pub(crate) fn lanes(parts: &Parts<'_>) -> Vec<LaneFindings> {
+pub(crate) fn lanes(parts: &Attributed<'_>) -> Vec<LaneFindings> {
     parts.lanes.iter().filter(|lane| lane.time.spans > 0).map(|lane| findings(parts, lane)).collect()
 }
 
 /// What to call a lane: the thread's name if the trace has one, else its numbers.
-pub(crate) fn name(parts: &Parts<'_>, lane: u32) -> String {
+pub(crate) fn name(parts: &Attributed<'_>, lane: u32) -> String {
     let id = LaneId::from_index(lane as usize);
     let symbols = &parts.outcome.symbols;
     let thread = parts.lane_names.get(&id).map(|name| parts.text(*name).trim().to_owned());
@@ -33,7 +33,7 @@ pub(crate) fn name(parts: &Parts<'_>, lane: u32) -> String {
     }
 }
 
-fn findings(parts: &Parts<'_>, lane: &LaneResult) -> LaneFindings {
+fn findings(parts: &Attributed<'_>, lane: &LaneResult) -> LaneFindings {
     let symbols = &parts.outcome.symbols;
     let id = parts.outcome.lanes.get(LaneId::from_index(lane.lane as usize));
     let mut sums: BTreeMap<u8, i128> = BTreeMap::new();

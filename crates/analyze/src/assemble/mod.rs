@@ -7,6 +7,4 @@ mod lanes;
 mod operations;
 mod picture;
 mod steps;
-
-pub(crate) use file::{Parts, findings, shares};
-pub(crate) use steps::summary as step_summary;
+mod warnings;

@@ -1,11 +1,11 @@
 //! Operations by name, and Python functions with what ran below them.
 
-use super::Parts;
+use crate::attribute::Attributed;
 use crate::findings::{Operation, OperationPart, PythonFunction};
 use knockout_base::stats::{share, us_wide};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub(crate) fn distinct_names(parts: &Parts<'_>) -> usize {
+pub(crate) fn distinct_names(parts: &Attributed<'_>) -> usize {
     parts.kinds.iter().filter(|kind| kind.events > 0).map(|kind| kind.name).collect::<BTreeSet<_>>().len()
 }
 
@@ -17,7 +17,7 @@ struct Sums {
     by_category: BTreeMap<u8, (i128, u64)>,
 }
 
-pub(crate) fn operations(parts: &Parts<'_>) -> Vec<Operation> {
+pub(crate) fn operations(parts: &Attributed<'_>) -> Vec<Operation> {
     let mut sums: BTreeMap<usize, Sums> = BTreeMap::new();
     for node in parts.lanes.iter().flat_map(|lane| &lane.tree.nodes) {
         let Some(kind) = parts.kinds.get(node.kind as usize) else { continue };
@@ -32,7 +32,7 @@ pub(crate) fn operations(parts: &Parts<'_>) -> Vec<Operation> {
         part.1 += node.events;
     }
     let mut naive: BTreeMap<usize, i128> = BTreeMap::new();
-    for kind in parts.kinds {
+    for kind in parts.kinds.iter() {
         *naive.entry(kind.name.index()).or_default() += kind.sum_nanos;
     }
     let mut out: Vec<(i128, Operation)> = sums
@@ -47,7 +47,7 @@ pub(crate) fn operations(parts: &Parts<'_>) -> Vec<Operation> {
     out.into_iter().map(|(_, operation)| operation).collect()
 }
 
-fn operation(parts: &Parts<'_>, name: String, sums: &Sums, naive: i128) -> Operation {
+fn operation(parts: &Attributed<'_>, name: String, sums: &Sums, naive: i128) -> Operation {
     let mut by_category: Vec<(i128, OperationPart)> = sums
         .by_category
         .iter()
@@ -70,10 +70,10 @@ fn operation(parts: &Parts<'_>, name: String, sums: &Sums, naive: i128) -> Opera
     }
 }
 
-pub(crate) fn python(parts: &Parts<'_>, host: i128) -> Vec<PythonFunction> {
+pub(crate) fn python(parts: &Attributed<'_>, host: i128) -> Vec<PythonFunction> {
     // By name: all time, the interpreter's own, calls.
     let mut sums: BTreeMap<usize, (i128, i128, u64)> = BTreeMap::new();
-    for lane in parts.lanes {
+    for lane in &parts.lanes {
         for (number, node) in lane.tree.nodes.iter().enumerate() {
             let Some(frame) = node.python.and_then(|frame| lane.tree.nodes.get(frame as usize)) else {
                 continue;

@@ -1,6 +1,7 @@
 //! What the HTML picture and the collapsed stacks are drawn from.
 
-use super::{Parts, lanes};
+use super::lanes;
+use crate::attribute::Attributed;
 use crate::attribute::lane::LaneResult;
 use crate::collect::record::Side;
 use crate::findings::{LanePicture, LaneStacks, Picture, StackNode};
@@ -9,7 +10,7 @@ use knockout_base::stats::us;
 /// More lanes than this are not drawn.
 const MAX_LANES: usize = 48;
 
-pub(crate) fn picture(parts: &Parts<'_>) -> Picture {
+pub(crate) fn picture(parts: &Attributed<'_>) -> Picture {
     let mut busiest: Vec<&LaneResult> = parts.lanes.iter().filter(|lane| lane.time.spans > 0).collect();
     // By events, not by time: a thread that only sleeps is in its call stack all the time.
     busiest.sort_by_key(|lane| (lane.side, std::cmp::Reverse(lane.time.spans), lane.lane));
@@ -25,7 +26,7 @@ pub(crate) fn picture(parts: &Parts<'_>) -> Picture {
     }
 }
 
-fn timeline(parts: &Parts<'_>, lane: &LaneResult) -> LanePicture {
+fn timeline(parts: &Attributed<'_>, lane: &LaneResult) -> LanePicture {
     let width = lane.bin_nanos.max(1);
     let bins = lane.bins.iter().map(|bin| {
         let part = |nanos: i64| (nanos.saturating_mul(1000) / width).clamp(0, 1000) as u16;
@@ -38,7 +39,7 @@ fn timeline(parts: &Parts<'_>, lane: &LaneResult) -> LanePicture {
     }
 }
 
-fn stacks(parts: &Parts<'_>, lane: &LaneResult) -> LaneStacks {
+fn stacks(parts: &Attributed<'_>, lane: &LaneResult) -> LaneStacks {
     let mut nodes: Vec<StackNode> = lane
         .tree
         .nodes

@@ -1,12 +1,12 @@
 //! Profiler steps as values.
 
-use super::{Parts, shares};
+use crate::attribute::Attributed;
 use crate::attribute::steps::Step;
-use crate::findings::{Share, StepFindings, StepSpan, StepSummary};
-use knockout_base::stats::{is_slow, median, quantile, share, us};
+use crate::findings::{Share, StepFindings, StepSpan, shares};
+use knockout_base::stats::{share, us};
 use std::collections::BTreeMap;
 
-pub(crate) fn spans(parts: &Parts<'_>, steps: &[Step]) -> Vec<StepSpan> {
+pub(crate) fn spans(parts: &Attributed<'_>, steps: &[Step]) -> Vec<StepSpan> {
     steps
         .iter()
         .map(|step| StepSpan {
@@ -17,7 +17,7 @@ pub(crate) fn spans(parts: &Parts<'_>, steps: &[Step]) -> Vec<StepSpan> {
         .collect()
 }
 
-pub(crate) fn steps(parts: &Parts<'_>) -> Vec<StepFindings> {
+pub(crate) fn steps(parts: &Attributed<'_>) -> Vec<StepFindings> {
     let categories = parts.rules.categories().len();
     let row = |sums: &[i64], index: usize| -> Vec<(String, f64)> {
         let cells = sums.get(index * categories..(index + 1) * categories).unwrap_or_default();
@@ -49,30 +49,10 @@ fn device_shares(rows: Vec<(String, f64)>, step_us: f64) -> Vec<Share> {
     out
 }
 
-/// The steps together; marks the slow ones.
-pub(crate) fn summary(steps: &mut [StepFindings]) -> Option<StepSummary> {
-    let all: Vec<f64> = steps.iter().map(|step| step.us).collect();
-    let middle = median(&all)?;
-    for step in steps.iter_mut() {
-        step.slow = is_slow(step.us, middle);
-    }
-    let mut by_length: Vec<&StepFindings> = steps.iter().collect();
-    by_length.sort_by(|a, b| b.us.total_cmp(&a.us));
-    Some(StepSummary {
-        count: all.len(),
-        median_us: middle,
-        low_us: quantile(&all, 0.25)?,
-        high_us: quantile(&all, 0.75)?,
-        min_us: quantile(&all, 0.0)?,
-        max_us: quantile(&all, 1.0)?,
-        slowest: by_length.iter().take(3).map(|step| step.name.clone()).collect(),
-    })
-}
-
 /// Self time by name and step: host time inside the step, device time launched from it.
 ///
 /// Only steps that have any are listed: every step has a name of its own, and a table of names by steps would grow with the square.
-pub(crate) fn by_name(parts: &Parts<'_>) -> BTreeMap<String, Vec<(u32, f64)>> {
+pub(crate) fn by_name(parts: &Attributed<'_>) -> BTreeMap<String, Vec<(u32, f64)>> {
     if parts.steps.pairs_full {
         return BTreeMap::new();
     }

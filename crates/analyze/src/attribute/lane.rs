@@ -1,6 +1,5 @@
 //! One lane swept in time order: self times, sums by step, timeline bins and launch links from one pass over its spans.
 
-use crate::AnalyzeError;
 use crate::attribute::autograd::Stretches;
 use crate::attribute::hta::Hta;
 use crate::attribute::interval::Union;
@@ -11,6 +10,7 @@ use crate::attribute::tree::Tree;
 use crate::collect::kind::Kind;
 use crate::collect::record::{Link, NO_CORRELATION, Side, Span};
 use crate::sort::{Helper, Segment, Store, Writer, merge};
+use knockout_base::error::{Error, Result};
 use std::sync::Arc;
 
 /// A step whose pieces are kept for the critical path has at most this many of them per lane.
@@ -112,7 +112,7 @@ struct LaneSweep<'a> {
     tree: Tree,
     bins: Bins,
     links: Writer<Link>,
-    failure: Option<AnalyzeError>,
+    failure: Option<Error>,
     naive_nanos: i128,
     device_work: Union,
     hta_kept: u64,
@@ -133,7 +133,7 @@ pub(crate) fn sweep_lane(
     lane: u32,
     side: Side,
     segments: Vec<Segment<Span>>,
-) -> Result<LaneResult, AnalyzeError> {
+) -> Result<LaneResult> {
     let mut spans = merge(&shared.store, segments)?;
     let mut state = LaneSweep {
         shared,

@@ -1,8 +1,8 @@
 //! Second stage: every instant of a lane is given to one event, its category and its step; device work to the call that
 //! launched it.
 
+mod attributed;
 pub(crate) mod autograd;
-pub(crate) mod finish;
 pub(crate) mod gpu;
 pub(crate) mod hta;
 pub(crate) mod interval;
@@ -12,3 +12,5 @@ pub(crate) mod steps;
 pub(crate) mod timeline;
 pub(crate) mod tree;
 pub(crate) mod workers;
+
+pub(crate) use attributed::Attributed;

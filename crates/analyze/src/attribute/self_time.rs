@@ -5,9 +5,9 @@
 //! the same rule. So no instant is counted twice, and the pieces of a lane add up to the union of its spans.
 //! Memory is the depth of the nesting plus the spans that wait to be placed again.
 
-use crate::AnalyzeError;
 use crate::collect::record::Span;
 use crate::sort::Record as _;
+use knockout_base::error::Result;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -60,9 +60,9 @@ impl Ord for Waiting {
 
 /// Sweeps over one lane's spans of positive duration, in order.
 pub(crate) fn sweep<V: Visitor>(
-    mut next: impl FnMut(&mut V) -> Result<Option<Span>, AnalyzeError>,
+    mut next: impl FnMut(&mut V) -> Result<Option<Span>>,
     visitor: &mut V,
-) -> Result<LaneTime, AnalyzeError> {
+) -> Result<LaneTime> {
     let mut time = LaneTime::default();
     let mut stack: Vec<(i64, u32)> = Vec::new();
     let mut waiting: BinaryHeap<Waiting> = BinaryHeap::new();
@@ -145,9 +145,9 @@ fn again_of(Waiting { from, span }: Waiting) -> Candidate {
 #[inline]
 fn take_fresh<V>(
     incoming: &mut Option<Span>,
-    next: &mut impl FnMut(&mut V) -> Result<Option<Span>, AnalyzeError>,
+    next: &mut impl FnMut(&mut V) -> Result<Option<Span>>,
     visitor: &mut V,
-) -> Result<Option<Candidate>, AnalyzeError> {
+) -> Result<Option<Candidate>> {
     let Some(span) = *incoming else { return Ok(None) };
     *incoming = next(visitor)?;
     Ok(Some((span.start, span, false)))

@@ -1,6 +1,6 @@
 //! A parallel map over items with scratch memory per thread. Knows nothing of what is computed.
 
-use crate::AnalyzeError;
+use knockout_base::error::Result;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -12,12 +12,12 @@ pub(crate) fn map_in_order<Item: Send, Scratch: Send, Output: Send>(
     items: Vec<Item>,
     threads: usize,
     scratch: impl Fn() -> Scratch + Sync,
-    run: impl Fn(&mut Scratch, Item) -> Result<Output, AnalyzeError> + Sync,
-) -> Result<(Vec<Output>, Vec<Scratch>), AnalyzeError> {
+    run: impl Fn(&mut Scratch, Item) -> Result<Output> + Sync,
+) -> Result<(Vec<Output>, Vec<Scratch>)> {
     let threads = threads.clamp(1, items.len().max(1));
     let items: Vec<Mutex<Option<Item>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
     let next = AtomicUsize::new(0);
-    let work = || -> Result<(Vec<(usize, Output)>, Scratch), AnalyzeError> {
+    let work = || -> Result<(Vec<(usize, Output)>, Scratch)> {
         let (mut outputs, mut scratch) = (Vec::new(), scratch());
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -49,6 +49,7 @@ pub(crate) fn map_in_order<Item: Send, Scratch: Send, Output: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use knockout_base::error::Error;
 
     #[test]
     fn results_come_in_order_and_scratches_see_every_item() {
@@ -68,7 +69,7 @@ mod tests {
     #[test]
     fn one_failure_is_the_result() {
         let run = |(): &mut (), item: u64| {
-            if item == 30 { Err(AnalyzeError::SpillDamaged) } else { Ok(item) }
+            if item == 30 { Err(Error::failure("planted")) } else { Ok(item) }
         };
         for threads in [1, 2, 7] {
             assert!(map_in_order((0..60).collect(), threads, || (), run).is_err());

@@ -1,15 +1,15 @@
 //! Takes the events of one file as they are read and keeps what the analysis needs, packed.
 //!
-//! Runs inside the reader, so it only counts, numbers and appends; everything else is done in [`crate::attribute::finish`].
+//! Runs inside the reader, so it only counts, numbers and appends. The later stages do everything else.
 
 use crate::collect::begin_end::BeginEnd;
 use crate::collect::counts::Counts;
-use crate::collect::kind::{EventOrigin, Kind, Kinds};
+use crate::collect::kind::{Kind, Kinds};
 use crate::collect::memory::{Change, Memory};
 use crate::collect::record::{Link, NO_CORRELATION, Span};
-use crate::collect::rules::Rules;
+use crate::collect::rules::{EventOrigin, Rules};
 use crate::sort::{Helper, Store, Writer};
-use crate::{AnalyzeError, FileFindings};
+use knockout_base::error::Error;
 use knockout_trace::{ArgKey, ArgSet, ArgValue, Event, Id, LaneId, Outcome, Phase, Sink, Symbol};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -112,7 +112,7 @@ pub struct Collector {
     /// Labels and names of processes, by a lane of theirs.
     pub(crate) process_labels: BTreeMap<LaneId, Symbol>,
     /// The first failure; reported at the end, since a sink cannot fail.
-    failure: Option<AnalyzeError>,
+    pub(crate) failure: Option<Error>,
 }
 
 impl Collector {
@@ -139,14 +139,6 @@ impl Collector {
             process_labels: BTreeMap::new(),
             failure: None,
         }
-    }
-
-    /// The findings of the file that was read; `label` is what to call it.
-    pub fn finish(mut self, label: &str, outcome: &Outcome) -> Result<FileFindings, AnalyzeError> {
-        if let Some(failure) = self.failure.take() {
-            return Err(failure);
-        }
-        crate::attribute::finish::finish(self, label, outcome)
     }
 
     #[inline]

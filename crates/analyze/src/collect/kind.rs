@@ -2,7 +2,7 @@
 //!
 //! Decided once per kind, so that nothing looks at text per event.
 
-use crate::collect::rules::{Claim, Rules};
+use crate::collect::rules::{Claim, EventOrigin, Rules};
 use knockout_trace::{Symbol, Symbols};
 use std::collections::HashMap;
 
@@ -34,14 +34,6 @@ pub(crate) enum Work {
     Computation,
     Communication,
     Memory,
-    Other,
-}
-
-/// Where an event comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum EventOrigin {
-    /// Autograd: the event has a sequence number.
-    Autograd,
     Other,
 }
 

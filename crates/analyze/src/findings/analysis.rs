@@ -1,13 +1,13 @@
 //! The findings of all files together: what `trace analyze` shows.
 
+use super::device::{DeviceTimes, Gpu, GpuHta, IdleStream, LaunchFigures, QueueFigures};
 use super::stragglers::{self, Stragglers};
-use crate::attribute::gpu::{DeviceTimes, Gpu, GpuHta, IdleStream, LaunchFigures, QueueFigures};
 use crate::collect::memory::MemoryDevice;
 use crate::findings::standout::{Source, Sourced, Standout};
 use crate::findings::warning::TraceWarning;
 use crate::findings::{
     CategoryShare, CriticalPath, FileFindings, LaneFindings, Operation, OperationPart, PythonFunction, Share,
-    StepFindings, StepSummary,
+    StepFindings, StepSummary, shares,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -229,7 +229,7 @@ fn phases(ranks: &[FileFindings], whole: f64) -> Vec<Share> {
     for row in ranks.iter().flat_map(|f| &f.phases) {
         *sums.entry(&row.name).or_default() += row.us;
     }
-    crate::assemble::shares(sums.into_iter().map(|(name, us)| (name.to_owned(), us)).collect(), whole)
+    shares(sums.into_iter().map(|(name, us)| (name.to_owned(), us)).collect(), whole)
 }
 
 fn operations(ranks: &[FileFindings]) -> Vec<Operation> {
@@ -284,7 +284,7 @@ fn steps(ranks: &[FileFindings]) -> (Vec<StepFindings>, Option<StepSummary>) {
             None => out.push(step.clone()),
         }
     }
-    let summary = crate::assemble::step_summary(&mut out);
+    let summary = StepSummary::of(&mut out);
     (out, summary)
 }
 

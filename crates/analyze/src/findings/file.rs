@@ -1,10 +1,12 @@
 //! What is known about one file, as values. Times in microseconds, shares as fractions, lists largest first.
 
-use crate::attribute::gpu::{Gpu, GpuHta};
+use super::device::{Gpu, GpuHta};
+use super::share::Share;
+use super::standout::Standout;
+use super::warning::TraceWarning;
 use crate::collect::memory::MemoryDevice;
-use crate::findings::standout::Standout;
-use crate::findings::warning::TraceWarning;
-use knockout_base::stats::share;
+use crate::collect::rules::{BACKWARD, UNATTRIBUTED};
+use knockout_base::stats::{is_slow, median, quantile, share};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -121,17 +123,6 @@ impl FileFindings {
     }
 }
 
-/// A named part of a whole.
-#[derive(Debug, Clone, Serialize, PartialEq)]
-pub struct Share {
-    /// Name of the part.
-    pub name: String,
-    /// Time in microseconds.
-    pub us: f64,
-    /// Fraction of the whole, from 0 to 1.
-    pub share: f64,
-}
-
 /// A category's part of all self time.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct CategoryShare {
@@ -149,10 +140,6 @@ pub struct CategoryShare {
     /// nothing under them, which have none; and a thread that waits for autograd's, which is a part of its category.
     pub share_of_work: Option<f64>,
 }
-
-/// The categories that a thread's waiting for autograd is counted in.
-pub(crate) const BACKWARD: &str = "backward";
-pub(crate) const UNATTRIBUTED: &str = "unattributed";
 
 /// Categories of time in which a lane has an event and does nothing.
 const ASLEEP: [&str; 2] = ["waiting in python", "idle inside annotations"];
@@ -339,6 +326,28 @@ pub struct StepSummary {
     pub max_us: f64,
     /// The three longest, longest first.
     pub slowest: Vec<String>,
+}
+
+impl StepSummary {
+    /// Summarises steps and marks the slow ones; `None` without steps.
+    pub(crate) fn of(steps: &mut [StepFindings]) -> Option<Self> {
+        let all: Vec<f64> = steps.iter().map(|step| step.us).collect();
+        let middle = median(&all)?;
+        for step in steps.iter_mut() {
+            step.slow = is_slow(step.us, middle);
+        }
+        let mut by_length: Vec<&StepFindings> = steps.iter().collect();
+        by_length.sort_by(|a, b| b.us.total_cmp(&a.us));
+        Some(Self {
+            count: all.len(),
+            median_us: middle,
+            low_us: quantile(&all, 0.25)?,
+            high_us: quantile(&all, 0.75)?,
+            min_us: quantile(&all, 0.0)?,
+            max_us: quantile(&all, 1.0)?,
+            slowest: by_length.iter().take(3).map(|step| step.name.clone()).collect(),
+        })
+    }
 }
 
 /// What the end of a step waited for, back to its start.

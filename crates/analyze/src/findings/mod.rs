@@ -2,20 +2,25 @@
 
 mod analysis;
 mod bound;
+mod device;
 mod file;
 mod flame;
+pub(crate) mod judge;
+mod share;
 pub(crate) mod standout;
 mod stragglers;
 pub(crate) mod warning;
 
 pub use analysis::{Analysis, DeviceSummary, SCHEMA};
 pub use bound::{Bound, Limit, jobs};
-pub(crate) use file::{BACKWARD, UNATTRIBUTED};
+pub use device::{DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, QueueFigures};
 pub use file::{
     CategoryShare, CriticalPath, EventCat, FileFindings, FirstStepRow, FirstStepRows, LaneFindings,
-    LanePicture, LaneStacks, Operation, OperationPart, Picture, PythonFunction, Share, StackNode,
-    StepFindings, StepSpan, StepSummary,
+    LanePicture, LaneStacks, Operation, OperationPart, Picture, PythonFunction, StackNode, StepFindings,
+    StepSpan, StepSummary,
 };
+pub use share::Share;
+pub(crate) use share::shares;
 pub use standout::{Source, Sourced, Standout};
 pub use stragglers::{RankRow, StepRow, Stragglers};
 pub use warning::{Counted, TraceWarning};

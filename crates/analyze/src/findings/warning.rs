@@ -1,11 +1,8 @@
 //! What a reader should know before trusting the figures of a trace. Values only: the sentences are written in
 //! `knockout-report`.
 
-use crate::assemble::Parts;
 use crate::collect::counts::Counts;
-use crate::findings::FileFindings;
-use knockout_trace::{CONVERTED, Damage, Document, Irregularity, Outcome};
-use std::collections::BTreeMap;
+use knockout_trace::{Damage, Irregularity, Outcome};
 
 /// A reason to distrust a trace's figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,53 +102,4 @@ pub(crate) fn of_reading(outcome: &Outcome, counts: &Counts) -> Vec<TraceWarning
     );
     out.extend((outcome.events == 0).then_some(TraceWarning::NoEvents));
     out
-}
-
-/// Returns all warnings about one file, in a fixed order.
-pub(crate) fn of_file(parts: &Parts<'_>, findings: &FileFindings) -> Vec<TraceWarning> {
-    let mut out = of_reading(parts.outcome, &parts.totals.counts);
-    let dropped = parts.outcome.document.get("droppedRecords").and_then(serde_json::Value::as_u64);
-    extend_counted(
-        &mut out,
-        [
-            (Counted::ExtremeTimes, parts.totals.extreme_times),
-            (Counted::UnmatchedBeginEnd, parts.unmatched),
-            (Counted::Overlaps, findings.lanes.iter().map(|lane| lane.overlapping_not_nested).sum()),
-            (Counted::StacksShortened, parts.lanes.iter().filter(|lane| lane.tree.cut).count() as u64),
-            (Counted::RecordsDropped, dropped.unwrap_or(0)),
-        ],
-    );
-    out.extend(parts.steps.pairs_full.then_some(TraceWarning::NoSpreadByOperation));
-    out.extend(findings.conditions.get(CONVERT).cloned().map(TraceWarning::Converted));
-    let merged = overlapping_steps(findings);
-    out.extend((merged > 0).then_some(TraceWarning::RanksMerged(merged)));
-    out
-}
-
-/// The condition that says how a trace was made smaller.
-pub(crate) const CONVERT: &str = "convert";
-
-/// How `trace convert` made a trace that lacks events, in a line; `None` for a whole one.
-pub(crate) fn converted(document: &Document) -> Option<String> {
-    let made = document.get(CONVERTED)?.as_object()?;
-    // Only plain values: the document may come from anywhere.
-    let is_plain = |value: &serde_json::Value| !value.is_object() && value.to_string().len() <= 200;
-    // Merging leaves nothing out.
-    let plain = made.iter().filter(|(key, value)| *key != "merged" && is_plain(value));
-    let parts: Vec<String> = plain.map(|(key, value)| format!("{key} {value}")).collect();
-    (!parts.is_empty()).then(|| parts.join(", "))
-}
-
-/// Steps that begin before another of their name has ended: one process has one step at a time.
-fn overlapping_steps(findings: &FileFindings) -> u64 {
-    let mut ends: BTreeMap<&str, f64> = BTreeMap::new();
-    let mut overlapping = 0;
-    // Steps come by start.
-    for step in &findings.steps {
-        let end = step.start_us + step.us;
-        let open = ends.entry(&step.name).or_insert(f64::NEG_INFINITY);
-        overlapping += u64::from(step.start_us < *open);
-        *open = open.max(end);
-    }
-    overlapping
 }

@@ -4,7 +4,7 @@
 //! lists such scripts leave in their reports, and looks for the figures in the bars of the same text.
 
 use super::bar::{Figure, Unit};
-use super::log::LogRow;
+use super::row::LogRow;
 use serde::Serialize;
 
 /// How many figures the usual script keeps.

@@ -5,11 +5,12 @@
 //! comes from the counts and the clock that stand beside the figure.
 
 use super::average::{self, Average, Lists, Printed};
-use super::bar::{BarKind, BarLine, bars_in};
+use super::bar::{BarLine, bars_in};
 use super::plain::plain;
-use super::rate::{Figures, measure};
+use super::rate::measure;
+use super::row::LogRow;
 use super::series::SeriesTable;
-use knockout_base::error::{Class, Classified};
+use knockout_base::error::{Error, Result};
 use serde::Serialize;
 
 /// Version of the document; grows when a key changes its meaning.
@@ -28,93 +29,6 @@ pub struct Logs {
     pub rows: Vec<LogRow>,
     /// What averages over printed figures contained.
     pub averages: Vec<Average>,
-}
-
-/// One progress bar from its beginning to its end.
-#[derive(Debug, Clone, Serialize, PartialEq)]
-pub struct LogRow {
-    /// The log as it was named.
-    pub file: String,
-    /// `training`, `validation`, `sanity check`, `testing`, `predicting`, or what the bar calls itself (`unnamed` if nothing).
-    pub bar: String,
-    /// What the bar calls itself.
-    pub name: String,
-    /// From the bar's name, or that of the training bar before it.
-    pub epoch: Option<u64>,
-    /// From the label in front of the line; `None` when there is none.
-    pub rank: Option<u64>,
-    /// Counts the bars of one name and rank that cannot be one: a bar that began again, or ranks without labels.
-    pub series: usize,
-    /// Iterations the rate rests on.
-    pub count: u64,
-    /// Iterations per second by the bar's own clock; `None` when there is too little to go by, and `note` says why.
-    pub it_per_s: Option<f64>,
-    /// Slowest stretch, as low as the clock's rounding allows.
-    pub low: Option<f64>,
-    /// Fastest stretch, as high as the clock's rounding allows; `None` if that is unbounded.
-    pub high: Option<f64>,
-    /// Stretches the spread comes from.
-    pub stretches: usize,
-    /// Iterations done.
-    pub steps: u64,
-    /// Iterations planned; `None` if the bar does not say.
-    pub total: Option<u64>,
-    /// Iterations at the start that were left out.
-    pub warmup: u64,
-    /// Seconds the bar's clock went on without an iteration at its end: validation, checkpoints.
-    pub idle_after_s: u64,
-    /// Iterations left out because another bar ran between them.
-    pub interrupted: u64,
-    /// What the bar printed.
-    pub figures: Figures,
-    /// Why there is no rate, or what to know about it.
-    pub note: Option<String>,
-}
-
-/// Why a log gives no rates.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum LogError {
-    /// No bytes, or only white space.
-    #[error(
-        "the log is empty; bars go to standard error in most programs, so record both: `COMMAND 2>&1 | tee run.log`"
-    )]
-    Empty,
-    /// Gzip.
-    #[error("the log is gzip; unpack it first: `gunzip -k LOG`")]
-    Gzip,
-    /// Not text.
-    #[error(
-        "not a text log: {controls} control characters in {bytes} bytes, the first at offset {offset}; name the file that `tee` wrote"
-    )]
-    Binary {
-        /// Number of control characters.
-        controls: u64,
-        /// Of so many bytes.
-        bytes: u64,
-        /// Where the first is.
-        offset: u64,
-    },
-    /// Text without bars.
-    #[error(
-        "no progress bar in {lines} lines (looked for `40%|####    | 4/10 [00:02<00:03, 2.00it/s]`); \
-         switch bars on (`enable_progress_bar=True`) and record standard error too"
-    )]
-    NoBars {
-        /// Lines that were read.
-        lines: u64,
-    },
-    /// Bars, but none moved.
-    #[error(
-        "there are progress bars, but not one iteration was done; look at the end of the log for what stopped the run"
-    )]
-    NoSteps,
-}
-
-impl Classified for LogError {
-    fn class(&self) -> Class {
-        Class::Damage
-    }
 }
 
 /// Takes a log in pieces of any size.
@@ -156,30 +70,39 @@ impl LogReader {
     }
 
     /// What was in the log; `file` is what to call it.
-    pub fn finish(mut self, file: &str) -> Result<Log, LogError> {
+    pub fn finish(mut self, file: &str) -> Result<Log> {
         self.end_line();
         let lists = std::mem::take(&mut self.lists).finish();
         let (places, all) = std::mem::take(&mut self.series).finish();
         if all.is_empty() && lists.is_empty() {
-            return Err(self.nothing());
+            return Err(Error::damage(self.reason()));
         }
         let rows: Vec<LogRow> = all.iter().map(|series| measure(file, series)).collect();
         let averages = average::averages(file, &self.printed, &lists, &rows, &places);
         Ok(Log { rows, averages })
     }
 
-    fn nothing(&self) -> LogError {
+    /// Returns why the log gives no rates.
+    fn reason(&self) -> String {
         if self.any_bar {
-            LogError::NoSteps
+            "there are progress bars, but not one iteration was done; look at the end of the log for what stopped the run".to_owned()
         } else if self.magic == [0x1f, 0x8b] {
-            LogError::Gzip
+            "the log is gzip; unpack it first: `gunzip -k LOG`".to_owned()
         } else if self.controls * 1000 > self.bytes * MAX_CONTROL_PER_MILLE {
-            let offset = self.first_control.unwrap_or(0);
-            LogError::Binary { controls: self.controls, bytes: self.bytes, offset }
+            format!(
+                "not a text log: {} control characters in {} bytes, the first at offset {}; name the file that `tee` wrote",
+                self.controls,
+                self.bytes,
+                self.first_control.unwrap_or(0)
+            )
         } else if self.any_text {
-            LogError::NoBars { lines: self.lines }
+            format!(
+                "no progress bar in {} lines (looked for `40%|####    | 4/10 [00:02<00:03, 2.00it/s]`); \
+                 switch bars on (`enable_progress_bar=True`) and record standard error too",
+                self.lines
+            )
         } else {
-            LogError::Empty
+            "the log is empty; bars go to standard error in most programs, so record both: `COMMAND 2>&1 | tee run.log`".to_owned()
         }
     }
 
@@ -240,19 +163,6 @@ impl Logs {
             all.averages.append(&mut log.averages);
         }
         all
-    }
-}
-
-/// What a kind of bar is called in the document.
-pub(super) fn bar_name(kind: BarKind, name: &str) -> String {
-    match kind {
-        BarKind::Sanity => "sanity check".to_owned(),
-        BarKind::Training => "training".to_owned(),
-        BarKind::Validation => "validation".to_owned(),
-        BarKind::Testing => "testing".to_owned(),
-        BarKind::Predicting => "predicting".to_owned(),
-        BarKind::Other if name.is_empty() => "unnamed".to_owned(),
-        BarKind::Other => name.to_owned(),
     }
 }
 

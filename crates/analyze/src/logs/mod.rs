@@ -5,8 +5,9 @@ mod bar;
 mod log;
 mod plain;
 mod rate;
+mod row;
 mod series;
 
 pub use average::{Average, AveragePart};
-pub use log::{Log, LogError, LogReader, LogRow, Logs};
-pub use rate::{Figures, FiguresKind};
+pub use log::{Log, LogReader, Logs};
+pub use row::{Figures, FiguresKind, LogRow};

@@ -1,9 +1,8 @@
 //! The rate of one bar from its counts and its clock, with what the clock's rounding leaves open.
 
 use super::bar::{BarKind, Figure, Unit};
-use super::log::{LogRow, bar_name};
+use super::row::{Figures, FiguresKind, LogRow, bar_name};
 use super::series::{Point, Series};
-use serde::Serialize;
 
 /// Of the steps done, this part is left out at the start, but not more than [`MAX_WARMUP`]: loaders fill, caches and
 /// kernels warm up.
@@ -15,33 +14,6 @@ const MIN_STEPS: u64 = 5;
 const MAX_OPEN: f64 = 0.1;
 /// Stretches a bar is divided into at most.
 const MAX_STRETCHES: u64 = 20;
-
-/// The figures a bar printed.
-#[derive(Debug, Clone, Serialize, PartialEq)]
-pub struct Figures {
-    /// How the figures were computed by the bar.
-    pub kind: FiguresKind,
-    /// How many, the `s/it` ones among them.
-    pub count: usize,
-    /// Of these, seconds per iteration.
-    pub seconds_per_iteration: usize,
-    /// Smallest, as iterations per second.
-    pub low: Option<f64>,
-    /// Largest, as iterations per second.
-    pub high: Option<f64>,
-}
-
-/// What printed figures are, found by holding them against counts and clock.
-#[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum FiguresKind {
-    /// There are none.
-    None,
-    /// The mean since the bar began: all of it, the warm-up and every pause.
-    Cumulative,
-    /// Smoothed over the last few refreshes.
-    Smoothed,
-}
 
 /// A time that is known up to rounding, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]

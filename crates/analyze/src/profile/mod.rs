@@ -6,7 +6,6 @@ pub mod experiment;
 mod run;
 
 pub use run::{
-    About, ComparisonWarning, Conditions, JoinError, MemoryAfter, NoSteps, PerStep, PhaseRow, RUN_SCHEMA,
-    Row, RunComparison, RunDocumentError, RunDocumentErrorKind, RunFinding, RunProfile, RunWarning, Spread,
-    StepBar, VaryError,
+    About, ComparisonWarning, Conditions, MemoryAfter, PerStep, PhaseRow, RUN_SCHEMA, Row, RunComparison,
+    RunFinding, RunProfile, RunWarning, Spread, StepBar,
 };

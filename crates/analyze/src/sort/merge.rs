@@ -5,7 +5,7 @@
 
 use super::segment::Cursor;
 use super::{Record, Segment, Store};
-use crate::AnalyzeError;
+use knockout_base::error::Result;
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ struct Head<R: Record> {
 }
 
 impl<R: Record> Merge<R> {
-    pub(crate) fn new(store: &Arc<Store>, mut segments: Vec<Segment<R>>) -> Result<Self, AnalyzeError> {
+    pub(crate) fn new(store: &Arc<Store>, mut segments: Vec<Segment<R>>) -> Result<Self> {
         segments.sort_by(|a, b| a.first.order(&b.first));
         let mut chains: Vec<(R, VecDeque<Segment<R>>)> = Vec::new();
         for segment in segments {
@@ -57,7 +57,7 @@ impl<R: Record> Merge<R> {
 
     /// The next record in order; `None` at the end.
     #[inline]
-    pub(crate) fn next(&mut self) -> Result<Option<R>, AnalyzeError> {
+    pub(crate) fn next(&mut self) -> Result<Option<R>> {
         let Some(head) = self.current.as_mut() else { return Ok(None) };
         let out = head.next;
         if let Some(next) = head.chain.next()? {
@@ -76,7 +76,7 @@ impl<R: Record> Merge<R> {
 
 impl<R: Record> Chain<R> {
     #[inline]
-    fn next(&mut self) -> Result<Option<R>, AnalyzeError> {
+    fn next(&mut self) -> Result<Option<R>> {
         loop {
             if let Some(open) = self.open.as_mut() {
                 if let Some(record) = open.next()? {

@@ -16,6 +16,7 @@ pub(crate) use store::Store;
 pub(crate) use varint::{put, put_signed, take, take_signed};
 pub(crate) use writer::{Helper, Writer};
 
+use knockout_base::error::Result;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -37,10 +38,7 @@ pub(crate) trait Record: Copy + Send {
 }
 
 /// All segments of one group, ready to be read in order.
-pub(crate) fn merge<R: Record>(
-    store: &Arc<Store>,
-    segments: Vec<Segment<R>>,
-) -> Result<Merge<R>, crate::AnalyzeError> {
+pub(crate) fn merge<R: Record>(store: &Arc<Store>, segments: Vec<Segment<R>>) -> Result<Merge<R>> {
     Merge::new(store, segments)
 }
 

@@ -2,8 +2,11 @@
 
 use super::store::Place;
 use super::{MAX_ENCODED, Record, Store};
-use crate::AnalyzeError;
+use knockout_base::error::{Error, Result};
 use std::sync::Arc;
+
+const DAMAGED: &str =
+    "the temporary file does not contain the bytes that were written to it; check the disk and try again";
 
 /// How much of a spilled segment is in memory at a time.
 const WINDOW_BYTES: u64 = 64 << 10;
@@ -52,7 +55,7 @@ impl<R: Record> Cursor<R> {
 
     /// The next record in order; `None` at the end.
     #[inline]
-    pub(crate) fn next(&mut self) -> Result<Option<R>, AnalyzeError> {
+    pub(crate) fn next(&mut self) -> Result<Option<R>> {
         if self.left == 0 {
             return Ok(None);
         }
@@ -61,7 +64,7 @@ impl<R: Record> Cursor<R> {
         }
         let mut input = self.bytes.get(self.at..).unwrap_or_default();
         let Some(record) = R::decode(&self.previous, self.group, &mut input) else {
-            return Err(AnalyzeError::SpillDamaged);
+            return Err(Error::failure(DAMAGED));
         };
         self.at = self.bytes.len() - input.len();
         self.left -= 1;
@@ -69,7 +72,7 @@ impl<R: Record> Cursor<R> {
         Ok(Some(record))
     }
 
-    fn refill(&mut self) -> Result<(), AnalyzeError> {
+    fn refill(&mut self) -> Result<()> {
         self.bytes.drain(..self.at);
         self.at = 0;
         let take = self.beyond.1.min(WINDOW_BYTES);

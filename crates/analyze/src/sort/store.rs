@@ -1,6 +1,6 @@
 //! Where segments live: in memory up to a budget, then in an unnamed temporary file.
 
-use crate::AnalyzeError;
+use knockout_base::error::{Error, Result};
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
@@ -44,13 +44,13 @@ impl Store {
     }
 
     /// Keeps one encoded segment.
-    pub(crate) fn keep(&self, encoded: &[u8]) -> Result<Place, AnalyzeError> {
+    pub(crate) fn keep(&self, encoded: &[u8]) -> Result<Place> {
         let held = self.held_bytes.fetch_add(encoded.len(), Ordering::Relaxed);
         if held + encoded.len() <= self.budget_bytes {
             return Ok(Place::Held(encoded.to_vec()));
         }
         self.held_bytes.fetch_sub(encoded.len(), Ordering::Relaxed);
-        self.spill(encoded).map_err(|source| AnalyzeError::Spill { folder: self.folder.clone(), source })
+        self.spill(encoded).map_err(|source| self.error(source))
     }
 
     fn spill(&self, encoded: &[u8]) -> std::io::Result<Place> {
@@ -67,7 +67,7 @@ impl Store {
     }
 
     /// Appends up to `limit` bytes from `offset` of the temporary file to `out`.
-    pub(crate) fn read(&self, offset: u64, limit: u64, out: &mut Vec<u8>) -> Result<(), AnalyzeError> {
+    pub(crate) fn read(&self, offset: u64, limit: u64, out: &mut Vec<u8>) -> Result<()> {
         let mut slot = self.lock();
         let read = || -> std::io::Result<()> {
             let Some(file) = slot.as_mut() else { return Err(std::io::ErrorKind::NotFound.into()) };
@@ -76,10 +76,18 @@ impl Store {
             if got as u64 == limit { Ok(()) } else { Err(std::io::ErrorKind::UnexpectedEof.into()) }
         };
         let mut read = read;
-        read().map_err(|source| AnalyzeError::Spill { folder: self.folder.clone(), source })
+        read().map_err(|source| self.error(source))
     }
 
-    /// Says that a held segment of this size was dropped.
+    fn error(&self, source: std::io::Error) -> Error {
+        let message = format!(
+            "could not use a temporary file in {}; free some space there or set TMPDIR to another folder",
+            self.folder.display()
+        );
+        Error::failure(message).caused_by(source)
+    }
+
+    /// Accounts for a segment in memory of this size that was dropped.
     pub(crate) fn release(&self, bytes: usize) {
         self.held_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }

@@ -1,7 +1,7 @@
 //! Takes records in any order and turns full buffers into sorted segments, on a thread of its own if allowed.
 
 use super::{Record, Segment, Store};
-use crate::AnalyzeError;
+use knockout_base::error::Result;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
@@ -22,11 +22,7 @@ pub(crate) struct Writer<R> {
 #[derive(Debug)]
 enum Work<R> {
     Here(Sorter<R>),
-    Elsewhere {
-        full: SyncSender<Vec<R>>,
-        empty: Receiver<Vec<R>>,
-        thread: JoinHandle<Result<Sorter<R>, AnalyzeError>>,
-    },
+    Elsewhere { full: SyncSender<Vec<R>>, empty: Receiver<Vec<R>>, thread: JoinHandle<Result<Sorter<R>>> },
 }
 
 #[derive(Debug)]
@@ -118,13 +114,13 @@ impl<R: Record + 'static> Writer<R> {
 
     /// Adds one record.
     #[inline]
-    pub(crate) fn push(&mut self, record: R) -> Result<(), AnalyzeError> {
+    pub(crate) fn push(&mut self, record: R) -> Result<()> {
         self.buffer.push(record);
         if self.buffer.len() >= self.limit { self.flush() } else { Ok(()) }
     }
 
     #[cold]
-    fn flush(&mut self) -> Result<(), AnalyzeError> {
+    fn flush(&mut self) -> Result<()> {
         match &mut self.work {
             Work::Here(sorter) => sorter.take(&mut self.buffer),
             Work::Elsewhere { full, empty, .. } => {
@@ -137,7 +133,7 @@ impl<R: Record + 'static> Writer<R> {
     }
 
     /// Ends the writer and hands over its segments.
-    pub(crate) fn finish(mut self) -> Result<Vec<Segment<R>>, AnalyzeError> {
+    pub(crate) fn finish(mut self) -> Result<Vec<Segment<R>>> {
         self.flush()?;
         match self.work {
             Work::Here(sorter) => Ok(sorter.segments),
@@ -167,7 +163,7 @@ impl<R: Record + 'static> Work<R> {
 }
 
 impl<R: Record> Sorter<R> {
-    fn serve(mut self, full: &Receiver<Vec<R>>, empty: &Sender<Vec<R>>) -> Result<Self, AnalyzeError> {
+    fn serve(mut self, full: &Receiver<Vec<R>>, empty: &Sender<Vec<R>>) -> Result<Self> {
         while let Ok(mut buffer) = full.recv() {
             self.take(&mut buffer)?;
             empty.send(buffer).unwrap_or_default();
@@ -176,7 +172,7 @@ impl<R: Record> Sorter<R> {
     }
 
     /// Sorts a buffer, keeps it as segments and leaves it empty.
-    fn take(&mut self, buffer: &mut Vec<R>) -> Result<(), AnalyzeError> {
+    fn take(&mut self, buffer: &mut Vec<R>) -> Result<()> {
         for same in self.apart.take(buffer).chunk_by_mut(|a, b| a.group() == b.group()) {
             // Stable, because the events of one group come nearly sorted and that algorithm notices.
             same.sort_by(R::order);

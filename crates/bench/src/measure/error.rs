@@ -1,8 +1,6 @@
 //! Why a measurement failed.
 
-use knockout_analyze::profile::experiment::ExperimentError;
-use knockout_analyze::profile::{JoinError, NoSteps};
-use knockout_base::error::{Class, Classified};
+use knockout_base::error::{Class, Classified, Error};
 use knockout_trace::TraceFileError;
 use knockout_train::config::ConfigError;
 use knockout_train::fit::FitError;
@@ -12,9 +10,6 @@ use knockout_train::stores::RunStoreError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
-    /// A folder that cannot be made.
-    #[error(transparent)]
-    Folder(#[from] knockout_base::error::Error),
     /// No model was named.
     #[error("name a model")]
     NoModel,
@@ -30,12 +25,9 @@ pub enum MeasureError {
     /// The trace could not be written.
     #[error(transparent)]
     Trace(#[from] TraceFileError),
-    /// No step was measured.
+    /// A folder that cannot be made, or steps that do not make a profile.
     #[error(transparent)]
-    NoSteps(#[from] NoSteps),
-    /// Rounds that do not go on with each other.
-    #[error(transparent)]
-    Join(#[from] JoinError),
+    Other(#[from] Error),
     /// Rounds of one experiment have other cells.
     #[error("a round was measured without {cell}; rounds of one experiment have the same cells")]
     OtherCells {
@@ -44,19 +36,17 @@ pub enum MeasureError {
     },
     /// Figures of one experiment that cannot be set beside each other.
     #[error("the measurements contradict each other")]
-    Contradiction(#[from] ExperimentError),
+    Contradiction(#[source] Error),
 }
 
 impl Classified for MeasureError {
     fn class(&self) -> Class {
         match self {
-            Self::Folder(error) => error.class(),
-            Self::NoModel | Self::Config(_) | Self::NoSteps(_) => Class::Request,
+            Self::NoModel | Self::Config(_) => Class::Request,
+            Self::Other(error) => error.class(),
             Self::Store(error) => error.class(),
             Self::Fit(error) => error.class(),
-            Self::Trace(_) | Self::Contradiction(_) | Self::Join(_) | Self::OtherCells { .. } => {
-                Class::Failure
-            }
+            Self::Trace(_) | Self::Contradiction(_) | Self::OtherCells { .. } => Class::Failure,
         }
     }
 }

@@ -105,7 +105,7 @@ fn unlike_runs_have_none_unless_the_difference_is_declared() {
     assert!(stdout(&output).contains("intended"));
     let output = compare(&[&a, &b, "--vary", "dataset"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("\"dataset\" is no condition"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("\"dataset\" is not a condition"), "{}", stderr(&output));
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Finds the launch call of every device event: rows of one correlation come together, in file order.
 
-use super::LaunchFigures;
-use crate::AnalyzeError;
 use crate::attribute::lane::Shared;
 use crate::attribute::steps::StepTable;
 use crate::attribute::workers::map_in_order;
@@ -9,7 +7,7 @@ use crate::collect::Stream;
 use crate::collect::kind::{Kind, Launch};
 use crate::collect::record::{Device, Link, NO_CORRELATION, Point, What};
 use crate::sort::{Helper, Segment, Writer, merge};
-use knockout_base::stats::us_wide;
+use knockout_base::error::Result;
 use std::collections::BTreeMap;
 
 /// Longer groups are joined in parts: memory stays bounded. A graph launch has thousands of kernels, not more.
@@ -30,8 +28,8 @@ pub(crate) struct Join<'a> {
 #[derive(Debug)]
 pub(crate) struct Joined {
     pub(crate) points: Vec<Segment<Point>>,
-    pub(crate) launch: LaunchFigures,
-    pub(crate) launch_hta: LaunchFigures,
+    pub(crate) launch: LaunchSums,
+    pub(crate) launch_hta: LaunchSums,
     pub(crate) without_call: u64,
     /// Rows HTA keeps, of those that carry a correlation or a stream.
     pub(crate) kept_rows: u64,
@@ -43,23 +41,27 @@ pub(crate) struct Joined {
 struct State<'a> {
     join: &'a Join<'a>,
     points: Writer<Point>,
-    whole: Sums,
-    hta: Sums,
+    whole: LaunchSums,
+    hta: LaunchSums,
     without_call: u64,
     kept_rows: u64,
     by_phase: Vec<i64>,
     steps: StepTable,
 }
 
-#[derive(Default)]
-struct Sums {
-    rows: u64,
-    cpu: i128,
-    gpu: i128,
-    delay: i128,
+/// Pairs of a launch call and a device event, in nanoseconds.
+#[derive(Debug, Default)]
+pub(crate) struct LaunchSums {
+    pub(crate) rows: u64,
+    /// Durations of the calls.
+    pub(crate) cpu: i128,
+    /// Durations of the device events.
+    pub(crate) gpu: i128,
+    /// Times from the end of a call to the start on the device.
+    pub(crate) delay: i128,
 }
 
-impl Sums {
+impl LaunchSums {
     fn add(&mut self, times: u64, call: (i64, i64), device: (i64, i64)) {
         self.rows += times;
         self.cpu += i128::from(times) * i128::from(call.1 - call.0);
@@ -73,15 +75,6 @@ impl Sums {
         self.gpu += other.gpu;
         self.delay += other.delay;
     }
-
-    fn figures(&self) -> LaunchFigures {
-        LaunchFigures {
-            rows: self.rows,
-            cpu_us: us_wide(self.cpu),
-            gpu_us: us_wide(self.gpu),
-            delay_us: us_wide(self.delay),
-        }
-    }
 }
 
 impl<'a> Join<'a> {
@@ -91,26 +84,25 @@ impl<'a> Join<'a> {
         rows: Vec<Segment<Link>>,
         threads: usize,
         steps: &mut StepTable,
-    ) -> Result<Joined, AnalyzeError> {
+    ) -> Result<Joined> {
         let mut groups: BTreeMap<u32, Vec<Segment<Link>>> = BTreeMap::new();
         for segment in rows {
             groups.entry(segment.group).or_default().push(segment);
         }
         let groups: Vec<Vec<Segment<Link>>> = groups.into_values().collect();
         let (_, states) = map_in_order(groups, threads, || State::new(self), State::join_rows)?;
-        let (mut whole, mut hta) = (Sums::default(), Sums::default());
         let mut joined = Joined {
             points: Vec::new(),
-            launch: LaunchFigures::default(),
-            launch_hta: LaunchFigures::default(),
+            launch: LaunchSums::default(),
+            launch_hta: LaunchSums::default(),
             without_call: 0,
             kept_rows: 0,
             by_phase: vec![0; self.shared.categories + 1],
         };
         for state in states {
             joined.points.append(&mut state.points.finish()?);
-            whole.absorb(&state.whole);
-            hta.absorb(&state.hta);
+            joined.launch.absorb(&state.whole);
+            joined.launch_hta.absorb(&state.hta);
             joined.without_call += state.without_call;
             joined.kept_rows += state.kept_rows;
             for (sum, more) in joined.by_phase.iter_mut().zip(&state.by_phase) {
@@ -118,8 +110,6 @@ impl<'a> Join<'a> {
             }
             steps.absorb(&state.steps);
         }
-        joined.launch = whole.figures();
-        joined.launch_hta = hta.figures();
         Ok(joined)
     }
 
@@ -154,8 +144,8 @@ impl<'a> State<'a> {
         Self {
             join,
             points: Writer::new(&join.shared.store, Helper::None),
-            whole: Sums::default(),
-            hta: Sums::default(),
+            whole: LaunchSums::default(),
+            hta: LaunchSums::default(),
             without_call: 0,
             kept_rows: 0,
             by_phase: vec![0; join.shared.categories + 1],
@@ -164,7 +154,7 @@ impl<'a> State<'a> {
     }
 
     /// Joins the rows of some correlations.
-    fn join_rows(&mut self, rows: Vec<Segment<Link>>) -> Result<(), AnalyzeError> {
+    fn join_rows(&mut self, rows: Vec<Segment<Link>>) -> Result<()> {
         let mut rows = merge(&self.join.shared.store, rows)?;
         let mut group: Vec<Link> = Vec::new();
         while let Some(row) = rows.next()? {
@@ -179,7 +169,7 @@ impl<'a> State<'a> {
     }
 
     /// All rows of one correlation, or one row without.
-    fn group(&mut self, rows: &[Link]) -> Result<(), AnalyzeError> {
+    fn group(&mut self, rows: &[Link]) -> Result<()> {
         let join = self.join;
         if rows.is_empty() {
             return Ok(());

@@ -3,11 +3,10 @@
 //! Twice: over the whole trace exactly, and by HTA's rule so that the two can be compared. `join` finds each device
 //! event's launch call, `sweep` goes over the device events by time.
 
-mod figures;
 mod join;
 mod queue;
 mod sweep;
 
-pub use figures::{DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, QueueFigures};
-pub(crate) use join::{Join, Joined};
+pub(crate) use join::{Join, Joined, LaunchSums};
+pub(crate) use queue::Queue;
 pub(crate) use sweep::{Busy, DeviceSpan, StreamTime, Sweep, Swept};

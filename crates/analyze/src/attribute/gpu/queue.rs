@@ -1,20 +1,18 @@
 //! The length of a stream's queue as a step function.
 
-use super::QueueFigures;
-
 /// One stream's queue, fed by instants in order.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Queue {
     length: i64,
-    points: u64,
-    total: i128,
-    total_starts_first: i128,
-    max: Option<i64>,
-    min: Option<i64>,
-    area: i128,
-    first: Option<i64>,
-    last: i64,
-    ties: bool,
+    pub(crate) points: u64,
+    pub(crate) total: i128,
+    pub(crate) total_starts_first: i128,
+    pub(crate) max: Option<i64>,
+    pub(crate) min: Option<i64>,
+    pub(crate) area: i128,
+    pub(crate) first: Option<i64>,
+    pub(crate) last: i64,
+    pub(crate) ties: bool,
 }
 
 impl Queue {
@@ -40,19 +38,5 @@ impl Queue {
             self.min = Some(self.min.map_or(self.length, |min| min.min(self.length)));
         }
         self.points += calls + starts;
-    }
-
-    /// The figures; `None` if nothing ever waited.
-    pub(crate) fn figures(&self) -> Option<QueueFigures> {
-        let span = self.last - self.first?;
-        let mean = |total: i128| total as f64 / self.points as f64;
-        Some(QueueFigures {
-            points: self.points,
-            mean: mean(self.total),
-            max: self.max?,
-            min: self.min?,
-            mean_over_time: (span != 0).then(|| self.area as f64 / span as f64),
-            mean_if_starts_first_at_ties: self.ties.then(|| mean(self.total_starts_first)),
-        })
     }
 }

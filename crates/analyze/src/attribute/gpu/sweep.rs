@@ -1,13 +1,13 @@
 //! Goes over device events and launch calls by time, once, for both rules.
 
 use super::queue::Queue;
-use crate::AnalyzeError;
 use crate::attribute::hta::Hta;
 use crate::attribute::interval::{Overlap, Union};
 use crate::collect::Stream;
 use crate::collect::kind::{Kind, Work};
 use crate::collect::record::{Device, Point, What};
 use crate::sort::Merge;
+use knockout_base::error::Result;
 use std::collections::BTreeMap;
 use std::sync::mpsc::sync_channel;
 
@@ -121,7 +121,7 @@ impl Sweep<'_> {
         points: Merge<Point>,
         threads: usize,
         see: impl FnMut(&DeviceSpan),
-    ) -> Result<Swept, AnalyzeError> {
+    ) -> Result<Swept> {
         let mut exact = Exact { sweep: *self, out: ExactTime::default(), now: None, at_once: Vec::new() };
         let mut rounded = Rounded::new(*self);
         if threads < 2 {
@@ -166,7 +166,7 @@ impl Exact<'_> {
         mut points: Merge<Point>,
         mut see: impl FnMut(&DeviceSpan),
         mut hand_on: impl FnMut(&Point),
-    ) -> Result<(), AnalyzeError> {
+    ) -> Result<()> {
         while let Some(point) = points.next()? {
             if self.now != Some(point.time) {
                 self.close();

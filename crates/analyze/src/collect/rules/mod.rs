@@ -3,6 +3,6 @@
 mod table;
 mod words;
 
-pub(crate) use table::{CategoryId, Claim};
-pub use table::{Rules, RulesError};
+pub use table::Rules;
+pub(crate) use table::{BACKWARD, CategoryId, Claim, EventOrigin, UNATTRIBUTED};
 pub(crate) use words::words;

@@ -3,8 +3,7 @@
 //! A rule sees one event's name and `cat`; what encloses the event is combined with that in [`crate::attribute::tree`].
 
 use super::words;
-use crate::collect::kind::EventOrigin;
-use knockout_base::error::{Class, Classified};
+use knockout_base::error::{Error, Result};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -13,15 +12,6 @@ const DEFAULT_TOML: &str = include_str!("default.toml");
 
 /// What to do about a file that lacks something.
 const WHOLE_FILE: &str = "a rule file has `version = 1`, [[rule]] entries and [otherwise], and replaces the built-in rules: begin with a copy of crates/analyze/src/collect/rules/default.toml";
-
-/// Why a rule file cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("could not use the rules in {file:?}, line {line}: {message}")]
-pub struct RulesError {
-    file: String,
-    line: usize,
-    message: String,
-}
 
 /// A rule set.
 #[derive(Debug, Clone)]
@@ -35,6 +25,10 @@ pub struct Rules {
 
 /// Categories that a file may have. Each may have to be told apart on the host and on the device, and numbers go to 255.
 const MAX_CATEGORIES: usize = 127;
+
+/// The categories that a thread's waiting for autograd is counted in.
+pub(crate) const BACKWARD: &str = "backward";
+pub(crate) const UNATTRIBUTED: &str = "unattributed";
 
 /// Index into [`Rules::categories`].
 pub(crate) type CategoryId = u8;
@@ -57,6 +51,14 @@ struct Rule {
     not_words: Vec<Vec<String>>,
     autograd: Option<bool>,
     not_inside: Vec<CategoryId>,
+}
+
+/// Where an event comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum EventOrigin {
+    /// Autograd: the event has a sequence number.
+    Autograd,
+    Other,
 }
 
 /// How far a rule reaches.
@@ -110,16 +112,15 @@ struct RuleEntry {
 
 impl Rules {
     /// The built-in rules.
-    pub fn default_rules() -> Result<Self, RulesError> {
+    pub fn default_rules() -> Result<Self> {
         Self::from_toml("default.toml", DEFAULT_TOML)
     }
 
     /// Reads a rule file; `file` only names it in messages.
-    pub fn from_toml(file: &str, text: &str) -> Result<Self, RulesError> {
-        let fault = |at: usize, message: String| RulesError {
-            file: file.to_owned(),
-            line: 1 + text.as_bytes().iter().take(at).filter(|&&byte| byte == b'\n').count(),
-            message,
+    pub fn from_toml(file: &str, text: &str) -> Result<Self> {
+        let fault = |at: usize, message: String| {
+            let line = 1 + text.as_bytes().iter().take(at).filter(|&&byte| byte == b'\n').count() as u64;
+            Error::request(format!("could not use the rules: {message}")).in_file(file).on_line(line)
         };
         let parsed: RulesFile = toml::from_str(text).map_err(|error| {
             let message = format!("{}; {WHOLE_FILE}", error.message().trim());
@@ -279,12 +280,6 @@ impl Rule {
             && (self.words.is_empty() || self.words.iter().any(|phrase| words::contains(name, phrase)))
             && (self.begins.is_empty() || self.begins.iter().any(|phrase| name.starts_with(phrase)))
             && !self.not_words.iter().any(|phrase| words::contains(name, phrase))
-    }
-}
-
-impl Classified for RulesError {
-    fn class(&self) -> Class {
-        Class::Request
     }
 }
 

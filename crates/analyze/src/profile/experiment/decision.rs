@@ -1,16 +1,7 @@
 //! Questions that the figures answer: each with its figure, the threshold it was held against, and the answer. Values only:
 //! the sentences are written in `knockout-report`.
 
-use super::decompose;
-use super::findings::Experiment;
-use knockout_base::stats::{Estimate, relative_iqr, share};
-
-/// Thresholds, as fractions.
-const DATA: f64 = 0.15;
-const UPDATE: f64 = 0.15;
-const RECORDING: f64 = 0.02;
-const UNSTEADY: f64 = 0.10;
-const TIE: f64 = 0.10;
+use knockout_base::stats::Estimate;
 
 /// A question with what was measured.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,44 +73,4 @@ impl Decision {
             Question::IsSlower { ratio, .. } => ratio.median,
         }
     }
-}
-
-/// Returns all questions the experiment answers.
-pub(super) fn all(experiment: &Experiment) -> Vec<Decision> {
-    let mut out = Vec::new();
-    let mut decide = |question, threshold, is_yes| out.push(Decision { question, threshold, is_yes });
-    for parts in &experiment.decomposition {
-        let model = &parts.name;
-        let share_of = |name: &str| parts.component(name).map_or(0.0, |component| component.share);
-        let data = share_of(decompose::DATA);
-        decide(Question::DataHoldsBack { model: model.clone(), share: data }, Some(DATA), data > DATA);
-        let update = share_of(decompose::UPDATING);
-        decide(
-            Question::UpdateHoldsBack { model: model.clone(), share: update },
-            Some(UPDATE),
-            update > UPDATE,
-        );
-        let apart = parts.components.iter().map(|component| component.disagreement_s.median.abs());
-        let worst = apart.map(|seconds| share(seconds, parts.step_s.median)).fold(0.0, f64::max);
-        let agrees = parts.components.iter().all(|component| component.agrees);
-        decide(Question::WaysAgree { model: model.clone(), share: worst }, None, agrees);
-    }
-    for cost in &experiment.recording {
-        let question = Question::RecordingDisturbs { model: cost.model.clone(), ratio: cost.ratio };
-        decide(question, Some(RECORDING), cost.ratio.clears(1.0 + RECORDING));
-    }
-    for ratio in experiment.ratios.iter().filter(|ratio| ratio.vary == "model" && ratio.mode == "full") {
-        let question = Question::IsSlower { a: ratio.a.clone(), b: ratio.b.clone(), ratio: ratio.per_sample };
-        decide(question, Some(TIE), ratio.per_sample.clears(1.0 + TIE));
-    }
-    let noise = noise(experiment);
-    decide(Question::RoundsAlike { share: noise }, Some(UNSTEADY), noise <= UNSTEADY);
-    out
-}
-
-/// How much rounds of one cell differ: their interquartile range by their median, for the cell where it is largest.
-pub(super) fn noise(experiment: &Experiment) -> f64 {
-    // The data mode takes microseconds: its rounds differ by the clock's own grain.
-    let cells = experiment.cells.iter().filter(|cell| cell.mode != "data");
-    cells.map(|cell| relative_iqr(&cell.rounds)).fold(0.0, f64::max)
 }

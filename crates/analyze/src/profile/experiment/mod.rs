@@ -7,11 +7,13 @@
 
 mod ablation;
 mod breakdown;
+mod build;
 mod cell;
 mod decision;
 mod decompose;
 mod findings;
 mod insights;
+mod judge;
 mod ranks;
 mod ratio;
 
@@ -20,7 +22,7 @@ pub use breakdown::{Breakdown, BreakdownRow};
 pub use cell::CellFindings;
 pub use decision::{Decision, Question};
 pub use decompose::{Component, Decomposition};
-pub use findings::{Crowd, Experiment, ExperimentError, ExperimentPlan, ExperimentWarning};
+pub use findings::{Crowd, Experiment, ExperimentPlan, ExperimentWarning};
 pub use insights::{Insight, NextStep};
 pub use ranks::{RankRow, RankScaling};
 pub use ratio::{CellRatio, RecordingCost};

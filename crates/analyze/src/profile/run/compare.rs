@@ -5,18 +5,10 @@ use super::RUN_SCHEMA;
 use super::conditions::Conditions;
 use super::finding::RunWarning;
 use super::profile::{PerStep, RunProfile};
-use knockout_base::error::{Class, Classified};
+use knockout_base::error::{Error, Result};
 use knockout_base::stats::{Difference, FEWEST_FOR_INTERVAL, Middle, sort_by_difference};
 use serde::Serialize;
 use std::collections::BTreeSet;
-
-/// A difference was declared that is no condition.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{name:?} is no condition of these runs; they have {}", .known.join(", "))]
-pub struct VaryError {
-    name: String,
-    known: Vec<String>,
-}
 
 /// Kind of quantity in a row.
 #[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
@@ -80,7 +72,7 @@ impl RunComparison {
         (name_a, a): (&str, &RunProfile),
         (name_b, b): (&str, &RunProfile),
         vary: &[String],
-    ) -> Result<Self, VaryError> {
+    ) -> Result<Self> {
         check_names(a, b, vary)?;
         let differences = a.conditions.differences(&b.conditions);
         let (mut unlike, mut varied) = (Vec::new(), Vec::new());
@@ -121,11 +113,17 @@ impl RunComparison {
     }
 }
 
-fn check_names(a: &RunProfile, b: &RunProfile, vary: &[String]) -> Result<(), VaryError> {
+fn check_names(a: &RunProfile, b: &RunProfile, vary: &[String]) -> Result<()> {
     let known: BTreeSet<String> =
         [a, b].iter().flat_map(|run| run.conditions.entries()).map(|(key, _)| key.to_owned()).collect();
     match vary.iter().find(|name| !known.contains(*name)) {
-        Some(name) => Err(VaryError { name: name.clone(), known: known.into_iter().collect() }),
+        Some(name) => {
+            let known: Vec<String> = known.into_iter().collect();
+            Err(Error::request(format!(
+                "{name:?} is not a condition of these runs; they have {}",
+                known.join(", ")
+            )))
+        }
         None => Ok(()),
     }
 }
@@ -168,10 +166,4 @@ fn rows(a: &RunProfile, b: &RunProfile, unit: Unit) -> Vec<Row> {
 fn micros(steps: &PerStep, nanos: &[u64], unit: Unit) -> Vec<f64> {
     let by = |samples: u64| if unit == Unit::Sample { samples.max(1) as f64 } else { 1.0 };
     nanos.iter().zip(&steps.samples).map(|(nanos, samples)| *nanos as f64 / 1e3 / by(*samples)).collect()
-}
-
-impl Classified for VaryError {
-    fn class(&self) -> Class {
-        Class::Request
-    }
 }

@@ -2,81 +2,56 @@
 
 use super::RUN_SCHEMA;
 use super::profile::{PerStep, RunProfile};
-use knockout_base::error::{Class, Classified};
+use knockout_base::error::{Context as _, Error, Result};
 use serde_json::Value;
 
-/// A document that is not the findings of a run.
-#[derive(Debug, thiserror::Error)]
-#[error("could not use {name}")]
-pub struct RunDocumentError {
-    name: String,
-    #[source]
-    kind: RunDocumentErrorKind,
-}
-
-/// What is wrong with it.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunDocumentErrorKind {
-    /// Not JSON.
-    #[error("it is not a whole JSON document; was the run that wrote it interrupted?")]
-    Syntax(#[source] serde_json::Error),
-    /// JSON of something else.
-    #[error("it is JSON, but not what `knockout profile --json` writes ({0})")]
-    Kind(String),
-    /// A trace.
-    #[error(
-        "it is a trace, not what `knockout profile` measured; compare traces with `knockout trace compare A B`"
-    )]
-    Trace,
-    /// Another version.
-    #[error("its schema is {found}, this program reads {RUN_SCHEMA}; measure again with this version")]
-    Schema {
-        /// What the document says.
-        found: String,
-    },
-    /// A key is missing or wrong.
-    #[error("it does not hold what its schema promises")]
-    Content(#[source] serde_json::Error),
-    /// Figures that contradict each other.
-    #[error("its figures contradict each other: {0}")]
-    Figures(String),
-}
+const NOT_WHOLE: &str = "it is not a whole JSON document; was the run that wrote it interrupted?";
+const IS_TRACE: &str =
+    "it is a trace, not what `knockout profile` measured; compare traces with `knockout trace compare A B`";
 
 impl RunProfile {
     /// Reads the document of `profile --json`; `name` only names it in messages.
-    pub fn from_json(name: &str, bytes: &[u8]) -> Result<Self, RunDocumentError> {
-        parse(bytes).map_err(|kind| RunDocumentError { name: name.to_owned(), kind })
+    pub fn from_json(name: &str, bytes: &[u8]) -> Result<Self> {
+        parse(bytes).in_file(name)
     }
 }
 
-fn parse(bytes: &[u8]) -> Result<RunProfile, RunDocumentErrorKind> {
+fn parse(bytes: &[u8]) -> Result<RunProfile> {
     if looks_like_trace(bytes) {
-        return Err(RunDocumentErrorKind::Trace);
+        return Err(Error::damage(IS_TRACE));
     }
-    let value: Value = serde_json::from_slice(bytes).map_err(RunDocumentErrorKind::Syntax)?;
+    let value: Value =
+        serde_json::from_slice(bytes).map_err(|error| Error::damage(NOT_WHOLE).caused_by(error))?;
     let Some(object) = value.as_object() else {
-        return Err(RunDocumentErrorKind::Kind("no object".to_owned()));
+        return Err(other_kind("not an object"));
     };
     if object.contains_key("traceEvents") {
-        return Err(RunDocumentErrorKind::Trace);
+        return Err(Error::damage(IS_TRACE));
     }
     match object.get("kind").and_then(Value::as_str) {
         Some("profile") => {}
-        Some(other) => return Err(RunDocumentErrorKind::Kind(format!("its kind is {other:?}"))),
-        None => return Err(RunDocumentErrorKind::Kind("it has no kind".to_owned())),
+        Some(other) => return Err(other_kind(&format!("its kind is {other:?}"))),
+        None => return Err(other_kind("it has no kind")),
     }
     match object.get("schema") {
         Some(schema) if schema.as_u64() == Some(u64::from(RUN_SCHEMA)) => {}
         other => {
             let found = other.map_or_else(|| "missing".to_owned(), ToString::to_string);
-            return Err(RunDocumentErrorKind::Schema { found });
+            return Err(Error::damage(format!(
+                "its schema is {found}, this program reads {RUN_SCHEMA}; measure again with this version"
+            )));
         }
     }
-    let mut profile: RunProfile = serde_json::from_value(value).map_err(RunDocumentErrorKind::Content)?;
-    check(&profile).map_err(RunDocumentErrorKind::Figures)?;
+    let mut profile: RunProfile = serde_json::from_value(value)
+        .map_err(|error| Error::damage("it does not match its schema").caused_by(error))?;
+    check(&profile)
+        .map_err(|reason| Error::damage(format!("its figures contradict each other: {reason}")))?;
     profile.judge();
     Ok(profile)
+}
+
+fn other_kind(reason: &str) -> Error {
+    Error::damage(format!("it is JSON, but not what `knockout profile --json` writes ({reason})"))
 }
 
 /// Whether the beginning is that of a trace: packed, as no document of ours is, or a list of events.
@@ -107,10 +82,4 @@ fn check(profile: &RunProfile) -> Result<(), String> {
         return Err("a step without samples or time".to_owned());
     }
     Ok(())
-}
-
-impl Classified for RunDocumentError {
-    fn class(&self) -> Class {
-        Class::Damage
-    }
 }

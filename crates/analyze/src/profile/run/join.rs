@@ -1,38 +1,15 @@
 //! Runs under the same conditions become one: rounds of an experiment that were measured by processes of their own.
 
 use super::conditions::Conditions;
-use super::profile::{NoSteps, PerStep, RunProfile};
-use knockout_base::error::{Class, Classified};
+use super::profile::{PerStep, RunProfile};
+use knockout_base::error::{Error, Result};
 use knockout_trace::meter::{StepLog, StepPhase, StepTimes};
 use std::collections::BTreeMap;
-
-/// Runs that cannot become one.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum JoinError {
-    /// There are none, or they have no steps.
-    #[error(transparent)]
-    NoSteps(#[from] NoSteps),
-    /// Their conditions differ.
-    #[error(
-        "two rounds of {cell} differ in {what}: {a:?} and {b:?}; was the machine or the program changed meanwhile?"
-    )]
-    Unlike {
-        /// Model and mode.
-        cell: String,
-        /// The condition.
-        what: String,
-        /// In the first round.
-        a: String,
-        /// In another.
-        b: String,
-    },
-}
 
 impl RunProfile {
     /// One run of the steps of several, in their order. Their conditions must be the same. Layers are not kept: only a recording of all
     /// steps has them.
-    pub fn joined(rounds: &[Self]) -> Result<Self, JoinError> {
+    pub fn joined(rounds: &[Self]) -> Result<Self> {
         let conditions = rounds.first().map(|round| round.conditions.clone()).unwrap_or_default();
         for round in rounds {
             check_like(&conditions, &round.conditions)?;
@@ -49,12 +26,15 @@ impl RunProfile {
     }
 }
 
-fn check_like(a: &Conditions, b: &Conditions) -> Result<(), JoinError> {
+fn check_like(a: &Conditions, b: &Conditions) -> Result<()> {
     match a.differences(b).into_iter().next() {
         None => Ok(()),
         Some(row) => {
             let cell = format!("{} {}", a.model, a.mode);
-            Err(JoinError::Unlike { cell, what: row.what, a: row.a, b: row.b })
+            Err(Error::failure(format!(
+                "two rounds of {cell} differ in {}: {:?} and {:?}; was the machine or the program changed meanwhile?",
+                row.what, row.a, row.b
+            )))
         }
     }
 }
@@ -78,11 +58,5 @@ impl PerStep {
             pool_bytes: value(&self.pool_bytes, step),
         };
         (0..self.wall_nanos.len()).map(times).collect()
-    }
-}
-
-impl Classified for JoinError {
-    fn class(&self) -> Class {
-        Class::Failure
     }
 }

@@ -3,21 +3,21 @@
 //!
 //! Knows neither models nor files; documents come and go as bytes.
 
+mod build;
 mod compare;
 mod conditions;
 mod document;
 mod finding;
 mod join;
+mod judge;
 mod picture;
 mod profile;
 
-pub use compare::{About, ComparisonWarning, Row, RunComparison, VaryError};
+pub use compare::{About, ComparisonWarning, Row, RunComparison};
 pub use conditions::Conditions;
-pub use document::{RunDocumentError, RunDocumentErrorKind};
 pub use finding::{RunFinding, RunWarning};
-pub use join::JoinError;
 pub use picture::{MemoryAfter, StepBar};
-pub use profile::{NoSteps, PerStep, PhaseRow, RunProfile, Spread};
+pub use profile::{PerStep, PhaseRow, RunProfile, Spread};
 
 /// Version of the documents of `profile` and `compare`; grows when a key changes its meaning.
 pub const RUN_SCHEMA: u32 = 1;

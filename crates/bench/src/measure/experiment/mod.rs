@@ -160,7 +160,8 @@ impl<'s> Experiment<'s> {
         let switches =
             self.switches.into_iter().map(SwitchTrials::finish).collect::<Result<Vec<_>, MeasureError>>()?;
         let cells = profiles.iter().map(|(_, profile)| profile.clone()).collect();
-        let findings = knockout_analyze::profile::experiment::Experiment::of(self.plan, cells, switches)?;
+        let findings = knockout_analyze::profile::experiment::Experiment::of(self.plan, cells, switches)
+            .map_err(MeasureError::Contradiction)?;
         Ok(ExperimentOutcome { findings, profiles, traces })
     }
 }

@@ -44,7 +44,7 @@ pub fn assembled(
         }
     }
     let cells = profiles.iter().map(|(_, profile)| profile.clone()).collect();
-    let findings = Experiment::of(plan, cells, Vec::new())?;
+    let findings = Experiment::of(plan, cells, Vec::new()).map_err(MeasureError::Contradiction)?;
     Ok(ExperimentOutcome { findings, profiles, traces: Vec::new() })
 }
 

@@ -1,0 +1,56 @@
+//! The warnings about one file.
+
+use crate::attribute::Attributed;
+use crate::findings::FileFindings;
+use crate::findings::warning::{Counted, TraceWarning, extend_counted, of_reading};
+use knockout_trace::{CONVERTED, Document};
+use std::collections::BTreeMap;
+
+/// Returns all warnings about one file, in a fixed order.
+pub(crate) fn of_file(parts: &Attributed<'_>, findings: &FileFindings) -> Vec<TraceWarning> {
+    let mut out = of_reading(parts.outcome, &parts.totals.counts);
+    let dropped = parts.outcome.document.get("droppedRecords").and_then(serde_json::Value::as_u64);
+    extend_counted(
+        &mut out,
+        [
+            (Counted::ExtremeTimes, parts.totals.extreme_times),
+            (Counted::UnmatchedBeginEnd, parts.unmatched),
+            (Counted::Overlaps, findings.lanes.iter().map(|lane| lane.overlapping_not_nested).sum()),
+            (Counted::StacksShortened, parts.lanes.iter().filter(|lane| lane.tree.cut).count() as u64),
+            (Counted::RecordsDropped, dropped.unwrap_or(0)),
+        ],
+    );
+    out.extend(parts.steps.pairs_full.then_some(TraceWarning::NoSpreadByOperation));
+    out.extend(findings.conditions.get(CONVERT).cloned().map(TraceWarning::Converted));
+    let merged = overlapping_steps(findings);
+    out.extend((merged > 0).then_some(TraceWarning::RanksMerged(merged)));
+    out
+}
+
+/// The condition that records how a trace was made smaller.
+pub(crate) const CONVERT: &str = "convert";
+
+/// Returns how `trace convert` made a trace that lacks events, in a line; `None` for a whole one.
+pub(crate) fn converted(document: &Document) -> Option<String> {
+    let made = document.get(CONVERTED)?.as_object()?;
+    // Only plain values: the document may come from anywhere.
+    let is_plain = |value: &serde_json::Value| !value.is_object() && value.to_string().len() <= 200;
+    // Merging leaves nothing out.
+    let plain = made.iter().filter(|(key, value)| *key != "merged" && is_plain(value));
+    let parts: Vec<String> = plain.map(|(key, value)| format!("{key} {value}")).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// Counts steps that begin before another of their name has ended: one process has one step at a time.
+fn overlapping_steps(findings: &FileFindings) -> u64 {
+    let mut ends: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut overlapping = 0;
+    // Steps come by start.
+    for step in &findings.steps {
+        let end = step.start_us + step.us;
+        let open = ends.entry(&step.name).or_insert(f64::NEG_INFINITY);
+        overlapping += u64::from(step.start_us < *open);
+        *open = open.max(end);
+    }
+    overlapping
+}

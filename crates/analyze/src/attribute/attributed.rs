@@ -1,0 +1,217 @@
+//! The result of the second stage: the sums of one file, from its lanes, its launches and its device events.
+
+use crate::attribute::gpu::{DeviceSpan, Join, Joined, Sweep, Swept};
+use crate::attribute::hta::Hta;
+use crate::attribute::lane::{LaneResult, Scratch, Shared, sweep_lane};
+use crate::attribute::steps::{Step, StepTable};
+use crate::attribute::workers::map_in_order;
+use crate::collect::kind::Kind;
+use crate::collect::memory::Memory;
+use crate::collect::record::{NO_CORRELATION, Side, Span};
+use crate::collect::rules::{EventOrigin, Rules, UNATTRIBUTED};
+use crate::collect::{Collector, StepEvent, Stream, Totals};
+use crate::sort::{Segment, merge};
+use knockout_base::error::Result;
+use knockout_trace::{LaneId, Outcome, Symbol};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Intervals of all timelines together, and of one at most.
+const ALL_BINS: usize = 1 << 16;
+const LANE_BINS: usize = 1 << 13;
+/// Device events kept for the critical path.
+const MAX_DEVICE_SPANS: usize = 1 << 20;
+
+/// Everything that was found out about a file, as sums in nanoseconds.
+pub(crate) struct Attributed<'a> {
+    pub(crate) outcome: &'a Outcome,
+    pub(crate) rules: Rules,
+    pub(crate) kinds: Arc<[Kind]>,
+    pub(crate) streams: Vec<Stream>,
+    pub(crate) totals: Totals,
+    pub(crate) hta: Arc<Hta>,
+    pub(crate) hta_kept: u64,
+    pub(crate) steps: StepTable,
+    pub(crate) steps_gpu: Vec<Step>,
+    pub(crate) lanes: Vec<LaneResult>,
+    pub(crate) lane_names: BTreeMap<LaneId, Symbol>,
+    /// Labels and names of processes, by a lane of theirs.
+    pub(crate) process_labels: BTreeMap<LaneId, Symbol>,
+    pub(crate) joined: Joined,
+    pub(crate) device: Swept,
+    /// Device events of the step whose critical path is wanted.
+    pub(crate) device_spans: Vec<DeviceSpan>,
+    pub(crate) memory: Memory,
+    /// Begin and end events without a partner.
+    pub(crate) unmatched: u64,
+    pub(crate) spilled_bytes: u64,
+    /// Intervals of a timeline.
+    pub(crate) bins: usize,
+}
+
+impl<'a> Attributed<'a> {
+    /// Sweeps the lanes, joins device events with their launch calls and sweeps the device.
+    pub(crate) fn of(mut collector: Collector, outcome: &'a Outcome) -> Result<Self> {
+        if let Some(failure) = collector.failure.take() {
+            return Err(failure);
+        }
+        let unmatched = pair_begin_end(&mut collector, outcome)?;
+        let Collector { options, store, kinds, spans, links, streams, steps: step_events, totals, .. } =
+            collector;
+        let (rules, kinds) = kinds.finish();
+        let kinds: Arc<[Kind]> = kinds.into();
+        let name = |kind: &Kind| outcome.symbols.text(kind.name).to_owned();
+        let hta = Arc::new(Hta::new(outcome.fractional_starts, &step_events, &kinds, name));
+        let steps: Arc<[Step]> = steps_of(&step_events, &kinds, Side::Host).into();
+        let mut lanes: BTreeMap<u32, Vec<Segment<Span>>> = BTreeMap::new();
+        for segment in spans.finish()? {
+            lanes.entry(segment.group).or_default().push(segment);
+        }
+        let critical = steps.iter().max_by_key(|step| (step.end - step.start, Reverse(step.start)));
+        let shared = Shared {
+            store: Arc::clone(&store),
+            kinds: Arc::clone(&kinds),
+            steps: Arc::clone(&steps),
+            categories: rules.categories().len(),
+            hta: Arc::clone(&hta),
+            window: totals.work_window.unwrap_or((0, 0)),
+            bins: (ALL_BINS / lanes.len().max(1)).clamp(64, LANE_BINS),
+            critical: critical.map(|step| (step.start, step.end)),
+            unattributed: rules
+                .categories()
+                .iter()
+                .position(|row| row.name == UNATTRIBUTED)
+                .map(|index| index as u8),
+        };
+        let side = |lane: u32| match totals.device_lanes.get(lane as usize) {
+            Some(true) => Side::Device,
+            _ => Side::Host,
+        };
+        let (mut lanes, mut steps) = sweep_lanes(&shared, lanes, side, options.threads)?;
+        let mut rows = links.finish()?;
+        let (mut hta_kept, mut loose) = (0, 0);
+        for lane in &mut lanes {
+            rows.append(&mut lane.links);
+            hta_kept += lane.hta_kept;
+            loose += lane.hta_loose;
+        }
+        let join = Join { shared: &shared, streams: &streams, loose_host_rows: loose };
+        let mut joined = join.run(rows, options.threads, &mut steps)?;
+        let mut device_spans: Vec<DeviceSpan> = Vec::new();
+        let points = merge(&store, std::mem::take(&mut joined.points))?;
+        let sweep = Sweep { kinds: &kinds, streams: &streams, hta: &hta };
+        let device = sweep.run(points, options.threads, |span| {
+            let in_step = shared.critical.is_some_and(|(start, end)| span.start < end && span.end > start);
+            if in_step && device_spans.len() < MAX_DEVICE_SPANS {
+                device_spans.push(*span);
+            }
+        })?;
+        Ok(Self {
+            outcome,
+            hta_kept: hta_kept + joined.kept_rows,
+            steps_gpu: steps_of(&step_events, &kinds, Side::Device),
+            lane_names: collector.lane_names,
+            process_labels: collector.process_labels,
+            memory: collector.memory,
+            spilled_bytes: store.spilled_bytes(),
+            bins: shared.bins,
+            rules,
+            kinds,
+            streams,
+            totals,
+            hta,
+            steps,
+            lanes,
+            joined,
+            device,
+            device_spans,
+            unmatched,
+        })
+    }
+
+    pub(crate) fn text(&self, symbol: Symbol) -> &str {
+        self.outcome.symbols.text(symbol)
+    }
+
+    pub(crate) fn kind_name(&self, kind: u32) -> &str {
+        self.kinds.get(kind as usize).map_or("", |kind| self.text(kind.name))
+    }
+
+    pub(crate) fn category_name(&self, category: usize) -> &str {
+        self.rules.categories().get(category).map_or("", |category| category.name.as_str())
+    }
+
+    /// Returns the first instant of the trace.
+    pub(crate) fn origin(&self) -> i64 {
+        self.totals.window.map_or(0, |(start, _)| start)
+    }
+}
+
+/// Begin/end pairs become spans like any other; gives the number of events without a partner.
+fn pair_begin_end(collector: &mut Collector, outcome: &Outcome) -> Result<u64> {
+    let (pairs, unmatched) = std::mem::take(&mut collector.begin_end).pairs();
+    for pair in pairs {
+        let duration = pair.end.saturating_sub(pair.start);
+        if duration <= 0 {
+            continue;
+        }
+        let kind = collector.kinds.number(pair.name, pair.category, EventOrigin::Other, &outcome.symbols);
+        collector.count_span(kind, pair.start, duration);
+        collector.spans.push(Span {
+            lane: pair.lane.index() as u32,
+            start: pair.start,
+            duration,
+            kind,
+            order: pair.order,
+            correlation: NO_CORRELATION,
+            flags: Span::COMPLETE,
+        })?;
+    }
+    Ok(unmatched)
+}
+
+/// Profiler steps by start: those of the host, or those drawn on the device.
+fn steps_of(events: &[StepEvent], kinds: &[Kind], side: Side) -> Vec<Step> {
+    let mut steps: Vec<(i64, u64, Step)> = events
+        .iter()
+        .filter(|event| event.complete && event.duration > 0)
+        .filter(|event| {
+            kinds.get(event.kind as usize).is_some_and(|kind| {
+                kind.is(Kind::STEP) && kind.is(Kind::GPU_ANNOTATION) == (side == Side::Device)
+            })
+        })
+        .map(|event| {
+            let end = event.start.saturating_add(event.duration);
+            let step = Step { kind: event.kind, lane: event.lane, start: event.start, end };
+            (event.start, event.order, step)
+        })
+        .collect();
+    steps.sort_by_key(|&(start, order, _)| (start, order));
+    steps.into_iter().map(|(_, _, step)| step).collect()
+}
+
+/// Sweeps all lanes, the longest first, on so many threads; results come in the order of the lanes.
+fn sweep_lanes(
+    shared: &Shared,
+    lanes: BTreeMap<u32, Vec<Segment<Span>>>,
+    side: impl Fn(u32) -> Side + Sync,
+    threads: usize,
+) -> Result<(Vec<LaneResult>, StepTable)> {
+    let mut work: Vec<(u32, Vec<Segment<Span>>)> = lanes.into_iter().collect();
+    work.sort_by_key(|(lane, segments)| {
+        (Reverse(segments.iter().map(|segment| segment.records).sum::<u64>()), *lane)
+    });
+    let (mut all, scratches) = map_in_order(
+        work,
+        threads,
+        || Scratch::new(shared),
+        |scratch, (lane, segments)| sweep_lane(shared, scratch, lane, side(lane), segments),
+    )?;
+    all.sort_by_key(|result| result.lane);
+    let mut table = shared.step_table();
+    for scratch in &scratches {
+        table.absorb(&scratch.steps);
+    }
+    Ok((all, table))
+}

@@ -1,0 +1,108 @@
+//! Decides what stands out in one file, by thresholds on its figures.
+
+use super::device::IdleStream;
+use super::file::{FileFindings, StepFindings};
+use super::standout::Standout;
+use crate::collect::rules;
+use knockout_base::stats::{median, share};
+
+/// Thresholds, as fractions.
+const DATA: f64 = 0.15;
+const GRAPH: f64 = 0.10;
+const EXPOSED: f64 = 0.10;
+const IDLE: f64 = 0.20;
+const COPIES: f64 = 0.10;
+const UNATTRIBUTED: f64 = 0.30;
+const SLOW_STEP: f64 = 1.5;
+const BOUND: f64 = 0.50;
+
+/// Returns what stands out in one file, the strongest first.
+pub(crate) fn of_file(findings: &FileFindings) -> Vec<Standout> {
+    let mut out: Vec<Standout> = [
+        host_category(findings, "data loading", "data_loading", DATA),
+        host_category(findings, "graph processing", "graph_processing", GRAPH),
+        exposed_communication(findings),
+        idle(findings),
+        copies(findings),
+        device_bound(findings),
+        slow_steps(findings),
+        unattributed(findings),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    out.sort_by(|a, b| b.figure().total_cmp(&a.figure()));
+    out
+}
+
+fn host_category(
+    findings: &FileFindings,
+    category: &'static str,
+    about: &'static str,
+    limit: f64,
+) -> Option<Standout> {
+    let of_step = |step: &StepFindings| {
+        let own = step.host.iter().find(|row| row.name == category).map_or(0.0, |row| row.us);
+        share(own, step.us)
+    };
+    let shares: Vec<f64> = findings.steps.iter().map(of_step).collect();
+    let whole = || findings.share_of_phase(category);
+    let share = median(&shares).or_else(whole)?;
+    (share > limit).then_some(Standout::HostCategory { about, category, share, steps: shares.len(), limit })
+}
+
+fn exposed_communication(findings: &FileFindings) -> Option<Standout> {
+    let times = &findings.gpu.as_ref()?.times;
+    let us = times.communication_us - times.comm_comp_overlap_us;
+    let (of_us, hidden) = (times.kernel_time_us, times.overlap.unwrap_or(0.0));
+    let share = share(us, of_us);
+    (share > EXPOSED).then_some(Standout::ExposedCommunication { share, us, of_us, hidden })
+}
+
+fn idle(findings: &FileFindings) -> Option<Standout> {
+    let gpu = findings.gpu.as_ref()?;
+    let (us, of_us) = (gpu.times.idle_us, gpu.times.kernel_time_us);
+    let idle = share(us, of_us);
+    let sum = |cause: fn(&IdleStream) -> f64| gpu.idle_per_stream.values().map(cause).sum::<f64>();
+    let (host, all) = (sum(|stream| stream.host_wait_us), sum(|stream| stream.idle_us));
+    let host_limited = (all > 0.0).then(|| share(host, all));
+    (idle > IDLE).then_some(Standout::DeviceIdle { share: idle, us, of_us, host_limited })
+}
+
+fn copies(findings: &FileFindings) -> Option<Standout> {
+    let times = &findings.gpu.as_ref()?.times;
+    let (us, of_us) = (times.memory_us, times.busy_us);
+    let share = share(us, of_us);
+    (share > COPIES).then_some(Standout::MemoryCopies { share, us, of_us })
+}
+
+fn device_bound(findings: &FileFindings) -> Option<Standout> {
+    let times = &findings.gpu.as_ref()?.times;
+    let row = findings.categories.iter().find(|row| row.name == "waiting for the device")?;
+    let device_busy = share(times.busy_us, times.kernel_time_us);
+    (row.share_of_side > BOUND / 2.0 && device_busy > 1.0 - IDLE)
+        .then_some(Standout::DeviceBound { share: row.share_of_side, device_busy })
+}
+
+fn slow_steps(findings: &FileFindings) -> Option<Standout> {
+    let summary = findings.step_summary.as_ref().filter(|summary| summary.count >= 3)?;
+    let ratio = share(summary.max_us, summary.median_us);
+    let name = summary.slowest.first()?;
+    (ratio > SLOW_STEP).then(|| Standout::SlowStep {
+        name: name.clone(),
+        us: summary.max_us,
+        median_us: summary.median_us,
+        steps: summary.count,
+        ratio,
+    })
+}
+
+fn unattributed(findings: &FileFindings) -> Option<Standout> {
+    let row = findings.categories.iter().find(|row| row.name == rules::UNATTRIBUTED && !row.device)?;
+    let share = row.share_of_work.unwrap_or(row.share_of_side);
+    // Waiting that is known is no part of it.
+    let us = row.us - findings.autograd_wait_unnamed_us;
+    let is_known = findings.waits().iter().any(|(_, us)| *us > 0.0);
+    let autograd_us = if is_known { 0.0 } else { findings.autograd_threads_us.min(us) };
+    (share > UNATTRIBUTED).then_some(Standout::Unattributed { share, us, autograd_us })
+}

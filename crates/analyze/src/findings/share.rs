@@ -1,0 +1,26 @@
+//! Named parts of a whole.
+
+use knockout_base::stats::share;
+use serde::Serialize;
+
+/// A named part of a whole.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct Share {
+    /// Name of the part.
+    pub name: String,
+    /// Time in microseconds.
+    pub us: f64,
+    /// Fraction of the whole, from 0 to 1.
+    pub share: f64,
+}
+
+/// Returns named parts as shares of a whole, largest first, without empty ones.
+pub(crate) fn shares(rows: Vec<(String, f64)>, whole: f64) -> Vec<Share> {
+    let mut out: Vec<Share> = rows
+        .into_iter()
+        .filter(|(_, us)| *us != 0.0)
+        .map(|(name, us)| Share { name, us, share: share(us, whole) })
+        .collect();
+    out.sort_by(|a, b| b.us.total_cmp(&a.us).then_with(|| a.name.cmp(&b.name)));
+    out
+}

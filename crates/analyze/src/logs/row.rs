@@ -1,0 +1,85 @@
+//! The row of one progress bar, as a value.
+
+use super::bar::BarKind;
+use serde::Serialize;
+
+/// One progress bar from its beginning to its end.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct LogRow {
+    /// The log as it was named.
+    pub file: String,
+    /// `training`, `validation`, `sanity check`, `testing`, `predicting`, or what the bar calls itself (`unnamed` if nothing).
+    pub bar: String,
+    /// What the bar calls itself.
+    pub name: String,
+    /// From the bar's name, or that of the training bar before it.
+    pub epoch: Option<u64>,
+    /// From the label in front of the line; `None` when there is none.
+    pub rank: Option<u64>,
+    /// Counts the bars of one name and rank that cannot be one: a bar that began again, or ranks without labels.
+    pub series: usize,
+    /// Iterations the rate rests on.
+    pub count: u64,
+    /// Iterations per second by the bar's own clock; `None` when there is too little to go by, and `note` says why.
+    pub it_per_s: Option<f64>,
+    /// Slowest stretch, as low as the clock's rounding allows.
+    pub low: Option<f64>,
+    /// Fastest stretch, as high as the clock's rounding allows; `None` if that is unbounded.
+    pub high: Option<f64>,
+    /// Stretches the spread comes from.
+    pub stretches: usize,
+    /// Iterations done.
+    pub steps: u64,
+    /// Iterations planned; `None` if the bar does not say.
+    pub total: Option<u64>,
+    /// Iterations at the start that were left out.
+    pub warmup: u64,
+    /// Seconds the bar's clock went on without an iteration at its end: validation, checkpoints.
+    pub idle_after_s: u64,
+    /// Iterations left out because another bar ran between them.
+    pub interrupted: u64,
+    /// What the bar printed.
+    pub figures: Figures,
+    /// Why there is no rate, or what to know about it.
+    pub note: Option<String>,
+}
+
+/// The figures a bar printed.
+#[derive(Debug, Clone, Serialize, PartialEq)]
+pub struct Figures {
+    /// How the figures were computed by the bar.
+    pub kind: FiguresKind,
+    /// How many, the `s/it` ones among them.
+    pub count: usize,
+    /// Of these, seconds per iteration.
+    pub seconds_per_iteration: usize,
+    /// Smallest, as iterations per second.
+    pub low: Option<f64>,
+    /// Largest, as iterations per second.
+    pub high: Option<f64>,
+}
+
+/// How printed figures were computed, found by comparing them with counts and clock.
+#[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum FiguresKind {
+    /// There are none.
+    None,
+    /// The mean since the bar began: all of it, the warm-up and every pause.
+    Cumulative,
+    /// Smoothed over the last few refreshes.
+    Smoothed,
+}
+
+/// Returns the name of a kind of bar in the document.
+pub(super) fn bar_name(kind: BarKind, name: &str) -> String {
+    match kind {
+        BarKind::Sanity => "sanity check".to_owned(),
+        BarKind::Training => "training".to_owned(),
+        BarKind::Validation => "validation".to_owned(),
+        BarKind::Testing => "testing".to_owned(),
+        BarKind::Predicting => "predicting".to_owned(),
+        BarKind::Other if name.is_empty() => "unnamed".to_owned(),
+        BarKind::Other => name.to_owned(),
+    }
+}

@@ -1,0 +1,198 @@
+//! Decides what stands out in an experiment, which questions its figures answer, and what to do next.
+
+use super::ablation::Effect;
+use super::decision::{Decision, Question};
+use super::decompose::{self, Component, Decomposition};
+use super::findings::Experiment;
+use super::insights::{Insight, NextStep};
+use knockout_base::stats::{relative_iqr, share};
+
+/// Thresholds, as fractions.
+const DATA: f64 = 0.15;
+const UPDATE: f64 = 0.15;
+const RECORDING: f64 = 0.02;
+const UNSTEADY: f64 = 0.10;
+const TIE: f64 = 0.10;
+
+/// Switches worth naming per model.
+const SWITCHES: usize = 3;
+
+/// Returns all questions the experiment answers.
+pub(super) fn decisions(experiment: &Experiment) -> Vec<Decision> {
+    let mut out = Vec::new();
+    let mut decide = |question, threshold, is_yes| out.push(Decision { question, threshold, is_yes });
+    for parts in &experiment.decomposition {
+        let model = &parts.name;
+        let share_of = |name: &str| parts.component(name).map_or(0.0, |component| component.share);
+        let data = share_of(decompose::DATA);
+        decide(Question::DataHoldsBack { model: model.clone(), share: data }, Some(DATA), data > DATA);
+        let update = share_of(decompose::UPDATING);
+        decide(
+            Question::UpdateHoldsBack { model: model.clone(), share: update },
+            Some(UPDATE),
+            update > UPDATE,
+        );
+        let apart = parts.components.iter().map(|component| component.disagreement_s.median.abs());
+        let worst = apart.map(|seconds| share(seconds, parts.step_s.median)).fold(0.0, f64::max);
+        let agrees = parts.components.iter().all(|component| component.agrees);
+        decide(Question::WaysAgree { model: model.clone(), share: worst }, None, agrees);
+    }
+    for cost in &experiment.recording {
+        let question = Question::RecordingDisturbs { model: cost.model.clone(), ratio: cost.ratio };
+        decide(question, Some(RECORDING), cost.ratio.clears(1.0 + RECORDING));
+    }
+    for ratio in experiment.ratios.iter().filter(|ratio| ratio.vary == "model" && ratio.mode == "full") {
+        let question = Question::IsSlower { a: ratio.a.clone(), b: ratio.b.clone(), ratio: ratio.per_sample };
+        decide(question, Some(TIE), ratio.per_sample.clears(1.0 + TIE));
+    }
+    let noise = noise(experiment);
+    decide(Question::RoundsAlike { share: noise }, Some(UNSTEADY), noise <= UNSTEADY);
+    out
+}
+
+/// How much rounds of one cell differ: their interquartile range by their median, for the cell where it is largest.
+fn noise(experiment: &Experiment) -> f64 {
+    // The data mode takes microseconds: its rounds differ by the clock's own grain.
+    let cells = experiment.cells.iter().filter(|cell| cell.mode != "data");
+    cells.map(|cell| relative_iqr(&cell.rounds)).fold(0.0, f64::max)
+}
+
+/// Returns what stands out.
+pub(super) fn insights(experiment: &Experiment) -> Vec<Insight> {
+    let mut out = Vec::new();
+    for parts in &experiment.decomposition {
+        out.extend(largest(parts));
+        out.extend(disagreements(parts));
+    }
+    for ratio in experiment.ratios.iter().filter(|ratio| ratio.vary == "model") {
+        out.push(Insight::Models { a: ratio.a.clone(), b: ratio.b.clone(), ratio: ratio.per_sample });
+    }
+    out.extend(difference_of_models(experiment));
+    for ratio in experiment.ratios.iter().filter(|ratio| ratio.vary == "processor" && ratio.mode == "data") {
+        out.push(Insight::Processors { a: ratio.a.clone(), b: ratio.b.clone(), ratio: ratio.per_sample });
+    }
+    let furthest = experiment.cells.iter().max_by_key(|cell| cell.ran.len()).map(|cell| cell.mode.as_str());
+    for scaling in experiment.ranks.iter().filter(|scaling| Some(scaling.mode.as_str()) == furthest) {
+        let from = scaling.rows.first().map_or(1, |row| row.world);
+        out.extend(scaling.rows.iter().skip(1).map(|row| Insight::Ranks {
+            model: scaling.model.clone(),
+            mode: scaling.mode.clone(),
+            from,
+            to: row.world,
+            speedup: row.speedup,
+            cpu: row.cpu_ratio,
+        }));
+    }
+    for cost in &experiment.recording {
+        let model = cost.model.clone();
+        out.push(Insight::Recording { model, wall: cost.ratio, cpu: cost.cpu_ratio });
+    }
+    for ablation in &experiment.ablation {
+        let best = ablation.tried.first().filter(|tried| tried.verdict == Effect::Faster);
+        out.extend(best.map(|best| Insight::BestSwitch {
+            model: ablation.model.clone(),
+            tried: ablation.tried.len(),
+            switch: best.name.clone(),
+            gain: best.gain,
+        }));
+    }
+    out
+}
+
+fn largest(parts: &Decomposition) -> Option<Insight> {
+    let most = parts.components.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
+    let data = parts.component(decompose::DATA)?;
+    Some(Insight::LargestPart {
+        model: parts.name.clone(),
+        part: most.name,
+        share: most.share,
+        data: (most.name != data.name).then_some((data.name, data.share)),
+    })
+}
+
+fn disagreements(parts: &Decomposition) -> impl Iterator<Item = Insight> + '_ {
+    // Of few rounds there is no spread to be beyond: on a busy machine three may well err to the same side.
+    let is_sure = |component: &&Component| !component.agrees && component.disagreement_s.is_interval();
+    parts.components.iter().filter(is_sure).map(|component| Insight::Disagreement {
+        model: parts.name.clone(),
+        part: component.name,
+        share: share(component.disagreement_s.median, parts.step_s.median),
+    })
+}
+
+/// The part of the step that accounts for the difference between two models.
+fn difference_of_models(experiment: &Experiment) -> Option<Insight> {
+    let first = experiment.decomposition.first()?.world;
+    let on_as_many: Vec<&Decomposition> =
+        experiment.decomposition.iter().filter(|parts| parts.world == first).collect();
+    let [a, b, ..] = on_as_many.as_slice() else { return None };
+    let per_sample = |parts: &Decomposition, seconds: f64| {
+        let full = experiment.cell(&parts.model, &parts.processor, "full");
+        share(seconds, full.map_or(1.0, |cell| cell.profile.batch as f64))
+    };
+    let whole = per_sample(b, b.step_s.median) - per_sample(a, a.step_s.median);
+    let moved = a.components.iter().zip(&b.components).map(|(a_part, b_part)| {
+        let change = per_sample(b, b_part.by_phases_s.median) - per_sample(a, a_part.by_phases_s.median);
+        (a_part.name, share(change * whole.signum(), whole.abs()))
+    });
+    let (part, share) = moved.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (a.model != b.model && whole != 0.0).then(|| Insight::DifferenceOfModels {
+        a: a.model.clone(),
+        b: b.model.clone(),
+        part,
+        share,
+    })
+}
+
+/// Returns what to do, the most promising first.
+pub(super) fn next_steps(experiment: &Experiment) -> Vec<NextStep> {
+    let mut out = Vec::new();
+    for ablation in &experiment.ablation {
+        let faster = ablation.tried.iter().filter(|tried| tried.verdict == Effect::Faster);
+        out.extend(faster.take(SWITCHES).map(|tried| NextStep::UseSwitch {
+            model: ablation.model.clone(),
+            keys: tried.keys.clone(),
+            gain: tried.gain,
+            note: tried.note.clone(),
+        }));
+    }
+    for parts in &experiment.decomposition {
+        let Some(cell) = experiment.recorded(&parts.model) else { continue };
+        let layer = cell.profile.parts.iter().max_by(|a, b| a.share.total_cmp(&b.share));
+        out.extend(layer.map(|layer| NextStep::LargestLayer {
+            model: parts.model.clone(),
+            layer: layer.name.clone(),
+            share: layer.share,
+            bound: share(1.0, 1.0 - layer.share),
+        }));
+        // Where the two ways disagree one of them is wrong: nothing to rest advice on.
+        let data = parts.component(decompose::DATA).filter(|data| data.agrees);
+        out.extend(data.map(|data| NextStep::DataPipeline {
+            model: parts.model.clone(),
+            share: data.share,
+            bound: share(1.0, 1.0 - data.share),
+            is_worth_it: data.share > DATA,
+        }));
+    }
+    for scaling in experiment.ranks.iter().filter(|scaling| scaling.mode == "full") {
+        let from = scaling.rows.first().map_or(1, |row| row.world);
+        out.extend(scaling.fastest().map(|row| NextStep::Ranks {
+            model: scaling.model.clone(),
+            from,
+            to: row.world,
+            speedup: row.speedup,
+            is_worth_it: row.world != from && row.speedup.clears(1.0),
+        }));
+    }
+    if !experiment.cells.iter().any(|cell| cell.mode == "full") {
+        out.push(NextStep::FullSteps);
+    }
+    if experiment.ablation.is_empty() && experiment.ranks.is_empty() {
+        out.push(NextStep::Ablate);
+    }
+    let noise = noise(experiment);
+    if noise > UNSTEADY {
+        out.push(NextStep::Quieter(noise));
+    }
+    out
+}
