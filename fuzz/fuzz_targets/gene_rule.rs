@@ -1,7 +1,7 @@
 //! Any text as a gene-protein-reaction rule; alternatives must mean what the rule means.
 #![no_main]
 
-use knockout_cell::Rule;
+use knockout_data::cell::Rule;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -1,12 +1,12 @@
 //! Gene lists, SGD features, aliases, content features and annotations.
 #![no_main]
 
-use knockout_cell::GeneTable;
-use knockout_import::annotations::{self, AnnotationFile, Sizes, gaf, gmt, json};
-use knockout_import::features::{npy, table};
-use knockout_import::genes::{aliases, list, sgd};
-use knockout_import::names::Names;
-use knockout_import::source::Source;
+use knockout_data::cell::GeneTable;
+use knockout_sources::import::annotations::{self, AnnotationFile, Sizes, gaf, gmt, json};
+use knockout_sources::import::features::{npy, table};
+use knockout_sources::import::genes::{aliases, list, sgd};
+use knockout_sources::import::names::Names;
+use knockout_sources::import::source::Source;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,10 +1,10 @@
 //! yeast-GEM YAML and SBML.
 #![no_main]
 
-use knockout_cell::GeneTable;
-use knockout_import::metabolism::{sbml, yaml};
-use knockout_import::names::Names;
-use knockout_import::source::Source;
+use knockout_data::cell::GeneTable;
+use knockout_sources::import::metabolism::{sbml, yaml};
+use knockout_sources::import::names::Names;
+use knockout_sources::import::source::Source;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,10 +1,10 @@
 //! Network formats: the first byte chooses the parser, the rest is the file.
 #![no_main]
 
-use knockout_cell::{Entries, GeneTable};
-use knockout_import::names::Names;
-use knockout_import::networks::{Evidence, Orientation, biogrid, dango, edges, matrix, sgd, string, tflink};
-use knockout_import::source::Source;
+use knockout_data::cell::{Entries, GeneTable};
+use knockout_sources::import::names::Names;
+use knockout_sources::import::networks::{Evidence, Orientation, biogrid, dango, edges, matrix, sgd, string, tflink};
+use knockout_sources::import::source::Source;
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
 

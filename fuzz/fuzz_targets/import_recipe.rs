@@ -1,8 +1,8 @@
 //! Recipes, and sources as they are written on the command line.
 #![no_main]
 
-use knockout_import::Recipe;
-use knockout_import::recipe::{AnnotationSource, GeneSource, NetworkSource, ScreenSource};
+use knockout_sources::import::Recipe;
+use knockout_sources::import::recipe::{AnnotationSource, GeneSource, NetworkSource, ScreenSource};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

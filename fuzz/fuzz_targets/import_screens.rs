@@ -1,10 +1,10 @@
 //! Screen formats: the first byte chooses the parser, the rest is the file.
 #![no_main]
 
-use knockout_cell::GeneTable;
-use knockout_import::names::Names;
-use knockout_import::screens::{Alleles, Choice, Collector, Duplicates, Sink, emap, sga, table};
-use knockout_import::source::Source;
+use knockout_data::cell::GeneTable;
+use knockout_sources::import::names::Names;
+use knockout_sources::import::screens::{Alleles, Choice, Collector, Duplicates, Sink, emap, sga, table};
+use knockout_sources::import::source::Source;
 use libfuzzer_sys::fuzz_target;
 use std::collections::BTreeMap;
 

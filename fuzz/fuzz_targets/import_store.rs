@@ -1,8 +1,8 @@
 //! Records of the Python system's store, and its split files.
 #![no_main]
 
-use knockout_import::lmdb::{parse_record, read_gene_set, read_split};
-use knockout_import::source::Source;
+use knockout_sources::import::lmdb::{parse_record, read_gene_set, read_split};
+use knockout_sources::import::source::Source;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,7 +1,7 @@
 //! Any bytes as a file of a run's folder or of a checkpoint: an error, or a value that can be gone on with.
 #![no_main]
 
-#[path = "../../crates/train/tests/oracle/mod.rs"]
+#[path = "../../crates/train/tests/it/oracle/mod.rs"]
 #[allow(dead_code)]
 mod oracle;
 

@@ -1,7 +1,7 @@
 //! A Parquet file with any bytes in any places, and any bytes as one: a table, or an error.
 #![no_main]
 
-use knockout_table::{Columns, Table};
+use knockout_data::table::{Columns, Table};
 use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
 

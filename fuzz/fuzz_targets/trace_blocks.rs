@@ -1,7 +1,7 @@
 //! Any text: neither the block size nor the number of threads changes anything.
 #![no_main]
 
-#[path = "../../crates/trace/tests/oracle/mod.rs"]
+#[path = "../../crates/trace/tests/it/oracle/mod.rs"]
 #[allow(dead_code)]
 mod oracle;
 

@@ -1,7 +1,7 @@
 //! Any bytes as a gzip file, and any text packed, cut and damaged: no panic, and no event that is not in the text.
 #![no_main]
 
-#[path = "../../crates/trace/tests/oracle/mod.rs"]
+#[path = "../../crates/trace/tests/it/oracle/mod.rs"]
 #[allow(dead_code)]
 mod oracle;
 

@@ -1,7 +1,7 @@
 //! Any text: our reader and `serde_json` agree, or the reader says what is wrong.
 #![no_main]
 
-#[path = "../../crates/trace/tests/oracle/mod.rs"]
+#[path = "../../crates/trace/tests/it/oracle/mod.rs"]
 #[allow(dead_code)]
 mod oracle;
 

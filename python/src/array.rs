@@ -1,6 +1,6 @@
 //! Memory of a dataset as numpy arrays, without a copy.
 
-use knockout_screen::Dataset;
+use knockout_data::screen::Dataset;
 use numpy::ndarray::ArrayView1;
 use numpy::{Element, PyArray1, PyArrayMethods as _};
 use pyo3::prelude::*;

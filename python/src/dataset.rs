@@ -2,9 +2,9 @@
 
 use crate::error::{Fault, raise};
 use crate::{array, json, workers};
-use knockout_cell::Network;
+use knockout_data::cell::Network;
 use knockout_predict::lists;
-use knockout_screen::{DEFAULT_SPLIT_SEED, Part, Summary};
+use knockout_data::screen::{DEFAULT_SPLIT_SEED, Part, Summary};
 use knockout_train::config::SplitOptions;
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -17,11 +17,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(crate) struct Dataset {
     path: PathBuf,
     /// Nothing once it was closed.
-    inner: Mutex<Option<Arc<knockout_screen::Dataset>>>,
+    inner: Mutex<Option<Arc<knockout_data::screen::Dataset>>>,
 }
 
 impl Dataset {
-    pub(crate) fn get(&self) -> PyResult<Arc<knockout_screen::Dataset>> {
+    pub(crate) fn get(&self) -> PyResult<Arc<knockout_data::screen::Dataset>> {
         let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.clone().ok_or_else(|| {
             raise("ClosedError", format!("the dataset {} is closed; open it again", self.path.display()))
@@ -45,7 +45,7 @@ type NetworkArrays<'py> = (
 impl Dataset {
     #[new]
     fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let inner = workers::run(py, |_| Ok(knockout_screen::Dataset::open(&path)?))?;
+        let inner = workers::run(py, |_| Ok(knockout_data::screen::Dataset::open(&path)?))?;
         Ok(Self { path, inner: Mutex::new(Some(Arc::new(inner))) })
     }
 
@@ -173,7 +173,7 @@ fn split_options(text: &str) -> Result<SplitOptions, Fault> {
 /// Which samples train, validate and test.
 #[pyclass(frozen, module = "knockout._knockout")]
 pub(crate) struct Split {
-    split: knockout_screen::Split,
+    split: knockout_data::screen::Split,
 }
 
 /// A part by its name.

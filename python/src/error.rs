@@ -1,6 +1,6 @@
 //! Errors of the libraries as Python exceptions: the class decides the type, the message is the same as on the command line.
 
-use knockout_fault::{Class, Classified, chain};
+use knockout_base::error::{Class, Classified, chain};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;

@@ -5,10 +5,9 @@
 
 use crate::dataset::Dataset;
 use crate::error::Fault;
-use knockout_batch::{
-    Loader, LoaderOptions, LoaderPlan, MaskLayout, MaskMethod, MaskSet, Section, Shards, Subgraph,
-};
-use knockout_cell::Cell;
+use knockout_data::batch::{MaskLayout, MaskMethod, MaskSet, Section, Subgraph};
+use knockout_train::loader::{Loader, LoaderOptions, LoaderPlan, Shards};
+use knockout_data::cell::Cell;
 use numpy::ndarray::Array2;
 use numpy::{PyArray1, PyArray2, PyArrayMethods as _, PyReadonlyArray1};
 use pyo3::prelude::*;
@@ -18,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Batches of some rows of a dataset.
 #[pyclass(frozen, module = "knockout._knockout")]
 pub(crate) struct Batches {
-    dataset: Arc<knockout_screen::Dataset>,
+    dataset: Arc<knockout_data::screen::Dataset>,
     /// Over all ranks: it gives the order of an epoch.
     loader: Loader,
     row_count: usize,

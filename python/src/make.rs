@@ -3,10 +3,10 @@
 use crate::error::Fault;
 use crate::json;
 use crate::workers::{self, Cancel};
-use knockout_fault::class_of_path;
-use knockout_import::Recipe;
-use knockout_screen::Dataset;
-use knockout_synth::{Config, PRESETS, synthesise};
+use knockout_base::error::class_of_path;
+use knockout_sources::import::Recipe;
+use knockout_data::screen::Dataset;
+use knockout_sources::synth::{Config, PRESETS, synthesise};
 use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ fn make(
     let synth = Config::preset(preset).ok_or_else(|| {
         Fault::request(format!("there is no preset {preset:?}; choose from {}", PRESETS.join(", ")))
     })?;
-    let mut config = knockout_config::resolve(&Keys { synth }, keys)?.synth;
+    let mut config = knockout_base::config::resolve(&Keys { synth }, keys)?.synth;
     if let Some(samples) = samples {
         config.screen.samples = samples;
     }
@@ -69,7 +69,7 @@ pub(crate) fn import_recipe(
         let text = std::fs::read_to_string(&recipe)
             .map_err(|error| Fault::new(class_of_path(error.kind()), format!("{name}: {error}")))?;
         let recipe = Recipe::from_toml(&text).map_err(|error| Fault::from(error).context(&name))?;
-        let mut import = knockout_import::import(&recipe, &data, &|_| cancel.check())?;
+        let mut import = knockout_sources::import::import(&recipe, &data, &|_| cancel.check())?;
         import.write(&out, &|_| cancel.check())?;
         json::text(&import.report)
     })?;

@@ -4,7 +4,7 @@ use crate::error::Fault;
 use crate::json;
 use crate::workers::{self, Cancel};
 use knockout_analyze::{Collector, FileFindings, Options, Rules, jobs};
-use knockout_fault::class_of_path;
+use knockout_base::error::class_of_path;
 use knockout_trace::ReadOptions;
 use pyo3::prelude::*;
 use std::fs::File;

@@ -4,7 +4,7 @@ use crate::dataset::Dataset;
 use crate::error::Fault;
 use crate::json;
 use crate::workers::{self, Cancel};
-use knockout_model::MODELS;
+use knockout_models::MODELS;
 use knockout_solve::{Stage, Watch};
 use knockout_train::checkpoint::Tensor;
 use knockout_train::config::Config;
@@ -213,7 +213,7 @@ impl Drop for Training {
 
 /// The folder, configuration and description of a run that is to begin.
 fn plan(
-    dataset: &knockout_screen::Dataset,
+    dataset: &knockout_data::screen::Dataset,
     place: &Path,
     model: &str,
     out: Option<PathBuf>,

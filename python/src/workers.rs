@@ -4,7 +4,7 @@
 //! another process makes its own, and nothing here ever uses the pool that is global to the program.
 
 use crate::error::Fault;
-use knockout_kernel::Isa;
+use knockout_engine::kernel::Isa;
 use pyo3::prelude::*;
 use rayon::ThreadPool;
 use std::any::Any;

@@ -1,6 +1,6 @@
 //! What can go wrong between a trace and its findings.
 
-use knockout_fault::{Class, Classified};
+use knockout_base::error::{Class, Classified};
 use std::path::PathBuf;
 
 /// Why there are no findings.

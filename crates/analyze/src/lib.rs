@@ -29,6 +29,7 @@ mod compare;
 mod error;
 mod findings;
 pub mod logs;
+pub mod profile;
 pub mod reference;
 mod sort;
 
@@ -48,4 +49,4 @@ pub use findings::{
     Picture, PythonFunction, RankRow, SCHEMA, Share, Source, Sourced, StackNode, Standout, StepFindings,
     StepRow, StepSpan, StepSummary, Stragglers, TraceWarning, jobs,
 };
-pub use knockout_stats::FEWEST_FOR_INTERVAL;
+pub use knockout_base::stats::FEWEST_FOR_INTERVAL;

@@ -1,10 +1,10 @@
 //! Values of the libraries' enums as options of the command line: each concept has one enum, and here its names and help.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use knockout_batch::{Collation, ProcessorKind};
-use knockout_import::screens::{Alleles, Duplicates};
-use knockout_model::{MODELS, ModelEntry};
-use knockout_screen::{Part, Scheme};
+use knockout_data::batch::{Collation, ProcessorKind};
+use knockout_data::screen::{Part, Scheme};
+use knockout_models::{MODELS, ModelEntry};
+use knockout_sources::import::screens::{Alleles, Duplicates};
 use knockout_train::checkpoint::Slot;
 use knockout_train::step::Mode;
 

@@ -1,7 +1,7 @@
 //! Exit codes are interface: documented in `--help`, one constant each, one test each.
 
 use crate::failure::{Failure, Result};
-use knockout_fault::Class;
+use knockout_base::error::Class;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Mutex;
 

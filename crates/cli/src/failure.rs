@@ -4,7 +4,7 @@
 //! none and are told apart where they happen, with [`Unexpected::unexpected`] or [`request_error`].
 
 use crate::exit;
-use knockout_fault::Classified;
+use knockout_base::error::Classified;
 use std::error::Error;
 use std::fmt;
 
@@ -54,7 +54,7 @@ impl fmt::Display for Failure {
         for context in self.contexts.iter().rev() {
             write!(f, "{context}: ")?;
         }
-        f.write_str(&knockout_fault::chain(&*self.cause))
+        f.write_str(&knockout_base::error::chain(&*self.cause))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::failure::{Context as _, Result, request_error};
 use clap::Args;
-use knockout_durable::PendingFile;
+use knockout_base::files::PendingFile;
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 use crate::failure::{Context as _, Result, request_error};
 use crate::ui::Ui;
 use clap::Args;
-use knockout_model::{MODELS, ModelEntry};
+use knockout_models::{MODELS, ModelEntry};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

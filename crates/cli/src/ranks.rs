@@ -4,7 +4,7 @@
 
 use crate::failure::{Failure, Result};
 use crate::ui::Ui;
-use knockout_world::{Launch, Ranks, WorldError, launched};
+use knockout_ranks::{Launch, Ranks, WorldError, launched};
 use std::time::Duration;
 
 /// Joins the ranks of this launch; a process that was started by itself is alone.
@@ -19,7 +19,7 @@ pub(crate) fn join(ui: &Ui) -> Result<Ranks> {
 
 #[cfg(feature = "mpi")]
 fn join_launch(launch: Launch) -> Result<Ranks, WorldError> {
-    let ranks = Ranks::new(std::sync::Arc::new(knockout_world::Mpi::join(launch)?));
+    let ranks = Ranks::new(std::sync::Arc::new(knockout_ranks::Mpi::join(launch)?));
     ranks.start()?;
     Ok(ranks)
 }

@@ -17,7 +17,7 @@ pub(crate) struct Ui {
     threads: usize,
     /// The processes that were started together with this one.
     #[cfg(feature = "lab")]
-    ranks: std::sync::OnceLock<knockout_world::Ranks>,
+    ranks: std::sync::OnceLock<knockout_ranks::Ranks>,
 }
 
 impl Ui {
@@ -48,7 +48,7 @@ impl Ui {
 
     /// Lets the first of several ranks speak for all.
     #[cfg(feature = "lab")]
-    pub(crate) fn join(&self, ranks: knockout_world::Ranks) {
+    pub(crate) fn join(&self, ranks: knockout_ranks::Ranks) {
         self.ranks.set(ranks).ok();
     }
 

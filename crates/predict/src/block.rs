@@ -5,8 +5,8 @@
 //! scored, kept or not.
 
 use crate::{Extremes, Keep, Plan, PredictError, Scores};
-use knockout_cell::{GeneSets, GeneTable};
-use knockout_table::{Columns, Table, TableError};
+use knockout_data::cell::{GeneSets, GeneTable};
+use knockout_data::table::{Columns, Table, TableError};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 

@@ -2,8 +2,8 @@
 
 use crate::scorer::OpenRuns;
 use crate::{PredictError, Scorer as _, Scores};
-use knockout_cell::GeneSets;
-use knockout_screen::Part;
+use knockout_data::cell::GeneSets;
+use knockout_data::screen::Part;
 use knockout_train::metrics::Metrics;
 
 /// Predictions of the test part beside its scores.

@@ -4,8 +4,8 @@
 use crate::PredictError;
 use crate::combination::{Combination, binomial};
 use hashbrown::HashSet;
-use knockout_cell::{Cell, GeneSets, GeneSetsRef};
-use knockout_screen::{Part, Samples, Split};
+use knockout_data::cell::{Cell, GeneSets, GeneSetsRef};
+use knockout_data::screen::{Part, Samples, Split};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 

@@ -1,10 +1,10 @@
 //! What can go wrong with predictions, and whose fault it is.
 
-use knockout_cell::CellError;
-use knockout_durable::DurableError;
-use knockout_fault::{Class, Classified, class_of_path};
-use knockout_import::{ImportError, ImportErrorKind, Place};
-use knockout_table::TableError;
+use knockout_base::error::{Class, Classified, class_of_path};
+use knockout_base::files::DurableError;
+use knockout_data::cell::CellError;
+use knockout_data::table::TableError;
+use knockout_sources::import::{ImportError, ImportErrorKind, Place};
 use knockout_train::checkpoint::CheckpointError;
 use knockout_train::predictor::PredictorError;
 use knockout_train::run::RunError;

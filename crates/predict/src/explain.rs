@@ -4,8 +4,8 @@
 //! Everything is asked of the model itself, by predicting again without a network, a neighbour or a gene; the module knows no model.
 
 use crate::{OpenRun, PredictError};
-use knockout_cell::{Cell, Edge, GeneSets, Network, SelfLoops};
-use knockout_screen::{Dataset, Part, Split};
+use knockout_data::cell::{Cell, Edge, GeneSets, Network, SelfLoops};
+use knockout_data::screen::{Dataset, Part, Split};
 use knockout_train::config::Config;
 use knockout_train::metrics::Metrics;
 use serde::Serialize;

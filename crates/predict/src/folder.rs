@@ -8,7 +8,7 @@
 //! One process writes a folder at a time. The module knows nothing of how predictions are made.
 
 use crate::{Plan, PredictError};
-use knockout_durable::{StagedDir, replace};
+use knockout_base::files::{StagedDir, replace};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -2,9 +2,9 @@
 //! several, is never dropped: all of them are listed.
 
 use crate::PredictError;
-use knockout_cell::{GeneSets, GeneTable};
-use knockout_import::names::Names;
-use knockout_import::read::{Column, Input, Quotes, Row, Style, Table};
+use knockout_data::cell::{GeneSets, GeneTable};
+use knockout_sources::import::names::Names;
+use knockout_sources::import::read::{Column, Input, Quotes, Row, Style, Table};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read as _;
@@ -181,7 +181,7 @@ fn header(row: &Row<'_>, names: &Names) -> Option<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use knockout_cell::Gene;
+    use knockout_data::cell::Gene;
 
     fn table() -> GeneTable {
         let gene = |systematic: &str, standard: &str| Gene {

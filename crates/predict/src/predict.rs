@@ -3,7 +3,7 @@
 use crate::block::Block;
 use crate::scorer::Threads;
 use crate::{Candidates, Extremes, Folder, PredictError, Scorer, Scores, Summary};
-use knockout_cell::{GeneSets, GeneTable};
+use knockout_data::cell::{GeneSets, GeneTable};
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 

@@ -3,9 +3,9 @@
 //! Whatever a checkpoint holds, [`OpenRun::scorer`] makes a [`Scorer`] of it; everything else here knows no model.
 
 use crate::{PredictError, RunEntry};
-use knockout_cell::GeneSetsRef;
-use knockout_model::{FixedScorer, MODELS};
-use knockout_screen::{Dataset, LabelStats, Split};
+use knockout_data::cell::GeneSetsRef;
+use knockout_data::screen::{Dataset, LabelStats, Split};
+use knockout_models::{FixedScorer, MODELS};
 use knockout_train::checkpoint::{Checkpoint, Checkpoints, Slot};
 use knockout_train::predictor::Predictor;
 use knockout_train::run::RunDescription;

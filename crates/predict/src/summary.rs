@@ -3,8 +3,8 @@
 use crate::block::{Block, Scored};
 use crate::folder::{block_path, missing};
 use crate::{Extremes, Folder, Histogram, Hit, Plan, PredictError};
-use knockout_cell::GeneTable;
-use knockout_durable::{PendingFile, replace};
+use knockout_base::files::{PendingFile, replace};
+use knockout_data::cell::GeneTable;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

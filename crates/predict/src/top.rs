@@ -92,7 +92,7 @@ impl Extremes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use knockout_random::Rng;
+    use knockout_base::random::Rng;
 
     #[test]
     fn the_order_of_the_stream_does_not_matter() {

@@ -5,7 +5,7 @@ use crate::sentence::trace_comparison_warning;
 use crate::table::Table;
 use crate::units::{ratio, shortened, shortened_apart, time};
 use knockout_analyze::{About, Comparison, ComparisonWarning, TimeUnit};
-use knockout_stats::Row;
+use knockout_base::stats::Row;
 use std::fmt::Write as _;
 
 const TOP: usize = 20;
@@ -258,7 +258,7 @@ pub(crate) fn comparison_rows<'a, A: 'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use knockout_stats::Middle;
+    use knockout_base::stats::Middle;
 
     #[test]
     fn many_times_as_long_is_not_said_in_per_cent() {

@@ -4,9 +4,9 @@ use crate::sentence::{
     bounds, decision_texts, experiment_warning, insight, next_step, run_comparison_warning, run_finding,
     run_warning, sourced_standout, sourced_warning, trace_comparison_warning, trace_warning,
 };
+use knockout_analyze::profile::experiment::{CellFindings, Experiment};
+use knockout_analyze::profile::{RunComparison, RunProfile};
 use knockout_analyze::{Analysis, Bound, Comparison, FileFindings, Sourced, Stragglers};
-use knockout_profile::experiment::{CellFindings, Experiment};
-use knockout_profile::{RunComparison, RunProfile};
 use serde::Serialize;
 
 /// A finding with its sentence.

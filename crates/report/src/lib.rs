@@ -1,4 +1,4 @@
-//! Findings become text, JSON and HTML. No arithmetic here: every figure was computed in [`knockout_profile`] or
+//! Findings become text, JSON and HTML. No arithmetic here: every figure was computed in [`knockout_analyze::profile`] or
 //! [`knockout_analyze`]. Every sentence about a figure is written here.
 
 mod analysis;

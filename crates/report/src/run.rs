@@ -5,7 +5,7 @@ use crate::compare::{Unit, comparison_rows, headline};
 use crate::sentence::{run_comparison_warning, run_finding, run_warning};
 use crate::table::Table;
 use crate::units::{bytes, count, percent, rate, shortened, time};
-use knockout_profile::{PhaseRow, RunComparison, RunProfile};
+use knockout_analyze::profile::{PhaseRow, RunComparison, RunProfile};
 use std::fmt::Write as _;
 
 /// Seconds with a fitting unit.

@@ -6,7 +6,7 @@ use crate::grid::{Grid, Row};
 use crate::model::{Choice, Problem, SolveError};
 use crate::ridge::{Design, Ridge};
 use crate::tensor::{Tensor, tensor};
-use knockout_cell::GeneSetsRef;
+use knockout_data::cell::GeneSetsRef;
 use std::collections::BTreeMap;
 
 /// A fitted additive part.
@@ -119,7 +119,7 @@ fn query(grid: &Grid, set: &[u32]) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use knockout_cell::GeneSets;
+    use knockout_data::cell::GeneSets;
 
     #[test]
     fn whom_training_knows_is_stored_where_numbers_do_not_tell() {

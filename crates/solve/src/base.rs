@@ -3,7 +3,7 @@
 use crate::additive::Additive;
 use crate::grid::Grid;
 use crate::model::{Problem, SolveError};
-use knockout_cell::GeneSetsRef;
+use knockout_data::cell::GeneSetsRef;
 
 /// The grid, the additive part and what it leaves of the training scores.
 pub(crate) struct Base {

@@ -2,7 +2,7 @@
 
 use crate::matrix::{Matrix, gram, product, symmetric_eigen};
 use crate::model::{Choice, SolveError};
-use knockout_cell::{Cell, Features};
+use knockout_data::cell::{Cell, Features};
 
 /// Features at most that can be covariates: each has a coefficient that a few hundred genes must tell.
 const MOST: usize = 64;
@@ -106,8 +106,8 @@ fn slopes(rows: &Matrix<f64>, targets: &[f64]) -> Option<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use knockout_cell::{Features, GeneTable};
-    use knockout_random::Rng;
+    use knockout_base::random::Rng;
+    use knockout_data::cell::{Features, GeneTable};
 
     /// A feature that decides effects and one that says nothing: new genes get what the first one says.
     #[test]

@@ -9,7 +9,7 @@
 use crate::least_squares::from_zero_up;
 use crate::model::{Choice, Records, SolveError};
 use crate::tensor::{Tensor, tensor};
-use knockout_cell::GeneSetsRef;
+use knockout_data::cell::GeneSetsRef;
 
 /// The share of a normal distribution within one standard deviation.
 const WITHIN_ONE: f64 = 0.682_689;

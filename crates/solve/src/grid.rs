@@ -6,7 +6,7 @@
 
 use crate::model::SolveError;
 use crate::tensor::{Tensor, tensor};
-use knockout_cell::GeneSetsRef;
+use knockout_data::cell::GeneSetsRef;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a row stands for.
@@ -294,7 +294,7 @@ fn most_frequent(set: &[u32], count: impl Fn(Row) -> Option<u32>) -> Option<(Row
 #[cfg(test)]
 mod tests {
     use super::*;
-    use knockout_cell::GeneSets;
+    use knockout_data::cell::GeneSets;
 
     fn sets(list: &[&[u32]]) -> GeneSets {
         list.iter().copied().collect()

@@ -40,8 +40,8 @@ pub struct Weights {
 /// If there are not as many predictions of each kind as scores.
 pub fn weigh(predictions: &[Vec<f64>], scores: &[f64]) -> Weights {
     let size = predictions.len();
-    let means: Vec<f64> = predictions.iter().map(|values| knockout_stats::mean(values)).collect();
-    let score_mean = knockout_stats::mean(scores);
+    let means: Vec<f64> = predictions.iter().map(|values| knockout_base::stats::mean(values)).collect();
+    let score_mean = knockout_base::stats::mean(scores);
     let products = |a: (&[f64], f64), b: (&[f64], f64)| -> f64 {
         assert_eq!(a.0.len(), b.0.len(), "every record has every prediction");
         a.0.iter().zip(b.0).map(|(x, y)| (x - a.1) * (y - b.1)).sum()

@@ -1,8 +1,8 @@
 //! What a solved model is given, what it gives, and what can go wrong.
 
 use crate::tensor::Tensor;
-use knockout_cell::{Cell, GeneSets, GeneSetsRef};
-use knockout_fault::{Class, Classified};
+use knockout_base::error::{Class, Classified};
+use knockout_data::cell::{Cell, GeneSets, GeneSetsRef};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;

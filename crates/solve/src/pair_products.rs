@@ -7,7 +7,7 @@
 #![expect(unsafe_code, reason = "versions for an instruction set are called after asking for it")]
 
 use crate::matrix::Matrix;
-use knockout_cell::GeneSetsRef;
+use knockout_data::cell::GeneSetsRef;
 
 /// Products that are summed side by side; rows are padded to whole groups of them.
 const LANES: usize = 16;
@@ -319,8 +319,8 @@ fn total(sums: &Lanes) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use knockout_cell::GeneSets;
-    use knockout_random::Rng;
+    use knockout_base::random::Rng;
+    use knockout_data::cell::GeneSets;
 
     fn random(rows: usize, columns: usize, rng: &mut Rng) -> Matrix<f32> {
         Matrix::new(rows, columns, (0..rows * columns).map(|_| rng.normal() as f32).collect())

@@ -8,8 +8,8 @@ use crate::model::{Choice, Problem, Records, Solution, SolveError, SolvedOptions
 use crate::network_kernel::{NetworkKernel, NetworkKernelOptions, Scratch};
 use crate::pair_products::PairProducts;
 use crate::tensor::{Tensor, tensor};
-use knockout_cell::{Cell, GeneSetsRef};
-use knockout_stats::pearson;
+use knockout_base::stats::pearson;
+use knockout_data::cell::{Cell, GeneSetsRef};
 use serde::{Deserialize, Serialize};
 
 /// Options of the stack: those of its parts.
@@ -95,7 +95,7 @@ fn weigh(stack: &Stack, val: &Records) -> [f32; PARTS] {
     let count = parts.len() as f64;
     let mean = |part: usize| parts.iter().map(|parts| parts[part]).sum::<f64>() / count;
     let means: [f64; PARTS] = std::array::from_fn(mean);
-    let score_mean = knockout_stats::mean(&val.scores);
+    let score_mean = knockout_base::stats::mean(&val.scores);
     let size = PARTS - 1;
     let (mut gram, mut moments) = (vec![0.0; size * size], vec![0.0; size]);
     for (parts, score) in parts.iter().zip(&val.scores) {

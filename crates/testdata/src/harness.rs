@@ -11,31 +11,34 @@ use std::process::ExitCode;
 /// A test's name and what it does with the resource.
 type ResourceTest = (&'static str, fn(&Path));
 
-/// Runs the tests with the resource's path. Where it is missing they are ignored, or fail if `KNOCKOUT_REQUIRE` demands it.
+/// Runs tests with the paths of their resources. Tests of a missing resource are ignored, or fail if `KNOCKOUT_REQUIRE` demands it.
 #[expect(clippy::print_stderr, reason = "the reason why tests are ignored must be seen")]
-pub fn run(resource: Resource, tests: &[ResourceTest]) -> ExitCode {
+pub fn run(groups: &[(Resource, &[ResourceTest])]) -> ExitCode {
     let arguments = Arguments::from_args();
-    let located = resource.locate();
-    let is_ignored = located.is_err() && !resource.is_required();
-    if let (Err(reason), false) = (&located, arguments.list) {
-        eprintln!("{reason}");
+    let mut trials = Vec::new();
+    for &(resource, tests) in groups {
+        let located = resource.locate();
+        let is_ignored = located.is_err() && !resource.is_required();
+        if let (Err(reason), false) = (&located, arguments.list) {
+            eprintln!("{reason}");
+        }
+        trials.extend(tests.iter().map(|&(name, test)| {
+            let located = located.clone();
+            let run = move || located.map(|path| test(&path)).map_err(Into::into);
+            Trial::test(name, run).with_kind(resource.name()).with_ignored_flag(is_ignored)
+        }));
     }
-    let trials = tests.iter().map(|&(name, test)| {
-        let located = located.clone();
-        let run = move || located.map(|path| test(&path)).map_err(Into::into);
-        Trial::test(name, run).with_kind(resource.name()).with_ignored_flag(is_ignored)
-    });
-    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// The `main` of a test target with `harness = false`: `tests!(Resource::Data => one_test, another_test)`.
+/// The `main` of a test target with `harness = false`: `tests!(Resource::Data => one_test, another_test; Resource::Seeds => third)`.
 ///
-/// A test is a function of the path that [`Resource::locate`] gives.
+/// A test is a function of the path that [`Resource::locate`] returns.
 #[macro_export]
 macro_rules! tests {
-    ($resource:expr => $($test:path),+ $(,)?) => {
+    ($($resource:expr => $($test:path),+);+ $(;)?) => {
         fn main() -> std::process::ExitCode {
-            $crate::run($resource, &[$((stringify!($test), $test)),+])
+            $crate::run(&[$(($resource, &[$((stringify!($test), $test)),+])),+])
         }
     };
 }

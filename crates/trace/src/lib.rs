@@ -31,6 +31,7 @@
 
 mod format;
 mod lock;
+pub mod meter;
 mod read;
 mod recorder;
 mod write;

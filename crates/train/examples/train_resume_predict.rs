@@ -3,8 +3,8 @@
 
 #![allow(clippy::print_stdout, reason = "it prints what it found")]
 
-use knockout_cell::GeneSets;
-use knockout_synth::{Config as Yeast, synthesise};
+use knockout_data::cell::GeneSets;
+use knockout_sources::synth::{Config as Yeast, synthesise};
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::config::Config;
 use knockout_train::predictor::Predictor;

@@ -5,9 +5,9 @@
 
 use crate::baseline::{Baseline, Ladder};
 use crate::metrics::Metrics;
-use knockout_screen::{Ceiling, Dataset, Part, Split};
+use knockout_base::stats::bootstrap::{Bootstrap, Difference};
+use knockout_data::screen::{Ceiling, Dataset, Part, Split};
 use knockout_solve::SolveError;
-use knockout_stats::bootstrap::{Bootstrap, Difference};
 use serde::Serialize;
 
 /// A model's predictions for the rows of a part, in their order.
@@ -161,7 +161,7 @@ pub fn rows_of(
 ) -> Vec<Row> {
     let predictions: Vec<&[f64]> = models.iter().map(|model| model.predictions).collect();
     let intervals = bootstrap.pearson(targets, &predictions);
-    let row = |(model, interval): (&Model<'_>, Option<knockout_stats::bootstrap::Interval>)| Row {
+    let row = |(model, interval): (&Model<'_>, Option<knockout_base::stats::bootstrap::Interval>)| Row {
         name: model.name.to_owned(),
         split,
         part: part.name(),

@@ -8,6 +8,7 @@ pub mod config;
 pub mod evaluation;
 mod exact;
 pub mod fit;
+pub mod loader;
 pub mod machine;
 pub mod metrics;
 pub mod predictions;

@@ -3,7 +3,9 @@
 //! Never averaged over batches: a mean of batch correlations is not the correlation. A figure that is not defined is
 //! `None`, so that nobody mistakes a constant prediction for a correlation of 0. The module knows nothing of datasets.
 
-use knockout_stats::{is_constant, pearson, rows_with_target, spearman, sum, sum_of_squared_deviations};
+use knockout_base::stats::{
+    is_constant, pearson, rows_with_target, spearman, sum, sum_of_squared_deviations,
+};
 use serde::{Deserialize, Serialize};
 
 /// All figures of one vector of predictions.

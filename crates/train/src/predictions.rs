@@ -4,10 +4,10 @@
 //! `knockout.predictions` of its metadata is a TOML table that says of what and by what. A file is written whole or not
 //! at all. The module knows nothing of how predictions are made or judged.
 
-use knockout_durable::{DurableError, replace};
-use knockout_fault::{Class, Classified, class_of_path};
-use knockout_screen::{Dataset, Part, Split, SplitError, SplitFileError, SplitSpec};
-use knockout_table::{Columns, Table, TableError};
+use knockout_base::error::{Class, Classified, class_of_path};
+use knockout_base::files::{DurableError, replace};
+use knockout_data::screen::{Dataset, Part, Split, SplitError, SplitFileError, SplitSpec};
+use knockout_data::table::{Columns, Table, TableError};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -6,12 +6,12 @@ use crate::config::{Config, ConfigError, RESIDUALS_OF};
 use crate::fit::{FitError, copy_tensor};
 use crate::run::RunError;
 use crate::run::sources::{self, Sources};
-use knockout_batch::Graphs;
-use knockout_cell::{Cell, GeneSets, GeneSetsRef};
-use knockout_fault::{Class, Classified};
-use knockout_grad::Tape;
-use knockout_model::{Input, MODELS, Model, ModelEntry, sharing_order};
-use knockout_screen::LabelStats;
+use knockout_base::error::{Class, Classified};
+use knockout_data::batch::Graphs;
+use knockout_data::cell::{Cell, GeneSets, GeneSetsRef};
+use knockout_data::screen::LabelStats;
+use knockout_engine::grad::Tape;
+use knockout_models::{Input, MODELS, Model, ModelEntry, sharing_order};
 use knockout_solve::{Solution, SolveError};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -326,7 +326,7 @@ fn check_cell(card: &ModelCard, cell: &Cell) -> Result<(), PredictorError> {
         .filter(|(name, hash)| is_other(name, hash))
         .map(|(name, _)| name.clone())
         .collect();
-    let features = cell.features().map(knockout_cell::Features::hash);
+    let features = cell.features().map(knockout_data::cell::Features::hash);
     for (name, trained, here) in
         [("metabolism", &card.metabolism, cell.metabolism_hash()), ("features", &card.features, features)]
     {

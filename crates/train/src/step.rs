@@ -1,11 +1,11 @@
 //! One batch through the model: the phases of a step, in the order every report lists them.
 
 use crate::schedule::{Group, GroupEnd};
-use knockout_batch::{Batch, Graphs};
-use knockout_grad::{AdamW, AdamWConfig, Gradients, Observer, Parameters, Pass, Tape, clip_factor};
-use knockout_meter::{Meter, StepPhase};
-use knockout_model::{Input, LossAt, Model};
-use knockout_screen::LabelStats;
+use knockout_data::batch::{Batch, Graphs};
+use knockout_data::screen::LabelStats;
+use knockout_engine::grad::{AdamW, AdamWConfig, Gradients, Observer, Parameters, Pass, Tape, clip_factor};
+use knockout_models::{Input, LossAt, Model};
+use knockout_trace::meter::{Meter, StepPhase};
 use knockout_trace::{Recorder, SpanGuard};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;

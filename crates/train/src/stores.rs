@@ -2,9 +2,9 @@
 //! small refuses the request, and stops no run in the middle.
 
 use crate::config::Config;
-use knockout_batch::{Origin, ProcessorKind, Store, StoreError};
-use knockout_fault::{Class, Classified};
-use knockout_screen::Dataset;
+use knockout_base::error::{Class, Classified};
+use knockout_data::batch::{Origin, ProcessorKind, Store, StoreError};
+use knockout_data::screen::Dataset;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

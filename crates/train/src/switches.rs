@@ -4,8 +4,8 @@
 //! is measured elsewhere.
 
 use crate::config::Config;
-use knockout_cell::Cell;
-use knockout_model::string_lambda;
+use knockout_data::cell::Cell;
+use knockout_models::string_lambda;
 use toml::{Table, Value};
 
 /// A switch, as it applies to one configuration.
@@ -109,7 +109,7 @@ impl Rules<'_> {
         if networks.len() < 2 {
             return Err("the configuration has one network already".to_owned());
         }
-        let edges = |name: &str| self.cell.network(name).map_or(0, knockout_cell::Network::edge_count);
+        let edges = |name: &str| self.cell.network(name).map_or(0, knockout_data::cell::Network::edge_count);
         let largest = networks.iter().max_by_key(|(_, name)| edges(name)).ok_or("there is no network")?;
         Ok(vec![format!("model.networks=[{}]", largest.0)])
     }
@@ -200,7 +200,7 @@ impl Rules<'_> {
 
     fn copied(&self) -> Keys {
         // Two ends of four bytes and a flag.
-        let edges: usize = self.cell.networks().iter().map(knockout_cell::Network::edge_count).sum();
+        let edges: usize = self.cell.networks().iter().map(knockout_data::cell::Network::edge_count).sum();
         let wanted = edges as u64 * 9 * self.config.batch as u64;
         if wanted > self.built.free_bytes / 4 {
             return Err(self.too_much(wanted));

@@ -23,13 +23,12 @@ fn documented() -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
-/// Crates of the workspace that a manifest's `[dependencies]` name, but for `fault`.
+/// Crates of the workspace that a manifest's `[dependencies]` name.
 fn dependencies(manifest: &str) -> BTreeSet<String> {
     let section = manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1);
     section
         .take_while(|line| !line.starts_with('['))
         .filter_map(|line| line.strip_prefix("knockout-")?.split(['.', ' ', '=']).next())
-        .filter(|name| *name != "fault")
         .map(str::to_owned)
         .collect()
 }

@@ -10,7 +10,7 @@ use crate::attribute::gpu::DeviceSpan;
 use crate::attribute::lane::Piece;
 use crate::collect::record::Side;
 use crate::findings::CriticalPath;
-use knockout_stats::us;
+use knockout_base::stats::us;
 use std::collections::BTreeMap;
 
 const WAITING: &str = "waiting for the device";

@@ -4,7 +4,7 @@ use super::{Parts, shares};
 use crate::attribute::gpu::{Busy, DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, StreamTime};
 use crate::attribute::interval::Union;
 use crate::collect::{ArgValueKey, Stream};
-use knockout_stats::{us, us_wide};
+use knockout_base::stats::{us, us_wide};
 
 /// Names of the types, in the order of [`crate::collect::kind::Work`].
 const TYPES: [&str; 4] = ["COMPUTATION", "COMMUNICATION", "MEMORY", "OTHER"];

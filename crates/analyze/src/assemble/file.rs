@@ -15,7 +15,7 @@ use crate::findings::{
     BACKWARD, CategoryShare, EventCat, FileFindings, FirstStepRow, FirstStepRows, Share, UNATTRIBUTED,
 };
 use crate::findings::{standout, warning};
-use knockout_stats::{share, us, us_wide};
+use knockout_base::stats::{share, us, us_wide};
 use knockout_trace::{LaneId, Outcome, Symbol};
 use std::collections::BTreeMap;
 

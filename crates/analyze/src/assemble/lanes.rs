@@ -5,7 +5,7 @@ use crate::attribute::lane::LaneResult;
 use crate::collect::record::Side;
 use crate::collect::same_process;
 use crate::findings::LaneFindings;
-use knockout_stats::{us, us_wide};
+use knockout_base::stats::{us, us_wide};
 use knockout_trace::LaneId;
 use std::collections::BTreeMap;
 

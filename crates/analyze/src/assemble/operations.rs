@@ -2,7 +2,7 @@
 
 use super::Parts;
 use crate::findings::{Operation, OperationPart, PythonFunction};
-use knockout_stats::{share, us_wide};
+use knockout_base::stats::{share, us_wide};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) fn distinct_names(parts: &Parts<'_>) -> usize {

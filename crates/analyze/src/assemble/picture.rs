@@ -4,7 +4,7 @@ use super::{Parts, lanes};
 use crate::attribute::lane::LaneResult;
 use crate::collect::record::Side;
 use crate::findings::{LanePicture, LaneStacks, Picture, StackNode};
-use knockout_stats::us;
+use knockout_base::stats::us;
 
 /// More lanes than this are not drawn.
 const MAX_LANES: usize = 48;

@@ -3,7 +3,7 @@
 use super::{Parts, shares};
 use crate::attribute::steps::Step;
 use crate::findings::{Share, StepFindings, StepSpan, StepSummary};
-use knockout_stats::{is_slow, median, quantile, share, us};
+use knockout_base::stats::{is_slow, median, quantile, share, us};
 use std::collections::BTreeMap;
 
 pub(crate) fn spans(parts: &Parts<'_>, steps: &[Step]) -> Vec<StepSpan> {

@@ -129,7 +129,7 @@ impl Bins {
         self.most
             .iter()
             .map(|(bin, &allocated)| MemoryPoint {
-                at_us: knockout_stats::us((bin << self.shift).saturating_sub(origin)),
+                at_us: knockout_base::stats::us((bin << self.shift).saturating_sub(origin)),
                 allocated,
             })
             .collect()

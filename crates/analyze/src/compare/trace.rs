@@ -5,7 +5,7 @@ use crate::findings::standout::Sourced;
 use crate::findings::warning::TraceWarning;
 use crate::findings::{Analysis, SCHEMA};
 use crate::findings::{FileFindings, StepFindings};
-use knockout_stats::{Difference, FEWEST_FOR_INTERVAL, Middle, sort_by_difference};
+use knockout_base::stats::{Difference, FEWEST_FOR_INTERVAL, Middle, sort_by_difference};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -115,7 +115,7 @@ pub enum About {
 }
 
 /// One thing in both traces.
-pub type Row = knockout_stats::Row<About>;
+pub type Row = knockout_base::stats::Row<About>;
 
 /// The condition that says how many files a side has.
 const RANKS: &str = "ranks";

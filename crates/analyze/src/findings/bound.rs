@@ -2,7 +2,7 @@
 
 use crate::collect::rules::words;
 use crate::findings::{CategoryShare, CriticalPath, FileFindings, Operation, OperationPart};
-use knockout_stats::{median, share};
+use knockout_base::stats::{median, share};
 use std::collections::BTreeSet;
 
 /// A device that is busy for more of its time than this is the limit.

@@ -4,7 +4,7 @@ use crate::attribute::gpu::{Gpu, GpuHta};
 use crate::collect::memory::MemoryDevice;
 use crate::findings::standout::Standout;
 use crate::findings::warning::TraceWarning;
-use knockout_stats::share;
+use knockout_base::stats::share;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 //! none.
 
 use crate::findings::FileFindings;
-use knockout_stats::{median, share};
+use knockout_base::stats::{median, share};
 
 /// Thresholds, as fractions.
 const DATA: f64 = 0.15;

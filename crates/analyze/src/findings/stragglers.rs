@@ -2,7 +2,7 @@
 
 use crate::findings::FileFindings;
 use crate::findings::standout::{Source, Standout};
-use knockout_stats::{median, share};
+use knockout_base::stats::{median, share};
 use serde::Serialize;
 
 /// A rank is the slowest in a step when the next one is shorter by more than this part: clocks differ by less.

@@ -9,7 +9,7 @@ use super::bar::{BarKind, BarLine, bars_in};
 use super::plain::plain;
 use super::rate::{Figures, measure};
 use super::series::SeriesTable;
-use knockout_fault::{Class, Classified};
+use knockout_base::error::{Class, Classified};
 use serde::Serialize;
 
 /// Version of the document; grows when a key changes its meaning.

@@ -7,9 +7,9 @@ use crate::failure::{Context as _, Result};
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use indicatif::ProgressBar;
-use knockout_durable::StagedDir;
-use knockout_screen::{Ceiling, Dataset, Division, Part, Scheme, Split, SplitSpec};
-use knockout_stats::pearson;
+use knockout_base::files::StagedDir;
+use knockout_base::stats::pearson;
+use knockout_data::screen::{Ceiling, Dataset, Division, Part, Scheme, Split, SplitSpec};
 use knockout_train::baseline::{Baseline, Fitted, Ladder};
 use knockout_train::evaluation::{Figure, Model, Row, Spread, Unseen, rows_of};
 use knockout_train::predictions::Predictions;
@@ -42,7 +42,7 @@ pub(crate) struct BaselineArgs {
     #[arg(long, value_name = "PART", default_value = "test", value_parser = choice::part())]
     part: Part,
     /// The seed of the split and of the first MLP
-    #[arg(long, value_name = "S", default_value_t = knockout_screen::DEFAULT_SPLIT_SEED)]
+    #[arg(long, value_name = "S", default_value_t = knockout_data::screen::DEFAULT_SPLIT_SEED)]
     seed: u64,
     /// MLPs to train on the same split, with seeds S, S+1, …; shows the spread over them
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]

@@ -6,7 +6,7 @@ use crate::failure::{Context as _, Failure, Result, request_error};
 use crate::output::{self, ForceArg, Kind, write_text};
 use crate::ui::Ui;
 use clap::Args;
-use knockout_profile::{RunComparison, RunProfile};
+use knockout_analyze::profile::{RunComparison, RunProfile};
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};

@@ -6,8 +6,8 @@ use crate::failure::{Result, Unexpected as _, request_error};
 use crate::presets::StartArgs;
 use crate::ui::Ui;
 use clap::{Args, Subcommand};
-use knockout_model::ModelEntry;
-use knockout_synth as synth;
+use knockout_models::ModelEntry;
+use knockout_sources::synth;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -85,7 +85,7 @@ impl Overrides {
                 synth::PRESETS.join(", ")
             ))
         })?;
-        Ok(knockout_config::resolve(&Config { synth }, &self.keys)?)
+        Ok(knockout_base::config::resolve(&Config { synth }, &self.keys)?)
     }
 }
 

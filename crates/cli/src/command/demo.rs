@@ -5,9 +5,9 @@ use crate::command::{config::Overrides, data};
 use crate::failure::Result;
 use crate::ui::Ui;
 use clap::Args;
-use knockout_durable::create_folder;
-use knockout_screen::Summary;
-use knockout_synth as synth;
+use knockout_base::files::create_folder;
+use knockout_data::screen::Summary;
+use knockout_sources::synth;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<()> {
     let shown = Shown {
         schema: 1,
         dataset: yeast,
-        summary: Summary::of(&dataset, knockout_screen::DEFAULT_SPLIT_SEED),
+        summary: Summary::of(&dataset, knockout_data::screen::DEFAULT_SPLIT_SEED),
         deletion: data::delete_sample(&dataset, dataset.samples.len() / 2),
         report: finished.folder.join("report.html"),
         insights: knockout_report::insight_texts(&finished.experiment),

@@ -4,7 +4,7 @@ use crate::args::Cli;
 use crate::failure::{Result, Unexpected as _};
 use crate::ui::Ui;
 use clap::{Args, Command, CommandFactory as _};
-use knockout_durable::replace;
+use knockout_base::files::replace;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 

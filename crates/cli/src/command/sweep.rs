@@ -9,13 +9,15 @@ use crate::output::write_text;
 use crate::text::{Align, Table, duration, figure, grouped, page_columns};
 use crate::ui::{Ui, Unit};
 use clap::Args;
-use knockout_model::ModelEntry;
+use knockout_bench::trials::Stop;
+use knockout_bench::trials::sweep::{
+    self, Axis, Candidate, Sweep, SweepOutcome, SweepProgress, SweepRequest,
+};
+use knockout_models::ModelEntry;
 use knockout_report::PageTable;
 use knockout_report::training::{Chart, Fact, Scale, Series, TrainingPage, training_html};
 use knockout_train::run::MetricsLine;
 use knockout_train::run::dataset_word;
-use knockout_trials::Stop;
-use knockout_trials::sweep::{self, Axis, Candidate, Sweep, SweepOutcome, SweepProgress, SweepRequest};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -4,7 +4,7 @@ use super::{difference, effect, modes, rank_rows, ranks_line, seconds, subtitle}
 use crate::document::answer;
 use crate::sentence::{decision_texts, estimate, experiment_warning, insight, next_step};
 use crate::units::{bytes, percent, three, time, two};
-use knockout_profile::experiment::{Ablation, Breakdown, BreakdownRow, CellRatio, Experiment};
+use knockout_analyze::profile::experiment::{Ablation, Breakdown, BreakdownRow, CellRatio, Experiment};
 use std::fmt::Write as _;
 
 /// The experiment as a Markdown summary.

@@ -1,5 +1,5 @@
 //! An experiment as text in the shape of a comparison report, and as a Markdown summary. Every figure was
-//! computed in [`knockout_profile::experiment`].
+//! computed in [`knockout_analyze::profile::experiment`].
 
 mod markdown;
 mod text;
@@ -9,8 +9,8 @@ pub use text::experiment_text;
 
 use crate::sentence::estimate;
 use crate::units::{percent, rate, time, two};
-use knockout_profile::experiment::{Component, Effect, Experiment};
-use knockout_stats::Estimate;
+use knockout_analyze::profile::experiment::{Component, Effect, Experiment};
+use knockout_base::stats::Estimate;
 
 /// Seconds of an estimate with its interval.
 fn seconds(of: &Estimate) -> String {

@@ -5,7 +5,7 @@ use crate::analysis::warnings;
 use crate::sentence::{estimate, experiment_warning, insight, next_step};
 use crate::table::Table;
 use crate::units::{bytes, count, percent, rate, shortened, three, time, two};
-use knockout_profile::experiment::{Ablation, CellFindings, Decomposition, Experiment, RankedBy};
+use knockout_analyze::profile::experiment::{Ablation, CellFindings, Decomposition, Experiment, RankedBy};
 use std::fmt::Write as _;
 
 const RULE: &str = "=============================================================================";

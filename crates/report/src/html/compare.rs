@@ -3,8 +3,8 @@
 use super::{Foot, file_name, page};
 use crate::sentence::{run_comparison_warning, trace_comparison_warning};
 use knockout_analyze::Comparison;
-use knockout_profile::RunComparison;
-use knockout_stats::Row;
+use knockout_analyze::profile::RunComparison;
+use knockout_base::stats::Row;
 use serde_json::{Value, json};
 
 /// The comparison as one HTML file.

@@ -7,8 +7,8 @@ use crate::experiment::{effect, experiment_text, ranks_line, subtitle};
 use crate::sentence::{decision_texts, estimate, experiment_warning};
 use crate::units::{bytes, count, rate};
 use knockout_analyze::Analysis;
-use knockout_profile::experiment::{Ablation, Decomposition, Experiment};
-use knockout_stats::Estimate;
+use knockout_analyze::profile::experiment::{Ablation, Decomposition, Experiment};
+use knockout_base::stats::Estimate;
 use serde_json::{Value, json};
 
 /// An experiment as one HTML file. `recorded` are the analyses of the models' traces, by model.

@@ -7,7 +7,7 @@ use crate::run::seconds;
 use crate::sentence::{run_finding, run_warning};
 use crate::units::{bytes, count, rate};
 use knockout_analyze::Analysis;
-use knockout_profile::{PhaseRow, RunComparison, RunProfile};
+use knockout_analyze::profile::{PhaseRow, RunComparison, RunProfile};
 use serde_json::{Value, json};
 
 const MAX_STEPS: usize = 2000;

@@ -2,8 +2,10 @@
 
 use super::{estimate, range_not_interval};
 use crate::units::{percent, three, two};
-use knockout_profile::experiment::{Crowd, Decision, ExperimentWarning, Insight, NextStep, Question};
-use knockout_stats::{Estimate, FEWEST_FOR_INTERVAL};
+use knockout_analyze::profile::experiment::{
+    Crowd, Decision, ExperimentWarning, Insight, NextStep, Question,
+};
+use knockout_base::stats::{Estimate, FEWEST_FOR_INTERVAL};
 
 pub(crate) fn insight(insight: &Insight) -> String {
     match insight {

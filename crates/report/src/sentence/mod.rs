@@ -14,7 +14,7 @@ pub(crate) use trace::{
 pub use trace::{trace_warning, trace_warnings};
 
 use crate::units::count;
-use knockout_stats::Estimate;
+use knockout_base::stats::Estimate;
 
 /// An estimate with its interval in brackets; `text` spells one value.
 pub(crate) fn estimate(estimate: &Estimate, text: impl Fn(f64) -> String) -> String {

@@ -2,8 +2,8 @@
 
 use super::range_not_interval;
 use crate::units::percent;
-use knockout_profile::{ComparisonWarning, RunFinding, RunWarning};
-use knockout_stats::FEWEST_FOR_INTERVAL;
+use knockout_analyze::profile::{ComparisonWarning, RunFinding, RunWarning};
+use knockout_base::stats::FEWEST_FOR_INTERVAL;
 
 pub(crate) fn run_finding(finding: &RunFinding) -> String {
     match finding {

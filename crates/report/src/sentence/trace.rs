@@ -5,7 +5,7 @@ use crate::units::{count, percent, shortened, time};
 use knockout_analyze::{
     Bound, ComparisonWarning, Counted, FileFindings, Gpu, Limit, Source, Sourced, Standout, TraceWarning,
 };
-use knockout_stats::FEWEST_FOR_INTERVAL;
+use knockout_base::stats::FEWEST_FOR_INTERVAL;
 
 /// Names of kernels may be a page long; the document has them whole.
 const NAME_WIDTH: usize = 80;

@@ -359,8 +359,8 @@ fn dot(a: &[f32], b: &[f32]) -> f64 {
 mod tests {
     use super::*;
     use crate::grid::Grid;
-    use knockout_cell::GeneSets;
-    use knockout_random::Rng;
+    use knockout_base::random::Rng;
+    use knockout_data::cell::GeneSets;
 
     fn random_screen(genes: u32, share: usize, rng: &mut Rng) -> Observed {
         let (mut sets, mut targets) = (GeneSets::default(), Vec::new());

@@ -14,8 +14,8 @@ use crate::model::{Choice, Problem, Solution, SolveError, SolvedOptions, Stage, 
 use crate::pair_products::{Form, PairProducts, Rows};
 use crate::tensor::{Tensor, tensor};
 use complete::{Factors, State, Until, complete};
-use knockout_cell::{Cell, GeneSetsRef};
-use knockout_stats::pearson;
+use knockout_base::stats::pearson;
+use knockout_data::cell::{Cell, GeneSetsRef};
 use observed::Observed;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

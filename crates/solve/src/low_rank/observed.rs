@@ -2,8 +2,8 @@
 
 use crate::grid::Grid;
 use crate::matrix::{Matrix, gram, inner, symmetric_eigen};
-use knockout_cell::GeneSetsRef;
-use knockout_random::Rng;
+use knockout_base::random::Rng;
+use knockout_data::cell::GeneSetsRef;
 use rayon::prelude::*;
 
 /// Observed entries, row by row; repeats of an entry are averaged.

@@ -1,7 +1,7 @@
 //! The few large singular vectors of a matrix: bases that hold them, and what the matrix's square adds to a basis.
 
 use crate::matrix::{Matrix, orthonormal_columns, product};
-use knockout_random::Rng;
+use knockout_base::random::Rng;
 
 /// The side of a matrix on which vectors lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

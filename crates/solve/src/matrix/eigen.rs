@@ -247,7 +247,7 @@ impl Turns {
 mod tests {
     use super::super::product;
     use super::*;
-    use knockout_random::Rng;
+    use knockout_base::random::Rng;
 
     /// Values and vectors make up the matrix, and the vectors are orthonormal, for matrices of many sizes, with repeated and zero eigenvalues among them.
     #[test]

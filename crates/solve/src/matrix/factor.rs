@@ -68,7 +68,7 @@ pub(crate) fn orthonormal_columns<T: Element>(matrix: &Matrix<T>) -> Matrix<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use knockout_random::Rng;
+    use knockout_base::random::Rng;
 
     #[test]
     fn it_solves_and_orthonormalises() {

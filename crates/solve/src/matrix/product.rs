@@ -210,7 +210,7 @@ impl<T> Matrix<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use knockout_random::Rng;
+    use knockout_base::random::Rng;
 
     fn random(rows: usize, columns: usize, rng: &mut Rng) -> Matrix<f64> {
         Matrix::new(rows, columns, (0..rows * columns).map(|_| rng.normal()).collect())

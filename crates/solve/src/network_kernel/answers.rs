@@ -10,7 +10,7 @@ use crate::matrix::{Matrix, dot, product};
 use crate::model::SolveError;
 use crate::pair_products::{Form, Rows};
 use crate::tensor::{Tensor, tensor};
-use knockout_cell::GeneSetsRef;
+use knockout_data::cell::GeneSetsRef;
 
 /// Tables of a solution.
 pub(super) struct Answers {
@@ -244,8 +244,8 @@ impl Triples {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use knockout_cell::GeneSets;
-    use knockout_random::Rng;
+    use knockout_base::random::Rng;
+    use knockout_data::cell::GeneSets;
 
     /// Tables say what the fields say: of pairs, of triples of known query pairs and of others, in any order.
     #[test]

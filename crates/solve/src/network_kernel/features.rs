@@ -9,7 +9,7 @@ use super::neighbourhood::Neighbourhoods;
 use crate::matrix::{Matrix, dot, gram, orthonormal_columns, product, symmetric_eigen};
 use crate::model::SolveError;
 use crate::tensor::{Tensor, tensor};
-use knockout_random::Rng;
+use knockout_base::random::Rng;
 use rayon::prelude::*;
 
 /// What any two genes share: with it the process contains one additive in the genes.
@@ -246,7 +246,7 @@ impl Mixed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use knockout_cell::{Edge, Network, SelfLoops};
+    use knockout_data::cell::{Edge, Network, SelfLoops};
 
     /// Inner products of features are the mixed likeness, exactly where there are as many directions as genes.
     #[test]

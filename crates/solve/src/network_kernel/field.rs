@@ -7,7 +7,7 @@
 use super::features::Features;
 use crate::grid::{Grid, Row, parts_of_triple};
 use crate::matrix::{Matrix, dot, product, product_into, upper_inner_products};
-use knockout_cell::GeneSetsRef;
+use knockout_data::cell::GeneSetsRef;
 use rayon::prelude::*;
 
 /// Cells that were measured, row by row.

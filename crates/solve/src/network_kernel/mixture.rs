@@ -8,7 +8,7 @@ use super::neighbourhood::Neighbourhoods;
 use crate::grid::Grid;
 use crate::least_squares::from_zero_up;
 use crate::matrix::{Matrix, product};
-use knockout_cell::GeneSetsRef;
+use knockout_data::cell::GeneSetsRef;
 
 /// Genes that are enough to tell the networks apart.
 const MOST_GENES: usize = 1_000;

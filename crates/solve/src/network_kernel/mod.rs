@@ -18,8 +18,8 @@ use crate::tensor::{Tensor, tensor};
 use answers::{Answers, Shared};
 use features::Features;
 use field::{Fields, Place};
-use knockout_cell::{Cell, GeneSets, GeneSetsRef};
-use knockout_stats::pearson;
+use knockout_base::stats::pearson;
+use knockout_data::cell::{Cell, GeneSets, GeneSetsRef};
 use neighbourhood::Neighbourhoods;
 use process::{Gradients, Shifted};
 use serde::{Deserialize, Serialize};
@@ -364,8 +364,8 @@ impl Solution for NetworkKernel {
 }
 
 fn mean_and_deviation(scores: &[f64]) -> (f64, f64) {
-    let variance = knockout_stats::sum_of_squared_deviations(scores) / scores.len() as f64;
-    (knockout_stats::mean(scores), variance.sqrt())
+    let variance = knockout_base::stats::sum_of_squared_deviations(scores) / scores.len() as f64;
+    (knockout_base::stats::mean(scores), variance.sqrt())
 }
 
 /// Every k-th record.

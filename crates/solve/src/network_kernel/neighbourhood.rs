@@ -2,7 +2,7 @@
 //! neighbours. Terms that genes are annotated with are neighbours, too.
 
 use crate::matrix::Matrix;
-use knockout_cell::{Annotations, Network};
+use knockout_data::cell::{Annotations, Network};
 use rayon::prelude::*;
 
 /// Every gene's neighbourhood as a sparse row of length 1, or of length 0 where it has none.

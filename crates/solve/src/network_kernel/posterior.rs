@@ -8,7 +8,7 @@ use super::Setting;
 use super::features::Features;
 use crate::matrix::{Matrix, product};
 use crate::pair_products::{Form, PairProducts, Rows};
-use knockout_cell::GeneSetsRef;
+use knockout_data::cell::GeneSetsRef;
 
 /// Squares of features, and sums of squares over the known genes.
 fn squared(features: &Features, known: &[u32]) -> (Matrix<f32>, Vec<f32>) {

@@ -200,8 +200,8 @@ mod tests {
     use crate::grid::Grid;
     use crate::matrix::{Cholesky, Matrix, dot as inner};
     use crate::network_kernel::features::Features;
-    use knockout_cell::GeneSets;
-    use knockout_random::Rng;
+    use knockout_base::random::Rng;
+    use knockout_data::cell::GeneSets;
 
     fn features(genes: usize, rng: &mut Rng) -> Features {
         let vectors = Matrix::new(genes, 4, (0..genes * 4).map(|_| 0.5 * rng.normal() as f32).collect());

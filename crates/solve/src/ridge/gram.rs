@@ -36,7 +36,7 @@ impl NotConverged {
 
 impl<'a> Gram<'a> {
     pub(super) fn of(design: &'a Design, targets: &[f64]) -> Self {
-        let target_mean = knockout_stats::mean(targets);
+        let target_mean = knockout_base::stats::mean(targets);
         let mut counts = vec![0.0; design.width()];
         let mut moments = vec![0.0; design.width()];
         for (set, target) in design.sets().zip(targets) {

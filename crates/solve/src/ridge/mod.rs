@@ -6,7 +6,7 @@ mod gram;
 
 use crate::SolveError;
 use gram::Gram;
-use knockout_stats::pearson;
+use knockout_base::stats::pearson;
 
 /// What a linear model sees of records: the columns that are 1, row by row.
 #[derive(Debug, Clone)]
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn any_number_of_threads_gives_the_same_bits() {
-        let mut rng = knockout_random::Rng::new(1, "design");
+        let mut rng = knockout_base::random::Rng::new(1, "design");
         let sets: Vec<Vec<u32>> = (0..5_000)
             .map(|_| std::iter::repeat_with(|| rng.below(900) as u32).take(3).collect())
             .map(|mut set: Vec<u32>| {

@@ -1,7 +1,7 @@
 //! What can be wrong with a trace, as values: faults that end reading, irregularities that do not, and errors without
 //! any figures. Knows nothing of exit codes or wording around them.
 
-use knockout_fault::{Class, Classified};
+use knockout_base::error::{Class, Classified};
 use std::fmt;
 use std::io;
 

@@ -1,6 +1,6 @@
 //! Query pairs that are well known, and which indicators of a linear model are 1 for a record: its genes, and its query pair.
 
-use knockout_screen::Samples;
+use knockout_data::screen::Samples;
 use knockout_solve::ridge::Design;
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Means of training scores: of all records, of a query pair, of a gene.
 
 use super::design::PairVocabulary;
-use knockout_screen::Samples;
+use knockout_data::screen::Samples;
 
 /// The mean training score of each gene's records; `None` for genes that no training record deletes.
 pub(super) fn gene_means(samples: &Samples, gene_count: usize, train: &[u32]) -> Vec<Option<f64>> {

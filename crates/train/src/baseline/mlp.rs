@@ -10,9 +10,9 @@
 //! learns, identity gives: a graph network must beat it to have used its graph. Gradients are summed over fixed blocks
 //! of records in a fixed order, so the result does not depend on the number of threads.
 
-use knockout_random::Rng;
-use knockout_screen::{LabelStats, Samples};
-use knockout_stats::pearson;
+use knockout_base::random::Rng;
+use knockout_base::stats::pearson;
+use knockout_data::screen::{LabelStats, Samples};
 use rayon::prelude::*;
 
 const WIDTH: usize = 64;
@@ -279,7 +279,7 @@ impl Adam {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use knockout_screen::{Sample, SamplesBuilder};
+    use knockout_data::screen::{Sample, SamplesBuilder};
 
     fn screen() -> Samples {
         let mut builder = SamplesBuilder::new(8);

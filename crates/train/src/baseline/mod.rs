@@ -11,8 +11,8 @@ mod mlp;
 pub use design::{PairVocabulary, design};
 pub use mlp::{Epoch, Mlp, MlpConfig};
 
-use knockout_cell::Cell;
-use knockout_screen::{Part, Samples, Split};
+use knockout_data::cell::Cell;
+use knockout_data::screen::{Part, Samples, Split};
 use knockout_solve::ridge::{self, Ridge};
 use knockout_solve::{
     LowRankOptions, NetworkKernelOptions, Problem, Records, SolveError, SolvedOptions, StackOptions,

@@ -2,7 +2,7 @@
 
 use super::state::State;
 use super::{Checkpoint, CheckpointError, CheckpointErrorKind, Contents, Tensor, TensorRef, at};
-use knockout_durable::StagedDir;
+use knockout_base::files::StagedDir;
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
@@ -122,7 +122,7 @@ pub(crate) fn save_tensors(path: &Path, tensors: &[Tensor]) -> Result<(), Checkp
         tensors.iter().map(|t| (t.name.to_owned(), t.shape.to_vec(), bytes_of(t.values))).collect();
     let bytes = pack(&named).map_err(at("write", path))?;
     let sum = blake3::hash(&bytes);
-    knockout_durable::replace(path, |file| {
+    knockout_base::files::replace(path, |file| {
         file.write_all(&bytes)?;
         file.write_all(sum.as_bytes())
     })

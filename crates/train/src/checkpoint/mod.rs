@@ -28,8 +28,8 @@ pub use store::{Checkpoints, Saved, Slot};
 
 pub use knockout_solve::Tensor;
 
-use knockout_durable::DurableError;
-use knockout_fault::{Class, Classified};
+use knockout_base::error::{Class, Classified};
+use knockout_base::files::DurableError;
 use std::io;
 use std::path::{Path, PathBuf};
 

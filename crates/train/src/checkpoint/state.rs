@@ -3,9 +3,9 @@
 use super::identity::Identity;
 use crate::run::LogPosition;
 use crate::schedule::{Best, EarlyStopping, LearningRate, ScheduleError};
-use knockout_cell::Cell;
-use knockout_model::loss::BufferState;
-use knockout_screen::LabelStats;
+use knockout_data::cell::Cell;
+use knockout_data::screen::LabelStats;
+use knockout_models::loss::BufferState;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Other runs that a run builds on.
 
-use knockout_fault::{Class, Classified};
+use knockout_base::error::{Class, Classified};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

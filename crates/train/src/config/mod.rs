@@ -16,14 +16,15 @@ pub use split::{Fold, SplitOptions, SplitOptionsError};
 pub use synonyms::synonym;
 
 use crate::checkpoint::{Difference, Identity, flatten};
+use crate::loader::{LoaderOptions, RowOrder};
 use crate::schedule::ScheduleError;
-use knockout_batch::{LoaderOptions, ProcessorKind, RowOrder};
-use knockout_cell::Cell;
-use knockout_config::OverrideError;
-use knockout_fault::{Class, Classified};
-use knockout_limits::TooLarge;
-use knockout_model::{MODELS, ModelConfig, ModelConfigError, ModelEntry, OptionsError};
-use knockout_screen::{Dataset, Split};
+use knockout_base::config::OverrideError;
+use knockout_base::error::{Class, Classified};
+use knockout_base::memory::TooLarge;
+use knockout_data::batch::ProcessorKind;
+use knockout_data::cell::Cell;
+use knockout_data::screen::{Dataset, Split};
+use knockout_models::{MODELS, ModelConfig, ModelConfigError, ModelEntry, OptionsError};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -196,12 +197,12 @@ impl Config {
             None => key.as_ref().to_owned(),
         };
         let overrides: Vec<String> = overrides.iter().map(spelt).collect();
-        knockout_config::apply(&mut table, &overrides).map_err(|error| match error {
+        knockout_base::config::apply(&mut table, &overrides).map_err(|error| match error {
             OverrideError::UnknownKey { key, nearest } => {
-                let known = synonym(&key).filter(|key| knockout_config::has_key(&table, key));
+                let known = synonym(&key).filter(|key| knockout_base::config::has_key(&table, key));
                 // A British word in American spelling, of a section that there is.
                 let spelt = key.trim_start_matches('+').replace("optimizer", "optimiser");
-                let spelt = (spelt != key && knockout_config::has_key(&table, &spelt)).then_some(spelt);
+                let spelt = (spelt != key && knockout_base::config::has_key(&table, &spelt)).then_some(spelt);
                 OverrideError::UnknownKey { nearest: spelt.or(known.map(str::to_owned)).or(nearest), key }
             }
             error => error,
@@ -221,7 +222,7 @@ impl Config {
 
     fn read(table: Table, models: &[ModelEntry]) -> Result<Self, ConfigError> {
         let document: Document = table.try_into().map_err(|error: toml::de::Error| {
-            OverrideError::Refused { message: knockout_config::reason(&error) }
+            OverrideError::Refused { message: knockout_base::config::reason(&error) }
         })?;
         let Document {
             seed,
@@ -239,7 +240,7 @@ impl Config {
         } = document;
         let model = ModelConfig::read(model, models).map_err(|error| match error {
             ModelConfigError::Options(error) => {
-                ConfigError::from(OverrideError::Refused { message: knockout_config::reason(&error) })
+                ConfigError::from(OverrideError::Refused { message: knockout_base::config::reason(&error) })
             }
             error => error.into(),
         })?;
@@ -292,7 +293,7 @@ impl Config {
         let prefetched =
             (self.loader.depth.max(self.loader.threads + 1) as u64).saturating_mul(PREFETCHED_BYTES);
         let needed = self.model.size_estimate(cell).training_bytes().saturating_add(prefetched);
-        knockout_limits::check("training this model", needed)
+        knockout_base::memory::check("training this model", needed)
     }
 
     /// Refuses settings of steps for a model that takes none: nobody should wonder why they change nothing.

@@ -4,7 +4,7 @@ use super::ConfigError;
 use crate::schedule::{
     Accumulation, Cosine, CosineOptions, LearningRate, Plateau, PlateauOptions, ScheduleError,
 };
-use knockout_model::OptionsError;
+use knockout_models::OptionsError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

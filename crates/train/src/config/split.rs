@@ -1,10 +1,10 @@
 //! How samples are divided: by a recipe, by a fold of one, or by a file that says it.
 
-use knockout_fault::{Class, Classified};
-use knockout_model::OptionsError;
-use knockout_screen::{
+use knockout_base::error::{Class, Classified};
+use knockout_data::screen::{
     DEFAULT_SPLIT_SEED, Dataset, Division, Scheme, Split, SplitError, SplitFileError, SplitSpec,
 };
+use knockout_models::OptionsError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};

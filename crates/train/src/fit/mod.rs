@@ -11,18 +11,19 @@ pub(crate) use state::copy_tensor;
 
 use crate::checkpoint::{Position, Slot, TensorRef, weights_hash};
 use crate::config::{Config, ConfigError};
+use crate::loader::{EpochBatches, Loader, LoaderOptions, LoaderPlan};
 use crate::metrics::Metrics;
 use crate::predictor;
 use crate::schedule::{Accumulation, Best, Better, EarlyStopping, LearningRate, Progress};
 use crate::shards::{Sharding, Taken};
 use crate::step::{Mode, NotFinite, StepPlan, Trainer};
-use knockout_batch::{EpochBatches, Loader, LoaderOptions, LoaderPlan, Store};
-use knockout_kernel::Scalar as _;
-use knockout_meter::{Gauge, Meter, StepPhase};
-use knockout_model::{LossAt, Model};
-use knockout_screen::{Dataset, LabelStats, Part, Split};
+use knockout_data::batch::Store;
+use knockout_data::screen::{Dataset, LabelStats, Part, Split};
+use knockout_engine::kernel::Scalar as _;
+use knockout_models::{LossAt, Model};
+use knockout_ranks::Ranks;
 use knockout_solve::GeneFactors;
-use knockout_world::Ranks;
+use knockout_trace::meter::{Gauge, Meter, StepPhase};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

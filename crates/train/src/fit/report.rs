@@ -4,12 +4,12 @@ use crate::checkpoint::{IdentityError, Position};
 use crate::config::ConfigError;
 use crate::metrics::Metrics;
 use crate::step::{NotFinite, StepOutcome};
-use knockout_batch::BatchError;
-use knockout_fault::{Class, Classified};
-use knockout_meter::StepTimes;
-use knockout_model::loss::BufferError;
+use knockout_base::error::{Class, Classified};
+use knockout_data::batch::BatchError;
+use knockout_models::loss::BufferError;
+use knockout_ranks::WorldError;
 use knockout_trace::TraceFileError;
-use knockout_world::WorldError;
+use knockout_trace::meter::StepTimes;
 use std::collections::BTreeMap;
 
 /// A step that was taken.

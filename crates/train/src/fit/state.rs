@@ -7,7 +7,7 @@ use crate::checkpoint::{
 };
 use crate::run::LogPosition;
 use crate::schedule::Best;
-use knockout_model::loss::{CircularBuffer, Restored};
+use knockout_models::loss::{CircularBuffer, Restored};
 use std::collections::BTreeMap;
 
 /// What the names of sums of the loss's parts begin with.
@@ -54,7 +54,7 @@ impl Fit {
             card: self.card(),
         };
         let (weights, moments) = (self.weights(), &self.trainer.optimiser.moments);
-        let with = |of: fn(&knockout_grad::Moments<f32>) -> &[f32]| -> Vec<TensorRef<'_>> {
+        let with = |of: fn(&knockout_engine::grad::Moments<f32>) -> &[f32]| -> Vec<TensorRef<'_>> {
             weights
                 .iter()
                 .zip(moments)

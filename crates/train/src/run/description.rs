@@ -6,8 +6,8 @@ use crate::checkpoint::Checkpoint;
 use crate::config::Config;
 use crate::fit::FitError;
 use crate::predictor::Predictor;
-use knockout_model::ModelEntry;
-use knockout_screen::{Dataset, Part, Split};
+use knockout_data::screen::{Dataset, Part, Split};
+use knockout_models::ModelEntry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

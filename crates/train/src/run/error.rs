@@ -6,10 +6,10 @@ use crate::config::{ConfigError, SplitOptionsError};
 use crate::fit::FitError;
 use crate::predictor::PredictorError;
 use crate::stores::RunStoreError;
-use knockout_fault::{Class, Classified};
-use knockout_screen::{DatasetError, SplitFileError};
+use knockout_base::error::{Class, Classified};
+use knockout_data::screen::{DatasetError, SplitFileError};
+use knockout_ranks::WorldError;
 use knockout_solve::SolveError;
-use knockout_world::WorldError;
 use std::path::PathBuf;
 
 /// A run that cannot begin or go on.

@@ -15,8 +15,8 @@
 //! models: a configuration is text, a metric is a JSON value.
 
 use super::{EventWriter, LogPosition, Manifest, MetricsLog, Resumed};
-use knockout_durable::{DurableError, StagedDir};
-use knockout_fault::{Class, Classified};
+use knockout_base::error::{Class, Classified};
+use knockout_base::files::{DurableError, StagedDir};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};

@@ -8,8 +8,8 @@ use super::RunError;
 use super::solved::{SolveCheckpoints, SolveProgress};
 use crate::baseline;
 use crate::checkpoint::{load_tensors, save_tensors};
-use knockout_model::Solver;
-use knockout_screen::{Dataset, Part, Split};
+use knockout_data::screen::{Dataset, Part, Split};
+use knockout_models::Solver;
 use knockout_solve::{Problem, Records, Stage, Tensor};
 use std::path::Path;
 

@@ -5,7 +5,7 @@
 use super::solved::SOLVING;
 use super::{Manifest, MetricsLine, RunFolder, RunFolderError, RunFolderErrorKind, read_metrics};
 use crate::checkpoint::{Checkpoints, Slot};
-use knockout_model::MODELS;
+use knockout_models::MODELS;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};

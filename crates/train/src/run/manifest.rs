@@ -1,7 +1,7 @@
 //! What a run was started with, for people and for `compare`.
 
 use super::RunFolderErrorKind;
-use knockout_screen::Dataset;
+use knockout_data::screen::Dataset;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -4,7 +4,7 @@
 //! use knockout_train::config::Config;
 //! use knockout_train::run::{Event, Run, RunContext};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let dataset = std::sync::Arc::new(knockout_screen::Dataset::open("yeast".as_ref())?);
+//! let dataset = std::sync::Arc::new(knockout_data::screen::Dataset::open("yeast".as_ref())?);
 //! let config = Config::of("dango", &dataset.cell, &["epochs=2"])?;
 //! let context = RunContext::new("yeast");
 //! let mut run = Run::create("runs/first".as_ref(), dataset, config, &context)?;
@@ -52,12 +52,12 @@ use crate::schedule::Progress;
 use crate::step::Mode;
 use crate::stores::Stores;
 use files::RunFiles;
-use knockout_kernel::Isa;
-use knockout_meter::{Meter, Schedule, StepPhase};
-use knockout_model::{MODELS, ModelEntry};
-use knockout_screen::{Dataset, Part, Split};
+use knockout_data::screen::{Dataset, Part, Split};
+use knockout_engine::kernel::Isa;
+use knockout_models::{MODELS, ModelEntry};
+use knockout_ranks::Ranks;
+use knockout_trace::meter::{Meter, Schedule, StepPhase};
 use knockout_trace::{Clock as _, Recorder, SystemClock};
-use knockout_world::Ranks;
 use sources::Sources;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

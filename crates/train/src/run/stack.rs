@@ -3,8 +3,8 @@
 use super::RunError;
 use crate::baseline::{self, Baseline, Ladder};
 use crate::checkpoint::{load_tensors, save_tensors};
-use knockout_cell::GeneSetsRef;
-use knockout_screen::{Dataset, Part, Split};
+use knockout_data::cell::GeneSetsRef;
+use knockout_data::screen::{Dataset, Part, Split};
 use knockout_solve::{Problem, SolvedOptions as _, StackOptions, Watch};
 use std::path::Path;
 

@@ -4,7 +4,7 @@ use super::{
     EpochTimes, EventWriter, LogPosition, MetricsLine, MetricsLog, Resumed, RunFolder, RunFolderError, Scalar,
 };
 use crate::fit::StepReport;
-use knockout_meter::{Meter, StepPhase};
+use knockout_trace::meter::{Meter, StepPhase};
 use std::fs::File;
 use std::io::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -1,9 +1,9 @@
 //! Losses of shards, and the loss of the batch that they are parts of.
 
 use crate::step::{NotFinite, StepOutcome};
-use knockout_grad::Tape;
-use knockout_model::Loss;
-use knockout_world::{Ranks, WorldError};
+use knockout_engine::grad::Tape;
+use knockout_models::Loss;
+use knockout_ranks::{Ranks, WorldError};
 
 /// The loss of one shard and its share in that of the batch.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,10 +5,10 @@ use super::tree::GradientTree;
 use super::{Waiting, weight};
 use crate::fit::FitError;
 use crate::step::{Mode, NotFinite};
-use knockout_grad::{Gradients, Observer, Tape, Var};
-use knockout_meter::{Meter, StepPhase};
-use knockout_model::{LossAt, Model};
-use knockout_world::{Ranks, WorldError};
+use knockout_engine::grad::{Gradients, Observer, Tape, Var};
+use knockout_models::{LossAt, Model};
+use knockout_ranks::{Ranks, WorldError};
+use knockout_trace::meter::{Meter, StepPhase};
 use std::cell::RefCell;
 
 /// Why a coupled loss could not be computed.

@@ -4,8 +4,8 @@
 //! another rank has is sent there. MPI's own reductions choose an order by the number of ranks, their places and the library.
 
 use super::Sharding;
-use knockout_grad::Gradients;
-use knockout_world::WorldError;
+use knockout_engine::grad::Gradients;
+use knockout_ranks::WorldError;
 use std::collections::BTreeMap;
 
 /// Gradients of some shards, added up as far as this rank has both sides.

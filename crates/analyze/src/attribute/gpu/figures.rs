@@ -1,6 +1,6 @@
 //! The device figures as values. Microseconds, since they are documents.
 
-use knockout_stats::share;
+use knockout_base::stats::share;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

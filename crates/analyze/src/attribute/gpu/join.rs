@@ -9,7 +9,7 @@ use crate::collect::Stream;
 use crate::collect::kind::{Kind, Launch};
 use crate::collect::record::{Device, Link, NO_CORRELATION, Point, What};
 use crate::sort::{Helper, Segment, Writer, merge};
-use knockout_stats::us_wide;
+use knockout_base::stats::us_wide;
 use std::collections::BTreeMap;
 
 /// Longer groups are joined in parts: memory stays bounded. A graph launch has thousands of kernels, not more.

@@ -4,7 +4,7 @@
 
 use super::words;
 use crate::collect::kind::EventOrigin;
-use knockout_fault::{Class, Classified};
+use knockout_base::error::{Class, Classified};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn every_phase_of_the_recorder_has_its_category() {
-        use knockout_meter::StepPhase;
+        use knockout_trace::meter::StepPhase;
         use knockout_trace::{BACKGROUND, FOREGROUND};
         let rules = Rules::default_rules().unwrap();
         let first = |name: &str, cat| {

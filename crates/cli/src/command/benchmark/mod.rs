@@ -12,10 +12,10 @@ use crate::output::write_text;
 use crate::text::{duration, figure};
 use crate::ui::{Ui, Unit};
 use clap::Args;
-use knockout_screen::Scheme;
+use knockout_bench::trials::Stop;
+use knockout_bench::trials::benchmark::{self, BenchmarkRequest, Board, Contestant, Progress};
+use knockout_data::screen::Scheme;
 use knockout_train::run::dataset_word;
-use knockout_trials::Stop;
-use knockout_trials::benchmark::{self, BenchmarkRequest, Board, Contestant, Progress};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(crate) struct BenchmarkArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     splits: u32,
     /// The first seed
-    #[arg(long, value_name = "S", default_value_t = knockout_screen::DEFAULT_SPLIT_SEED)]
+    #[arg(long, value_name = "S", default_value_t = knockout_data::screen::DEFAULT_SPLIT_SEED)]
     seed: u64,
     /// Models and baselines, with commas; by default all models, the additive ridge and the gene MLP
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]

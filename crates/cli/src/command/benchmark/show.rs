@@ -2,9 +2,9 @@
 
 use crate::command::evaluate::table::{bounds, correlation};
 use crate::text::{Align, Table, grouped, page_columns};
+use knockout_bench::trials::benchmark::{Board, BoardRow};
 use knockout_report::training::{Chart, Fact, Scale, Series, TrainingPage, training_html};
 use knockout_report::{Column, PageTable};
-use knockout_trials::benchmark::{Board, BoardRow};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;

@@ -5,8 +5,8 @@ use crate::failure::{Result, request_error};
 use crate::text::{Align, Table, grouped};
 use crate::ui::Ui;
 use clap::Args;
-use knockout_cell::{CellError, Deletion, GeneId, Reach};
-use knockout_screen::Dataset;
+use knockout_data::cell::{CellError, Deletion, GeneId, Reach};
+use knockout_data::screen::Dataset;
 use serde::Serialize;
 use std::path::PathBuf;
 

@@ -2,8 +2,8 @@
 
 use crate::failure::{Result, request_error};
 use crate::text::{Align, Table, grouped};
-use knockout_cell::{Deletion, GeneId};
-use knockout_screen::Dataset;
+use knockout_data::cell::{Deletion, GeneId};
+use knockout_data::screen::Dataset;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -5,14 +5,14 @@ use crate::failure::{Context as _, Result, request_error};
 use crate::text::grouped;
 use crate::ui::{Ui, Unit};
 use clap::Args;
-use knockout_import::altered::{ADVICE, LooksLike};
-use knockout_import::recipe::{
+use knockout_data::screen::Dataset;
+use knockout_sources::import::altered::{ADVICE, LooksLike};
+use knockout_sources::import::recipe::{
     AliasSource, AnnotationSource, FeatureSource, GeneSource, MetabolismSource, NetworkSource, ScreenSource,
 };
-use knockout_import::report::{Report, RowReport};
-use knockout_import::screens::{Alleles, Duplicates};
-use knockout_import::{Recipe, import};
-use knockout_screen::Dataset;
+use knockout_sources::import::report::{Report, RowReport};
+use knockout_sources::import::screens::{Alleles, Duplicates};
+use knockout_sources::import::{Recipe, import};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 

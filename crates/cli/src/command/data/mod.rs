@@ -18,7 +18,7 @@ pub(crate) use synth::make as make_synthetic;
 use crate::failure::Result;
 use crate::ui::Ui;
 use clap::{Args, Subcommand};
-use knockout_screen::Dataset;
+use knockout_data::screen::Dataset;
 use std::path::Path;
 use std::sync::Arc;
 

@@ -6,8 +6,8 @@ use crate::interrupt::Interrupt;
 use crate::text::{duration, grouped, size};
 use crate::ui::{Ui, Unit};
 use clap::{ArgGroup, Args};
-use knockout_batch::{Estimate, Origin, Probe, StoreHeader, StoreWriter, StoredForm};
-use knockout_screen::{Dataset, subset};
+use knockout_data::batch::{Estimate, Origin, Probe, StoreHeader, StoreWriter, StoredForm};
+use knockout_data::screen::{Dataset, subset};
 use knockout_train::stores::usual_folder;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -105,7 +105,7 @@ pub(crate) fn run(args: &PrecomputeArgs, ui: &Ui) -> Result<()> {
         complete: done == rows.len(),
         estimated_bytes: estimate.bytes,
         estimated_seconds: None,
-        free_bytes: knockout_batch::free_bytes(&folder)?,
+        free_bytes: knockout_data::batch::free_bytes(&folder)?,
         bytes: None,
         seconds: None,
         graph_hash: None,

@@ -6,7 +6,7 @@ use crate::failure::Result;
 use crate::text::{Align, Table, grouped};
 use crate::ui::Ui;
 use clap::Args;
-use knockout_screen::{AnnotationSummary, Histogram, SplitSummary, Summary};
+use knockout_data::screen::{AnnotationSummary, Histogram, SplitSummary, Summary};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
@@ -22,7 +22,7 @@ pub(crate) struct ShowArgs {
     /// The dataset folder
     dir: PathBuf,
     /// The seed of the splits whose sizes are shown
-    #[arg(long, value_name = "S", default_value_t = knockout_screen::DEFAULT_SPLIT_SEED)]
+    #[arg(long, value_name = "S", default_value_t = knockout_data::screen::DEFAULT_SPLIT_SEED)]
     seed: u64,
     /// Show one gene instead, by systematic or standard name: its neighbours, its terms and its samples
     #[arg(long, value_name = "GENE", conflicts_with = "seed")]

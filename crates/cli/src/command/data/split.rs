@@ -5,7 +5,7 @@ use crate::failure::{Context as _, Result, request_error};
 use crate::text::{Align, Table, grouped};
 use crate::ui::Ui;
 use clap::Args;
-use knockout_screen::{Division, Scheme, Split, SplitSpec, SplitSummary};
+use knockout_data::screen::{Division, Scheme, Split, SplitSpec, SplitSummary};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub(crate) struct SplitArgs {
     #[arg(long, value_name = "SPLIT", default_value = "random", value_parser = choice::scheme())]
     split: Scheme,
     /// The seed
-    #[arg(long, value_name = "S", default_value_t = knockout_screen::DEFAULT_SPLIT_SEED)]
+    #[arg(long, value_name = "S", default_value_t = knockout_data::screen::DEFAULT_SPLIT_SEED)]
     seed: u64,
     /// Share of the samples that validate
     #[arg(long, value_name = "SHARE", default_value_t = 0.1, conflicts_with = "folds")]

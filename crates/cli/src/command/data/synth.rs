@@ -5,8 +5,8 @@ use crate::failure::Result;
 use crate::text::{grouped, size};
 use crate::ui::{Ui, Unit};
 use clap::Args;
-use knockout_screen::Dataset;
-use knockout_synth::{Config, PRESETS, synthesise};
+use knockout_data::screen::Dataset;
+use knockout_sources::synth::{Config, PRESETS, synthesise};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &SynthArgs, ui: &Ui) -> Result<()> {
         config.screen.samples = samples;
     }
     let dataset = make(&args.out, &args.preset, &config, args.seed, &args.overrides.keys, ui)?;
-    let edges = dataset.cell.networks().iter().map(knockout_cell::Network::edge_count).sum();
+    let edges = dataset.cell.networks().iter().map(knockout_data::cell::Network::edge_count).sum();
     let made = Made {
         schema: 1,
         path: &args.out,

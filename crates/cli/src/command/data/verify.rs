@@ -4,7 +4,7 @@ use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::ui::Ui;
 use clap::Args;
-use knockout_screen::verify;
+use knockout_data::screen::verify;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

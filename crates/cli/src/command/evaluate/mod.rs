@@ -10,8 +10,8 @@ use crate::exit::INCOMPARABLE;
 use crate::failure::{Failure, Result, request_error};
 use crate::ui::Ui;
 use clap::Args;
-use knockout_screen::{Ceiling, Dataset, Part, Split};
-use knockout_stats::bootstrap::Bootstrap;
+use knockout_base::stats::bootstrap::Bootstrap;
+use knockout_data::screen::{Ceiling, Dataset, Part, Split};
 use knockout_train::baseline::Baseline;
 use knockout_train::checkpoint::Slot;
 use knockout_train::evaluation::{

@@ -4,9 +4,9 @@ use super::{Coverage, EvaluateArgs, PriorKnowledge, Seeds, Subject, incomparable
 use crate::exit::INCOMPARABLE;
 use crate::failure::{Failure, Result, request_error};
 use crate::ui::Ui;
-use knockout_cell::GeneSets;
-use knockout_model::MODELS;
-use knockout_screen::{Dataset, Part};
+use knockout_data::cell::GeneSets;
+use knockout_data::screen::{Dataset, Part};
+use knockout_models::MODELS;
 use knockout_train::baseline::Baseline;
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::evaluation::StackPredictions;

@@ -1,7 +1,7 @@
 //! Evaluations as text. A figure that is not defined is a dash.
 
 use crate::text::{Align, Table, grouped};
-use knockout_screen::Ceiling;
+use knockout_data::screen::Ceiling;
 use knockout_train::evaluation::{Comparison, Figure, Row, Spread, Unseen};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

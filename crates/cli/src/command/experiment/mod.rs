@@ -13,12 +13,12 @@ use crate::text::duration;
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_analyze::Analysis;
-use knockout_batch::ProcessorKind;
-use knockout_durable::replace;
-use knockout_measure::{Ablation, ExperimentOutcome, ExperimentRequest, Subject};
-use knockout_model::{MODELS, ModelEntry};
-use knockout_profile::RunProfile;
-use knockout_profile::experiment::{Experiment, ExperimentPlan};
+use knockout_analyze::profile::RunProfile;
+use knockout_analyze::profile::experiment::{Experiment, ExperimentPlan};
+use knockout_base::files::replace;
+use knockout_bench::measure::{Ablation, ExperimentOutcome, ExperimentRequest, Subject};
+use knockout_data::batch::ProcessorKind;
+use knockout_models::{MODELS, ModelEntry};
 use knockout_report::{experiment_html, experiment_markdown, experiment_text};
 use knockout_train::config::Config;
 use knockout_train::run::dataset_word;
@@ -239,7 +239,7 @@ fn take_rounds(
     interrupt: &Interrupt,
     ui: &Ui,
 ) -> Result<ExperimentOutcome> {
-    let experiment = knockout_measure::Experiment::new(request, subject)?;
+    let experiment = knockout_bench::measure::Experiment::new(request, subject)?;
     // How many steps fit into a time nobody knows: a bar to the end of all rounds would promise hours to who gave a minute.
     let bar = match request.time_limit {
         None => ui.progress("measuring", experiment.step_count(), Unit::Items),

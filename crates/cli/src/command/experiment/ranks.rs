@@ -11,10 +11,10 @@ use crate::exit;
 use crate::failure::{Context as _, Failure, Result, Unexpected as _, request_error};
 use crate::interrupt::Interrupt;
 use crate::ui::{Ui, Unit};
-use knockout_durable::{create_folder, replace};
-use knockout_measure::{ExperimentOutcome, WorldRound, assembled, has_no_time_for_another};
-use knockout_profile::RunProfile;
-use knockout_profile::experiment::Crowd;
+use knockout_analyze::profile::RunProfile;
+use knockout_analyze::profile::experiment::Crowd;
+use knockout_base::files::{create_folder, replace};
+use knockout_bench::measure::{ExperimentOutcome, WorldRound, assembled, has_no_time_for_another};
 use knockout_train::config::Config;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -93,7 +93,7 @@ pub(super) fn measure(args: &ExperimentArgs, ui: &Ui) -> Result<Finished> {
 
 /// Refuses what no launch could do.
 fn check(args: &ExperimentArgs) -> Result<()> {
-    if let Some(launch) = knockout_world::launched() {
+    if let Some(launch) = knockout_ranks::launched() {
         return Err(request_error(format!(
             "--ranks starts ranks itself, and this is one of {} that a launcher started; leave out the launcher, or --ranks",
             launch.size

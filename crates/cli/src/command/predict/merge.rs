@@ -3,8 +3,8 @@
 use crate::failure::Result;
 use crate::ui::Ui;
 use clap::Args;
+use knockout_data::screen::Dataset;
 use knockout_predict::{Keep, Summary};
-use knockout_screen::Dataset;
 use std::path::PathBuf;
 
 /// Join the parts of a prediction, and check that none is missing

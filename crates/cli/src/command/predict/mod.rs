@@ -14,13 +14,13 @@ use crate::text::{Align, Table, grouped};
 use crate::ui::{Ui, Unit};
 use clap::{ArgGroup, Args, Subcommand};
 use indicatif::ProgressBar;
-use knockout_cell::GeneTable;
+use knockout_data::cell::GeneTable;
+use knockout_data::screen::Part;
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{
     Candidates, Choice, Filters, Folder, Histogram, Hit, Keep, Outcome, PREDICTIONS, Plan, Progress,
     Scorer as _, Share, Summary, lists, write_csv, write_hits,
 };
-use knockout_screen::Part;
 use knockout_train::checkpoint::Slot;
 use serde::Serialize;
 use std::fmt::Write as _;

@@ -5,7 +5,7 @@ use crate::failure::Result;
 use crate::output::write_text;
 use crate::text::{figure, grouped};
 use crate::ui::Ui;
-use knockout_cell::{Gene, GeneTable};
+use knockout_data::cell::{Gene, GeneTable};
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{Calibration, Folder, Hit, Summary};
 use knockout_report::prediction::{PredictionPage, prediction_html};

@@ -6,7 +6,7 @@ use crate::output::{self, ForceArg, Kind};
 use crate::ui::Ui;
 use clap::Args;
 use flate2::{Compression, write::GzEncoder};
-use knockout_durable::PendingFile;
+use knockout_base::files::PendingFile;
 use knockout_report::units::count;
 use knockout_trace::{
     CONVERTED, Document, Event, Outcome, Phase, Selection, Selector, Sink, Symbol, TraceWriter, field_range,

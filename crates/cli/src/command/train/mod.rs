@@ -12,14 +12,14 @@ use crate::text::figure;
 use crate::ui::Ui;
 use clap::Args;
 use console::Console;
-use knockout_kernel::Isa;
-use knockout_model::{MODELS, ModelEntry};
-use knockout_screen::{Dataset, Part, Scheme};
+use knockout_data::screen::{Dataset, Part, Scheme};
+use knockout_engine::kernel::Isa;
+use knockout_models::{MODELS, ModelEntry};
+use knockout_ranks::Ranks;
 use knockout_train::config::Config;
 use knockout_train::run::{
     End, Event, MetricsLine, Run, RunContext, RunDescription, SolvedRun, default_folder, read_metrics,
 };
-use knockout_world::Ranks;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

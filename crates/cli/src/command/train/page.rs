@@ -2,10 +2,10 @@
 
 use crate::failure::{Context as _, Result};
 use crate::text::{duration, figure};
-use knockout_durable::replace;
+use knockout_base::files::replace;
+use knockout_data::screen::{Manifest, Part};
 use knockout_report::training::{Chart, Fact, Scale, Scatter, Series, TrainingPage, training_html};
 use knockout_report::units;
-use knockout_screen::{Manifest, Part};
 use knockout_train::baseline::{Baseline, Ladder};
 use knockout_train::fit::Fit;
 use knockout_train::metrics::Metrics;

@@ -1,0 +1,177 @@
+//! Two runs beside each other. Conditions come first: where they are unlike there is no ratio, unless the difference is
+//! what the comparison is about.
+
+use super::RUN_SCHEMA;
+use super::conditions::Conditions;
+use super::finding::RunWarning;
+use super::profile::{PerStep, RunProfile};
+use knockout_base::error::{Class, Classified};
+use knockout_base::stats::{Difference, FEWEST_FOR_INTERVAL, Middle, sort_by_difference};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// A difference was declared that is no condition.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name:?} is no condition of these runs; they have {}", .known.join(", "))]
+pub struct VaryError {
+    name: String,
+    known: Vec<String>,
+}
+
+/// Kind of quantity in a row.
+#[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum About {
+    /// Wall time of the step, median over steps; `--fail-above` tests it.
+    Step,
+    /// Time of a phase, mean over steps.
+    Phase,
+    /// CPU time of all threads, median over steps.
+    Cpu,
+}
+
+/// One quantity in both runs.
+pub type Row = knockout_base::stats::Row<About>;
+
+/// A reason to distrust a comparison of runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ComparisonWarning {
+    /// A warning of the first run.
+    OfA(RunWarning),
+    /// A warning of the second run.
+    OfB(RunWarning),
+    /// One side has so many steps, too few for an interval: bounds are the range seen.
+    NoInterval(usize),
+}
+
+/// Two runs beside each other. `knockout-report` adds the warnings' sentences to make the document of `--json`.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunComparison {
+    /// See [`RUN_SCHEMA`].
+    pub schema: u32,
+    /// `comparison`
+    pub kind: &'static str,
+    /// What the first run is called.
+    pub a: String,
+    /// What the second run is called.
+    pub b: String,
+    /// Everything that could make times differ by itself is equal, or was declared to be the point.
+    pub comparable: bool,
+    /// Conditions that differ.
+    pub differences: Vec<Difference>,
+    /// Of these, the ones that forbid a comparison.
+    pub unlike: Vec<String>,
+    /// Of these, the ones that were declared.
+    pub varied: Vec<String>,
+    /// The step, CPU time, then phases: microseconds per sample in `a` and `b`. Empty unless comparable.
+    pub rows: Vec<Row>,
+    /// The same per iteration: batches of unlike size make these unlike.
+    pub iterations: Vec<Row>,
+    /// Conditions of both.
+    pub conditions: (Conditions, Conditions),
+    /// What to know before trusting the figures.
+    #[serde(skip)]
+    pub warnings: Vec<ComparisonWarning>,
+}
+
+impl RunComparison {
+    /// Compares two runs; ratios are `b / a`. `vary` names conditions that are meant to differ.
+    pub fn of(
+        (name_a, a): (&str, &RunProfile),
+        (name_b, b): (&str, &RunProfile),
+        vary: &[String],
+    ) -> Result<Self, VaryError> {
+        check_names(a, b, vary)?;
+        let differences = a.conditions.differences(&b.conditions);
+        let (mut unlike, mut varied) = (Vec::new(), Vec::new());
+        for row in differences.iter().filter(|row| !Conditions::is_harmless(&row.what)) {
+            if vary.contains(&row.what) { &mut varied } else { &mut unlike }.push(row.what.clone());
+        }
+        let comparable = unlike.is_empty();
+        // Where both recorded there is nothing to know.
+        let both_recorded = a.conditions.profiler && b.conditions.profiler;
+        let matters = |warning: &&RunWarning| !(both_recorded && **warning == RunWarning::Profiler);
+        let of_a = a.warnings.iter().filter(matters).map(|warning| ComparisonWarning::OfA(*warning));
+        let of_b = b.warnings.iter().filter(matters).map(|warning| ComparisonWarning::OfB(*warning));
+        let mut warnings: Vec<ComparisonWarning> = of_a.chain(of_b).collect();
+        let steps = a.per_step.wall_nanos.len().min(b.per_step.wall_nanos.len());
+        if steps < FEWEST_FOR_INTERVAL {
+            warnings.push(ComparisonWarning::NoInterval(steps));
+        }
+        let rows_by = |unit: Unit| if comparable { rows(a, b, unit) } else { Vec::new() };
+        Ok(Self {
+            schema: RUN_SCHEMA,
+            kind: "comparison",
+            a: name_a.to_owned(),
+            b: name_b.to_owned(),
+            comparable,
+            differences,
+            unlike,
+            varied,
+            rows: rows_by(Unit::Sample),
+            iterations: rows_by(Unit::Iteration),
+            conditions: (a.conditions.clone(), b.conditions.clone()),
+            warnings,
+        })
+    }
+
+    /// The whole step per sample: what a gate looks at.
+    pub fn step(&self) -> Option<&Row> {
+        self.rows.iter().find(|row| row.about == About::Step)
+    }
+}
+
+fn check_names(a: &RunProfile, b: &RunProfile, vary: &[String]) -> Result<(), VaryError> {
+    let known: BTreeSet<String> =
+        [a, b].iter().flat_map(|run| run.conditions.entries()).map(|(key, _)| key.to_owned()).collect();
+    match vary.iter().find(|name| !known.contains(*name)) {
+        Some(name) => Err(VaryError { name: name.clone(), known: known.into_iter().collect() }),
+        None => Ok(()),
+    }
+}
+
+/// Per what times are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Sample,
+    Iteration,
+}
+
+/// The step (its median), CPU time (median), then phases (means: some run only now and then), the largest
+/// difference first.
+fn rows(a: &RunProfile, b: &RunProfile, unit: Unit) -> Vec<Row> {
+    let values = |steps: &PerStep, nanos: &[u64]| micros(steps, nanos, unit);
+    let whole = |name: &str, about: About, nanos: fn(&PerStep) -> &Vec<u64>| {
+        let of = |run: &RunProfile| values(&run.per_step, nanos(&run.per_step));
+        Row::of(name, about, &of(a), &of(b), Middle::Median)
+    };
+    let mut out = vec![
+        whole("step", About::Step, |steps| &steps.wall_nanos),
+        whole("cpu", About::Cpu, |steps| &steps.cpu_nanos),
+    ];
+    let names: BTreeSet<&String> = a.per_step.phases.keys().chain(b.per_step.phases.keys()).collect();
+    let mut phases: Vec<Row> = names
+        .into_iter()
+        .map(|name| {
+            let of = |run: &RunProfile| match run.per_step.phases.get(name) {
+                Some(nanos) => values(&run.per_step, nanos),
+                None => vec![0.0; run.per_step.wall_nanos.len()],
+            };
+            Row::of(name, About::Phase, &of(a), &of(b), Middle::Mean)
+        })
+        .collect();
+    sort_by_difference(&mut phases);
+    out.append(&mut phases);
+    out
+}
+
+fn micros(steps: &PerStep, nanos: &[u64], unit: Unit) -> Vec<f64> {
+    let by = |samples: u64| if unit == Unit::Sample { samples.max(1) as f64 } else { 1.0 };
+    nanos.iter().zip(&steps.samples).map(|(nanos, samples)| *nanos as f64 / 1e3 / by(*samples)).collect()
+}
+
+impl Classified for VaryError {
+    fn class(&self) -> Class {
+        Class::Request
+    }
+}

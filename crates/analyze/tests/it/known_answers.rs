@@ -1,0 +1,394 @@
+//! Small traces made here, whose answers are known: categories by what encloses, verdicts, ranks, hostile input.
+
+use knockout_analyze::{
+    Analysis, Bound, Collector, Comparison, FileFindings, Limit, Options, Rules, Standout,
+};
+use knockout_trace::{ReadOptions, read};
+use proptest::prelude::*;
+use std::fmt::Write as _;
+
+fn findings_of(text: &str, options: &Options, rules: &Rules) -> FileFindings {
+    let mut collector = Collector::new(rules, options);
+    let outcome = read(text.as_bytes(), ReadOptions::default(), &mut collector).unwrap();
+    collector.finish("made here", &outcome).unwrap()
+}
+
+fn findings(text: &str) -> FileFindings {
+    findings_of(text, &Options::default(), &Rules::default_rules().unwrap())
+}
+
+#[test]
+fn the_guides_example_of_rules_is_a_whole_file() {
+    let guide = include_str!("../../../../docs/trace.md");
+    let (_, rest) = guide.split_once("```toml\n").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    let rules = Rules::from_toml("example.toml", example).unwrap();
+    let text = trace(&[
+        span("cpu_op", "tokenize", 1, 0, 10, ""),
+        span("cpu_op", "aten::mul", 1, 2, 5, ""),
+        span("cpu_op", "forward", 1, 20, 10, ""),
+        span("cpu_op", "tokenize", 1, 22, 5, ""),
+    ]);
+    let found = findings_of(&text, &Options::default(), &rules);
+    assert_eq!((category(&found, "tokeniser"), category(&found, "forward")), (10.0, 10.0));
+    let text = trace(&[
+        span("cpu_op", "forward", 1, 0, 10, ""),
+        span("cuda_runtime", "cudaLaunchKernel", 1, 2, 5, "\"correlation\":7"),
+        span("gpu_user_annotation", "forward", 9, 20, 50, "\"stream\":7,\"device\":0"),
+        span("kernel", "gemm", 9, 20, 30, "\"stream\":7,\"device\":0,\"correlation\":7"),
+        span("gpu_memcpy", "Memcpy HtoD", 9, 80, 10, "\"stream\":7,\"device\":0"),
+    ]);
+    let found = findings_of(&text, &Options::default(), &rules);
+    assert_eq!((found.host_us, found.device_us), (10.0, 60.0), "the device's time is the device's");
+    let sides: Vec<_> = found.categories.iter().map(|row| (row.name.as_str(), row.device, row.us)).collect();
+    assert_eq!(sides, [("forward", true, 50.0), ("forward", false, 10.0), ("unattributed", true, 10.0)]);
+    let part = Rules::from_toml("part.toml", "[[rule]]\ncategory = \"a\"\n").unwrap_err().to_string();
+    assert!(part.contains("begin with a copy of"), "{part}");
+}
+
+#[test]
+fn a_host_call_that_names_its_stream_launches_from_its_phase_and_step() {
+    for stream in ["\"stream\":\"0x0\",", ""] {
+        let found = findings(&trace(&[
+            span("user_annotation", "ProfilerStep#1", 1, 0, 100, ""),
+            span("user_annotation", "## forward ##", 1, 10, 50, ""),
+            span("cuda_runtime", "hipLaunchKernel", 1, 20, 5, &format!("{stream}\"correlation\":7")),
+            span("kernel", "gemm", 9, 40, 30, "\"stream\":0,\"device\":0,\"correlation\":7"),
+        ]));
+        let by_phase = &found.gpu.as_ref().unwrap().by_phase;
+        assert_eq!((by_phase[0].name.as_str(), by_phase[0].us), ("forward", 30.0), "{stream}");
+        assert_eq!(found.steps[0].device[0].us, 30.0, "{stream}");
+    }
+}
+
+#[test]
+fn threads_that_sleep_are_no_part_of_what_bounds_a_trace() {
+    let found = findings(&trace(&[
+        span("user_annotation", "ProfilerStep#1", 1, 0, 1000, ""),
+        span("cpu_op", "aten::mm", 1, 0, 600, ""),
+        span("cpu_op", "aten::add", 1, 600, 300, ""),
+        span("python_function", "threading.py(359): wait", 2, 0, 1000, ""),
+    ]));
+    let bound = Bound::of(&found);
+    assert_eq!(bound.limit, Limit::Operations);
+    assert_eq!(bound.largest, Some(("operators outside any phase".to_owned(), 0.9)));
+    assert_eq!(bound.operation, Some(("aten::mm".to_owned(), 0.6)));
+    let asleep = found.categories.iter().find(|row| row.name == "waiting in python").unwrap();
+    assert!(asleep.is_asleep() && asleep.share_of_side == 0.5);
+}
+
+#[test]
+fn the_operation_that_is_named_is_of_the_category_that_is_named_and_no_wait() {
+    let kernel = |name: &str, start, duration| {
+        span("kernel", name, 9, start, duration, "\"stream\":7,\"device\":0,\"correlation\":1")
+    };
+    let found = findings(&trace(&[
+        kernel("event_wait", 0, 300),
+        kernel("ncclKernel_SendRecv", 300, 250),
+        kernel("gemm", 550, 200),
+        kernel("gelu", 750, 190),
+    ]));
+    let bound = Bound::of(&found);
+    assert_eq!(bound.limit, Limit::Device);
+    assert_eq!(bound.largest.unwrap().0, "kernels");
+    assert_eq!(bound.operation.unwrap().0, "gemm", "neither the wait nor what is listed as communication");
+    assert_eq!(found.device_us, 940.0);
+}
+
+#[test]
+fn without_a_device_communication_can_be_what_bounds_a_step() {
+    let found = findings(&trace(&[
+        span("user_annotation", "ProfilerStep#1", 1, 0, 100, ""),
+        span("cpu_op", "gloo:all_reduce", 1, 10, 60, ""),
+        span("cpu_op", "aten::mm", 1, 75, 20, ""),
+    ]));
+    let bound = Bound::of(&found);
+    assert_eq!((bound.limit, bound.share), (Limit::Communication, 0.6));
+    assert_eq!(bound.largest.unwrap().0, "communication");
+}
+
+#[test]
+fn names_that_people_give_to_loading_are_data_loading() {
+    for name in ["## data_load ##", "load_data", "LoadBatch", "data loading"] {
+        let found = findings(&trace(&[span("user_annotation", name, 1, 0, 10, "")]));
+        assert_eq!(category(&found, "data loading"), 10.0, "{name}");
+    }
+}
+
+/// Backward on a thread of autograd's own, from 300 to 800, while the thread with the steps waits.
+fn with_autograd(more: &[String]) -> FileFindings {
+    let engine = |name: &str, start, duration| {
+        span("cpu_op", &format!("autograd::engine::evaluate_function: {name}"), 2, start, duration, "")
+    };
+    let events = [
+        span("user_annotation", "ProfilerStep#1", 1, 0, 1000, ""),
+        span("user_annotation", "forward", 1, 0, 250, ""),
+        span("user_annotation", "Optimizer.step#Adam.step", 1, 900, 50, ""),
+        engine("MmBackward0", 300, 200),
+        engine("AddBackward0", 520, 280),
+    ];
+    findings(&trace(&[&events[..], more].concat()))
+}
+
+fn share_of_work(findings: &FileFindings, name: &str) -> f64 {
+    findings.categories.iter().find(|row| row.name == name).and_then(|row| row.share_of_work).unwrap()
+}
+
+#[test]
+fn a_thread_that_waits_for_autograd_does_no_work_of_the_host() {
+    // In a span of its own: backward's time, and none of its work.
+    let found = with_autograd(&[span("user_annotation", "## backward ##", 1, 290, 520, "")]);
+    assert_eq!((category(&found, "backward"), found.autograd_wait_us), (1000.0, 520.0));
+    assert_eq!((category(&found, "unattributed"), found.autograd_wait_unnamed_us), (180.0, 0.0));
+    let work = 480.0 + 250.0 + 50.0 + 180.0;
+    assert!((share_of_work(&found, "backward") - 480.0 / work).abs() < 1e-12);
+    assert!((share_of_work(&found, "forward") - 250.0 / work).abs() < 1e-12);
+    assert_eq!(Bound::of(&found).largest, Some(("backward".to_owned(), share_of_work(&found, "backward"))));
+    // Without one, the waiting is what nothing names, from the first function of autograd's to the last.
+    let found = with_autograd(&[]);
+    assert_eq!((found.autograd_wait_us, found.autograd_wait_unnamed_us), (0.0, 500.0));
+    assert_eq!((category(&found, "unattributed"), category(&found, "backward")), (700.0, 480.0));
+    assert!((share_of_work(&found, "unattributed") - 200.0 / (480.0 + 250.0 + 50.0 + 200.0)).abs() < 1e-12);
+    let standouts = |found: &FileFindings| found.verdicts.iter().map(Standout::about).collect::<Vec<_>>();
+    assert!(!standouts(&found).contains(&"unattributed"), "{:?}", found.verdicts);
+    assert_eq!(Bound::of(&found).largest.unwrap().0, "backward");
+}
+
+#[test]
+fn waiting_for_autograd_is_told_only_where_it_is_sure() {
+    // The thread does something beside: before it, some functions may be another thread's.
+    let found = with_autograd(&[span("cpu_op", "aten::add", 1, 700, 10, "")]);
+    assert_eq!(found.autograd_wait_unnamed_us, 200.0);
+    // Two threads with steps: nobody knows which of them waits.
+    let found = with_autograd(&[span("user_annotation", "ProfilerStep#1", 3, 0, 1000, "")]);
+    assert_eq!(found.autograd_wait_unnamed_us, 0.0);
+    let said = found.verdicts.iter().find(|standout| standout.about() == "unattributed").unwrap();
+    assert!(matches!(said, Standout::Unattributed { autograd_us: 480.0, .. }), "{said:?}");
+}
+
+/// One complete event.
+fn span(cat: &str, name: &str, tid: u32, start: i64, duration: i64, args: &str) -> String {
+    format!(
+        r#"{{"ph":"X","cat":"{cat}","name":"{name}","pid":1,"tid":{tid},"ts":{start},"dur":{duration},"args":{{{args}}}}}"#
+    )
+}
+
+fn trace(events: &[String]) -> String {
+    format!(r#"{{"traceEvents":[{}]}}"#, events.join(","))
+}
+
+fn category(findings: &FileFindings, name: &str) -> f64 {
+    findings.categories.iter().filter(|row| row.name == name).map(|row| row.us).sum()
+}
+
+#[test]
+fn the_same_operator_belongs_to_what_encloses_it() {
+    let found = findings(&trace(&[
+        span("user_annotation", "ProfilerStep#1", 1, 0, 1000, ""),
+        span("user_annotation", "enumerate(DataLoader)#next", 1, 0, 100, ""),
+        span("cpu_op", "aten::copy_", 1, 10, 50, ""),
+        span("user_annotation", "## forward ##", 1, 100, 200, ""),
+        span("cpu_op", "aten::copy_", 1, 110, 60, ""),
+        span("cpu_op", "aten::cross_entropy_loss", 1, 200, 40, ""),
+        span("cpu_op", "autograd::engine::evaluate_function: CopyBackward0", 2, 300, 100, ""),
+        span("cpu_op", "aten::copy_", 2, 310, 70, ""),
+        span("cpu_op", "Optimizer.step#AdamW.step", 1, 500, 300, ""),
+        span("cpu_op", "aten::copy_", 1, 510, 80, ""),
+        span("cpu_op", "aten::copy_", 1, 900, 90, ""),
+    ]));
+    assert_eq!(category(&found, "data loading"), 100.0);
+    assert_eq!(category(&found, "forward"), 160.0);
+    assert_eq!(category(&found, "loss"), 40.0);
+    assert_eq!(category(&found, "backward"), 100.0);
+    assert_eq!(category(&found, "optimiser"), 300.0);
+    assert_eq!(category(&found, "operators outside any phase"), 90.0);
+    assert_eq!(
+        category(&found, "unattributed"),
+        310.0,
+        "the step's own time is nobody's, least of all the optimiser's"
+    );
+    let copies = found.operations.iter().find(|op| op.name == "aten::copy_").unwrap();
+    assert_eq!((copies.self_us, copies.count, copies.by_category.len()), (350.0, 5, 5));
+    assert_eq!(found.steps[0].us, 1000.0);
+    let in_step: f64 = found.steps[0].host.iter().map(|row| row.us).sum();
+    assert_eq!(in_step, 1100.0, "both threads inside the step");
+}
+
+#[test]
+fn an_operation_inside_itself_is_inside_once() {
+    let found = findings(&trace(&[
+        span("python_function", "f.py(1): walk", 1, 0, 100, ""),
+        span("python_function", "f.py(1): walk", 1, 10, 50, ""),
+        span("cpu_op", "aten::mul", 1, 20, 10, ""),
+    ]));
+    let walk = &found.operations[0];
+    assert_eq!((walk.self_us, walk.total_us, walk.sum_us), (90.0, 100.0, 150.0));
+    assert_eq!((found.python[0].us, found.python[0].python_us, found.python[0].count), (100.0, 90.0, 2));
+}
+
+#[test]
+fn verdicts_carry_their_figure_and_are_quiet_when_nothing_stands_out() {
+    let step = |loading: i64| {
+        findings(&trace(&[
+            span("user_annotation", "ProfilerStep#1", 1, 0, 1000, ""),
+            span("user_annotation", "enumerate(DataLoader)#next", 1, 0, loading, ""),
+            span("user_annotation", "## forward ##", 1, 500, 500, ""),
+            span("cpu_op", "aten::mm", 1, loading, 500 - loading, ""),
+        ]))
+    };
+    assert!(step(50).verdicts.is_empty(), "{:?}", step(50).verdicts);
+    let loud = step(300);
+    assert_eq!(loud.verdicts.len(), 1, "{:?}", loud.verdicts);
+    assert!((loud.verdicts[0].figure() - 0.3).abs() < 1e-9, "{:?}", loud.verdicts[0]);
+    let louder = step(400);
+    assert!(
+        (louder.verdicts[0].figure() - 0.4).abs() < 1e-9,
+        "computed, not fixed: {:?}",
+        louder.verdicts[0]
+    );
+}
+
+#[test]
+fn begin_and_end_make_spans_and_strays_are_reported() {
+    let mark = |ph: &str, name: &str, ts: u32| {
+        format!(r#"{{"ph":"{ph}","name":"{name}","pid":1,"tid":1,"ts":{ts}}}"#)
+    };
+    let found = findings(&trace(&[
+        mark("B", "a", 0),
+        mark("B", "b", 10),
+        mark("E", "", 30),
+        mark("E", "", 100),
+        mark("E", "", 120),
+        mark("B", "open", 130),
+    ]));
+    let own = |name: &str| found.operations.iter().find(|op| op.name == name).map(|op| op.self_us);
+    assert_eq!((own("a"), own("b"), own("open")), (Some(80.0), Some(20.0), None));
+    assert_eq!((found.naive_sum_us, found.complete_with_positive_dur), (120.0, 2));
+    assert!(
+        found.warnings.iter().any(|warning| warning.code() == "unmatched_begin_end"),
+        "{:?}",
+        found.warnings
+    );
+}
+
+#[test]
+fn a_kernel_belongs_to_the_phase_that_launched_it() {
+    let found = findings(&trace(&[
+        span("cpu_op", "Optimizer.step#SGD.step", 1, 0, 50, ""),
+        span("cuda_runtime", "cudaLaunchKernel", 1, 10, 5, r#""correlation":7"#),
+        span("kernel", "add_kernel", 9, 40, 30, r#""device":0,"stream":7,"correlation":7"#),
+    ]));
+    let gpu = found.gpu.unwrap();
+    assert_eq!((gpu.by_phase[0].name.as_str(), gpu.by_phase[0].us), ("optimiser", 30.0));
+    assert_eq!((gpu.launch.rows, gpu.launch.delay_us), (1, 25.0));
+}
+
+#[test]
+fn own_rules_replace_the_built_in_ones() {
+    let rules = Rules::from_toml(
+        "mine.toml",
+        "version = 1\n[[rule]]\ncategory = \"mine\"\nclaims = \"inside\"\nwords = [\"copy\"]\n[otherwise]\nother = \"rest\"\n",
+    );
+    let found = findings_of(
+        &trace(&[span("cpu_op", "aten::copy_", 1, 0, 10, ""), span("cpu_op", "aten::mul", 1, 20, 5, "")]),
+        &Options::default(),
+        &rules.unwrap(),
+    );
+    assert_eq!((category(&found, "mine"), category(&found, "rest")), (10.0, 5.0));
+}
+
+/// Steps of training with jitter; `slow` stretches everything.
+fn run(slow: f64) -> Analysis {
+    let mut events = Vec::new();
+    for step in 0..8_i64 {
+        let length = (slow * f64::from(1000 + (step * 37 % 11) as i32)) as i64;
+        let at = 10_000 * step;
+        events.push(span("user_annotation", &format!("ProfilerStep#{step}"), 1, at, length, ""));
+        events.push(span("cpu_op", "aten::mm", 1, at + 1, length - 100, ""));
+    }
+    Analysis::of(vec![findings(&trace(&events))])
+}
+
+#[test]
+fn the_gate_opens_for_equal_runs_and_closes_for_slow_ones() {
+    let (base, same, slow) = (run(1.0), run(1.0), run(1.3));
+    assert!(Comparison::of(&base, &same).slower_than(1.05).is_empty());
+    let comparison = Comparison::of(&base, &slow);
+    assert!(comparison.comparable);
+    let low = comparison.slower_than(1.05)[0].low.unwrap();
+    assert!(low > 1.25 && low <= 1.3, "{low}");
+    assert!(comparison.slower_than(1.31).is_empty(), "the threshold is above the slowdown");
+}
+
+/// Many lanes, overlaps, device rows: the same findings in memory, through the file and in any order.
+fn busy(seed: u64) -> Vec<String> {
+    let mut state = seed;
+    let mut random = move |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    (0..4000)
+        .map(|index| {
+            let (tid, start, length) = (random(5) as u32, random(100_000) as i64, random(3000) as i64);
+            if random(4) == 0 {
+                let args = format!(r#""device":0,"stream":{},"correlation":{}"#, random(3), random(900));
+                span("kernel", &format!("k{}", random(9)), 50 + tid, start, length, &args)
+            } else {
+                let args = format!(r#""correlation":{}"#, random(900));
+                span(
+                    "cuda_runtime",
+                    if index % 3 == 0 { "cudaLaunchKernel" } else { "other" },
+                    tid,
+                    start,
+                    length,
+                    &args,
+                )
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn memory_budget_and_threads_change_nothing() {
+    let text = trace(&busy(11));
+    let rules = Rules::default_rules().unwrap();
+    let plain = serde_json::to_value(findings_of(&text, &Options::default(), &rules)).unwrap();
+    for (threads, memory_budget_bytes) in [(1, 0), (2, 2000), (7, 1 << 20)] {
+        let options = Options { threads, memory_budget_bytes, ..Options::default() };
+        let found = findings_of(&text, &options, &rules);
+        assert!(memory_budget_bytes > 0 || found.spilled_bytes > 10_000);
+        let mut value = serde_json::to_value(FileFindings { spilled_bytes: 0, ..found }).unwrap();
+        value["spilled_bytes"] = plain["spilled_bytes"].clone();
+        assert_eq!(plain, value, "{threads} threads, {memory_budget_bytes} bytes");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn any_numbers_give_findings_whose_parts_add_up(
+        rows in proptest::collection::vec(
+            (0_u32..3, any::<i64>(), any::<i64>(), any::<i64>(), any::<i64>(), 0_usize..8), 0..40)
+    ) {
+        const KINDS: [(&str, &str); 8] = [
+            ("kernel", "k"), ("cpu_op", "aten::mul"), ("user_annotation", "ProfilerStep#1"), ("cuda_runtime", "cudaLaunchKernel"),
+            ("gpu_memcpy", "Memcpy DtoH"), ("cuda_sync", "Event Sync"), ("Trace", "x"), ("gpu_user_annotation", "ProfilerStep#2"),
+        ];
+        let events: Vec<String> = rows.iter().map(|&(tid, start, length, correlation, stream, kind)| {
+            let (cat, name) = KINDS[kind];
+            let mut args = String::new();
+            if correlation % 3 != 0 { write!(args, r#""correlation":{}"#, correlation % 5).unwrap(); }
+            if stream % 2 != 0 { write!(args, r#"{}"stream":{stream}"#, if args.is_empty() { "" } else { "," }).unwrap(); }
+            // Half of them small, so that events also meet.
+            let (start, length) = if correlation % 2 == 0 { (start % 100, length % 50) } else { (start / 1000, length / 1000) };
+            span(cat, name, tid, start, length, &args)
+        }).collect();
+        let found = findings(&trace(&events));
+        for lane in &found.lanes {
+            prop_assert!((lane.busy_us - lane.self_us).abs() <= 0.001 + lane.busy_us * 1e-12);
+        }
+        let parts: f64 = found.categories.iter().map(|row| row.us).sum();
+        prop_assert!((parts - found.self_us).abs() <= 0.001 + parts * 1e-9);
+        serde_json::to_string(&Analysis::of(vec![found])).unwrap();
+    }
+}

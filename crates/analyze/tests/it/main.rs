@@ -1,0 +1,8 @@
+//! Integration tests of the crate, one module per subject.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod experiment;
+mod known_answers;
+mod recorded;
+mod reference;
+mod runs;

@@ -1,0 +1,21 @@
+//! Tests of files and programs that a checkout does not contain; ignored where they are missing.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod common;
+mod expected;
+mod logs;
+
+use knockout_testdata::Resource;
+
+knockout_testdata::tests!(
+    Resource::Traces =>
+        expected::all_expected_figures_are_reproduced,
+        expected::what_the_generator_put_in_comes_out,
+        expected::the_findings_do_not_depend_on_the_number_of_threads,
+        expected::the_expected_comparison_is_reproduced,
+        expected::two_ranks_stand_beside_each_other,
+        expected::every_awkward_file_gives_an_accepted_outcome;
+    Resource::Seeds =>
+        logs::an_average_over_five_figures_was_of_sanity_checks_and_one_step,
+        logs::averages_over_twenty_figures_held_other_bars
+);

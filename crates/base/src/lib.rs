@@ -1,0 +1,29 @@
+//! Foundations of knockout: errors, files, memory limits, configuration, random numbers and statistics.
+//!
+//! Everything else depends on this crate; it depends on nothing of knockout and knows no gene, model or trace.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`error`] | classes of errors, from which exit codes follow |
+//! | [`files`] | files and folders that are whole or absent |
+//! | [`memory`] | memory of the machine, and refusal of requests that exceed it |
+//! | [`config`] | defaults in a struct, changes as `a.b=value` |
+//! | [`random`] | random numbers that are the same on every machine |
+//! | [`stats`] | quantiles, intervals, correlations, bootstrap |
+//!
+//! ```
+//! use knockout_base::random::Rng;
+//! use knockout_base::stats::median;
+//!
+//! // Each purpose has its own stream: a new purpose never shifts the numbers of another.
+//! let mut rng = Rng::new(7, "example");
+//! let draws: Vec<f64> = (0..101).map(|_| rng.uniform()).collect();
+//! assert!((0.3..0.7).contains(&median(&draws).unwrap()));
+//! ```
+
+pub mod config;
+pub mod error;
+pub mod files;
+pub mod memory;
+pub mod random;
+pub mod stats;

@@ -1,0 +1,148 @@
+//! What is measured, and under what conditions.
+
+use crate::measure::MeasureError;
+use knockout_analyze::profile::Conditions;
+use knockout_data::batch::Store;
+use knockout_data::screen::{Dataset, Part, Split};
+use knockout_engine::kernel::Isa;
+use knockout_ranks::Ranks;
+use knockout_trace::meter::{Meter, Schedule};
+use knockout_trace::{Recorder, RecorderOptions, TraceFile};
+use knockout_train::config::Config;
+use knockout_train::fit::Fit;
+use knockout_train::machine;
+use knockout_train::step::Mode;
+use knockout_train::stores::Stores;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The data that configurations are measured on: everybody takes the same batches.
+#[derive(Debug)]
+pub struct Subject {
+    dataset: Arc<Dataset>,
+    split: Arc<Split>,
+    stores: Stores,
+    /// Commit of the program that measures.
+    commit: String,
+    /// The processes that share the work of every step.
+    ranks: Ranks,
+}
+
+/// Whether spans are recorded meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recording {
+    /// Into a trace.
+    On,
+    /// Phases alone are timed.
+    Off,
+}
+
+impl Subject {
+    /// A dataset and how it is split. `commit` is that of the program that measures.
+    pub fn new(dataset: Arc<Dataset>, split: Arc<Split>, commit: &str) -> Self {
+        Self { dataset, split, stores: Stores::default(), commit: commit.to_owned(), ranks: Ranks::alone() }
+    }
+
+    /// Measured on several processes, each of which does the same.
+    #[must_use]
+    pub fn on_ranks(mut self, ranks: &Ranks) -> Self {
+        self.ranks = ranks.clone();
+        self
+    }
+
+    /// The processes that share the work.
+    pub(crate) fn ranks(&self) -> &Ranks {
+        &self.ranks
+    }
+
+    /// The dataset.
+    pub fn dataset(&self) -> &Dataset {
+        &self.dataset
+    }
+
+    /// Opens what the loader of a configuration reads, before anything is measured.
+    pub fn open_store(&mut self, config: &Config, dataset_folder: &Path) -> Result<(), MeasureError> {
+        let rows = self.split.rows(Part::Train);
+        self.stores.for_run(config, dataset_folder, &self.dataset, rows)?;
+        Ok(())
+    }
+
+    fn store(&self, config: &Config) -> Option<&Arc<Store>> {
+        self.stores.of(config.processor())
+    }
+
+    /// A configuration's model before its first step.
+    pub(crate) fn fit(&self, config: &Config) -> Result<Fit, MeasureError> {
+        let fit = Fit::new(config.clone(), Arc::clone(&self.dataset), Arc::clone(&self.split))?;
+        Ok(fit.with_store(self.store(config)).on_ranks(self.ranks.clone())?)
+    }
+
+    /// Under what conditions steps of a configuration are measured.
+    pub(crate) fn conditions(
+        &self,
+        config: &Config,
+        mode: Mode,
+        recording: Recording,
+    ) -> Result<Conditions, MeasureError> {
+        let records = self.split.rows(Part::Train).len();
+        Ok(Conditions {
+            data: self.dataset.manifest.data_hash(),
+            records: records as u64,
+            // No batch holds more samples than there are.
+            batch: config.batch.min(records) as u64,
+            threads: rayon::current_num_threads() as u64,
+            world: self.ranks.size() as u64,
+            precision: "f32".to_owned(),
+            model: config.model.name().to_owned(),
+            mode: mode.name().to_owned(),
+            processor: config.processor().name().to_owned(),
+            profiler: recording == Recording::On,
+            commit: self.commit.clone(),
+            machine: format!("{} ({})", machine::cpu(), Isa::current().name()),
+            settings: config.conditions(&self.dataset.cell)?,
+        })
+    }
+
+    /// A meter for steps under these conditions, of this rank. Where spans are recorded and there is a folder, they become a trace in it.
+    pub(crate) fn meter(
+        &self,
+        schedule: Schedule,
+        recording: Recording,
+        trace_folder: Option<&Path>,
+        conditions: &Conditions,
+    ) -> Result<Meter, MeasureError> {
+        let recorder = match recording {
+            Recording::Off => Recorder::off(),
+            Recording::On => {
+                let (rank, world) = (self.ranks.rank(), self.ranks.size());
+                Recorder::new(RecorderOptions { rank, world, ..RecorderOptions::default() })
+            }
+        };
+        let meter = delayed(Meter::new(&recorder, schedule).with_memory());
+        Ok(match trace_folder.filter(|_| recording == Recording::On) {
+            Some(folder) => meter.with_trace(TraceFile::create(folder, &recorder, conditions.to_map())?),
+            None => meter,
+        })
+    }
+}
+
+/// A meter whose figures a test can spoil on purpose: `KNOCKOUT_TEST_DELAY=forward:20` makes that phase longer by as many
+/// milliseconds. Not in release builds.
+#[cfg(debug_assertions)]
+fn delayed(meter: Meter) -> Meter {
+    let asked = std::env::var("KNOCKOUT_TEST_DELAY").unwrap_or_default();
+    let delay = asked.split_once(':').and_then(|(phase, millis)| {
+        let time = std::time::Duration::from_millis(millis.parse().ok()?);
+        Some((knockout_trace::meter::StepPhase::from_name(phase)?, time))
+    });
+    match delay {
+        Some((phase, time)) => meter.delayed(phase, time),
+        None => meter,
+    }
+}
+
+/// Release builds measure what there is.
+#[cfg(not(debug_assertions))]
+fn delayed(meter: Meter) -> Meter {
+    meter
+}

@@ -1,0 +1,172 @@
+//! Experiments: models, modes and switches measured in turns on the same batches.
+
+mod cells;
+mod switches;
+mod turn;
+mod worlds;
+
+pub use worlds::{WorldRound, assembled};
+
+use crate::measure::MeasureError;
+use crate::measure::conditions::Subject;
+use crate::measure::ranks::{create_folders, of_first};
+use cells::Cells;
+use knockout_analyze::profile::RunProfile;
+use knockout_analyze::profile::experiment::ExperimentPlan;
+use knockout_data::batch::ProcessorKind;
+use knockout_ranks::Ranks;
+use knockout_train::config::Config;
+use knockout_train::step::Mode;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use switches::SwitchTrials;
+use turn::Turn;
+
+/// What to measure.
+#[derive(Debug, Clone)]
+pub struct ExperimentRequest {
+    /// A configuration for each model; all take the least of their batch sizes.
+    pub configs: Vec<Config>,
+    /// Representations, of which the first is what the others are compared with; empty: each configuration's own.
+    pub processors: Vec<ProcessorKind>,
+    /// Modes; empty: all of them. The model's recording needs the full one.
+    pub modes: Vec<Mode>,
+    /// Take no more rounds than fit into this time, but at least [`FEWEST_ROUNDS`] of the plan's.
+    pub time_limit: Option<Duration>,
+    /// Rounds and steps.
+    pub plan: ExperimentPlan,
+    /// Take this zero-based round of the plan's alone, on the batches it would have among them, and record nothing: the others are
+    /// taken by other processes, perhaps on another number of ranks.
+    pub only_round: Option<u64>,
+    /// Which models' switches are measured.
+    pub ablation: Ablation,
+    /// Folder of the dataset, where stores of precomputed deletions are looked for.
+    pub dataset_folder: PathBuf,
+    /// Folder to make: it gets a folder for each cell.
+    pub out: PathBuf,
+}
+
+/// Rounds that are taken whatever the time limit.
+pub const FEWEST_ROUNDS: u64 = 3;
+
+/// Which models' switches are measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ablation {
+    /// None.
+    Off,
+    /// The first model's: a demonstration has two minutes.
+    First,
+    /// All models'.
+    All,
+}
+
+/// An experiment to be run; its findings are a [`knockout_analyze::profile::experiment::Experiment`].
+pub struct Experiment<'s> {
+    cells: Cells,
+    switches: Vec<SwitchTrials<'s>>,
+    plan: ExperimentPlan,
+    rounds: Range<u64>,
+    time_limit: Option<Duration>,
+    ranks: Ranks,
+}
+
+/// A finished experiment.
+#[derive(Debug)]
+pub struct ExperimentOutcome {
+    /// What was found.
+    pub findings: knockout_analyze::profile::experiment::Experiment,
+    /// The profile of each cell, by the name of its folder.
+    pub profiles: Vec<(String, RunProfile)>,
+    /// A trace of each model, by its name.
+    pub traces: Vec<(String, PathBuf)>,
+}
+
+impl ExperimentRequest {
+    /// The configurations that are measured: one batch size for all, so that all take the same records.
+    fn configs(&self) -> Vec<Config> {
+        let batch = self.configs.iter().map(|config| config.batch).min().unwrap_or(1);
+        self.configs.iter().map(|config| Config { batch, ..config.clone() }).collect()
+    }
+}
+
+impl<'s> Experiment<'s> {
+    /// Opens stores, makes the folder and builds every model.
+    pub fn new(request: &ExperimentRequest, subject: &'s mut Subject) -> Result<Self, MeasureError> {
+        let configs = request.configs();
+        if configs.is_empty() {
+            return Err(MeasureError::NoModel);
+        }
+        let variants = cells::variants(&configs, &request.processors)?;
+        for config in variants.iter().map(|variant| &variant.config).chain(&configs) {
+            subject.open_store(config, &request.dataset_folder)?;
+        }
+        create_folders([&request.out], subject.ranks())?;
+        let subject: &'s Subject = subject;
+        let mut cells = Cells::new(&variants, request, subject)?;
+        let ablated = match request.ablation {
+            Ablation::Off => 0,
+            Ablation::First => 1,
+            Ablation::All => configs.len(),
+        };
+        let mut switches = Vec::new();
+        if ablated > 0 {
+            for (config, built) in configs.iter().zip(cells.built()?).take(ablated) {
+                switches.push(SwitchTrials::new(config, subject, &request.plan, built)?);
+            }
+        }
+        let rounds = request.only_round.map_or(0..request.plan.rounds, |round| round..round + 1);
+        let ranks = subject.ranks().clone();
+        Ok(Self {
+            cells,
+            switches,
+            plan: ExperimentPlan { rounds: rounds.end - rounds.start, ..request.plan.clone() },
+            rounds,
+            time_limit: request.time_limit,
+            ranks,
+        })
+    }
+
+    /// Steps that [`Experiment::run`] takes at most.
+    pub fn step_count(&self) -> u64 {
+        let turns = self.cells.len() + self.switches.iter().map(SwitchTrials::len).sum::<usize>();
+        self.plan.rounds * (self.plan.warmup + self.plan.steps) * turns as u64
+    }
+
+    /// Gives everybody a turn in every round. `on_step` hears of every step; `wants_stop` is asked after every round, and what was
+    /// measured until then is the outcome.
+    pub fn run(
+        mut self,
+        on_step: &mut dyn FnMut(),
+        wants_stop: &dyn Fn() -> bool,
+    ) -> Result<ExperimentOutcome, MeasureError> {
+        let began = Instant::now();
+        for round in self.rounds.clone() {
+            let is_out_of_time =
+                self.time_limit.is_some_and(|limit| has_no_time_for_another(limit, began, round));
+            let is_over = round > self.rounds.start && (is_out_of_time || wants_stop());
+            // The first rank's clock and terminal decide for all.
+            if of_first([u64::from(is_over)], &self.ranks)? == [1] {
+                self.plan.rounds = round - self.rounds.start;
+                break;
+            }
+            let turn = Turn::of(&self.plan, round);
+            self.cells.take_turns(turn, on_step)?;
+            for trials in &mut self.switches {
+                trials.take_turns(turn, on_step)?;
+            }
+        }
+        let (profiles, traces) = self.cells.finish()?;
+        let switches =
+            self.switches.into_iter().map(SwitchTrials::finish).collect::<Result<Vec<_>, MeasureError>>()?;
+        let cells = profiles.iter().map(|(_, profile)| profile.clone()).collect();
+        let findings = knockout_analyze::profile::experiment::Experiment::of(self.plan, cells, switches)?;
+        Ok(ExperimentOutcome { findings, profiles, traces })
+    }
+}
+
+/// Whether the rounds so far are enough and another one would not fit into the time any more.
+pub fn has_no_time_for_another(limit: Duration, began: Instant, rounds_done: u64) -> bool {
+    let next_end = began.elapsed().mul_f64((rounds_done + 1) as f64 / rounds_done.max(1) as f64);
+    rounds_done >= FEWEST_ROUNDS && next_end > limit
+}

@@ -1,0 +1,105 @@
+//! The switches of one model, each taking its turn beside the model without any.
+//!
+//! A model is rebuilt for every turn, with a switch and without: a dozen of them at once would not fit into memory, and what is
+//! measured after the warm-up does not depend on it.
+
+use super::turn::{Turn, schedule};
+use crate::measure::MeasureError;
+use crate::measure::conditions::{Recording, Subject};
+use crate::measure::ranks::of_all_ranks;
+use knockout_analyze::profile::experiment::{ExperimentPlan, Switch, SwitchOutcome, SwitchRuns};
+use knockout_analyze::profile::{Conditions, RunProfile};
+use knockout_trace::meter::Meter;
+use knockout_train::config::Config;
+use knockout_train::step::Mode;
+use knockout_train::switches::{self, BuiltModel, switches};
+
+pub(super) struct SwitchTrials<'s> {
+    subject: &'s Subject,
+    baseline: Trial,
+    tried: Vec<(switches::Switch, Result<Trial, String>)>,
+}
+
+/// A configuration with a meter of its own.
+struct Trial {
+    config: Config,
+    conditions: Conditions,
+    meter: Meter,
+}
+
+impl<'s> SwitchTrials<'s> {
+    pub(super) fn new(
+        config: &Config,
+        subject: &'s Subject,
+        plan: &ExperimentPlan,
+        built: BuiltModel,
+    ) -> Result<Self, MeasureError> {
+        let cell = &subject.dataset().cell;
+        let trial = |config: Config| -> Result<Trial, MeasureError> {
+            let conditions = subject.conditions(&config, Mode::Full, Recording::Off)?;
+            let meter = subject.meter(schedule(plan), Recording::Off, None, &conditions)?;
+            Ok(Trial { config, conditions, meter })
+        };
+        let baseline = trial(config.clone())?;
+        let mut tried = Vec::new();
+        for switch in switches(config, cell, built) {
+            let outcome = match &switch.keys {
+                Err(reason) => Err(reason.clone()),
+                Ok(keys) => {
+                    let changed = config.with(keys)?;
+                    changed.check(cell)?;
+                    let is_batch = changed.batch != config.batch;
+                    let changed = trial(changed)?;
+                    // No batch holds more samples than there are.
+                    match changed.conditions.batch {
+                        batch if is_batch && batch == baseline.conditions.batch => {
+                            Err(format!("one batch holds the whole training part, {batch} samples, already"))
+                        }
+                        _ => Ok(changed),
+                    }
+                }
+            };
+            tried.push((switch, outcome));
+        }
+        Ok(Self { subject, baseline, tried })
+    }
+
+    /// Turns of a round.
+    pub(super) fn len(&self) -> usize {
+        1 + self.tried.iter().filter(|(_, outcome)| outcome.is_ok()).count()
+    }
+
+    pub(super) fn take_turns(&mut self, turn: Turn, on_step: &mut dyn FnMut()) -> Result<(), MeasureError> {
+        let tried = self.tried.iter_mut().filter_map(|(_, outcome)| outcome.as_mut().ok());
+        for trial in turn.order(std::iter::once(&mut self.baseline).chain(tried)) {
+            let mut fit = self.subject.fit(&trial.config)?;
+            turn.take(&mut fit, Mode::Full, &mut trial.meter, on_step)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(self) -> Result<SwitchRuns, MeasureError> {
+        let mut found = Vec::new();
+        for (switch, outcome) in self.tried {
+            let outcome = match outcome {
+                Ok(trial) => SwitchOutcome::Measured(Box::new(trial.finish(self.subject)?)),
+                Err(reason) => SwitchOutcome::NotApplicable(reason),
+            };
+            found.push(Switch {
+                name: switch.name.to_owned(),
+                keys: switch.keys.unwrap_or_default(),
+                note: switch.note.to_owned(),
+                outcome,
+            });
+        }
+        Ok(SwitchRuns { baseline: self.baseline.finish(self.subject)?, switches: found })
+    }
+}
+
+impl Trial {
+    fn finish(self, subject: &Subject) -> Result<RunProfile, MeasureError> {
+        let (mut log, _) = self.meter.finish()?;
+        of_all_ranks(&mut log, None, subject.ranks())?;
+        Ok(RunProfile::of(&log, self.conditions)?)
+    }
+}

@@ -1,0 +1,53 @@
+//! Whose turn it is, and on which batches.
+
+use crate::measure::MeasureError;
+use knockout_analyze::profile::experiment::ExperimentPlan;
+use knockout_trace::meter::{Meter, Schedule};
+use knockout_train::fit::Fit;
+use knockout_train::step::Mode;
+
+/// The batches of one turn, counted over the whole run: everybody takes the same.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turn {
+    from: u64,
+    to: u64,
+    round: u64,
+}
+
+impl Turn {
+    pub(super) fn of(plan: &ExperimentPlan, round: u64) -> Self {
+        let length = plan.warmup + plan.steps;
+        Self { from: round * length, to: (round + 1) * length, round }
+    }
+
+    /// The first batch alone.
+    pub(super) const FIRST_BATCH: Self = Self { from: 0, to: 1, round: 0 };
+
+    /// Who has this turn before whom. Every second round goes the other way: what a turn leaves behind (threads that fell asleep,
+    /// another model in the cache) must not meet the same one in every round.
+    pub(super) fn order<T>(self, takers: impl IntoIterator<Item = T>) -> Vec<T> {
+        let mut takers: Vec<T> = takers.into_iter().collect();
+        if self.round % 2 == 1 {
+            takers.reverse();
+        }
+        takers
+    }
+
+    /// Takes the turn's batches in a mode.
+    pub(super) fn take(
+        self,
+        fit: &mut Fit,
+        mode: Mode,
+        meter: &mut Meter,
+        on_step: &mut dyn FnMut(),
+    ) -> Result<(), MeasureError> {
+        fit.seek(self.from);
+        meter.restart();
+        Ok(fit.measure_steps(mode, self.to, meter, |_| on_step())?)
+    }
+}
+
+/// Every turn begins with steps that do not count.
+pub(super) fn schedule(plan: &ExperimentPlan) -> Schedule {
+    Schedule::Window { wait: 0, warmup: plan.warmup, active: plan.steps, repeat: plan.rounds }
+}

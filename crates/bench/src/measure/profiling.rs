@@ -1,0 +1,56 @@
+//! The profile of one configuration in one mode.
+
+use crate::measure::conditions::{Recording, Subject};
+use crate::measure::ranks::of_all_ranks;
+use crate::measure::{MeasureError, memory};
+use knockout_analyze::profile::RunProfile;
+use knockout_trace::meter::Schedule;
+use knockout_train::config::Config;
+use knockout_train::step::Mode;
+use std::path::PathBuf;
+
+/// What to measure.
+#[derive(Debug, Clone)]
+pub struct Profiling {
+    /// The configuration.
+    pub config: Config,
+    /// How far a step goes.
+    pub mode: Mode,
+    /// Which steps count.
+    pub schedule: Schedule,
+    /// Steps in all.
+    pub steps: u64,
+    /// Whether spans are recorded.
+    pub recording: Recording,
+    /// Folder of the trace; without one, spans are attributed to layers and then thrown away.
+    pub trace_folder: Option<PathBuf>,
+}
+
+/// What a measurement gave.
+#[derive(Debug)]
+pub struct Measured {
+    /// Where the time went.
+    pub profile: RunProfile,
+    /// The trace, where one was written.
+    pub trace: Option<PathBuf>,
+}
+
+impl Profiling {
+    /// Measures; `on_step` hears of every step.
+    pub fn run(&self, subject: &Subject, mut on_step: impl FnMut()) -> Result<Measured, MeasureError> {
+        let mut fit = subject.fit(&self.config)?;
+        let conditions = subject.conditions(&self.config, self.mode, self.recording)?;
+        memory::reset_peak();
+        let folder = self.trace_folder.as_deref();
+        let mut meter = subject.meter(self.schedule, self.recording, folder, &conditions)?;
+        meter.restart();
+        let ended = fit.measure_steps(self.mode, self.steps, &mut meter, |_| on_step());
+        let peak = memory::peak_rss_bytes();
+        // A measurement that ends early still writes what it has.
+        let (mut log, written) = meter.finish()?;
+        ended?;
+        let peak = of_all_ranks(&mut log, peak, subject.ranks())?;
+        let profile = RunProfile::of(&log, conditions)?.with_peak_rss(peak);
+        Ok(Measured { profile, trace: written.map(|written| written.path) })
+    }
+}

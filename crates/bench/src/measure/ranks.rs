@@ -1,0 +1,87 @@
+//! Measurements over several ranks: each measures itself, and the first one's figures stand for all where they cannot be added up.
+
+use crate::measure::MeasureError;
+use knockout_base::files::create_folder;
+use knockout_ranks::Ranks;
+use knockout_trace::meter::StepLog;
+use knockout_train::fit::FitError;
+use std::path::Path;
+
+/// Adds the CPU time that the other ranks took for each step, and their memory: what a step costs is what all of them spend. Phases and wall
+/// time stay those of this rank.
+pub(crate) fn of_all_ranks(
+    log: &mut StepLog,
+    peak: Option<u64>,
+    ranks: &Ranks,
+) -> Result<Option<u64>, MeasureError> {
+    if ranks.is_alone() {
+        return Ok(peak);
+    }
+    let mine = [peak.unwrap_or(0)].into_iter().chain(log.steps.iter().map(|step| step.cpu_nanos));
+    let bytes: Vec<u8> = mine.flat_map(u64::to_le_bytes).collect();
+    let all = ranks.all_gather(&bytes).map_err(FitError::from)?;
+    let mut sums = vec![0_u64; log.steps.len() + 1];
+    for bytes in all {
+        let numbers = bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
+        sums.iter_mut().zip(numbers).for_each(|(sum, number)| *sum += number);
+    }
+    log.steps.iter_mut().zip(&sums[1..]).for_each(|(step, sum)| step.cpu_nanos = *sum);
+    Ok(peak.map(|_| sums[0]))
+}
+
+/// Lets the first rank make folders that must not exist yet. Nobody goes on before they are there.
+pub(crate) fn create_folders(
+    paths: impl IntoIterator<Item = impl AsRef<Path>>,
+    ranks: &Ranks,
+) -> Result<(), MeasureError> {
+    if ranks.is_first() {
+        paths.into_iter().try_for_each(|path| create_folder(path.as_ref()))?;
+    }
+    Ok(ranks.start().map_err(FitError::from)?)
+}
+
+/// The first rank's numbers on all ranks: what is decided by them is decided alike.
+pub(crate) fn of_first<const N: usize>(
+    mut numbers: [u64; N],
+    ranks: &Ranks,
+) -> Result<[u64; N], MeasureError> {
+    let mut bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    ranks.broadcast(&mut bytes).map_err(FitError::from)?;
+    let read = bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
+    numbers.iter_mut().zip(read).for_each(|(number, read)| *number = read);
+    Ok(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use knockout_ranks::Local;
+    use knockout_trace::meter::StepTimes;
+
+    #[test]
+    fn cpu_time_and_memory_are_those_of_all_ranks() {
+        let found = Local::on_ranks(3, |ranks| {
+            let own = ranks.rank() as u64 + 1;
+            let step =
+                |factor| StepTimes { cpu_nanos: factor * own, wall_nanos: own, ..StepTimes::default() };
+            let mut log = StepLog { steps: vec![step(1), step(10)], ..StepLog::default() };
+            let peak = of_all_ranks(&mut log, Some(100 * own), &ranks).unwrap();
+            (peak, log.steps.iter().map(|step| (step.cpu_nanos, step.wall_nanos)).collect::<Vec<_>>())
+        });
+        for (rank, found) in found.into_iter().enumerate() {
+            let wall = rank as u64 + 1;
+            assert_eq!(found, (Some(600), vec![(6, wall), (60, wall)]), "wall time stays a rank's own");
+        }
+    }
+
+    #[test]
+    fn the_first_rank_makes_folders_and_decides() {
+        let home = tempfile::tempdir().unwrap();
+        let folders = ["a", "a/b"].map(|name| home.path().join(name));
+        let found = Local::on_ranks(3, |ranks| {
+            create_folders(&folders, &ranks).unwrap();
+            (folders[1].is_dir(), of_first([ranks.rank() as u64 + 7, u64::MAX], &ranks).unwrap())
+        });
+        assert_eq!(found, vec![(true, [7, u64::MAX]); 3]);
+    }
+}

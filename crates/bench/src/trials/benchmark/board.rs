@@ -1,0 +1,193 @@
+//! Contestants side by side on the splits of one dataset and scheme.
+
+use super::cell::predictions_path;
+use super::{BenchmarkRequest, CellResult, ContestantKind};
+use crate::trials::TrialError;
+use crate::trials::trial::TrialEnd;
+use knockout_data::screen::{Ceiling, Dataset, Part, Scheme, Split};
+use knockout_train::baseline::Baseline;
+use knockout_train::evaluation::{Figure, Spread};
+use knockout_train::predictions::Predictions;
+use serde::Serialize;
+use std::sync::Arc;
+
+/// A table: one dataset, one scheme, all contestants.
+#[derive(Debug, Clone, Serialize)]
+pub struct Board {
+    /// Name of the dataset's folder.
+    pub dataset: String,
+    /// Content hash of the dataset.
+    pub data_hash: String,
+    /// The scheme of the splits.
+    pub split: &'static str,
+    /// Samples of the dataset.
+    pub samples: usize,
+    /// Samples of the test part, of the first split.
+    pub test: usize,
+    /// Seeds of the splits.
+    pub seeds: Vec<u64>,
+    /// Contestants, the best first.
+    pub rows: Vec<BoardRow>,
+    /// Who could not take part, and why.
+    pub left_out: Vec<LeftOut>,
+    /// The correlation no model can expect to exceed; synthetic data only.
+    pub attainable_pearson: Option<f64>,
+    /// What repeated measurements leave for a model to reach.
+    pub ceiling: Option<Ceiling>,
+}
+
+/// Who could not take part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// The contestant or the scheme.
+    pub name: String,
+    /// Reason it was left out.
+    pub why: String,
+}
+
+/// A contestant's figures over all splits.
+#[derive(Debug, Clone, Serialize)]
+pub struct BoardRow {
+    /// The model or baseline.
+    pub name: String,
+    /// How it comes by its predictions.
+    pub kind: ContestantKind,
+    /// Mean test Pearson over splits; `None` where it is undefined in all.
+    pub pearson: Option<f64>,
+    /// Their sample standard deviation; `None` with fewer than two.
+    pub sd: Option<f64>,
+    /// Of one split the lower end of the bootstrap interval over records, of several the lowest.
+    pub low: Option<f64>,
+    /// Upper end, or the highest.
+    pub high: Option<f64>,
+    /// Mean Spearman.
+    pub spearman: Option<f64>,
+    /// Mean CPU time of a split, in seconds.
+    pub cpu_seconds: f64,
+    /// Whether every split was trained to its end, and not to the end of the budget.
+    pub is_finished: bool,
+    /// Its Pearson minus that of the stack on the same records; nothing for the stack itself or where there is none.
+    pub against_stack: Option<Against>,
+    /// The figures of every split.
+    pub splits: Vec<CellResult>,
+}
+
+/// Paired differences to another contestant.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Against {
+    /// Mean difference of Pearson over splits.
+    pub difference: f64,
+    /// Of one split the lower end of the paired bootstrap interval, of several the lowest difference.
+    pub low: f64,
+    /// Upper end, or the highest.
+    pub high: f64,
+    /// Splits in which the paired interval lies above 0.
+    pub better: usize,
+    /// Splits in which it lies below 0.
+    pub worse: usize,
+}
+
+impl Board {
+    pub(super) fn of(
+        word: &str,
+        dataset: &Dataset,
+        scheme: Scheme,
+        request: &BenchmarkRequest,
+        splits: &[Arc<Split>],
+        results: &[Vec<CellResult>],
+        left_out: Vec<LeftOut>,
+    ) -> Result<Self, TrialError> {
+        let mut rows = Vec::new();
+        for (contestant, results) in request.contestants.iter().zip(results) {
+            if results.is_empty() {
+                continue;
+            }
+            let mut row = BoardRow::of(contestant.kind(), results);
+            if row.name != Baseline::Stack.name() {
+                row.against_stack = against_stack(word, scheme, request, results)?;
+            }
+            rows.push(row);
+        }
+        rows.sort_by(|a, b| {
+            let key = |row: &BoardRow| row.pearson.unwrap_or(f64::NEG_INFINITY);
+            key(b).total_cmp(&key(a)).then_with(|| a.name.cmp(&b.name))
+        });
+        Ok(Self {
+            dataset: word.to_owned(),
+            data_hash: dataset.manifest.data_hash(),
+            split: scheme.name(),
+            samples: dataset.samples.len(),
+            test: splits.first().map_or(0, |split| split.rows(Part::Test).len()),
+            seeds: splits.iter().map(|split| split.spec().seed).collect(),
+            rows,
+            left_out,
+            attainable_pearson: dataset.manifest.synthetic.as_ref().map(|known| known.attainable_pearson),
+            ceiling: dataset.manifest.ceiling(),
+        })
+    }
+}
+
+impl BoardRow {
+    fn of(kind: ContestantKind, results: &[CellResult]) -> Self {
+        let seeds: Vec<u64> = results.iter().map(|result| result.seed).collect();
+        let name = results[0].name.clone();
+        let over = |figure: Figure| {
+            let values = results.iter().map(|result| figure.of(&result.test)).collect();
+            Spread::of(&name, figure, "splits", seeds.clone(), values)
+        };
+        let pearson = over(Figure::Pearson);
+        let (low, high) = match results {
+            [one] => (one.low, one.high),
+            _ => (pearson.low, pearson.high),
+        };
+        Self {
+            kind,
+            pearson: pearson.mean,
+            sd: pearson.sd,
+            low,
+            high,
+            spearman: over(Figure::Spearman).mean,
+            cpu_seconds: results.iter().map(|result| result.cpu_seconds).sum::<f64>() / results.len() as f64,
+            is_finished: results.iter().all(|result| result.end == TrialEnd::Finished),
+            against_stack: None,
+            splits: results.to_vec(),
+            name,
+        }
+    }
+}
+
+/// Paired differences to the stack, over the splits that both have.
+fn against_stack(
+    word: &str,
+    scheme: Scheme,
+    request: &BenchmarkRequest,
+    results: &[CellResult],
+) -> Result<Option<Against>, TrialError> {
+    let mut differences = Vec::new();
+    for result in results {
+        let folder = request.out.join(word).join(format!("{}-{}", scheme.name(), result.seed));
+        let stack = predictions_path(&folder, Baseline::Stack.name());
+        if !stack.exists() {
+            continue;
+        }
+        let stack = Predictions::load(&stack)?;
+        let own = Predictions::load(&predictions_path(&folder, &result.name))?;
+        if own.unlike(&stack).is_empty() {
+            let pair = (&own.predictions, &stack.predictions);
+            differences.extend(request.bootstrap.difference(&own.scores, pair.0, pair.1));
+        }
+    }
+    let Some(first) = differences.first() else { return Ok(None) };
+    let values = || differences.iter().map(|found| found.difference);
+    let (low, high) = match differences.len() {
+        1 => (first.low, first.high),
+        _ => (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max)),
+    };
+    Ok(Some(Against {
+        difference: values().sum::<f64>() / differences.len() as f64,
+        low,
+        high,
+        better: differences.iter().filter(|found| found.low > 0.0).count(),
+        worse: differences.iter().filter(|found| found.high < 0.0).count(),
+    }))
+}

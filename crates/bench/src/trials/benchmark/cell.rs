@@ -1,0 +1,246 @@
+//! One contestant on one split: trained or fitted once, its figures kept.
+
+use super::{BenchmarkRequest, Contestant};
+use crate::trials::trial::{Report, Stop, Trial, TrialEnd, predict};
+use crate::trials::{TrialError, kept};
+use knockout_data::screen::{Dataset, Part, Split};
+use knockout_trace::{Clock as _, SystemClock};
+use knockout_train::baseline::{Baseline, Ladder};
+use knockout_train::config::Config;
+use knockout_train::evaluation::{Model, rows_of};
+use knockout_train::metrics::Metrics;
+use knockout_train::predictions::Predictions;
+use knockout_train::run::RunContext;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The figures of a cell.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellResult {
+    /// Version of this document.
+    pub schema: u32,
+    /// The model or baseline.
+    pub name: String,
+    /// Seed of the split and of the model.
+    pub seed: u64,
+    /// Hash of everything that decides the figures, but for the budget.
+    pub identity: String,
+    /// How far the training came.
+    pub end: TrialEnd,
+    /// CPU time that it was allowed, in seconds.
+    pub budget_seconds: Option<f64>,
+    /// CPU time of fitting or training, in seconds.
+    pub cpu_seconds: f64,
+    /// Epochs that were validated.
+    pub epochs: Option<usize>,
+    /// Best Pearson in validation.
+    pub validation_pearson: Option<f64>,
+    /// Figures on the test part.
+    pub test: Metrics,
+    /// Lower end of the bootstrap interval of Pearson over records.
+    pub low: Option<f64>,
+    /// Upper end of the same interval.
+    pub high: Option<f64>,
+}
+
+/// Where a cell is and what it is of.
+pub(super) struct CellPlan<'a> {
+    pub(super) name: String,
+    pub(super) folder: PathBuf,
+    pub(super) dataset_folder: &'a Path,
+    pub(super) dataset: &'a Arc<Dataset>,
+    pub(super) split: &'a Arc<Split>,
+    pub(super) request: &'a BenchmarkRequest,
+}
+
+/// A cell that can be done.
+pub(super) struct Cell<'a> {
+    plan: CellPlan<'a>,
+    contestant: Contestant,
+    /// Of a model.
+    config: Option<Config>,
+}
+
+impl<'a> CellPlan<'a> {
+    /// The cell of a contestant, or why it cannot take part on this dataset.
+    pub(super) fn prepare(self, contestant: Contestant) -> Result<Cell<'a>, String> {
+        let config = match contestant {
+            Contestant::Baseline(baseline) => {
+                let genes = self.dataset.cell.genes().len();
+                let ladder = Ladder::new(&self.dataset.samples, genes, self.split);
+                let ladder = ladder.map_err(|error| error.to_string())?.over(&self.dataset.cell);
+                if !ladder.baselines().contains(&baseline) {
+                    return Err(
+                        "it needs query pairs, networks or a validation part that are not there".to_owned()
+                    );
+                }
+                None
+            }
+            Contestant::Model(entry) => {
+                let spec = self.split.spec();
+                let mut keys = vec![
+                    format!("seed={}", spec.seed),
+                    format!("split.scheme={}", spec.scheme.name()),
+                    format!("split.seed={}", spec.seed),
+                ];
+                let own = self.request.settings.iter().filter(|(model, _)| model == entry.name);
+                keys.extend(own.map(|(_, key)| key.clone()));
+                let config =
+                    Config::defaults(&entry, &self.dataset.cell).and_then(|config| config.with(&keys));
+                let config = config.map_err(|error| error.to_string())?;
+                config.check(&self.dataset.cell).map_err(|error| error.to_string())?;
+                Some(config)
+            }
+        };
+        Ok(Cell { plan: self, contestant, config })
+    }
+}
+
+/// What a cell's figures are made of.
+struct Fitted {
+    end: TrialEnd,
+    cpu_seconds: f64,
+    epochs: Option<usize>,
+    validation_pearson: Option<f64>,
+    predictions: Vec<f64>,
+}
+
+impl Cell<'_> {
+    /// The figures: as they were kept, or after training; `None` if the work was stopped before.
+    pub(super) fn result(
+        &self,
+        stop: &Stop,
+        on_report: &mut dyn FnMut(Report<'_>),
+    ) -> Result<Option<CellResult>, TrialError> {
+        let CellPlan { folder, dataset, split, request, .. } = &self.plan;
+        let path = folder.join(format!("{}.json", self.contestant.name()));
+        let identity = self.identity();
+        let budget_seconds = match self.config {
+            Some(_) => request.budget.map(|budget| budget.as_secs_f64()),
+            None => None,
+        };
+        if let Some(kept) = kept::read::<CellResult>(&path)? {
+            if kept.identity != identity {
+                let key = "other data or settings, whose hash is";
+                let (found, asked) = (short(&kept.identity), short(&identity));
+                return Err(TrialError::OtherPlan { folder: path, key, found, asked });
+            }
+            let had_enough = match (budget_seconds, kept.budget_seconds) {
+                (Some(asked), Some(had)) => had >= asked,
+                (None, Some(_)) => false,
+                (_, None) => true,
+            };
+            if kept.end == TrialEnd::Finished || had_enough {
+                return Ok(Some(kept));
+            }
+        }
+        if stop() {
+            return Ok(None);
+        }
+        kept::make_folder(folder)?;
+        let fitted = match (&self.config, self.contestant) {
+            (Some(config), _) => self.train(config, stop, on_report)?,
+            (None, Contestant::Baseline(baseline)) => Some(self.fit(baseline)?),
+            (None, Contestant::Model(_)) => None,
+        };
+        let Some(fitted) = fitted else { return Ok(None) };
+        let mut file =
+            Predictions::new(dataset, split, Part::Test, self.contestant.name(), fitted.predictions);
+        file.description.seed = Some(split.spec().seed);
+        file.description.folder = std::path::absolute(self.plan.dataset_folder).ok();
+        file.save(&self.predictions_path())?;
+        let model = Model { name: self.contestant.name(), predictions: &file.predictions };
+        let scheme = split.spec().scheme.name();
+        let row = rows_of(&[model], &file.scores, scheme, Part::Test, &request.bootstrap).swap_remove(0);
+        let result = CellResult {
+            schema: 1,
+            name: row.name,
+            seed: split.spec().seed,
+            identity,
+            end: fitted.end,
+            budget_seconds,
+            cpu_seconds: fitted.cpu_seconds,
+            epochs: fitted.epochs,
+            validation_pearson: fitted.validation_pearson,
+            test: row.metrics,
+            low: row.low,
+            high: row.high,
+        };
+        kept::write(&path, &result)?;
+        Ok(Some(result))
+    }
+
+    fn predictions_path(&self) -> PathBuf {
+        predictions_path(&self.plan.folder, self.contestant.name())
+    }
+
+    fn train(
+        &self,
+        config: &Config,
+        stop: &Stop,
+        on_report: &mut dyn FnMut(Report<'_>),
+    ) -> Result<Option<Fitted>, TrialError> {
+        let CellPlan { name, folder, dataset_folder, dataset, split, request } = &self.plan;
+        let folder = folder.join(self.contestant.name());
+        let trial = Trial {
+            folder: folder.clone(),
+            name: name.clone(),
+            dataset: Arc::clone(dataset),
+            config: config.clone(),
+            context: RunContext {
+                version: request.version.clone(),
+                commit: request.commit.clone(),
+                ..RunContext::new(*dataset_folder)
+            },
+        };
+        let trained = trial.train(request.budget, stop, on_report)?;
+        if trained.end == TrialEnd::Stopped {
+            return Ok(None);
+        }
+        let Some(predictions) = predict(&folder, dataset, split, Part::Test)? else { return Ok(None) };
+        Ok(Some(Fitted {
+            end: trained.end,
+            cpu_seconds: trained.cpu_seconds,
+            epochs: (!config.model.entry().is_solved).then_some(trained.epochs()),
+            validation_pearson: trained.best_pearson(),
+            predictions,
+        }))
+    }
+
+    fn fit(&self, baseline: Baseline) -> Result<Fitted, TrialError> {
+        let CellPlan { dataset, split, .. } = &self.plan;
+        let ladder = Ladder::new(&dataset.samples, dataset.cell.genes().len(), split)?.over(&dataset.cell);
+        let clock = SystemClock::new();
+        let began = clock.cpu_nanos();
+        let fitted = ladder.fit(baseline, split.rows(Part::Test), split.spec().seed, &|_| ())?;
+        Ok(Fitted {
+            end: TrialEnd::Finished,
+            cpu_seconds: clock.cpu_nanos().saturating_sub(began) as f64 / 1e9,
+            epochs: fitted.epochs,
+            validation_pearson: None,
+            predictions: fitted.predictions,
+        })
+    }
+
+    /// Hash of the data, the split and the settings.
+    fn identity(&self) -> String {
+        let dataset = self.plan.dataset;
+        let genes = dataset.cell.genes().hash().to_hex().to_string();
+        let spec = self.plan.split.spec();
+        let settings = match &self.config {
+            Some(config) => config.identity(&genes).config_hash(),
+            None => format!("{} {} {}", spec.scheme.name(), spec.division, spec.seed),
+        };
+        format!("{} {} {settings}", dataset.manifest.data_hash(), self.contestant.name())
+    }
+}
+
+/// Where the predictions of a contestant are.
+pub(super) fn predictions_path(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.parquet"))
+}
+
+fn short(identity: &str) -> String {
+    identity.split(' ').map(|hash| hash.chars().take(12).collect::<String>()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,70 @@
+//! Who takes part: models of the registry, and baselines that are no model.
+
+use crate::trials::TrialError;
+use knockout_models::{MODELS, ModelEntry};
+use knockout_train::baseline::Baseline;
+use serde::Serialize;
+
+/// A model or a baseline.
+#[derive(Debug, Clone, Copy)]
+pub enum Contestant {
+    /// A model, which leaves a run.
+    Model(ModelEntry),
+    /// A baseline that is fitted on the way.
+    Baseline(Baseline),
+}
+
+/// How a contestant comes by its predictions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ContestantKind {
+    /// It knows genes by identity alone.
+    Baseline,
+    /// It is solved.
+    Solved,
+    /// It is trained step by step.
+    Trained,
+}
+
+/// Baselines that take part where nothing is said.
+const USUAL: [Baseline; 2] = [Baseline::AdditiveRidge, Baseline::GeneMlp];
+
+impl Contestant {
+    /// The usual baselines and all models.
+    pub fn usual() -> Vec<Self> {
+        let models = MODELS.iter().copied().map(Self::Model);
+        USUAL.into_iter().map(Self::Baseline).chain(models).collect()
+    }
+
+    /// Everybody by name; a model before a baseline of the same name.
+    pub fn find(name: &str) -> Result<Self, TrialError> {
+        let model = MODELS.iter().find(|entry| entry.name == name).copied().map(Self::Model);
+        let baseline = || Baseline::ALL.into_iter().find(|baseline| baseline.name() == name);
+        model.or_else(|| baseline().map(Self::Baseline)).ok_or_else(|| {
+            let mut known: Vec<&str> = MODELS.iter().map(|entry| entry.name).collect();
+            for baseline in Baseline::ALL.map(Baseline::name) {
+                if !known.contains(&baseline) {
+                    known.push(baseline);
+                }
+            }
+            TrialError::UnknownModel { name: name.to_owned(), known }
+        })
+    }
+
+    /// Its name in tables and of its folder.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Model(entry) => entry.name,
+            Self::Baseline(baseline) => baseline.name(),
+        }
+    }
+
+    /// How it comes by its predictions.
+    pub fn kind(&self) -> ContestantKind {
+        match self {
+            Self::Baseline(_) => ContestantKind::Baseline,
+            Self::Model(entry) if entry.is_solved => ContestantKind::Solved,
+            Self::Model(_) => ContestantKind::Trained,
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Every model on every split of every dataset, each within the same budget of CPU time.
+//!
+//! ```text
+//! OUT/DATASET/random-0/dango/          the run, as `train` makes it
+//!                      dango.parquet   its predictions for the test part
+//!                      dango.json      its figures; with it the cell is done
+//! ```
+
+mod board;
+mod cell;
+mod contestant;
+
+pub use board::{Against, Board, BoardRow, LeftOut};
+pub use cell::CellResult;
+pub use contestant::{Contestant, ContestantKind};
+
+use crate::trials::trial::{Report, Stop};
+use crate::trials::{TrialError, kept};
+use cell::CellPlan;
+use knockout_base::stats::bootstrap::Bootstrap;
+use knockout_data::screen::{Dataset, Division, Scheme, Split, SplitSpec};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What to compare.
+#[derive(Debug, Clone)]
+pub struct BenchmarkRequest {
+    /// Folders of datasets.
+    pub datasets: Vec<PathBuf>,
+    /// How samples are divided; a scheme that does not apply to a dataset is left out there.
+    pub schemes: Vec<Scheme>,
+    /// Seeds of the splits, which are those of the models too.
+    pub seeds: Vec<u64>,
+    /// Models and baselines.
+    pub contestants: Vec<Contestant>,
+    /// Changes of a model's settings: its name, and `key=value`.
+    pub settings: Vec<(String, String)>,
+    /// CPU time that a trained model may use on a split; solved models and baselines take what they need.
+    pub budget: Option<Duration>,
+    /// Folder of the runs and figures; one that exists is resumed.
+    pub out: PathBuf,
+    /// Version of the program.
+    pub version: String,
+    /// Commit it was built from.
+    pub commit: String,
+    /// How intervals are made.
+    pub bootstrap: Bootstrap,
+}
+
+/// What is told between runs.
+#[derive(Debug, Clone, Copy)]
+pub enum Progress<'a> {
+    /// A cell begins, or was done before.
+    Cell {
+        /// What it is called.
+        name: &'a str,
+        /// Cells before it.
+        done: usize,
+        /// Cells in all, at most.
+        of: usize,
+    },
+    /// A run trains.
+    Run(Report<'a>),
+}
+
+/// What came out.
+#[derive(Debug, Clone)]
+pub struct BenchmarkOutcome {
+    /// A board for every dataset and scheme.
+    pub boards: Vec<Board>,
+    /// Whether it was stopped before all cells were done.
+    pub is_stopped: bool,
+}
+
+/// Trains everything that is not done yet, and sets it side by side.
+pub fn run(
+    request: &BenchmarkRequest,
+    stop: &Stop,
+    on_progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<BenchmarkOutcome, TrialError> {
+    kept::make_folder(&request.out)?;
+    let of = request.datasets.len() * request.schemes.len() * request.seeds.len() * request.contestants.len();
+    let mut work = Work { request, stop, on_progress, done: 0, of, boards: Vec::new() };
+    let mut is_stopped = false;
+    for (folder, word) in request.datasets.iter().zip(words(&request.datasets)) {
+        let dataset = Arc::new(Dataset::open(folder)?);
+        for &scheme in &request.schemes {
+            is_stopped = is_stopped || !work.scheme(folder, &word, &dataset, scheme)?;
+        }
+    }
+    if work.boards.iter().all(|board| board.rows.is_empty()) && !is_stopped {
+        let reasons = work.boards.iter().flat_map(|board| &board.left_out);
+        let reasons = reasons.map(|left_out| format!("{}: {}", left_out.name, left_out.why)).collect();
+        return Err(TrialError::NoModel { reasons });
+    }
+    Ok(BenchmarkOutcome { boards: work.boards, is_stopped })
+}
+
+/// The datasets' names as folders, each another.
+fn words(datasets: &[PathBuf]) -> Vec<String> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let word = |folder: &PathBuf| {
+        let path = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.split_whitespace().collect::<Vec<_>>().join("-")
+    };
+    let mut numbered = |word: String| {
+        let count = seen.entry(word.clone()).or_default();
+        *count += 1;
+        if *count == 1 { word } else { format!("{word}-{count}") }
+    };
+    datasets.iter().map(word).map(&mut numbered).collect()
+}
+
+struct Work<'a> {
+    request: &'a BenchmarkRequest,
+    stop: &'a Stop,
+    on_progress: &'a mut dyn FnMut(Progress<'_>),
+    done: usize,
+    of: usize,
+    boards: Vec<Board>,
+}
+
+impl Work<'_> {
+    /// Does the cells of one dataset and scheme; whether all of them are done.
+    fn scheme(
+        &mut self,
+        folder: &Path,
+        word: &str,
+        dataset: &Arc<Dataset>,
+        scheme: Scheme,
+    ) -> Result<bool, TrialError> {
+        let request = self.request;
+        let mut left_out: Vec<LeftOut> = Vec::new();
+        let mut splits = Vec::new();
+        for &seed in &request.seeds {
+            let spec = SplitSpec { scheme, division: Division::default(), seed, subset: None };
+            match Split::new(&dataset.samples, dataset.cell.genes(), spec) {
+                Ok(split) => splits.push(Arc::new(split)),
+                // A screen without query pairs has no pair-disjoint split, whatever the seed.
+                Err(error) if splits.is_empty() => {
+                    left_out.push(LeftOut { name: scheme.name().to_owned(), why: error.to_string() });
+                    break;
+                }
+                Err(source) => return Err(TrialError::Split { dataset: folder.to_owned(), source }),
+            }
+        }
+        let mut results: Vec<Vec<CellResult>> = Vec::new();
+        let mut is_whole = true;
+        for contestant in &request.contestants {
+            let mut of_contestant = Vec::new();
+            for split in &splits {
+                let place = request.out.join(word).join(format!("{}-{}", scheme.name(), split.spec().seed));
+                let name = format!("{word} {} {} {}", scheme.name(), split.spec().seed, contestant.name());
+                (self.on_progress)(Progress::Cell { name: &name, done: self.done, of: self.of });
+                self.done += 1;
+                let plan = CellPlan { name, folder: place, dataset_folder: folder, dataset, split, request };
+                let cell = match plan.prepare(*contestant) {
+                    Ok(cell) => cell,
+                    Err(why) => {
+                        left_out.push(LeftOut { name: contestant.name().to_owned(), why });
+                        break;
+                    }
+                };
+                let report = &mut |report: Report<'_>| (self.on_progress)(Progress::Run(report));
+                match cell.result(self.stop, report)? {
+                    Some(result) => of_contestant.push(result),
+                    None => is_whole = false,
+                }
+            }
+            results.push(of_contestant);
+        }
+        self.boards.push(Board::of(word, dataset, scheme, request, &splits, &results, left_out)?);
+        Ok(is_whole)
+    }
+}

@@ -1,0 +1,234 @@
+//! One run, trained for as much CPU time as it is given, and gone on with when it is given more.
+
+use crate::trials::{TrialError, kept};
+use knockout_data::cell::GeneSets;
+use knockout_data::screen::{Dataset, Part, Split};
+use knockout_models::MODELS;
+use knockout_trace::{Clock as _, SystemClock};
+use knockout_train::checkpoint::Checkpoints;
+use knockout_train::config::Config;
+use knockout_train::run::{
+    End, Event, MetricsLine, Run, RunContext, RunDescription, RunError, SolvedRun, read_metrics,
+};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Who may end the work: asked after every step.
+pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// What is told of a run while it trains.
+#[derive(Debug, Clone, Copy)]
+pub struct Report<'a> {
+    /// The run, such as `collins random-0 dango`.
+    pub what: &'a str,
+    /// CPU time that it has used so far, in seconds.
+    pub cpu_seconds: f64,
+    /// CPU time that it may use, where there is a limit.
+    pub budget_seconds: Option<f64>,
+    /// The epoch that has just ended.
+    pub line: Option<&'a MetricsLine>,
+}
+
+/// A run to be trained.
+pub(crate) struct Trial {
+    /// Its folder, which may hold the run already.
+    pub(crate) folder: PathBuf,
+    /// What it is called in reports.
+    pub(crate) name: String,
+    pub(crate) dataset: Arc<Dataset>,
+    pub(crate) config: Config,
+    pub(crate) context: RunContext,
+}
+
+/// How far a trial came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrialEnd {
+    /// It ended by itself: solved, all epochs, or no patience left.
+    Finished,
+    /// Its CPU time was used up.
+    Budget,
+    /// The work was stopped.
+    Stopped,
+}
+
+/// What training gave.
+#[derive(Debug, Clone)]
+pub struct Trained {
+    /// How far it came.
+    pub end: TrialEnd,
+    /// CPU time of training and validation in all sittings, in seconds.
+    pub cpu_seconds: f64,
+    /// Every line of its metrics.
+    pub lines: Vec<MetricsLine>,
+}
+
+impl Trained {
+    /// The best validation Pearson so far.
+    pub fn best_pearson(&self) -> Option<f64> {
+        self.lines.iter().filter_map(|line| line.val.pearson).reduce(f64::max)
+    }
+
+    /// Epochs that were validated.
+    pub fn epochs(&self) -> usize {
+        self.lines.len()
+    }
+}
+
+/// CPU time of the sittings before this one; metrics have no line for an epoch that was left in its middle.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Ledger {
+    cpu_seconds: f64,
+}
+
+/// The ledger's name in a run's folder.
+const LEDGER: &str = "cpu-time.json";
+
+impl Trial {
+    /// Trains until the run ends, until all its sittings together have used `budget` of CPU time, or until `stop` says so. A run that
+    /// has not validated once by then is validated where it stands, so that there is something to judge it by.
+    pub(crate) fn train(
+        &self,
+        budget: Option<Duration>,
+        stop: &Stop,
+        on_report: &mut dyn FnMut(Report<'_>),
+    ) -> Result<Trained, TrialError> {
+        if self.config.model.entry().is_solved {
+            return self.solve(on_report);
+        }
+        let ledger_path = self.folder.join(LEDGER);
+        let before = kept::read::<Ledger>(&ledger_path)?.unwrap_or_default().cpu_seconds;
+        let budget_seconds = budget.map(|budget| budget.as_secs_f64());
+        let is_spent = |cpu_seconds: f64| budget_seconds.is_some_and(|budget| cpu_seconds >= budget);
+        let clock = SystemClock::new();
+        let began = clock.cpu_nanos();
+        let mut run = self.open()?;
+        let spent = move || before + clock.cpu_nanos().saturating_sub(began) as f64 / 1e9;
+        let spent = Arc::new(spent);
+        // However small the budget, a run takes a step: there would be nothing to judge it by.
+        let has_stepped = Arc::new(AtomicBool::new(run.fit().position().step > 0));
+        run.stop_when({
+            let (spent, stop, has_stepped) = (Arc::clone(&spent), Arc::clone(stop), Arc::clone(&has_stepped));
+            let is_spent = move || budget_seconds.is_some_and(|budget| spent() >= budget);
+            move || stop() || (has_stepped.load(Ordering::Relaxed) && is_spent())
+        });
+        let mut end = None;
+        for event in run.by_ref() {
+            let line = match event.map_err(|error| self.failed(error))? {
+                Event::End(why) => {
+                    end = Some(why);
+                    continue;
+                }
+                Event::Epoch(line) => {
+                    kept::write(&ledger_path, &Ledger { cpu_seconds: spent() })?;
+                    Some(line)
+                }
+                Event::Step(_) => {
+                    has_stepped.store(true, Ordering::Relaxed);
+                    None
+                }
+                Event::Validation { .. } => None,
+            };
+            let (what, line) = (&self.name[..], line.as_ref());
+            on_report(Report { what, cpu_seconds: spent(), budget_seconds, line });
+        }
+        let step = run.fit().position().step;
+        drop(run);
+        let end = match end {
+            Some(End::Stopped) if stop() => TrialEnd::Stopped,
+            Some(End::Stopped) if is_spent(spent()) => TrialEnd::Budget,
+            _ => TrialEnd::Finished,
+        };
+        if end == TrialEnd::Budget && step > 0 && read_metrics(&self.folder)?.is_empty() {
+            self.validate_at(step)?;
+        }
+        kept::write(&ledger_path, &Ledger { cpu_seconds: spent() })?;
+        Ok(Trained { end, cpu_seconds: spent(), lines: read_metrics(&self.folder)? })
+    }
+
+    /// Validates a run inside its first epoch. The line stands behind the checkpoint, and going on cuts it off.
+    fn validate_at(&self, step: u64) -> Result<(), TrialError> {
+        let keys = [format!("max_steps={step}")];
+        let run = Run::resume_with(&self.folder, &keys, Some(&self.context.dataset_folder), MODELS);
+        for event in run.map_err(|error| self.failed(error))? {
+            event.map_err(|error| self.failed(error))?;
+        }
+        Ok(())
+    }
+
+    fn solve(&self, on_report: &mut dyn FnMut(Report<'_>)) -> Result<Trained, TrialError> {
+        let run = if self.is_begun()? {
+            SolvedRun::resume(&self.folder, &[] as &[&str], Some(&self.context.dataset_folder))
+        } else {
+            SolvedRun::create(&self.folder, Arc::clone(&self.dataset), self.config.clone(), &self.context)
+        };
+        let run = run.map_err(|error| self.failed(error))?;
+        let clock = SystemClock::new();
+        let seconds = move || clock.cpu_nanos() as f64 / 1e9;
+        let began = seconds();
+        let solved = run.solve(&mut |_| {
+            let cpu_seconds = seconds() - began;
+            on_report(Report { what: &self.name, cpu_seconds, budget_seconds: None, line: None });
+        });
+        let line = solved.map_err(|error| self.failed(error))?.line;
+        let cpu_seconds = line.times.map_or(0.0, |times| times.cpu_seconds);
+        Ok(Trained { end: TrialEnd::Finished, cpu_seconds, lines: vec![line] })
+    }
+
+    fn open(&self) -> Result<Run, TrialError> {
+        let run = if self.is_begun()? {
+            // How long it lasts may have changed.
+            let keys = [format!("epochs={}", self.config.epochs), "max_steps=0".to_owned()];
+            Run::resume_with(&self.folder, &keys, Some(&self.context.dataset_folder), MODELS)
+        } else {
+            Run::create(&self.folder, Arc::clone(&self.dataset), self.config.clone(), &self.context)
+        };
+        run.map_err(|error| self.failed(error))
+    }
+
+    /// Whether the folder holds this run; another one is an error.
+    fn is_begun(&self) -> Result<bool, TrialError> {
+        if !self.folder.join("manifest.json").exists() {
+            return Ok(false);
+        }
+        let there = RunDescription::read(&self.folder, &[] as &[&str], MODELS);
+        let there = there.map_err(|error| self.failed(error))?;
+        let genes = self.dataset.cell.genes().hash().to_hex().to_string();
+        let found = there.config.identity(&there.manifest.inputs.gene_table);
+        let differences = found.differences(&self.config.identity(&genes));
+        if there.manifest.inputs.dataset != self.dataset.manifest.data_hash() {
+            let source = RunError::OtherDataset {
+                dataset: self.context.dataset_folder.clone(),
+                run: self.folder.clone(),
+            };
+            return Err(self.failed(source));
+        }
+        if differences.is_empty() {
+            Ok(true)
+        } else {
+            Err(TrialError::OtherRun { folder: self.folder.clone(), differences })
+        }
+    }
+
+    fn failed(&self, source: RunError) -> TrialError {
+        TrialError::Run { folder: self.folder.clone(), source: Box::new(source) }
+    }
+}
+
+/// Predictions of a run for a part of its split, by its best state in validation; `None` where it has no state yet.
+pub(crate) fn predict(
+    folder: &Path,
+    dataset: &Dataset,
+    split: &Split,
+    part: Part,
+) -> Result<Option<Vec<f64>>, TrialError> {
+    let failed = |source: RunError| TrialError::Run { folder: folder.to_owned(), source: Box::new(source) };
+    let run = RunDescription::read(folder, &[] as &[&str], MODELS).map_err(failed)?;
+    let Some((_, _, checkpoint)) = Checkpoints::of_run(folder).choose(None)? else { return Ok(None) };
+    let predictor = run.predictor(&checkpoint, dataset, split).map_err(failed)?;
+    let sets: GeneSets = split.rows(part).iter().map(|&row| dataset.samples.genes(row as usize)).collect();
+    Ok(Some(predictor.predict(sets.view())?))
+}

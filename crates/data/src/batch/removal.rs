@@ -1,0 +1,42 @@
+//! The one law all representations follow: what a deletion removes.
+//!
+//! An edge goes when either end is deleted. A reaction stops when any gene it needs is deleted; with it go its
+//! gene-reaction and reaction-metabolite entries. Metabolites always stay.
+
+use crate::batch::mask::Section;
+use crate::cell::{Cell, Deletion, GeneId};
+
+/// Calls `remove` for every position that goes; a position may be named twice (an edge between two deleted genes).
+///
+/// `network` sections count networks in the cell's order. The deletion's genes must be in the cell.
+pub(crate) fn removed(cell: &Cell, deletion: &Deletion, mut remove: impl FnMut(Section, usize)) {
+    for gene in deletion.genes() {
+        remove(Section::Genes, gene.index());
+    }
+    for (index, network) in cell.networks().iter().enumerate() {
+        for &gene in deletion.genes() {
+            for position in network.outgoing().range(gene.index()) {
+                remove(Section::Network(index), position);
+            }
+            for &position in &network.incoming_positions()[network.incoming().range(gene.index())] {
+                remove(Section::Network(index), position as usize);
+            }
+        }
+    }
+    if let Some(metabolism) = cell.metabolism() {
+        for reaction in deletion.stopped_reactions(metabolism) {
+            remove(Section::Reactions, reaction as usize);
+            for position in metabolism.requirements_of(reaction) {
+                remove(Section::Requirements, position);
+            }
+            for position in metabolism.coefficients_of(reaction) {
+                remove(Section::Coefficients, position);
+            }
+        }
+    }
+}
+
+/// The first deleted gene that the cell does not have.
+pub(crate) fn unknown_gene(cell: &Cell, deletion: &Deletion) -> Option<GeneId> {
+    deletion.genes().iter().copied().find(|gene| gene.index() >= cell.genes().len())
+}

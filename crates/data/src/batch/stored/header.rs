@@ -1,0 +1,164 @@
+//! The header of a store: format, origin and progress.
+
+use super::error::StoreErrorKind;
+use crate::batch::ProcessorKind;
+use crate::cell::Cell;
+use crate::screen::{Dataset, Samples};
+use serde::{Deserialize, Serialize};
+
+/// The newest store this program writes and reads.
+const FORMAT: u32 = 1;
+
+/// Origin of a store: a graph, and the samples whose rows are its keys.
+#[derive(Debug, Clone, Copy)]
+pub struct Origin<'a> {
+    /// Graph whose parts the stored masks index.
+    pub cell: &'a Cell,
+    /// All samples of the dataset; their rows are the keys.
+    pub samples: &'a Samples,
+}
+
+impl<'a> Origin<'a> {
+    /// Those of a dataset.
+    pub fn of(dataset: &'a Dataset) -> Self {
+        Self { cell: &dataset.cell, samples: &dataset.samples }
+    }
+}
+
+/// How a mask is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StoredForm {
+    /// The positions that go.
+    Indices,
+    /// One bit per flag.
+    Bits,
+    /// One byte per flag, as the Python system has it.
+    Bytes,
+}
+
+impl StoredForm {
+    /// The processor that reads it.
+    pub fn kind(self) -> ProcessorKind {
+        match self {
+            Self::Indices => ProcessorKind::SavedIndices,
+            Self::Bits | Self::Bytes => ProcessorKind::SavedMasks,
+        }
+    }
+
+    /// What it is called in messages.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Indices => "indices",
+            Self::Bits => "bit masks",
+            Self::Bytes => "byte masks",
+        }
+    }
+}
+
+/// Header of a store. Two stores with equal `content` hold the same values for the same rows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoreHeader {
+    /// The format version; a newer one is refused by name.
+    pub format: u32,
+    /// How masks are kept.
+    pub form: StoredForm,
+    /// Hash of the graph they were made for.
+    pub cell: String,
+    /// Hash of the gene sets of all samples of the dataset: rows mean the same.
+    pub samples: String,
+    /// Hash of the rows that were chosen.
+    pub chosen: String,
+    /// Number of rows that were chosen.
+    pub count: usize,
+    /// Number of rows stored so far.
+    pub done: usize,
+    /// A chain of hashes over the stored rows and their checksums.
+    pub content: String,
+}
+
+impl StoreHeader {
+    pub(super) fn new(origin: Origin<'_>, form: StoredForm, rows: &[u32]) -> Self {
+        Self {
+            format: FORMAT,
+            form,
+            cell: origin.cell.hash().to_hex().to_string(),
+            samples: samples_hash(origin.samples),
+            chosen: hash_of("knockout rows 1", &[rows]),
+            count: rows.len(),
+            done: 0,
+            content: blake3::hash(b"knockout store 1").to_hex().to_string(),
+        }
+    }
+
+    /// Whether every chosen row is stored.
+    pub fn is_complete(&self) -> bool {
+        self.done == self.count
+    }
+
+    /// Adds a value to the chain.
+    pub(super) fn extend(&mut self, row: u32, checksum: u64) {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(self.content.as_bytes());
+        hasher.update(&row.to_le_bytes());
+        hasher.update(&checksum.to_le_bytes());
+        self.content = hasher.finalize().to_hex().to_string();
+        self.done += 1;
+    }
+
+    pub(super) fn to_text(&self) -> Result<String, StoreErrorKind> {
+        toml::to_string(self).map_err(|error| StoreErrorKind::NotAStore { detail: error.to_string() })
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, StoreErrorKind> {
+        #[derive(Deserialize)]
+        struct Version {
+            format: u32,
+        }
+        let not_ours = |detail: String| StoreErrorKind::NotAStore { detail };
+        let text = std::str::from_utf8(bytes).map_err(|error| not_ours(error.to_string()))?;
+        // The version first: a newer format may say other things.
+        let version: Version = toml::from_str(text).map_err(|error| not_ours(error.to_string()))?;
+        if version.format > FORMAT {
+            return Err(StoreErrorKind::NewerFormat { found: version.format, supported: FORMAT });
+        }
+        toml::from_str(text).map_err(|error| not_ours(error.to_string()))
+    }
+
+    /// Refuses a store that was made for another graph or for other samples.
+    pub(super) fn check_origin(&self, origin: Origin<'_>) -> Result<(), StoreErrorKind> {
+        let cell = origin.cell.hash().to_hex().to_string();
+        if self.cell != cell {
+            return Err(StoreErrorKind::OtherCell { found: short(&self.cell), expected: short(&cell) });
+        }
+        let samples = samples_hash(origin.samples);
+        if self.samples != samples {
+            return Err(StoreErrorKind::OtherSamples {
+                found: short(&self.samples),
+                expected: short(&samples),
+            });
+        }
+        Ok(())
+    }
+}
+
+fn short(hash: &str) -> String {
+    hash.chars().take(12).collect()
+}
+
+fn samples_hash(samples: &Samples) -> String {
+    hash_of("knockout gene sets 1", &[samples.gene_sets().offsets(), samples.gene_sets().genes()])
+}
+
+fn hash_of(what: &str, lists: &[&[u32]]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(what.as_bytes());
+    for list in lists {
+        hasher.update(&(list.len() as u64).to_le_bytes());
+        for chunk in list.chunks(1024) {
+            let bytes: Vec<u8> = chunk.iter().flat_map(|word| word.to_le_bytes()).collect();
+            hasher.update(&bytes);
+        }
+    }
+    hasher.finalize().to_hex().to_string()
+}

@@ -1,0 +1,227 @@
+//! The whole cell: one gene table and what stands on it.
+
+use crate::cell::{Annotations, CellError, Features, GeneTable, Metabolism, Network};
+use std::collections::BTreeMap;
+
+/// Genes, their networks and, where known, metabolism, features and annotations.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    genes: GeneTable,
+    networks: Vec<Network>,
+    metabolism: Option<Metabolism>,
+    features: Option<Features>,
+    annotations: Vec<Annotations>,
+}
+
+impl Cell {
+    /// Puts the parts together; they must speak of the same genes.
+    pub fn new(
+        genes: GeneTable,
+        networks: Vec<Network>,
+        metabolism: Option<Metabolism>,
+    ) -> Result<Self, CellError> {
+        for (index, network) in networks.iter().enumerate() {
+            if network.gene_count() != genes.len() {
+                return Err(CellError::WrongGeneCount {
+                    network: network.name().to_owned(),
+                    found: network.gene_count(),
+                    expected: genes.len(),
+                });
+            }
+            if networks[..index].iter().any(|earlier| earlier.name() == network.name()) {
+                return Err(CellError::DuplicateNetwork { name: network.name().to_owned() });
+            }
+        }
+        if let Some(metabolism) = &metabolism
+            && metabolism.gene_count() != genes.len()
+        {
+            return Err(CellError::WrongGeneCount {
+                network: "metabolism".to_owned(),
+                found: metabolism.gene_count(),
+                expected: genes.len(),
+            });
+        }
+        Ok(Self { genes, networks, metabolism, features: None, annotations: Vec::new() })
+    }
+
+    /// The same with content features of the genes, if any.
+    pub fn with_features(mut self, features: Option<Features>) -> Result<Self, CellError> {
+        if let Some(features) = &features
+            && features.gene_count() != self.genes.len()
+        {
+            let (found, expected) = (features.gene_count(), self.genes.len());
+            return Err(CellError::FeatureRows { found, expected });
+        }
+        self.features = features;
+        Ok(self)
+    }
+
+    /// The same with sets of annotations, which are kept in the order of their names.
+    pub fn with_annotations(mut self, mut annotations: Vec<Annotations>) -> Result<Self, CellError> {
+        annotations.sort_by(|a, b| a.name().cmp(b.name()));
+        for set in &annotations {
+            let (found, expected) = (set.gene_count(), self.genes.len());
+            if found != expected {
+                return Err(CellError::AnnotatedGenes { name: set.name().to_owned(), found, expected });
+            }
+        }
+        if let Some(pair) = annotations.windows(2).find(|pair| pair[0].name() == pair[1].name()) {
+            return Err(CellError::DuplicateAnnotations { name: pair[0].name().to_owned() });
+        }
+        self.annotations = annotations;
+        Ok(self)
+    }
+
+    /// The gene table.
+    pub fn genes(&self) -> &GeneTable {
+        &self.genes
+    }
+
+    /// The networks, in their stored order.
+    pub fn networks(&self) -> &[Network] {
+        &self.networks
+    }
+
+    /// The network of a name.
+    pub fn network(&self, name: &str) -> Option<&Network> {
+        self.networks.iter().find(|network| network.name() == name)
+    }
+
+    /// Metabolism, where the dataset has one.
+    pub fn metabolism(&self) -> Option<&Metabolism> {
+        self.metabolism.as_ref()
+    }
+
+    /// Content features of the genes, where the dataset has some.
+    pub fn features(&self) -> Option<&Features> {
+        self.features.as_ref()
+    }
+
+    /// The sets of terms that genes are annotated with, by name; often there are none.
+    pub fn annotations(&self) -> &[Annotations] {
+        &self.annotations
+    }
+
+    /// The annotations of a name.
+    pub fn annotation(&self, name: &str) -> Option<&Annotations> {
+        self.annotations.iter().find(|set| set.name() == name)
+    }
+
+    /// Content hash of each network by name, without weights: what a trained model depends on.
+    pub fn network_hashes(&self) -> BTreeMap<String, blake3::Hash> {
+        let hash = |network: &Network| {
+            let mut hasher = blake3::Hasher::new();
+            hasher.update(b"knockout network 1");
+            update_with_words(&mut hasher, network.outgoing().offsets());
+            update_with_words(&mut hasher, network.outgoing().columns());
+            hasher.finalize()
+        };
+        self.networks.iter().map(|network| (network.name().to_owned(), hash(network))).collect()
+    }
+
+    /// Content hash of the metabolism with its coefficients: what a model that reads it depends on.
+    pub fn metabolism_hash(&self) -> Option<blake3::Hash> {
+        let metabolism = self.metabolism.as_ref()?;
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(b"knockout metabolism 1");
+        hasher.update(&(metabolism.reactions().len() as u64).to_le_bytes());
+        hasher.update(&(metabolism.metabolites().len() as u64).to_le_bytes());
+        for entry in metabolism.requirements() {
+            hasher.update(&entry.reaction.to_le_bytes());
+            hasher.update(&entry.gene.to_le_bytes());
+        }
+        hasher.update(b"coefficients");
+        for entry in metabolism.coefficients() {
+            hasher.update(&entry.reaction.to_le_bytes());
+            hasher.update(&entry.metabolite.to_le_bytes());
+            hasher.update(&entry.value.to_le_bytes());
+        }
+        Some(hasher.finalize())
+    }
+
+    /// Content hash of genes, networks (without weights) and metabolism: what a stored mask depends on.
+    pub fn hash(&self) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(b"knockout cell 1");
+        hasher.update(self.genes.hash().as_bytes());
+        for network in &self.networks {
+            hasher.update(&(network.name().len() as u64).to_le_bytes());
+            hasher.update(network.name().as_bytes());
+            update_with_words(&mut hasher, network.outgoing().offsets());
+            update_with_words(&mut hasher, network.outgoing().columns());
+        }
+        if let Some(metabolism) = &self.metabolism {
+            let requirements: Vec<u32> =
+                metabolism.requirements().iter().flat_map(|entry| [entry.reaction, entry.gene]).collect();
+            let coefficients: Vec<u32> = metabolism
+                .coefficients()
+                .iter()
+                .flat_map(|entry| [entry.reaction, entry.metabolite])
+                .collect();
+            update_with_words(&mut hasher, &requirements);
+            update_with_words(&mut hasher, &coefficients);
+        }
+        hasher.finalize()
+    }
+}
+
+/// Hashes a list with its length, in blocks so that no second copy of a large list is made.
+pub(crate) fn update_with_words(hasher: &mut blake3::Hasher, words: &[u32]) {
+    hasher.update(&(words.len() as u64).to_le_bytes());
+    let mut block = [0_u8; 4096];
+    for chunk in words.chunks(block.len() / 4) {
+        for (slot, word) in block.chunks_exact_mut(4).zip(chunk) {
+            slot.copy_from_slice(&word.to_le_bytes());
+        }
+        hasher.update(&block[..4 * chunk.len()]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cell::{Edge, SelfLoops};
+
+    fn network(name: &str, gene_count: usize, target: u32) -> Network {
+        Network::from_edges(name, gene_count, vec![Edge::new(0, target)], SelfLoops::Refuse).unwrap().0
+    }
+
+    #[test]
+    fn parts_must_speak_of_the_same_genes() {
+        let genes = || GeneTable::from_systematic(["A", "B", "C"]).unwrap();
+        let error = Cell::new(genes(), vec![network("n", 2, 1)], None).unwrap_err();
+        assert!(matches!(error, CellError::WrongGeneCount { found: 2, expected: 3, .. }));
+        let error = Cell::new(genes(), vec![network("n", 3, 1), network("n", 3, 2)], None).unwrap_err();
+        assert_eq!(error, CellError::DuplicateNetwork { name: "n".to_owned() });
+    }
+
+    #[test]
+    fn annotations_must_be_of_the_same_genes_and_have_names_of_their_own() {
+        let cell =
+            || Cell::new(GeneTable::from_systematic(["A", "B", "C"]).unwrap(), Vec::new(), None).unwrap();
+        let set =
+            |name: &str, genes| Annotations::new(name, genes, vec!["t".to_owned()], vec![(1, 0)]).unwrap();
+        let found = cell().with_annotations(vec![set("go", 3), set("complexes", 3)]).unwrap();
+        let names: Vec<&str> = found.annotations().iter().map(Annotations::name).collect();
+        assert_eq!(names, ["complexes", "go"]);
+        assert_eq!(found.annotation("go").unwrap().terms_of(1), [0]);
+        assert!(found.annotation("kegg").is_none() && cell().annotations().is_empty());
+        // What masks are stored for is the same cell.
+        assert_eq!(found.hash(), cell().hash());
+        let message = |sets| cell().with_annotations(sets).unwrap_err().to_string();
+        assert_eq!(message(vec![set("go", 2)]), "annotations \"go\" were made for 2 genes, the table has 3");
+        assert_eq!(
+            message(vec![set("go", 3), set("kegg", 3), set("go", 3)]),
+            "there are two sets of annotations called \"go\"; give one of them another name"
+        );
+    }
+
+    #[test]
+    fn the_hash_sees_every_edge() {
+        let genes = || GeneTable::from_systematic(["A", "B", "C"]).unwrap();
+        let one = Cell::new(genes(), vec![network("n", 3, 1)], None).unwrap();
+        let two = Cell::new(genes(), vec![network("n", 3, 2)], None).unwrap();
+        assert_ne!(one.hash(), two.hash());
+        assert_eq!(one.hash(), one.clone().hash());
+    }
+}

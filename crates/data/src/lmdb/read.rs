@@ -1,0 +1,38 @@
+//! Reading an environment that nobody writes, by ordinary reads: damage and a file that is shortened meanwhile are errors.
+
+use crate::lmdb::tree::{NO_PAGE, Tree};
+use crate::lmdb::{DATA_FILE, LmdbError, header};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A read-only environment, opened without locks; any number of threads may read it.
+#[derive(Debug, Clone)]
+pub struct Reader {
+    tree: Arc<Tree>,
+}
+
+impl Reader {
+    /// Opens the environment in a folder. Nobody may write it meanwhile, or what is read may be of two versions.
+    pub fn open(folder: &Path) -> Result<Self, LmdbError> {
+        let mut file = File::open(folder.join(DATA_FILE))?;
+        let header = header::check(&mut file)?;
+        if header.flags != 0 {
+            return Err(LmdbError::OtherOrder);
+        }
+        if header.root == NO_PAGE {
+            return Err(LmdbError::Empty);
+        }
+        Ok(Self { tree: Arc::new(Tree::new(file, &header, header.root)) })
+    }
+
+    /// Returns the value of a key.
+    pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, LmdbError> {
+        self.tree.get(key)
+    }
+
+    /// Iterates over the keys in byte order.
+    pub fn keys(&self) -> impl Iterator<Item = Result<Vec<u8>, LmdbError>> {
+        self.tree.keys()
+    }
+}

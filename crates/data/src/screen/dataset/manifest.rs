@@ -1,0 +1,153 @@
+//! `dataset.toml`: what a dataset says of itself.
+
+use super::error::DatasetErrorKind;
+use super::write::check_name;
+use crate::screen::repeats::{Ceiling, Repeats};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::{Component, Path};
+
+/// The newest dataset format this program writes and reads.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// The description of a dataset.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The format version; a newer one is refused by name.
+    pub format: u32,
+    /// The dataset's name.
+    pub name: String,
+    /// Where it comes from.
+    pub provenance: Provenance,
+    /// How much of everything there is.
+    pub counts: Counts,
+    /// The networks, in their order.
+    #[serde(default)]
+    pub networks: Vec<NetworkEntry>,
+    /// What the generator knows, for synthetic data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub synthetic: Option<Synthetic>,
+    /// How well repeated measurements agree, where the sources had some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub repeats: Vec<Repeats>,
+    /// blake3 of every file, by its path below the dataset; filled in when the dataset is written.
+    #[serde(default)]
+    pub checksums: BTreeMap<String, String>,
+}
+
+/// Where a dataset comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The program and its version.
+    pub tool: String,
+    /// How to make it again.
+    pub command: String,
+    /// What was read, as `name blake3`, for imported data.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
+}
+
+/// How much of everything there is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Genes in the table.
+    pub genes: usize,
+    /// Rows of the screen.
+    pub samples: usize,
+    /// Reaction nodes.
+    pub reactions: usize,
+    /// Number of metabolites.
+    pub metabolites: usize,
+    /// Gene-reaction entries.
+    pub gpr: usize,
+    /// Reaction-metabolite entries.
+    pub stoichiometry: usize,
+}
+
+/// A network in the description.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetworkEntry {
+    /// Its name, which is also its file's.
+    pub name: String,
+    /// Genes with at least one edge.
+    pub nodes: usize,
+    /// Directed entries.
+    pub edges: usize,
+}
+
+/// What the generator of a synthetic dataset knows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Synthetic {
+    /// The preset it started from.
+    pub preset: String,
+    /// Seed of the generator.
+    pub seed: u64,
+    /// Pearson correlation between the noise-free scores and the scores: no model can expect more.
+    pub attainable_pearson: f64,
+    /// Share of the scores' variance by cause, as realised.
+    pub variance: BTreeMap<String, f64>,
+}
+
+/// The line that carries the checksum of everything above it.
+const SEAL: &str = "# blake3 of the lines above: ";
+
+impl Manifest {
+    /// Content hash of all data files: two datasets with equal hashes hold equal data, whatever their names.
+    pub fn data_hash(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for (path, checksum) in &self.checksums {
+            hasher.update(path.as_bytes());
+            hasher.update(b"\0");
+            hasher.update(checksum.as_bytes());
+            hasher.update(b"\n");
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+
+    /// What repeated measurements leave for a model to reach.
+    pub fn ceiling(&self) -> Option<Ceiling> {
+        Ceiling::of(&self.repeats)
+    }
+
+    pub(super) fn to_text(&self) -> Result<String, DatasetErrorKind> {
+        let mut text = toml::to_string(self).map_err(|error| DatasetErrorKind::Manifest(error.into()))?;
+        let seal = blake3::hash(text.as_bytes()).to_hex();
+        text.push_str(SEAL);
+        text.push_str(&seal);
+        text.push('\n');
+        Ok(text)
+    }
+
+    pub(super) fn from_text(text: &str) -> Result<Self, DatasetErrorKind> {
+        #[derive(Deserialize)]
+        struct Version {
+            format: u32,
+        }
+        let bad = |error: toml::de::Error| DatasetErrorKind::Manifest(error.into());
+        // The version first: a newer format may seal or name things differently.
+        let version: Version = toml::from_str(text).map_err(bad)?;
+        if version.format > FORMAT_VERSION {
+            return Err(DatasetErrorKind::NewerFormat { found: version.format, supported: FORMAT_VERSION });
+        }
+        let (body, seal) = text.rsplit_once(SEAL).ok_or(DatasetErrorKind::ManifestChecksum)?;
+        if seal != format!("{}\n", blake3::hash(body.as_bytes()).to_hex()) {
+            return Err(DatasetErrorKind::ManifestChecksum);
+        }
+        let manifest: Self = toml::from_str(text).map_err(bad)?;
+        manifest.check_paths()?;
+        Ok(manifest)
+    }
+
+    /// A forged description must not lead out of the dataset's folder.
+    fn check_paths(&self) -> Result<(), DatasetErrorKind> {
+        let is_inside =
+            |path: &str| Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+        let networks = self.networks.iter().map(|network| network.name.as_str());
+        let bad = networks
+            .chain(self.annotation_names())
+            .filter(|name| check_name("a file", name).is_err())
+            .chain(self.checksums.keys().map(String::as_str).filter(|path| !is_inside(path)))
+            .next();
+        bad.map_or(Ok(()), |name| Err(DatasetErrorKind::Outside { name: name.to_owned() }))
+    }
+}

@@ -1,0 +1,229 @@
+//! Each part of a dataset as a table, and each table as that part: the two directions side by side.
+
+use super::error::DatasetErrorKind;
+use crate::cell::{
+    Annotations, Coefficient, Direction, Edge, Features, Gene, GeneTable, Metabolism, Metabolite, Network,
+    Reaction, Requirement, SelfLoops,
+};
+use crate::screen::{Sample, Samples, SamplesBuilder};
+use crate::table::{Columns, Table};
+use std::collections::BTreeMap;
+
+type Decoded<T> = Result<T, DatasetErrorKind>;
+
+pub(super) fn genes_to_table(genes: &GeneTable) -> Columns<'_> {
+    let genes = genes.genes();
+    Columns::new(genes.len())
+        .texts("systematic", |row| &genes[row].systematic)
+        .optional_texts("standard", |row| genes[row].standard.as_deref())
+}
+
+pub(super) fn genes_from_table(table: &Table) -> Decoded<GeneTable> {
+    let systematic = table.texts("systematic")?.into_iter();
+    let genes = systematic
+        .zip(table.optional_texts("standard")?)
+        .map(|(systematic, standard)| Gene { systematic, standard })
+        .collect();
+    Ok(GeneTable::new(genes)?)
+}
+
+/// The column of `features.parquet` that says whose features a row has; the others are features.
+const GENE: &str = "systematic";
+
+pub(super) fn features_to_table<'a>(features: &'a Features, genes: &'a GeneTable) -> Decoded<Columns<'a>> {
+    let genes = genes.genes();
+    let mut table = Columns::new(genes.len()).texts(GENE, |row| &genes[row].systematic);
+    for (column, name) in features.names().iter().enumerate() {
+        if name == GENE {
+            return Err(DatasetErrorKind::FeatureName { name: name.clone() });
+        }
+        table = table.optional_f32s(name, move |row| features.get(row, column));
+    }
+    Ok(table)
+}
+
+pub(super) fn features_from_table(table: &Table, genes: &GeneTable) -> Decoded<Features> {
+    for (row, (name, gene)) in table.texts(GENE)?.iter().zip(genes.genes()).enumerate() {
+        if *name != gene.systematic {
+            return Err(DatasetErrorKind::OtherGene {
+                row,
+                found: name.clone(),
+                expected: gene.systematic.clone(),
+            });
+        }
+    }
+    let names: Vec<String> = table.names().filter(|&name| name != GENE).map(str::to_owned).collect();
+    let mut values = vec![f32::NAN; table.row_count() * names.len()];
+    for (column, name) in names.iter().enumerate() {
+        for (row, value) in table.optional_f32s(name)?.into_iter().enumerate() {
+            values[row * names.len() + column] = value.unwrap_or(f32::NAN);
+        }
+    }
+    Ok(Features::new(genes.len(), names, values)?)
+}
+
+pub(super) fn annotations_to_table(annotations: &Annotations) -> Columns<'_> {
+    let (genes, terms): (Vec<u32>, Vec<u32>) = annotations.pairs().unzip();
+    let texts = annotations.terms();
+    Columns::new(genes.len())
+        .u32s("gene", move |row| genes[row])
+        .texts("term", move |row| &texts[terms[row] as usize])
+}
+
+pub(super) fn annotations_from_table(table: &Table, name: &str, gene_count: usize) -> Decoded<Annotations> {
+    let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
+    let mut pairs = Vec::with_capacity(table.row_count());
+    for (gene, term) in table.u32s("gene")?.into_iter().zip(table.texts("term")?) {
+        // No more terms than rows, whose number fits.
+        let next = numbers.len() as u32;
+        pairs.push((gene, *numbers.entry(term).or_insert(next)));
+    }
+    let mut terms = vec![String::new(); numbers.len()];
+    for (term, number) in numbers {
+        terms[number as usize] = term;
+    }
+    let annotations = Annotations::new(name, gene_count, terms, pairs)?;
+    let (expected, found) = (table.row_count(), annotations.pair_count());
+    if expected != found {
+        return Err(DatasetErrorKind::RepeatedRows { repeated: expected - found });
+    }
+    Ok(annotations)
+}
+
+pub(super) fn network_to_table(network: &Network) -> Columns<'_> {
+    let (sources, targets, weights) = (network.sources(), network.targets(), network.weights());
+    Columns::new(sources.len())
+        .u32s("source", move |row| sources[row])
+        .u32s("target", |row| targets[row])
+        .f32s("weight", |row| weights[row])
+}
+
+pub(super) fn network_from_table(table: &Table, name: &str, gene_count: usize) -> Decoded<Network> {
+    let ends = table.u32s("source")?.into_iter().zip(table.u32s("target")?);
+    let edges = ends
+        .zip(table.f32s("weight")?)
+        .map(|((source, target), weight)| Edge { source, target, weight })
+        .collect();
+    Ok(Network::from_edges(name, gene_count, edges, SelfLoops::Refuse)?.0)
+}
+
+/// The four tables of metabolism, by file name.
+pub(super) const METABOLISM: [&str; 4] = ["reactions", "metabolites", "requirements", "coefficients"];
+
+pub(super) fn metabolism_to_tables(metabolism: &Metabolism) -> [Columns<'_>; 4] {
+    let reactions = metabolism.reactions();
+    let metabolites = metabolism.metabolites();
+    let requirements = metabolism.requirements();
+    let coefficients = metabolism.coefficients();
+    let direction = |reaction: &Reaction| match reaction.direction {
+        Direction::Forward => "forward",
+        Direction::Reverse => "reverse",
+    };
+    [
+        Columns::new(reactions.len())
+            .texts("name", |row| &reactions[row].name)
+            .texts("reaction_id", |row| &reactions[row].reaction_id)
+            .words("direction", move |row| direction(&reactions[row]))
+            .words("subsystem", |row| &reactions[row].subsystem),
+        Columns::new(metabolites.len())
+            .texts("id", |row| &metabolites[row].id)
+            .texts("name", |row| &metabolites[row].name)
+            .words("compartment", |row| &metabolites[row].compartment),
+        Columns::new(requirements.len())
+            .u32s("reaction", |row| requirements[row].reaction)
+            .u32s("gene", |row| requirements[row].gene),
+        Columns::new(coefficients.len())
+            .u32s("reaction", |row| coefficients[row].reaction)
+            .u32s("metabolite", |row| coefficients[row].metabolite)
+            .f64s("value", |row| coefficients[row].value),
+    ]
+}
+
+pub(super) fn metabolism_from_tables(tables: &[Table; 4], gene_count: usize) -> Decoded<Metabolism> {
+    let [reactions, metabolites, requirements, coefficients] = tables;
+    let names = reactions.texts("name")?.into_iter().zip(reactions.texts("reaction_id")?);
+    let (directions, subsystems) = (reactions.words("direction")?, reactions.words("subsystem")?);
+    let direction = |row| match directions.get(row) {
+        "forward" => Ok(Direction::Forward),
+        "reverse" => Ok(Direction::Reverse),
+        other => Err(DatasetErrorKind::BadWord {
+            row,
+            column: "direction",
+            found: other.to_owned(),
+            expected: "forward or reverse",
+        }),
+    };
+    let reactions = names
+        .enumerate()
+        .map(|(row, (name, reaction_id))| {
+            Ok(Reaction {
+                name,
+                reaction_id,
+                direction: direction(row)?,
+                subsystem: subsystems.get(row).to_owned(),
+            })
+        })
+        .collect::<Decoded<Vec<_>>>()?;
+    let compartments = metabolites.words("compartment")?;
+    let metabolites = metabolites
+        .texts("id")?
+        .into_iter()
+        .zip(metabolites.texts("name")?)
+        .enumerate()
+        .map(|(row, (id, name))| Metabolite { id, name, compartment: compartments.get(row).to_owned() })
+        .collect();
+    let requirements = requirements
+        .u32s("reaction")?
+        .into_iter()
+        .zip(requirements.u32s("gene")?)
+        .map(|(reaction, gene)| Requirement { reaction, gene })
+        .collect();
+    let ends = coefficients.u32s("reaction")?.into_iter().zip(coefficients.u32s("metabolite")?);
+    let coefficients = ends
+        .zip(coefficients.f64s("value")?)
+        .map(|((reaction, metabolite), value)| Coefficient { reaction, metabolite, value })
+        .collect();
+    Ok(Metabolism::new(gene_count, reactions, metabolites, requirements, coefficients)?)
+}
+
+pub(super) fn samples_to_table(samples: &Samples) -> Columns<'_> {
+    Columns::new(samples.len())
+        .lists("genes", |row| samples.get(row).genes)
+        .f64s("score", |row| samples.get(row).score)
+        .optional_f64s("p_value", |row| samples.get(row).p_value)
+        .optional_lists("query", |row| samples.get(row).query)
+        .words("kind", |row| samples.get(row).kind)
+        .optional_f64s("fitness", |row| samples.get(row).fitness)
+        .optional_f64s("fitness_sd", |row| samples.get(row).fitness_sd)
+        .words("source", |row| samples.get(row).source)
+        .u32s("duplicates", |row| samples.get(row).duplicates)
+}
+
+pub(super) fn samples_from_table(table: &Table, gene_count: usize) -> Decoded<Samples> {
+    let (gene_offsets, genes) = table.lists("genes")?;
+    let (query_offsets, queries) = table.lists("query")?;
+    let scores = table.f64s("score")?;
+    let p_values = table.optional_f64s("p_value")?;
+    let fitness = table.optional_f64s("fitness")?;
+    let fitness_sd = table.optional_f64s("fitness_sd")?;
+    let (kinds, sources) = (table.words("kind")?, table.words("source")?);
+    let duplicates = table.u32s("duplicates")?;
+    let mut builder = SamplesBuilder::new(gene_count);
+    let list = |offsets: &[u32], row: usize| offsets[row] as usize..offsets[row + 1] as usize;
+    for row in 0..table.row_count() {
+        builder
+            .push(Sample {
+                genes: &genes[list(&gene_offsets, row)],
+                score: scores[row],
+                p_value: p_values.get(row),
+                query: &queries[list(&query_offsets, row)],
+                kind: kinds.get(row),
+                fitness: fitness.get(row),
+                fitness_sd: fitness_sd.get(row),
+                source: sources.get(row),
+                duplicates: duplicates[row],
+            })
+            .map_err(|source| DatasetErrorKind::Sample { row, source })?;
+    }
+    Ok(builder.finish())
+}

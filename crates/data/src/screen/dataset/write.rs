@@ -1,0 +1,140 @@
+//! Writing a dataset: out of sight, then all at once.
+
+use super::error::{DatasetError, DatasetErrorKind};
+use super::{Counts, Dataset, Manifest, NetworkEntry, tables};
+use crate::table::Columns;
+use knockout_base::files::{DurableError, StagedDir, replace};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+/// The file of content features.
+pub(super) const FEATURES: &str = "features.parquet";
+
+fn stage(out: &Path) -> Result<StagedDir, DatasetError> {
+    StagedDir::create(out).map_err(|error| DatasetErrorKind::Write(error).at(out))
+}
+
+impl Dataset {
+    /// Refuses a folder that [`Dataset::write`] could not make, before any work is done for it: one that exists, or
+    /// whose parent is read-only. The folders above it are made, and nothing else is left behind.
+    pub fn check_target(out: &Path) -> Result<(), DatasetError> {
+        stage(out).map(drop)
+    }
+
+    /// Writes the dataset to a folder that does not exist yet, filling in the manifest's counts and checksums.
+    ///
+    /// A crash at any moment leaves no dataset or a complete one; on an error nothing is left behind. Equal datasets
+    /// give equal bytes. `on_rows` hears of rows written.
+    pub fn write(&mut self, out: &Path, on_rows: &(dyn Fn(usize) + Sync)) -> Result<(), DatasetError> {
+        self.write_with(out, on_rows, |_, _| Ok(()))
+    }
+
+    /// The same, with files beside the data (a report, splits) that `attach` puts into the unfinished folder once the
+    /// manifest is complete. They appear with the dataset or not at all, and are no part of its content.
+    pub fn write_with(
+        &mut self,
+        out: &Path,
+        on_rows: &(dyn Fn(usize) + Sync),
+        attach: impl FnOnce(&Path, &Manifest) -> io::Result<()>,
+    ) -> Result<(), DatasetError> {
+        for network in self.cell.networks() {
+            check_name("a network", network.name()).map_err(|kind| kind.at(out))?;
+        }
+        for set in self.cell.annotations() {
+            check_name("annotations", set.name()).map_err(|kind| kind.at(out))?;
+        }
+        let at_out = |error: DurableError| DatasetErrorKind::Write(error).at(out);
+        let staged = stage(out)?;
+        let files = files_of(self).map_err(|kind| kind.at(out))?;
+        let written = files
+            .par_iter()
+            .map(|(name, table)| {
+                let path = staged.path().join(name);
+                let shown = out.join(name);
+                let bytes = table.encode().map_err(|error| DatasetErrorKind::from(error).at(&shown))?;
+                replace(&path, |file| file.write_all(&bytes))
+                    .map_err(|error| DatasetErrorKind::Write(error).at(&shown))?;
+                on_rows(table.row_count());
+                Ok((name.clone(), blake3::hash(&bytes).to_hex().to_string()))
+            })
+            .collect::<Result<Vec<_>, DatasetError>>()?;
+        drop(files);
+
+        self.describe(written.into_iter().collect());
+        let text = self.manifest.to_text().map_err(|kind| kind.at(out))?;
+        let path = staged.path().join("dataset.toml");
+        replace(&path, |file| file.write_all(text.as_bytes())).map_err(at_out)?;
+        attach(staged.path(), &self.manifest).map_err(|error| DatasetErrorKind::Attach(error).at(out))?;
+        staged.commit().map_err(at_out)
+    }
+
+    fn describe(&mut self, checksums: BTreeMap<String, String>) {
+        let metabolism = self.cell.metabolism();
+        self.manifest.counts = Counts {
+            genes: self.cell.genes().len(),
+            samples: self.samples.len(),
+            reactions: metabolism.map_or(0, |m| m.reactions().len()),
+            metabolites: metabolism.map_or(0, |m| m.metabolites().len()),
+            gpr: metabolism.map_or(0, |m| m.requirements().len()),
+            stoichiometry: metabolism.map_or(0, |m| m.coefficients().len()),
+        };
+        self.manifest.networks = self
+            .cell
+            .networks()
+            .iter()
+            .map(|network| NetworkEntry {
+                name: network.name().to_owned(),
+                nodes: network.node_count(),
+                edges: network.edge_count(),
+            })
+            .collect();
+        self.manifest.checksums = checksums;
+    }
+}
+
+impl Manifest {
+    /// The path of a network's file below the dataset.
+    pub(crate) fn network_file(name: &str) -> String {
+        format!("networks/{name}.parquet")
+    }
+
+    /// The path of a file of annotations below the dataset.
+    pub(super) fn annotations_file(name: &str) -> String {
+        format!("annotations/{name}.parquet")
+    }
+
+    /// The names of the annotations: the files of their folder. Programs that do not know them read all other files as before.
+    pub(super) fn annotation_names(&self) -> impl Iterator<Item = &str> {
+        let inside = self.checksums.keys().filter_map(|path| path.strip_prefix("annotations/"));
+        inside.filter_map(|file| file.strip_suffix(".parquet"))
+    }
+}
+
+fn files_of(dataset: &Dataset) -> Result<Vec<(String, Columns<'_>)>, DatasetErrorKind> {
+    let mut files = vec![("samples.parquet".to_owned(), tables::samples_to_table(&dataset.samples))];
+    for network in dataset.cell.networks() {
+        files.push((Manifest::network_file(network.name()), tables::network_to_table(network)));
+    }
+    files.push(("genes.parquet".to_owned(), tables::genes_to_table(dataset.cell.genes())));
+    if let Some(features) = dataset.cell.features() {
+        files.push((FEATURES.to_owned(), tables::features_to_table(features, dataset.cell.genes())?));
+    }
+    for set in dataset.cell.annotations() {
+        files.push((Manifest::annotations_file(set.name()), tables::annotations_to_table(set)));
+    }
+    if let Some(metabolism) = dataset.cell.metabolism() {
+        let tables = tables::METABOLISM.into_iter().zip(tables::metabolism_to_tables(metabolism));
+        files.extend(tables.map(|(name, table)| (format!("metabolism/{name}.parquet"), table)));
+    }
+    Ok(files)
+}
+
+pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), DatasetErrorKind> {
+    let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if name.is_empty() || name.len() > 100 || name.starts_with('.') || !name.chars().all(is_fine) {
+        return Err(DatasetErrorKind::BadName { what, name: name.to_owned() });
+    }
+    Ok(())
+}

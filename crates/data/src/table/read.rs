@@ -1,0 +1,356 @@
+//! The bytes of a Parquet file to columns, with every type checked. A column is decoded when it is asked for.
+
+use crate::table::TableError;
+use crate::table::arrow_schema;
+use crate::table::error::without_panic;
+use crate::table::kind::{Kind, name_of};
+use bytes::Bytes;
+use parquet::basic::Type as Physical;
+use parquet::column::reader::get_typed_column_reader;
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use std::collections::BTreeMap;
+
+/// Rows that are decoded at a time: few enough that they stay in the second-level cache.
+const BATCH: usize = 1 << 12;
+
+/// A column of few distinct words.
+pub struct WordColumn {
+    words: Vec<String>,
+    codes: Vec<u32>,
+}
+
+impl WordColumn {
+    /// The word of a row.
+    pub fn get(&self, row: usize) -> &str {
+        &self.words[self.codes[row] as usize]
+    }
+
+    fn push(&mut self, word: &ByteArray) -> Result<(), ParquetError> {
+        let is_word = |known: &String| known.as_bytes() == word.data();
+        // The word of the row before, mostly.
+        let last = self.codes.last().copied().filter(|&code| is_word(&self.words[code as usize]));
+        let known = last.or_else(|| self.words.iter().position(is_word).map(|code| code as u32));
+        if known.is_none() {
+            self.words.push(word.as_utf8()?.to_owned());
+        }
+        self.codes.push(known.unwrap_or(self.words.len() as u32 - 1));
+        Ok(())
+    }
+}
+
+/// A column of numbers, not all of which need be there. A screen of millions of samples has several: a value and a mark take half as
+/// much as an `Option`.
+pub struct NumberColumn {
+    values: Vec<f64>,
+    /// Empty where all are.
+    is_known: Vec<bool>,
+}
+
+impl NumberColumn {
+    /// The number of a row, if it has one.
+    pub fn get(&self, row: usize) -> Option<f64> {
+        let is_known = self.is_known.get(row).copied().unwrap_or(true);
+        is_known.then(|| self.values[row])
+    }
+}
+
+/// A table in a file held in memory.
+pub struct Table {
+    file: SerializedFileReader<Bytes>,
+    metadata: BTreeMap<String, String>,
+    row_count: usize,
+}
+
+/// Some rows of a column: the values that are there, and for every place how far it is there.
+struct Batch<'a, T> {
+    values: &'a [T],
+    definitions: &'a [i16],
+    repetitions: &'a [i16],
+    /// The definition of a value that is there; 0 where all are.
+    whole: i16,
+}
+
+impl<T> Batch<'_, T> {
+    /// The values row by row.
+    fn rows(&self) -> impl Iterator<Item = Option<&T>> {
+        let mut values = self.values.iter();
+        let places = if self.is_whole() { self.values.len() } else { self.definitions.len() };
+        (0..places).map(move |place| {
+            if self.is_whole() || self.definitions[place] == self.whole { values.next() } else { None }
+        })
+    }
+
+    /// Whether every row has its value.
+    fn is_whole(&self) -> bool {
+        self.whole == 0 || self.values.len() == self.definitions.len()
+    }
+}
+
+impl Table {
+    /// Opens a Parquet file held in memory; any bytes give a table or an error, now or when a column is asked for.
+    pub fn decode(bytes: Vec<u8>) -> Result<Self, TableError> {
+        without_panic(|| Self::decode_trusting(bytes))
+    }
+
+    fn decode_trusting(bytes: Vec<u8>) -> Result<Self, TableError> {
+        let file = SerializedFileReader::new(Bytes::from(bytes))?;
+        // Runs of equal values take no room in a file: a few bytes can say that they are billions.
+        let (mut needed, mut row_count) = (0_u64, 0_u64);
+        for group in file.metadata().row_groups() {
+            let rows = group.num_rows().max(0) as u64;
+            for column in group.columns() {
+                let count = rows.max(column.num_values().max(0) as u64);
+                needed = needed.saturating_add(width(column.column_type()).saturating_mul(count));
+            }
+            row_count = row_count.saturating_add(rows);
+        }
+        knockout_base::memory::check("decoding it", needed.max(row_count)).map_err(TableError::TooLarge)?;
+        let said = file.metadata().file_metadata().key_value_metadata();
+        let said =
+            said.into_iter().flatten().filter_map(|KeyValue { key, value }| Some((key, value.as_ref()?)));
+        let mut metadata: BTreeMap<String, String> =
+            said.map(|(key, value)| (key.clone(), value.clone())).collect();
+        if let Some(schema) = metadata.remove(arrow_schema::KEY) {
+            metadata.extend(arrow_schema::metadata(&schema));
+        }
+        Ok(Self { file, metadata, row_count: row_count as usize })
+    }
+
+    /// Number of rows.
+    pub fn row_count(&self) -> usize {
+        self.row_count
+    }
+
+    /// Whether there is a column of that name.
+    pub fn has(&self, name: &str) -> bool {
+        self.names().any(|known| known == name)
+    }
+
+    /// Names of all columns, in their order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.file.metadata().file_metadata().schema().get_fields().iter().map(|field| field.name())
+    }
+
+    /// What the file says of itself under a key.
+    pub fn metadata(&self, key: &str) -> Option<&str> {
+        self.metadata.get(key).map(String::as_str)
+    }
+
+    /// A column of whole numbers without nulls.
+    pub fn u32s(&self, name: &str) -> Result<Vec<u32>, TableError> {
+        self.required::<Int32Type, _>(name, Kind::U32, |value| value as u32)
+    }
+
+    /// A column of whole numbers, `None` where there is no value.
+    pub fn optional_u32s(&self, name: &str) -> Result<Vec<Option<u32>>, TableError> {
+        self.optional::<Int32Type, _>(name, Kind::U32, |&value| value as u32)
+    }
+
+    /// A column of large whole numbers without nulls.
+    pub fn u64s(&self, name: &str) -> Result<Vec<u64>, TableError> {
+        self.required::<Int64Type, _>(name, Kind::U64, |value| value as u64)
+    }
+
+    /// A column of numbers in single precision without nulls.
+    pub fn f32s(&self, name: &str) -> Result<Vec<f32>, TableError> {
+        self.required::<FloatType, _>(name, Kind::F32, |value| value)
+    }
+
+    /// A column of numbers in single precision, `None` where there is no value.
+    pub fn optional_f32s(&self, name: &str) -> Result<Vec<Option<f32>>, TableError> {
+        self.optional::<FloatType, _>(name, Kind::F32, |&value| value)
+    }
+
+    /// A column of numbers without nulls.
+    pub fn f64s(&self, name: &str) -> Result<Vec<f64>, TableError> {
+        self.required::<DoubleType, _>(name, Kind::F64, |value| value)
+    }
+
+    /// A column of numbers, not all of which need be there.
+    pub fn optional_f64s(&self, name: &str) -> Result<NumberColumn, TableError> {
+        let mut column = NumberColumn { values: Vec::with_capacity(self.row_count), is_known: Vec::new() };
+        self.each::<DoubleType>(name, Kind::F64, |batch| {
+            if !batch.is_whole() || !column.is_known.is_empty() {
+                column.is_known.resize(column.values.len(), true);
+                column.is_known.extend(batch.rows().map(|value| value.is_some()));
+            }
+            if batch.is_whole() {
+                column.values.extend_from_slice(batch.values);
+            } else {
+                column.values.extend(batch.rows().map(|value| value.copied().unwrap_or_default()));
+            }
+            Ok(())
+        })?;
+        self.whole(name, column.values.len())?;
+        Ok(column)
+    }
+
+    /// A column of text without nulls.
+    pub fn texts(&self, name: &str) -> Result<Vec<String>, TableError> {
+        let null = |row| TableError::Null { name: name.to_owned(), row };
+        let values = self.optional_texts(name)?.into_iter().enumerate();
+        values.map(|(row, value)| value.ok_or_else(|| null(row))).collect()
+    }
+
+    /// A column of text, `None` where there is none.
+    pub fn optional_texts(&self, name: &str) -> Result<Vec<Option<String>>, TableError> {
+        let mut values = Vec::with_capacity(self.row_count);
+        self.each::<ByteArrayType>(name, Kind::Text, |batch| {
+            for text in batch.rows() {
+                values.push(text.map(|text| text.as_utf8().map(str::to_owned)).transpose()?);
+            }
+            Ok(())
+        })?;
+        self.whole(name, values.len())?;
+        Ok(values)
+    }
+
+    /// A column of few distinct words without nulls.
+    pub fn words(&self, name: &str) -> Result<WordColumn, TableError> {
+        let mut column = WordColumn { words: Vec::new(), codes: Vec::with_capacity(self.row_count) };
+        self.each::<ByteArrayType>(name, Kind::Words, |batch| {
+            for word in batch.rows() {
+                let word =
+                    word.ok_or_else(|| TableError::Null { name: name.to_owned(), row: column.codes.len() })?;
+                column.push(word)?;
+            }
+            Ok(())
+        })?;
+        self.whole(name, column.codes.len())?;
+        Ok(column)
+    }
+
+    /// Lists as (offsets, values); one that is not there is empty.
+    pub fn lists(&self, name: &str) -> Result<(Vec<u32>, Vec<u32>), TableError> {
+        let mut offsets = Vec::with_capacity(self.row_count + 1);
+        let mut items: Vec<u32> = Vec::new();
+        let too_long =
+            || TableError::Parquet("a column of lists has over four thousand million items".into());
+        self.each::<Int32Type>(name, Kind::Lists, |batch| {
+            let mut values = batch.values.iter();
+            for (&definition, &repetition) in batch.definitions.iter().zip(batch.repetitions) {
+                if repetition == 0 {
+                    offsets.push(u32::try_from(items.len()).ok().ok_or_else(too_long)?);
+                }
+                if definition == batch.whole {
+                    items.extend(values.next().map(|&item| item as u32));
+                }
+            }
+            Ok(())
+        })?;
+        self.whole(name, offsets.len())?;
+        offsets.push(u32::try_from(items.len()).ok().ok_or_else(too_long)?);
+        Ok((offsets, items))
+    }
+
+    fn optional<T: DataType, V>(
+        &self,
+        name: &str,
+        kind: Kind,
+        convert: impl Fn(&T::T) -> V,
+    ) -> Result<Vec<Option<V>>, TableError> {
+        let mut values = Vec::with_capacity(self.row_count);
+        self.each::<T>(name, kind, |batch| {
+            values.extend(batch.rows().map(|value| value.map(&convert)));
+            Ok(())
+        })?;
+        self.whole(name, values.len())?;
+        Ok(values)
+    }
+
+    fn required<T: DataType, V>(
+        &self,
+        name: &str,
+        kind: Kind,
+        convert: impl Fn(T::T) -> V,
+    ) -> Result<Vec<V>, TableError> {
+        let mut values = Vec::with_capacity(self.row_count);
+        self.each::<T>(name, kind, |batch| {
+            if batch.is_whole() {
+                values.extend(batch.values.iter().cloned().map(&convert));
+                return Ok(());
+            }
+            let row = values.len() + batch.rows().take_while(Option::is_some).count();
+            Err(TableError::Null { name: name.to_owned(), row })
+        })?;
+        self.whole(name, values.len())?;
+        Ok(values)
+    }
+
+    /// Hands out a column in batches of rows.
+    fn each<T: DataType>(
+        &self,
+        name: &str,
+        kind: Kind,
+        mut take: impl FnMut(Batch<'_, T::T>) -> Result<(), TableError>,
+    ) -> Result<(), TableError> {
+        let leaf = self.leaf(name, kind)?;
+        let whole = self.file.metadata().file_metadata().schema_descr().column(leaf).max_def_level();
+        let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
+        without_panic(|| {
+            for group in 0..self.file.num_row_groups() {
+                let column = self.file.get_row_group(group)?.get_column_reader(leaf)?;
+                let mut column = get_typed_column_reader::<T>(column);
+                loop {
+                    values.clear();
+                    definitions.clear();
+                    repetitions.clear();
+                    let (rows, ..) = column.read_records(
+                        BATCH,
+                        Some(&mut definitions),
+                        Some(&mut repetitions),
+                        &mut values,
+                    )?;
+                    if rows == 0 {
+                        break;
+                    }
+                    take(Batch {
+                        values: &values,
+                        definitions: &definitions,
+                        repetitions: &repetitions,
+                        whole,
+                    })?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The number of a column among all that hold values.
+    fn leaf(&self, name: &str, kind: Kind) -> Result<usize, TableError> {
+        let columns = self.file.metadata().file_metadata().schema_descr().columns();
+        let is_named = |path: &[String]| path.first().is_some_and(|first| first == name);
+        let leaf = columns.iter().position(|column| is_named(column.path().parts()));
+        let leaf = leaf.ok_or_else(|| TableError::Missing {
+            name: name.to_owned(),
+            have: self.names().map(str::to_owned).collect(),
+        })?;
+        if !kind.is_of(&columns[leaf]) {
+            return Err(TableError::WrongType {
+                name: name.to_owned(),
+                found: name_of(&columns[leaf]),
+                expected: kind.name(),
+            });
+        }
+        Ok(leaf)
+    }
+
+    fn whole(&self, name: &str, found: usize) -> Result<(), TableError> {
+        let expected = self.row_count;
+        let error = || TableError::Length { name: name.to_owned(), found, expected };
+        (found == expected).then_some(()).ok_or_else(error)
+    }
+}
+
+/// Bytes that a value takes once it is decoded, and again where it is copied out; texts at least.
+fn width(kind: Physical) -> u64 {
+    2 * match kind {
+        Physical::BOOLEAN => 1,
+        Physical::INT32 | Physical::FLOAT => 4,
+        Physical::INT64 | Physical::DOUBLE => 8,
+        Physical::INT96 | Physical::BYTE_ARRAY | Physical::FIXED_LEN_BYTE_ARRAY => 16,
+    }
+}

@@ -1,0 +1,230 @@
+//! The rows of any Parquet file whose columns are numbers, text and truth values: other people's tables, as text cells.
+
+use crate::table::TableError;
+use crate::table::error::without_panic;
+use crate::table::kind::name_of;
+use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
+use parquet::schema::types::ColumnDescriptor;
+use std::fmt::Write as _;
+use std::fs::File;
+
+/// Rows that are decoded at a time.
+const BATCH: usize = 8192;
+
+/// Rows of a file, of which only some columns are decoded.
+pub struct Rows {
+    file: SerializedFileReader<File>,
+    columns: Vec<Column>,
+    /// The row group that comes next.
+    group: usize,
+    /// Rows of the batch, and of these the ones that were read.
+    batch: usize,
+    next: usize,
+}
+
+struct Column {
+    /// Its number among all columns that hold values.
+    leaf: usize,
+    is_unsigned: bool,
+    reader: Option<ColumnReader>,
+    /// The batch's cells one after the other, and where each ends.
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl std::fmt::Debug for Rows {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rows").field("group", &self.group).field("next", &self.next).finish_non_exhaustive()
+    }
+}
+
+fn open(file: File) -> Result<SerializedFileReader<File>, TableError> {
+    without_panic(|| Ok(SerializedFileReader::new(file)?))
+}
+
+impl Rows {
+    /// The names of a file's columns.
+    pub fn names(file: File) -> Result<Vec<String>, TableError> {
+        let file = open(file)?;
+        Ok(file
+            .metadata()
+            .file_metadata()
+            .schema()
+            .get_fields()
+            .iter()
+            .map(|f| f.name().to_owned())
+            .collect())
+    }
+
+    /// The rows of a file; of the columns by their places in [`Rows::names`].
+    pub fn open(file: File, places: &[usize]) -> Result<Self, TableError> {
+        let file = open(file)?;
+        let schema = file.metadata().file_metadata().schema_descr();
+        let column = |&place: &usize| {
+            let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == place);
+            let column = leaf.map(|leaf| (leaf, schema.column(leaf)));
+            match column {
+                Some((leaf, column)) if is_readable(&column) => Ok(Column {
+                    leaf,
+                    is_unsigned: matches!(
+                        column.converted_type(),
+                        ConvertedType::UINT_8
+                            | ConvertedType::UINT_16
+                            | ConvertedType::UINT_32
+                            | ConvertedType::UINT_64
+                    ),
+                    reader: None,
+                    text: String::new(),
+                    ends: Vec::new(),
+                }),
+                other => {
+                    let root = schema.root_schema().get_fields().get(place);
+                    Err(TableError::WrongType {
+                        name: root.map(|field| field.name().to_owned()).unwrap_or_default(),
+                        found: other.map_or_else(|| "nothing".to_owned(), |(_, column)| name_of(&column)),
+                        expected: "text, numbers or truth values",
+                    })
+                }
+            }
+        };
+        let columns = places.iter().map(column).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { columns, file, group: 0, batch: 0, next: 0 })
+    }
+
+    /// Number of all columns of the file.
+    pub fn width(&self) -> usize {
+        self.file.metadata().file_metadata().schema().get_fields().len()
+    }
+
+    /// Goes to the next row; `false` after the last.
+    pub fn advance(&mut self) -> Result<bool, TableError> {
+        self.next += 1;
+        while self.next >= self.batch {
+            self.next = 0;
+            self.batch = without_panic(|| self.read_batch())?;
+            if self.batch == 0 && !self.open_group()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The cell of the present row in a column, by its place among those asked for; empty where there is no value.
+    pub fn cell(&self, column: usize) -> &str {
+        let Column { text, ends, .. } = &self.columns[column];
+        let start = if self.next == 0 { 0 } else { ends[self.next - 1] };
+        &text[start..ends[self.next]]
+    }
+
+    fn open_group(&mut self) -> Result<bool, TableError> {
+        if self.columns.is_empty() || self.group == self.file.num_row_groups() {
+            return Ok(false);
+        }
+        without_panic(|| {
+            let group = self.file.get_row_group(self.group)?;
+            for column in &mut self.columns {
+                column.reader = Some(group.get_column_reader(column.leaf)?);
+            }
+            Ok(())
+        })?;
+        self.group += 1;
+        Ok(true)
+    }
+
+    /// Decodes rows of the open row group; their number, 0 at its end.
+    fn read_batch(&mut self) -> Result<usize, TableError> {
+        let mut rows = 0;
+        for (place, column) in self.columns.iter_mut().enumerate() {
+            column.read()?;
+            if place > 0 && column.ends.len() != rows {
+                return Err(TableError::Parquet("its columns have unlike numbers of rows".into()));
+            }
+            rows = column.ends.len();
+        }
+        Ok(rows)
+    }
+}
+
+impl Column {
+    fn read(&mut self) -> Result<(), TableError> {
+        self.text.clear();
+        self.ends.clear();
+        let is_unsigned = self.is_unsigned;
+        let Some(reader) = &mut self.reader else { return Ok(()) };
+        let out = (&mut self.text, &mut self.ends);
+        match reader {
+            ColumnReader::BoolColumnReader(reader) => {
+                cells(reader, out, |value, text| write!(text, "{value}"))
+            }
+            ColumnReader::Int32ColumnReader(reader) => cells(reader, out, |value, text| {
+                if is_unsigned { write!(text, "{}", value as u32) } else { write!(text, "{value}") }
+            }),
+            ColumnReader::Int64ColumnReader(reader) => cells(reader, out, |value, text| {
+                if is_unsigned { write!(text, "{}", value as u64) } else { write!(text, "{value}") }
+            }),
+            // Widened first, so that nothing is lost.
+            ColumnReader::FloatColumnReader(reader) => {
+                cells(reader, out, |value, text| write!(text, "{}", f64::from(value)))
+            }
+            ColumnReader::DoubleColumnReader(reader) => {
+                cells(reader, out, |value, text| write!(text, "{value}"))
+            }
+            ColumnReader::ByteArrayColumnReader(reader) => {
+                let mut is_text = true;
+                cells(reader, out, |value, text| {
+                    let value = value.as_utf8().inspect_err(|_| is_text = false);
+                    text.write_str(value.unwrap_or_default())
+                })?;
+                is_text.then_some(()).ok_or_else(|| TableError::Parquet("a text is not UTF-8".into()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Appends the cells of the next rows.
+fn cells<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    (text, ends): (&mut String, &mut Vec<usize>),
+    mut write: impl FnMut(T::T, &mut String) -> std::fmt::Result,
+) -> Result<(), TableError> {
+    let (mut values, mut definitions) = (Vec::new(), Vec::new());
+    let (rows, ..) = reader.read_records(BATCH, Some(&mut definitions), None, &mut values)?;
+    let mut values = values.into_iter();
+    for row in 0..rows {
+        // Columns without nulls have no definitions.
+        if definitions.get(row).is_none_or(|&definition| definition > 0)
+            && let Some(value) = values.next()
+        {
+            // Text takes whatever is written.
+            write(value, text).ok();
+        }
+        ends.push(text.len());
+    }
+    Ok(())
+}
+
+fn is_readable(column: &ColumnDescriptor) -> bool {
+    if column.path().parts().len() > 1 || column.max_rep_level() > 0 {
+        return false;
+    }
+    // A column that has nothing but nulls.
+    if matches!(column.logical_type_ref(), Some(LogicalType::Unknown)) {
+        return true;
+    }
+    match column.physical_type() {
+        Physical::BOOLEAN | Physical::FLOAT | Physical::DOUBLE => true,
+        Physical::BYTE_ARRAY => {
+            matches!(column.converted_type(), ConvertedType::UTF8 | ConvertedType::ENUM | ConvertedType::JSON)
+        }
+        // Neither dates and times nor decimals.
+        Physical::INT32 | Physical::INT64 => match column.logical_type_ref() {
+            Some(logical) => matches!(logical, LogicalType::Integer(_)),
+            None => column.converted_type() == ConvertedType::NONE,
+        },
+        Physical::INT96 | Physical::FIXED_LEN_BYTE_ARRAY => false,
+    }
+}

@@ -1,0 +1,278 @@
+//! Splits are disjoint, complete, keep apart what they promise, and are the same bits everywhere.
+
+use crate::support;
+use knockout_base::error::{Class, Classified as _};
+use knockout_data::cell::GeneTable;
+use knockout_data::screen::{
+    Division, Part, Sample, Samples, SamplesBuilder, Scheme, Split, SplitError, SplitSpec, subset,
+};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+fn spec(scheme: Scheme, seed: u64) -> SplitSpec {
+    SplitSpec { scheme, division: Division::default(), seed, subset: None }
+}
+
+fn part_sets(split: &Split) -> [BTreeSet<u32>; 3] {
+    Part::ALL.map(|part| split.rows(part).iter().copied().collect())
+}
+
+fn assert_partition(split: &Split, count: usize) {
+    let sets = part_sets(split);
+    let union: BTreeSet<u32> = sets.iter().flatten().copied().collect();
+    assert_eq!(union.len(), count);
+    assert_eq!(Part::ALL.iter().map(|&part| split.rows(part).len()).sum::<usize>(), count);
+}
+
+fn genes_of(samples: &Samples, rows: &[u32]) -> BTreeSet<u32> {
+    rows.iter().flat_map(|&row| samples.genes(row as usize)).copied().collect()
+}
+
+fn pairs_of<'a>(samples: &'a Samples, rows: &[u32]) -> BTreeSet<&'a [u32]> {
+    rows.iter().map(|&row| samples.query(row as usize)).collect()
+}
+
+fn division() -> impl Strategy<Value = Division> {
+    prop_oneof![
+        (0.05..0.3, 0.05..0.3).prop_map(|(val, test)| Division::Shares { val, test }),
+        (3..8_u32, 0..3_u32).prop_map(|(folds, fold)| Division::Fold { folds, fold }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn splits_are_disjoint_complete_and_keep_apart(seed in any::<u64>(), division in division()) {
+        let samples = support::samples(60, 20);
+        let genes = support::genes(60);
+        for scheme in Scheme::ALL {
+            let spec = SplitSpec { division, ..spec(scheme, seed) };
+            let split = match Split::new(&samples, &genes, spec) {
+                Ok(split) => split,
+                // A handful of genes decide over this small screen; an empty part is refused, which is right.
+                Err(SplitError::EmptyPart { .. }) if scheme == Scheme::GeneDisjoint => continue,
+                Err(error) => return Err(TestCaseError::fail(error.to_string())),
+            };
+            assert_partition(&split, samples.len());
+            let [train, val, test] = Part::ALL.map(|part| split.rows(part));
+            if scheme == Scheme::PairDisjoint {
+                prop_assert!(pairs_of(&samples, train).is_disjoint(&pairs_of(&samples, test)));
+                prop_assert!(pairs_of(&samples, train).is_disjoint(&pairs_of(&samples, val)));
+                prop_assert!(pairs_of(&samples, val).is_disjoint(&pairs_of(&samples, test)));
+            }
+            if scheme == Scheme::GeneDisjoint {
+                // Every held-out sample has a gene that training never saw.
+                let seen = genes_of(&samples, train);
+                for &row in val.iter().chain(test) {
+                    prop_assert!(samples.genes(row as usize).iter().any(|gene| !seen.contains(gene)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn subsets_are_nested_and_respect_the_parts(seed in any::<u64>(), small in 10..100_usize) {
+        let samples = support::samples(60, 20);
+        let genes = support::genes(60);
+        let whole = Split::new(&samples, &genes, spec(Scheme::Random, seed)).unwrap();
+        let take = |count| {
+            let spec = SplitSpec { subset: Some(count), ..spec(Scheme::Random, seed) };
+            Split::new(&samples, &genes, spec).unwrap()
+        };
+        let (few, more) = (take(small), take(small * 2));
+        assert_partition(&few, small);
+        assert_partition(&more, small * 2);
+        for (part, (few, more)) in part_sets(&few).into_iter().zip(part_sets(&more)).enumerate() {
+            prop_assert!(few.is_subset(&more));
+            prop_assert!(more.is_subset(&part_sets(&whole)[part]));
+        }
+        let rows = subset(&samples, &genes, seed, small).unwrap();
+        prop_assert_eq!(rows.len(), small);
+        prop_assert!(rows.is_sorted());
+    }
+}
+
+#[test]
+fn shares_are_met() {
+    let samples = support::samples(60, 20);
+    let genes = support::genes(60);
+    let split = Split::new(&samples, &genes, spec(Scheme::Random, 1)).unwrap();
+    assert_eq!(Part::ALL.map(|part| split.rows(part).len()), [320, 40, 40]);
+    let split = Split::new(&samples, &genes, spec(Scheme::PairDisjoint, 1)).unwrap();
+    assert_eq!(Part::ALL.map(|part| split.rows(part).len()), [320, 40, 40]);
+}
+
+/// Of a gene set that was measured twice, one record would give the other away.
+#[test]
+fn records_of_one_gene_set_stay_together() {
+    let mut builder = SamplesBuilder::new(40);
+    for kind in ["deletion", "ts"] {
+        for a in 0..40_u32 {
+            for b in 0..a {
+                // Every other pair twice.
+                if kind == "deletion" || (a + b) % 2 == 0 {
+                    let (score, query, source) = (f64::from(a), &[][..], "test");
+                    let (p_value, fitness, fitness_sd, duplicates) = (None, None, None, 1);
+                    let genes = &[b, a];
+                    builder
+                        .push(Sample {
+                            genes,
+                            score,
+                            p_value,
+                            query,
+                            kind,
+                            fitness,
+                            fitness_sd,
+                            source,
+                            duplicates,
+                        })
+                        .unwrap();
+                }
+            }
+        }
+    }
+    let (samples, genes) = (builder.finish(), support::genes(40));
+    for division in [Division::default(), Division::Fold { folds: 5, fold: 2 }] {
+        for seed in 0..5 {
+            let split =
+                Split::new(&samples, &genes, SplitSpec { division, ..spec(Scheme::Random, seed) }).unwrap();
+            assert_partition(&split, samples.len());
+            let sets = Part::ALL.map(|part| {
+                split.rows(part).iter().map(|&row| samples.genes(row as usize)).collect::<BTreeSet<_>>()
+            });
+            assert!(
+                sets[0].is_disjoint(&sets[1])
+                    && sets[0].is_disjoint(&sets[2])
+                    && sets[1].is_disjoint(&sets[2])
+            );
+            let share = split.rows(Part::Test).len() as f64 / samples.len() as f64;
+            let wanted = if division == Division::default() { 0.1 } else { 0.2 };
+            assert!((share - wanted).abs() < 0.03, "{share}");
+        }
+    }
+}
+
+#[test]
+fn folds_test_every_record_once() {
+    let samples = support::samples(60, 20);
+    let genes = support::genes(60);
+    for scheme in [Scheme::Random, Scheme::PairDisjoint] {
+        let mut tested = Vec::new();
+        for fold in 0..5 {
+            let spec = SplitSpec { division: Division::Fold { folds: 5, fold }, ..spec(scheme, 3) };
+            tested.extend_from_slice(Split::new(&samples, &genes, spec).unwrap().rows(Part::Test));
+        }
+        tested.sort_unstable();
+        assert_eq!(tested, (0..samples.len() as u32).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn folds_of_the_training_part_hold_every_record_out_once() {
+    let (samples, genes) = (support::samples(60, 20), support::genes(60));
+    let split = Split::new(&samples, &genes, spec(Scheme::Random, 3)).unwrap();
+    let folds = split.training_folds(&samples, &genes, 4);
+    let mut held_out: Vec<u32> = folds.iter().flat_map(|fold| fold.held_out.iter().copied()).collect();
+    held_out.sort_unstable();
+    assert_eq!(held_out, split.rows(Part::Train), "each once, and nothing of the other parts");
+    let sets = |rows: &[u32]| -> BTreeSet<Vec<u32>> {
+        rows.iter().map(|&row| samples.genes(row as usize).to_vec()).collect()
+    };
+    for fold in &folds {
+        assert_eq!(fold.kept.len() + fold.held_out.len(), split.rows(Part::Train).len());
+        assert!(sets(&fold.kept).is_disjoint(&sets(&fold.held_out)), "no gene set on both sides");
+        assert!(fold.held_out.len() * 8 > split.rows(Part::Train).len(), "folds are of like size");
+    }
+}
+
+#[test]
+fn a_record_keeps_its_part_when_rows_and_genes_change_places() {
+    let samples = support::samples(60, 20);
+    let genes = support::genes(60);
+    // The same records, rows reversed, over a gene table in reverse order.
+    let names: Vec<String> = genes.genes().iter().rev().map(|gene| gene.systematic.clone()).collect();
+    let reversed_genes = GeneTable::from_systematic(names).unwrap();
+    let mut builder = SamplesBuilder::new(60);
+    for row in (0..samples.len()).rev() {
+        let flip = |genes: &[u32]| genes.iter().map(|gene| 59 - gene).collect::<Vec<_>>();
+        let sample = samples.get(row);
+        let (flipped, query) = (flip(sample.genes), flip(sample.query));
+        builder.push(Sample { genes: &flipped, query: &query, ..sample }).unwrap();
+    }
+    let reversed = builder.finish();
+    let last = samples.len() as u32 - 1;
+    for scheme in [Scheme::Random, Scheme::GeneDisjoint] {
+        let one = Split::new(&samples, &genes, spec(scheme, 9)).unwrap();
+        let two = Split::new(&reversed, &reversed_genes, spec(scheme, 9)).unwrap();
+        for part in Part::ALL {
+            let mut mirrored: Vec<u32> = two.rows(part).iter().map(|row| last - row).collect();
+            mirrored.sort_unstable();
+            assert_eq!(one.rows(part), mirrored, "{scheme:?} {part:?}");
+        }
+    }
+}
+
+#[test]
+fn the_bits_are_the_same_on_every_machine() {
+    // Computed once and kept: a change here breaks everybody's published splits.
+    let samples = support::samples(60, 20);
+    let genes = support::genes(60);
+    let first = |scheme| {
+        let split = Split::new(&samples, &genes, spec(scheme, 42)).unwrap();
+        split.rows(Part::Test)[..5].to_vec()
+    };
+    assert_eq!(first(Scheme::Random), GOLDEN[0]);
+    assert_eq!(first(Scheme::PairDisjoint), GOLDEN[1]);
+    assert_eq!(first(Scheme::GeneDisjoint), GOLDEN[2]);
+}
+
+const GOLDEN: [[u32; 5]; 3] = [[15, 23, 31, 39, 41], [80, 81, 82, 83, 84], [19, 39, 59, 79, 99]];
+
+#[test]
+fn impossible_splits_say_why() {
+    let samples = support::samples(60, 20);
+    let genes = support::genes(60);
+    let refused = |spec| Split::new(&samples, &genes, spec).unwrap_err();
+    let random = spec(Scheme::Random, 0);
+    let shares = |val, test| SplitSpec { division: Division::Shares { val, test }, ..random };
+    assert_eq!(refused(shares(0.6, 0.5)), SplitError::BadShares { val: 0.6, test: 0.5 });
+    assert_eq!(refused(shares(-0.1, 0.5)), SplitError::BadShares { val: -0.1, test: 0.5 });
+    assert!(matches!(refused(shares(f64::NAN, 0.1)), SplitError::BadShares { .. }));
+    assert!(matches!(refused(shares(0.0, 0.1)), SplitError::EmptyPart { part: "val", .. }));
+    let fold = SplitSpec { division: Division::Fold { folds: 2, fold: 0 }, ..random };
+    assert_eq!(refused(fold), SplitError::BadFold { folds: 2, fold: 0 });
+    let many = SplitSpec { subset: Some(401), ..random };
+    assert_eq!(refused(many), SplitError::SubsetTooLarge { wanted: 401, have: 400 });
+
+    let mut builder = SamplesBuilder::new(60);
+    for (row, sample) in samples.iter().enumerate() {
+        builder.push(if row == 7 { Sample { query: &[], ..sample } } else { sample }).unwrap();
+    }
+    let error = Split::new(&builder.finish(), &genes, spec(Scheme::PairDisjoint, 0)).unwrap_err();
+    assert_eq!(error, SplitError::MissingQuery { row: 7 });
+}
+
+#[test]
+fn a_split_is_saved_and_belongs_to_its_dataset() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut dataset = support::dataset();
+    dataset.write(&folder.path().join("set"), &|_| {}).unwrap();
+    let spec = SplitSpec { subset: Some(50), ..spec(Scheme::Random, 5) };
+    let split = Split::new(&dataset.samples, dataset.cell.genes(), spec).unwrap();
+    let path = folder.path().join("split.parquet");
+    split.save(&path, &dataset.manifest).unwrap();
+    assert_eq!(Split::load(&path, &dataset.manifest).unwrap(), split);
+
+    let mut other = dataset.manifest.clone();
+    other.checksums.insert("genes.parquet".to_owned(), "0".to_owned());
+    let error = Split::load(&path, &other).unwrap_err();
+    assert!(std::error::Error::source(&error).unwrap().to_string().contains("another dataset"));
+    assert_eq!(error.class(), Class::Damage);
+
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    assert!(Split::load(&path, &dataset.manifest).unwrap_err().class() == Class::Damage);
+    assert!(
+        Split::load(&folder.path().join("none"), &dataset.manifest).unwrap_err().class() == Class::Request
+    );
+}

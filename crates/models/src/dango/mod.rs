@@ -1,0 +1,300 @@
+//! DANGO: embeddings from gene networks, and a score for the genes that are deleted together.
+//!
+//! ```text
+//! H1_k = relu(SAGE(X0)), H2_k = relu(SAGE(H1_k))      one pair of layers per network k, X0 shared by all
+//! E_i  = Σ_k w_ik H2_k[i]                              meta-embedding, weights by attention over networks
+//! ŷ_b  = set scorer over E[genes of sample b]
+//! loss = α · mean over k of the reconstruction of network k from H2_k + (1 − α) · mean log cosh(ŷ − y)
+//! ```
+//!
+//! The embeddings do not depend on the sample, so a step costs nearly the same for any batch.
+
+mod fixed;
+mod options;
+
+pub use options::{DangoOptions, NetworkChoice};
+
+use crate::init::Init;
+use crate::layer::{
+    GeneFeatures, GeneRows, MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, gather,
+    interaction_loss, weighted_sum,
+};
+use crate::loss::AlphaSchedule;
+use crate::{
+    FixedScorer, Forward, Input, Loss, LossAt, Model, ModelOptions, SelfLoops, graph_of, merged_graph,
+};
+use knockout_data::cell::GeneSetsRef;
+use knockout_data::cell::Network;
+use knockout_engine::grad::{Parameters, Tape, Var};
+use knockout_engine::kernel::{Activation, DistinctEdges, Graph, Pool, Scalar};
+
+/// One network that DANGO reads.
+#[derive(Debug, Clone)]
+pub struct DangoNetwork {
+    /// Its name; the parameters are named after it.
+    pub name: String,
+    /// Adjacency in both directions.
+    pub graph: Graph,
+    /// λ: what a pair without an edge counts in the reconstruction.
+    pub lambda: f64,
+}
+
+struct NetworkLayers<T> {
+    network: DangoNetwork,
+    target: DistinctEdges,
+    mean_weight: Vec<T>,
+    sage1: Sage,
+    sage2: Sage,
+    reconstruction: Reconstruction,
+}
+
+/// The model.
+pub struct Dango<T: Scalar> {
+    parameters: Parameters<T>,
+    rows: GeneRows<T>,
+    networks: Vec<NetworkLayers<T>>,
+    meta: MetaEmbedding,
+    set: SetScorer,
+    width: usize,
+    alpha: (AlphaSchedule, u32),
+}
+
+/// What a forward pass computed.
+#[derive(Debug, Clone)]
+pub struct DangoForward {
+    /// H1 by network, `[rows, width]`.
+    pub first: Vec<Var>,
+    /// H2 by network.
+    pub second: Vec<Var>,
+    /// The meta-embedding `[rows, width]`, and its weights `[rows, networks]` after it.
+    pub meta: Var,
+    /// The scores of the sets.
+    pub set: SetScores,
+}
+
+/// The loss and its parts.
+#[derive(Debug, Clone)]
+pub struct DangoLoss {
+    /// What is minimised.
+    pub total: Var,
+    /// Mean log cosh of the scores' errors.
+    pub interaction: Var,
+    /// By network; empty where α is 0, for then nothing of it is computed.
+    pub reconstruction: Vec<Var>,
+}
+
+impl DangoNetwork {
+    /// A network of a cell.
+    pub fn of(network: &Network, self_loops: SelfLoops, lambda: f64) -> Self {
+        Self { name: network.name().to_owned(), graph: graph_of(network, self_loops), lambda }
+    }
+
+    /// The edges of several networks of a cell, each edge once.
+    pub fn merged(name: &str, networks: &[&Network], self_loops: SelfLoops, lambda: f64) -> Self {
+        Self { name: name.to_owned(), graph: merged_graph(networks, self_loops), lambda }
+    }
+}
+
+impl<T: Scalar> Dango<T> {
+    /// A new model over `rows` genes.
+    ///
+    /// # Panics
+    ///
+    /// If there is no network, one has another number of rows, or `heads` does not divide `width`: callers check.
+    pub fn new(rows: usize, networks: Vec<DangoNetwork>, width: usize, heads: usize, seed: u64) -> Self {
+        Self::with_features(rows, networks, None, [width, heads], seed)
+    }
+
+    /// The same with content features of the genes, if any.
+    ///
+    /// # Panics
+    ///
+    /// As [`Dango::new`].
+    pub fn with_features(
+        rows: usize,
+        networks: Vec<DangoNetwork>,
+        features: Option<GeneFeatures>,
+        [width, heads]: [usize; 2],
+        seed: u64,
+    ) -> Self {
+        assert!(!networks.is_empty(), "DANGO needs a network");
+        assert!(
+            width.is_multiple_of(heads) && width.is_multiple_of(2),
+            "{heads} heads in a width of {width}"
+        );
+        let (mut parameters, mut init) = (Parameters::new(&Pool::new()), Init::new(seed));
+        let gene_rows = GeneRows::new(&mut parameters, [rows, width], 0.1, features, &mut init);
+        let networks = networks
+            .into_iter()
+            .map(|network| {
+                assert_eq!(network.graph.row_count(), rows, "network {:?}", network.name);
+                let name = |part: &str| format!("network.{}.{part}", network.name);
+                NetworkLayers {
+                    sage1: Sage::new(
+                        &mut parameters,
+                        &name("sage1"),
+                        [width, width],
+                        Activation::Relu,
+                        &mut init,
+                    ),
+                    sage2: Sage::new(
+                        &mut parameters,
+                        &name("sage2"),
+                        [width, width],
+                        Activation::Relu,
+                        &mut init,
+                    ),
+                    reconstruction: Reconstruction::new(
+                        &mut parameters,
+                        &name("reconstruction"),
+                        rows,
+                        width,
+                        &mut init,
+                    ),
+                    target: DistinctEdges::of(&network.graph),
+                    mean_weight: network.graph.mean_weight.iter().map(|&weight| T::of(weight)).collect(),
+                    network,
+                }
+            })
+            .collect();
+        let meta = MetaEmbedding::new(&mut parameters, width, &mut init);
+        let set = SetScorer::new(&mut parameters, "set", width, heads, 2, Activation::Relu, &mut init);
+        Self {
+            parameters,
+            rows: gene_rows,
+            networks,
+            meta,
+            set,
+            width,
+            alpha: (AlphaSchedule::PreThenPost, 10),
+        }
+    }
+
+    /// Another schedule of α than the default, and the epoch of its transition.
+    #[must_use]
+    pub(crate) fn with_alpha(mut self, alpha: AlphaSchedule, transition_epoch: u32) -> Self {
+        self.alpha = (alpha, transition_epoch);
+        self
+    }
+
+    /// What is trained.
+    pub fn parameters(&self) -> &Parameters<T> {
+        &self.parameters
+    }
+
+    /// The same, to change it.
+    pub fn parameters_mut(&mut self) -> &mut Parameters<T> {
+        &mut self.parameters
+    }
+
+    /// The networks, in order.
+    pub fn networks(&self) -> impl ExactSizeIterator<Item = &DangoNetwork> {
+        self.networks.iter().map(|layers| &layers.network)
+    }
+
+    /// Scores the sets.
+    pub fn forward<'a>(&'a self, tape: &mut Tape<'a, T>, sets: GeneSetsRef<'a>) -> DangoForward {
+        let (first, second, meta) = self.embed(tape);
+        let members = gather(tape, meta, sets.genes(), self.width);
+        let set = self.set.forward(tape, members, sets, None);
+        DangoForward { first, second, meta, set }
+    }
+
+    /// Records the embeddings, which no set changes: H1 and H2 by network, and the meta-embedding.
+    fn embed<'a>(&'a self, tape: &mut Tape<'a, T>) -> (Vec<Var>, Vec<Var>, Var) {
+        let x = self.rows.forward(tape);
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        for layers in &self.networks {
+            let (graph, weight) = (&layers.network.graph, &layers.mean_weight);
+            let h1 = layers.sage1.forward(tape, "sage1", x, graph, weight);
+            let h2 = layers.sage2.forward(tape, "sage2", h1, graph, weight);
+            first.push(h1);
+            second.push(h2);
+        }
+        let meta = self.meta.forward(tape, &second);
+        (first, second, meta)
+    }
+
+    /// The loss of a forward pass, with weight `alpha` on the reconstruction.
+    pub fn loss<'a>(
+        &'a self,
+        tape: &mut Tape<'a, T>,
+        forward: &DangoForward,
+        targets: &'a [T],
+        alpha: f64,
+    ) -> DangoLoss {
+        self.loss_of(tape, forward.set.scores, &forward.second, targets, alpha)
+    }
+
+    fn loss_of<'a>(
+        &'a self,
+        tape: &mut Tape<'a, T>,
+        scores: Var,
+        embeddings: &[Var],
+        targets: &'a [T],
+        alpha: f64,
+    ) -> DangoLoss {
+        let interaction = interaction_loss(tape, scores, targets);
+        let mut parts = vec![(interaction, 1.0 - alpha)];
+        let mut reconstruction = Vec::new();
+        if alpha != 0.0 {
+            for (layers, &h) in self.networks.iter().zip(embeddings) {
+                let part = layers.reconstruction.loss(tape, h, &layers.target, layers.network.lambda);
+                parts.push((part, alpha / self.networks.len() as f64));
+                reconstruction.push(part);
+            }
+        }
+        DangoLoss { total: weighted_sum(tape, &parts), interaction, reconstruction }
+    }
+}
+
+impl Model for Dango<f32> {
+    fn name(&self) -> &'static str {
+        DangoOptions::NAME
+    }
+
+    fn gene_table(&self) -> Option<&'static str> {
+        self.rows.table_name()
+    }
+
+    fn parameters(&self) -> &Parameters<f32> {
+        &self.parameters
+    }
+
+    fn parameters_mut(&mut self) -> &mut Parameters<f32> {
+        &mut self.parameters
+    }
+
+    fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward {
+        let forward = self.forward(tape, input.sets);
+        Forward { predictions: forward.set.scores, hidden: forward.second }
+    }
+
+    fn fixed(&self) -> Option<Box<dyn FixedScorer + '_>> {
+        Some(Box::new(fixed::FixedDango::new(self)?))
+    }
+
+    fn loss<'a>(
+        &'a self,
+        tape: &mut Tape<'a, f32>,
+        forward: &Forward,
+        targets: &'a [f32],
+        at: LossAt,
+    ) -> Loss {
+        let (schedule, transition_epoch) = self.alpha;
+        let alpha = schedule.at(at.epoch, transition_epoch);
+        let loss = self.loss_of(tape, forward.predictions, &forward.hidden, targets, alpha);
+        let mut parts = vec![
+            ("interaction".to_owned(), f64::from(tape.scalar(loss.interaction))),
+            ("alpha".to_owned(), alpha),
+        ];
+        if !loss.reconstruction.is_empty() {
+            let sum: f64 = loss.reconstruction.iter().map(|&part| f64::from(tape.scalar(part))).sum();
+            parts.push(("reconstruction".to_owned(), sum / loss.reconstruction.len() as f64));
+        }
+        Loss { total: loss.total, parts }
+    }
+}
+
+#[cfg(test)]
+mod tests;

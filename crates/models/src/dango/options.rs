@@ -1,0 +1,124 @@
+//! DANGO's options: the published ones, except that λ is looked up by channel.
+
+use super::{Dango, DangoNetwork};
+use crate::layer::FeatureUse;
+use crate::loss::AlphaSchedule;
+use crate::network::{MERGED_STRING, check_names, check_once, string_lambda};
+use crate::{Model, ModelOptions, OptionsError, SelfLoops, SizeEstimate, StringChannels};
+use knockout_data::cell::{Cell, Network};
+use serde::{Deserialize, Serialize};
+
+/// DANGO's options.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DangoOptions {
+    /// Width of an embedding.
+    pub width: usize,
+    /// Attention heads; they divide the width.
+    pub heads: usize,
+    /// Whether every gene counts among its own neighbours.
+    pub self_loops: SelfLoops,
+    /// How the weight of the reconstruction changes.
+    pub alpha: AlphaSchedule,
+    /// The epoch in which α has arrived.
+    pub transition_epoch: u32,
+    /// Whether STRING's channels are networks of their own.
+    #[serde(default)]
+    pub string_channels: StringChannels,
+    /// Whether content features stand beside the gene table, instead of it, or are not read. Runs from before it was a key read none.
+    #[serde(default)]
+    pub features: FeatureUse,
+    /// The networks it reads, each with its λ.
+    pub networks: Vec<NetworkChoice>,
+}
+
+/// A network and the weight of a pair without an edge in its reconstruction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkChoice {
+    /// Its name in the dataset.
+    pub name: String,
+    /// λ.
+    pub lambda: f64,
+}
+
+impl ModelOptions for DangoOptions {
+    const NAME: &'static str = "dango";
+    const SUMMARY: &'static str = "Embeddings from the STRING networks, a score for the deleted genes";
+    // A step embeds all genes whatever the batch: large batches with a higher rate cost a fraction per epoch.
+    const TRAINING: &'static [&'static str] = &["batch=2048", "optimiser.learning_rate=3e-3"];
+
+    fn defaults(cell: &Cell) -> Self {
+        let choice = |network: &Network| {
+            let name = network.name().to_owned();
+            string_lambda(&name).map(|lambda| NetworkChoice { name, lambda })
+        };
+        Self {
+            width: 64,
+            heads: 4,
+            self_loops: SelfLoops::AsStored,
+            alpha: AlphaSchedule::LinearUntilUniform,
+            transition_epoch: 10,
+            string_channels: StringChannels::Apart,
+            features: FeatureUse::None,
+            networks: cell.networks().iter().filter_map(choice).collect(),
+        }
+    }
+
+    fn check(&self, cell: &Cell) -> Result<(), OptionsError> {
+        OptionsError::size("model.width", self.width)?;
+        OptionsError::size("model.heads", self.heads)?;
+        if !self.width.is_multiple_of(self.heads) || !self.width.is_multiple_of(2) {
+            let value = format!("{} with {} heads", self.width, self.heads);
+            let rule = "it must be even and a multiple of model.heads";
+            return Err(OptionsError::out_of_range("model.width", value, rule));
+        }
+        self.features.check(cell)?;
+        OptionsError::any_networks(Self::NAME, cell)?;
+        if self.networks.is_empty() {
+            return Err(OptionsError::NoNetwork);
+        }
+        check_names(cell, self.networks.iter().map(|choice| &choice.name[..]))?;
+        check_once(self.networks.iter().map(|choice| &choice.name[..]))?;
+        self.networks
+            .iter()
+            .try_for_each(|choice| OptionsError::not_negative("model.networks.lambda", choice.lambda))
+    }
+
+    fn size_estimate(&self, cell: &Cell) -> SizeEstimate {
+        let [width, genes, networks] =
+            [self.width, cell.genes().len(), self.networks.len()].map(|size| size as f64);
+        // An embedding of each gene; two layers with two matrices and a reconstruction for each network; the scorer.
+        SizeEstimate {
+            parameters: self.features.parameter_count(cell, self.width)
+                + networks * 4.0 * width * width
+                + 8.0 * width * width,
+            activations: networks * 4.0 * genes * width,
+        }
+    }
+
+    fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>, OptionsError> {
+        let (networks, features) = (self.networks_of(cell), self.features.of(cell));
+        let model =
+            Dango::with_features(cell.genes().len(), networks, features, [self.width, self.heads], seed);
+        Ok(Box::new(model.with_alpha(self.alpha, self.transition_epoch)))
+    }
+}
+
+impl DangoOptions {
+    /// The networks as the model reads them.
+    fn networks_of(&self, cell: &Cell) -> Vec<DangoNetwork> {
+        let chosen =
+            self.networks.iter().filter_map(|choice| Some((cell.network(&choice.name)?, choice.lambda)));
+        let (channels, others): (Vec<_>, Vec<_>) =
+            chosen.partition(|(network, _)| self.string_channels.merges(network));
+        let merged = (!channels.is_empty()).then(|| {
+            let lambda = channels.iter().map(|(_, lambda)| *lambda).fold(f64::INFINITY, f64::min);
+            let networks: Vec<&Network> = channels.iter().map(|(network, _)| *network).collect();
+            DangoNetwork::merged(MERGED_STRING, &networks, self.self_loops, lambda)
+        });
+        let others =
+            others.into_iter().map(|(network, lambda)| DangoNetwork::of(network, self.self_loops, lambda));
+        merged.into_iter().chain(others).collect()
+    }
+}

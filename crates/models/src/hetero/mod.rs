@@ -1,0 +1,516 @@
+//! The hetero model: a graph network over all gene networks at once that sees the cell with the genes gone.
+//!
+//! ```text
+//! x    = activation(norm(pre.linear(gene_embedding)))                twice; the same for every sample, so computed once
+//! g_k  = activation(norm(MLP(Σ over kept edges j→i of x_j + (1 + eps) x_i)))    layer by layer, for each network k
+//! g_M  = the same over reactions and metabolites instead of edges, with `model.metabolism=on`: see `metabolism`
+//! x'   = aggregate(g_1 … g_G, g_M)
+//! z    = attention pooling of the last x over the kept genes; z_wild over all
+//! ŷ    = combination of global(z_wild − z) and local(rows of the deleted genes in the wild type)
+//! ```
+//!
+//! The wild type and all samples of a batch go through the layers together; `plan` says which rows a sample has of its own.
+
+mod aggregate;
+mod cells;
+mod deletion;
+mod dropout;
+mod gin;
+mod metabolism;
+mod norm;
+mod objective;
+mod options;
+mod plan;
+mod pooling;
+mod propagate;
+mod reach;
+mod readout;
+mod start;
+
+pub use aggregate::{Aggregation, AggregationWeights};
+pub use dropout::NoiseKind;
+pub use metabolism::{MetabolicGraph, MetabolismSwitch};
+pub use norm::NormKind;
+pub use objective::ObjectiveName;
+pub use options::HeteroOptions;
+pub use readout::{Combination, Difference, ReadoutVars};
+pub use start::StartKind;
+
+use crate::init::Init;
+use crate::layer::{GeneFeatures, GeneRows, Linear, Mlp, activate, apply_dropout};
+use crate::loss::{BufferError, BufferState, CircularBuffer, LossError, MleWassSupCrOptions, Restored};
+use crate::{Forward, Input, Loss, LossAt, Model, ModelOptions, SelfLoops};
+use aggregate::{Aggregate, AggregationSizes};
+use deletion::Deletion;
+use dropout::{DropoutPass, Site};
+use gin::Gin;
+use knockout_data::cell::GeneSetsRef;
+use knockout_data::cell::Network;
+use knockout_engine::grad::{Parameters, Tape, Var};
+use knockout_engine::kernel::{Activation, Graph, Scalar};
+use metabolism::{Metabolic, MetabolicCells};
+use norm::Norm;
+use objective::Objective;
+use plan::{Extent, Plan, Stage};
+use pooling::AttentionPooling;
+use reach::Spread;
+use readout::Readout;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// How a batch is evaluated. With norms of rows by themselves all routes give the same numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Route {
+    /// Only rows that differ from the wild type's, over one shared adjacency.
+    #[default]
+    ChangedRows,
+    /// All rows of every sample, over one shared adjacency.
+    NodeMask,
+    /// All rows, with a flag for every edge of every sample: what the notes did.
+    EdgeMask,
+    /// A graph without the genes, built for every sample.
+    Rebuilt,
+}
+
+impl Route {
+    /// The name in configurations.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::ChangedRows => "changed-rows",
+            Self::NodeMask => "node-mask",
+            Self::EdgeMask => "edge-mask",
+            Self::Rebuilt => "rebuilt",
+        }
+    }
+}
+
+/// Name of the metabolism among the networks of a layer.
+const METABOLISM: &str = "metabolism";
+
+/// One network that the model reads.
+#[derive(Debug, Clone)]
+pub struct HeteroNetwork {
+    /// Its name; parameters are named after it.
+    pub name: String,
+    /// Adjacency in both directions.
+    pub graph: Graph,
+    /// Its place among the cell's networks.
+    pub place: usize,
+    /// For each entry of `graph.incoming`, the edge's position in the network as stored: what masks are indexed
+    /// by. Empty until [`HeteroNetwork::indexed`].
+    pub positions: Vec<u32>,
+}
+
+impl HeteroNetwork {
+    /// A network of a cell, at `place` among the cell's.
+    pub fn of(network: &Network, place: usize, self_loops: SelfLoops) -> Self {
+        let graph = crate::graph_of(network, self_loops);
+        Self { name: network.name().to_owned(), graph, place, positions: Vec::new() }
+    }
+
+    /// The same, ready for a batch's masks: only they need to know where edges are stored, and looking it up walks all of them.
+    #[must_use]
+    pub fn indexed(mut self, network: &Network) -> Self {
+        self.positions = vec![0; self.graph.incoming.entry_count()];
+        for row in 0..self.graph.row_count() {
+            // Both lists by source: repeated edges have the same ends, so any of them may stand for another.
+            let stored = network.incoming().range(row);
+            let mut stored: Vec<(u32, u32)> = network
+                .incoming()
+                .row(row)
+                .iter()
+                .copied()
+                .zip(network.incoming_positions()[stored].iter().copied())
+                .collect();
+            stored.sort_unstable();
+            let mut entries: Vec<(usize, usize)> =
+                self.graph.incoming.entries(row).map(|(entry, column)| (column, entry)).collect();
+            entries.sort_unstable();
+            for ((_, entry), (_, position)) in entries.into_iter().zip(stored) {
+                self.positions[entry] = position;
+            }
+        }
+        self
+    }
+
+    /// Several networks of a cell as one, each edge once. It has no place among the cell's, so it takes no masks.
+    pub fn merged(name: &str, networks: &[&Network], self_loops: SelfLoops) -> Self {
+        Self {
+            name: name.to_owned(),
+            graph: crate::merged_graph(networks, self_loops),
+            place: 0,
+            positions: Vec::new(),
+        }
+    }
+}
+
+/// What a model reads of a cell.
+#[derive(Debug, Clone, Default)]
+pub struct HeteroParts {
+    /// Gene networks, one contribution to every layer each.
+    pub networks: Vec<HeteroNetwork>,
+    /// The metabolism; it comes after the networks.
+    pub metabolism: Option<MetabolicGraph>,
+    /// Content features of the genes.
+    pub features: Option<GeneFeatures>,
+}
+
+/// Deviation of the reference's gene table.
+const REFERENCE_GENE_DEVIATION: f64 = 0.02;
+
+struct Layer {
+    networks: Vec<Gin>,
+    metabolism: Option<Metabolic>,
+    aggregate: Aggregate,
+}
+
+/// The model.
+pub struct Hetero<T: Scalar> {
+    parameters: Parameters<T>,
+    rows: GeneRows<T>,
+    pre: [Mlp; 2],
+    pre_norm: Norm,
+    layers: Vec<Layer>,
+    pool: AttentionPooling,
+    readout: Readout,
+    objective: Objective,
+    networks: Vec<HeteroNetwork>,
+    metabolism: Option<MetabolicGraph>,
+    options: HeteroOptions,
+    genes: usize,
+    /// What is dropout follows from it.
+    seed: u64,
+}
+
+/// What a forward pass computed.
+#[derive(Debug, Clone)]
+pub struct HeteroForward<T> {
+    /// The rows before the first layer, `[genes, width]`.
+    pub pre: Var,
+    /// The rows after each layer: the wild type's `[genes, width]`, then the samples' own.
+    pub layers: Vec<Var>,
+    /// The weights of each layer's aggregation, where they were asked for and it has any.
+    pub weights: Vec<Option<Vec<T>>>,
+    /// z of the wild type, then of each sample: `[1 + samples, width]`.
+    pub pooled: Var,
+    /// The score and its parts.
+    pub readout: ReadoutVars,
+    plan: Arc<Stage>,
+}
+
+impl<T: Scalar> HeteroForward<T> {
+    /// The row of a gene in a sample, among the rows after the last layer.
+    pub fn row(&self, sample: usize, gene: usize) -> usize {
+        let cell = self.plan.samples().start + sample;
+        (self.plan.row_of(cell)[gene] & !knockout_engine::kernel::MASKED) as usize
+    }
+}
+
+/// Rows that a layer computed for a batch, beside those of all genes: what changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChangedRows {
+    /// By network, in order; the metabolism last, where it is read.
+    pub networks: Vec<usize>,
+    /// In any network.
+    pub any: usize,
+    /// All rows of all samples.
+    pub all: usize,
+}
+
+impl<T: Scalar> Hetero<T> {
+    /// A new model over `genes` genes. Networks are put in the order of their names.
+    ///
+    /// # Panics
+    ///
+    /// If there is no network or layer, one has another number of rows, or sizes do not divide: callers check.
+    pub fn new(genes: usize, networks: Vec<HeteroNetwork>, options: HeteroOptions, seed: u64) -> Self {
+        Self::with_parts(genes, HeteroParts { networks, ..HeteroParts::default() }, options, seed)
+    }
+
+    /// The same with a metabolism and content features, if any.
+    ///
+    /// # Panics
+    ///
+    /// As [`Hetero::new`].
+    pub fn with_parts(genes: usize, parts: HeteroParts, options: HeteroOptions, seed: u64) -> Self {
+        let HeteroParts { mut networks, metabolism, features } = parts;
+        assert!(
+            !networks.is_empty() && options.layers > 0 && options.gin_linears > 0,
+            "a network and a layer"
+        );
+        networks.sort_by(|a, b| a.name.cmp(&b.name));
+        let width = options.width;
+        let activation = options.activation;
+        let (mut parameters, mut init) =
+            (Parameters::new(&knockout_engine::kernel::Pool::new()), Init::kaiming(seed));
+        let rows =
+            GeneRows::new(&mut parameters, [genes, width], REFERENCE_GENE_DEVIATION, features, &mut init);
+        let linears = [1, 2]
+            .map(|at| Linear::new(&mut parameters, &format!("pre.linear{at}"), width, width, &mut init));
+        let pre_norm = Norm::new(&mut parameters, "pre.norm", width, options.norm);
+        let is_graph = matches!(pre_norm, Norm::Graph(_));
+        let pre = linears.map(|linear| Mlp {
+            linears: vec![linear],
+            between: Activation::None,
+            norm: pre_norm.of_rows(),
+            last: if is_graph { Activation::None } else { activation },
+        });
+        let nodes =
+            metabolism.as_ref().map(|graph| Metabolic::embeddings(&mut parameters, graph, width, &mut init));
+        let names = networks.iter().map(|network| &network.name[..]);
+        let names: Vec<&str> = names.chain(nodes.map(|_| METABOLISM)).collect();
+        let mut widths = vec![options.gin_hidden; options.gin_linears + 1];
+        (widths[0], widths[options.gin_linears]) = (width, width);
+        let layers = (1..=options.layers).map(|layer| Layer {
+            networks: networks
+                .iter()
+                .map(|network| {
+                    assert_eq!(network.graph.row_count(), genes, "network {:?}", network.name);
+                    let name = format!("layer{layer}.network.{}", network.name);
+                    Gin::new(&mut parameters, &name, &widths, options.norm, activation, &mut init)
+                })
+                .collect(),
+            metabolism: nodes.map(|nodes| {
+                let name = format!("layer{layer}.network.{METABOLISM}");
+                let gin = Gin::new(&mut parameters, &name, &widths, options.norm, activation, &mut init);
+                Metabolic::new(&mut parameters, &name, nodes, (gin, width, activation), &mut init)
+            }),
+            aggregate: Aggregate::new(
+                &mut parameters,
+                &format!("layer{layer}.aggregate"),
+                &names,
+                width,
+                options.aggregation,
+                AggregationSizes {
+                    heads: options.cross_heads,
+                    pair_hidden: options.pair_hidden,
+                    pair_linears: options.pair_linears,
+                },
+                (activation, options.norm),
+                &mut init,
+            ),
+        });
+        let layers = layers.collect();
+        let pool = AttentionPooling::new(&mut parameters, width, activation, &mut init);
+        let local = (options.local_heads, options.local_layers);
+        let factor = options.difference.factor(genes);
+        let readout =
+            Readout::new(&mut parameters, (width, factor), local, options.combination, activation, &mut init);
+        let mut model = Self {
+            parameters,
+            rows,
+            pre,
+            pre_norm,
+            layers,
+            pool,
+            readout,
+            objective: Objective::LogCosh,
+            networks,
+            metabolism,
+            options,
+            genes,
+            seed,
+        };
+        if model.options.init == StartKind::Scaled {
+            start::scale(&mut model, seed);
+        }
+        model
+    }
+
+    /// Another loss than mean log cosh.
+    pub(crate) fn with_objective(
+        mut self,
+        name: ObjectiveName,
+        options: &MleWassSupCrOptions,
+        seed: u64,
+    ) -> Result<Self, LossError> {
+        self.objective = Objective::new(name, options, self.options.width, seed)?;
+        Ok(self)
+    }
+
+    /// What is trained.
+    pub fn parameters(&self) -> &Parameters<T> {
+        &self.parameters
+    }
+
+    /// The same, to change it.
+    pub fn parameters_mut(&mut self) -> &mut Parameters<T> {
+        &mut self.parameters
+    }
+
+    /// The networks, in order.
+    pub fn networks(&self) -> &[HeteroNetwork] {
+        &self.networks
+    }
+
+    /// Evaluates batches in another way.
+    pub fn set_route(&mut self, route: Route) {
+        self.options.route = route;
+    }
+
+    /// The way in which batches are evaluated: a norm over all rows needs all of them.
+    pub fn route(&self) -> Route {
+        match (self.options.route, self.options.norm) {
+            (Route::ChangedRows, NormKind::Graph) => Route::NodeMask,
+            (route, _) => route,
+        }
+    }
+
+    /// What a pass drops: nothing unless it is one of training.
+    fn pass(&self, training: Option<LossAt>) -> Option<DropoutPass> {
+        let at = training.filter(|_| self.options.dropout > 0.0)?;
+        Some(DropoutPass {
+            rate: self.options.dropout,
+            kind: self.options.noise,
+            seed: self.seed ^ at.step.rotate_left(32),
+            genes: self.genes,
+            shard: at.shard,
+        })
+    }
+
+    /// Scores the sets. Masks and rebuilt graphs are those of the batch, where the route needs them and it has them.
+    pub fn forward<'a>(
+        &'a self,
+        tape: &mut Tape<'a, T>,
+        input: Input<'a, '_>,
+        weights: AggregationWeights,
+    ) -> HeteroForward<T> {
+        let (sets, pass) = (input.sets, self.pass(input.training));
+        let route = match self.route() {
+            Route::ChangedRows if pass.is_some_and(|pass| pass.kind == NoiseKind::Independent) => {
+                Route::NodeMask
+            }
+            route => route,
+        };
+        let plan = self.plan(sets, route);
+        let deletion = Arc::new(Deletion::new(route, &self.networks, self.genes, sets, input.graphs));
+        let metabolism = self.metabolism.as_ref();
+        let metabolism =
+            metabolism.map(|graph| Arc::new(MetabolicCells::new(graph, route, sets, input.graphs)));
+        let activation = self.options.activation;
+        let mut x = self.rows.forward(tape);
+        for (at, layer) in self.pre.iter().enumerate() {
+            let dropout = pass.map(|pass| pass.of_rows(Site::Pre(at), None));
+            x = layer.forward(tape, "pre", x, dropout.as_ref());
+            if matches!(self.pre_norm, Norm::Graph(_)) {
+                x = self.pre_norm.forward(tape, "pre.norm", x, self.genes);
+                x = activate(tape, "pre.activation", x, activation);
+                x = apply_dropout(tape, "pre.dropout", x, self.options.width, dropout);
+            }
+        }
+        let pre = x;
+        let (mut rows, mut weights_by_layer) = (Vec::new(), Vec::new());
+        for (at, (layer, plan)) in self.layers.iter().zip(&plan.layers).enumerate() {
+            let networks = layer.networks.iter().zip(&self.networks).enumerate();
+            let mut g: Vec<Var> = networks
+                .map(|(k, (gin, network))| {
+                    let site = Site::Network { layer: at, network: k };
+                    let dropout = pass.map(|pass| pass.of_rows(site, Some(&*plan.networks[k])));
+                    gin.forward(tape, x, (&network.graph, k), plan, &deletion, dropout.as_ref())
+                })
+                .collect();
+            if let (Some(layer), Some(cells)) = (&layer.metabolism, &metabolism) {
+                let k = self.networks.len();
+                let site = Site::Network { layer: at, network: k };
+                let dropout = pass.map(|pass| pass.of_rows(site, Some(&*plan.networks[k])));
+                g.push(layer.forward(tape, (x, k), plan, cells, dropout.as_ref()));
+            }
+            let site = Site::Aggregate { layer: at };
+            let dropout = pass.map(|pass| pass.of_rows(site, Some(&*plan.output.own_rows)));
+            let combined =
+                layer.aggregate.forward(tape, &g, plan, self.options.width, weights, dropout.as_ref());
+            x = combined.rows;
+            rows.push(x);
+            weights_by_layer.push(combined.weights);
+        }
+        let last = Arc::clone(&plan.layers[plan.layers.len() - 1].output);
+        let pooled = self.pool.forward(tape, x, &last, pass);
+        let readout = self.readout.forward(tape, pooled, x, sets, pass);
+        HeteroForward { pre, layers: rows, weights: weights_by_layer, pooled, readout, plan: last }
+    }
+
+    fn plan(&self, sets: GeneSetsRef<'_>, route: Route) -> Plan {
+        let extent = match route {
+            Route::ChangedRows => Extent::Changed,
+            Route::NodeMask | Route::EdgeMask => Extent::All,
+            Route::Rebuilt => Extent::Kept,
+        };
+        let networks = self.networks.iter().map(|network| &network.graph as &dyn Spread);
+        let graphs: Vec<&dyn Spread> =
+            networks.chain(self.metabolism.iter().map(|graph| graph as &dyn Spread)).collect();
+        Plan::new(&graphs, self.genes, sets, self.options.layers, extent)
+    }
+
+    /// How many rows each layer computes for a batch.
+    pub fn changed_rows(&self, sets: GeneSetsRef<'_>) -> Vec<ChangedRows> {
+        let rows = |plan: &Arc<plan::LayerPlan>| ChangedRows {
+            networks: plan.networks.iter().map(|own_rows| own_rows.len()).collect(),
+            any: plan.output.own_rows.len(),
+            all: self.genes * sets.len(),
+        };
+        self.plan(sets, self.route()).layers.iter().map(rows).collect()
+    }
+}
+
+impl Model for Hetero<f32> {
+    fn name(&self) -> &'static str {
+        HeteroOptions::NAME
+    }
+
+    fn gene_table(&self) -> Option<&'static str> {
+        self.rows.table_name()
+    }
+
+    fn parameters(&self) -> &Parameters<f32> {
+        &self.parameters
+    }
+
+    fn parameters_mut(&mut self) -> &mut Parameters<f32> {
+        &mut self.parameters
+    }
+
+    fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward {
+        let forward = self.forward(tape, input, AggregationWeights::Discard);
+        Forward { predictions: forward.readout.predictions, hidden: vec![forward.readout.difference] }
+    }
+
+    fn loss<'a>(
+        &'a self,
+        tape: &mut Tape<'a, f32>,
+        forward: &Forward,
+        targets: &'a [f32],
+        at: LossAt,
+    ) -> Loss {
+        self.objective.record(tape, (forward.predictions, forward.hidden[0]), targets, at)
+    }
+
+    fn couples_samples(&self) -> bool {
+        matches!(self.objective, Objective::MleWassSupCr(_))
+    }
+
+    fn coupled_rows(&self, forward: &Forward) -> Vec<Var> {
+        vec![forward.predictions, forward.hidden[0]]
+    }
+
+    fn shares_rows(&self) -> bool {
+        self.route() == Route::ChangedRows
+    }
+
+    fn loss_buffers(&self) -> Vec<(&'static str, CircularBuffer<f32>)> {
+        self.objective.buffers()
+    }
+
+    fn restore_loss_buffer(
+        &mut self,
+        name: &str,
+        state: BufferState,
+        features: &[f32],
+        labels: &[f32],
+    ) -> Result<Restored, BufferError> {
+        self.objective.restore(name, state, features, labels)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,300 @@
+//! The rows that a batch computes, layer by layer and network by network.
+//!
+//! After every stage of the model all rows are in one array: first the wild type's, one per gene, then the rows of each cell (bases, then
+//! samples: see `cells`), by ascending gene. A gene without a row of the cell's own has that of a base or the wild type's. Before the first
+//! layer no cell has rows of its own; after it, where only changed rows are computed, those of the deleted genes and of the targets of their
+//! edges; and so on. Where several samples share a deletion, each row that depends on it alone exists once. The module knows graphs and gene
+//! sets, neither parameters nor the tape. `docs/hetero.md` has worked examples.
+
+use super::cells::{Cells, Sharing};
+use super::reach::{Reach, Spread, members};
+use knockout_data::cell::GeneSetsRef;
+use knockout_engine::kernel::MASKED;
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The rows that cells have of their own, as ragged lists of genes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OwnRows {
+    /// Row offsets of each cell.
+    pub(super) offsets: Vec<usize>,
+    /// Gene of each row, ascending within a cell.
+    pub(super) genes: Vec<u32>,
+}
+
+impl OwnRows {
+    pub(super) fn of_cells<C: IntoIterator<Item = u32>>(cells: impl IntoIterator<Item = C>) -> Self {
+        let (mut offsets, mut genes) = (vec![0], Vec::new());
+        for cell in cells {
+            genes.extend(cell);
+            offsets.push(genes.len());
+        }
+        Self { offsets, genes }
+    }
+
+    /// Whether no cell has a row of its own.
+    pub(super) fn is_empty(&self) -> bool {
+        self.genes.is_empty()
+    }
+
+    /// Number of rows.
+    pub(super) fn len(&self) -> usize {
+        self.genes.len()
+    }
+
+    /// Genes of a cell's rows.
+    pub(super) fn of(&self, cell: usize) -> &[u32] {
+        &self.genes[self.offsets[cell]..self.offsets[cell + 1]]
+    }
+
+    /// Splits a range of rows by cell.
+    pub(super) fn parts(&self, rows: Range<usize>) -> impl Iterator<Item = (usize, Range<usize>)> + '_ {
+        let first = self.offsets.partition_point(|&offset| offset <= rows.start).saturating_sub(1);
+        (first..self.offsets.len() - 1).map_while(move |cell| {
+            let part = self.offsets[cell].max(rows.start)..self.offsets[cell + 1].min(rows.end);
+            (self.offsets[cell] < rows.end).then_some((cell, part))
+        })
+    }
+}
+
+/// The rows after a stage, and the row of each gene in each cell.
+#[derive(Debug)]
+pub(super) struct Stage {
+    pub(super) own_rows: Arc<OwnRows>,
+    /// `[cells, genes]`: row index, with [`MASKED`] where the gene is deleted.
+    row_of: Vec<u32>,
+    genes: usize,
+    bases: usize,
+}
+
+impl Stage {
+    fn new(own_rows: Arc<OwnRows>, cells: &Cells, genes: usize) -> Self {
+        let mut row_of = vec![0; cells.count() * genes];
+        row_of.par_chunks_mut(genes.max(1)).enumerate().for_each(|(cell, row_of)| {
+            cells.fill_rows(&own_rows, cell, row_of);
+            for &gene in cells.deleted.of(cell) {
+                row_of[gene as usize] |= MASKED;
+            }
+        });
+        Self { own_rows, row_of, genes, bases: cells.bases }
+    }
+
+    /// Number of genes.
+    pub(super) fn genes(&self) -> usize {
+        self.genes
+    }
+
+    /// Number of rows, those of the wild type included.
+    pub(super) fn rows(&self) -> usize {
+        self.genes + self.own_rows.len()
+    }
+
+    /// Number of rows that several samples may read: the wild type's and the bases'. They precede the samples' own.
+    pub(super) fn shared_rows(&self) -> usize {
+        self.genes + self.own_rows.offsets[self.bases]
+    }
+
+    /// Number of cells: bases, then samples.
+    pub(super) fn cells(&self) -> usize {
+        self.own_rows.offsets.len() - 1
+    }
+
+    /// The cells that are samples.
+    pub(super) fn samples(&self) -> Range<usize> {
+        self.bases..self.cells()
+    }
+
+    /// The row of each gene in a cell, with [`MASKED`] where the gene is deleted.
+    pub(super) fn row_of(&self, cell: usize) -> &[u32] {
+        &self.row_of[cell * self.genes..(cell + 1) * self.genes]
+    }
+}
+
+/// For each row of a layer's output, the row of a network's output that it gathers.
+fn gather_index(cells: &Cells, network: &OwnRows, layer: &OwnRows, genes: usize) -> Vec<u32> {
+    let mut index: Vec<u32> = (0..genes as u32).collect();
+    index.reserve(layer.len());
+    let mut rows = vec![0; genes];
+    for cell in 0..cells.count() {
+        cells.fill_rows(network, cell, &mut rows);
+        index.extend(layer.of(cell).iter().map(|&gene| rows[gene as usize]));
+    }
+    index
+}
+
+/// The inverse of a gather index: the readers of each row.
+#[derive(Debug)]
+pub(super) struct InverseIndex {
+    /// Offsets of each row's readers.
+    offsets: Vec<u32>,
+    readers: Vec<u32>,
+}
+
+impl InverseIndex {
+    /// Inverts (reader, row) pairs over `rows` rows.
+    pub(super) fn new(rows: usize, reads: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        let mut offsets = vec![0u32; rows + 1];
+        for (_, row) in reads.clone() {
+            offsets[row as usize + 1] += 1;
+        }
+        for row in 1..offsets.len() {
+            offsets[row] += offsets[row - 1];
+        }
+        let mut next = offsets.clone();
+        let mut readers = vec![0; offsets[rows] as usize];
+        for (reader, row) in reads {
+            readers[next[row as usize] as usize] = reader;
+            next[row as usize] += 1;
+        }
+        Self { offsets, readers }
+    }
+
+    /// Readers of a row, in the order given.
+    pub(super) fn of(&self, row: usize) -> &[u32] {
+        &self.readers[self.offsets[row] as usize..self.offsets[row + 1] as usize]
+    }
+}
+
+/// The rows of one layer: of its input, of each network's output, and of the layer's output.
+#[derive(Debug)]
+pub(super) struct LayerPlan {
+    pub(super) input: Arc<Stage>,
+    pub(super) networks: Vec<Arc<OwnRows>>,
+    /// For each network, the row of its output that each row of the layer's output gathers.
+    pub(super) gather_indices: Vec<Arc<Vec<u32>>>,
+    pub(super) output: Arc<Stage>,
+    /// Whether neighbour sums are saved for the backward pass or recomputed: few rows take little memory, all rows would take too much.
+    pub(super) saves_sums: bool,
+}
+
+impl LayerPlan {
+    /// The output rows ordered by gene, the wild type's before the samples', which brings those that gather the same row together; `None` if none
+    /// do.
+    pub(super) fn gene_order(&self) -> Option<Vec<u32>> {
+        let own_rows = &self.output.own_rows;
+        if self.networks.iter().all(|network| Arc::ptr_eq(network, own_rows)) {
+            return None;
+        }
+        let genes = self.output.genes();
+        let reads = (0..genes as u32).chain(own_rows.genes.iter().copied());
+        Some(InverseIndex::new(genes, (0..).zip(reads)).readers)
+    }
+}
+
+/// The rows of all layers of a batch.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) layers: Vec<Arc<LayerPlan>>,
+}
+
+/// The rows that a plan computes for every sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// Those that differ from the wild type's.
+    Changed,
+    /// Those of all genes.
+    All,
+    /// Those of all genes that are not deleted.
+    Kept,
+}
+
+impl Plan {
+    pub(super) fn new(
+        graphs: &[impl Spread],
+        genes: usize,
+        sets: GeneSetsRef<'_>,
+        layers: usize,
+        extent: Extent,
+    ) -> Self {
+        let sharing = if extent == Extent::Changed { Sharing::Bases } else { Sharing::None };
+        let cells = Cells::new(sets, sharing);
+        let none = OwnRows::of_cells((0..cells.count()).map(|_| None));
+        let mut changed = match extent {
+            Extent::Changed => changed(graphs, genes, &cells, layers),
+            Extent::All | Extent::Kept => Vec::new(),
+        }
+        .into_iter();
+        let mut stage = Arc::new(Stage::new(Arc::new(none), &cells, genes));
+        let mut plan = Vec::with_capacity(layers);
+        for _ in 0..layers {
+            let (networks, union) = changed.next().unwrap_or_else(|| {
+                let is_in = |cell: usize, gene: &u32| {
+                    extent == Extent::All || cells.deleted.of(cell).binary_search(gene).is_err()
+                };
+                let list = |cell| (0..genes as u32).filter(move |gene| is_in(cell, gene));
+                let all = Arc::new(OwnRows::of_cells((0..cells.count()).map(list)));
+                (vec![Arc::clone(&all); graphs.len()], all)
+            });
+            let output = Arc::new(Stage::new(union, &cells, genes));
+            let gather_indices = gather_indices(&cells, &networks, &output.own_rows, genes);
+            let saves_sums = extent == Extent::Changed;
+            let layer =
+                LayerPlan { input: stage, networks, gather_indices, output: Arc::clone(&output), saves_sums };
+            plan.push(Arc::new(layer));
+            stage = output;
+        }
+        Self { layers: plan }
+    }
+}
+
+/// The gather index of each network; networks that compute the same rows share one.
+fn gather_indices(
+    cells: &Cells,
+    networks: &[Arc<OwnRows>],
+    layer: &Arc<OwnRows>,
+    genes: usize,
+) -> Vec<Arc<Vec<u32>>> {
+    if networks.iter().all(|network| Arc::ptr_eq(network, layer)) {
+        let one = Arc::new(gather_index(cells, layer, layer, genes));
+        return networks.iter().map(|_| Arc::clone(&one)).collect();
+    }
+    networks.par_iter().map(|network| Arc::new(gather_index(cells, network, layer, genes))).collect()
+}
+
+/// The rows that differ from the wild type's after each layer, by network and in any network.
+///
+/// A row of a sample belongs to the base that lacks just those of the sample's genes that reach it, or else to the sample.
+fn changed(
+    graphs: &[impl Spread],
+    genes: usize,
+    cells: &Cells,
+    layers: usize,
+) -> Vec<(Vec<Arc<OwnRows>>, Arc<OwnRows>)> {
+    let mut deleted = cells.deleted.genes.clone();
+    deleted.sort_unstable();
+    deleted.dedup();
+    let reach = Reach::new(graphs, genes, deleted, layers);
+    let places: Vec<Vec<usize>> = (0..cells.samples())
+        .map(|sample| cells.sample(sample).iter().map(|&gene| reach.place(gene)).collect())
+        .collect();
+    let rows = |(layer, network): (usize, usize)| {
+        let words = reach.words();
+        let mut owned = vec![0; cells.count() * words];
+        for (sample, places) in places.iter().enumerate() {
+            let reached: Vec<&[u64]> = places.iter().map(|&place| reach.of(place, layer, network)).collect();
+            for word in 0..words {
+                let mut own = reached.iter().fold(0, |any, reached| any | reached[word]);
+                for &(mask, base) in cells.subsets(sample) {
+                    // Reached by these genes, and by none of the sample's others.
+                    let exact = reached.iter().enumerate().fold(own, |exact, (at, reached)| {
+                        exact & if mask >> at & 1 == 1 { reached[word] } else { !reached[word] }
+                    });
+                    owned[base as usize * words + word] |= exact;
+                    own &= !exact;
+                }
+                owned[(cells.bases + sample) * words + word] = own;
+            }
+        }
+        Arc::new(OwnRows::of_cells(owned.chunks(words.max(1)).map(members)))
+    };
+    let stages = (0..layers).flat_map(|layer| (0..=graphs.len()).map(move |network| (layer, network)));
+    let stages: Vec<(usize, usize)> = stages.collect();
+    let mut stages: Vec<Arc<OwnRows>> = stages.into_par_iter().map(rows).collect();
+    let mut by_layer = Vec::with_capacity(layers);
+    while !stages.is_empty() {
+        let mut networks: Vec<_> = stages.drain(..=graphs.len()).collect();
+        by_layer.extend(networks.pop().map(|any| (networks, any)));
+    }
+    by_layer
+}

@@ -1,0 +1,68 @@
+//! Gradients against central differences, on every route.
+
+use super::super::*;
+use super::{AT, OFFSETS, random_model, random_sets, small};
+use crate::layer::interaction_loss;
+use knockout_data::batch::Graphs;
+use knockout_engine::grad::{evaluate_loss, gradient_check};
+
+#[test]
+fn gradients_equal_differences_of_the_loss() {
+    check(MetabolismSwitch::Off, 14);
+}
+
+#[test]
+fn gradients_with_the_metabolism_equal_differences_of_the_loss() {
+    check(MetabolismSwitch::On, 8);
+}
+
+fn check(metabolism: MetabolismSwitch, edges: usize) {
+    use {Aggregation as A, Combination as C, NormKind as N};
+    let targets = [0.3, -0.2, 0.9, 0.1];
+    let (shared, independent) = ((0.3, NoiseKind::Shared), (0.3, NoiseKind::Independent));
+    let none = (0.0, NoiseKind::Shared);
+    for (seed, (aggregation, norm, combination, route, (dropout, noise))) in [
+        (A::PairwiseInteraction, N::Node, C::Gating, Route::ChangedRows, none),
+        (A::CrossAttention, N::None, C::Concat, Route::ChangedRows, none),
+        (A::Mean, N::Node, C::GlobalOnly, Route::ChangedRows, none),
+        (A::Sum, N::Graph, C::Concat, Route::NodeMask, none),
+        (A::PairwiseInteraction, N::Node, C::Concat, Route::Rebuilt, none),
+        (A::CrossAttention, N::Node, C::Concat, Route::EdgeMask, none),
+        (A::PairwiseInteraction, N::Node, C::Concat, Route::ChangedRows, shared),
+        (A::PairwiseInteraction, N::None, C::Gating, Route::ChangedRows, independent),
+        (A::CrossAttention, N::Graph, C::Concat, Route::NodeMask, shared),
+        (A::Mean, N::Node, C::GlobalOnly, Route::Rebuilt, shared),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let options = HeteroOptions {
+            aggregation,
+            norm,
+            combination,
+            route,
+            dropout,
+            noise,
+            metabolism,
+            layers: 2,
+            ..small()
+        };
+        let mut model: Hetero<f64> = random_model(seed as u64, 12, edges, options.clone());
+        let genes = random_sets(seed as u64, 12);
+        let sets = GeneSetsRef::new(&OFFSETS, &genes);
+        if route == Route::ChangedRows {
+            let rows = model.changed_rows(sets);
+            assert!(rows.iter().all(|rows| rows.any < rows.all), "some rows stay the wild type's: {rows:?}");
+        }
+        let mut parameters = model.parameters().clone();
+        let model = &mut model;
+        let worst = gradient_check(&mut parameters, 6, |parameters, gradients| {
+            let mut tape = Tape::new(parameters);
+            let input = Input { training: Some(AT), ..Input::evaluated(sets, &Graphs::None) };
+            let forward = model.forward(&mut tape, input, AggregationWeights::Discard);
+            let loss = interaction_loss(&mut tape, forward.readout.predictions, &targets);
+            evaluate_loss(tape, loss, gradients)
+        });
+        assert!(worst.tolerances < 1.0, "{options:?}: {worst:?}");
+    }
+}

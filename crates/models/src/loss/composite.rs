@@ -1,0 +1,258 @@
+//! Weighted sums of losses, every part reported by name: what they share.
+//!
+//! A term with weight 0 is skipped: neither computed nor reported. Gradients reach the rows of the current batch only;
+//! rows out of a buffer are constants.
+
+use super::buffer::{BufferError, BufferState, CircularBuffer, WriteOrder, rows_taken};
+use super::schedule::BufferWeight;
+use super::wasserstein::{Transport, wasserstein};
+use knockout_base::random::Rng;
+use knockout_engine::kernel::Real;
+use serde::{Deserialize, Serialize};
+
+/// Training or validation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// Buffered rows are mixed in, and the batch is written to the buffer.
+    Train,
+    /// Buffered rows are mixed in, and nothing is written: the rows are a part of the batch.
+    TrainPart,
+    /// The batch stands by itself; buffers are neither read nor written.
+    Validate,
+}
+
+/// One batch as a composite loss sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct BatchRows<'a, T> {
+    /// `[rows, dimensions]`.
+    pub predictions: &'a [T],
+    /// `[rows, dimensions]`, NaN where there is none.
+    pub targets: &'a [T],
+    /// `[rows, width]`; empty where no term needs them.
+    pub embeddings: &'a [T],
+    /// From 0; what schedules follow.
+    pub epoch: u32,
+    /// Step of the run, which keys the random choice of buffered rows.
+    pub step: u64,
+    /// Training or validation.
+    pub phase: Phase,
+}
+
+/// Output slices for gradients; they are overwritten.
+#[derive(Debug)]
+pub struct Gradients<'a, T> {
+    /// `[rows, dimensions]`.
+    pub predictions: &'a mut [T],
+    /// `[rows, width]`, or empty if the batch has no embeddings.
+    pub embeddings: &'a mut [T],
+}
+
+/// A named number of a composite loss.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Part {
+    /// Such as `wasserstein_loss`, `weighted_wasserstein_loss`, `buffer_weight`.
+    pub name: String,
+    /// Value in this batch.
+    pub value: f64,
+}
+
+/// Value of a loss and of its terms.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LossValue {
+    /// Weighted sum.
+    pub total: f64,
+    /// Values of all terms, in a fixed order.
+    pub parts: Vec<Part>,
+}
+
+impl LossValue {
+    /// The part of a name.
+    pub fn part(&self, name: &str) -> Option<f64> {
+        self.parts.iter().find(|part| part.name == name).map(|part| part.value)
+    }
+}
+
+/// A buffer's settings.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BufferOptions {
+    /// Rows it can hold.
+    pub size: usize,
+    /// A buffered term is 0 until it has seen as many rows, the current batch included.
+    pub min_samples: usize,
+    /// The share of stored rows, by epoch.
+    pub weight: BufferWeight,
+    /// When the current batch is written.
+    pub order: WriteOrder,
+}
+
+impl Default for BufferOptions {
+    fn default() -> Self {
+        let (weight, order) = (BufferWeight::default(), WriteOrder::default());
+        Self { size: 1000, min_samples: 100, weight, order }
+    }
+}
+
+/// A buffer with its settings.
+#[derive(Debug, Clone)]
+pub(super) struct Memory<T> {
+    pub(super) options: BufferOptions,
+    pub(super) buffer: CircularBuffer<T>,
+}
+
+impl<T: Real> Memory<T> {
+    pub(super) fn new(options: BufferOptions, feature_width: usize, label_width: usize) -> Self {
+        Self { options, buffer: CircularBuffer::new(options.size, feature_width, label_width) }
+    }
+
+    /// Hands the mixed rows to `loss`, unless there are too few; writes a whole batch before or after.
+    pub(super) fn mix<R>(
+        &mut self,
+        (features, labels): (&[T], &[T]),
+        take: impl FnOnce(usize) -> usize,
+        rng: &mut Rng,
+        phase: Phase,
+        loss: impl FnOnce(&[T], &[T]) -> R,
+    ) -> Option<R> {
+        let batch = labels.len() / self.buffer.state().label_width;
+        let seen = (self.buffer.count() + batch).min(self.options.size);
+        let writes = |order: WriteOrder| phase == Phase::Train && self.options.order == order;
+        if writes(WriteOrder::WriteFirst) {
+            self.buffer.write(features, labels);
+        }
+        let value = (seen >= self.options.min_samples.min(self.options.size)).then(|| {
+            let (features, labels) = self.buffer.mixed(features, labels, take(self.buffer.count()), rng);
+            loss(&features, &labels)
+        });
+        if writes(WriteOrder::MixFirst) {
+            self.buffer.write(features, labels);
+        }
+        value
+    }
+}
+
+/// The distribution term that both composites share.
+#[derive(Debug, Clone)]
+pub(super) struct Distribution<T> {
+    pub(super) transport: Transport,
+    /// Normalised to sum 1.
+    pub(super) weights: Vec<f64>,
+    pub(super) memory: Option<Memory<T>>,
+    pub(super) seed: u64,
+}
+
+impl<T: Real> Distribution<T> {
+    pub(super) fn evaluate(&mut self, batch: &BatchRows<'_, T>, gradient: &mut [T]) -> (T, Vec<Option<T>>) {
+        let dimensions = self.weights.len();
+        let (transport, weights) = (self.transport, self.weights.as_slice());
+        gradient.fill(T::ZERO);
+        let mut loss = |predictions: &[T], targets: &[T]| {
+            wasserstein(transport, (predictions, targets), dimensions, Some(weights), &mut *gradient)
+        };
+        let Some(memory) = self.memory.as_mut().filter(|_| batch.phase != Phase::Validate) else {
+            return loss(batch.predictions, batch.targets);
+        };
+        let weight = memory.options.weight.at(batch.epoch);
+        let rows = batch.targets.len() / dimensions;
+        let mut rng = Rng::new(self.seed, &format!("loss buffer, step {}", batch.step));
+        memory
+            .mix(
+                (batch.predictions, batch.targets),
+                |count| rows_taken(rows, weight, count),
+                &mut rng,
+                batch.phase,
+                loss,
+            )
+            .unwrap_or_else(|| (T::ZERO, vec![None; dimensions]))
+    }
+}
+
+/// The terms of one evaluation, on their way to a [`LossValue`].
+#[derive(Default)]
+pub(super) struct Terms {
+    parts: Vec<Part>,
+    /// Name, value, weight.
+    terms: Vec<(&'static str, f64, f64)>,
+}
+
+impl Terms {
+    pub(super) fn note(&mut self, name: impl Into<String>, value: f64) {
+        self.parts.push(Part { name: name.into(), value });
+    }
+
+    pub(super) fn term(&mut self, name: &'static str, value: f64, weight: f64) {
+        self.terms.push((name, value, weight));
+        self.note(name, value);
+        self.note(format!("weighted_{name}"), weight * value);
+    }
+
+    /// The values of single dimensions, where there are several.
+    pub(super) fn dimensions<T: Real>(&mut self, name: &str, values: &[Option<T>]) {
+        for (d, value) in values.iter().enumerate().filter(|_| values.len() > 1) {
+            if let Some(value) = value {
+                self.note(format!("{name}_dim{d}"), value.to_f64());
+            }
+        }
+    }
+
+    pub(super) fn finish(mut self) -> LossValue {
+        let total: f64 = self.terms.iter().map(|(_, value, weight)| weight * value).sum();
+        let unweighted: f64 = self.terms.iter().map(|(_, value, _)| value).sum();
+        let share = |part: f64, whole: f64| if whole == 0.0 { 0.0 } else { part / whole };
+        for (name, value, weight) in std::mem::take(&mut self.terms) {
+            self.note(format!("norm_weighted_{name}"), share(weight * value, total));
+            self.note(format!("norm_unweighted_{name}"), share(value, unweighted));
+        }
+        self.note("total_loss", total);
+        LossValue { total, parts: self.parts }
+    }
+}
+
+/// Adds weight · x.
+pub(super) fn add<T: Real>(out: &mut [T], weight: f64, x: &[T]) {
+    for (out, x) in out.iter_mut().zip(x) {
+        *out = T::of(out.to_f64() + weight * x.to_f64());
+    }
+}
+
+pub(super) fn normalised(weights: &[f64]) -> Vec<f64> {
+    let sum: f64 = weights.iter().sum();
+    weights.iter().map(|weight| weight / sum).collect()
+}
+
+/// Whether a stored buffer found its place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Restored {
+    /// It was taken over.
+    Taken,
+    /// This loss has no buffer of that name.
+    Unknown,
+}
+
+/// Name of the buffer of predictions and targets.
+pub(super) const DISTRIBUTION: &str = "loss.distribution";
+/// Name of the buffer of embeddings.
+pub(super) const CONTRAST: &str = "loss.contrast";
+
+/// A loss with buffers of earlier batches, which checkpoints save by name.
+pub trait BufferedLoss<T: Real> {
+    /// Its buffers by name.
+    fn buffers(&self) -> Vec<(&'static str, &CircularBuffer<T>)>;
+
+    /// The same, mutable.
+    fn buffers_mut(&mut self) -> Vec<(&'static str, &mut CircularBuffer<T>)>;
+
+    /// Restores the buffer `name` from a checkpoint; on an error nothing was changed.
+    fn restore(
+        &mut self,
+        name: &str,
+        state: BufferState,
+        features: &[T],
+        labels: &[T],
+    ) -> Result<Restored, BufferError> {
+        match self.buffers_mut().into_iter().find(|(own, _)| *own == name) {
+            Some((_, buffer)) => buffer.restore(state, features, labels).map(|()| Restored::Taken),
+            None => Ok(Restored::Unknown),
+        }
+    }
+}

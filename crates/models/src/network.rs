@@ -1,0 +1,111 @@
+//! A cell's networks as models read them: which ones, merged or apart, with self-loops or without.
+
+use crate::OptionsError;
+use knockout_data::cell::{Cell, Network};
+use knockout_engine::kernel::{Csr, Graph};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Whether every gene counts among its own neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SelfLoops {
+    /// Where the network says so.
+    #[default]
+    AsStored,
+    /// Always: one is added to every gene.
+    Add,
+}
+
+/// What becomes of STRING's channels among the networks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StringChannels {
+    /// Each is a network.
+    #[default]
+    Apart,
+    /// One network has the edges of all, each once; its λ is the least of theirs.
+    Merged,
+}
+
+/// Name of the network that merged STRING channels become.
+pub(crate) const MERGED_STRING: &str = "string";
+
+/// λ of a STRING channel, `None` for any other network.
+///
+/// Few edges were added to the first three channels' complements from one version to the next, so that pairs without an edge
+/// say less there.
+pub fn string_lambda(network: &str) -> Option<f64> {
+    const CHANNELS: [(&str, f64); 6] = [
+        ("neighborhood", 0.1),
+        ("coexpression", 0.1),
+        ("experimental", 0.1),
+        ("fusion", 1.0),
+        ("cooccurence", 1.0),
+        ("database", 1.0),
+    ];
+    let rest = network.strip_prefix("string")?;
+    CHANNELS.iter().find(|(channel, _)| rest.ends_with(channel)).map(|&(_, lambda)| lambda)
+}
+
+impl StringChannels {
+    /// Whether a network becomes a part of [`MERGED_STRING`].
+    pub(crate) fn merges(self, network: &Network) -> bool {
+        self == Self::Merged && string_lambda(network.name()).is_some()
+    }
+}
+
+/// Refuses names of networks that a cell does not have.
+pub(crate) fn check_names<'n>(
+    cell: &Cell,
+    names: impl IntoIterator<Item = &'n str>,
+) -> Result<(), OptionsError> {
+    match names.into_iter().find(|name| cell.network(name).is_none()) {
+        None => Ok(()),
+        Some(name) => Err(OptionsError::NoSuchNetwork {
+            name: name.to_owned(),
+            have: cell.networks().iter().map(|network| network.name().to_owned()).collect(),
+        }),
+    }
+}
+
+/// A network of a cell.
+pub(crate) fn graph_of(network: &Network, self_loops: SelfLoops) -> Graph {
+    graph(network.gene_count(), self_loops, |gene| network.outgoing().row(gene).to_vec())
+}
+
+/// The union of several networks: each edge once, however often it occurs.
+pub(crate) fn merged_graph(networks: &[&Network], self_loops: SelfLoops) -> Graph {
+    let genes = networks.first().map_or(0, |network| network.gene_count());
+    graph(genes, self_loops, |gene| {
+        let mut targets: Vec<u32> =
+            networks.iter().flat_map(|network| network.outgoing().row(gene)).copied().collect();
+        targets.sort_unstable();
+        targets.dedup();
+        targets
+    })
+}
+
+fn graph(genes: usize, self_loops: SelfLoops, targets: impl Fn(usize) -> Vec<u32>) -> Graph {
+    let (mut offsets, mut columns) = (vec![0u32], Vec::new());
+    for gene in 0..genes {
+        columns.extend(targets(gene));
+        if self_loops == SelfLoops::Add {
+            columns.push(gene as u32);
+        }
+        offsets.push(columns.len() as u32);
+    }
+    Graph::from_outgoing(Csr::new(&offsets, &columns, genes).expect("the networks of a cell are well formed"))
+}
+
+/// Refuses a network that is named twice.
+pub(crate) fn check_once<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), OptionsError> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            let value = format!("{name:?} twice");
+            return Err(OptionsError::out_of_range("model.networks", value, "each network can be read once"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,398 @@
+//! The equivariant cell graph transformer: gene states by attention over the whole cell, changed by the deleted genes, read at them.
+//!
+//! ```text
+//! X    = [cls; E]                                        a token of the cell, then one of each gene (table, features or both)
+//! X    ← encoder layer(X), `layers` times                the same for every sample: computed once per step
+//! Z_b  = transform(X[genes of b])                        each deleted gene attends to the genes deleted with it
+//! ŷ_b  = MLP([X_cls ‖ mean of Z_b])
+//! loss = point loss (+ λ Wasserstein) + λ · mean over networks of KL(network ‖ attention of its head)
+//! ```
+//!
+//! The reference transforms all genes of every sample and reads the deleted ones: only their rows are computed here, which is the same.
+
+mod block;
+mod dropout;
+mod fixed;
+mod options;
+
+pub use options::TransformerOptions;
+
+use crate::init::Init;
+use crate::layer::{
+    AttentionVars, GeneFeatures, GeneRows, GraphPenalty, Linear, Mlp, add_scaled, add_to, gather, slice,
+};
+use crate::loss::{
+    BatchRows, BufferError, BufferState, BufferedLoss, CircularBuffer, LossError, Phase, PointDist,
+    PointDistOptions, Restored,
+};
+use crate::{FixedScorer, Forward, Input, Loss, LossAt, Model, ModelOptions};
+use block::AttentionBlock;
+use dropout::{DropoutPass, Site};
+use knockout_data::cell::GeneSetsRef;
+use knockout_engine::grad::{Parameters, Tape, Var};
+use knockout_engine::kernel::{Activation, Graph, Pool, Scalar};
+use std::sync::{Mutex, PoisonError};
+
+/// Sizes of the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TransformerSizes {
+    /// Width of a token.
+    pub width: usize,
+    /// Encoder layers.
+    pub layers: usize,
+    /// Attention heads; they divide the width.
+    pub heads: usize,
+}
+
+/// The model.
+pub struct Transformer<T: Scalar> {
+    parameters: Parameters<T>,
+    rows: GeneRows<T>,
+    cls: Var,
+    encoder: Vec<AttentionBlock>,
+    transform: AttentionBlock,
+    readout: Mlp,
+    penalties: Vec<HeadPenalty>,
+    /// Its buffers are written while a loss is recorded, by one thread at a time.
+    objective: Mutex<PointDist<T>>,
+    sizes: TransformerSizes,
+    genes: usize,
+    dropout: f64,
+    seed: u64,
+}
+
+/// A network that a head of a layer is pulled towards.
+struct HeadPenalty {
+    layer: usize,
+    penalty: GraphPenalty,
+}
+
+/// What a forward pass computed.
+#[derive(Debug, Clone)]
+pub struct TransformerForward {
+    /// The encoder's output `[genes + 1, width]`: the cell's token first.
+    pub tokens: Var,
+    /// The transformed states of the deleted genes `[members, width]`.
+    pub members: Var,
+    /// One standardised score per set.
+    pub scores: Var,
+    /// Attention of every encoder layer.
+    pub attention: Vec<AttentionVars>,
+}
+
+impl<T: Scalar> Transformer<T> {
+    /// A new model over `genes` genes.
+    ///
+    /// # Panics
+    ///
+    /// If `heads` does not divide `width`: callers check.
+    pub fn new(
+        genes: usize,
+        sizes: TransformerSizes,
+        objective: PointDistOptions,
+        seed: u64,
+    ) -> Result<Self, LossError> {
+        Self::with_features(genes, sizes, None, objective, seed)
+    }
+
+    /// The same with content features of the genes, if any.
+    ///
+    /// # Panics
+    ///
+    /// As [`Transformer::new`].
+    pub fn with_features(
+        genes: usize,
+        sizes: TransformerSizes,
+        features: Option<GeneFeatures>,
+        objective: PointDistOptions,
+        seed: u64,
+    ) -> Result<Self, LossError> {
+        let TransformerSizes { width, layers, heads } = sizes;
+        assert!(width.is_multiple_of(heads), "{heads} heads in a width of {width}");
+        let (mut parameters, mut init) = (Parameters::new(&Pool::new()), Init::by_inputs(seed));
+        let rows = GeneRows::new(&mut parameters, [genes, width], 0.02, features, &mut init);
+        let cls = parameters.add("cls", &[width], || init.normal(0.02));
+        let mut block = |name: &str| AttentionBlock::new(&mut parameters, name, width, heads, &mut init);
+        let encoder = (0..layers).map(|layer| block(&format!("encoder.{layer}"))).collect();
+        let transform = block("transform");
+        let mut linear = |name: &str, inputs: usize, outputs: usize| {
+            Linear::new(&mut parameters, name, inputs, outputs, &mut init)
+        };
+        let linears = vec![linear("readout.hidden", 2 * width, width), linear("readout.score", width, 1)];
+        let readout = Mlp { linears, between: Activation::Relu, norm: None, last: Activation::None };
+        Ok(Self {
+            parameters,
+            rows,
+            cls,
+            encoder,
+            transform,
+            readout,
+            penalties: Vec::new(),
+            objective: Mutex::new(PointDist::new(objective, seed)?),
+            sizes,
+            genes,
+            dropout: 0.0,
+            seed,
+        })
+    }
+
+    /// With dropout in training.
+    #[must_use]
+    pub(crate) fn with_dropout(mut self, rate: f64) -> Self {
+        self.dropout = rate;
+        self
+    }
+
+    /// Pulls heads towards networks, one each: the heads of `first_layer` first, then those of the layers after it. A network without an edge has
+    /// no head.
+    ///
+    /// # Panics
+    ///
+    /// If there are more networks than heads: callers check.
+    #[must_use]
+    pub(crate) fn with_penalties(mut self, graphs: &[Graph], first_layer: usize) -> Self {
+        let heads = self.sizes.heads;
+        let penalties = graphs.iter().enumerate().filter_map(|(at, graph)| {
+            let penalty = GraphPenalty::new(graph, at % heads)?;
+            Some(HeadPenalty { layer: first_layer + at / heads, penalty })
+        });
+        self.penalties = penalties.collect();
+        assert!(
+            self.penalties.iter().all(|penalty| penalty.layer < self.encoder.len()),
+            "a head per network"
+        );
+        self
+    }
+
+    /// What is trained.
+    pub fn parameters(&self) -> &Parameters<T> {
+        &self.parameters
+    }
+
+    /// The same, to change it.
+    pub fn parameters_mut(&mut self) -> &mut Parameters<T> {
+        &mut self.parameters
+    }
+
+    /// Scores the sets.
+    pub fn forward<'a>(
+        &'a self,
+        tape: &mut Tape<'a, T>,
+        sets: GeneSetsRef<'a>,
+        training: Option<LossAt>,
+    ) -> TransformerForward {
+        let pass =
+            training.filter(|_| self.dropout > 0.0).map(|at| DropoutPass::new(self.dropout, self.seed, at));
+        let (tokens, attention) = self.encode(tape, pass);
+        let width = self.sizes.width;
+        let cls = slice(tape, tokens, 0..width);
+        let states = slice(tape, tokens, width..(self.genes + 1) * width);
+        let members = gather(tape, states, sets.genes(), width);
+        let (members, scores) = self.read(tape, members, cls, sets, pass);
+        TransformerForward { tokens, members, scores, attention }
+    }
+
+    /// Records the encoder, which no set changes.
+    fn encode<'a>(&'a self, tape: &mut Tape<'a, T>, pass: Option<DropoutPass>) -> (Var, Vec<AttentionVars>) {
+        let (table, cls, width) = (self.rows.forward(tape), self.cls, self.sizes.width);
+        let mut tokens = tape.op(
+            "tokens",
+            (self.genes + 1) * width,
+            |values, out| {
+                let (first, genes) = out.split_at_mut(width);
+                first.copy_from_slice(values.of(cls));
+                genes.copy_from_slice(values.of(table));
+            },
+            move |step, (), gradients| {
+                let (first, genes) = step.gradient.split_at(width);
+                gradients.add(cls, |sum| add_to(sum, first));
+                gradients.add(table, |sum| add_to(sum, genes));
+            },
+        );
+        let keys = pass.map(|pass| (pass, DropoutPass::tokens(self.genes + 1)));
+        let mut attention = Vec::new();
+        for (layer, block) in self.encoder.iter().enumerate() {
+            let dropout = keys.as_ref().map(|(pass, keys)| pass.at(Site::Encoder(layer), keys));
+            let vars;
+            (tokens, vars) = block.encode(tape, tokens, dropout.as_ref());
+            attention.push(vars);
+        }
+        (tokens, attention)
+    }
+
+    /// Records what depends on the sets: the transformed states of their members, and their scores.
+    fn read<'a>(
+        &self,
+        tape: &mut Tape<'a, T>,
+        members: Var,
+        cls: Var,
+        sets: GeneSetsRef<'a>,
+        pass: Option<DropoutPass>,
+    ) -> (Var, Var) {
+        let width = self.sizes.width;
+        let dropout = pass.map(|pass| pass.at(Site::Transform, &DropoutPass::members(sets)));
+        let members = self.transform.transform(tape, members, sets, dropout.as_ref());
+        let pooled = tape.op(
+            "readout.pool",
+            sets.len() * 2 * width,
+            |values, out| {
+                let (cls, rows) = (values.of(cls), values.of(members));
+                for (set, out) in sets.ranges().zip(out.chunks_exact_mut(2 * width)) {
+                    let (first, mean) = out.split_at_mut(width);
+                    first.copy_from_slice(cls);
+                    mean.fill(T::ZERO);
+                    let factor = T::of(1.0 / set.len().max(1) as f64);
+                    for member in set {
+                        add_scaled(mean, factor, &rows[member * width..][..width]);
+                    }
+                }
+            },
+            move |step, (), gradients| {
+                let rows = || sets.ranges().zip(step.gradient.chunks_exact(2 * width));
+                gradients.add(cls, |sum| rows().for_each(|(_, row)| add_to(sum, &row[..width])));
+                gradients.add(members, |sum| {
+                    for (set, row) in rows() {
+                        let factor = T::of(1.0 / set.len().max(1) as f64);
+                        for member in set {
+                            add_scaled(&mut sum[member * width..][..width], factor, &row[width..]);
+                        }
+                    }
+                });
+            },
+        );
+        let dropout = pass.map(|pass| pass.at(Site::Readout, &DropoutPass::sets(sets)));
+        (members, self.readout.forward(tape, "readout", pooled, dropout.as_ref()))
+    }
+
+    /// Records the mean over networks of the penalties; `None` without any.
+    fn penalty<'a>(&'a self, tape: &mut Tape<'a, T>, attention: &[AttentionVars]) -> Option<Var> {
+        let TransformerSizes { width, heads, .. } = self.sizes;
+        let weight = 1.0 / self.penalties.len() as f64;
+        let parts: Vec<(Var, f64)> = self
+            .penalties
+            .iter()
+            .map(|of| (of.penalty.forward(tape, attention[of.layer], width, heads), weight))
+            .collect();
+        (!parts.is_empty()).then(|| crate::layer::weighted_sum(tape, &parts))
+    }
+
+    /// Records the loss of a forward pass.
+    pub fn loss<'a>(
+        &'a self,
+        tape: &mut Tape<'a, T>,
+        scores: Var,
+        attention: &[AttentionVars],
+        targets: &'a [T],
+        at: LossAt,
+    ) -> Loss {
+        let objective = || self.objective.lock().unwrap_or_else(PoisonError::into_inner);
+        let weight = objective().graph_weight();
+        // Without the attention only what samples enter is asked for.
+        let has_penalty = weight != 0.0 && !attention.is_empty();
+        let penalty = if has_penalty { self.penalty(tape, attention) } else { None };
+        let mut parts = Vec::new();
+        let total = tape.op(
+            "loss.point_dist",
+            1,
+            |values, out| {
+                let predictions = values.of(scores);
+                let mut slope = values.pool().scratch(predictions.len());
+                let batch = BatchRows {
+                    predictions,
+                    targets,
+                    embeddings: &[],
+                    epoch: at.epoch,
+                    step: at.step,
+                    phase: if at.shard.is_part { Phase::TrainPart } else { Phase::Train },
+                };
+                let graph = penalty.map_or(0.0, |penalty| values.of(penalty)[0].to_f64());
+                let value = objective().evaluate(&batch, graph, &mut slope);
+                out[0] = T::of(value.total);
+                parts.extend(value.parts.into_iter().map(|part| (part.name, part.value)));
+                slope
+            },
+            move |step, slope, gradients| {
+                gradients.add(scores, |sum| add_scaled(sum, step.gradient[0], &slope));
+                if let Some(penalty) = penalty {
+                    gradients.add(penalty, |sum| sum[0] += T::of(weight) * step.gradient[0]);
+                }
+            },
+        );
+        Loss { total, parts }
+    }
+}
+
+/// The attention of every encoder layer, as [`Model::forward`] hands it on.
+fn attention_of(forward: &Forward) -> Vec<AttentionVars> {
+    let (attention, _) = forward.hidden.as_chunks::<3>();
+    attention.iter().map(|&[query, key, attended]| AttentionVars { query, key, attended }).collect()
+}
+
+impl Model for Transformer<f32> {
+    fn name(&self) -> &'static str {
+        TransformerOptions::NAME
+    }
+
+    fn parameters(&self) -> &Parameters<f32> {
+        &self.parameters
+    }
+
+    fn parameters_mut(&mut self) -> &mut Parameters<f32> {
+        &mut self.parameters
+    }
+
+    fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward {
+        let forward = self.forward(tape, input.sets, input.training);
+        let vars = forward.attention.iter().flat_map(|vars| [vars.query, vars.key, vars.attended]);
+        Forward { predictions: forward.scores, hidden: vars.collect() }
+    }
+
+    fn loss<'a>(
+        &'a self,
+        tape: &mut Tape<'a, f32>,
+        forward: &Forward,
+        targets: &'a [f32],
+        at: LossAt,
+    ) -> Loss {
+        self.loss(tape, forward.predictions, &attention_of(forward), targets, at)
+    }
+
+    fn couples_samples(&self) -> bool {
+        self.objective.lock().unwrap_or_else(PoisonError::into_inner).couples_rows()
+    }
+
+    fn coupled_rows(&self, forward: &Forward) -> Vec<Var> {
+        vec![forward.predictions]
+    }
+
+    fn loss_without_samples<'a>(&'a self, tape: &mut Tape<'a, f32>, forward: &Forward) -> Option<Loss> {
+        let weight = self.objective.lock().unwrap_or_else(PoisonError::into_inner).graph_weight();
+        let penalty = if weight == 0.0 { None } else { self.penalty(tape, &attention_of(forward)) }?;
+        let value = f64::from(tape.scalar(penalty));
+        let total = crate::layer::weighted_sum(tape, &[(penalty, weight)]);
+        Some(Loss { total, parts: vec![("graph_reg_loss".to_owned(), value)] })
+    }
+
+    fn fixed(&self) -> Option<Box<dyn FixedScorer + '_>> {
+        Some(Box::new(fixed::FixedTransformer::new(self)))
+    }
+
+    fn loss_buffers(&self) -> Vec<(&'static str, CircularBuffer<f32>)> {
+        let objective = self.objective.lock().unwrap_or_else(PoisonError::into_inner);
+        objective.buffers().into_iter().map(|(name, buffer)| (name, buffer.clone())).collect()
+    }
+
+    fn restore_loss_buffer(
+        &mut self,
+        name: &str,
+        state: BufferState,
+        features: &[f32],
+        labels: &[f32],
+    ) -> Result<Restored, BufferError> {
+        let objective = self.objective.get_mut().unwrap_or_else(PoisonError::into_inner);
+        objective.restore(name, state, features, labels)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+//! Text, collapsed stacks and HTML of a small trace: what is said, and that figures are those of the findings.
+
+use knockout_analyze::{Analysis, Collector, Comparison, Options, Rules};
+use knockout_trace::{ReadOptions, read};
+
+const TRACE: &str = r#"{"schemaVersion": 1, "distributedInfo": {"rank": 2, "world_size": 4}, "traceEvents": [
+    {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#5", "pid": 1, "tid": 1, "ts": 0, "dur": 1000},
+    {"ph": "X", "cat": "user_annotation", "name": "enumerate(DataLoader)#next", "pid": 1, "tid": 1, "ts": 10, "dur": 400},
+    {"ph": "X", "cat": "cpu_op", "name": "aten::a;b", "pid": 1, "tid": 1, "ts": 500, "dur": 100.5},
+    {"ph": "X", "cat": "cpu_op", "name": "aten::mul", "pid": 1, "tid": 1, "ts": 510, "dur": 50}]}"#;
+
+fn analysis(text: &str) -> Analysis {
+    let mut collector = Collector::new(&Rules::default_rules().unwrap(), &Options::default());
+    let outcome = read(text.as_bytes(), ReadOptions::default(), &mut collector).unwrap();
+    Analysis::of(vec![collector.finish("folder/small.json", &outcome).unwrap()])
+}
+
+#[test]
+fn the_text_says_what_stands_out_and_what_it_rests_on() {
+    let text = knockout_report::analysis_text(&analysis(TRACE));
+    for expected in [
+        "folder/small.json, rank 2 of 4",
+        "data loading takes 40.0 % of the one step there is",
+        "self time 1.000 ms (host 1.000 ms, device 0.000 µs); plain sum of durations 1.550 ms",
+        "ProfilerStep#5",
+        "Critical path of the slowest step",
+    ] {
+        assert!(text.contains(expected), "{expected:?} is not in\n{text}");
+    }
+    assert!(!text.contains("Device"), "no device, no section about it:\n{text}");
+}
+
+#[test]
+fn collapsed_stacks_add_up_to_own_time() {
+    let stacks = knockout_report::collapsed(&analysis(TRACE));
+    let line = "pid 1 tid 1;ProfilerStep#5;aten::a:b;aten::mul 50000";
+    assert!(stacks.lines().any(|have| have == line), "{stacks}");
+    let sum: i64 = stacks.lines().map(|line| line.rsplit(' ').next().unwrap().parse::<i64>().unwrap()).sum();
+    assert_eq!(sum, 1_000_000);
+}
+
+#[test]
+fn a_comparison_names_unlike_conditions_before_any_ratio() {
+    let other = TRACE.replace(r#""world_size": 4"#, r#""world_size": 8"#).replace("aten::mul", "aten::add");
+    let text = knockout_report::compare_text(&Comparison::of(&analysis(TRACE), &analysis(&other)));
+    let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what:?} is not in\n{text}"));
+    assert!(at("world_size") < at("Per step"));
+    assert!(at("Operations only in b") < at("aten::add"));
+    assert!(text.contains("one_step"), "{text}");
+}
+
+#[test]
+fn the_page_of_a_comparison_is_whole() {
+    let a = analysis(TRACE);
+    let page = knockout_report::compare_html(&Comparison::of(&a, &a));
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+    assert!(page.contains("small.json against small.json"));
+}

@@ -1,0 +1,144 @@
+//! What every text and page looks like. A change of an output is a change of its snapshot, which is reviewed with it:
+//! `INSTA_UPDATE=always cargo test -p knockout-report --test snapshots` writes them anew.
+//!
+//! Figures come from a fake clock and a trace of three steps, so they are the same everywhere.
+
+use crate::fixtures::{analysis, experiment, findings, measured, trace};
+use insta::assert_snapshot;
+use knockout_analyze::Comparison;
+use knockout_analyze::logs::{LogReader, Logs};
+use knockout_analyze::profile::{RunComparison, RunProfile};
+use knockout_report::prediction::{Drawing, Node, PredictionPage, prediction_html};
+use knockout_report::training::{Chart, Fact, Scatter, Series, TrainingPage, training_html};
+use knockout_report::{Column, PageTable};
+use knockout_testdata::redact::skeleton;
+
+/// The same training after somebody made its optimiser slower and left out an operation.
+fn later() -> String {
+    trace()
+        .replace(r#""name":"aten::linear""#, r#""name":"aten::addmm""#)
+        .replace(r#""dur":300"#, r#""dur":330"#)
+}
+
+fn compared() -> Comparison {
+    Comparison::of(&analysis("before.json", &trace()), &analysis("after.json", &later()))
+}
+
+fn run(forward_ms: u64) -> RunProfile {
+    measured("dango", "full", false, [1, forward_ms, 20, 1])
+}
+
+fn run_compared() -> RunComparison {
+    RunComparison::of(("before", &run(10)), ("after", &run(14)), &[]).unwrap()
+}
+
+#[test]
+fn trace_analyze() {
+    let found = analysis("three steps.json", &trace());
+    assert_snapshot!("trace-analyze", knockout_report::analysis_text(&found));
+    assert_snapshot!("page-trace-analyze", skeleton(&knockout_report::analysis_html(&found)));
+}
+
+#[test]
+fn trace_analyze_of_a_folder() {
+    let files = [findings("one.json", &trace()), findings("folder/two.json", &later())];
+    assert_snapshot!(
+        "trace-analyze-a-folder",
+        knockout_report::overview_text(&knockout_report::Overview::of(&files))
+    );
+}
+
+#[test]
+fn trace_compare() {
+    assert_snapshot!("trace-compare", knockout_report::compare_text(&compared()));
+    assert_snapshot!("page-trace-compare", skeleton(&knockout_report::compare_html(&compared())));
+}
+
+#[test]
+fn profile() {
+    assert_snapshot!("profile", knockout_report::run_text(&run(10)));
+    assert_snapshot!("page-profile", skeleton(&knockout_report::run_html(&run(10), None, None)));
+}
+
+#[test]
+fn compare() {
+    assert_snapshot!("compare", knockout_report::run_compare_text(&run_compared()));
+    assert_snapshot!("page-compare", skeleton(&knockout_report::run_compare_html(&run_compared())));
+}
+
+#[test]
+fn an_experiment() {
+    let found = experiment();
+    let files = [("page".to_owned(), "out/report.html".to_owned())];
+    assert_snapshot!("experiment", knockout_report::experiment_text(&found, &files));
+    assert_snapshot!("experiment-summary", knockout_report::experiment_markdown(&found));
+    assert_snapshot!("page-experiment", skeleton(&knockout_report::experiment_html(&found, &[])));
+}
+
+#[test]
+fn logs() {
+    let bar = |count: u32| {
+        format!(
+            "\rEpoch 0: {:3}%|##  | {count}/40 [00:{:02}<00:10,  2.00it/s, v_num=0]",
+            count * 100 / 40,
+            count / 2
+        )
+    };
+    let text: String = (0..=40).map(bar).collect();
+    let mut reader = LogReader::default();
+    reader.feed(text.as_bytes());
+    assert_snapshot!("logs", knockout_report::logs_text(&Logs::of(vec![reader.finish("run.log").unwrap()])));
+}
+
+#[test]
+fn page_of_training() {
+    let cell = |texts: [&str; 2]| texts.map(str::to_owned).to_vec();
+    let page = TrainingPage {
+        title: "a run".to_owned(),
+        subtitle: "dango on tiny".to_owned(),
+        facts: vec![Fact { name: "best validation Pearson".to_owned(), value: "0.5".to_owned() }],
+        notes: vec!["Stopped before its end: `knockout train --resume runs/a`".to_owned()],
+        table: Some(PageTable {
+            title: String::new(),
+            columns: vec![Column::number("epoch"), Column::text("note")],
+            rows: vec![cell(["1", "first"])],
+        }),
+        charts: vec![Chart {
+            title: "Loss".to_owned(),
+            across: "epoch".to_owned(),
+            counts_whole: true,
+            series: vec![Series { name: "training".to_owned(), points: vec![(1.0, 2.0), (2.0, 1.0)] }],
+            ..Chart::default()
+        }],
+        scatters: vec![Scatter {
+            title: "Test part".to_owned(),
+            caption: "Pearson 0.5".to_owned(),
+            measured: vec![0.0, 1.0],
+            predicted: vec![0.5, 0.75],
+        }],
+        made_by: "knockout train".to_owned(),
+    };
+    assert_snapshot!("page-train", skeleton(&training_html(&page)));
+}
+
+#[test]
+fn page_of_predictions() {
+    let node = |name: &str, is_deleted| Node { name: name.to_owned(), is_deleted };
+    let page = PredictionPage {
+        title: "hits".to_owned(),
+        subtitle: "2 pairs".to_owned(),
+        made_by: "knockout predict".to_owned(),
+        drawing: Some(Drawing {
+            title: "ARO4 and its neighbours".to_owned(),
+            nodes: vec![node("ARO4", true), node("ARO3", false)],
+            edges: vec![(0, 1, 2)],
+        }),
+        tables: vec![PageTable {
+            title: "Lowest".to_owned(),
+            columns: vec![Column::text("genes")],
+            rows: vec![vec!["ARO3 ARO4".to_owned()]; 13],
+        }],
+        ..PredictionPage::default()
+    };
+    assert_snapshot!("page-predict", skeleton(&prediction_html(&page)));
+}

@@ -1,0 +1,384 @@
+//! Solved models on screens whose truth is known: scores made of gene effects, a matrix of low rank, and modules of a network.
+
+use knockout_base::random::Rng;
+use knockout_base::stats::pearson;
+use knockout_data::cell::{Annotations, Cell, Edge, Features, GeneSets, GeneTable, Network, SelfLoops};
+use knockout_solve::{
+    LowRankOptions, NetworkKernelOptions, Problem, Records, Solution, SolveError, SolvedOptions,
+    StackOptions, Tensor, Watch,
+};
+
+const GENES: usize = 60;
+const MODULES: usize = 6;
+
+/// Genes in modules of ten that a network knows and a second network does not.
+fn cell() -> Cell {
+    let genes = GeneTable::from_systematic((0..GENES).map(|gene| format!("G{gene:03}"))).unwrap();
+    let mut rng = Rng::new(0, "networks");
+    let (mut modules, mut noise) = (Vec::new(), Vec::new());
+    for a in 0..GENES as u32 {
+        for b in 0..a {
+            if a as usize % MODULES == b as usize % MODULES && rng.below(10) < 7 {
+                modules.push(Edge::weighted(a, b, 0.5 + 0.5 * rng.unit() as f32));
+            }
+            if rng.below(10) == 0 {
+                noise.push(Edge::new(a, b));
+            }
+        }
+    }
+    let network = |name: &str, edges| Network::from_edges(name, GENES, edges, SelfLoops::Refuse).unwrap().0;
+    Cell::new(genes, vec![network("modules", modules), network("noise", noise)], None).unwrap()
+}
+
+/// What module pairs and genes add, without noise.
+fn truth(set: [u32; 2]) -> f64 {
+    let mut rng = Rng::new(1, "truth");
+    let genes: Vec<f64> = (0..GENES).map(|_| 0.3 * rng.normal()).collect();
+    let pairs: Vec<f64> = (0..MODULES * MODULES).map(|_| rng.normal()).collect();
+    let [a, b] = set.map(|gene| gene as usize % MODULES);
+    set.iter().map(|&gene| genes[gene as usize]).sum::<f64>() + pairs[a.min(b) * MODULES + a.max(b)]
+}
+
+/// All pairs, with noise, in train, val and test; those with a new gene are not in train.
+fn parts(is_new: impl Fn(u32) -> bool) -> [Records; 3] {
+    let mut rng = Rng::new(2, "noise");
+    let mut parts: [Records; 3] = Default::default();
+    for b in 0..GENES as u32 {
+        for a in 0..b {
+            let draw = rng.below(10);
+            let part = match (is_new(a) || is_new(b), draw) {
+                (true, _) => 1 + draw % 2,
+                (false, 0) => 1,
+                (false, 1) => 2,
+                _ => 0,
+            };
+            parts[part].sets.push(&[a, b]);
+            parts[part].scores.push(truth([a, b]) + 0.3 * rng.normal());
+        }
+    }
+    parts
+}
+
+fn solve<O: SolvedOptions>(options: &O, parts: &[Records; 3], cell: &Cell) -> (Box<dyn Solution>, f64) {
+    let problem = Problem { cell, train: &parts[0], val: &parts[1] };
+    let solution = options.solve(problem, &mut ()).unwrap();
+    let predictions = solution.predict(parts[2].sets.view());
+    // What is stored gives the same predictions, bit for bit.
+    let loaded = options.load(&solution.tensors(), cell).unwrap();
+    assert_eq!(loaded.predict(parts[2].sets.view()), predictions);
+    let correlation = pearson(&predictions, &parts[2].scores).unwrap_or(0.0);
+    (solution, correlation)
+}
+
+fn chosen(solution: &dyn Solution, name: &str) -> f64 {
+    solution.choices().iter().find(|choice| choice.name == name).unwrap_or_else(|| panic!("{name}")).value
+}
+
+#[test]
+fn low_rank_finds_what_was_planted_and_certifies_it() {
+    let (cell, parts) = (cell(), parts(|_| false));
+    let (solution, correlation) = solve(&LowRankOptions::default(), &parts, &cell);
+    assert!(correlation > 0.85, "{correlation}");
+    assert!(chosen(&*solution, "low_rank.relative_gap") <= 1e-6);
+    assert!(chosen(&*solution, "low_rank.rank") >= 4.0);
+}
+
+#[test]
+fn the_kernel_knows_new_genes_by_their_network() {
+    let (cell, parts) = (cell(), parts(|gene| gene >= 50));
+    let (_, low_rank) = solve(&LowRankOptions::default(), &parts, &cell);
+    let (solution, kernel) = solve(&NetworkKernelOptions::default(), &parts, &cell);
+    assert!(kernel > low_rank + 0.2, "kernel {kernel}, low rank {low_rank}");
+    assert!(chosen(&*solution, "network_kernel.weight.modules") > 0.9);
+    let (_, stack) = solve(&StackOptions::default(), &parts, &cell);
+    assert!(stack > kernel - 0.02, "stack {stack}, kernel {kernel}");
+    // Of a network that says nothing, nothing of that is left.
+    let blind = NetworkKernelOptions { networks: vec!["noise".to_owned()], ..Default::default() };
+    let (_, blind) = solve(&blind, &parts, &cell);
+    assert!(blind < kernel - 0.2, "{blind}");
+}
+
+/// The cell with annotations: terms that are the modules, and terms that are drawn by lot.
+fn annotated() -> Cell {
+    let mut rng = Rng::new(4, "terms");
+    let terms = || (0..MODULES).map(|term| format!("T{term}")).collect();
+    let set = |name: &str, term_of: &mut dyn FnMut(u32) -> usize| {
+        let pairs = (0..GENES as u32).map(|gene| (gene, term_of(gene) as u32)).collect();
+        Annotations::new(name, GENES, terms(), pairs).unwrap()
+    };
+    let modules = set("complexes", &mut |gene| gene as usize % MODULES);
+    let lot = set("lot", &mut |_| rng.below(MODULES));
+    cell().with_annotations(vec![modules, lot]).unwrap()
+}
+
+#[test]
+fn annotations_tell_of_new_genes_where_networks_do_not() {
+    let (cell, parts) = (annotated(), parts(|gene| gene >= 50));
+    let options = |annotations: &[&str]| NetworkKernelOptions {
+        networks: vec!["noise".to_owned()],
+        annotations: annotations.iter().map(|&name| name.to_owned()).collect(),
+        ..Default::default()
+    };
+    let (_, without) = solve(&options(&[]), &parts, &cell);
+    let (solution, with) = solve(&options(&["complexes", "lot"]), &parts, &cell);
+    assert!(with > without + 0.2, "with {with}, without {without}");
+    assert!(chosen(&*solution, "network_kernel.weight.annotations.complexes") > 0.5);
+    assert_eq!(options(&["lot"]).prior_knowledge(), ["annotations lot"]);
+    // What does not validate better is left out.
+    let (solution, lot) = solve(&options(&["lot"]), &parts, &cell);
+    assert!(lot > without - 0.05, "{lot}, {without}");
+    assert_eq!(chosen(&*solution, "network_kernel.weight.annotations.lot"), 0.0);
+    let error = options(&["missing"]).check(&cell).unwrap_err().to_string();
+    assert_eq!(error, "the dataset has no annotations \"missing\"; it has complexes, lot");
+}
+
+#[test]
+fn covariates_tell_the_effects_of_new_genes() {
+    let mut rng = Rng::new(1, "truth");
+    // The genes' own effects, which `truth` draws first.
+    let effects: Vec<f32> = (0..GENES).map(|_| (0.3 * rng.normal()) as f32).collect();
+    let features = Features::new(GENES, vec!["fitness".to_owned()], effects).unwrap();
+    let cell = cell().with_features(Some(features)).unwrap();
+    let parts = parts(|gene| gene >= 50);
+    let with = LowRankOptions { covariates: vec!["fitness".to_owned()], ..Default::default() };
+    let (_, without) = solve(&LowRankOptions::default(), &parts, &cell);
+    let (solution, told) = solve(&with, &parts, &cell);
+    assert!(told > without + 0.02, "with {told}, without {without}");
+    assert!(chosen(&*solution, "additive.covariate.fitness") > 0.1);
+    let stack = StackOptions { low_rank: with, ..Default::default() };
+    assert_eq!(stack.prior_knowledge(), ["covariate fitness"]);
+    let (_, stacked) = solve(&stack, &parts, &cell);
+    let (_, plain) = solve(&StackOptions::default(), &parts, &cell);
+    assert!(stacked > plain, "with {stacked}, without {plain}");
+    let missing = LowRankOptions { covariates: vec!["missing".to_owned()], ..Default::default() };
+    let error = missing.check(&cell).unwrap_err().to_string();
+    assert_eq!(error, "the dataset has no feature \"missing\"; it has fitness");
+}
+
+#[test]
+fn the_stack_is_no_worse_than_its_parts() {
+    let (cell, parts) = (cell(), parts(|_| false));
+    let (_, low_rank) = solve(&LowRankOptions::default(), &parts, &cell);
+    let (_, kernel) = solve(&NetworkKernelOptions::default(), &parts, &cell);
+    let (_, stack) = solve(&StackOptions::default(), &parts, &cell);
+    assert!(stack > low_rank.max(kernel) - 0.01, "stack {stack}, low rank {low_rank}, kernel {kernel}");
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let (cell, parts) = (cell(), parts(|_| false));
+    let run = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| solve(&StackOptions::default(), &parts, &cell).0.tensors())
+    };
+    let one = run(1);
+    assert!(one == run(2) && one == run(7));
+}
+
+#[test]
+fn triples_are_completed_over_query_pairs_and_arrays() {
+    let cell = cell();
+    let mut rng = Rng::new(3, "triples");
+    let effect: Vec<[f64; 2]> = (0..GENES).map(|_| [rng.normal(), rng.normal()]).collect();
+    let mut parts: [Records; 3] = Default::default();
+    for query in 0..8_u32 {
+        for array in 16..GENES as u32 {
+            let draw = rng.below(10);
+            let (a, b) = (effect[2 * query as usize], effect[array as usize]);
+            let part = &mut parts[draw.saturating_sub(7)];
+            part.sets.push(&[2 * query, 2 * query + 1, array]);
+            part.scores.push(a[0] * b[0] + a[1] * b[1] + 0.1 * rng.normal());
+        }
+    }
+    let (solution, correlation) = solve(&LowRankOptions::default(), &parts, &cell);
+    assert!(correlation > 0.8, "{correlation}");
+    assert_eq!(chosen(&*solution, "low_rank.rows"), 8.0);
+    let (_, stack) = solve(&StackOptions::default(), &parts, &cell);
+    assert!(stack > 0.8, "{stack}");
+}
+
+#[test]
+fn what_cannot_be_solved_says_so_and_odd_sets_are_defined() {
+    let cell = cell();
+    let [train, val, _] = parts(|_| false);
+    let refused = |train: &Records, val: &Records| {
+        let problem = Problem { cell: &cell, train, val };
+        let error = StackOptions::default().solve(problem, &mut ()).err();
+        assert_eq!(LowRankOptions::default().solve(problem, &mut ()).err(), error);
+        assert_eq!(NetworkKernelOptions::default().solve(problem, &mut ()).err(), error);
+        error
+    };
+    let nothing = Records::default();
+    assert_eq!(refused(&nothing, &val), Some(SolveError::NoTraining));
+    assert_eq!(refused(&train, &nothing), Some(SolveError::NoValidation { count: 0 }));
+    let constant = |records: &Records| Records { scores: vec![0.5; records.scores.len()], ..records.clone() };
+    assert_eq!(refused(&constant(&train), &val), Some(SolveError::ConstantScores));
+    let count = val.scores.len();
+    assert_eq!(refused(&train, &constant(&val)), Some(SolveError::NoValidation { count }));
+    let unknown = NetworkKernelOptions { networks: vec!["string".to_owned()], ..Default::default() };
+    assert!(matches!(unknown.check(&cell), Err(SolveError::NotInDataset { what: "network", .. })));
+
+    // One gene per sample: there is no pair to complete, and what is left is the ridge.
+    let single = |records: &Records| Records {
+        sets: records.sets.view().iter().map(|set| &set[..1]).collect(),
+        scores: records.scores.clone(),
+    };
+    let (train, val) = (single(&train), single(&val));
+    let problem = Problem { cell: &cell, train: &train, val: &val };
+    let solution = StackOptions::default().solve(problem, &mut ()).unwrap();
+    let odd: GeneSets = [&[][..], &[3], &[3, 4], &[1, 2, 3], &[1, 2, 3, 4]].into_iter().collect();
+    assert!(solution.predict(odd.view()).iter().all(|value| value.is_finite()));
+}
+
+/// Keeps every state, as a run does that is killed after each of them.
+#[derive(Default)]
+struct Kept {
+    states: Vec<(&'static str, Vec<Tensor>)>,
+    from: Vec<(&'static str, Vec<Tensor>)>,
+}
+
+impl Watch for Kept {
+    fn wants_state(&mut self) -> bool {
+        true
+    }
+
+    fn keep(&mut self, part: &'static str, state: Vec<Tensor>) {
+        self.states.push((part, state));
+    }
+
+    fn kept(&mut self, part: &'static str) -> Option<Vec<Tensor>> {
+        self.from.iter().rev().find(|(of, _)| *of == part).map(|(_, state)| state.clone())
+    }
+}
+
+#[test]
+fn a_stack_that_was_stopped_anywhere_goes_on_to_the_same_bits() {
+    let (cell, parts) = (annotated(), parts(|_| false));
+    let problem = Problem { cell: &cell, train: &parts[0], val: &parts[1] };
+    // Two mixtures are tried, with annotations and without.
+    let network_kernel =
+        NetworkKernelOptions { annotations: vec!["complexes".to_owned()], ..Default::default() };
+    let options = StackOptions { network_kernel, ..Default::default() };
+    let run = |from: &[(&'static str, Vec<Tensor>)]| {
+        let mut watch = Kept { from: from.to_vec(), ..Kept::default() };
+        let solution = options.solve(problem, &mut watch).unwrap();
+        (solution.tensors(), watch.states)
+    };
+    let (whole, states) = run(&[]);
+    assert!(states.iter().any(|(part, _)| *part == "low-rank"));
+    assert!(states.iter().any(|(part, _)| *part == "network-kernel"));
+    for end in (1..=states.len()).step_by(5).chain([states.len()]) {
+        assert!(run(&states[..end]).0 == whole, "after {end} states");
+    }
+}
+
+#[test]
+fn networks_that_say_nothing_and_odd_screens_are_defined() {
+    let genes = || GeneTable::from_systematic((0..GENES).map(|gene| format!("G{gene:03}"))).unwrap();
+    let [train, val, test] = parts(|_| false);
+    // No network at all, one without edges, and one in which most genes stand alone.
+    let network = |edges| Network::from_edges("n", GENES, edges, SelfLoops::Refuse).unwrap().0;
+    let cells = [
+        Cell::new(genes(), Vec::new(), None).unwrap(),
+        Cell::new(genes(), vec![network(Vec::new())], None).unwrap(),
+        Cell::new(genes(), vec![network(vec![Edge::new(0, 1), Edge::new(10, 11), Edge::new(11, 12)])], None)
+            .unwrap(),
+    ];
+    for cell in &cells {
+        let (_, stack) = solve(&StackOptions::default(), &[train.clone(), val.clone(), test.clone()], cell);
+        assert!(stack > 0.8, "{stack}");
+    }
+    // A single pair measured over and over, and few records.
+    let few = |count: usize| {
+        let sets: GeneSets = (0..count).map(|_| &[1, 2][..]).collect();
+        Records { sets, scores: (0..count).map(|place| place as f64).collect() }
+    };
+    let problem = Problem { cell: &cells[2], train: &few(5), val: &few(4) };
+    let solution = StackOptions::default().solve(problem, &mut ()).unwrap();
+    assert!((solution.predict(few(1).sets.view())[0] - 1.5).abs() < 1.0);
+    let deviations = solution.deviations(test.sets.view()).unwrap();
+    assert!(deviations.iter().all(|sd| sd.is_finite() && *sd >= 0.0));
+}
+
+fn difference<O: SolvedOptions>(cell: &Cell, once: &Records, twice: &Records, val: &Records) -> f64 {
+    let predicted = |train: &Records| {
+        let problem = Problem { cell, train, val };
+        O::default().solve(problem, &mut ()).unwrap().predict(val.sets.view())
+    };
+    let differences = predicted(once).into_iter().zip(predicted(twice)).map(|(a, b)| b - a);
+    differences.sum::<f64>() / val.scores.len() as f64
+}
+
+#[test]
+fn repeated_pairs_with_unlike_scores_are_averaged() {
+    let cell = cell();
+    let [mut train, val, _] = parts(|_| false);
+    let again = train.clone();
+    for (set, score) in again.sets.view().iter().zip(&again.scores) {
+        train.sets.push(set);
+        train.scores.push(score + 1.0);
+    }
+    // The stack's intercept is the validation part's, which has no repeats.
+    for (found, expected) in [
+        (difference::<LowRankOptions>(&cell, &again, &train, &val), 0.5),
+        (difference::<NetworkKernelOptions>(&cell, &again, &train, &val), 0.5),
+        (difference::<StackOptions>(&cell, &again, &train, &val), 0.0),
+    ] {
+        assert!((found - expected).abs() < 0.05, "{found} {expected}");
+    }
+}
+
+/// What is said of a pair does not depend on what else is asked, nor on whether training had triples as well.
+#[test]
+fn a_pair_has_the_same_answer_in_any_company() {
+    fn check<O: SolvedOptions>(cell: &Cell, parts: &[Records; 3], asked: &GeneSets) {
+        let (solution, _) = solve(&O::default(), parts, cell);
+        let (all, deviations) = (solution.predict(asked.view()), solution.deviations(asked.view()).unwrap());
+        for (place, set) in asked.view().iter().enumerate().step_by(7) {
+            let alone: GeneSets = [set].into_iter().collect();
+            assert_eq!(solution.predict(alone.view())[0].to_bits(), all[place].to_bits());
+            assert_eq!(solution.deviations(alone.view()).unwrap()[0].to_bits(), deviations[place].to_bits());
+        }
+    }
+    let (cell, mut parts) = (cell(), parts(|gene| gene >= 55));
+    let mut asked = GeneSets::default();
+    for a in (0..GENES as u32).rev() {
+        (a + 1..GENES as u32).for_each(|b| asked.push(&[a, b]));
+        asked.push(&[a]);
+    }
+    for _ in 0..2 {
+        check::<LowRankOptions>(&cell, &parts, &asked);
+        check::<NetworkKernelOptions>(&cell, &parts, &asked);
+        check::<StackOptions>(&cell, &parts, &asked);
+        let mut rng = Rng::new(4, "triples beside");
+        (20..GENES as u32).for_each(|array| {
+            parts[0].sets.push(&[3, 4, array]);
+            parts[0].scores.push(rng.normal());
+            asked.push(&[3, 4, array]);
+        });
+    }
+}
+
+#[test]
+fn deviations_cover_what_they_say_and_are_wider_for_new_genes() {
+    let (cell, parts) = (cell(), parts(|gene| gene >= 50));
+    for (solution, _) in [
+        solve(&NetworkKernelOptions::default(), &parts, &cell),
+        solve(&StackOptions::default(), &parts, &cell),
+    ] {
+        let test = &parts[2];
+        let predictions = solution.predict(test.sets.view());
+        let deviations = solution.deviations(test.sets.view()).unwrap();
+        let within = |times: f64| {
+            let errors = predictions.iter().zip(&test.scores).map(|(a, b)| (a - b).abs());
+            let inside = errors.zip(&deviations).filter(|(error, deviation)| *error <= times * **deviation);
+            inside.count() as f64 / predictions.len() as f64
+        };
+        assert!((0.60..0.76).contains(&within(1.0)), "{}", within(1.0));
+        let wide = within(solution.wide_interval().unwrap());
+        assert!((0.91..0.99).contains(&wide), "{wide}");
+        let pair =
+            |a, b| solution.deviations([&[a, b][..]].into_iter().collect::<GeneSets>().view()).unwrap()[0];
+        assert!(pair(55, 58) >= pair(1, 2));
+    }
+}

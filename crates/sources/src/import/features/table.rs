@@ -1,0 +1,58 @@
+//! A text table of features: a column of genes, and columns of numbers.
+
+use super::FeatureFile;
+use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::names::Names;
+use crate::import::read::{Column, Quotes, Separator, Style, Table};
+use crate::import::source::Source;
+
+/// Names that the column of genes usually has.
+pub(crate) const GENE: [&str; 6] = ["gene", "systematic", "systematic_name", "orf", "locus", "name"];
+
+/// Reads the columns of a table; all but that of the genes if none is named. An empty cell is unknown.
+pub fn read(
+    source: &Source<'_>,
+    names: &Names,
+    gene_count: usize,
+    gene: Option<&str>,
+    columns: &[String],
+    separator: Option<Separator>,
+) -> Result<FeatureFile, ImportError> {
+    let style = Style { format: "a table of features", separator, quotes: Quotes::Double };
+    let wanted = gene.map_or_else(|| GENE.to_vec(), |gene| vec![gene]);
+    let mut wanted = vec![Column::required(wanted)];
+    wanted.extend(columns.iter().map(|column| Column::required([column.as_str()])));
+    let (mut table, found) = Table::with_header(source.input()?, style, &wanted)?;
+    let mut found = found.into_iter().flatten();
+    let gene = found.next().unwrap_or_default();
+    let mut places: Vec<usize> = found.collect();
+    let header = table.header().names().to_vec();
+    if columns.is_empty() {
+        places = (0..header.len()).filter(|&place| place != gene).collect();
+    }
+    if places.is_empty() {
+        return Err(source.fail(ImportErrorKind::Empty { what: "column of numbers" }));
+    }
+    let names_of = places.iter().map(|&place| header[place].trim().to_owned()).collect();
+    let mut file = FeatureFile::new(names_of, gene_count);
+    while let Some(row) = table.next_row()? {
+        file.tally.rows += 1;
+        let mut values = Vec::with_capacity(places.len());
+        for &place in &places {
+            let expected = "a number (an empty cell is unknown)";
+            let value = row.number(place, expected)?.map_or(f32::NAN, |value| value as f32);
+            if value.is_infinite() {
+                return Err(row.bad(place, expected));
+            }
+            values.push(value);
+        }
+        let Some(found) = file.tally.gene(names, row.bytes(gene), row.line()) else { continue };
+        if !file.put(found, values) {
+            return Err(row.bad(gene, "a gene that has no row above"));
+        }
+    }
+    if file.genes() == 0 {
+        return Err(source.fail(ImportErrorKind::Empty { what: "row of a gene of the table" }));
+    }
+    Ok(file)
+}

@@ -1,0 +1,25 @@
+//! Public file formats in, dataset out.
+//!
+//! A [`Recipe`] names the files, [`import`] turns them into a dataset and a [`Report`] of what was left out and why. The
+//! crate turns text into a [`knockout_data::screen::Dataset`]; it knows nothing of batches, models or the command line.
+
+pub mod altered;
+pub mod annotations;
+mod error;
+pub mod features;
+pub mod genes;
+pub mod lmdb;
+pub mod metabolism;
+pub mod names;
+pub mod networks;
+pub mod read;
+pub mod recipe;
+pub mod report;
+mod run;
+pub mod screens;
+pub mod source;
+
+pub use error::{ImportError, ImportErrorKind, Place};
+pub use recipe::Recipe;
+pub use report::Report;
+pub use run::{Import, import};

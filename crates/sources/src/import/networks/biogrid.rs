@@ -1,0 +1,71 @@
+//! BioGRID tab3 (and tab2): TAB, a header that starts with `#`, `-` for missing values, no quoting.
+
+use super::{EdgeList, Evidence, NetworkFile, Orientation};
+use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::names::Names;
+use crate::import::read::{Column, Quotes, Row, Separator, Style, is_missing};
+use crate::import::source::{RowTally, Source};
+use knockout_data::cell::Entries;
+
+const STYLE: Style = Style { format: "BioGRID tab3", separator: Some(Separator::Tab), quotes: Quotes::Plain };
+
+/// Reads the interactions of one kind within one organism (559292 is S. cerevisiae S288C).
+pub fn read(
+    source: &Source<'_>,
+    names: &Names,
+    name: &str,
+    evidence: Evidence,
+    organism: u32,
+    entries: Entries,
+) -> Result<NetworkFile, ImportError> {
+    let columns = [
+        Column::required(["Systematic Name Interactor A"]),
+        Column::required(["Systematic Name Interactor B"]),
+        Column::required(["Official Symbol Interactor A"]),
+        Column::required(["Official Symbol Interactor B"]),
+        Column::required(["Experimental System Type"]),
+        // tab2 says `Organism Interactor`.
+        Column::required(["Organism ID Interactor A", "Organism Interactor A"]),
+        Column::required(["Organism ID Interactor B", "Organism Interactor B"]),
+    ];
+    let (mut table, found) = source.table(STYLE, &columns)?;
+    let found: Vec<usize> = found.into_iter().flatten().collect();
+    let &[systematic_a, systematic_b, symbol_a, symbol_b, system, organism_a, organism_b] = found.as_slice()
+    else {
+        return Err(source.fail(ImportErrorKind::Empty { what: "header line" }));
+    };
+    let mut network = EdgeList::new(name, Orientation::Undirected(entries));
+    let mut tally = RowTally::default();
+    let organism = organism.to_string();
+    while let Some(row) = table.next_row()? {
+        tally.rows += 1;
+        let found = match row.text(system)? {
+            "physical" => Evidence::Physical,
+            "genetic" => Evidence::Genetic,
+            _ => return Err(row.bad(system, "\"physical\" or \"genetic\"")),
+        };
+        for column in [organism_a, organism_b] {
+            row.whole(column, "a taxonomy id, a whole number")?;
+        }
+        if [organism_a, organism_b].iter().any(|&column| row.bytes(column) != organism.as_bytes()) {
+            tally.skip("another organism");
+            continue;
+        }
+        if found != evidence {
+            tally.skip("evidence of the other kind");
+            continue;
+        }
+        let ends = [end(&row, systematic_a, symbol_a), end(&row, systematic_b, symbol_b)];
+        if let Some([a, b]) = tally.ends(names, ends, row.line()) {
+            network.push(a, b, 1.0);
+        }
+    }
+    Ok(NetworkFile { networks: vec![network], tally })
+}
+
+fn end<'r>(row: &Row<'r>, systematic: usize, symbol: usize) -> &'r [u8] {
+    match std::str::from_utf8(row.bytes(systematic)) {
+        Ok(text) if is_missing(text) => row.bytes(symbol),
+        _ => row.bytes(systematic),
+    }
+}

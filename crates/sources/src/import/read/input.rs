@@ -1,0 +1,179 @@
+//! A file as a stream of text bytes: decompressed, in UTF-8, hashed as it passes.
+
+use super::utf16::{self, Order};
+use crate::import::error::{ImportError, ImportErrorKind};
+use flate2::read::MultiGzDecoder;
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// What has been read of a file so far: kept by whoever opened it, filled by whoever reads it.
+#[derive(Clone, Default)]
+pub struct Tally(Rc<RefCell<blake3::Hasher>>);
+
+impl Tally {
+    /// blake3 of the bytes read, compressed as they are on disk.
+    pub fn digest(&self) -> String {
+        self.0.borrow().finalize().to_hex().to_string()
+    }
+}
+
+impl std::fmt::Debug for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Tally({})", self.digest())
+    }
+}
+
+/// Bytes of a file on their way to a parser.
+pub struct Input<'a> {
+    path: PathBuf,
+    tally: Tally,
+    stream: Box<dyn Read + 'a>,
+    /// What the first bytes say the content is, if it is no text.
+    looks_like: Option<&'static str>,
+}
+
+impl std::fmt::Debug for Input<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Input").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Input<'a> {
+    /// Opens a file; `advance` hears how many bytes were read from disk.
+    pub fn open(path: &Path, advance: &'a dyn Fn(u64)) -> Result<Self, ImportError> {
+        let file = File::open(path).map_err(|error| ImportErrorKind::Open(error).of(path))?;
+        let is_dir = file.metadata().is_ok_and(|metadata| metadata.is_dir());
+        if is_dir {
+            let error = io::Error::new(io::ErrorKind::IsADirectory, "it is a folder, not a file");
+            return Err(ImportErrorKind::Open(error).of(path));
+        }
+        Self::new(path, file, advance)
+    }
+
+    /// Bytes in memory under a name.
+    pub fn from_bytes(name: &str, bytes: &'a [u8]) -> Result<Self, ImportError> {
+        Self::new(Path::new(name), bytes, &|_| {})
+    }
+
+    fn new(path: &Path, raw: impl Read + 'a, advance: &'a dyn Fn(u64)) -> Result<Self, ImportError> {
+        let fail = |error| ImportErrorKind::Read(error).of(path);
+        let tally = Tally::default();
+        let counted = Counted { raw, tally: tally.clone(), advance };
+        let (start, stream) = peek(counted).map_err(fail)?;
+        let (start, stream): (Vec<u8>, Box<dyn Read + 'a>) = if start.starts_with(&[0x1f, 0x8b]) {
+            let unpacked = Unpacked(MultiGzDecoder::new(io::BufReader::with_capacity(1 << 16, stream)));
+            let (start, stream) = peek(unpacked).map_err(|error| read_error(error).of(path))?;
+            (start, Box::new(stream))
+        } else {
+            (start, Box::new(stream))
+        };
+        let looks_like = looks_like(&start);
+        let stream = match start.as_slice() {
+            [0xff, 0xfe, ..] => Box::new(utf16::Decoder::new(stream, Order::Little)),
+            [0xfe, 0xff, ..] => Box::new(utf16::Decoder::new(stream, Order::Big)),
+            [0xef, 0xbb, 0xbf, ..] => {
+                let mut mark = [0; 3];
+                let mut stream = stream;
+                stream.read_exact(&mut mark).map_err(fail)?;
+                stream
+            }
+            _ => stream,
+        };
+        Ok(Self { path: path.to_owned(), tally, stream, looks_like })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Bytes read so far, and their hash.
+    pub fn tally(&self) -> Tally {
+        self.tally.clone()
+    }
+
+    /// Refuses what is recognisably no text of this kind.
+    pub(crate) fn expect_text(self, expected: &str) -> Result<(PathBuf, Box<dyn Read + 'a>), ImportError> {
+        match self.looks_like {
+            Some(found) => {
+                Err(ImportErrorKind::SomethingElse { found: found.to_owned(), expected: expected.to_owned() }
+                    .of(&self.path))
+            }
+            None => Ok((self.path, self.stream)),
+        }
+    }
+}
+
+/// Hashes a file that is read at random afterwards.
+pub(crate) fn hash_whole(path: &Path, advance: &dyn Fn(u64)) -> Result<Tally, ImportError> {
+    let tally = Tally::default();
+    let raw = File::open(path).map_err(|error| ImportErrorKind::Open(error).of(path))?;
+    let mut counted = Counted { raw, tally: tally.clone(), advance };
+    io::copy(&mut counted, &mut io::sink()).map_err(|error| ImportErrorKind::Read(error).of(path))?;
+    Ok(tally)
+}
+
+/// The error of a failed read: damage where a decoder complained, the disk otherwise.
+pub(crate) fn read_error(error: io::Error) -> ImportErrorKind {
+    match error.downcast::<BadPacking>() {
+        Ok(BadPacking(error)) => ImportErrorKind::Compressed { source: error.into() },
+        Err(error) => ImportErrorKind::Read(error),
+    }
+}
+
+/// Reads the first bytes without losing them.
+fn peek<'a, R: Read + 'a>(mut stream: R) -> io::Result<(Vec<u8>, impl Read + 'a)> {
+    let mut start = Vec::new();
+    stream.by_ref().take(64).read_to_end(&mut start)?;
+    Ok((start.clone(), Cursor::new(start).chain(stream)))
+}
+
+fn looks_like(start: &[u8]) -> Option<&'static str> {
+    let text: Vec<u8> = start.trim_ascii_start().to_ascii_lowercase();
+    let tests: [(&[u8], &str); 6] = [
+        (b"pk\x03\x04", "a zip archive (perhaps an xlsx workbook)"),
+        (b"par1", "a Parquet file"),
+        (b"%pdf", "a PDF document"),
+        (b"<!doctype html", "a web page, perhaps the error page of a download"),
+        (b"<html", "a web page, perhaps the error page of a download"),
+        (b"\x1f\x8b", "a gzip file inside a gzip file"),
+    ];
+    tests.iter().find(|(magic, _)| text.starts_with(magic)).map(|(_, name)| *name)
+}
+
+/// Hashes and counts what passes.
+struct Counted<'a, R> {
+    raw: R,
+    tally: Tally,
+    advance: &'a dyn Fn(u64),
+}
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.raw.read(buffer)?;
+        self.tally.0.borrow_mut().update(&buffer[..count]);
+        (self.advance)(count as u64);
+        Ok(count)
+    }
+}
+
+/// Marks a decoder's complaints, so that they are not taken for the disk's.
+struct Unpacked<R>(MultiGzDecoder<R>);
+
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+struct BadPacking(io::Error);
+
+impl<R: io::BufRead> Read for Unpacked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+                io::Error::new(io::ErrorKind::InvalidData, BadPacking(error))
+            }
+            _ => error,
+        })
+    }
+}

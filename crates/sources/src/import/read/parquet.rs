@@ -1,0 +1,66 @@
+//! A Parquet file as rows of text cells: only the columns asked for are decoded.
+
+use super::cells::Span;
+use super::header::Header;
+use super::table::Cells;
+use crate::import::error::{ImportError, ImportErrorKind, Place};
+use knockout_data::table::{Rows, TableError};
+use std::fs::File;
+use std::path::Path;
+
+#[derive(Debug)]
+pub(super) struct ParquetRows {
+    rows: Rows,
+    /// For every column that is decoded, its place in the header.
+    places: Vec<usize>,
+    width: usize,
+    number: u64,
+    text: String,
+    cells: Vec<Span>,
+}
+
+fn open(path: &Path) -> Result<File, ImportError> {
+    File::open(path).map_err(|error| ImportErrorKind::Open(error).of(path))
+}
+
+fn failed(path: &Path, error: TableError) -> ImportError {
+    match error {
+        TableError::WrongType { name, found, .. } => {
+            let expected = "a column of text, numbers or truth values".to_owned();
+            let place = Place { line: None, column: Some(name) };
+            ImportErrorKind::BadValue { value: found, expected }.at(path, place)
+        }
+        error => ImportErrorKind::Decode { what: "the Parquet file", source: error.into() }.of(path),
+    }
+}
+
+impl ParquetRows {
+    pub(super) fn header(path: &Path) -> Result<Header, ImportError> {
+        Rows::names(open(path)?).map(Header::new).map_err(|error| failed(path, error))
+    }
+
+    pub(super) fn open(path: &Path, columns: &[Option<usize>]) -> Result<Self, ImportError> {
+        let mut places: Vec<usize> = columns.iter().copied().flatten().collect();
+        places.sort_unstable();
+        places.dedup();
+        let rows = Rows::open(open(path)?, &places).map_err(|error| failed(path, error))?;
+        let width = rows.width();
+        Ok(Self { rows, places, width, number: 0, text: String::new(), cells: Vec::new() })
+    }
+
+    pub(super) fn next_cells(&mut self, path: &Path) -> Result<Option<Cells<'_>>, ImportError> {
+        if !self.rows.advance().map_err(|error| failed(path, error))? {
+            return Ok(None);
+        }
+        self.text.clear();
+        self.cells.clear();
+        self.cells.resize(self.width, (0, 0));
+        for (column, &place) in self.places.iter().enumerate() {
+            let start = self.text.len() as u32;
+            self.text.push_str(self.rows.cell(column));
+            self.cells[place] = (start, self.text.len() as u32);
+        }
+        self.number += 1;
+        Ok(Some((self.text.as_bytes(), &self.cells, self.number)))
+    }
+}

@@ -1,0 +1,100 @@
+//! One row of a table, its cells as text and numbers; every complaint names the place.
+
+use super::cells::Span;
+use super::header::Header;
+use super::lines::shown;
+use crate::import::error::{ImportError, ImportErrorKind, Place};
+use std::path::Path;
+
+/// A row, borrowed from its table.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'r> {
+    pub(super) path: &'r Path,
+    pub(super) header: &'r Header,
+    pub(super) text: &'r [u8],
+    pub(super) cells: &'r [Span],
+    pub(super) line: u64,
+}
+
+impl<'r> Row<'r> {
+    /// The line, from 1.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// Number of cells.
+    pub fn width(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// A cell's bytes without surrounding spaces; nothing where the row is shorter.
+    pub fn bytes(&self, column: usize) -> &'r [u8] {
+        match self.cells.get(column) {
+            Some(&(from, to)) => self.text[from as usize..to as usize].trim_ascii(),
+            None => &[],
+        }
+    }
+
+    /// A cell as text.
+    pub fn text(&self, column: usize) -> Result<&'r str, ImportError> {
+        match std::str::from_utf8(self.bytes(column)) {
+            Ok(text) => Ok(text.trim()),
+            Err(_) => Err(self.bad(column, "UTF-8 text")),
+        }
+    }
+
+    /// A whole number; an empty cell is an error.
+    pub fn whole(&self, column: usize, expected: &str) -> Result<u32, ImportError> {
+        let digits = self.bytes(column);
+        let mut value = 0_u32;
+        for &digit in digits {
+            let is_fine = digit.is_ascii_digit() && digits.len() <= 9;
+            if !is_fine {
+                return Err(self.bad(column, expected));
+            }
+            value = value * 10 + u32::from(digit - b'0');
+        }
+        if digits.is_empty() { Err(self.bad(column, expected)) } else { Ok(value) }
+    }
+
+    /// A finite number; `None` where the cell says that there is none.
+    pub fn number(&self, column: usize, expected: &str) -> Result<Option<f64>, ImportError> {
+        let text = self.text(column)?;
+        if is_missing(text) {
+            return Ok(None);
+        }
+        match text.parse::<f64>() {
+            Ok(value) if value.is_finite() => Ok(Some(value)),
+            // Neither taken for a point nor for a thousand: `1,234` would be a guess.
+            _ if text.matches(',').count() == 1 && text.replace(',', ".").parse::<f64>().is_ok() => Err(self
+                .bad(column, &format!("{expected} (with a decimal point: turn commas into points first)"))),
+            _ => Err(self.bad(column, expected)),
+        }
+    }
+
+    /// A finite number in a column that may be missing as a whole.
+    pub(crate) fn maybe_number(
+        &self,
+        column: Option<usize>,
+        expected: &str,
+    ) -> Result<Option<f64>, ImportError> {
+        column.map_or(Ok(None), |column| self.number(column, expected))
+    }
+
+    /// An error about a cell.
+    pub fn bad(&self, column: usize, expected: &str) -> ImportError {
+        let value = shown(self.bytes(column));
+        self.fail(Some(column), ImportErrorKind::BadValue { value, expected: expected.to_owned() })
+    }
+
+    /// An error about the row or one of its cells.
+    pub fn fail(&self, column: Option<usize>, kind: ImportErrorKind) -> ImportError {
+        let column = column.map(|column| self.header.label(column));
+        kind.at(self.path, Place { line: Some(self.line), column })
+    }
+}
+
+/// Whether a cell says that it holds nothing.
+pub(crate) fn is_missing(text: &str) -> bool {
+    matches!(text, "" | "-" | "NA" | "N/A" | "NaN" | "nan" | "NAN" | "null" | "None" | "#N/A")
+}

@@ -1,0 +1,262 @@
+//! A table, row by row, from text, a sheet or Parquet.
+
+use super::cells::{self, Quotes, Separator, Span};
+use super::header::{Column, Header, TITLE_LINES};
+use super::input::Input;
+use super::lines::Lines;
+use super::parquet::ParquetRows;
+use super::row::Row;
+use super::sheet::SheetRows;
+use crate::import::error::{ImportError, ImportErrorKind, Place};
+use std::path::{Path, PathBuf};
+
+/// How a text table is written.
+#[derive(Debug, Clone, Copy)]
+pub struct Style {
+    /// What the format is called in messages.
+    pub format: &'static str,
+    /// What stands between cells; guessed from the header where it is not known.
+    pub separator: Option<Separator>,
+    /// Whether cells may be quoted.
+    pub quotes: Quotes,
+}
+
+/// Rows of cells under a header, or without one.
+#[derive(Debug)]
+pub struct Table<'a> {
+    path: PathBuf,
+    header: Header,
+    rows: Rows<'a>,
+}
+
+#[derive(Debug)]
+enum Rows<'a> {
+    Text(TextRows<'a>),
+    Sheet(SheetRows),
+    Parquet(Box<ParquetRows>),
+}
+
+/// Cells of the line last read.
+#[derive(Debug)]
+struct TextRows<'a> {
+    lines: Lines<'a>,
+    separator: Option<Separator>,
+    /// The separator of the line last read.
+    last: Separator,
+    quotes: Quotes,
+    /// Cells a row must have; set by the header or the caller.
+    width: Option<usize>,
+    /// The first row sets the width, if it has at least this many cells.
+    least: Option<usize>,
+    /// Whether the lines read now may be titles above the header.
+    is_above_header: bool,
+    cells: Vec<Span>,
+    scratch: Vec<u8>,
+}
+
+impl<'a> Table<'a> {
+    /// Opens a file of any packing and finds the columns under a header; `sheet` chooses one of a workbook.
+    pub fn open(
+        path: &Path,
+        style: Style,
+        sheet: Option<&str>,
+        columns: &[Column<'_>],
+        advance: &'a dyn Fn(u64),
+    ) -> Result<(Self, Vec<Option<usize>>, super::Tally), ImportError> {
+        let mut start = [0; 4];
+        let opened = std::fs::File::open(path).map_err(|error| ImportErrorKind::Open(error).of(path))?;
+        // A file too short for a magic number is a text, if anything.
+        let is_long = std::io::Read::read_exact(&mut std::io::BufReader::new(opened), &mut start).is_ok();
+        match &start {
+            b"PK\x03\x04" if is_long => {
+                let tally = super::input::hash_whole(path, advance)?;
+                let (table, found) = Self::headed(path, Rows::Sheet(SheetRows::open(path, sheet)?), columns)?;
+                Ok((table, found, tally))
+            }
+            b"PAR1" => {
+                let tally = super::input::hash_whole(path, advance)?;
+                let header = ParquetRows::header(path)?;
+                let found = header.resolve(columns).map_err(|kind| kind.of(path))?;
+                let rows = ParquetRows::open(path, &found)?;
+                let rows = Rows::Parquet(Box::new(rows));
+                Ok((Self { path: path.to_owned(), header, rows }, found, tally))
+            }
+            _ => {
+                let input = Input::open(path, advance)?;
+                let tally = input.tally();
+                let (table, found) = Self::with_header(input, style, columns)?;
+                Ok((table, found, tally))
+            }
+        }
+    }
+
+    /// A text table whose columns are found by name. Lines above the header are passed over.
+    pub(crate) fn with_header(
+        input: Input<'a>,
+        style: Style,
+        columns: &[Column<'_>],
+    ) -> Result<(Self, Vec<Option<usize>>), ImportError> {
+        let path = input.path().to_owned();
+        let mut rows = TextRows::new(input, style)?;
+        rows.is_above_header = true;
+        Self::headed(&path, Rows::Text(rows), columns)
+    }
+
+    /// A text table without a header; every row must have `width` cells.
+    pub(crate) fn without_header(
+        input: Input<'a>,
+        style: Style,
+        separator: Separator,
+        width: usize,
+    ) -> Result<Self, ImportError> {
+        let path = input.path().to_owned();
+        let mut rows = TextRows::new(input, style)?;
+        rows.last = separator;
+        rows.width = Some(width);
+        Ok(Self { path, header: Header::default(), rows: Rows::Text(rows) })
+    }
+
+    /// A text table without a header whose rows may have any number of cells.
+    pub fn unchecked(input: Input<'a>, style: Style) -> Result<Self, ImportError> {
+        let path = input.path().to_owned();
+        Ok(Self { path, header: Header::default(), rows: Rows::Text(TextRows::new(input, style)?) })
+    }
+
+    /// A text table without a header whose rows have as many cells as the first, and at least `least`.
+    pub(crate) fn like_first_row(input: Input<'a>, style: Style, least: usize) -> Result<Self, ImportError> {
+        let path = input.path().to_owned();
+        let mut rows = TextRows::new(input, style)?;
+        rows.least = Some(least);
+        Ok(Self { path, header: Header::default(), rows: Rows::Text(rows) })
+    }
+
+    fn headed(
+        path: &Path,
+        rows: Rows<'a>,
+        columns: &[Column<'_>],
+    ) -> Result<(Self, Vec<Option<usize>>), ImportError> {
+        let mut table = Self { path: path.to_owned(), header: Header::default(), rows };
+        let mut best: Option<(usize, u64, Header)> = None;
+        for _ in 0..TITLE_LINES {
+            let Some(row) = table.next_row()? else { break };
+            let line = row.line();
+            let names = (0..row.width()).map(|cell| String::from_utf8_lossy(row.bytes(cell)).into_owned());
+            let header = Header::new(names.collect());
+            if let Ok(found) = header.resolve(columns) {
+                table.rows.settle(header.names().len());
+                table.header = header;
+                return Ok((table, found));
+            }
+            let matches = header.matches(columns);
+            if best.as_ref().is_none_or(|(most, ..)| matches > *most) {
+                best = Some((matches, line, header));
+            }
+        }
+        match best {
+            None => Err(ImportErrorKind::Empty { what: "header line" }.of(path)),
+            Some((_, line, header)) => match header.resolve(columns) {
+                Err(kind) => Err(kind.at(path, Place::line(line))),
+                Ok(_) => Err(ImportErrorKind::Empty { what: "header line" }.of(path)),
+            },
+        }
+    }
+
+    /// The column names; empty for a table without a header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The next row that is not blank.
+    pub fn next_row(&mut self) -> Result<Option<Row<'_>>, ImportError> {
+        let found = match &mut self.rows {
+            Rows::Text(rows) => rows.next_cells()?,
+            Rows::Sheet(rows) => rows.next_cells(&self.path)?,
+            Rows::Parquet(rows) => rows.next_cells(&self.path)?,
+        };
+        Ok(found.map(|(text, cells, line)| Row { path: &self.path, header: &self.header, text, cells, line }))
+    }
+}
+
+impl Rows<'_> {
+    fn settle(&mut self, width: usize) {
+        if let Rows::Text(rows) = self {
+            rows.width = Some(width);
+            rows.is_above_header = false;
+        }
+    }
+}
+
+/// Text, cells and line of a row.
+pub(super) type Cells<'r> = (&'r [u8], &'r [Span], u64);
+
+impl<'a> TextRows<'a> {
+    fn new(input: Input<'a>, style: Style) -> Result<Self, ImportError> {
+        Ok(Self {
+            lines: Lines::new(input, style.format)?,
+            separator: style.separator,
+            last: Separator::Tab,
+            quotes: style.quotes,
+            width: None,
+            least: None,
+            is_above_header: false,
+            cells: Vec::new(),
+            scratch: Vec::new(),
+        })
+    }
+
+    fn next_cells(&mut self) -> Result<Option<Cells<'_>>, ImportError> {
+        loop {
+            let Some((from, to)) = self.lines.next_span()? else { return Ok(None) };
+            if !self.lines.bytes(from, to).trim_ascii().is_empty() {
+                return self.split(from, to).map(Some);
+            }
+        }
+    }
+
+    fn split(&mut self, from: usize, to: usize) -> Result<Cells<'_>, ImportError> {
+        let line = self.lines.bytes(from, to);
+        // Until the header has settled the width, every line may be a title with separators of its own.
+        if self.width.is_none() {
+            self.last = self.separator.unwrap_or_else(|| Separator::guess(line));
+        }
+        let moved = cells::split(line, self.last.byte(), self.quotes, &mut self.cells, &mut self.scratch);
+        let number = self.lines.number();
+        if let Some(least) = self.least.take() {
+            self.width = Some(self.cells.len().max(least));
+        }
+        match (moved, self.width) {
+            // A stray quote in a title is no fault of the table.
+            (Err(cells::OpenQuote), None) if self.is_above_header => {
+                self.cells.clear();
+                Ok((line, &self.cells, number))
+            }
+            (Err(cells::OpenQuote), _) => Err(self.lines.error(ImportErrorKind::OpenQuote)),
+            (Ok(_), Some(expected)) if self.cells.len() != expected => {
+                let hint = hint(line, self.last, self.cells.len());
+                let found = self.cells.len();
+                Err(self.lines.error(ImportErrorKind::CellCount { found, expected, hint }))
+            }
+            (Ok(true), _) => Ok((&self.scratch, &self.cells, number)),
+            (Ok(false), _) => Ok((line, &self.cells, number)),
+        }
+    }
+}
+
+/// Why a row may have another number of cells than the header.
+fn hint(line: &[u8], separator: Separator, found: usize) -> &'static str {
+    if found > 1 {
+        return ": the row is shifted, cut off, or has a separator inside a cell";
+    }
+    match Separator::guess(line) {
+        other if other == separator => "",
+        Separator::Tab => "; this line is separated by TABs, unlike the header",
+        Separator::Comma => "; this line is separated by commas, unlike the header",
+        Separator::Semicolon => "; this line is separated by semicolons, unlike the header",
+        Separator::Space => "; this line is separated by spaces, unlike the header",
+    }
+}

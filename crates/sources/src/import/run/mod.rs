@@ -1,0 +1,276 @@
+//! From a recipe to a dataset: opens the sources in order and puts their parts together.
+
+mod build;
+mod write;
+
+use crate::import::altered::{ADVICE, LooksLike, altered};
+use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::features;
+use crate::import::genes::{ListedGene, NamedGenes, aliases, list, sgd};
+use crate::import::lmdb::{self, IndexSplit};
+use crate::import::names::{Names, Rank};
+use crate::import::recipe::{AliasSource, GeneSource, Recipe, ScreenSource};
+use crate::import::report::{GeneReport, Report, SampleReport};
+use crate::import::screens::Collector;
+use crate::import::source::{RowTally, Source};
+use knockout_data::cell::{Cell, Gene, GeneId, GeneTable};
+use knockout_data::screen::{Counts, Dataset, FORMAT_VERSION, Manifest, Provenance, Samples};
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The share of a source's rows that may be lost to genes outside the table without being allowed to.
+const MAX_LEFT_OUT: f64 = 0.2;
+
+/// A dataset that is ready to be written, with the report of its making.
+#[derive(Debug)]
+pub struct Import {
+    /// Cell, samples and manifest, not yet written.
+    pub dataset: Dataset,
+    /// Report of what was read and left out.
+    pub report: Report,
+    /// Splits taken over with the screens.
+    pub splits: Vec<IndexSplit>,
+    /// The recipe it was made by.
+    pub recipe: Recipe,
+}
+
+/// Imports what a recipe names, with files below `base`; `advance` hears how many bytes were read.
+///
+/// Sources are read one after the other, each once; memory holds what is kept of them.
+pub fn import(recipe: &Recipe, base: &Path, advance: &dyn Fn(u64)) -> Result<Import, ImportError> {
+    Importer { recipe, base, advance, report: Report { schema: 1, ..Report::default() }, sources: Vec::new() }
+        .run()
+}
+
+struct Importer<'a> {
+    recipe: &'a Recipe,
+    base: &'a Path,
+    advance: &'a dyn Fn(u64),
+    report: Report,
+    /// `file blake3` of everything read.
+    sources: Vec<String>,
+}
+
+impl<'a> Importer<'a> {
+    fn run(mut self) -> Result<Import, ImportError> {
+        let listed = self.genes()?;
+        let (genes, mut names) = self.table(listed)?;
+        self.aliases(&mut names)?;
+        self.report.genes = genes.len();
+        self.report.names = names.len();
+
+        let mut networks = Vec::new();
+        for source in &self.recipe.networks {
+            networks.extend(self.network(source, &names, genes.len())?);
+        }
+        let metabolism = match &self.recipe.metabolism {
+            Some(source) => Some(self.metabolism(source, &names, genes.len())?),
+            None => None,
+        };
+        let mut features = Vec::new();
+        for source in &self.recipe.features {
+            features.push(self.features(source, &names, genes.len())?);
+        }
+        let features = features::joined(&features, genes.len()).map_err(|kind| kind.of(self.base))?;
+        let mut annotations = Vec::new();
+        for source in &self.recipe.annotations {
+            annotations.push(self.annotations(source, &names, genes.len())?);
+        }
+        let mut collector = Collector::new(self.recipe.duplicates);
+        let mut records = Vec::new();
+        for source in &self.recipe.screens {
+            records.extend(self.screen(source, &names, &genes, &mut collector)?);
+        }
+        self.report.samples.merged = collector.merged();
+        self.report.samples.conflicting_queries = collector.conflicting_queries();
+        let repeats = collector.repeats();
+        self.report.samples.repeats.clone_from(&repeats);
+        let samples = collector.finish(genes.len()).map_err(|kind| kind.of(self.base))?;
+        describe(&samples, &mut self.report.samples);
+        let splits = self.splits(&records, samples.len())?;
+
+        let cell = Cell::new(genes, networks, metabolism)
+            .and_then(|cell| cell.with_features(features)?.with_annotations(annotations))
+            .map_err(|error| ImportErrorKind::Cell(error).of(self.base))?;
+        let name = self.recipe.name.clone().unwrap_or_default();
+        self.report.name.clone_from(&name);
+        let manifest = Manifest {
+            format: FORMAT_VERSION,
+            name,
+            provenance: Provenance {
+                tool: concat!("knockout ", env!("CARGO_PKG_VERSION")).to_owned(),
+                command: "knockout data import OUT --recipe recipe.toml, the one in this folder".to_owned(),
+                sources: self.sources,
+            },
+            counts: Counts::default(),
+            networks: Vec::new(),
+            synthetic: None,
+            repeats,
+            checksums: BTreeMap::new(),
+        };
+        let dataset = Dataset { manifest, cell: Arc::new(cell), samples };
+        Ok(Import { dataset, report: self.report, splits, recipe: self.recipe.clone() })
+    }
+
+    fn source(&self, file: &Path) -> Source<'a> {
+        Source::file(crate::import::recipe::located(self.base, file), self.advance)
+    }
+
+    /// Notes a file as read to its end.
+    fn read(&mut self, file: &Path, digest: &str) {
+        self.sources.push(format!("{} {digest}", file.display()));
+    }
+
+    /// Refuses a source that loses too much of itself.
+    fn check_loss(&self, path: &Path, tally: &RowTally) -> Result<(), ImportError> {
+        let rows = tally.rows.saturating_sub(tally.skipped_rows());
+        let left_out = tally.strangers.rows();
+        let share = left_out as f64 / rows.max(1) as f64;
+        if share <= MAX_LEFT_OUT || self.recipe.allow_missing {
+            return Ok(());
+        }
+        let examples = tally.strangers.examples();
+        let hint = match examples.iter().find_map(|name| LooksLike::of(name).map(|look| (name, look))) {
+            Some((name, look)) => {
+                format!("; {name:?} is one of those that look like {}: {ADVICE}", look.plural())
+            }
+            None => String::new(),
+        };
+        Err(ImportErrorKind::TooManyUnknown { left_out, rows, share: 100.0 * share, examples, hint }.of(path))
+    }
+
+    fn genes(&mut self) -> Result<Vec<(PathBuf, Vec<ListedGene>)>, ImportError> {
+        // A dataset of the Python system brings its gene set along.
+        let implied: Vec<GeneSource> = match self.recipe.screens.as_slice() {
+            [ScreenSource::Torchcell { file, .. }, ..] if self.recipe.genes.is_empty() => {
+                vec![GeneSource::Torchcell { file: file.clone() }]
+            }
+            _ => Vec::new(),
+        };
+        let mut all = Vec::new();
+        for given in self.recipe.genes.iter().chain(&implied) {
+            let (file, listed, rows) = match given {
+                GeneSource::Sgd { file, types, qualifiers } => {
+                    let source = self.source(file);
+                    let (listed, rows) = sgd::read(&source, types, qualifiers)?;
+                    self.read(file, &source.digest());
+                    (file.clone(), listed, rows)
+                }
+                GeneSource::List { file } => {
+                    let source = self.source(file);
+                    let listed = list::read(&source)?;
+                    self.read(file, &source.digest());
+                    let rows = listed.len() as u64;
+                    (file.clone(), listed, rows)
+                }
+                GeneSource::Torchcell { file } => {
+                    let folder = file.join("processed");
+                    let set = if self.base.join(&folder).is_dir() { folder } else { file.clone() }
+                        .join("gene_set.json");
+                    let source = self.source(&set);
+                    let listed = lmdb::read_gene_set(&source)?;
+                    self.read(&set, &source.digest());
+                    let rows = listed.len() as u64;
+                    (set, listed, rows)
+                }
+            };
+            let shown = file.display().to_string();
+            self.report.gene_sources.push(GeneReport { file: shown, rows, ..GeneReport::default() });
+            all.push((file, listed));
+        }
+        if self.recipe.has_genes_from_screens() {
+            all.push(self.genes_of_screens()?);
+        }
+        if all.is_empty() {
+            let text = "there are no genes; give some with --genes sgd:SGD_features.tab or --genes list:FILE, or a screen \
+                        that names them: --screen FILE";
+            return Err(ImportErrorKind::Request(text.to_owned()).of(self.base));
+        }
+        Ok(all)
+    }
+
+    /// The genes that the screens name, in alphabetical order.
+    fn genes_of_screens(&mut self) -> Result<(PathBuf, Vec<ListedGene>), ImportError> {
+        let mut named = NamedGenes::default();
+        let mut rows = 0;
+        let mut files = Vec::new();
+        for given in &self.recipe.screens {
+            rows += self.screen_genes(given, &mut named)?;
+            files.push(given.file().display().to_string());
+        }
+        if named.is_empty() {
+            return Err(ImportErrorKind::Empty { what: "row with a score" }.of(self.base));
+        }
+        let file = files.join(", ");
+        self.report.gene_sources.push(GeneReport { file: file.clone(), rows, ..GeneReport::default() });
+        Ok((PathBuf::from(file), named.into_genes()))
+    }
+
+    /// The union of the lists in their order, with every name they give.
+    fn table(&mut self, lists: Vec<(PathBuf, Vec<ListedGene>)>) -> Result<(GeneTable, Names), ImportError> {
+        let mut seen = HashSet::new();
+        let mut genes: Vec<Gene> = Vec::new();
+        let mut aliases: Vec<(u32, String)> = Vec::new();
+        let several = lists.len() > 1;
+        for ((file, listed), report) in lists.into_iter().zip(&mut self.report.gene_sources) {
+            let before = seen.clone();
+            report.altered_names = altered(listed.iter().map(|listed| listed.gene.systematic.as_str()));
+            for ListedGene { gene, aliases: more } in listed {
+                let key = gene.systematic.to_uppercase();
+                if several && before.contains(&key) {
+                    report.left_out += 1;
+                    continue;
+                }
+                if !seen.insert(key) {
+                    let expected = "a gene that the list names once".to_owned();
+                    return Err(ImportErrorKind::BadValue { value: gene.systematic, expected }
+                        .of(&self.base.join(file)));
+                }
+                report.genes += 1;
+                aliases.extend(more.into_iter().map(|alias| (genes.len() as u32, alias)));
+                genes.push(gene);
+            }
+        }
+        let table = GeneTable::new(genes).map_err(|error| ImportErrorKind::Cell(error).of(self.base))?;
+        let mut names = Names::new(&table);
+        for (gene, alias) in aliases {
+            names.claim(&alias, GeneId(gene), Rank::Alias);
+        }
+        Ok((table, names))
+    }
+
+    fn aliases(&mut self, names: &mut Names) -> Result<(), ImportError> {
+        for given in &self.recipe.aliases {
+            let file = given.file();
+            let source = self.source(file);
+            let added = match given {
+                AliasSource::Sgd { .. } => aliases::read_sgd(&source, names)?,
+                AliasSource::String { .. } => aliases::read_string(&source, names)?,
+                AliasSource::Table { gene, alias, .. } => aliases::read_table(&source, names, gene, alias)?,
+            };
+            self.read(file, &source.digest());
+            self.report.gene_sources.push(GeneReport {
+                file: file.display().to_string(),
+                rows: added.rows,
+                names: added.names,
+                left_out: added.unknown,
+                ..GeneReport::default()
+            });
+        }
+        Ok(())
+    }
+}
+
+fn describe(samples: &Samples, report: &mut SampleReport) {
+    report.count = samples.len();
+    for sample in samples.iter() {
+        *report.orders.entry(sample.genes.len()).or_default() += 1;
+        match report.kinds.get_mut(sample.kind) {
+            Some(count) => *count += 1,
+            None => {
+                report.kinds.insert(sample.kind.to_owned(), 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! The dataset with its report, its recipe and its splits: all of it or nothing.
+
+use super::Import;
+use knockout_data::screen::DatasetError;
+use std::io;
+use std::path::Path;
+
+impl Import {
+    /// Writes the dataset to a folder that does not exist yet. Beside the data it holds `import-report.json`,
+    /// `recipe.toml` and, for data of the Python system, `splits/<name>.parquet`. `on_rows` hears of rows written.
+    pub fn write(&mut self, out: &Path, on_rows: &(dyn Fn(usize) + Sync)) -> Result<(), DatasetError> {
+        if self.report.name.is_empty() {
+            self.report.name = out.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            self.dataset.manifest.name.clone_from(&self.report.name);
+        }
+        let Self { dataset, report, splits, recipe } = self;
+        dataset.write_with(out, on_rows, |folder, manifest| {
+            let report = serde_json::to_string_pretty(report).map_err(io::Error::other)?;
+            std::fs::write(folder.join("import-report.json"), report + "\n")?;
+            std::fs::write(folder.join("recipe.toml"), recipe.to_toml())?;
+            if !splits.is_empty() {
+                std::fs::create_dir(folder.join("splits"))?;
+            }
+            for split in splits.iter() {
+                let path = folder.join("splits").join(format!("{}.parquet", split.name));
+                split.split.save(&path, manifest).map_err(io::Error::other)?;
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,388 @@
+//! Measurements from all screens into samples: repeats merged within the same genes and kind, in the order in which
+//! they first appear.
+
+use super::repeats::{Repeated, repeats_of};
+use super::strain::Kind;
+use super::ttest;
+use crate::import::error::ImportErrorKind;
+use hashbrown::{DefaultHashBuilder, HashTable};
+use knockout_data::cell::GeneTable;
+use knockout_data::screen::{Repeats, Sample, Samples, SamplesBuilder};
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::BuildHasher as _;
+
+/// What happens to measurements of the same genes and kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Duplicates {
+    /// The mean of the scores, their count, and the p-value of a t-test of the mean against 0.
+    #[default]
+    Mean,
+    /// The first one.
+    First,
+    /// An error that names both lines.
+    Error,
+}
+
+/// One measurement.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Measurement<'m> {
+    /// The perturbed genes, in any order.
+    pub genes: &'m [u32],
+    /// Those of the query strain, where there is one.
+    pub query: &'m [u32],
+    /// The kind of perturbation.
+    pub kind: &'m str,
+    /// The interaction score.
+    pub score: f64,
+    /// Its p-value, where known.
+    pub p_value: Option<f64>,
+    /// Fitness, where known.
+    pub fitness: Option<f64>,
+    /// Its standard deviation, where known.
+    pub fitness_sd: Option<f64>,
+    /// How many measurements the source itself had merged into it; 1 for a single one.
+    pub replicates: u32,
+    /// The line it stands in.
+    pub line: u64,
+}
+
+/// A running mean of what is known.
+#[derive(Debug, Clone, Copy, Default)]
+struct Mean {
+    value: f64,
+    count: u32,
+}
+
+impl Mean {
+    fn add(&mut self, value: Option<f64>) {
+        if let Some(value) = value {
+            self.count += 1;
+            self.value += (value - self.value) / f64::from(self.count);
+        }
+    }
+
+    fn get(self) -> Option<f64> {
+        (self.count > 0).then_some(self.value)
+    }
+}
+
+#[derive(Debug)]
+struct Group {
+    genes: SmallVec<[u32; 3]>,
+    /// Which of the sorted genes are the query's, one bit each.
+    query: u32,
+    kind: u16,
+    source: u16,
+    score: Mean,
+    /// Sum of squared distances from the mean.
+    squares: f64,
+    p_value: f64,
+    fitness: Mean,
+    /// Of the squares: the merged deviation is their root mean.
+    fitness_variance: Mean,
+    replicates: u32,
+    line: u64,
+    is_repeated: bool,
+}
+
+/// Collects measurements. Memory grows with the distinct samples, not with the rows.
+#[derive(Debug)]
+pub struct Collector {
+    duplicates: Duplicates,
+    groups: Vec<Group>,
+    index: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+    kinds: Vec<String>,
+    /// Names of sources; a merged sample has those of all its measurements, sorted.
+    sources: Vec<BTreeSet<String>>,
+    /// Every measurement of the groups that have several.
+    repeated: Vec<Repeated>,
+    merged: u64,
+    conflicting_queries: u64,
+}
+
+/// The most genes a sample may have.
+pub(crate) const MAX_GENES: usize = 32;
+
+impl Collector {
+    /// Starts without samples.
+    pub fn new(duplicates: Duplicates) -> Self {
+        Self {
+            duplicates,
+            groups: Vec::new(),
+            index: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+            kinds: Vec::new(),
+            sources: Vec::new(),
+            repeated: Vec::new(),
+            merged: 0,
+            conflicting_queries: 0,
+        }
+    }
+
+    /// How many distinct samples there are.
+    pub fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Measurements that joined an earlier one.
+    pub fn merged(&self) -> u64 {
+        self.merged
+    }
+
+    /// Merged measurements whose query differed from the first one's, which is kept.
+    pub(crate) fn conflicting_queries(&self) -> u64 {
+        self.conflicting_queries
+    }
+
+    /// Adds a measurement of a source; gives the row of its sample.
+    pub(crate) fn push(
+        &mut self,
+        measured: &Measurement<'_>,
+        source: &str,
+        genes: &GeneTable,
+    ) -> Result<u32, ImportErrorKind> {
+        let mut sorted = SmallVec::<[u32; 3]>::from_slice(measured.genes);
+        sorted.sort_unstable();
+        if sorted.len() > MAX_GENES {
+            return Err(ImportErrorKind::TooMany { what: "genes in one sample", limit: MAX_GENES });
+        }
+        let query = measured
+            .query
+            .iter()
+            .fold(0, |bits, gene| sorted.binary_search(gene).map_or(bits, |place| bits | 1 << place));
+        let kind = code_of(&mut self.kinds, |known| known == measured.kind, || measured.kind.to_owned())?;
+        let is_alone = |known: &BTreeSet<String>| known.len() == 1 && known.contains(source);
+        let source_code = code_of(&mut self.sources, is_alone, || BTreeSet::from([source.to_owned()]))?;
+        let hash = self.hasher.hash_one((&*sorted, kind));
+        let groups = &self.groups;
+        let is_same = |&row: &u32| {
+            let group = &groups[row as usize];
+            group.kind == kind && group.genes == sorted
+        };
+        if let Some(&row) = self.index.find(hash, is_same) {
+            self.merge(row, measured, query, (source, source_code), genes)?;
+            return Ok(row);
+        }
+        let row = u32::try_from(groups.len())
+            .map_err(|_too_many| ImportErrorKind::TooMany { what: "samples", limit: u32::MAX as usize })?;
+        let mut group = Group {
+            genes: sorted,
+            query,
+            kind,
+            source: source_code,
+            score: Mean { value: measured.score, count: 1 },
+            squares: 0.0,
+            p_value: measured.p_value.unwrap_or(f64::NAN),
+            fitness: Mean::default(),
+            fitness_variance: Mean::default(),
+            replicates: measured.replicates.max(1),
+            line: measured.line,
+            is_repeated: false,
+        };
+        group.fitness.add(measured.fitness);
+        group.fitness_variance.add(measured.fitness_sd.map(|sd| sd * sd));
+        self.groups.push(group);
+        let (groups, hasher) = (&self.groups, &self.hasher);
+        self.index.insert_unique(hash, row, |&row| {
+            let group = &groups[row as usize];
+            hasher.hash_one((&*group.genes, group.kind))
+        });
+        Ok(row)
+    }
+
+    fn merge(
+        &mut self,
+        row: u32,
+        measured: &Measurement<'_>,
+        query: u32,
+        (source, source_code): (&str, u16),
+        genes: &GeneTable,
+    ) -> Result<(), ImportErrorKind> {
+        let group = &mut self.groups[row as usize];
+        if self.duplicates == Duplicates::Error {
+            let name = |&gene: &u32| genes.genes().get(gene as usize).map_or("?", |gene| &gene.systematic);
+            let sources = &self.sources[usize::from(group.source)];
+            return Err(ImportErrorKind::Duplicate {
+                genes: group.genes.iter().map(name).collect::<Vec<_>>().join("+"),
+                kind: self.kinds[usize::from(group.kind)].clone(),
+                first: group.line,
+                source_name: sources.iter().cloned().collect::<Vec<_>>().join("+"),
+            });
+        }
+        if !std::mem::replace(&mut group.is_repeated, true) {
+            // Before anything is merged the group is its first measurement.
+            self.repeated.push(Repeated { row, source: group.source, score: group.score.value });
+        }
+        self.repeated.push(Repeated { row, source: source_code, score: measured.score });
+        self.merged += 1;
+        self.conflicting_queries += u64::from(group.query != query);
+        if self.duplicates == Duplicates::First {
+            return Ok(());
+        }
+        group.replicates = group.replicates.saturating_add(measured.replicates.max(1));
+        let before = measured.score - group.score.value;
+        group.score.add(Some(measured.score));
+        group.squares += before * (measured.score - group.score.value);
+        group.fitness.add(measured.fitness);
+        group.fitness_variance.add(measured.fitness_sd.map(|sd| sd * sd));
+        if !self.sources[usize::from(group.source)].contains(source) {
+            let mut all = self.sources[usize::from(group.source)].clone();
+            all.insert(source.to_owned());
+            group.source = code_of(&mut self.sources, |known| *known == all, || all.clone())?;
+        }
+        Ok(())
+    }
+
+    /// How well measurements of the same genes agree: between sources, and within each. A kind that a source does not tell may be any,
+    /// so that such a measurement also repeats those of other sources whose kind is known.
+    pub fn repeats(&self) -> Vec<Repeats> {
+        let unspecified = self.kinds.iter().position(|kind| kind == Kind::Unspecified.name());
+        let is_unspecified = |group: &Group| Some(usize::from(group.kind)) == unspecified;
+        let mut untold: BTreeMap<&[u32], u32> = BTreeMap::new();
+        if self.kinds.len() > 1 {
+            let rows = self.groups.iter().zip(0..).filter(|(group, _)| is_unspecified(group));
+            untold.extend(rows.map(|(group, row)| (&group.genes[..], row)));
+        }
+        let told = self.groups.iter().zip(0..).filter(|(group, _)| !is_unspecified(group));
+        let alike: Vec<[u32; 2]> = if untold.is_empty() {
+            Vec::new()
+        } else {
+            told.filter_map(|(group, row)| Some([*untold.get(&group.genes[..])?, row])).collect()
+        };
+        let single = |row: u32| {
+            let group = &self.groups[row as usize];
+            Repeated { row, source: group.source, score: group.score.value }
+        };
+        // Only sources alone measure; a set of several stands for what was merged.
+        let names: Vec<&str> =
+            self.sources.iter().map(|names| names.first().map_or("", String::as_str)).collect();
+        repeats_of(&self.repeated, &alike, &single, &names)
+    }
+
+    /// The samples, in the order in which their genes and kind first appeared.
+    pub fn finish(self, gene_count: usize) -> Result<Samples, ImportErrorKind> {
+        let mut samples = SamplesBuilder::new(gene_count);
+        let joined: Vec<String> =
+            self.sources.iter().map(|names| names.iter().cloned().collect::<Vec<_>>().join("+")).collect();
+        for group in &self.groups {
+            let in_query = group.genes.iter().enumerate().filter(|(place, _)| group.query >> place & 1 == 1);
+            let query: SmallVec<[u32; 3]> = in_query.map(|(_, &gene)| gene).collect();
+            let p_value = if group.score.count > 1 {
+                ttest::p_value(group.score.value, group.squares, group.score.count)
+            } else {
+                (!group.p_value.is_nan()).then_some(group.p_value)
+            };
+            samples
+                .push(Sample {
+                    genes: &group.genes,
+                    score: group.score.value,
+                    p_value,
+                    query: &query,
+                    kind: &self.kinds[usize::from(group.kind)],
+                    fitness: group.fitness.get(),
+                    fitness_sd: group.fitness_variance.get().map(f64::sqrt),
+                    source: &joined[usize::from(group.source)],
+                    duplicates: group.replicates,
+                })
+                .map_err(ImportErrorKind::Sample)?;
+        }
+        Ok(samples.finish())
+    }
+}
+
+/// The place of a word among few; the newest are the likeliest.
+fn code_of<T>(
+    words: &mut Vec<T>,
+    is_it: impl Fn(&T) -> bool,
+    word: impl FnOnce() -> T,
+) -> Result<u16, ImportErrorKind> {
+    if let Some(place) = words.iter().rposition(is_it) {
+        return Ok(place as u16);
+    }
+    let code = u16::try_from(words.len())
+        .map_err(|_too_many| ImportErrorKind::TooMany { what: "kinds or sources", limit: 1 << 16 })?;
+    words.push(word());
+    Ok(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: Measurement<'_> = Measurement {
+        genes: &[2, 0],
+        query: &[2],
+        kind: "deletion",
+        score: -0.1,
+        p_value: Some(0.5),
+        fitness: Some(0.8),
+        fitness_sd: Some(0.03),
+        replicates: 1,
+        line: 2,
+    };
+
+    fn table() -> GeneTable {
+        GeneTable::from_systematic(["A", "B", "C", "D"]).unwrap()
+    }
+
+    fn collect(duplicates: Duplicates, rows: &[(Measurement<'_>, &str)]) -> Samples {
+        let mut collector = Collector::new(duplicates);
+        for (row, source) in rows {
+            collector.push(row, source, &table()).unwrap();
+        }
+        collector.finish(4).unwrap()
+    }
+
+    #[test]
+    fn repeats_become_their_mean_with_the_p_value_of_a_t_test() {
+        let again =
+            Measurement { genes: &[0, 2], score: -0.2, fitness: Some(0.6), fitness_sd: Some(0.04), ..ONE };
+        let other_kind = Measurement { kind: "ts", ..ONE };
+        let samples = collect(Duplicates::Mean, &[(ONE, "b"), (other_kind, "b"), (again, "a")]);
+        assert_eq!(samples.len(), 2, "another kind is another sample");
+        let merged = samples.get(0);
+        assert!((merged.score + 0.15).abs() < 1e-15);
+        assert!((merged.p_value.unwrap() - 0.204_832_764_699_133_4).abs() < 1e-9);
+        assert!((merged.fitness.unwrap() - 0.7).abs() < 1e-15);
+        let root_mean_square = f64::midpoint(0.03_f64.powi(2), 0.04_f64.powi(2)).sqrt();
+        assert!((merged.fitness_sd.unwrap() - root_mean_square).abs() < 1e-15);
+        assert_eq!((merged.duplicates, merged.source, merged.query), (2, "a+b", &[2][..]));
+        assert_eq!(samples.get(1).p_value, Some(0.5));
+    }
+
+    #[test]
+    fn the_first_wins_when_asked_to() {
+        let samples = collect(Duplicates::First, &[(ONE, "x"), (Measurement { score: 5.0, ..ONE }, "y")]);
+        assert_eq!((samples.get(0).score, samples.get(0).duplicates, samples.get(0).source), (-0.1, 1, "x"));
+    }
+
+    #[test]
+    fn a_repeat_is_an_error_when_asked_to() {
+        let mut collector = Collector::new(Duplicates::Error);
+        collector.push(&ONE, "x", &table()).unwrap();
+        let error = collector.push(&ONE, "y", &table()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "A+C (deletion) was measured before, in line 2 of \"x\"; merge repeats with --duplicates mean or first"
+        );
+    }
+
+    #[test]
+    fn the_order_of_first_appearance_is_kept() {
+        let rows: Vec<(Measurement<'_>, &str)> = [&[3, 1][..], &[0, 1, 2], &[1, 3], &[0, 1]]
+            .map(|genes| (Measurement { genes, query: &[], ..ONE }, "x"))
+            .into();
+        let samples = collect(Duplicates::Mean, &rows);
+        let sets: Vec<&[u32]> = samples.iter().map(|sample| sample.genes).collect();
+        assert_eq!(sets, [&[1, 3][..], &[0, 1, 2], &[0, 1]]);
+    }
+}

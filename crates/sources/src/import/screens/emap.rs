@@ -1,0 +1,41 @@
+//! E-MAP pair tables, as derived from Schuldiner 2005 and Collins 2007: `gene_a allele_a gene_b allele_b s_score`.
+//!
+//! The matrix is symmetric, so no gene is the query. An empty allele says nothing of the kind of perturbation.
+
+use super::ScreenCounts;
+use super::sink::{NumberColumns, Sink, kind_name};
+use super::strain::Kind;
+use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::read::{Column, Quotes, Style};
+use crate::import::source::Source;
+
+/// Reads the pairs.
+pub fn read(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCounts, ImportError> {
+    let style = Style { format: "an E-MAP pair table", separator: None, quotes: Quotes::Double };
+    let columns =
+        ["gene_a", "allele_a", "gene_b", "allele_b", "s_score"].map(|name| Column::required([name]));
+    let (mut table, found) = source.table(style, &columns)?;
+    let found: Vec<usize> = found.into_iter().flatten().collect();
+    let &[gene_a, allele_a, gene_b, allele_b, score] = found.as_slice() else {
+        return Err(source.fail(ImportErrorKind::Empty { what: "header line" }));
+    };
+    let numbers = NumberColumns { score, p_value: None, fitness: None, fitness_sd: None };
+    while let Some(row) = table.next_row()? {
+        sink.row();
+        let values = numbers.read(&row)?;
+        let kinds = [kind_of(row.text(allele_a)?), kind_of(row.text(allele_b)?)];
+        sink.take(&row, &[row.bytes(gene_a), row.bytes(gene_b)], 0, kind_name(&kinds), values)?;
+    }
+    Ok(sink.finish())
+}
+
+/// `DELETION` and `DAMP` are what they say. `delta ydr133c` deletes an overlapping reading frame, and `POL30-8` is a
+/// mutant: both are alleles of the gene they are listed under.
+fn kind_of(allele: &str) -> Kind {
+    match allele.to_ascii_uppercase().as_str() {
+        "" => Kind::Unspecified,
+        "DELETION" => Kind::Deletion,
+        "DAMP" => Kind::Damp,
+        _ => Kind::Allele,
+    }
+}

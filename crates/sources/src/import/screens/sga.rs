@@ -1,0 +1,133 @@
+//! The SGA screens: Kuzmin 2018 and 2020 (pairs and triples), Costanzo 2016 (pairs).
+//!
+//! TAB text or xlsx, a header that may stand below a title, strain ids for genes. The digenic control rows of Kuzmin
+//! carry the neutral marker YDL227C in place of the second query gene; it is dropped, and the number of genes that
+//! remain must be what the row says it is.
+
+use super::ScreenCounts;
+use super::sink::{NumberColumns, Sink, kind_name};
+use super::strain::{Kind, StrainId, kind_of_allele};
+use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::read::{Column, Quotes, Row, Separator, Style};
+use crate::import::source::Source;
+use smallvec::SmallVec;
+
+/// The gene whose deletion stands for no deletion: ho.
+pub(crate) const NEUTRAL: &str = "YDL227C";
+
+/// Reads a Kuzmin table: Data S1 or S2 of 2018, table S1 or S3 of 2020.
+pub fn read_kuzmin(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCounts, ImportError> {
+    let style = Style { format: "a Kuzmin table", separator: Some(Separator::Tab), quotes: Quotes::Double };
+    let columns = [
+        Column::required(["Query strain ID"]),
+        Column::required(["Query allele name"]),
+        Column::required(["Array strain ID"]),
+        Column::required(["Array allele name"]),
+        Column::required(["Combined mutant type"]),
+        Column::required(["Adjusted genetic interaction score (epsilon or tau)"]),
+        Column::required(["P-value"]),
+        Column::optional(["Combined mutant fitness", "Double/triple mutant fitness"]),
+        Column::optional([
+            "Combined mutant fitness standard deviation",
+            "Double/triple mutant fitness standard deviation",
+        ]),
+    ];
+    let (mut table, found) = source.table(style, &columns)?;
+    let (
+        &[Some(query), Some(query_allele), Some(array), Some(array_allele), Some(mutant), Some(score)],
+        rest,
+    ) = split_six(&found)
+    else {
+        return Err(source.fail(ImportErrorKind::Empty { what: "header line" }));
+    };
+    let numbers = NumberColumns { score, p_value: rest[0], fitness: rest[1], fitness_sd: rest[2] };
+    while let Some(row) = table.next_row()? {
+        sink.row();
+        let order = match row.text(mutant)? {
+            "digenic" => 2,
+            "trigenic" => 3,
+            _ => return Err(row.bad(mutant, "digenic or trigenic")),
+        };
+        let query_id = strain(&row, query)?;
+        let array_id = strain(&row, array)?;
+        let values = numbers.read(&row)?;
+        let alleles = row.text(query_allele)?;
+        let mut genes = SmallVec::<[&[u8]; 4]>::new();
+        let mut kinds = SmallVec::<[Kind; 4]>::new();
+        let mut allele_names = alleles.split('+');
+        for gene in query_id.genes.split('+') {
+            let allele = allele_names.next().unwrap_or_default();
+            if !gene.eq_ignore_ascii_case(NEUTRAL) {
+                genes.push(gene.as_bytes());
+                kinds.push(query_id.kind().unwrap_or_else(|| kind_of_allele(allele)));
+            }
+        }
+        let query_count = genes.len();
+        for gene in array_id.genes.split('+').filter(|gene| !gene.eq_ignore_ascii_case(NEUTRAL)) {
+            genes.push(gene.as_bytes());
+            kinds.push(
+                array_id.kind().unwrap_or_else(|| kind_of_allele(row.text(array_allele).unwrap_or_default())),
+            );
+        }
+        if genes.len() != order {
+            sink.skip("the strains have another number of genes than the row says");
+            continue;
+        }
+        sink.take(&row, &genes, query_count, kind_name(&kinds), values)?;
+    }
+    Ok(sink.finish())
+}
+
+/// Reads a Costanzo 2016 table: `SGA_NxN.txt` and its sisters.
+pub fn read_costanzo(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCounts, ImportError> {
+    let style =
+        Style { format: "a Costanzo SGA table", separator: Some(Separator::Tab), quotes: Quotes::Double };
+    let columns = [
+        Column::required(["Query Strain ID"]),
+        Column::required(["Query allele name"]),
+        Column::required(["Array Strain ID"]),
+        Column::required(["Array allele name"]),
+        Column::required(["Arraytype/Temp"]),
+        Column::required(["Genetic interaction score (ε)", "Genetic interaction score (eps)"]),
+        Column::required(["P-value"]),
+        Column::optional(["Double mutant fitness"]),
+        Column::optional(["Double mutant fitness standard deviation"]),
+    ];
+    let (mut table, found) = source.table(style, &columns)?;
+    let (
+        &[Some(query), Some(query_allele), Some(array), Some(array_allele), Some(conditions), Some(score)],
+        rest,
+    ) = split_six(&found)
+    else {
+        return Err(source.fail(ImportErrorKind::Empty { what: "header line" }));
+    };
+    let numbers = NumberColumns { score, p_value: rest[0], fitness: rest[1], fitness_sd: rest[2] };
+    while let Some(row) = table.next_row()? {
+        sink.row();
+        if !matches!(row.bytes(conditions), b"DMA26" | b"DMA30" | b"TSA26" | b"TSA30") {
+            return Err(row.bad(conditions, "one of DMA26, DMA30, TSA26, TSA30"));
+        }
+        let strains = [(strain(&row, query)?, query_allele), (strain(&row, array)?, array_allele)];
+        let values = numbers.read(&row)?;
+        let mut kinds = [Kind::Unspecified; 2];
+        for (kind, (id, allele)) in kinds.iter_mut().zip(&strains) {
+            *kind = match id.kind() {
+                Some(kind) => kind,
+                None => kind_of_allele(row.text(*allele)?),
+            };
+        }
+        let genes = strains.map(|(id, _)| id.genes.as_bytes());
+        sink.take(&row, &genes, 1, kind_name(&kinds), values)?;
+    }
+    Ok(sink.finish())
+}
+
+/// The first six columns, which are required, and the others.
+fn split_six(found: &[Option<usize>]) -> (&[Option<usize>; 6], &[Option<usize>]) {
+    found.split_first_chunk().unwrap_or((&[None; 6], &[None; 3]))
+}
+
+fn strain<'r>(row: &Row<'r>, column: usize) -> Result<StrainId<'r>, ImportError> {
+    StrainId::parse(row.text(column)?)
+        .ok_or_else(|| row.bad(column, "a strain id such as YAL015C+YDL227C_tm461 or YBL007C_dma91"))
+}

@@ -1,0 +1,157 @@
+//! Any table of scores: text, a sheet or Parquet, its columns given by name.
+
+use super::ScreenCounts;
+use super::sink::{NumberColumns, Sink};
+use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::names::{Meaning, Names};
+use crate::import::read::{Column, Quotes, Row, Separator, Style, is_missing};
+use crate::import::source::Source;
+use std::collections::BTreeMap;
+
+/// Columns of a table of scores.
+#[derive(Debug, Clone)]
+pub struct Options<'o> {
+    /// Columns of genes. A cell may hold several, separated by `,`, `;`, `|` or `+`; an empty one holds none. Where none is named
+    /// they are [`USUAL`], with one gene in each cell, and only the third may be missing or empty.
+    pub genes: &'o [String],
+    /// How many of these columns, the first ones, are the query strain's.
+    pub query: usize,
+    /// Column of the score.
+    pub score: &'o str,
+    /// Column of the p-value.
+    pub p_value: Option<&'o str>,
+    /// Column of the fitness.
+    pub fitness: Option<&'o str>,
+    /// Column of its standard deviation.
+    pub fitness_sd: Option<&'o str>,
+    /// Column of the kind of perturbation.
+    pub kind_column: Option<&'o str>,
+    /// The kind of all rows without such a column.
+    pub kind: &'o str,
+    /// What stands between cells; guessed otherwise.
+    pub separator: Option<Separator>,
+    /// Only rows with these values in these columns.
+    pub filter: &'o BTreeMap<String, String>,
+}
+
+/// Names that columns of genes usually have, in this order.
+pub const USUAL: [[&str; 4]; 3] = [
+    ["gene_a", "gene_1", "gene1", "gene a"],
+    ["gene_b", "gene_2", "gene2", "gene b"],
+    ["gene_c", "gene_3", "gene3", "gene c"],
+];
+
+/// Whether cells of genes may hold several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum InCell {
+    One,
+    Several,
+}
+
+/// Reads the table.
+pub fn read(
+    source: &Source<'_>,
+    mut sink: Sink<'_>,
+    options: &Options<'_>,
+) -> Result<ScreenCounts, ImportError> {
+    let style = Style { format: "a table of scores", separator: options.separator, quotes: Quotes::Double };
+    let usual = options.genes.is_empty();
+    let column_count = if usual { USUAL.len() } else { options.genes.len() };
+    if options.query > column_count {
+        let text = "name the gene columns (genes=…), at least as many as the query has";
+        return Err(source.fail(ImportErrorKind::Request(text.to_owned())));
+    }
+    let mut columns = vec![
+        Column::required([options.score]),
+        maybe(options.p_value),
+        maybe(options.fitness),
+        maybe(options.fitness_sd),
+        maybe(options.kind_column),
+    ];
+    if usual {
+        columns.extend([Column::required(USUAL[0]), Column::required(USUAL[1]), Column::optional(USUAL[2])]);
+    }
+    columns.extend(options.genes.iter().map(|name| Column::required([name.as_str()])));
+    columns.extend(options.filter.keys().map(|name| Column::required([name.as_str()])));
+    let (mut table, found) = source.table(style, &columns).map_err(|error| match *error.kind {
+        ImportErrorKind::MissingColumns { missing, have } => {
+            let kind = ImportErrorKind::NoScoreColumns { missing, have };
+            ImportError { kind: Box::new(kind), ..error }
+        }
+        _ => error,
+    })?;
+    let Some(score) = found[0] else {
+        return Err(source.fail(ImportErrorKind::Empty { what: "header line" }));
+    };
+    let numbers = NumberColumns { score, p_value: found[1], fitness: found[2], fitness_sd: found[3] };
+    let kind_column = found[4];
+    let (genes, filter) = found[5..].split_at(column_count);
+    let genes: Vec<usize> = genes.iter().flatten().copied().collect();
+    let filter: Vec<(usize, &String)> =
+        filter.iter().flatten().copied().zip(options.filter.values()).collect();
+    let names = sink.names();
+    // Without a table of genes a cell cannot be asked whether it is a name as a whole; only a lone column must hold several.
+    let is_one_each = usual || (names.is_none() && genes.len() > 1);
+    let in_cell = if is_one_each { InCell::One } else { InCell::Several };
+    while let Some(row) = table.next_row()? {
+        sink.row();
+        if filter.iter().any(|(column, value)| row.bytes(*column) != value.as_bytes()) {
+            sink.skip("filtered out");
+            continue;
+        }
+        let values = numbers.read(&row)?;
+        let kind = match kind_column {
+            Some(column) => row.text(column)?,
+            None => options.kind,
+        };
+        if kind.is_empty() || kind.len() > 40 {
+            return Err(match kind_column {
+                Some(column) => row.bad(column, "a kind of perturbation such as deletion"),
+                None => source.fail(ImportErrorKind::Request("kind must be a word".to_owned())),
+            });
+        }
+        let mut words = Vec::with_capacity(genes.len());
+        let mut query = 0;
+        for (place, &column) in genes.iter().enumerate() {
+            let before = words.len();
+            push_genes(&row, column, in_cell, names, &mut words)?;
+            if usual && place < 2 && words.len() == before {
+                return Err(row.bad(column, "a gene; only the third column of genes may be empty"));
+            }
+            if place < options.query {
+                query = words.len();
+            }
+        }
+        if words.is_empty() {
+            return Err(row.bad(genes[0], "at least one gene"));
+        }
+        sink.take(&row, &words, query, kind, values)?;
+    }
+    Ok(sink.finish())
+}
+
+/// A column that must be there if it was named; without a name it is looked for under none, and so not found.
+fn maybe(name: Option<&str>) -> Column<'_> {
+    match name {
+        Some(name) => Column::required([name]),
+        None => Column::optional([]),
+    }
+}
+
+/// The genes of a cell. `DUR1,2` is a gene: a cell is taken apart only if it is no name as a whole.
+fn push_genes<'r>(
+    row: &Row<'r>,
+    column: usize,
+    in_cell: InCell,
+    names: Option<&Names>,
+    words: &mut Vec<&'r [u8]>,
+) -> Result<(), ImportError> {
+    let cell = row.text(column)?;
+    let is_name = names.is_some_and(|names| names.find(cell.as_bytes()) != Meaning::Unknown);
+    if in_cell == InCell::Several && !is_name && cell.contains([',', ';', '|', '+']) {
+        words.extend(cell.split([',', ';', '|', '+']).map(|word| word.trim().as_bytes()));
+    } else if is_name || !is_missing(cell) {
+        words.push(cell.as_bytes());
+    }
+    Ok(())
+}

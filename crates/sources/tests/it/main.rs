@@ -1,0 +1,8 @@
+//! Integration tests of the crate, one module per subject.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod annotations;
+mod arbitrary;
+mod hostile;
+mod store;
+mod support;

@@ -1,0 +1,21 @@
+//! Integration tests of the crate, one module per subject.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod baselines;
+mod checkpoint;
+mod example;
+mod fit;
+mod guards;
+mod interruptions;
+mod loader;
+mod loader_memory;
+mod oracle;
+mod predictions;
+mod ranges;
+mod ranks;
+mod replay;
+mod resume;
+mod stored;
+mod switches;
+mod toy_model;
+mod upon;
