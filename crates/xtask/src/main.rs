@@ -12,6 +12,7 @@ mod mutate;
 mod program;
 mod random;
 mod settings;
+mod words;
 
 use program::{Home, Program};
 use random::Random;
@@ -21,7 +22,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 const USAGE: &str = "cargo run -p xtask -- attack [--minutes N] [--seed S] [--program PATH] [--only kills|mutations|traces|imports|settings]
-  Needs a built program: `cargo build -p knockout` makes target/debug/knockout, which is attacked unless --program names another.";
+  Needs a built program: `cargo build -p knockout` makes target/debug/knockout, which is attacked unless --program names another.
+cargo run -p xtask -- words [--all] [--tighten] [--root DIR]
+  Lists phrases to replace in pages and sources, by crates/xtask/words.toml.";
 
 /// What one try found: nothing, or what is wrong with it.
 type Verdict = Result<(), String>;
@@ -71,7 +74,12 @@ fn options() -> Result<Options, String> {
 }
 
 fn main() -> ExitCode {
-    match options().and_then(|options| attack(&options)) {
+    let mut args = std::env::args().skip(1);
+    let findings = match args.next().as_deref() {
+        Some("words") => words::run(args),
+        _ => options().and_then(|options| attack(&options)),
+    };
+    match findings {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::from(1),
         Err(message) => {
