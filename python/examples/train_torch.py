@@ -33,8 +33,8 @@ def main() -> None:
     model = MODELS[options.model].from_dataset(dataset, settings=settings).to(device)
     rate, decay = config["optimiser"]["learning_rate"], config["optimiser"]["weight_decay"]
     optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=decay)
-    loader = knockout.Loader(dataset, batch=config["batch"])
-    batches = knockout.torch.dataloader(loader, num_workers=options.workers, pin_memory=device == "cuda")
+    # The training part of the split that the run will record.
+    batches = knockout.torch.dataloader(model.loader(dataset), num_workers=options.workers, pin_memory=device == "cuda")
     mean = float("nan")
     for epoch in range(options.epochs):
         total, count = 0.0, 0
@@ -48,7 +48,7 @@ def main() -> None:
             total, count = total + loss.item() * len(score), count + len(score)
         mean = total / count
         print(f"epoch {epoch + 1}: loss {mean:.4f}")
-    run = knockout.adopt(dataset, options.model, model.state_dict(), train_loss=mean, out=options.run, settings=settings)
+    run = knockout.adopt(dataset, options.model, model.state_dict(), train_loss=mean, out=options.run, settings=model.settings)
     print(run.evaluate())
     print(f"next: knockout evaluate {run.folder}")
 

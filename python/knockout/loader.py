@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import numpy
@@ -38,6 +38,9 @@ class Loader:
     `loader[i]` and iteration use `loader.epoch`, which `set_epoch` sets; `knockout.torch.dataloader` advances it by itself. With ranks
     (`rank`, `world`) every sample goes to exactly one of them, and all have the same number of batches (but for batches of one sample).
 
+    The arguments alone choose rows and order. To train a model that `knockout.adopt` turns into a run, use `from_config`: it follows the
+    split, the seed and the batch size that the run records.
+
     >>> import knockout
     >>> loader = knockout.Loader(knockout.Dataset(tiny), batch=64)
     >>> len(loader), sorted(loader[0])
@@ -68,6 +71,40 @@ class Loader:
         # Training is shuffled; what is predicted comes in the order of the rows.
         shuffle = part == "train" if shuffle is None else shuffle
         self._set(dataset, split[part], batch, form, seed, shuffle, rank, world)
+
+    @classmethod
+    def from_config(
+        cls,
+        dataset: Dataset,
+        config: Mapping[str, Any],
+        part: str = "train",
+        form: Form = "genes",
+        *,
+        batch: int | None = None,
+        shuffle: bool | None = None,
+        rank: int = 0,
+        world: int = 1,
+    ) -> Loader:
+        """Returns the batches of a part of a configuration's own split, in the order of its seed.
+
+        `config` is what `knockout.config` returns, or the `config` of a run. The batch size is the configuration's unless given.
+
+        >>> import knockout
+        >>> dataset = knockout.Dataset(tiny)
+        >>> config = knockout.config(dataset, "dango", settings={"split.scheme": "gene-disjoint", "seed": 4})
+        >>> loader = knockout.Loader.from_config(dataset, config)
+        >>> sorted(loader.order()) == sorted(dataset.split("gene-disjoint").train)
+        True
+        """
+        if not isinstance(dataset, Dataset):
+            raise RequestError(f"a loader needs a Dataset, not {type(dataset).__name__}")
+        try:
+            options, seed, size = config["split"], config["seed"], config["batch"]
+            split = dataset.split(**options)
+        except (KeyError, TypeError) as error:
+            raise RequestError(f"config is what knockout.config returns: {error}") from None
+        size = size if batch is None else batch
+        return cls(dataset, size, split, part, form, seed=seed, shuffle=shuffle, rank=rank, world=world)
 
     def _set(
         self,

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-import knockout
 from conftest import trace_of
 
 HERE = Path(__file__).parents[1]
@@ -64,9 +63,6 @@ def test_the_document_runs(home: Path) -> None:
         if "import_recipe" in block:
             # The rest of the document is about the synthetic yeast.
             block = block.replace("dataset, report =", "real, report =")
-        if "knockout.torch.Dango" in block:
-            torch = __import__("torch")
-            names["batch"] = {key: torch.as_tensor(value) for key, value in knockout.Loader(names["dataset"])[0].items()}
         exec(compile(block, str(DOCUMENT), "exec"), names)
         ran += 1
     assert ran == len(BLOCKS) or not HAS_TORCH

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import pickle
 from collections import Counter
+from pathlib import Path
 
 import numpy
 import pytest
@@ -37,6 +38,36 @@ def test_the_order_is_one_of_the_training_part(dataset: knockout.Dataset) -> Non
     loader = knockout.Loader(dataset, batch=64, seed=5)
     assert not numpy.array_equal(loader.order(0), loader.order(1))
     assert sorted(loader.order(0)) == sorted(loader.order(1)) == sorted(dataset.split().train)
+
+
+@pytest.mark.parametrize("part", ["train", "val"])
+def test_a_configurations_loader_leaves_out_the_test_part_of_the_adopted_run(
+    dataset: knockout.Dataset, tmp_path: Path, part: str
+) -> None:
+    options = {"model.width": 8, "split.scheme": "gene-disjoint", "split.seed": 3}
+    trained = knockout.train(dataset, "dango", out=tmp_path / "trained", max_steps=1, settings=options)
+    run = knockout.adopt(dataset, "dango", trained.weights(), train_loss=1.0, out=tmp_path / "run", settings=options)
+    recorded = run.config["split"]
+    assert (recorded["scheme"], recorded["seed"]) == ("gene-disjoint", 3)
+    tested = set(dataset.split(**recorded).test.tolist())
+    assert tested & set(knockout.Loader(dataset, part=part).order().tolist()), "any loader would do"
+    loader = knockout.Loader.from_config(dataset, knockout.config(dataset, "dango", settings=options), part)
+    assert tested.isdisjoint(loader.order().tolist())
+
+
+def test_a_configurations_loader_has_its_seed_and_batch_size(dataset: knockout.Dataset) -> None:
+    config = knockout.config(dataset, "dango", settings={"seed": 5, "batch": 48})
+    loader = knockout.Loader.from_config(dataset, config)
+    assert loader.order(2).tolist() == knockout.Loader(dataset, seed=5).order(2).tolist()
+    assert len(loader[0]["score"]) == 48
+    assert len(knockout.Loader.from_config(dataset, config, batch=7)[0]["score"]) == 7
+
+
+def test_the_configuration_that_a_run_records_gives_the_same_loader(dataset: knockout.Dataset, tmp_path: Path) -> None:
+    options = {"model.width": 8, "split.scheme": "pair-disjoint", "split.fold": "1/5", "seed": 6}
+    run = knockout.train(dataset, "dango", out=tmp_path / "run", max_steps=1, settings=options)
+    expected = knockout.Loader.from_config(dataset, knockout.config(dataset, "dango", settings=options))
+    assert knockout.Loader.from_config(dataset, run.config).order(1).tolist() == expected.order(1).tolist()
 
 
 def test_epochs_differ_and_repeat(dataset: knockout.Dataset) -> None:

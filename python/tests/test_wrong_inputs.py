@@ -120,6 +120,8 @@ def test_what_is_refused_says_why(subjects: dict[str, Any], tmp_path: Path) -> N
         (lambda: knockout.Loader(dataset, 0), "at least one"),
         (lambda: knockout.Loader(dataset, form="graph"), "genes, masks"),  # type: ignore[arg-type]
         (lambda: knockout.Loader(dataset, rank=2, world=2), "ranks count from 0"),
+        (lambda: knockout.Loader.from_config(dataset, {"split": {}}), "what knockout.config returns"),
+        (lambda: knockout.Loader.from_config(str(dataset.path), {}), "needs a Dataset, not str"),  # type: ignore[arg-type]
         (lambda: knockout.Run.open(tmp_path), "not|no"),
     ]:
         with pytest.raises(request, match=said):

@@ -34,7 +34,7 @@ def test_the_loss_of_the_first_step_is_the_runs(dataset: knockout.Dataset, tmp_p
     settings = SETTINGS[name]
     run = knockout.train(dataset, name, out=tmp_path / "run", max_steps=1, settings=settings)
     model = MODELS[name].from_dataset(dataset, settings=settings)
-    loader = knockout.Loader(dataset, batch=settings["batch"], seed=settings["seed"])
+    loader = model.loader(dataset)
     genes, offsets, score = tensors(loader[0, 0])
     expected = run.metrics("dict")["train_loss"][0]
     assert model.loss(genes, offsets, model.standardise(score), epoch=0).item() == pytest.approx(expected, rel=2e-5)
@@ -136,7 +136,7 @@ def test_compile(dataset: knockout.Dataset, name: str) -> None:
 def test_training_lowers_the_loss_and_comes_back(dataset: knockout.Dataset, tmp_path: Path) -> None:
     model = knockout.torch.Dango.from_dataset(dataset, settings=SETTINGS["dango"])
     optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    batches = knockout.torch.dataloader(knockout.Loader(dataset, batch=64, seed=3))
+    batches = knockout.torch.dataloader(model.loader(dataset))
     losses = []
     for epoch in range(2):
         total = 0.0

@@ -1,7 +1,7 @@
-//! Tasks of developers. `attack` tries for some minutes to lose, overwrite or crash something: it kills the program at random instants
+//! Tasks of developers. `figures` prints the figures of the code base. `attack` tries for some minutes to lose, overwrite or crash something: it kills the program at random instants
 //! and at chosen system calls, damages every kind of file, and gives it hostile traces, hostile imports and degenerate settings.
 //!
-//! It knows the program from outside only: its command line, its exit codes and its files.
+//! The attack depends on the program's command line, exit codes and files only.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
 
@@ -20,11 +20,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+use xtask::figures::CodeFigures;
 
 const USAGE: &str = "cargo run -p xtask -- attack [--minutes N] [--seed S] [--program PATH] [--only kills|mutations|traces|imports|settings]
-  Needs a built program: `cargo build -p knockout` makes target/debug/knockout, which is attacked unless --program names another.
+cargo run -p xtask -- figures [--json] [--repo DIR]
 cargo run -p xtask -- words [--all] [--tighten] [--root DIR]
-  Lists phrases to replace in pages and sources, by crates/xtask/words.toml.";
+  The attack needs a built program: `cargo build -p knockout` makes target/debug/knockout, the default of --program.
+  The figures are those of this checkout, or of the workspace in DIR. The words are those of crates/xtask/words.toml.";
 
 /// What one try found: nothing, or what is wrong with it.
 type Verdict = Result<(), String>;
@@ -52,11 +54,7 @@ struct Options {
     only: Option<String>,
 }
 
-fn options() -> Result<Options, String> {
-    let mut args = std::env::args().skip(1);
-    if args.next().as_deref() != Some("attack") {
-        return Err(USAGE.to_owned());
-    }
+fn options(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
     let built = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/debug/knockout");
     let mut options = Options { minutes: 2.0, seed: 1, program: PathBuf::from(built), only: None };
     while let Some(name) = args.next() {
@@ -76,8 +74,10 @@ fn options() -> Result<Options, String> {
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
     let findings = match args.next().as_deref() {
+        Some("attack") => options(args).and_then(|options| attack(&options)),
         Some("words") => words::run(args),
-        _ => options().and_then(|options| attack(&options)),
+        Some("figures") => figures(args).map(|()| 0),
+        _ => Err(USAGE.to_owned()),
     };
     match findings {
         Ok(0) => ExitCode::SUCCESS,
@@ -87,6 +87,29 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Prints the figures of a workspace, as text or as JSON.
+fn figures(mut args: impl Iterator<Item = String>) -> Result<(), String> {
+    let mut repo = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let mut is_json = false;
+    while let Some(name) = args.next() {
+        match name.as_str() {
+            "--json" => is_json = true,
+            "--repo" => {
+                repo =
+                    args.next().map(PathBuf::from).ok_or_else(|| format!("--repo needs a value\n{USAGE}"))?;
+            }
+            _ => return Err(format!("unknown option {name}\n{USAGE}")),
+        }
+    }
+    let figures = CodeFigures::read(&repo)?;
+    if is_json {
+        println!("{}", serde_json::to_string_pretty(&figures).map_err(|error| error.to_string())?);
+    } else {
+        print!("{figures}");
+    }
+    Ok(())
 }
 
 /// Attacks in turns until the time is over; gives the number of findings.

@@ -5,14 +5,14 @@ exact and copies no graph: one sparse adjacency is shared by all samples, a dele
 reach are the wild type's, and the reconstruction loss never forms a dense matrix. Everything runs where the tensors are.
 
     model = knockout.torch.Dango.from_dataset(dataset).to("cuda")
-    for batch in knockout.torch.dataloader(knockout.Loader(dataset, batch=2048)):
+    for batch in knockout.torch.dataloader(model.loader(dataset)):
         ...
     knockout.adopt(dataset, "dango", model.state_dict(), train_loss=loss, settings=model.settings)
 
 >>> import knockout.torch
 >>> dataset = knockout.Dataset(tiny)
 >>> model = knockout.torch.Dango.from_dataset(dataset, settings={"model.width": 8})
->>> batch = next(iter(knockout.torch.dataloader(knockout.Loader(dataset, batch=64))))
+>>> batch = next(iter(knockout.torch.dataloader(model.loader(dataset, batch=64))))
 >>> model(batch["genes"], batch["offsets"]).shape
 torch.Size([64])
 """

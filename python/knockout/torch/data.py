@@ -37,7 +37,7 @@ def dataloader(loader: Loader, **options: Any) -> DataLoader[Any]:
     """
     for option in ("batch_size", "sampler", "batch_sampler", "shuffle", "drop_last"):
         if option in options:
-            raise TypeError(f"{option} is the loader's: knockout.Loader(…, batch=…, seed=…)")
+            raise TypeError(f"{option} is the loader's: model.loader(dataset, batch=…)")
     return DataLoader(loader, batch_size=None, sampler=_Epochs(loader), **options)  # type: ignore[arg-type]
 
 

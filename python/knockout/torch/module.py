@@ -17,6 +17,7 @@ from .. import _knockout
 from .._keys import keys_of
 from ..dataset import Dataset
 from ..errors import RequestError
+from ..loader import Loader
 from ..run import Run
 from .sparse import Adjacency
 
@@ -125,6 +126,14 @@ class Model(nn.Module):
     def standardise(self, score: Tensor) -> Tensor:
         """Returns scores as the loss wants them."""
         return (score - self.score_mean) / self.score_sd
+
+    def loader(self, dataset: Dataset, part: str = "train", **options: Any) -> Loader:
+        """Returns the batches of a part of the split that `knockout.adopt` records for this model's `settings`, with their seed.
+
+        `options` are those of `Loader.from_config`, such as `rank` and `world`. The batch size is the configuration's unless given.
+        """
+        config = _knockout.configuration(dataset._dataset, self.name, keys_of(self.settings))
+        return Loader.from_config(dataset, config, part, **options)
 
     def load_weights(self, path: str | PathLike[str]) -> None:
         """Loads a file of `safetensors`, such as `weights.safetensors` of a checkpoint."""
