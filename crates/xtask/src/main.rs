@@ -24,7 +24,7 @@ use xtask::figures::CodeFigures;
 
 const USAGE: &str = "cargo run -p xtask -- attack [--minutes N] [--seed S] [--program PATH] [--only kills|mutations|traces|imports|settings]
 cargo run -p xtask -- figures [--json] [--repo DIR]
-cargo run -p xtask -- words [--all] [--tighten] [--root DIR]
+cargo run -p xtask -- words [--all] [--in PATH] [--tighten] [--root DIR]
   The attack needs a built program: `cargo build -p knockout` makes target/debug/knockout, the default of --program.
   The figures are those of this checkout, or of the workspace in DIR. The words are those of crates/xtask/words.toml.";
 

@@ -5,7 +5,7 @@
 
 mod passages;
 
-use passages::{Kind, Passage};
+use passages::{Passage, PassageKind};
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ const CONTEXT: usize = 40;
 /// Contents of the word list.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct List {
+struct WordList {
     /// Whether fewer hits than a limit are a failure too.
     exact: bool,
     word: Vec<Word>,
@@ -77,7 +77,7 @@ struct Matcher<'l> {
 }
 
 /// One occurrence of a phrase.
-struct Hit<'l> {
+struct WordHit<'l> {
     word: &'l Word,
     file: String,
     line: usize,
@@ -86,10 +86,12 @@ struct Hit<'l> {
 }
 
 /// Arguments of the command.
-struct Options {
+struct WordOptions {
     root: PathBuf,
     is_all: bool,
     is_tightening: bool,
+    /// Prefix of the paths whose hits are listed.
+    within: String,
 }
 
 /// Runs `xtask words` and returns the number of findings.
@@ -97,7 +99,7 @@ pub(crate) fn run(args: impl Iterator<Item = String>) -> Result<usize, String> {
     let options = options(args)?;
     let path = options.root.join(LIST);
     let text = read(&path)?;
-    let list: List = toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    let list: WordList = toml::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
     let (hits, unused) = search(&options.root, &list)?;
     if options.is_tightening {
         let tightened = tighten(&text, &list, &hits);
@@ -105,23 +107,23 @@ pub(crate) fn run(args: impl Iterator<Item = String>) -> Result<usize, String> {
             .map(|()| 0)
             .map_err(|error| format!("{}: {error}", path.display()));
     }
-    if options.is_all {
-        for hit in &hits {
-            print_hit(hit);
-        }
-    }
-    Ok(judge(&list, &hits, !options.is_all) + report_unused(&unused))
+    Ok(judge(&list, &hits, &options) + report_unused(&unused))
 }
 
-fn options(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
+fn options(mut args: impl Iterator<Item = String>) -> Result<WordOptions, String> {
     let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    let mut options = Options { root, is_all: false, is_tightening: false };
+    let mut options = WordOptions { root, is_all: false, is_tightening: false, within: String::new() };
     while let Some(name) = args.next() {
         match name.as_str() {
             "--all" => options.is_all = true,
             "--tighten" => options.is_tightening = true,
+            "--in" => options.within = args.next().ok_or("--in needs the beginning of a path")?,
             "--root" => options.root = args.next().ok_or("--root needs a folder")?.into(),
-            _ => return Err(format!("unknown option {name}; use words [--all] [--tighten] [--root DIR]")),
+            _ => {
+                return Err(format!(
+                    "unknown option {name}; use words [--all] [--in PATH] [--tighten] [--root DIR]"
+                ));
+            }
         }
     }
     Ok(options)
@@ -132,7 +134,7 @@ fn read(path: &Path) -> Result<String, String> {
 }
 
 /// Returns all hits that no exception covers, and the exceptions without a hit.
-fn search<'l>(root: &Path, list: &'l List) -> Result<(Vec<Hit<'l>>, Vec<&'l Allow>), String> {
+fn search<'l>(root: &Path, list: &'l WordList) -> Result<(Vec<WordHit<'l>>, Vec<&'l Allow>), String> {
     let matchers: Vec<Matcher<'_>> = list.word.iter().map(compile).collect::<Result<_, _>>()?;
     let mut hits = Vec::new();
     let mut used = vec![false; list.allow.len()];
@@ -153,7 +155,7 @@ fn search<'l>(root: &Path, list: &'l List) -> Result<(Vec<Hit<'l>>, Vec<&'l Allo
                         covers
                     });
                     if !is_allowed {
-                        hits.push(Hit {
+                        hits.push(WordHit {
                             word: matcher.word,
                             line: passage.line(found.start),
                             excerpt: passage.excerpt(&found, CONTEXT),
@@ -189,7 +191,7 @@ impl Matcher<'_> {
     }
 
     fn find(&self, passage: &Passage) -> Vec<std::ops::Range<usize>> {
-        if self.word.docs_only && passage.kind != Kind::Doc {
+        if self.word.docs_only && passage.kind != PassageKind::Doc {
             return Vec::new();
         }
         self.pattern
@@ -240,7 +242,8 @@ fn walk(root: &Path, folder: &str, extensions: &[&str], files: &mut Vec<String>)
         let is_folder = entry.file_type().map_err(failed)?.is_dir();
         if name.starts_with('.') || name == "target" || name == "__pycache__" {
             continue;
-        } else if is_folder {
+        }
+        if is_folder {
             walk(root, &below, extensions, files)?;
         } else if name.rsplit_once('.').is_some_and(|(_, extension)| extensions.contains(&extension)) {
             files.push(below);
@@ -249,22 +252,23 @@ fn walk(root: &Path, folder: &str, extensions: &[&str], files: &mut Vec<String>)
     Ok(())
 }
 
-fn print_hit(hit: &Hit<'_>) {
+fn print_hit(hit: &WordHit<'_>) {
     println!("{}:{}: {} -> {}", hit.file, hit.line, hit.excerpt, hit.word.instead);
 }
 
-/// Compares the hits with the limits, prints what exceeds them, and returns the number of findings.
-fn judge(list: &List, hits: &[Hit<'_>], is_listing: bool) -> usize {
+/// Compares the hits with the limits, prints those that exceed one (or all), and returns the number of findings.
+fn judge(list: &WordList, hits: &[WordHit<'_>], options: &WordOptions) -> usize {
     let mut findings = 0;
     let (pages, sources) = count(hits);
     let page_limit =
         |file: &str| list.page.iter().find(|page| page.file == file).map_or(0, |page| page.limit);
-    let mut check = |what: &str, count: usize, limit: usize, selected: &dyn Fn(&Hit<'_>) -> bool| {
+    let mut check = |what: &str, count: usize, limit: usize, selected: &dyn Fn(&WordHit<'_>) -> bool| {
+        let listed = hits.iter().filter(|hit| selected(hit) && hit.file.starts_with(&options.within));
+        if count > limit || options.is_all {
+            listed.for_each(print_hit);
+        }
         if count > limit {
             findings += 1;
-            if is_listing {
-                hits.iter().filter(|hit| selected(hit)).for_each(print_hit);
-            }
             println!("{what}: {count} hits, limit {limit}");
         } else if count < limit {
             findings += usize::from(list.exact);
@@ -288,7 +292,7 @@ fn judge(list: &List, hits: &[Hit<'_>], is_listing: bool) -> usize {
 }
 
 /// Counts hits in pages by file, and hits in sources by word.
-fn count<'h>(hits: &'h [Hit<'_>]) -> (BTreeMap<&'h str, usize>, BTreeMap<&'h str, usize>) {
+fn count<'h>(hits: &'h [WordHit<'_>]) -> (BTreeMap<&'h str, usize>, BTreeMap<&'h str, usize>) {
     let mut pages = BTreeMap::new();
     let mut sources = BTreeMap::new();
     for hit in hits {
@@ -309,7 +313,7 @@ fn report_unused(unused: &[&Allow]) -> usize {
 }
 
 /// Returns the list with every limit lowered to today's number of hits.
-fn tighten(text: &str, list: &List, hits: &[Hit<'_>]) -> String {
+fn tighten(text: &str, list: &WordList, hits: &[WordHit<'_>]) -> String {
     let (pages, sources) = count(hits);
     let mut lines = Vec::new();
     let mut hits_here = None;

@@ -44,7 +44,7 @@ fn a_phrase_in_a_page_fails_with_its_line_and_replacement() {
 }
 
 #[test]
-fn a_match_of_unless_is_no_hit() {
+fn a_match_of_unless_is_not_a_hit() {
     let root = checkout(LIST, &[("README.md", "Here there is no gear.\n")]);
     assert_eq!(words(root.path(), &[]).0, Some(0));
 }
@@ -76,6 +76,16 @@ fn tighten_lowers_limits_and_never_raises_them() {
     assert_eq!(words(root.path(), &["--tighten"]).0, Some(0));
     let tightened = fs::read_to_string(root.path().join("crates/xtask/words.toml")).unwrap();
     assert_eq!(tightened, list.replacen("limit = 1", "limit = 0", 1));
+}
+
+#[test]
+fn hits_are_listed_below_a_path_and_counted_everywhere() {
+    let page = "This is no gear.\n";
+    let root = checkout(LIST, &[("docs/a.md", page), ("docs/b.md", page)]);
+    let (code, text) = words(root.path(), &["--in", "docs/b"]);
+    assert_eq!(code, Some(1));
+    assert!(text.contains("docs/b.md:1:") && !text.contains("docs/a.md:1:"), "{text}");
+    assert!(text.contains("docs/a.md: 1 hits, limit 0"), "{text}");
 }
 
 #[test]

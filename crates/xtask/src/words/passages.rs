@@ -4,9 +4,9 @@
 
 use std::ops::Range;
 
-/// Kind of a passage.
+/// PassageKind of a passage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum PassageKind {
     /// Paragraph, table row or code comment of a page.
     Page,
     /// First paragraph of a doc comment or docstring.
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
 /// Joined lines of prose.
 #[derive(Debug)]
 pub(crate) struct Passage {
-    pub(crate) kind: Kind,
+    pub(crate) kind: PassageKind,
     text: String,
     /// `text` with code replaced by as many backticks as it has bytes.
     masked: String,
@@ -29,7 +29,7 @@ pub(crate) struct Passage {
 }
 
 impl Passage {
-    fn new(kind: Kind) -> Self {
+    fn new(kind: PassageKind) -> Self {
         Self { kind, text: String::new(), masked: String::new(), lines: Vec::new() }
     }
 
@@ -113,12 +113,12 @@ impl Passages {
     }
 
     /// Appends a line to the open passage, or opens one of the given kind.
-    fn push(&mut self, kind: Kind, number: usize, line: &str) {
+    fn push(&mut self, kind: PassageKind, number: usize, line: &str) {
         self.open.get_or_insert_with(|| Passage::new(kind)).push(number, line);
     }
 
     /// Adds a passage of one line.
-    fn add(&mut self, kind: Kind, number: usize, line: &str) {
+    fn add(&mut self, kind: PassageKind, number: usize, line: &str) {
         self.close();
         self.push(kind, number, line);
         self.close();
@@ -154,17 +154,17 @@ pub(crate) fn markdown(text: &str) -> Vec<Passage> {
             is_fenced = !is_fenced;
         } else if is_fenced || line.starts_with("    ") {
             if let Some(comment) = shell_comment(line) {
-                passages.add(Kind::Page, number, comment);
+                passages.add(PassageKind::Page, number, comment);
             }
         } else if trimmed.is_empty() {
             passages.close();
         } else if trimmed.starts_with('#') || trimmed.starts_with('|') {
-            passages.add(Kind::Page, number, trimmed);
+            passages.add(PassageKind::Page, number, trimmed);
         } else {
             if is_item(trimmed) {
                 passages.close();
             }
-            passages.push(Kind::Page, number, trimmed);
+            passages.push(PassageKind::Page, number, trimmed);
         }
     }
     passages.finish()
@@ -205,7 +205,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Reads a comment to the end of its line and joins it with a comment of the same marker on the line before.
-    fn line_comment(&mut self, marker: &'static str, kind: Kind) {
+    fn line_comment(&mut self, marker: &'static str, kind: PassageKind) {
         let number = self.line;
         let line = self.take(self.rest().find('\n').unwrap_or(self.rest().len()));
         let content = line[marker.len()..].trim();
@@ -225,15 +225,15 @@ impl<'t> Scanner<'t> {
                 self.passages.close();
             }
             // Later paragraphs of a doc comment are not its first.
-            self.passages.push(if is_joined { Kind::Comment } else { kind }, number, content);
+            self.passages.push(if is_joined { PassageKind::Comment } else { kind }, number, content);
         }
     }
 
     /// Adds the lines of a block comment or literal as one passage.
-    fn block(&mut self, kind: Kind, first: usize, content: &str) {
+    fn block(&mut self, kind: PassageKind, first: usize, content: &str) {
         self.passages.close();
         self.comment = None;
-        if kind == Kind::Literal && !content.trim().contains(' ') {
+        if kind == PassageKind::Literal && !content.trim().contains(' ') {
             return;
         }
         for (number, line) in (first..).zip(content.split('\n')) {
@@ -244,7 +244,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Reads a literal with escapes, up to its closing quote.
-    fn quoted(&mut self, kind: Kind, quote: &str) {
+    fn quoted(&mut self, kind: PassageKind, quote: &str) {
         let first = self.line;
         self.take(quote.len());
         let start = self.at;
@@ -260,7 +260,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Reads a literal without escapes, up to `end`.
-    fn raw(&mut self, kind: Kind, start: usize, end: &str) {
+    fn raw(&mut self, kind: PassageKind, start: usize, end: &str) {
         let first = self.line;
         self.take(start);
         let length = self.rest().find(end).unwrap_or(self.rest().len());
@@ -278,22 +278,22 @@ pub(crate) fn rust(text: &str) -> Vec<Passage> {
         let rest = scanner.rest();
         let hashes = rest[1.min(rest.len())..].chars().take_while(|character| *character == '#').count();
         if rest.starts_with("////") {
-            scanner.line_comment("////", Kind::Comment);
+            scanner.line_comment("////", PassageKind::Comment);
         } else if rest.starts_with("///") {
-            scanner.line_comment("///", Kind::Doc);
+            scanner.line_comment("///", PassageKind::Doc);
         } else if rest.starts_with("//!") {
-            scanner.line_comment("//!", Kind::Doc);
+            scanner.line_comment("//!", PassageKind::Doc);
         } else if rest.starts_with("//") {
-            scanner.line_comment("//", Kind::Comment);
+            scanner.line_comment("//", PassageKind::Comment);
         } else if rest.starts_with("/*") {
             let first = scanner.line;
             let length = block_comment(rest);
             let content = scanner.take(length);
-            scanner.block(Kind::Comment, first, content);
+            scanner.block(PassageKind::Comment, first, content);
         } else if character == '"' {
-            scanner.quoted(Kind::Literal, "\"");
+            scanner.quoted(PassageKind::Literal, "\"");
         } else if character == 'r' && !is_word && rest[1 + hashes..].starts_with('"') {
-            scanner.raw(Kind::Literal, hashes + 2, &format!("\"{}", "#".repeat(hashes)));
+            scanner.raw(PassageKind::Literal, hashes + 2, &format!("\"{}", "#".repeat(hashes)));
         } else if character == '\'' {
             char_or_lifetime(&mut scanner);
         } else {
@@ -347,15 +347,15 @@ pub(crate) fn python(text: &str) -> Vec<Passage> {
     while let Some(character) = scanner.rest().chars().next() {
         let rest = scanner.rest();
         if character == '#' {
-            scanner.line_comment("#", Kind::Comment);
+            scanner.line_comment("#", PassageKind::Comment);
         } else if rest.starts_with("\"\"\"") {
-            scanner.quoted(Kind::Doc, "\"\"\"");
+            scanner.quoted(PassageKind::Doc, "\"\"\"");
         } else if rest.starts_with("'''") {
-            scanner.quoted(Kind::Doc, "'''");
+            scanner.quoted(PassageKind::Doc, "'''");
         } else if character == '"' {
-            scanner.quoted(Kind::Literal, "\"");
+            scanner.quoted(PassageKind::Literal, "\"");
         } else if character == '\'' {
-            scanner.quoted(Kind::Literal, "'");
+            scanner.quoted(PassageKind::Literal, "'");
         } else {
             scanner.skip();
         }
@@ -367,7 +367,7 @@ pub(crate) fn python(text: &str) -> Vec<Passage> {
 mod tests {
     use super::*;
 
-    fn texts(passages: &[Passage]) -> Vec<(Kind, &str)> {
+    fn texts(passages: &[Passage]) -> Vec<(PassageKind, &str)> {
         passages.iter().map(|passage| (passage.kind, passage.text.as_str())).collect()
     }
 
@@ -377,7 +377,7 @@ mod tests {
             "# Title\n\none\ntwo `co de`\n- item\n\n    command  # comment\n\n```\nfenced\n```\n| a | b |\n";
         let passages = markdown(page);
         let expected = ["# Title", "one two `co de`", "- item", "comment", "| a | b |"];
-        assert_eq!(texts(&passages), expected.map(|text| (Kind::Page, text)));
+        assert_eq!(texts(&passages), expected.map(|text| (PassageKind::Page, text)));
         assert_eq!(passages[1].prose(), "one two ```````");
         assert_eq!(passages[1].line(5), 4);
     }
@@ -396,10 +396,10 @@ mod tests {
     fn only_the_first_paragraph_of_a_doc_comment_is_a_doc() {
         let source = "/// Returns it\n/// at once.\n///\n/// More.\n// plain\nfn f() {}\n//! inner\n";
         let expected = [
-            (Kind::Doc, "Returns it at once."),
-            (Kind::Comment, "More."),
-            (Kind::Comment, "plain"),
-            (Kind::Doc, "inner"),
+            (PassageKind::Doc, "Returns it at once."),
+            (PassageKind::Comment, "More."),
+            (PassageKind::Comment, "plain"),
+            (PassageKind::Doc, "inner"),
         ];
         assert_eq!(texts(&rust(source)), expected);
     }
@@ -408,10 +408,10 @@ mod tests {
     fn literals_of_several_words_are_found_and_lifetimes_are_not() {
         let source = r##"fn f<'a>(x: &'a str) { g("one two", "one", '"', r#"raw "text" here"#, b"byte text", '\'') } // end"##;
         let expected = [
-            (Kind::Literal, "one two"),
-            (Kind::Literal, "raw \"text\" here"),
-            (Kind::Literal, "byte text"),
-            (Kind::Comment, "end"),
+            (PassageKind::Literal, "one two"),
+            (PassageKind::Literal, "raw \"text\" here"),
+            (PassageKind::Literal, "byte text"),
+            (PassageKind::Comment, "end"),
         ];
         assert_eq!(texts(&rust(source)), expected);
     }
@@ -420,7 +420,7 @@ mod tests {
     fn nested_block_comments_end_where_the_outer_one_ends() {
         assert_eq!(
             texts(&rust("/* a /* b */ c */ \"d e\"")),
-            [(Kind::Comment, "/* a /* b */ c */"), (Kind::Literal, "d e")]
+            [(PassageKind::Comment, "/* a /* b */ c */"), (PassageKind::Literal, "d e")]
         );
     }
 
@@ -434,7 +434,8 @@ mod tests {
     #[test]
     fn docstrings_and_comments_of_python_are_found() {
         let source = "def f():\n    \"\"\"Return it.\"\"\"\n    return 'a b'  # why\n";
-        let expected = [(Kind::Doc, "Return it."), (Kind::Literal, "a b"), (Kind::Comment, "why")];
+        let expected =
+            [(PassageKind::Doc, "Return it."), (PassageKind::Literal, "a b"), (PassageKind::Comment, "why")];
         assert_eq!(texts(&python(source)), expected);
     }
 }
