@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-/// PassageKind of a passage.
+/// Origin of a passage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PassageKind {
     /// Paragraph, table row or code comment of a page.
