@@ -120,6 +120,11 @@ impl Error {
         Self::new(source.class(), operation).caused_by(source)
     }
 
+    /// Converts an error that has a class; its class, message and causes stay.
+    pub fn of(error: impl Classified + Send + Sync + 'static) -> Self {
+        Self::new(error.class(), error.to_string()).caused_by(error)
+    }
+
     /// Returns the class.
     pub fn class(&self) -> Class {
         self.0.class
@@ -272,6 +277,13 @@ mod tests {
         let error = Error::io("could not open", "x", io::ErrorKind::NotFound.into()).while_doing("importing");
         assert_eq!(error.class(), Class::Request);
         assert_eq!(chain(&error), "importing: x: could not open: entity not found");
+    }
+
+    #[test]
+    fn a_converted_error_keeps_its_class_message_and_causes() {
+        let inner = Error::damage("outer").caused_by(io::Error::other("inner"));
+        let error = Error::of(inner);
+        assert_eq!((error.class(), chain(&error)), (Class::Damage, "outer: inner".to_owned()));
     }
 
     #[test]

@@ -12,30 +12,67 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A file or folder that could not be written; nothing was changed.
 #[derive(Debug, thiserror::Error)]
-#[error("could not {act} {}", path.display())]
-pub struct DurableError {
-    act: &'static str,
-    path: PathBuf,
-    #[source]
-    source: io::Error,
+#[non_exhaustive]
+pub enum DurableError {
+    /// The operating system refused.
+    #[error("could not {act} {}", path.display())]
+    System {
+        /// What was tried, as a verb.
+        act: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The operating system's error.
+        source: io::Error,
+    },
+    /// A link inside a folder that knockout writes; see [`inside`].
+    #[error(
+        "{} is a symbolic link; knockout does not write through links inside {}: remove it",
+        path.display(),
+        root.display()
+    )]
+    Link {
+        /// The link.
+        path: PathBuf,
+        /// The folder that it lies in, at any depth.
+        root: PathBuf,
+    },
 }
 
 impl DurableError {
-    /// Kind of the operating system's error.
+    /// Returns the kind of the operating system's error; for a link, `InvalidData`.
     pub fn kind(&self) -> io::ErrorKind {
-        self.source.kind()
+        match self {
+            Self::System { source, .. } => source.kind(),
+            Self::Link { .. } => io::ErrorKind::InvalidData,
+        }
     }
 }
 
 fn at<'a>(act: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> DurableError + 'a {
-    move |source| DurableError { act, path: path.to_owned(), source }
+    move |source| DurableError::System { act, path: path.to_owned(), source }
+}
+
+/// Returns the path of `name` inside a folder, ready to be written; refuses a symbolic link at any component of `name`.
+///
+/// Every write inside a run, predictions, benchmark, sweep or store folder goes through here. Such a folder may come from
+/// somebody else, and a link in it could lead to any file of the user. The root itself may be a link, because the user names
+/// it. The check covers links that are there when it is made, not those that another process makes afterwards.
+pub fn inside(root: &Path, name: impl AsRef<Path>) -> Result<PathBuf, DurableError> {
+    let mut path = root.to_owned();
+    for component in name.as_ref().components() {
+        path.push(component);
+        if path.is_symlink() {
+            return Err(DurableError::Link { path, root: root.to_owned() });
+        }
+    }
+    Ok(path)
 }
 
 /// Writes a file whole or not at all.
 ///
 /// A crash at any moment leaves the old file or the new one; after `Ok`, a power cut leaves the new one. Two writers
 /// at once leave the file of one of them. A device or a pipe is written to as it is, and a link stays one: the file that it leads
-/// to is replaced.
+/// to is replaced. That is right for a path that the user names; for a file inside a folder of ours see [`inside`].
 pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), DurableError> {
     let mut file = PendingFile::create(path)?;
     fill(&mut file).map_err(at("write", path))?;
@@ -345,7 +382,10 @@ fn scratch_beside(target: &Path) -> PathBuf {
 
 impl Classified for DurableError {
     fn class(&self) -> Class {
-        class_of_path(self.kind())
+        match self {
+            Self::System { source, .. } => class_of_path(source.kind()),
+            Self::Link { .. } => Class::Damage,
+        }
     }
 }
 
@@ -427,6 +467,35 @@ mod tests {
         assert_eq!(fs::read(&file).unwrap(), b"new");
         let error = replace(folder.path(), |_| Ok(())).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_inside_a_folder_are_refused_and_a_linked_root_is_not() {
+        use std::os::unix::fs::symlink;
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().join("root");
+        symlink("folder", &root).unwrap();
+        fs::create_dir_all(root.with_file_name("folder").join("sub")).unwrap();
+        fs::write(home.path().join("mine"), b"precious").unwrap();
+        symlink("../mine", root.join("file")).unwrap();
+        symlink("../absent", root.join("dangling")).unwrap();
+        symlink("sub", root.join("other")).unwrap();
+        for (name, link) in
+            [("file", "file"), ("dangling", "dangling"), ("other", "other"), ("other/new", "other")]
+        {
+            let error = inside(&root, name).unwrap_err();
+            assert_eq!(error.class(), Class::Damage, "{name}");
+            let (link, root) = (root.join(link), root.display());
+            let text = format!(
+                "{} is a symbolic link; knockout does not write through links inside {root}: remove it",
+                link.display()
+            );
+            assert_eq!(error.to_string(), text);
+        }
+        for name in ["new", "sub", "sub/new", "absent/new"] {
+            assert_eq!(inside(&root, name).unwrap(), root.join(name));
+        }
     }
 
     #[test]

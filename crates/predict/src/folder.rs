@@ -8,7 +8,7 @@
 //! One process writes a folder at a time. The module knows nothing of how predictions are made.
 
 use crate::{Plan, PredictError};
-use knockout_base::files::{StagedDir, replace};
+use knockout_base::files::{StagedDir, inside, replace};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -100,6 +100,8 @@ impl Folder {
             }
             _ => {}
         }
+        // Blocks are written and left-overs removed there.
+        inside(path, PREDICTIONS)?;
         let folder = Self { path: path.to_owned(), identity: plan.identity(), plan, _lock: lock };
         folder.remove_abandoned();
         Ok(folder)
@@ -144,12 +146,16 @@ impl Folder {
     }
 
     pub(crate) fn write_block(&self, block: u64, bytes: &[u8]) -> Result<(), PredictError> {
-        Ok(replace(&self.block_path(block), |out| out.write_all(bytes))?)
+        Ok(replace(&inside(&self.path, block_name(block))?, |out| out.write_all(bytes))?)
     }
 }
 
 pub(crate) fn block_path(folder: &Path, block: u64) -> PathBuf {
-    folder.join(PREDICTIONS).join(format!("block-{block:09}.parquet"))
+    folder.join(block_name(block))
+}
+
+fn block_name(block: u64) -> PathBuf {
+    Path::new(PREDICTIONS).join(format!("block-{block:09}.parquet"))
 }
 
 pub(crate) fn missing(folder: &Path, plan: &Plan) -> Vec<u64> {

@@ -3,7 +3,7 @@
 use crate::block::{Block, Scored};
 use crate::folder::{block_path, missing};
 use crate::{Extremes, Folder, Histogram, Hit, Plan, PredictError};
-use knockout_base::files::{PendingFile, replace};
+use knockout_base::files::{PendingFile, inside, replace};
 use knockout_data::cell::GeneTable;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -77,7 +77,7 @@ pub fn write_hits(folder: &Path, summary: &Summary, genes: &GeneTable) -> Result
     let mut written = Vec::new();
     for (name, hits) in [("top.csv", summary.extremes.top()), ("bottom.csv", summary.extremes.bottom())] {
         if !hits.is_empty() {
-            let path = folder.join(name);
+            let path = inside(folder, name)?;
             let order = hits.iter().map(|hit| hit.genes.len()).max().unwrap_or(0);
             let has_sd = hits.iter().any(|hit| hit.sd.is_some());
             replace(&path, |out| {
@@ -98,7 +98,7 @@ pub fn write_csv(folder: &Folder, genes: &GeneTable) -> Result<PathBuf, PredictE
         let (missing, blocks) = (unfinished.len() as u64, plan.blocks());
         return Err(PredictError::Unfinished { path: folder.path().to_owned(), missing, blocks });
     }
-    let path = folder.path().join("predictions.csv");
+    let path = inside(folder.path(), "predictions.csv")?;
     let mut out = PendingFile::create(&path)?;
     let failed = |source| PredictError::Read { path: path.clone(), source };
     let (mut is_first, order) = (true, plan.candidates.order);

@@ -214,6 +214,106 @@ fn the_same_operator_belongs_to_what_encloses_it() {
     assert_eq!(in_step, 1100.0, "both threads inside the step");
 }
 
+/// Names that Lightning and PyTorch give to the spans of a step.
+const TRAINING_STEP: &str = "[pl][profile][Strategy]SingleDeviceStrategy.training_step";
+const STRATEGY_BACKWARD: &str = "[pl][profile][Strategy]SingleDeviceStrategy.backward";
+const LAYER: &str = "[pl][module]torch.nn.modules.linear.Linear: a";
+const OPTIMIZER_STEP: &str = "Optimizer.step#AdamW.step";
+const ZERO_GRAD: &str = "Optimizer.zero_grad#AdamW.zero_grad";
+const MM_BACKWARD: &str = "autograd::engine::evaluate_function: MmBackward0";
+
+/// Time in forward, backward, the optimiser and everything else of the host.
+fn forward_backward_optimiser_rest(found: &FileFindings) -> [f64; 4] {
+    let [forward, backward, optimiser] =
+        ["forward", "backward", "optimiser"].map(|name| category(found, name));
+    [forward, backward, optimiser, found.host_us - forward - backward - optimiser]
+}
+
+#[test]
+fn an_optimiser_that_training_step_calls_is_not_forward() {
+    let found = findings(&trace(&[
+        span("user_annotation", "ProfilerStep#1", 1, 0, 1000, ""),
+        span("user_annotation", TRAINING_STEP, 1, 50, 900, ""),
+        span("user_annotation", LAYER, 1, 60, 100, ""),
+        span("cpu_op", "aten::addmm", 1, 70, 80, r#""Sequence number":1"#),
+        span("user_annotation", ZERO_GRAD, 1, 170, 30, ""),
+        span("cpu_op", "aten::zero_", 1, 175, 20, r#""Sequence number":2"#),
+        span("cpu_op", MM_BACKWARD, 1, 210, 190, ""),
+        span("cpu_op", "aten::mm", 1, 220, 170, ""),
+        span("user_annotation", "[pl][profile]optimizer_step", 1, 410, 530, ""),
+        span("user_annotation", OPTIMIZER_STEP, 1, 420, 510, ""),
+        span("cpu_op", "aten::sqrt", 1, 430, 400, ""),
+    ]));
+    // Layer 100 and the 50 that `training_step` has for itself; `zero_grad` 30 and the step 530.
+    assert_eq!(forward_backward_optimiser_rest(&found), [150.0, 190.0, 560.0, 100.0]);
+}
+
+#[test]
+fn forward_and_backward_in_an_optimisers_closure_are_not_the_optimisers() {
+    let found = findings(&trace(&[
+        span("user_annotation", "ProfilerStep#1", 1, 0, 1000, ""),
+        span("user_annotation", OPTIMIZER_STEP, 1, 50, 900, ""),
+        span("user_annotation", TRAINING_STEP, 1, 60, 140, ""),
+        span("user_annotation", LAYER, 1, 70, 100, ""),
+        span("cpu_op", "aten::addmm", 1, 80, 80, r#""Sequence number":1"#),
+        span("user_annotation", ZERO_GRAD, 1, 210, 30, ""),
+        span("cpu_op", "aten::zero_", 1, 215, 20, r#""Sequence number":2"#),
+        span("user_annotation", STRATEGY_BACKWARD, 1, 250, 200, ""),
+        span("cpu_op", MM_BACKWARD, 1, 260, 180, ""),
+        span("cpu_op", "aten::add_", 1, 460, 20, r#""Sequence number":3"#),
+        span("cpu_op", "aten::sqrt", 1, 500, 400, ""),
+    ]));
+    assert_eq!(forward_backward_optimiser_rest(&found), [140.0, 200.0, 560.0, 100.0]);
+}
+
+#[test]
+fn of_nested_phases_the_innermost_wins_and_forward_inside_backward_is_recomputation() {
+    let found = findings(&trace(&[
+        span("user_annotation", TRAINING_STEP, 1, 0, 1000, ""),
+        span("user_annotation", OPTIMIZER_STEP, 1, 100, 800, ""),
+        span("user_annotation", LAYER, 1, 200, 100, ""),
+        span("user_annotation", STRATEGY_BACKWARD, 1, 400, 300, ""),
+        span("user_annotation", LAYER, 1, 450, 50, ""),
+        // An optimiser that a hook calls as soon as a gradient is there.
+        span("user_annotation", OPTIMIZER_STEP, 1, 600, 40, ""),
+    ]));
+    assert_eq!(forward_backward_optimiser_rest(&found), [300.0, 260.0, 440.0, 0.0]);
+}
+
+#[test]
+fn what_autograds_thread_does_for_a_training_step_is_backward() {
+    let kernel = |start, correlation: u32| {
+        let args = format!(r#""device":0,"stream":7,"correlation":{correlation}"#);
+        span("kernel", "gemm", 9, start, 30, &args)
+    };
+    let launch = |tid, start, correlation: u32| {
+        span("cuda_runtime", "cudaLaunchKernel", tid, start, 5, &format!(r#""correlation":{correlation}"#))
+    };
+    let found = findings(&trace(&[
+        span("user_annotation", TRAINING_STEP, 1, 0, 1000, ""),
+        span("user_annotation", LAYER, 1, 10, 90, ""),
+        launch(1, 20, 1),
+        span("cpu_op", MM_BACKWARD, 2, 200, 300, ""),
+        launch(2, 210, 2),
+        launch(2, 220, 3),
+        span("user_annotation", OPTIMIZER_STEP, 1, 600, 300, ""),
+        launch(1, 610, 4),
+        launch(1, 620, 5),
+        launch(1, 630, 6),
+        kernel(100, 1),
+        kernel(300, 2),
+        kernel(350, 3),
+        kernel(700, 4),
+        kernel(750, 5),
+        kernel(800, 6),
+    ]));
+    let phase = |name: &str| found.phases.iter().find(|row| row.name == name).unwrap().us;
+    assert_eq!((phase("backward"), phase("optimiser")), (300.0, 300.0));
+    let device: Vec<_> = found.gpu.unwrap().by_phase.into_iter().map(|row| (row.name, row.us)).collect();
+    let wanted = [("optimiser", 90.0), ("backward", 60.0), ("forward", 30.0)];
+    assert_eq!(device, wanted.map(|(name, us)| (name.to_owned(), us)));
+}
+
 #[test]
 fn an_operation_inside_itself_is_inside_once() {
     let found = findings(&trace(&[

@@ -302,6 +302,35 @@ pub(crate) fn two_ranks_stand_beside_each_other(traces: &Path) {
     assert_eq!(analysis.events, events);
 }
 
+/// Compares the milliseconds of a category in each step with those that timers inside the recorded program measured.
+fn near_timers(findings: &knockout_analyze::FileFindings, category: &str, timers: [Option<f64>; 4]) {
+    assert_eq!(findings.steps.len(), timers.len());
+    for (place, (step, timer)) in findings.steps.iter().zip(timers).enumerate() {
+        let Some(timer) = timer else { continue };
+        let own = step.host.iter().find(|row| row.name == category).map_or(0.0, |row| row.us / 1000.0);
+        // In the first step, 4 ms lie between the timer's start and the first span of the optimiser.
+        let tolerance = if place == 0 { 5.0 } else { 1.0 };
+        assert!((own - timer).abs() < tolerance, "{category} in {}: {own} ms, timer {timer} ms", step.name);
+    }
+}
+
+pub(crate) fn manual_optimisation_has_the_phases_that_timers_measured(traces: &Path) {
+    let findings = analyze(&traces.join("jobs/lightning_manual.json.gz"), 2);
+    near_timers(&findings, "forward", [9.2, 9.8, 4.8, 9.9].map(Some));
+    near_timers(&findings, "backward", [16.9, 16.7, 16.3, 17.9].map(Some));
+    near_timers(&findings, "optimiser", [110.9, 119.9, 137.5, 111.5].map(Some));
+    let loading = findings.categories.iter().find(|row| row.name == "data loading").unwrap();
+    assert!((loading.us / 1000.0 - 90.0).abs() < 2.0, "{} us", loading.us);
+    assert_eq!(findings.categories[0].name, "optimiser");
+}
+
+pub(crate) fn automatic_optimisation_has_the_phases_that_timers_measured(traces: &Path) {
+    let findings = analyze(&traces.join("jobs/lightning_auto.json.gz"), 2);
+    near_timers(&findings, "forward", [14.0, 15.0, 6.2, 15.8].map(Some));
+    // A step of the profiler ends between forward and backward: the second has the backward of the first timer.
+    near_timers(&findings, "backward", [None, Some(17.6), Some(20.9), Some(10.6)]);
+}
+
 /// What a file gave: `error`, or `ok` and `recovered` with findings.
 fn outcome_of(path: &std::path::Path) -> (&'static str, Option<knockout_analyze::FileFindings>, String) {
     let rules = knockout_analyze::Rules::default_rules().unwrap();

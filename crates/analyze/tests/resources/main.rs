@@ -14,6 +14,8 @@ knockout_testdata::tests!(
         expected::the_findings_do_not_depend_on_the_number_of_threads,
         expected::the_expected_comparison_is_reproduced,
         expected::two_ranks_stand_beside_each_other,
+        expected::manual_optimisation_has_the_phases_that_timers_measured,
+        expected::automatic_optimisation_has_the_phases_that_timers_measured,
         expected::every_awkward_file_gives_an_accepted_outcome;
     Resource::Seeds =>
         logs::an_average_over_five_figures_was_of_sanity_checks_and_one_step,

@@ -1,7 +1,7 @@
 //! JSON files beside runs: whole or absent, and read back as they were written.
 
 use crate::trials::TrialError;
-use knockout_base::files::replace;
+use knockout_base::files::{inside, replace};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs;
@@ -19,13 +19,13 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, TrialE
     value.map(Some).map_err(|source| TrialError::Damaged { path: path.to_owned(), source })
 }
 
-/// Writes a file whole or not at all.
-pub(crate) fn write<T: Serialize>(path: &Path, value: &T) -> Result<(), TrialError> {
+/// Writes a file of a folder whole or not at all; a link is refused.
+pub(crate) fn write<T: Serialize>(folder: &Path, name: &str, value: &T) -> Result<(), TrialError> {
     let fill = |out: &mut dyn io::Write| {
         serde_json::to_writer_pretty(&mut *out, value).map_err(io::Error::from)?;
         out.write_all(b"\n")
     };
-    Ok(replace(path, fill)?)
+    Ok(replace(&inside(folder, name)?, fill)?)
 }
 
 /// Makes a folder and those above it.

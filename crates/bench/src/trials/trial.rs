@@ -99,8 +99,7 @@ impl Trial {
         if self.config.model.entry().is_solved {
             return self.solve(on_report);
         }
-        let ledger_path = self.folder.join(LEDGER);
-        let before = kept::read::<Ledger>(&ledger_path)?.unwrap_or_default().cpu_seconds;
+        let before = kept::read::<Ledger>(&self.folder.join(LEDGER))?.unwrap_or_default().cpu_seconds;
         let budget_seconds = budget.map(|budget| budget.as_secs_f64());
         let is_spent = |cpu_seconds: f64| budget_seconds.is_some_and(|budget| cpu_seconds >= budget);
         let clock = SystemClock::new();
@@ -123,7 +122,7 @@ impl Trial {
                     continue;
                 }
                 Event::Epoch(line) => {
-                    kept::write(&ledger_path, &Ledger { cpu_seconds: spent() })?;
+                    kept::write(&self.folder, LEDGER, &Ledger { cpu_seconds: spent() })?;
                     Some(line)
                 }
                 Event::Step(_) => {
@@ -145,7 +144,7 @@ impl Trial {
         if end == TrialEnd::Budget && step > 0 && read_metrics(&self.folder)?.is_empty() {
             self.validate_at(step)?;
         }
-        kept::write(&ledger_path, &Ledger { cpu_seconds: spent() })?;
+        kept::write(&self.folder, LEDGER, &Ledger { cpu_seconds: spent() })?;
         Ok(Trained { end, cpu_seconds: spent(), lines: read_metrics(&self.folder)? })
     }
 

@@ -9,6 +9,7 @@ use crate::output::write_text;
 use crate::text::{Align, Table, duration, figure, grouped, page_columns};
 use crate::ui::{Ui, Unit};
 use clap::Args;
+use knockout_base::files::inside;
 use knockout_bench::trials::Stop;
 use knockout_bench::trials::sweep::{
     self, Axis, Candidate, Sweep, SweepOutcome, SweepProgress, SweepRequest,
@@ -81,7 +82,7 @@ pub(crate) fn run(args: &SweepArgs, ui: &Ui) -> Result<()> {
     let interrupt = Interrupt::install()?;
     let stop: Stop = Arc::new(move || interrupt.is_asked());
     let outcome = on_workers(|| search(&request, &stop, ui))?;
-    write_text(&request.out.join("report.html"), &page(&request, &outcome), ui)?;
+    write_text(&inside(&request.out, "report.html")?, &page(&request, &outcome), ui)?;
     let shown = Shown {
         sweep: &outcome.sweep,
         out: &request.out,

@@ -12,6 +12,7 @@ mod first_day;
 mod generated;
 mod hetero;
 mod import;
+mod links;
 mod logs;
 mod outputs;
 mod places;

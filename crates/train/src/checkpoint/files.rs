@@ -2,7 +2,7 @@
 
 use super::state::State;
 use super::{Checkpoint, CheckpointError, CheckpointErrorKind, Contents, Tensor, TensorRef, at};
-use knockout_base::files::StagedDir;
+use knockout_base::files::{StagedDir, inside, replace};
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
@@ -114,15 +114,16 @@ pub fn save(target: &Path, contents: &Contents<'_>) -> Result<String, Checkpoint
     Ok(hash)
 }
 
-/// Keeps tensors that can be made again, in one file that is whole or absent; its folder is made where there is none.
-pub(crate) fn save_tensors(path: &Path, tensors: &[Tensor]) -> Result<(), CheckpointError> {
+/// Keeps tensors that can be made again, in one file of a run that is whole or absent; its folder is made where there is none.
+pub(crate) fn save_tensors(run: &Path, name: &Path, tensors: &[Tensor]) -> Result<(), CheckpointError> {
+    let path = &inside(run, name).map_err(at("write", &run.join(name)))?;
     let tensors: Vec<TensorRef<'_>> = tensors.iter().map(TensorRef::from).collect();
     check_tensors(&tensors).map_err(at("write", path))?;
     let named: Vec<(String, Vec<usize>, Vec<u8>)> =
         tensors.iter().map(|t| (t.name.to_owned(), t.shape.to_vec(), bytes_of(t.values))).collect();
     let bytes = pack(&named).map_err(at("write", path))?;
     let sum = blake3::hash(&bytes);
-    knockout_base::files::replace(path, |file| {
+    replace(path, |file| {
         file.write_all(&bytes)?;
         file.write_all(sum.as_bytes())
     })

@@ -105,9 +105,11 @@ fn offer(path: &Path, before: Option<&Path>) -> String {
 
 impl Classified for CheckpointError {
     fn class(&self) -> Class {
-        use CheckpointErrorKind::{Damaged, Missing, Newer};
+        use CheckpointErrorKind::{Damaged, Durable, Missing, Newer};
         match self.kind {
-            Missing { .. } | Damaged { .. } | Newer { .. } => Class::Damage,
+            Missing { .. } | Damaged { .. } | Newer { .. } | Durable(DurableError::Link { .. }) => {
+                Class::Damage
+            }
             _ => Class::Failure,
         }
     }

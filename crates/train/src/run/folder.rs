@@ -16,7 +16,7 @@
 
 use super::{EventWriter, LogPosition, Manifest, MetricsLog, Resumed};
 use knockout_base::error::{Class, Classified};
-use knockout_base::files::{DurableError, StagedDir};
+use knockout_base::files::{DurableError, StagedDir, inside};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
@@ -199,6 +199,8 @@ impl RunFolder {
                 return Err(at("open run", folder)(RunFolderErrorKind::NotARun { missing }));
             }
         }
+        // Checkpoints are written and removed there.
+        inside(folder, "checkpoints").map_err(at("open run", folder))?;
         let lock = File::open(folder).map_err(at("open run", folder))?;
         match lock.try_lock() {
             Err(TryLockError::WouldBlock) => return Err(at("open run", folder)(RunFolderErrorKind::Busy)),
@@ -276,9 +278,14 @@ impl RunFolder {
         self.folder.join("log.txt")
     }
 
+    /// Returns the path of a file in the directory, ready to be written; a link is refused.
+    pub(super) fn to_write(&self, name: &str) -> Result<PathBuf, RunFolderError> {
+        inside(&self.folder, name).map_err(at("write", &self.folder.join(name)))
+    }
+
     /// The log, to append to.
     pub(super) fn log(&self) -> Result<File, RunFolderError> {
-        let path = self.log_path();
+        let path = self.to_write("log.txt")?;
         File::options().create(true).append(true).open(&path).map_err(at("open", &path))
     }
 
@@ -286,7 +293,7 @@ impl RunFolder {
     ///
     /// A run without a checkpoint starts at [`LogPosition::START`].
     pub fn metrics(&self, from: LogPosition) -> Result<(MetricsLog, Resumed), RunFolderError> {
-        MetricsLog::resume(&self.folder.join("metrics.jsonl"), from)
+        MetricsLog::resume(&self.to_write("metrics.jsonl")?, from)
     }
 
     /// A new file of TensorBoard events; `after_step` hides what earlier files say of later steps.

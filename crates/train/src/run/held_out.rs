@@ -5,7 +5,7 @@
 //! one more tensor of the run's checkpoint, so that whoever copies that has them as well.
 
 use super::RunError;
-use super::solved::{SolveCheckpoints, SolveProgress};
+use super::solved::{SOLVING, SolveCheckpoints, SolveProgress};
 use crate::baseline;
 use crate::checkpoint::{load_tensors, save_tensors};
 use knockout_data::screen::{Dataset, Part, Split};
@@ -36,21 +36,21 @@ impl SolveProgress for OfFold<'_> {
     }
 }
 
-/// Solves without each fold in turn, and predicts what is held out. `solving` keeps the folds that are done and the state of the one that
-/// is not.
+/// Solves without each fold in turn, and predicts what is held out. The run's folder keeps the folds that are done and the state of the
+/// one that is not.
 pub(super) fn solve(
     solver: &dyn Solver,
     (dataset, split, val): (&Dataset, &Split, &Records),
     folds: u32,
-    solving: &Path,
+    run: &Path,
     progress: &mut dyn SolveProgress,
 ) -> Result<Tensor, RunError> {
     let rows = split.rows(Part::Train);
     let mut values = vec![0.0; rows.len()];
     let all = split.training_folds(&dataset.samples, dataset.cell.genes(), folds);
     for (fold, number) in all.iter().zip(1_usize..) {
-        let done = solving.join(format!("fold-{number}.tensors"));
-        let kept = load_tensors(&done);
+        let done = Path::new(SOLVING).join(format!("fold-{number}.tensors"));
+        let kept = load_tensors(&run.join(&done));
         let predicted = if let Some(values) =
             kept.as_deref().and_then(|kept| predictions(kept, fold.held_out.len()))
         {
@@ -58,14 +58,14 @@ pub(super) fn solve(
         } else {
             let of = |rows: &[u32]| baseline::records(&dataset.samples, rows);
             let (train, held_out) = (of(&fold.kept), of(&fold.held_out));
-            let state = solving.join(format!("fold-{number}"));
+            let state = Path::new(SOLVING).join(format!("fold-{number}"));
             let mut progress = OfFold { fold: format!("fold {number} of {folds}"), progress };
-            let mut saving = SolveCheckpoints::new(&state, &mut progress);
+            let mut saving = SolveCheckpoints::new(run, &state, &mut progress);
             let solution = solver.solve(Problem { cell: &dataset.cell, train: &train, val }, &mut saving)?;
             saving.end()?;
             let predicted = solution.predict(held_out.sets.view());
             let predicted: Vec<f32> = predicted.into_iter().map(|value| value as f32).collect();
-            save_tensors(&done, &[tensor(predicted.clone())])?;
+            save_tensors(run, &done, &[tensor(predicted.clone())])?;
             predicted
         };
         for (row, value) in fold.held_out.iter().zip(predicted) {

@@ -283,7 +283,7 @@ impl Run {
         let files = run.map(|run| -> Result<RunFiles, RunError> {
             if !folder.join(SPLIT_FILE).exists() {
                 // Runs of earlier versions could lose it to a kill at their start.
-                fit.split().save(&folder.join(SPLIT_FILE), &fit.dataset().manifest)?;
+                fit.split().save(&run.to_write(SPLIT_FILE)?, &fit.dataset().manifest)?;
             }
             let mut files = RunFiles::open(run, from, after_step)?;
             let changes: Vec<&str> = overrides.iter().map(AsRef::as_ref).collect();

@@ -59,8 +59,10 @@ impl<F: FnMut(Stage)> SolveProgress for F {
     }
 }
 
-/// Saves what was found so far in a folder, from time to time.
+/// Saves what was found so far in a folder of a run, from time to time.
 pub(super) struct SolveCheckpoints<'a> {
+    run: &'a Path,
+    /// Relative to the run.
     folder: &'a Path,
     progress: &'a mut dyn SolveProgress,
     last: Instant,
@@ -68,8 +70,8 @@ pub(super) struct SolveCheckpoints<'a> {
 }
 
 impl<'a> SolveCheckpoints<'a> {
-    pub(super) fn new(folder: &'a Path, progress: &'a mut dyn SolveProgress) -> Self {
-        Self { folder, progress, last: Instant::now(), failed: None }
+    pub(super) fn new(run: &'a Path, folder: &'a Path, progress: &'a mut dyn SolveProgress) -> Self {
+        Self { run, folder, progress, last: Instant::now(), failed: None }
     }
 
     /// What went wrong with saving, if anything did.
@@ -77,7 +79,7 @@ impl<'a> SolveCheckpoints<'a> {
         self.failed.map_or(Ok(()), Err)
     }
 
-    fn path(&self, part: &str) -> PathBuf {
+    fn name(&self, part: &str) -> PathBuf {
         self.folder.join(format!("{part}.tensors"))
     }
 }
@@ -96,14 +98,14 @@ impl Watch for SolveCheckpoints<'_> {
     }
 
     fn keep(&mut self, part: &'static str, state: Vec<Tensor>) {
-        if let Err(error) = save_tensors(&self.path(part), &state) {
+        if let Err(error) = save_tensors(self.run, &self.name(part), &state) {
             self.failed = Some(error);
         }
         self.last = Instant::now();
     }
 
     fn kept(&mut self, part: &'static str) -> Option<Vec<Tensor>> {
-        load_tensors(&self.path(part))
+        load_tensors(&self.run.join(self.name(part)))
     }
 }
 
@@ -207,14 +209,16 @@ impl SolvedRun {
         let problem = Problem { cell: &self.dataset.cell, train: &train, val: &val };
         let clock = SystemClock::new();
         let began = (clock.now_nanos(), clock.cpu_nanos());
-        let solving = self.folder().join(SOLVING);
-        let mut saving = SolveCheckpoints::new(&solving, progress);
+        let mut saving = SolveCheckpoints::new(self.folder(), Path::new(SOLVING), progress);
         let solution = solver.solve(problem, &mut saving)?;
         saving.end()?;
         let folds = self.config.residuals.folds;
         let of = (&*self.dataset, &*self.split, &val);
-        let held_out =
-            if folds == 0 { None } else { Some(held_out::solve(solver, of, folds, &solving, progress)?) };
+        let held_out = if folds == 0 {
+            None
+        } else {
+            Some(held_out::solve(solver, of, folds, self.folder(), progress)?)
+        };
         let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e9;
         let train_seconds = seconds(began.0, clock.now_nanos());
 
@@ -284,7 +288,7 @@ impl SolvedRun {
         checkpoints.save(Slot::BestMse, &contents)?;
         let saved = checkpoints.save(Slot::Last, &contents)?;
         // Of no use any more; what cannot be removed only takes space.
-        std::fs::remove_dir_all(&solving).ok();
+        std::fs::remove_dir_all(self.folder().join(SOLVING)).ok();
         Ok(Solved { line, choices, saved, validation: Some(validation) })
     }
 

@@ -1,8 +1,10 @@
 //! The stack that a run is compared with: solved once for a dataset and a split, and kept in the run's folder.
 
 use super::RunError;
+use super::folder::at;
 use crate::baseline::{self, Baseline, Ladder};
 use crate::checkpoint::{load_tensors, save_tensors};
+use knockout_base::files::inside;
 use knockout_data::cell::GeneSetsRef;
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_solve::{Problem, SolvedOptions as _, StackOptions, Watch};
@@ -23,7 +25,8 @@ pub fn stack_predictions(
         return Ok(None);
     }
     let options = StackOptions::default();
-    let path = folder.join(format!("stack-{}.tensors", key(dataset, split, &options)));
+    let name = format!("stack-{}.tensors", key(dataset, split, &options));
+    let path = inside(folder, &name).map_err(at("keep the stack in", folder))?;
     if let Some(solution) = load_tensors(&path).and_then(|kept| options.load(&kept, cell).ok()) {
         return Ok(Some(solution.predict(sets)));
     }
@@ -31,7 +34,7 @@ pub fn stack_predictions(
     let (train, val) = (records(Part::Train), records(Part::Val));
     let solution = options.solve(Problem { cell, train: &train, val: &val }, watch)?;
     // A folder that cannot be written is no reason to say nothing: it is solved again next time.
-    save_tensors(&path, &solution.tensors()).ok();
+    save_tensors(folder, Path::new(&name), &solution.tensors()).ok();
     Ok(Some(solution.predict(sets)))
 }
 

@@ -3,6 +3,7 @@
 use super::{BenchmarkRequest, Contestant};
 use crate::trials::trial::{Report, Stop, Trial, TrialEnd, predict};
 use crate::trials::{TrialError, kept};
+use knockout_base::files::inside;
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_trace::{Clock as _, SystemClock};
 use knockout_train::baseline::{Baseline, Ladder};
@@ -114,7 +115,8 @@ impl Cell<'_> {
         on_report: &mut dyn FnMut(Report<'_>),
     ) -> Result<Option<CellResult>, TrialError> {
         let CellPlan { folder, dataset, split, request, .. } = &self.plan;
-        let path = folder.join(format!("{}.json", self.contestant.name()));
+        let file_name = format!("{}.json", self.contestant.name());
+        let path = folder.join(&file_name);
         let identity = self.identity();
         let budget_seconds = match self.config {
             Some(_) => request.budget.map(|budget| budget.as_secs_f64()),
@@ -149,7 +151,7 @@ impl Cell<'_> {
             Predictions::new(dataset, split, Part::Test, self.contestant.name(), fitted.predictions);
         file.description.seed = Some(split.spec().seed);
         file.description.folder = std::path::absolute(self.plan.dataset_folder).ok();
-        file.save(&self.predictions_path())?;
+        file.save(&inside(folder, predictions_name(self.contestant.name()))?)?;
         let model = Model { name: self.contestant.name(), predictions: &file.predictions };
         let scheme = split.spec().scheme.name();
         let row = rows_of(&[model], &file.scores, scheme, Part::Test, &request.bootstrap).swap_remove(0);
@@ -167,12 +169,8 @@ impl Cell<'_> {
             low: row.low,
             high: row.high,
         };
-        kept::write(&path, &result)?;
+        kept::write(folder, &file_name, &result)?;
         Ok(Some(result))
-    }
-
-    fn predictions_path(&self) -> PathBuf {
-        predictions_path(&self.plan.folder, self.contestant.name())
     }
 
     fn train(
@@ -182,7 +180,7 @@ impl Cell<'_> {
         on_report: &mut dyn FnMut(Report<'_>),
     ) -> Result<Option<Fitted>, TrialError> {
         let CellPlan { name, folder, dataset_folder, dataset, split, request } = &self.plan;
-        let folder = folder.join(self.contestant.name());
+        let folder = inside(folder, self.contestant.name())?;
         let trial = Trial {
             folder: folder.clone(),
             name: name.clone(),
@@ -238,7 +236,11 @@ impl Cell<'_> {
 
 /// Where the predictions of a contestant are.
 pub(super) fn predictions_path(folder: &Path, name: &str) -> PathBuf {
-    folder.join(format!("{name}.parquet"))
+    folder.join(predictions_name(name))
+}
+
+fn predictions_name(name: &str) -> String {
+    format!("{name}.parquet")
 }
 
 fn short(identity: &str) -> String {

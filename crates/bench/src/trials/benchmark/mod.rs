@@ -17,6 +17,7 @@ pub use contestant::{Contestant, ContestantKind};
 use crate::trials::trial::{Report, Stop};
 use crate::trials::{TrialError, kept};
 use cell::CellPlan;
+use knockout_base::files::inside;
 use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_data::screen::{Dataset, Division, Scheme, Split, SplitSpec};
 use std::collections::BTreeMap;
@@ -152,7 +153,8 @@ impl Work<'_> {
         for contestant in &request.contestants {
             let mut of_contestant = Vec::new();
             for split in &splits {
-                let place = request.out.join(word).join(format!("{}-{}", scheme.name(), split.spec().seed));
+                let place = Path::new(word).join(format!("{}-{}", scheme.name(), split.spec().seed));
+                let place = inside(&request.out, place)?;
                 let name = format!("{word} {} {} {}", scheme.name(), split.spec().seed, contestant.name());
                 (self.on_progress)(Progress::Cell { name: &name, done: self.done, of: self.of });
                 self.done += 1;

@@ -10,12 +10,13 @@ pub use axis::Axis;
 use crate::trials::trial::{Report, Stop, Trial, TrialEnd};
 use crate::trials::{TrialError, kept};
 use knockout_base::error::{Class, Classified as _};
+use knockout_base::files::inside;
 use knockout_data::screen::Dataset;
 use knockout_models::ModelEntry;
 use knockout_train::config::Config;
 use knockout_train::run::{MetricsLine, RunContext, read_metrics};
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -196,10 +197,9 @@ fn begin(request: &SweepRequest, settings: &[Vec<String>]) -> Result<Sweep, Tria
         candidates: settings.iter().enumerate().map(candidate).collect(),
         chosen: None,
     };
-    let path = file(&request.out);
-    let Some(found) = kept::read::<Sweep>(&path)? else {
+    let Some(found) = kept::read::<Sweep>(&request.out.join(FILE))? else {
         kept::make_folder(&request.out)?;
-        kept::write(&path, &fresh)?;
+        kept::write(&request.out, FILE, &fresh)?;
         return Ok(fresh);
     };
     let keys = |sweep: &Sweep| {
@@ -224,9 +224,8 @@ fn begin(request: &SweepRequest, settings: &[Vec<String>]) -> Result<Sweep, Tria
     Ok(found)
 }
 
-fn file(out: &Path) -> PathBuf {
-    out.join("sweep.json")
-}
+/// Name of the sweep's file in its folder.
+const FILE: &str = "sweep.json";
 
 struct Search<'a> {
     request: &'a SweepRequest,
@@ -251,12 +250,12 @@ impl Search<'_> {
                 let report = &mut |report: Report<'_>| on_progress(SweepProgress::Run(report));
                 let Some(result) = self.train(place, *rung, report)? else { return Ok(false) };
                 self.sweep.candidates[place].trials.push(result);
-                kept::write(&file(&self.request.out), &self.sweep)?;
+                kept::write(&self.request.out, FILE, &self.sweep)?;
             }
             left.sort_by(|&a, &b| self.better(number, a, b));
         }
         self.sweep.chosen = left.first().copied().filter(|&place| self.pearson(place).is_some());
-        kept::write(&file(&self.request.out), &self.sweep)?;
+        kept::write(&self.request.out, FILE, &self.sweep)?;
         Ok(true)
     }
 
@@ -289,7 +288,7 @@ impl Search<'_> {
             return Ok(Some(ended.clone()));
         }
         let trial = Trial {
-            folder: self.request.out.join(&candidate.run),
+            folder: inside(&self.request.out, &candidate.run)?,
             name: candidate.keys.join(" "),
             dataset: Arc::clone(&self.dataset),
             config: self.configs[place].clone(),

@@ -12,6 +12,7 @@ use crate::output::write_text;
 use crate::text::{duration, figure};
 use crate::ui::{Ui, Unit};
 use clap::Args;
+use knockout_base::files::inside;
 use knockout_bench::trials::Stop;
 use knockout_bench::trials::benchmark::{self, BenchmarkRequest, Board, Contestant, Progress};
 use knockout_data::screen::Scheme;
@@ -117,8 +118,8 @@ pub(crate) fn run(args: &BenchmarkArgs, ui: &Ui) -> Result<()> {
     let outcome = on_workers(|| compare(&request, &stop, ui))?;
     let boards = &outcome.boards;
     let budget = request.budget;
-    write_text(&request.out.join("table.md"), &show::markdown(boards, budget), ui)?;
-    write_text(&request.out.join("report.html"), &show::page(boards, budget), ui)?;
+    write_text(&inside(&request.out, "table.md")?, &show::markdown(boards, budget), ui)?;
+    write_text(&inside(&request.out, "report.html")?, &show::page(boards, budget), ui)?;
     let shown = Shown {
         schema: 1,
         out: &request.out,
@@ -128,7 +129,7 @@ pub(crate) fn run(args: &BenchmarkArgs, ui: &Ui) -> Result<()> {
         boards,
     };
     let json = serde_json::to_string_pretty(&shown).unwrap_or_default() + "\n";
-    write_text(&request.out.join("table.json"), &json, ui)?;
+    write_text(&inside(&request.out, "table.json")?, &json, ui)?;
     ui.result(|| show::text(boards, budget, &request.out), &shown)?;
     if outcome.is_stopped {
         let message = "interrupted and saved; run the same command again to resume";

@@ -6,9 +6,9 @@ use crate::interrupt::Interrupt;
 use crate::text::{duration, grouped, size};
 use crate::ui::{Ui, Unit};
 use clap::{ArgGroup, Args};
+use knockout_base::files::inside;
 use knockout_data::batch::{Estimate, Origin, Probe, StoreHeader, StoreWriter, StoredForm};
 use knockout_data::screen::{Dataset, subset};
-use knockout_train::stores::usual_folder;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -90,7 +90,10 @@ pub(crate) fn run(args: &PrecomputeArgs, ui: &Ui) -> Result<()> {
         (false, false) => StoredForm::Bits,
         (false, true) => StoredForm::Bytes,
     };
-    let folder = args.out.clone().unwrap_or_else(|| usual_folder(&args.dir, form.kind()));
+    let folder = match &args.out {
+        Some(folder) => folder.clone(),
+        None => inside(&args.dir, form.kind().name())?,
+    };
     let origin = Origin::of(&dataset);
     let before = StoreWriter::look(&folder, origin, form, &rows)?;
     let done = before.as_ref().map_or(0, |header| header.done);

@@ -4,6 +4,7 @@ use super::{Coverage, EvaluateArgs, PriorKnowledge, Seeds, Subject, incomparable
 use crate::exit::INCOMPARABLE;
 use crate::failure::{Failure, Result, request_error};
 use crate::ui::Ui;
+use knockout_base::files::inside;
 use knockout_data::cell::GeneSets;
 use knockout_data::screen::{Dataset, Part};
 use knockout_models::MODELS;
@@ -65,7 +66,7 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
         predictions.description.seed = Some(run.config.seed);
         predictions.description.folder.clone_from(&home);
         predictions.description.split_file = run.split_file().map(Path::to_owned);
-        let file = folder.join(format!("predictions-{}.parquet", part.name()));
+        let file = inside(folder, format!("predictions-{}.parquet", part.name()))?;
         predictions.save(&file)?;
         if let (Some(deviations), Some(wide)) = (predictor.deviations(sets.view()), predictor.wide_interval())
         {

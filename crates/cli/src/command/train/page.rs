@@ -2,7 +2,7 @@
 
 use crate::failure::{Context as _, Result};
 use crate::text::{duration, figure};
-use knockout_base::files::replace;
+use knockout_base::files::{inside, replace};
 use knockout_data::screen::{Manifest, Part};
 use knockout_report::training::{Chart, Fact, Scale, Scatter, Series, TrainingPage, training_html};
 use knockout_report::units;
@@ -48,7 +48,7 @@ pub(super) fn write(run: &Run, lines: &[MetricsLine], end: End, wants_stop: &dyn
         charts: charts(fit, lines, if scatter.is_some() { ridge(fit) } else { None }),
         scatters: scatter.into_iter().collect(),
     };
-    let path = folder.join("report.html");
+    let path = inside(folder, "report.html")?;
     replace(&path, |file| file.write_all(training_html(&page).as_bytes()))
         .with_context(|| format!("could not write {}", path.display()))
 }

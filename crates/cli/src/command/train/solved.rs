@@ -5,7 +5,7 @@ use crate::failure::{Context as _, Result};
 use crate::text::{figure, grouped};
 use crate::ui::Ui;
 use indicatif::ProgressBar;
-use knockout_base::files::replace;
+use knockout_base::files::{inside, replace};
 use knockout_data::cell::GeneSets;
 use knockout_data::screen::Part;
 use knockout_report::training::{Chart, Fact, Scale, Series, TrainingPage, training_html};
@@ -87,10 +87,10 @@ fn said(choice: &Choice) -> String {
 
 /// Writes `report.html`; a run that had been solved before keeps the one it has.
 fn page(run: &SolvedRun, solved: &Solved, stages: &[Stage]) -> Result<()> {
-    let path = run.folder().join("report.html");
-    if stages.is_empty() && path.exists() {
+    if stages.is_empty() && run.folder().join("report.html").exists() {
         return Ok(());
     }
+    let path = inside(run.folder(), "report.html")?;
     let (config, dataset) = (run.config(), run.dataset());
     let rows = run.split().rows(Part::Val);
     let measured: Vec<f64> = rows.iter().map(|&row| dataset.samples.scores()[row as usize]).collect();

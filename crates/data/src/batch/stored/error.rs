@@ -147,6 +147,12 @@ pub enum StoreErrorKind {
         /// What is wrong with it.
         detail: &'static str,
     },
+    /// A link in the folder.
+    #[error("{message}")]
+    Link {
+        /// Which link, and what to do about it.
+        message: String,
+    },
     /// A file system that LMDB must not be used on.
     #[error(
         "it is on {name}, a file system over a network or in user space, where LMDB's memory map is unsafe; choose a \

@@ -7,6 +7,7 @@ use super::value::Encoder;
 use super::{HEADER_KEY, Store, key_of, place};
 use crate::batch::removal::unknown_gene;
 use crate::lmdb::{DATA_FILE, LOCK_FILE, Writer};
+use knockout_base::files::inside;
 use std::fmt;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -85,6 +86,9 @@ impl<'a> StoreWriter<'a> {
             }
             None => StoreHeader::new(origin, form, rows),
         };
+        for name in [DATA_FILE, LOCK_FILE] {
+            inside(folder, name).map_err(|error| at(StoreErrorKind::Link { message: error.to_string() }))?;
+        }
         let failed = |error| at(StoreErrorKind::lmdb("written")(error));
         let map_size = 2 * Estimate::of(origin, form, rows).bytes + SPARE_MAP;
         // The lock on the folder keeps every other writer out, and readers open finished stores only.
