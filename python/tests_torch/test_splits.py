@@ -1,4 +1,4 @@
-"""Which rows a model is trained on: never those that its run is tested on."""
+"""Models are trained only on rows outside the test part of their run."""
 
 import runpy
 import sys

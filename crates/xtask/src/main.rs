@@ -12,6 +12,7 @@ mod mutate;
 mod program;
 mod random;
 mod settings;
+mod words;
 
 use program::{Home, Program};
 use random::Random;
@@ -23,8 +24,9 @@ use xtask::figures::CodeFigures;
 
 const USAGE: &str = "cargo run -p xtask -- attack [--minutes N] [--seed S] [--program PATH] [--only kills|mutations|traces|imports|settings]
 cargo run -p xtask -- figures [--json] [--repo DIR]
+cargo run -p xtask -- words [--all] [--in PATH] [--tighten] [--root DIR]
   The attack needs a built program: `cargo build -p knockout` makes target/debug/knockout, the default of --program.
-  The figures are those of this checkout, or of the workspace in DIR.";
+  The figures are those of this checkout, or of the workspace in DIR. The words are those of crates/xtask/words.toml.";
 
 /// What one try found: nothing, or what is wrong with it.
 type Verdict = Result<(), String>;
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
     let findings = match args.next().as_deref() {
         Some("attack") => options(args).and_then(|options| attack(&options)),
+        Some("words") => words::run(args),
         Some("figures") => figures(args).map(|()| 0),
         _ => Err(USAGE.to_owned()),
     };

@@ -18,7 +18,7 @@ use syn::{Item, Meta, UseTree};
 /// A path of names from the root of the crate, or as it is written.
 type NamePath = Vec<String>;
 
-/// Which child of a module uses which other one, and where.
+/// Uses of one child module by another, with their lines.
 type Arrows = BTreeMap<(String, String), BTreeSet<FileLine>>;
 
 /// The modules of one target (a library or a program).
