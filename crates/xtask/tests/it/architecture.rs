@@ -1,8 +1,6 @@
 //! The table of crates in `ARCHITECTURE.md` matches the manifests, its walks name files that exist, manifests agree, and the top-level
 //! modules of a crate depend on each other one way.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! The word list holds for this checkout, and `xtask words` finds what it should in small ones.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
