@@ -333,7 +333,7 @@ fn kill_9_at_any_moment_leaves_a_checkpoint_and_loses_none() {
     let mut newest = 0;
     for attempt in 0..12_u64 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "helper_that_trains_until_it_is_killed", "--nocapture"])
+            .args(["--exact", "checkpoint::helper_that_trains_until_it_is_killed", "--nocapture"])
             .env(HELPER, &path)
             .stdout(Stdio::piped())
             .spawn()
