@@ -19,7 +19,7 @@
 //! let cell = Cell::new(genes, vec![physical], None)?;
 //! let deletion = Deletion::new(&[cell.genes().find("YAL002W").unwrap()])?;
 //! assert_eq!(deletion.removed_edges(&cell.networks()[0]), [0, 2]);
-//! # Ok::<(), knockout_data::cell::CellError>(())
+//! # Ok::<(), knockout_base::error::Error>(())
 //! ```
 
 pub mod batch;

@@ -6,7 +6,7 @@
 
 use crate::{Extremes, Keep, Plan, PredictError, Scores};
 use knockout_data::cell::{GeneSets, GeneTable};
-use knockout_data::table::{Columns, Table, TableError};
+use knockout_data::table::{Columns, Table};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -182,7 +182,7 @@ impl Block {
             .ok_or_else(|| damaged(format!("it is not block {block} of these predictions")))
     }
 
-    fn decode(bytes: Vec<u8>, order: usize) -> Result<Option<Self>, TableError> {
+    fn decode(bytes: Vec<u8>, order: usize) -> Result<Option<Self>, knockout_base::error::Error> {
         let table = Table::decode(bytes)?;
         let said = table.metadata(METADATA).and_then(|said| serde_json::from_str(said).ok());
         let Some(scored) = said else { return Ok(None) };

@@ -1,8 +1,6 @@
 //! What can go wrong with predictions, and whose fault it is.
 
 use knockout_base::error::{Class, Classified, class_of_path};
-use knockout_data::cell::CellError;
-use knockout_data::table::TableError;
 use knockout_sources::import::{ImportError, ImportErrorKind, Place};
 use knockout_train::checkpoint::CheckpointError;
 use knockout_train::predictor::PredictorError;
@@ -25,7 +23,7 @@ pub enum PredictError {
     Predictor(#[from] PredictorError),
     /// A cell that cannot be changed.
     #[error("the cell could not be changed")]
-    Cell(#[source] CellError),
+    Cell(#[source] knockout_base::error::Error),
     /// A list that cannot be read.
     #[error("could not read {}{place}", path.display())]
     List {
@@ -168,7 +166,7 @@ pub enum PredictError {
     },
     /// A table that could not be encoded.
     #[error("predictions could not be encoded")]
-    Encode(#[source] TableError),
+    Encode(#[source] knockout_base::error::Error),
     /// Parts that do not belong together.
     #[error("{} and {} are parts of different predictions: {} differ", first.display(), other.display(), keys.join(", "))]
     OtherParts {

@@ -4,10 +4,10 @@
 //! `knockout.predictions` of its metadata is a TOML table that says of what and by what. A file is written whole or not
 //! at all. The module knows nothing of how predictions are made or judged.
 
-use knockout_base::error::{Class, Classified, class_of_path};
+use knockout_base::error::{Class, Classified, Error, class_of_path};
 use knockout_base::files::replace;
-use knockout_data::screen::{Dataset, Part, Split, SplitError, SplitFileError, SplitSpec};
-use knockout_data::table::{Columns, Table, TableError};
+use knockout_data::screen::{Dataset, Part, Split, SplitSpec};
+use knockout_data::table::{Columns, Table};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -62,13 +62,13 @@ pub struct PredictionsError {
 #[derive(Debug, thiserror::Error)]
 enum PredictionsErrorKind {
     #[error("could not be written")]
-    Write(#[source] knockout_base::error::Error),
+    Write(#[source] Error),
     #[error("could not be described: {0}")]
     Describe(String),
     #[error("could not be read")]
     Read(#[source] io::Error),
     #[error("is damaged or holds no predictions")]
-    Columns(#[source] TableError),
+    Columns(#[source] Error),
     #[error(
         "has no {DESCRIPTION:?} in its metadata, so nobody knows which records it is about; docs/evaluate.md says how to \
          write one"
@@ -85,9 +85,9 @@ enum PredictionsErrorKind {
     #[error("belongs to another dataset (data hash {found}, {} has {expected})", folder.display())]
     OtherDataset { found: String, expected: String, folder: PathBuf },
     #[error("the split it names cannot be made of this dataset")]
-    Split(#[source] SplitError),
+    Split(#[source] Error),
     #[error("the split file it names cannot be used")]
-    SplitFile(#[source] SplitFileError),
+    SplitFile(#[source] Error),
     #[error(
         "has {found} rows that are not those of the {part} part of its {scheme} split (seed {seed}, {expected} rows)"
     )]

@@ -1,7 +1,6 @@
 //! Why runs could not be made or set beside each other.
 
 use knockout_base::error::{Class, Classified, class_of_path};
-use knockout_data::screen::{DatasetError, SplitError};
 use knockout_solve::SolveError;
 use knockout_train::checkpoint::{CheckpointError, Difference};
 use knockout_train::config::ConfigError;
@@ -99,14 +98,11 @@ pub enum TrialError {
         /// Folder of the dataset.
         dataset: PathBuf,
         /// Cause.
-        source: SplitError,
+        source: knockout_base::error::Error,
     },
-    /// A file that cannot be written.
+    /// The dataset cannot be opened, or a file cannot be written.
     #[error(transparent)]
-    Durable(#[from] knockout_base::error::Error),
-    /// The dataset cannot be opened.
-    #[error(transparent)]
-    Dataset(#[from] DatasetError),
+    Base(#[from] knockout_base::error::Error),
     /// A configuration cannot be carried out.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -140,8 +136,7 @@ impl Classified for TrialError {
             | Self::Split { .. } => Class::Request,
             Self::Damaged { .. } => Class::Damage,
             Self::Io { source, .. } => class_of_path(source.kind()),
-            Self::Durable(error) => error.class(),
-            Self::Dataset(error) => error.class(),
+            Self::Base(error) => error.class(),
             Self::Config(error) => error.class(),
             Self::Folder(error) => error.class(),
             Self::Checkpoint(error) => error.class(),

@@ -2,8 +2,10 @@
 //!
 //! A term is a text here; what it means, and how terms contain each other, is not known.
 
-use crate::cell::whole::update_with_words;
-use crate::cell::{CellError, Csr};
+use crate::cell::Csr;
+use crate::cell::error::{out_of_range, too_large};
+use crate::cell::hash::update_with_words;
+use knockout_base::error::{Error, Result};
 
 /// One named set of annotations: which genes have which terms.
 ///
@@ -26,17 +28,20 @@ impl Annotations {
         gene_count: usize,
         mut terms: Vec<String>,
         mut pairs: Vec<(u32, u32)>,
-    ) -> Result<Self, CellError> {
+    ) -> Result<Self> {
         let name = name.into();
         if name.is_empty() {
-            return Err(CellError::NoAnnotationName);
+            return Err(Error::damage("a set of annotations has no name"));
         }
         check_pairs(&name, gene_count, terms.len(), &pairs)?;
         let mut order: Vec<usize> = (0..terms.len()).collect();
         order.sort_unstable_by(|&a, &b| terms[a].cmp(&terms[b]));
         let twice = order.windows(2).find(|pair| terms[pair[0]] == terms[pair[1]]).map(|pair| pair[0]);
         if let Some(term) = twice.or_else(|| terms.iter().position(String::is_empty)) {
-            return Err(CellError::TermName { name, term: terms[term].clone() });
+            let term = &terms[term];
+            return Err(Error::damage(format!(
+                "a term of annotations {name:?}, {term:?}, is empty or occurs twice"
+            )));
         }
         let mut has_gene = vec![false; terms.len()];
         for &(_, term) in &pairs {
@@ -44,7 +49,7 @@ impl Annotations {
         }
         order.retain(|&term| has_gene[term]);
         let mut number = vec![0_u32; terms.len()];
-        order.iter().enumerate().for_each(|(place, &term)| number[term] = place as u32);
+        order.iter().enumerate().for_each(|(rank, &term)| number[term] = rank as u32);
         for (_, term) in &mut pairs {
             *term = number[*term as usize];
         }
@@ -106,19 +111,17 @@ impl Annotations {
     }
 }
 
-fn check_pairs(name: &str, genes: usize, terms: usize, pairs: &[(u32, u32)]) -> Result<(), CellError> {
+fn check_pairs(name: &str, genes: usize, terms: usize, pairs: &[(u32, u32)]) -> Result<()> {
     if pairs.is_empty() {
-        return Err(CellError::NoAnnotations { name: name.to_owned() });
+        return Err(Error::damage(format!("annotations {name:?} give no gene a term")));
     }
     if u32::try_from(pairs.len()).is_err() {
-        let what = format!("annotations {name:?}");
-        return Err(CellError::TooLarge { what, count: pairs.len(), limit: u32::MAX as usize });
+        return Err(too_large(&format!("annotations {name:?}"), pairs.len()));
     }
     for (entry, &(gene, term)) in pairs.iter().enumerate() {
         for (what, index, count) in [("gene", gene, genes), ("term", term, terms)] {
             if index as usize >= count {
-                let list = format!("annotations {name:?}");
-                return Err(CellError::OutOfRange { list, entry, what, index, count });
+                return Err(out_of_range(&format!("annotations {name:?}"), entry, what, index, count));
             }
         }
     }
@@ -129,7 +132,7 @@ fn check_pairs(name: &str, genes: usize, terms: usize, pairs: &[(u32, u32)]) -> 
 mod tests {
     use super::*;
 
-    fn annotations(terms: &[&str], pairs: &[(u32, u32)]) -> Result<Annotations, CellError> {
+    fn annotations(terms: &[&str], pairs: &[(u32, u32)]) -> Result<Annotations> {
         Annotations::new("go", 4, terms.iter().map(|&term| term.to_owned()).collect(), pairs.to_vec())
     }
 

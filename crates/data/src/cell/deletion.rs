@@ -1,6 +1,7 @@
 //! What deleting genes does: which edges go, which reactions stop, how far the change reaches.
 
-use crate::cell::{Cell, CellError, GeneId, Metabolism, Network};
+use crate::cell::{Cell, GeneId, Metabolism, Network};
+use knockout_base::error::{Error, Result};
 use smallvec::SmallVec;
 
 /// Distinct deleted genes, in ascending order; most screens delete one to three.
@@ -11,14 +12,14 @@ pub struct Deletion {
 
 impl Deletion {
     /// Sorts the genes; an empty set or a repeated gene is an error.
-    pub fn new(genes: &[GeneId]) -> Result<Self, CellError> {
+    pub fn new(genes: &[GeneId]) -> Result<Self> {
         let mut genes = SmallVec::<[GeneId; 3]>::from_slice(genes);
         genes.sort_unstable();
         if genes.is_empty() {
-            return Err(CellError::EmptyDeletion);
+            return Err(Error::request("a deletion needs at least one gene"));
         }
         if let Some(pair) = genes.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(CellError::RepeatedGene { gene: pair[0].0 });
+            return Err(Error::request(format!("gene {} is deleted twice in one set", pair[0].0)));
         }
         Ok(Self { genes })
     }
@@ -109,8 +110,9 @@ mod tests {
     fn a_set_is_sorted_and_must_be_a_set() {
         let set = Deletion::new(&[GeneId(5), GeneId(1)]).unwrap();
         assert_eq!(set.genes(), [GeneId(1), GeneId(5)]);
-        assert_eq!(Deletion::new(&[]), Err(CellError::EmptyDeletion));
-        assert_eq!(Deletion::new(&[GeneId(2), GeneId(2)]), Err(CellError::RepeatedGene { gene: 2 }));
+        let message = |genes: &[GeneId]| Deletion::new(genes).unwrap_err().to_string();
+        assert_eq!(message(&[]), "a deletion needs at least one gene");
+        assert_eq!(message(&[GeneId(2), GeneId(2)]), "gene 2 is deleted twice in one set");
     }
 
     #[test]

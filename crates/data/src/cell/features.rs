@@ -1,6 +1,7 @@
 //! Content features: numbers that are known of genes beforehand, such as sequence embeddings or fitness.
 
-use crate::cell::CellError;
+use crate::cell::error::{bad_number, feature_rows};
+use knockout_base::error::{Error, Result};
 
 /// One row per gene of the table, one named column per feature. What is unknown is NaN.
 #[derive(Debug, Clone)]
@@ -13,27 +14,22 @@ pub struct Features {
 
 impl Features {
     /// Checks names (there is one at least, none is empty or occurs twice) and values (as many as there must be, none infinite).
-    pub fn new(gene_count: usize, names: Vec<String>, values: Vec<f32>) -> Result<Self, CellError> {
+    pub fn new(gene_count: usize, names: Vec<String>, values: Vec<f32>) -> Result<Self> {
         if names.is_empty() {
-            return Err(CellError::NoFeatures);
+            return Err(Error::damage("there is no feature"));
         }
         let mut sorted: Vec<&String> = names.iter().collect();
         sorted.sort_unstable();
         let twice = sorted.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
         if let Some(name) = twice.or_else(|| names.iter().find(|name| name.is_empty())) {
-            return Err(CellError::FeatureName { name: name.clone() });
+            return Err(Error::damage(format!("the name of a feature, {name:?}, is empty or occurs twice")));
         }
         if values.len() != gene_count * names.len() {
-            let (found, expected) = (values.len() / names.len(), gene_count);
-            return Err(CellError::FeatureRows { found, expected });
+            return Err(feature_rows(values.len() / names.len(), gene_count));
         }
         if let Some(entry) = values.iter().position(|value| value.is_infinite()) {
             let list = format!("feature {:?}", names[entry % names.len()]);
-            return Err(CellError::BadNumber {
-                list,
-                entry: entry / names.len(),
-                value: f64::from(values[entry]),
-            });
+            return Err(bad_number(&list, entry / names.len(), f64::from(values[entry])));
         }
         Ok(Self { names, values, gene_count })
     }
@@ -115,7 +111,7 @@ impl PartialEq for Features {
 mod tests {
     use super::*;
 
-    fn features(names: &[&str], values: &[f32]) -> Result<Features, CellError> {
+    fn features(names: &[&str], values: &[f32]) -> Result<Features> {
         Features::new(3, names.iter().map(|&name| name.to_owned()).collect(), values.to_vec())
     }
 

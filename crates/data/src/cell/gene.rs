@@ -1,6 +1,7 @@
 //! The gene table: which genes there are, in which order, under which names.
 
-use crate::cell::CellError;
+use crate::cell::error::too_large;
+use knockout_base::error::{Error, Result};
 use std::collections::HashMap;
 
 /// A row of the gene table.
@@ -49,25 +50,20 @@ pub struct GeneTable {
 
 impl GeneTable {
     /// Takes the genes in the given order.
-    pub fn new(genes: Vec<Gene>) -> Result<Self, CellError> {
+    pub fn new(genes: Vec<Gene>) -> Result<Self> {
         if u32::try_from(genes.len()).is_err() {
-            return Err(CellError::TooLarge {
-                what: "the gene table".to_owned(),
-                count: genes.len(),
-                limit: u32::MAX as usize,
-            });
+            return Err(too_large("the gene table", genes.len()));
         }
         let mut by_name = HashMap::with_capacity(2 * genes.len());
         for (row, gene) in genes.iter().enumerate() {
             if gene.systematic.is_empty() {
-                return Err(CellError::EmptyGeneName { row });
+                return Err(Error::damage(format!("gene {row} has an empty systematic name")));
             }
             if let Some(first) = by_name.insert(gene.systematic.to_uppercase(), GeneId(row as u32)) {
-                return Err(CellError::DuplicateGene {
-                    name: gene.systematic.clone(),
-                    first: first.index(),
-                    second: row,
-                });
+                let (name, first) = (&gene.systematic, first.index());
+                return Err(Error::damage(format!(
+                    "gene {name:?} stands in rows {first} and {row} of the gene table"
+                )));
             }
         }
         // A standard name never hides a systematic one, and the first gene that claims it keeps it.
@@ -81,7 +77,7 @@ impl GeneTable {
     }
 
     /// A table of genes that have only systematic names.
-    pub fn from_systematic<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Result<Self, CellError> {
+    pub fn from_systematic<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Result<Self> {
         Self::new(names.into_iter().map(|name| Gene { systematic: name.into(), standard: None }).collect())
     }
 
@@ -180,7 +176,8 @@ mod tests {
 
     #[test]
     fn an_empty_name_is_refused() {
-        assert_eq!(GeneTable::from_systematic(["A", ""]).unwrap_err(), CellError::EmptyGeneName { row: 1 });
+        let error = GeneTable::from_systematic(["A", ""]).unwrap_err();
+        assert_eq!(error.to_string(), "gene 1 has an empty systematic name");
     }
 
     #[test]

@@ -2,7 +2,9 @@
 //!
 //! A reaction node here is one alternative in one direction (see [`crate::cell::expand`]), so it needs *all* its genes.
 
-use crate::cell::{CellError, GeneId};
+use crate::cell::GeneId;
+use crate::cell::error::{bad_number, out_of_range};
+use knockout_base::error::{Error, Result};
 use std::ops::Range;
 
 /// The direction of a reaction node.
@@ -81,7 +83,7 @@ impl Metabolism {
         metabolites: Vec<Metabolite>,
         mut requirements: Vec<Requirement>,
         mut coefficients: Vec<Coefficient>,
-    ) -> Result<Self, CellError> {
+    ) -> Result<Self> {
         for (entry, requirement) in requirements.iter().enumerate() {
             in_range("gene-reaction entries", entry, "reaction", requirement.reaction, reactions.len())?;
             in_range("gene-reaction entries", entry, "gene", requirement.gene, gene_count)?;
@@ -90,11 +92,7 @@ impl Metabolism {
             in_range("stoichiometry", entry, "reaction", coefficient.reaction, reactions.len())?;
             in_range("stoichiometry", entry, "metabolite", coefficient.metabolite, metabolites.len())?;
             if !coefficient.value.is_finite() || coefficient.value == 0.0 {
-                return Err(CellError::BadNumber {
-                    list: "stoichiometry".to_owned(),
-                    entry,
-                    value: coefficient.value,
-                });
+                return Err(bad_number("stoichiometry", entry, coefficient.value));
             }
         }
         requirements.sort_unstable();
@@ -163,18 +161,19 @@ impl Metabolism {
     }
 }
 
-fn in_range(list: &str, entry: usize, what: &'static str, index: u32, count: usize) -> Result<(), CellError> {
+fn in_range(list: &str, entry: usize, what: &'static str, index: u32, count: usize) -> Result<()> {
     if (index as usize) < count {
         return Ok(());
     }
-    Err(CellError::OutOfRange { list: list.to_owned(), entry, what, index, count })
+    Err(out_of_range(list, entry, what, index, count))
 }
 
-fn distinct(list: &'static str, pairs: impl Iterator<Item = (u32, u32)>) -> Result<(), CellError> {
+fn distinct(list: &'static str, pairs: impl Iterator<Item = (u32, u32)>) -> Result<()> {
     let mut last = None;
     for pair in pairs {
         if last == Some(pair) {
-            return Err(CellError::DuplicateEntry { list, first: pair.0, second: pair.1 });
+            let (first, second) = pair;
+            return Err(Error::damage(format!("{list} holds the pair ({first}, {second}) twice")));
         }
         last = Some(pair);
     }
@@ -200,7 +199,7 @@ mod tests {
         }
     }
 
-    fn build(requirements: &[(u32, u32)], coefficients: &[(u32, u32, f64)]) -> Result<Metabolism, CellError> {
+    fn build(requirements: &[(u32, u32)], coefficients: &[(u32, u32, f64)]) -> Result<Metabolism> {
         Metabolism::new(
             3,
             vec![reaction("r0"), reaction("r1")],
@@ -224,7 +223,7 @@ mod tests {
 
     #[test]
     fn impossible_entries_are_refused() {
-        let message = |result: Result<Metabolism, CellError>| result.unwrap_err().to_string();
+        let message = |result: Result<Metabolism>| result.unwrap_err().to_string();
         assert_eq!(
             message(build(&[(2, 0)], &[])),
             "entry 0 of gene-reaction entries names reaction 2, but there are only 2"

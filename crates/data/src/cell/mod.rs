@@ -17,7 +17,7 @@
 //! let gone = Deletion::new(&[cell.genes().find("YAL002W").unwrap()])?;
 //! // Both edges that touch YAL002W go, and nothing else.
 //! assert_eq!(gone.removed_edges(&cell.networks()[0]), [0, 2]);
-//! # Ok::<(), knockout_data::cell::CellError>(())
+//! # Ok::<(), knockout_base::error::Error>(())
 //! ```
 
 mod annotations;
@@ -27,6 +27,7 @@ mod expansion;
 mod features;
 mod gene;
 mod gene_sets;
+mod hash;
 mod metabolism;
 mod network;
 mod rule;
@@ -34,12 +35,11 @@ mod whole;
 
 pub use annotations::Annotations;
 pub use deletion::{Deletion, Reach};
-pub use error::CellError;
 pub use expansion::{RawReaction, expand};
 pub use features::Features;
 pub use gene::{Gene, GeneId, GeneTable};
 pub use gene_sets::{GeneSets, GeneSetsRef};
 pub use metabolism::{Coefficient, Direction, Metabolism, Metabolite, Reaction, Requirement};
 pub use network::{Csr, Edge, Entries, Network, SelfLoops};
-pub use rule::{Rule, RuleError};
+pub use rule::Rule;
 pub use whole::Cell;

@@ -3,7 +3,9 @@
 //! Entries are directed and may repeat. Their order is canonical (by source, then target), so that the position of
 //! an entry is its place in the outgoing rows and needs no table of its own.
 
-use crate::cell::{CellError, GeneId};
+use crate::cell::GeneId;
+use crate::cell::error::{bad_number, out_of_range, too_large};
+use knockout_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -130,29 +132,23 @@ impl Network {
         gene_count: usize,
         mut edges: Vec<Edge>,
         self_loops: SelfLoops,
-    ) -> Result<(Self, usize), CellError> {
+    ) -> Result<(Self, usize)> {
         let name = name.into();
+        let list = || format!("network {name:?}");
         for (entry, edge) in edges.iter().enumerate() {
             for index in [edge.source, edge.target] {
                 if index as usize >= gene_count {
-                    return Err(CellError::OutOfRange {
-                        list: format!("network {name:?}"),
-                        entry,
-                        what: "gene",
-                        index,
-                        count: gene_count,
-                    });
+                    return Err(out_of_range(&list(), entry, "gene", index, gene_count));
                 }
             }
             if !edge.weight.is_finite() {
-                return Err(CellError::BadNumber {
-                    list: format!("network {name:?}"),
-                    entry,
-                    value: edge.weight.into(),
-                });
+                return Err(bad_number(&list(), entry, edge.weight.into()));
             }
             if edge.source == edge.target && self_loops == SelfLoops::Refuse {
-                return Err(CellError::SelfLoop { network: name, entry, gene: edge.source });
+                let gene = edge.source;
+                return Err(Error::damage(format!(
+                    "entry {entry} of network {name:?} is a self-loop on gene {gene}"
+                )));
             }
         }
         let given = edges.len();
@@ -163,11 +159,7 @@ impl Network {
         }
         let dropped = given.saturating_sub(edges.len());
         if u32::try_from(edges.len()).is_err() {
-            return Err(CellError::TooLarge {
-                what: format!("network {name:?}"),
-                count: edges.len(),
-                limit: u32::MAX as usize,
-            });
+            return Err(too_large(&list(), edges.len()));
         }
         if !edges.is_sorted_by_key(|edge| (edge.source, edge.target)) {
             edges.sort_by_key(|edge| (edge.source, edge.target));
@@ -290,7 +282,7 @@ mod tests {
     fn each_self_loop_policy_does_what_it_says() {
         let edges = || vec![Edge::new(0, 0), Edge::new(0, 1)];
         let refused = Network::from_edges("n", 3, edges(), SelfLoops::Refuse).unwrap_err();
-        assert_eq!(refused, CellError::SelfLoop { network: "n".to_owned(), entry: 0, gene: 0 });
+        assert_eq!(refused.to_string(), "entry 0 of network \"n\" is a self-loop on gene 0");
         let (network, dropped) = Network::from_edges("n", 3, edges(), SelfLoops::Drop).unwrap();
         assert_eq!((pairs(&network), dropped), (vec![(0, 1)], 1));
         let (network, _) = Network::from_edges("n", 3, edges(), SelfLoops::Keep).unwrap();

@@ -3,6 +3,8 @@
 //! `and` binds tighter than `or`; parentheses nest. A rule becomes alternatives: sets of genes any one of which, when
 //! complete, lets the reaction run.
 
+use knockout_base::error::{Error, Result};
+
 /// A parsed rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rule {
@@ -14,47 +16,13 @@ pub enum Rule {
     Or(Vec<Rule>),
 }
 
-/// A text that is no gene-protein-reaction rule.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RuleError {
-    /// Something else was expected here.
-    #[error("expected {expected} at byte {offset}, found {found}")]
-    Unexpected {
-        /// Tokens accepted here.
-        expected: &'static str,
-        /// Offset in the rule's text.
-        offset: usize,
-        /// The text found.
-        found: String,
-    },
-    /// Parentheses nested beyond any real rule.
-    #[error("parentheses nest deeper than {limit}")]
-    TooDeep {
-        /// The deepest nesting accepted.
-        limit: usize,
-    },
-    /// More alternatives than any real rule has.
-    #[error("the rule has more than {limit} alternatives")]
-    TooManyAlternatives {
-        /// The most alternatives accepted.
-        limit: usize,
-    },
-    /// Longer alternatives than any real rule has.
-    #[error("the rule's alternatives name more than {limit} genes")]
-    TooManyNames {
-        /// The most names accepted, over all alternatives.
-        limit: usize,
-    },
-}
-
 const MAX_DEPTH: usize = 64;
 /// Names in all alternatives of a rule.
 const MAX_NAMES: usize = 1_000_000;
 
 impl Rule {
     /// Parses a rule; a blank text is `None`: a reaction that needs no gene.
-    pub fn parse(text: &str) -> Result<Option<Self>, RuleError> {
+    pub fn parse(text: &str) -> Result<Option<Self>> {
         let mut parser = Parser { text, offset: 0 };
         if parser.peek() == Token::End {
             return Ok(None);
@@ -79,7 +47,7 @@ impl Rule {
     ///
     /// An alternative that contains another is kept, because the public models write rules that way and their
     /// reaction counts depend on it.
-    pub fn alternatives(&self, limit: usize) -> Result<Vec<Vec<String>>, RuleError> {
+    pub fn alternatives(&self, limit: usize) -> Result<Vec<Vec<String>>> {
         let mut seen = std::collections::BTreeSet::new();
         let mut sets = Vec::new();
         for mut set in self.expand(limit)? {
@@ -93,8 +61,8 @@ impl Rule {
     }
 
     /// Alternatives as they are read, with the repeats of a gene: every name is written as often as the result holds it.
-    fn expand(&self, limit: usize) -> Result<Vec<Vec<&str>>, RuleError> {
-        let too_many = || RuleError::TooManyAlternatives { limit };
+    fn expand(&self, limit: usize) -> Result<Vec<Vec<&str>>> {
+        let too_many = || Error::damage(format!("the rule has more than {limit} alternatives"));
         let names = |sets: &[Vec<&str>]| sets.iter().map(Vec::len).sum::<usize>();
         let mut sets = Vec::new();
         let mut held = 0_usize;
@@ -134,7 +102,10 @@ impl Rule {
                 }
             }
         }
-        if held > MAX_NAMES { Err(RuleError::TooManyNames { limit: MAX_NAMES }) } else { Ok(sets) }
+        if held > MAX_NAMES {
+            return Err(Error::damage(format!("the rule's alternatives name more than {MAX_NAMES} genes")));
+        }
+        Ok(sets)
     }
 }
 
@@ -190,7 +161,7 @@ impl<'a> Parser<'a> {
         token == wanted
     }
 
-    fn any(&mut self, depth: usize) -> Result<Rule, RuleError> {
+    fn any(&mut self, depth: usize) -> Result<Rule> {
         let mut parts = vec![self.all(depth)?];
         while self.take(Token::Or) {
             parts.push(self.all(depth)?);
@@ -198,7 +169,7 @@ impl<'a> Parser<'a> {
         Ok(one_or(parts, Rule::Or))
     }
 
-    fn all(&mut self, depth: usize) -> Result<Rule, RuleError> {
+    fn all(&mut self, depth: usize) -> Result<Rule> {
         let mut parts = vec![self.one(depth)?];
         while self.take(Token::And) {
             parts.push(self.one(depth)?);
@@ -206,9 +177,9 @@ impl<'a> Parser<'a> {
         Ok(one_or(parts, Rule::And))
     }
 
-    fn one(&mut self, depth: usize) -> Result<Rule, RuleError> {
+    fn one(&mut self, depth: usize) -> Result<Rule> {
         if depth > MAX_DEPTH {
-            return Err(RuleError::TooDeep { limit: MAX_DEPTH });
+            return Err(Error::damage(format!("parentheses nest deeper than {MAX_DEPTH}")));
         }
         let (token, end) = self.scan();
         match token {
@@ -225,13 +196,13 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn unexpected(&mut self, expected: &'static str) -> RuleError {
+    fn unexpected(&mut self, expected: &'static str) -> Error {
         let (token, end) = self.scan();
         let found = match token {
             Token::End => "the end".to_owned(),
             _ => format!("{:?}", &self.text[self.offset..end]),
         };
-        RuleError::Unexpected { expected, offset: self.offset, found }
+        Error::damage(format!("expected {expected} at byte {}, found {found}", self.offset))
     }
 }
 
@@ -266,18 +237,19 @@ mod tests {
     fn a_long_rule_takes_time_by_its_length() {
         // Quadratic, these would take minutes.
         let list = |count: usize, word: &str| {
-            (0..count).map(|place| format!("G{place}")).collect::<Vec<_>>().join(word)
+            (0..count).map(|gene| format!("G{gene}")).collect::<Vec<_>>().join(word)
         };
         let long = Rule::parse(&list(200_000, " and ")).unwrap().unwrap();
         assert_eq!(long.alternatives(10).unwrap()[0].len(), 200_000);
         let wide = format!("({}) and {}", list(1_000, " or "), list(1_001, " and "));
         let wide = Rule::parse(&wide).unwrap().unwrap();
-        assert_eq!(wide.alternatives(10_000), Err(RuleError::TooManyNames { limit: MAX_NAMES }));
+        let error = wide.alternatives(10_000).unwrap_err();
+        assert_eq!(error.to_string(), "the rule's alternatives name more than 1000000 genes");
     }
 
     #[test]
     fn a_blank_rule_needs_no_gene() {
-        assert_eq!(Rule::parse("  "), Ok(None));
+        assert_eq!(Rule::parse("  ").unwrap(), None);
     }
 
     #[test]
@@ -295,6 +267,7 @@ mod tests {
     fn a_rule_that_explodes_is_refused() {
         let text = vec!["(A or B)"; 20].join(" and ");
         let rule = Rule::parse(&text).unwrap().unwrap();
-        assert_eq!(rule.alternatives(1000), Err(RuleError::TooManyAlternatives { limit: 1000 }));
+        let error = rule.alternatives(1000).unwrap_err();
+        assert_eq!(error.to_string(), "the rule has more than 1000 alternatives");
     }
 }

@@ -1,6 +1,9 @@
 //! The whole cell: one gene table and what stands on it.
 
-use crate::cell::{Annotations, CellError, Features, GeneTable, Metabolism, Network};
+use crate::cell::error::feature_rows;
+use crate::cell::hash::update_with_words;
+use crate::cell::{Annotations, Features, GeneTable, Metabolism, Network};
+use knockout_base::error::{Error, Result};
 use std::collections::BTreeMap;
 
 /// Genes, their networks and, where known, metabolism, features and annotations.
@@ -15,58 +18,56 @@ pub struct Cell {
 
 impl Cell {
     /// Puts the parts together; they must speak of the same genes.
-    pub fn new(
-        genes: GeneTable,
-        networks: Vec<Network>,
-        metabolism: Option<Metabolism>,
-    ) -> Result<Self, CellError> {
+    pub fn new(genes: GeneTable, networks: Vec<Network>, metabolism: Option<Metabolism>) -> Result<Self> {
+        let expected = genes.len();
+        let check = |name: &str, found: usize| {
+            let wrong = || {
+                Error::damage(format!(
+                    "network {name:?} was built for {found} genes, the table has {expected}"
+                ))
+            };
+            (found == expected).then_some(()).ok_or_else(wrong)
+        };
         for (index, network) in networks.iter().enumerate() {
-            if network.gene_count() != genes.len() {
-                return Err(CellError::WrongGeneCount {
-                    network: network.name().to_owned(),
-                    found: network.gene_count(),
-                    expected: genes.len(),
-                });
-            }
+            check(network.name(), network.gene_count())?;
             if networks[..index].iter().any(|earlier| earlier.name() == network.name()) {
-                return Err(CellError::DuplicateNetwork { name: network.name().to_owned() });
+                return Err(Error::damage(format!("there are two networks called {:?}", network.name())));
             }
         }
-        if let Some(metabolism) = &metabolism
-            && metabolism.gene_count() != genes.len()
-        {
-            return Err(CellError::WrongGeneCount {
-                network: "metabolism".to_owned(),
-                found: metabolism.gene_count(),
-                expected: genes.len(),
-            });
+        if let Some(metabolism) = &metabolism {
+            check("metabolism", metabolism.gene_count())?;
         }
         Ok(Self { genes, networks, metabolism, features: None, annotations: Vec::new() })
     }
 
     /// The same with content features of the genes, if any.
-    pub fn with_features(mut self, features: Option<Features>) -> Result<Self, CellError> {
+    pub fn with_features(mut self, features: Option<Features>) -> Result<Self> {
         if let Some(features) = &features
             && features.gene_count() != self.genes.len()
         {
-            let (found, expected) = (features.gene_count(), self.genes.len());
-            return Err(CellError::FeatureRows { found, expected });
+            return Err(feature_rows(features.gene_count(), self.genes.len()));
         }
         self.features = features;
         Ok(self)
     }
 
     /// The same with sets of annotations, which are kept in the order of their names.
-    pub fn with_annotations(mut self, mut annotations: Vec<Annotations>) -> Result<Self, CellError> {
+    pub fn with_annotations(mut self, mut annotations: Vec<Annotations>) -> Result<Self> {
         annotations.sort_by(|a, b| a.name().cmp(b.name()));
         for set in &annotations {
             let (found, expected) = (set.gene_count(), self.genes.len());
             if found != expected {
-                return Err(CellError::AnnotatedGenes { name: set.name().to_owned(), found, expected });
+                let name = set.name();
+                return Err(Error::damage(format!(
+                    "annotations {name:?} were made for {found} genes, the table has {expected}"
+                )));
             }
         }
         if let Some(pair) = annotations.windows(2).find(|pair| pair[0].name() == pair[1].name()) {
-            return Err(CellError::DuplicateAnnotations { name: pair[0].name().to_owned() });
+            let name = pair[0].name();
+            return Err(Error::damage(format!(
+                "there are two sets of annotations called {name:?}; give one of them another name"
+            )));
         }
         self.annotations = annotations;
         Ok(self)
@@ -165,18 +166,6 @@ impl Cell {
     }
 }
 
-/// Hashes a list with its length, in blocks so that no second copy of a large list is made.
-pub(crate) fn update_with_words(hasher: &mut blake3::Hasher, words: &[u32]) {
-    hasher.update(&(words.len() as u64).to_le_bytes());
-    let mut block = [0_u8; 4096];
-    for chunk in words.chunks(block.len() / 4) {
-        for (slot, word) in block.chunks_exact_mut(4).zip(chunk) {
-            slot.copy_from_slice(&word.to_le_bytes());
-        }
-        hasher.update(&block[..4 * chunk.len()]);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,9 +179,9 @@ mod tests {
     fn parts_must_speak_of_the_same_genes() {
         let genes = || GeneTable::from_systematic(["A", "B", "C"]).unwrap();
         let error = Cell::new(genes(), vec![network("n", 2, 1)], None).unwrap_err();
-        assert!(matches!(error, CellError::WrongGeneCount { found: 2, expected: 3, .. }));
+        assert_eq!(error.to_string(), "network \"n\" was built for 2 genes, the table has 3");
         let error = Cell::new(genes(), vec![network("n", 3, 1), network("n", 3, 2)], None).unwrap_err();
-        assert_eq!(error, CellError::DuplicateNetwork { name: "n".to_owned() });
+        assert_eq!(error.to_string(), "there are two networks called \"n\"");
     }
 
     #[test]

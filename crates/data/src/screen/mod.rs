@@ -11,16 +11,12 @@ mod split;
 mod summary;
 
 pub use dataset::{
-    Counts, Dataset, DatasetError, DatasetErrorKind, FORMAT_VERSION, Finding, Manifest, NetworkEntry,
-    Provenance, Synthetic, verify,
+    Counts, Dataset, FORMAT_VERSION, Finding, Manifest, NetworkEntry, Provenance, Synthetic, verify,
 };
 pub use labels::LabelStats;
 pub use repeats::{Ceiling, FEWEST_REPEATS, Repeats};
-pub use samples::{Sample, SampleError, Samples, SamplesBuilder};
-pub use split::{
-    DEFAULT_SPLIT_SEED, Division, Part, Scheme, Split, SplitError, SplitFileError, SplitSpec, TrainingFold,
-    subset,
-};
+pub use samples::{Sample, Samples, SamplesBuilder};
+pub use split::{DEFAULT_SPLIT_SEED, Division, Part, Scheme, Split, SplitSpec, TrainingFold, subset};
 pub use summary::{
     AnnotationSummary, FeatureSummary, Histogram, MetabolismSummary, NetworkSummary, Quartiles,
     SamplesSummary, ScoreSummary, SplitSummary, Summary,

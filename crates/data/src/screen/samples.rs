@@ -1,7 +1,8 @@
 //! Samples in columns.
 
-use crate::cell::{CellError, Deletion, GeneId, GeneSets, GeneSetsRef};
+use crate::cell::{Deletion, GeneId, GeneSets, GeneSetsRef};
 use crate::screen::LabelStats;
+use knockout_base::error::{Error, Result};
 
 /// One row of a screen, borrowed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -43,56 +44,6 @@ impl<'a> Sample<'a> {
     }
 }
 
-/// Why a row is no sample.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SampleError {
-    /// The gene set is empty, repeats a gene or names one that is not in the table.
-    #[error(transparent)]
-    Genes(CellError),
-    /// A gene beyond the table.
-    #[error("gene {gene} is not in the table of {count}")]
-    UnknownGene {
-        /// The row named.
-        gene: u32,
-        /// Genes in the table.
-        count: usize,
-    },
-    /// A score, p-value or fitness that is not usable.
-    #[error("{column} is {value}; {expected}")]
-    BadNumber {
-        /// Name of the column.
-        column: &'static str,
-        /// The value found.
-        value: f64,
-        /// What would be right.
-        expected: &'static str,
-    },
-    /// A query gene that is not deleted in the sample.
-    #[error("query gene {gene} is not among the sample's genes")]
-    QueryNotDeleted {
-        /// Row of the gene table.
-        gene: u32,
-    },
-    /// A merged row of nothing.
-    #[error("duplicates is 0; a sample stands for at least one measurement")]
-    NoMeasurement,
-    /// More genes in all samples together than the 32-bit offsets hold.
-    #[error("the samples name more than {limit} genes together")]
-    TooManyGenes {
-        /// How many fit.
-        limit: usize,
-    },
-    /// More distinct words than the column holds.
-    #[error("column {column} has more than {limit} distinct values")]
-    TooManyWords {
-        /// Name of the column.
-        column: &'static str,
-        /// How many fit.
-        limit: usize,
-    },
-}
-
 /// A column of few distinct words.
 #[derive(Debug, Clone, Default)]
 struct Words {
@@ -101,14 +52,15 @@ struct Words {
 }
 
 impl Words {
-    fn push(&mut self, column: &'static str, word: &str) -> Result<(), SampleError> {
+    fn push(&mut self, column: &'static str, word: &str) -> Result<()> {
         // Rows of one kind follow one another, and there are few kinds: the last one first, then a scan.
         let last = self.codes.last().copied().filter(|&code| self.words[code as usize] == word);
         let code = match last.or_else(|| self.words.iter().position(|known| known == word).map(|i| i as u16))
         {
             Some(code) => code,
             None if self.words.len() > u16::MAX as usize => {
-                return Err(SampleError::TooManyWords { column, limit: 1 << 16 });
+                let message = format!("column {column} has more than {} distinct values", 1 << 16);
+                return Err(Error::damage(message));
             }
             None => {
                 self.words.push(word.to_owned());
@@ -231,7 +183,7 @@ impl Samples {
     }
 }
 
-/// Collects samples, refusing rows that are none.
+/// Collects samples and refuses impossible rows.
 #[derive(Debug)]
 pub struct SamplesBuilder {
     gene_count: usize,
@@ -258,11 +210,12 @@ impl SamplesBuilder {
     }
 
     /// Adds a row, its gene sets sorted. On an error nothing is added.
-    pub fn push(&mut self, sample: Sample<'_>) -> Result<(), SampleError> {
+    pub fn push(&mut self, sample: Sample<'_>) -> Result<()> {
         self.check(&sample)?;
         let columns = &mut self.columns;
         if columns.genes.view().genes().len() + sample.genes.len() > u32::MAX as usize {
-            return Err(SampleError::TooManyGenes { limit: u32::MAX as usize });
+            let message = format!("the samples name more than {} genes together", u32::MAX);
+            return Err(Error::damage(message));
         }
         columns.kinds.push("kind", sample.kind)?;
         if let Err(error) = columns.sources.push("source", sample.source) {
@@ -279,19 +232,20 @@ impl SamplesBuilder {
         Ok(())
     }
 
-    fn check(&self, sample: &Sample<'_>) -> Result<(), SampleError> {
+    fn check(&self, sample: &Sample<'_>) -> Result<()> {
         if let Some(&gene) = sample.genes.iter().find(|&&gene| gene as usize >= self.gene_count) {
-            return Err(SampleError::UnknownGene { gene, count: self.gene_count });
+            let count = self.gene_count;
+            return Err(Error::damage(format!("gene {gene} is not in the table of {count}")));
         }
         check_set(sample.genes)?;
         if !sample.query.is_empty() {
             check_set(sample.query)?;
         }
         if let Some(&gene) = sample.query.iter().find(|gene| !sample.genes.contains(gene)) {
-            return Err(SampleError::QueryNotDeleted { gene });
+            return Err(Error::damage(format!("query gene {gene} is not among the sample's genes")));
         }
-        let must = |column, value: f64, good: bool, expected| {
-            if good { Ok(()) } else { Err(SampleError::BadNumber { column, value, expected }) }
+        let must = |column: &str, value: f64, good: bool, expected: &str| {
+            if good { Ok(()) } else { Err(Error::damage(format!("{column} is {value}; {expected}"))) }
         };
         must("score", sample.score, sample.score.is_finite(), "a score is a finite number")?;
         if let Some(p) = sample.p_value {
@@ -309,7 +263,7 @@ impl SamplesBuilder {
             )?;
         }
         if sample.duplicates == 0 {
-            return Err(SampleError::NoMeasurement);
+            return Err(Error::damage("duplicates is 0; a sample stands for at least one measurement"));
         }
         Ok(())
     }
@@ -321,11 +275,11 @@ impl SamplesBuilder {
 }
 
 /// An empty set or a repeated gene is an error; allocates only for sets beyond any real screen's.
-fn check_set(genes: &[u32]) -> Result<(), SampleError> {
+fn check_set(genes: &[u32]) -> Result<()> {
     if genes.is_empty() {
-        return Err(SampleError::Genes(CellError::EmptyDeletion));
+        return Err(Error::damage("a deletion needs at least one gene"));
     }
-    let repeated = |gene: u32| SampleError::Genes(CellError::RepeatedGene { gene });
+    let repeated = |gene: u32| Error::damage(format!("gene {gene} is deleted twice in one set"));
     if genes.len() <= 16 {
         let twice = genes.iter().enumerate().find(|(index, gene)| genes[..*index].contains(gene));
         return twice.map_or(Ok(()), |(_, &gene)| Err(repeated(gene)));

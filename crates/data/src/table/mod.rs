@@ -13,7 +13,6 @@ mod read;
 mod rows;
 mod write;
 
-pub use error::TableError;
 pub use read::{NumberColumn, Table, WordColumn};
 pub use rows::Rows;
 pub use write::Columns;

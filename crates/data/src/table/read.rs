@@ -1,10 +1,10 @@
 //! The bytes of a Parquet file to columns, with every type checked. A column is decoded when it is asked for.
 
-use crate::table::TableError;
 use crate::table::arrow_schema;
-use crate::table::error::without_panic;
+use crate::table::error::{undecodable, without_panic, wrong_type};
 use crate::table::kind::{Kind, name_of};
 use bytes::Bytes;
+use knockout_base::error::{Context as _, Error, Result};
 use parquet::basic::Type as Physical;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type};
@@ -91,12 +91,12 @@ impl<T> Batch<'_, T> {
 
 impl Table {
     /// Opens a Parquet file held in memory; any bytes give a table or an error, now or when a column is asked for.
-    pub fn decode(bytes: Vec<u8>) -> Result<Self, TableError> {
+    pub fn decode(bytes: Vec<u8>) -> Result<Self> {
         without_panic(|| Self::decode_trusting(bytes))
     }
 
-    fn decode_trusting(bytes: Vec<u8>) -> Result<Self, TableError> {
-        let file = SerializedFileReader::new(Bytes::from(bytes))?;
+    fn decode_trusting(bytes: Vec<u8>) -> Result<Self> {
+        let file = SerializedFileReader::new(Bytes::from(bytes)).map_err(undecodable)?;
         // Runs of equal values take no room in a file: a few bytes can say that they are billions.
         let (mut needed, mut row_count) = (0_u64, 0_u64);
         for group in file.metadata().row_groups() {
@@ -107,7 +107,8 @@ impl Table {
             }
             row_count = row_count.saturating_add(rows);
         }
-        knockout_base::memory::check("decoding it", needed.max(row_count)).map_err(TableError::TooLarge)?;
+        knockout_base::memory::check("decoding it", needed.max(row_count))
+            .while_doing(|| "it does not fit into memory".to_owned())?;
         let said = file.metadata().file_metadata().key_value_metadata();
         let said =
             said.into_iter().flatten().filter_map(|KeyValue { key, value }| Some((key, value.as_ref()?)));
@@ -140,37 +141,37 @@ impl Table {
     }
 
     /// A column of whole numbers without nulls.
-    pub fn u32s(&self, name: &str) -> Result<Vec<u32>, TableError> {
+    pub fn u32s(&self, name: &str) -> Result<Vec<u32>> {
         self.required::<Int32Type, _>(name, Kind::U32, |value| value as u32)
     }
 
     /// A column of whole numbers, `None` where there is no value.
-    pub fn optional_u32s(&self, name: &str) -> Result<Vec<Option<u32>>, TableError> {
+    pub fn optional_u32s(&self, name: &str) -> Result<Vec<Option<u32>>> {
         self.optional::<Int32Type, _>(name, Kind::U32, |&value| value as u32)
     }
 
     /// A column of large whole numbers without nulls.
-    pub fn u64s(&self, name: &str) -> Result<Vec<u64>, TableError> {
+    pub fn u64s(&self, name: &str) -> Result<Vec<u64>> {
         self.required::<Int64Type, _>(name, Kind::U64, |value| value as u64)
     }
 
     /// A column of numbers in single precision without nulls.
-    pub fn f32s(&self, name: &str) -> Result<Vec<f32>, TableError> {
+    pub fn f32s(&self, name: &str) -> Result<Vec<f32>> {
         self.required::<FloatType, _>(name, Kind::F32, |value| value)
     }
 
     /// A column of numbers in single precision, `None` where there is no value.
-    pub fn optional_f32s(&self, name: &str) -> Result<Vec<Option<f32>>, TableError> {
+    pub fn optional_f32s(&self, name: &str) -> Result<Vec<Option<f32>>> {
         self.optional::<FloatType, _>(name, Kind::F32, |&value| value)
     }
 
     /// A column of numbers without nulls.
-    pub fn f64s(&self, name: &str) -> Result<Vec<f64>, TableError> {
+    pub fn f64s(&self, name: &str) -> Result<Vec<f64>> {
         self.required::<DoubleType, _>(name, Kind::F64, |value| value)
     }
 
     /// A column of numbers, not all of which need be there.
-    pub fn optional_f64s(&self, name: &str) -> Result<NumberColumn, TableError> {
+    pub fn optional_f64s(&self, name: &str) -> Result<NumberColumn> {
         let mut column = NumberColumn { values: Vec::with_capacity(self.row_count), is_known: Vec::new() };
         self.each::<DoubleType>(name, Kind::F64, |batch| {
             if !batch.is_whole() || !column.is_known.is_empty() {
@@ -189,18 +190,19 @@ impl Table {
     }
 
     /// A column of text without nulls.
-    pub fn texts(&self, name: &str) -> Result<Vec<String>, TableError> {
-        let null = |row| TableError::Null { name: name.to_owned(), row };
+    pub fn texts(&self, name: &str) -> Result<Vec<String>> {
         let values = self.optional_texts(name)?.into_iter().enumerate();
-        values.map(|(row, value)| value.ok_or_else(|| null(row))).collect()
+        values.map(|(row, value)| value.ok_or_else(|| null(name, row))).collect()
     }
 
     /// A column of text, `None` where there is none.
-    pub fn optional_texts(&self, name: &str) -> Result<Vec<Option<String>>, TableError> {
+    pub fn optional_texts(&self, name: &str) -> Result<Vec<Option<String>>> {
         let mut values = Vec::with_capacity(self.row_count);
         self.each::<ByteArrayType>(name, Kind::Text, |batch| {
             for text in batch.rows() {
-                values.push(text.map(|text| text.as_utf8().map(str::to_owned)).transpose()?);
+                values.push(
+                    text.map(|text| text.as_utf8().map(str::to_owned)).transpose().map_err(undecodable)?,
+                );
             }
             Ok(())
         })?;
@@ -209,13 +211,12 @@ impl Table {
     }
 
     /// A column of few distinct words without nulls.
-    pub fn words(&self, name: &str) -> Result<WordColumn, TableError> {
+    pub fn words(&self, name: &str) -> Result<WordColumn> {
         let mut column = WordColumn { words: Vec::new(), codes: Vec::with_capacity(self.row_count) };
         self.each::<ByteArrayType>(name, Kind::Words, |batch| {
             for word in batch.rows() {
-                let word =
-                    word.ok_or_else(|| TableError::Null { name: name.to_owned(), row: column.codes.len() })?;
-                column.push(word)?;
+                let word = word.ok_or_else(|| null(name, column.codes.len()))?;
+                column.push(word).map_err(undecodable)?;
             }
             Ok(())
         })?;
@@ -224,11 +225,10 @@ impl Table {
     }
 
     /// Lists as (offsets, values); one that is not there is empty.
-    pub fn lists(&self, name: &str) -> Result<(Vec<u32>, Vec<u32>), TableError> {
+    pub fn lists(&self, name: &str) -> Result<(Vec<u32>, Vec<u32>)> {
         let mut offsets = Vec::with_capacity(self.row_count + 1);
         let mut items: Vec<u32> = Vec::new();
-        let too_long =
-            || TableError::Parquet("a column of lists has over four thousand million items".into());
+        let too_long = || undecodable("a column of lists has over four thousand million items");
         self.each::<Int32Type>(name, Kind::Lists, |batch| {
             let mut values = batch.values.iter();
             for (&definition, &repetition) in batch.definitions.iter().zip(batch.repetitions) {
@@ -251,7 +251,7 @@ impl Table {
         name: &str,
         kind: Kind,
         convert: impl Fn(&T::T) -> V,
-    ) -> Result<Vec<Option<V>>, TableError> {
+    ) -> Result<Vec<Option<V>>> {
         let mut values = Vec::with_capacity(self.row_count);
         self.each::<T>(name, kind, |batch| {
             values.extend(batch.rows().map(|value| value.map(&convert)));
@@ -266,7 +266,7 @@ impl Table {
         name: &str,
         kind: Kind,
         convert: impl Fn(T::T) -> V,
-    ) -> Result<Vec<V>, TableError> {
+    ) -> Result<Vec<V>> {
         let mut values = Vec::with_capacity(self.row_count);
         self.each::<T>(name, kind, |batch| {
             if batch.is_whole() {
@@ -274,7 +274,7 @@ impl Table {
                 return Ok(());
             }
             let row = values.len() + batch.rows().take_while(Option::is_some).count();
-            Err(TableError::Null { name: name.to_owned(), row })
+            Err(null(name, row))
         })?;
         self.whole(name, values.len())?;
         Ok(values)
@@ -285,25 +285,22 @@ impl Table {
         &self,
         name: &str,
         kind: Kind,
-        mut take: impl FnMut(Batch<'_, T::T>) -> Result<(), TableError>,
-    ) -> Result<(), TableError> {
+        mut take: impl FnMut(Batch<'_, T::T>) -> Result<()>,
+    ) -> Result<()> {
         let leaf = self.leaf(name, kind)?;
         let whole = self.file.metadata().file_metadata().schema_descr().column(leaf).max_def_level();
         let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
         without_panic(|| {
             for group in 0..self.file.num_row_groups() {
-                let column = self.file.get_row_group(group)?.get_column_reader(leaf)?;
-                let mut column = get_typed_column_reader::<T>(column);
+                let column = self.file.get_row_group(group).and_then(|group| group.get_column_reader(leaf));
+                let mut column = get_typed_column_reader::<T>(column.map_err(undecodable)?);
                 loop {
                     values.clear();
                     definitions.clear();
                     repetitions.clear();
-                    let (rows, ..) = column.read_records(
-                        BATCH,
-                        Some(&mut definitions),
-                        Some(&mut repetitions),
-                        &mut values,
-                    )?;
+                    let (rows, ..) = column
+                        .read_records(BATCH, Some(&mut definitions), Some(&mut repetitions), &mut values)
+                        .map_err(undecodable)?;
                     if rows == 0 {
                         break;
                     }
@@ -320,29 +317,30 @@ impl Table {
     }
 
     /// The number of a column among all that hold values.
-    fn leaf(&self, name: &str, kind: Kind) -> Result<usize, TableError> {
+    fn leaf(&self, name: &str, kind: Kind) -> Result<usize> {
         let columns = self.file.metadata().file_metadata().schema_descr().columns();
         let is_named = |path: &[String]| path.first().is_some_and(|first| first == name);
         let leaf = columns.iter().position(|column| is_named(column.path().parts()));
-        let leaf = leaf.ok_or_else(|| TableError::Missing {
-            name: name.to_owned(),
-            have: self.names().map(str::to_owned).collect(),
+        let leaf = leaf.ok_or_else(|| {
+            let have = self.names().collect::<Vec<_>>().join(", ");
+            Error::damage(format!("column {name:?} is missing (have: {have})"))
         })?;
         if !kind.is_of(&columns[leaf]) {
-            return Err(TableError::WrongType {
-                name: name.to_owned(),
-                found: name_of(&columns[leaf]),
-                expected: kind.name(),
-            });
+            return Err(wrong_type(name, &name_of(&columns[leaf]), kind.name()));
         }
         Ok(leaf)
     }
 
-    fn whole(&self, name: &str, found: usize) -> Result<(), TableError> {
+    fn whole(&self, name: &str, found: usize) -> Result<()> {
         let expected = self.row_count;
-        let error = || TableError::Length { name: name.to_owned(), found, expected };
+        let error = || Error::damage(format!("column {name:?} has {found} rows, the table has {expected}"));
         (found == expected).then_some(()).ok_or_else(error)
     }
+}
+
+/// A null where there must be a value.
+fn null(name: &str, row: usize) -> Error {
+    Error::damage(format!("column {name:?} has no value in row {row}"))
 }
 
 /// Bytes that a value takes once it is decoded, and again where it is copied out; texts at least.

@@ -1,8 +1,8 @@
 //! The rows of any Parquet file whose columns are numbers, text and truth values: other people's tables, as text cells.
 
-use crate::table::TableError;
-use crate::table::error::without_panic;
+use crate::table::error::{undecodable, without_panic, wrong_type};
 use crate::table::kind::name_of;
+use knockout_base::error::Result;
 use parquet::basic::{ConvertedType, LogicalType, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
@@ -41,13 +41,13 @@ impl std::fmt::Debug for Rows {
     }
 }
 
-fn open(file: File) -> Result<SerializedFileReader<File>, TableError> {
-    without_panic(|| Ok(SerializedFileReader::new(file)?))
+fn open(file: File) -> Result<SerializedFileReader<File>> {
+    without_panic(|| SerializedFileReader::new(file).map_err(undecodable))
 }
 
 impl Rows {
     /// The names of a file's columns.
-    pub fn names(file: File) -> Result<Vec<String>, TableError> {
+    pub fn names(file: File) -> Result<Vec<String>> {
         let file = open(file)?;
         Ok(file
             .metadata()
@@ -60,7 +60,7 @@ impl Rows {
     }
 
     /// The rows of a file; of the columns by their places in [`Rows::names`].
-    pub fn open(file: File, places: &[usize]) -> Result<Self, TableError> {
+    pub fn open(file: File, places: &[usize]) -> Result<Self> {
         let file = open(file)?;
         let schema = file.metadata().file_metadata().schema_descr();
         let column = |&place: &usize| {
@@ -82,15 +82,13 @@ impl Rows {
                 }),
                 other => {
                     let root = schema.root_schema().get_fields().get(place);
-                    Err(TableError::WrongType {
-                        name: root.map(|field| field.name().to_owned()).unwrap_or_default(),
-                        found: other.map_or_else(|| "nothing".to_owned(), |(_, column)| name_of(&column)),
-                        expected: "text, numbers or truth values",
-                    })
+                    let found = other.map_or_else(|| "nothing".to_owned(), |(_, column)| name_of(&column));
+                    let name = root.map(|field| field.name()).unwrap_or_default();
+                    Err(wrong_type(name, &found, "text, numbers or truth values"))
                 }
             }
         };
-        let columns = places.iter().map(column).collect::<Result<Vec<_>, _>>()?;
+        let columns = places.iter().map(column).collect::<Result<Vec<_>>>()?;
         Ok(Self { columns, file, group: 0, batch: 0, next: 0 })
     }
 
@@ -100,7 +98,7 @@ impl Rows {
     }
 
     /// Goes to the next row; `false` after the last.
-    pub fn advance(&mut self) -> Result<bool, TableError> {
+    pub fn advance(&mut self) -> Result<bool> {
         self.next += 1;
         while self.next >= self.batch {
             self.next = 0;
@@ -119,14 +117,14 @@ impl Rows {
         &text[start..ends[self.next]]
     }
 
-    fn open_group(&mut self) -> Result<bool, TableError> {
+    fn open_group(&mut self) -> Result<bool> {
         if self.columns.is_empty() || self.group == self.file.num_row_groups() {
             return Ok(false);
         }
         without_panic(|| {
-            let group = self.file.get_row_group(self.group)?;
+            let group = self.file.get_row_group(self.group).map_err(undecodable)?;
             for column in &mut self.columns {
-                column.reader = Some(group.get_column_reader(column.leaf)?);
+                column.reader = Some(group.get_column_reader(column.leaf).map_err(undecodable)?);
             }
             Ok(())
         })?;
@@ -135,12 +133,12 @@ impl Rows {
     }
 
     /// Decodes rows of the open row group; their number, 0 at its end.
-    fn read_batch(&mut self) -> Result<usize, TableError> {
+    fn read_batch(&mut self) -> Result<usize> {
         let mut rows = 0;
         for (place, column) in self.columns.iter_mut().enumerate() {
             column.read()?;
             if place > 0 && column.ends.len() != rows {
-                return Err(TableError::Parquet("its columns have unlike numbers of rows".into()));
+                return Err(undecodable("its columns have different numbers of rows"));
             }
             rows = column.ends.len();
         }
@@ -149,7 +147,7 @@ impl Rows {
 }
 
 impl Column {
-    fn read(&mut self) -> Result<(), TableError> {
+    fn read(&mut self) -> Result<()> {
         self.text.clear();
         self.ends.clear();
         let is_unsigned = self.is_unsigned;
@@ -178,7 +176,7 @@ impl Column {
                     let value = value.as_utf8().inspect_err(|_| is_text = false);
                     text.write_str(value.unwrap_or_default())
                 })?;
-                is_text.then_some(()).ok_or_else(|| TableError::Parquet("a text is not UTF-8".into()))
+                is_text.then_some(()).ok_or_else(|| undecodable("a text is not UTF-8"))
             }
             _ => Ok(()),
         }
@@ -190,9 +188,10 @@ fn cells<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     (text, ends): (&mut String, &mut Vec<usize>),
     mut write: impl FnMut(T::T, &mut String) -> std::fmt::Result,
-) -> Result<(), TableError> {
+) -> Result<()> {
     let (mut values, mut definitions) = (Vec::new(), Vec::new());
-    let (rows, ..) = reader.read_records(BATCH, Some(&mut definitions), None, &mut values)?;
+    let read = reader.read_records(BATCH, Some(&mut definitions), None, &mut values);
+    let (rows, ..) = read.map_err(undecodable)?;
     let mut values = values.into_iter();
     for row in 0..rows {
         // Columns without nulls have no definitions.

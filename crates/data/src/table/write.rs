@@ -4,10 +4,10 @@
 //! faster, and every Parquet reader understands it. The writer's name is pinned, so that equal data are equal bytes. A column is a
 //! function of the row, asked for one row group at a time: a table of millions of rows is never a second time in memory.
 
-use crate::table::TableError;
 use crate::table::arrow_schema::{self, Field};
 use crate::table::coded;
 use crate::table::kind::Kind;
+use knockout_base::error::Error;
 use parquet::basic::{Encoding, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
@@ -276,7 +276,12 @@ impl<'a> Columns<'a> {
     }
 
     /// The bytes of a Parquet file.
-    pub fn encode(&self) -> Result<Vec<u8>, TableError> {
+    pub fn encode(&self) -> Result<Vec<u8>, Error> {
+        let encoded = self.write();
+        encoded.map_err(|error| Error::failure("the table cannot be encoded as Parquet").caused_by(error))
+    }
+
+    fn write(&self) -> Result<Vec<u8>, ParquetError> {
         let schema = Arc::new(self.schema()?);
         let described = SchemaDescriptor::new(Arc::clone(&schema));
         let mut file = SerializedFileWriter::new(Vec::new(), schema, Arc::new(self.properties(&described)))?;
@@ -288,7 +293,7 @@ impl<'a> Columns<'a> {
             }
             group.close()?;
         }
-        Ok(file.into_inner()?)
+        file.into_inner()
     }
 
     fn schema(&self) -> Result<Type, ParquetError> {

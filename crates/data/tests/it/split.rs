@@ -1,10 +1,10 @@
 //! Splits are disjoint, complete, keep apart what they promise, and are the same bits everywhere.
 
 use crate::support;
-use knockout_base::error::{Class, Classified as _};
+use knockout_base::error::Class;
 use knockout_data::cell::GeneTable;
 use knockout_data::screen::{
-    Division, Part, Sample, Samples, SamplesBuilder, Scheme, Split, SplitError, SplitSpec, subset,
+    Division, Part, Sample, Samples, SamplesBuilder, Scheme, Split, SplitSpec, subset,
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -50,7 +50,7 @@ proptest! {
             let split = match Split::new(&samples, &genes, spec) {
                 Ok(split) => split,
                 // A handful of genes decide over this small screen; an empty part is refused, which is right.
-                Err(SplitError::EmptyPart { .. }) if scheme == Scheme::GeneDisjoint => continue,
+                Err(error) if scheme == Scheme::GeneDisjoint && error.message().contains("split is empty") => continue,
                 Err(error) => return Err(TestCaseError::fail(error.to_string())),
             };
             assert_partition(&split, samples.len());
@@ -232,24 +232,27 @@ const GOLDEN: [[u32; 5]; 3] = [[15, 23, 31, 39, 41], [80, 81, 82, 83, 84], [19, 
 fn impossible_splits_say_why() {
     let samples = support::samples(60, 20);
     let genes = support::genes(60);
-    let refused = |spec| Split::new(&samples, &genes, spec).unwrap_err();
+    let refused = |spec| Split::new(&samples, &genes, spec).unwrap_err().to_string();
     let random = spec(Scheme::Random, 0);
     let shares = |val, test| SplitSpec { division: Division::Shares { val, test }, ..random };
-    assert_eq!(refused(shares(0.6, 0.5)), SplitError::BadShares { val: 0.6, test: 0.5 });
-    assert_eq!(refused(shares(-0.1, 0.5)), SplitError::BadShares { val: -0.1, test: 0.5 });
-    assert!(matches!(refused(shares(f64::NAN, 0.1)), SplitError::BadShares { .. }));
-    assert!(matches!(refused(shares(0.0, 0.1)), SplitError::EmptyPart { part: "val", .. }));
+    for (val, test) in [(0.6, 0.5), (-0.1, 0.5), (f64::NAN, 0.1)] {
+        let expected = format!(
+            "shares val {val} and test {test} must lie between 0 and 1 and leave something to train on"
+        );
+        assert_eq!(refused(shares(val, test)), expected);
+    }
+    assert!(refused(shares(0.0, 0.1)).starts_with("the val part of the random split is empty"));
     let fold = SplitSpec { division: Division::Fold { folds: 2, fold: 0 }, ..random };
-    assert_eq!(refused(fold), SplitError::BadFold { folds: 2, fold: 0 });
+    assert!(refused(fold).starts_with("fold 0 of 2: there must be at least 3 folds"));
     let many = SplitSpec { subset: Some(401), ..random };
-    assert_eq!(refused(many), SplitError::SubsetTooLarge { wanted: 401, have: 400 });
+    assert_eq!(refused(many), "a subset of 401 samples was requested, but there are 400");
 
     let mut builder = SamplesBuilder::new(60);
     for (row, sample) in samples.iter().enumerate() {
         builder.push(if row == 7 { Sample { query: &[], ..sample } } else { sample }).unwrap();
     }
     let error = Split::new(&builder.finish(), &genes, spec(Scheme::PairDisjoint, 0)).unwrap_err();
-    assert_eq!(error, SplitError::MissingQuery { row: 7 });
+    assert!(error.to_string().starts_with("sample 7 has no query pair"));
 }
 
 #[test]
@@ -266,7 +269,7 @@ fn a_split_is_saved_and_belongs_to_its_dataset() {
     let mut other = dataset.manifest.clone();
     other.checksums.insert("genes.parquet".to_owned(), "0".to_owned());
     let error = Split::load(&path, &other).unwrap_err();
-    assert!(std::error::Error::source(&error).unwrap().to_string().contains("another dataset"));
+    assert!(error.to_string().contains("another dataset"));
     assert_eq!(error.class(), Class::Damage);
 
     let bytes = std::fs::read(&path).unwrap();

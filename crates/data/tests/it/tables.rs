@@ -1,7 +1,7 @@
 //! What is written comes back, in bytes that do not change; what is damaged or of another type is refused by name.
 
 use bytes::Bytes;
-use knockout_data::table::{Columns, Table, TableError};
+use knockout_data::table::{Columns, Table};
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
@@ -34,7 +34,7 @@ fn lists(rows: u32) -> Vec<Vec<u32>> {
     (0..rows).map(|row| (0..row % 4).collect()).collect()
 }
 
-fn read_everything(bytes: Vec<u8>) -> Result<(), TableError> {
+fn read_everything(bytes: Vec<u8>) -> Result<(), knockout_base::error::Error> {
     let table = Table::decode(bytes)?;
     table.u32s("id")?;
     table.u64s("large")?;
@@ -105,7 +105,7 @@ fn wrong_columns_are_named() {
         .optional_f64s("value", |row| (row != 1).then_some(0.0))
         .lists("set", |_| &[1]);
     let table = Table::decode(table.encode().unwrap()).unwrap();
-    let message = |error: TableError| error.to_string();
+    let message = |error: knockout_base::error::Error| error.to_string();
     let missing = "column \"ids\" is missing (have: id, value, set)";
     assert_eq!(message(table.u32s("ids").unwrap_err()), missing);
     assert_eq!(message(table.u32s("value").unwrap_err()), "column \"value\" holds Float64, expected u32");

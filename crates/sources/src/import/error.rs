@@ -3,9 +3,7 @@
 //! Every error names the file and, where there is one, the line, the column and the value. The module knows nothing
 //! of the formats.
 
-use knockout_base::error::{Class, Classified, class_of_path};
-use knockout_data::cell::{CellError, RuleError};
-use knockout_data::screen::{SampleError, SplitError};
+use knockout_base::error::{Class, Classified, Error, class_of_path};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -187,17 +185,11 @@ pub enum ImportErrorKind {
         rule: String,
         /// Position and cause of the syntax error.
         #[source]
-        source: RuleError,
+        source: Error,
     },
-    /// The cell cannot be built from it.
+    /// The cell, a sample or a split cannot be built from it.
     #[error(transparent)]
-    Cell(CellError),
-    /// A row is no sample.
-    #[error(transparent)]
-    Sample(SampleError),
-    /// A split is none.
-    #[error(transparent)]
-    Split(SplitError),
+    Data(Error),
     /// A library could not decode the file.
     #[error("{what} cannot be decoded")]
     Decode {

@@ -17,7 +17,7 @@
 //! expect a correlation above the one between the score and its noise-free part.
 
 use crate::synth::config::ScreenConfig;
-use crate::synth::networks::Society;
+use crate::synth::networks::ModuleStructure;
 use crate::synth::screen::Design;
 use knockout_base::random::Rng;
 use knockout_data::cell::{GeneId, Metabolism, Network};
@@ -43,18 +43,18 @@ pub(crate) struct Scores {
 
 /// What interactions are read off.
 pub(crate) struct Causes<'c> {
-    pub(crate) society: &'c Society,
+    pub(crate) modules: &'c ModuleStructure,
     pub(crate) networks: &'c [Network],
     pub(crate) metabolism: &'c Metabolism,
 }
 
 pub(crate) fn scores(config: &ScreenConfig, design: &Design, causes: &Causes<'_>, seed: u64) -> Scores {
-    let Causes { society, networks, metabolism } = *causes;
-    let gene_count = society.community.len();
+    let Causes { modules, networks, metabolism } = *causes;
+    let gene_count = modules.community.len();
     let mut rng = Rng::new(seed, "mechanism");
     let effects = gene_effects(networks, gene_count, &mut rng);
     let offsets: Vec<f64> = design.pairs.iter().map(|_| rng.normal()).collect();
-    let vectors = vectors(society, networks, &mut rng);
+    let vectors = vectors(modules, networks, &mut rng);
 
     let like = |a: u32, b: u32| dot(&vectors[a as usize], &vectors[b as usize]);
     let each = |value: &dyn Fn([u32; 3], usize) -> f64| -> Vec<f64> {
@@ -127,17 +127,17 @@ pub(crate) fn gene_effects(networks: &[Network], gene_count: usize, rng: &mut Rn
         .collect()
 }
 
-pub(crate) fn vectors(society: &Society, networks: &[Network], rng: &mut Rng) -> Vec<Vector> {
-    let community_count = society.community.iter().max().map_or(0, |&last| last as usize + 1);
+pub(crate) fn vectors(modules: &ModuleStructure, networks: &[Network], rng: &mut Rng) -> Vec<Vector> {
+    let community_count = modules.community.iter().max().map_or(0, |&last| last as usize + 1);
     let base: Vec<Vector> = (0..community_count).map(|_| std::array::from_fn(|_| rng.normal())).collect();
-    let mut vectors: Vec<Vector> = (0..society.community.len())
+    let mut vectors: Vec<Vector> = (0..modules.community.len())
         .map(|gene| {
             let mut sum = Vector::default();
             let mut count = 0_usize;
             for network in networks {
                 for rows in [network.outgoing(), network.incoming()] {
                     for &neighbour in rows.row(gene) {
-                        let vector = &base[society.community[neighbour as usize] as usize];
+                        let vector = &base[modules.community[neighbour as usize] as usize];
                         sum.iter_mut().zip(vector).for_each(|(sum, value)| *sum += value);
                     }
                     count += rows.row(gene).len();

@@ -2,8 +2,9 @@
 
 use crate::synth::config::MetabolismConfig;
 use crate::synth::weighted::Weighted;
+use knockout_base::error::Result;
 use knockout_base::random::Rng;
-use knockout_data::cell::{CellError, GeneId, Metabolism, Metabolite, RawReaction, Rule, expand};
+use knockout_data::cell::{GeneId, Metabolism, Metabolite, RawReaction, Rule, expand};
 
 /// Proportions of the real model: two reactions in three have a rule, two in five run both ways.
 const WITH_RULE: f64 = 0.656;
@@ -15,11 +16,7 @@ const MORE_GENES: f64 = 0.06;
 const MORE_METABOLITES: f64 = 0.63;
 const COMPARTMENTS: [&str; 4] = ["c", "m", "e", "p"];
 
-pub(crate) fn metabolism(
-    config: &MetabolismConfig,
-    gene_names: &[String],
-    seed: u64,
-) -> Result<Metabolism, CellError> {
+pub(crate) fn metabolism(config: &MetabolismConfig, gene_names: &[String], seed: u64) -> Result<Metabolism> {
     let mut rng = Rng::new(seed, "metabolism");
     let metabolites: Vec<Metabolite> = (0..config.metabolites)
         .map(|row| Metabolite {

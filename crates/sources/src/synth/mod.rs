@@ -14,44 +14,14 @@ mod screen;
 mod weighted;
 
 pub use config::{Config, MetabolismConfig, NetworkConfig, PRESETS, ScreenConfig};
-pub use pairs::TooManyPairs;
-pub use screen::TooManySamples;
 
-use knockout_base::error::{Class, Classified};
-use knockout_data::cell::{Cell, CellError, GeneTable};
+use knockout_base::error::{Error, Result};
+use knockout_data::cell::{Cell, GeneTable};
 use knockout_data::screen::{
-    Counts, Dataset, FORMAT_VERSION, Manifest, Provenance, Sample, SampleError, SamplesBuilder, Synthetic,
+    Counts, Dataset, FORMAT_VERSION, Manifest, Provenance, Sample, SamplesBuilder, Synthetic,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// A recipe that cannot be followed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SynthError {
-    /// A number that makes no sense by itself or beside another.
-    #[error("{key} is {value}; {expected}")]
-    BadNumber {
-        /// The configuration key.
-        key: String,
-        /// Value given.
-        value: String,
-        /// Values accepted.
-        expected: String,
-    },
-    /// More samples than the design allows.
-    #[error(transparent)]
-    TooManySamples(#[from] TooManySamples),
-    /// More pairs than there are.
-    #[error(transparent)]
-    TooManyPairs(#[from] TooManyPairs),
-    /// The cell graph came out impossible.
-    #[error("the generated cell is impossible; this is a bug")]
-    Cell(#[from] CellError),
-    /// A sample came out impossible.
-    #[error("a generated sample is impossible; this is a bug")]
-    Sample(#[from] SampleError),
-}
 
 impl Config {
     /// Rows that [`synthesise`] reports progress over.
@@ -76,17 +46,17 @@ pub fn synthesise(
     preset: &str,
     command: &str,
     on_rows: &(dyn Fn(usize) + Sync),
-) -> Result<Dataset, SynthError> {
+) -> Result<Dataset> {
     check(config)?;
-    let genes = GeneTable::new(names::genes(config.genes, seed))?;
-    let society = networks::Society::new(config, seed);
+    let genes = GeneTable::new(names::genes(config.genes, seed)).map_err(bug)?;
+    let modules = networks::ModuleStructure::new(config, seed);
     let design = Design::new(&config.screen, config.genes, seed)?;
-    let networks = networks::networks(config, &society, seed, on_rows)?;
+    let networks = networks::networks(config, &modules, seed, on_rows).map_err(bug)?;
     let gene_names: Vec<String> = genes.genes().iter().map(|gene| gene.systematic.clone()).collect();
-    let metabolism = metabolism::metabolism(&config.metabolism, &gene_names, seed)?;
-    let causes = mechanism::Causes { society: &society, networks: &networks, metabolism: &metabolism };
+    let metabolism = metabolism::metabolism(&config.metabolism, &gene_names, seed).map_err(bug)?;
+    let causes = mechanism::Causes { modules: &modules, networks: &networks, metabolism: &metabolism };
     let scores = design.scores(&config.screen, &causes, seed);
-    let samples = samples(&design, &scores, config.genes, seed)?;
+    let samples = samples(&design, &scores, config.genes, seed).map_err(bug)?;
     on_rows(samples.len());
     Ok(Dataset {
         manifest: Manifest {
@@ -108,9 +78,14 @@ pub fn synthesise(
             repeats: Vec::new(),
             checksums: BTreeMap::new(),
         },
-        cell: Arc::new(Cell::new(genes, networks, Some(metabolism))?),
+        cell: Arc::new(Cell::new(genes, networks, Some(metabolism)).map_err(bug)?),
         samples,
     })
+}
+
+/// A generated part that breaks an invariant of datasets.
+fn bug(error: Error) -> Error {
+    Error::failure("the generated dataset is impossible; this is a bug").caused_by(error)
 }
 
 /// The gene sets of a screen.
@@ -120,7 +95,7 @@ enum Design {
 }
 
 impl Design {
-    fn new(config: &ScreenConfig, gene_count: usize, seed: u64) -> Result<Self, SynthError> {
+    fn new(config: &ScreenConfig, gene_count: usize, seed: u64) -> Result<Self> {
         Ok(match config.set_size {
             2 => Self::Pairs(pairs::design(config, gene_count, seed)?),
             _ => Self::Triples(screen::design(config, gene_count, seed)?),
@@ -130,15 +105,12 @@ impl Design {
     fn scores(&self, config: &ScreenConfig, causes: &mechanism::Causes<'_>, seed: u64) -> mechanism::Scores {
         match self {
             Self::Triples(design) => mechanism::scores(config, design, causes, seed),
-            Self::Pairs(pairs) => pairs::scores(config, pairs, causes.society, causes.networks, seed),
+            Self::Pairs(pairs) => pairs::scores(config, pairs, causes.modules, causes.networks, seed),
         }
     }
 
     /// Calls `each` with the genes of every sample and how many of them are the query.
-    fn for_each(
-        &self,
-        mut each: impl FnMut(&[u32], usize) -> Result<(), SampleError>,
-    ) -> Result<(), SampleError> {
+    fn for_each(&self, mut each: impl FnMut(&[u32], usize) -> Result<()>) -> Result<()> {
         match self {
             Self::Triples(design) => design.triples.iter().try_for_each(|triple| {
                 let [a, b] = design.pairs[triple.pair as usize];
@@ -155,7 +127,7 @@ fn samples(
     scores: &mechanism::Scores,
     gene_count: usize,
     seed: u64,
-) -> Result<knockout_data::screen::Samples, SampleError> {
+) -> Result<knockout_data::screen::Samples> {
     let mut rng = knockout_base::random::Rng::new(seed, "fitness");
     let fitness: Vec<f64> = (0..gene_count).map(|_| (1.0 - 0.12 * rng.normal().abs()).max(0.2)).collect();
     let mut builder = SamplesBuilder::new(gene_count);
@@ -185,15 +157,15 @@ const MOST: usize = 1_000_000;
 /// Samples of a screen.
 const MOST_SAMPLES: usize = 50_000_000;
 
-fn must(is_good: bool, key: &str, value: &dyn std::fmt::Display, expected: String) -> Result<(), SynthError> {
+fn must(is_good: bool, key: &str, value: &dyn std::fmt::Display, expected: String) -> Result<()> {
     if is_good {
         return Ok(());
     }
-    Err(SynthError::BadNumber { key: key.to_owned(), value: value.to_string(), expected })
+    Err(Error::request(format!("{key} is {value}; {expected}")))
 }
 
 /// Refuses recipes that cannot be followed, before any work.
-fn check(config: &Config) -> Result<(), SynthError> {
+fn check(config: &Config) -> Result<()> {
     must(
         (10..=30_000).contains(&config.genes),
         "genes",
@@ -268,7 +240,7 @@ fn check(config: &Config) -> Result<(), SynthError> {
     check_screen(&config.screen)
 }
 
-fn check_screen(screen: &config::ScreenConfig) -> Result<(), SynthError> {
+fn check_screen(screen: &config::ScreenConfig) -> Result<()> {
     must(
         (1..=MOST_SAMPLES).contains(&screen.samples),
         "screen.samples",
@@ -324,15 +296,6 @@ fn check_screen(screen: &config::ScreenConfig) -> Result<(), SynthError> {
         &format!("{shares:?}"),
         "shares lie between 0 and 1 and leave the rest to noise".to_owned(),
     )
-}
-
-impl Classified for SynthError {
-    fn class(&self) -> Class {
-        match self {
-            Self::BadNumber { .. } | Self::TooManySamples(_) | Self::TooManyPairs(_) => Class::Request,
-            Self::Cell(_) | Self::Sample(_) => Class::Failure,
-        }
-    }
 }
 
 #[cfg(test)]

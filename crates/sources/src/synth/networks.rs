@@ -6,9 +6,10 @@
 
 use crate::synth::config::{Config, NetworkConfig};
 use crate::synth::weighted::Weighted;
+use knockout_base::error::Result;
 use knockout_base::random::Rng;
 use knockout_data::cell::Entries;
-use knockout_data::cell::{CellError, Edge, Network, SelfLoops};
+use knockout_data::cell::{Edge, Network, SelfLoops};
 use rayon::prelude::*;
 
 /// The best connected gene is this many doublings above the least: real networks have a long fringe of hardly
@@ -16,15 +17,16 @@ use rayon::prelude::*;
 const FADE: f64 = 9.0;
 
 /// What all networks of a cell share.
-pub(crate) struct Society {
+pub(crate) struct ModuleStructure {
     /// The community of each gene.
     pub(crate) community: Vec<u32>,
     /// How well connected each gene is everywhere; 0 is best.
     popularity: Vec<usize>,
 }
 
-impl Society {
+impl ModuleStructure {
     pub(crate) fn new(config: &Config, seed: u64) -> Self {
+        // The purpose is part of the dataset's bytes.
         let mut rng = Rng::new(seed, "society");
         // Quadratic in a uniform number: a few large communities, many small ones, none empty by design of `max`.
         let communities = config.communities.max(1);
@@ -43,16 +45,16 @@ impl Society {
 /// All networks, in the order of their names.
 pub(crate) fn networks(
     config: &Config,
-    society: &Society,
+    modules: &ModuleStructure,
     seed: u64,
     on_rows: &(dyn Fn(usize) + Sync),
-) -> Result<Vec<Network>, CellError> {
+) -> Result<Vec<Network>> {
     let rows: Vec<(&String, &NetworkConfig)> = config.networks.iter().collect();
     // Each has a random stream of its own, so the thread count does not matter.
     rows.par_iter()
         .map(|(name, recipe)| {
             let mut rng = Rng::new(seed, &format!("network {name}"));
-            let mut edges = Builder::new(config.genes, recipe, society, &mut rng).edges(&mut rng, on_rows);
+            let mut edges = Builder::new(config.genes, recipe, modules, &mut rng).edges(&mut rng, on_rows);
             if config.entries == Entries::Two && recipe.regulators == 0 {
                 let back =
                     edges.iter().map(|edge| Edge { source: edge.target, target: edge.source, ..*edge });
@@ -87,10 +89,10 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(gene_count: usize, recipe: &'a NetworkConfig, society: &Society, rng: &mut Rng) -> Self {
+    fn new(gene_count: usize, recipe: &'a NetworkConfig, modules: &ModuleStructure, rng: &mut Rng) -> Self {
         // Popular genes are studied first: they are in every network, the others in few.
         let mut order: Vec<(usize, u32)> = (0..gene_count)
-            .map(|gene| (society.popularity[gene] + rng.below(gene_count), gene as u32))
+            .map(|gene| (modules.popularity[gene] + rng.below(gene_count), gene as u32))
             .collect();
         order.sort_unstable();
         order.truncate(recipe.nodes);
@@ -98,7 +100,7 @@ impl<'a> Builder<'a> {
         let mut ranked: Vec<(u32, u32, usize)> = order
             .iter()
             .enumerate()
-            .map(|(rank, &(_, gene))| (society.community[gene as usize], gene, rank))
+            .map(|(rank, &(_, gene))| (modules.community[gene as usize], gene, rank))
             .collect();
         ranked.sort_unstable();
         let nodes: Vec<u32> = ranked.iter().map(|&(_, gene, _)| gene).collect();

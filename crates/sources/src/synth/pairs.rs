@@ -14,29 +14,15 @@ use crate::synth::config::ScreenConfig;
 use crate::synth::mechanism::{
     DIMENSIONS, Scores, Vector, gene_effects, pearson, round, standardise, variance, vectors,
 };
-use crate::synth::networks::Society;
+use crate::synth::networks::ModuleStructure;
 use crate::synth::screen::screened_genes;
+use knockout_base::error::{Error, Result};
 use knockout_base::random::Rng;
 use knockout_data::cell::Network;
 use std::collections::BTreeMap;
 
-/// More pairs than there are.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "a screen of {wanted} pairs was asked for, but {array} array genes have only {possible}; lower screen.samples or raise screen.array_genes"
-)]
-pub struct TooManyPairs {
-    wanted: usize,
-    array: usize,
-    possible: usize,
-}
-
 /// The pairs of a screen, each with its smaller gene first, in ascending order.
-pub(crate) fn design(
-    config: &ScreenConfig,
-    gene_count: usize,
-    seed: u64,
-) -> Result<Vec<[u32; 2]>, TooManyPairs> {
+pub(crate) fn design(config: &ScreenConfig, gene_count: usize, seed: u64) -> Result<Vec<[u32; 2]>> {
     let mut rng = Rng::new(seed, "screen of pairs");
     let count = config.array_genes.min(gene_count);
     let mut genes = screened_genes(count, gene_count, &mut rng);
@@ -44,7 +30,10 @@ pub(crate) fn design(
     let possible = count * count.saturating_sub(1) / 2;
     let wanted = config.samples;
     if wanted > possible {
-        return Err(TooManyPairs { wanted, array: count, possible });
+        return Err(Error::request(format!(
+            "a screen of {wanted} pairs was requested, but {count} array genes have only {possible}; lower screen.samples \
+             or raise screen.array_genes"
+        )));
     }
     // Each pair in turn is taken with the share that is still wanted of those that are left: exactly `wanted` in the end.
     let (mut pairs, mut left) = (Vec::with_capacity(wanted), possible);
@@ -63,14 +52,14 @@ pub(crate) fn design(
 pub(crate) fn scores(
     config: &ScreenConfig,
     pairs: &[[u32; 2]],
-    society: &Society,
+    modules: &ModuleStructure,
     networks: &[Network],
     seed: u64,
 ) -> Scores {
-    let gene_count = society.community.len();
+    let gene_count = modules.community.len();
     let mut rng = Rng::new(seed, "mechanism");
     let effects = gene_effects(networks, gene_count, &mut rng);
-    let read = vectors(society, networks, &mut rng);
+    let read = vectors(modules, networks, &mut rng);
     let own: Vec<Vector> =
         (0..gene_count).map(|_| std::array::from_fn::<f64, DIMENSIONS, _>(|_| rng.normal())).collect();
     let product = |vectors: &[Vector], [a, b]: [u32; 2]| -> f64 {

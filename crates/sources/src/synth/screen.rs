@@ -1,6 +1,7 @@
 //! The screen's triples: recurring query pairs, each combined with many array genes.
 
 use crate::synth::config::ScreenConfig;
+use knockout_base::error::{Error, Result};
 use knockout_base::random::Rng;
 use std::collections::BTreeSet;
 
@@ -19,19 +20,7 @@ pub(crate) struct Design {
     pub(crate) triples: Vec<Triple>,
 }
 
-/// A screen that its recipe makes impossible.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "a screen of {wanted} triples was asked for, but {pairs} query pairs with {array} array genes allow only {possible}; lower screen.samples or raise screen.query_pairs or screen.array_genes"
-)]
-pub struct TooManySamples {
-    wanted: usize,
-    pairs: usize,
-    array: usize,
-    possible: usize,
-}
-
-pub(crate) fn design(config: &ScreenConfig, gene_count: usize, seed: u64) -> Result<Design, TooManySamples> {
+pub(crate) fn design(config: &ScreenConfig, gene_count: usize, seed: u64) -> Result<Design> {
     let mut rng = Rng::new(seed, "screen");
     let query_count = config.query_genes.min(gene_count);
     // Half of the query genes are also on the array, as in the real screens.
@@ -52,11 +41,13 @@ pub(crate) fn design(config: &ScreenConfig, gene_count: usize, seed: u64) -> Res
             array.iter().copied().filter(|&gene| !pair.contains(&gene) && !completes(gene)).collect()
         })
         .collect();
-    let sizes = sizes(config.samples, &candidates, &mut rng).ok_or_else(|| TooManySamples {
-        wanted: config.samples,
-        pairs: pairs.len(),
-        array: array.len(),
-        possible: candidates.iter().map(Vec::len).sum(),
+    let sizes = sizes(config.samples, &candidates, &mut rng).ok_or_else(|| {
+        let (wanted, pairs, array) = (config.samples, pairs.len(), array.len());
+        let possible: usize = candidates.iter().map(Vec::len).sum();
+        Error::request(format!(
+            "a screen of {wanted} triples was requested, but {pairs} query pairs with {array} array genes allow only \
+             {possible}; lower screen.samples or raise screen.query_pairs or screen.array_genes"
+        ))
     })?;
     let mut triples = Vec::with_capacity(config.samples);
     for (pair, (mut candidates, size)) in candidates.into_iter().zip(sizes).enumerate() {

@@ -1,9 +1,7 @@
 //! How samples are divided: by a recipe, by a fold of one, or by a file that says it.
 
-use knockout_base::error::{Class, Classified};
-use knockout_data::screen::{
-    DEFAULT_SPLIT_SEED, Dataset, Division, Scheme, Split, SplitError, SplitFileError, SplitSpec,
-};
+use knockout_base::error::{Class, Classified, Error};
+use knockout_data::screen::{DEFAULT_SPLIT_SEED, Dataset, Division, Scheme, Split, SplitSpec};
 use knockout_models::OptionsError;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -40,12 +38,9 @@ pub struct Fold(Option<(u32, u32)>);
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SplitOptionsError {
-    /// The recipe cannot be followed.
+    /// The recipe cannot be followed, or the file cannot be used.
     #[error(transparent)]
-    Recipe(#[from] SplitError),
-    /// The file cannot be used.
-    #[error(transparent)]
-    File(#[from] SplitFileError),
+    Split(#[from] Error),
     /// A key contradicts the file.
     #[error("{} was made with split.{key}={found}, not {asked}; leave split.{key} out", file.display())]
     Contradicted {
@@ -63,8 +58,8 @@ pub enum SplitOptionsError {
 impl Classified for SplitOptionsError {
     fn class(&self) -> Class {
         match self {
-            Self::Recipe(_) | Self::Contradicted { .. } => Class::Request,
-            Self::File(error) => error.class(),
+            Self::Split(error) => error.class(),
+            Self::Contradicted { .. } => Class::Request,
         }
     }
 }

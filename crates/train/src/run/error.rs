@@ -6,8 +6,7 @@ use crate::config::{ConfigError, SplitOptionsError};
 use crate::fit::FitError;
 use crate::predictor::PredictorError;
 use crate::stores::RunStoreError;
-use knockout_base::error::{Class, Classified};
-use knockout_data::screen::{DatasetError, SplitFileError};
+use knockout_base::error::{Class, Classified, Error};
 use knockout_ranks::WorldError;
 use knockout_solve::SolveError;
 use std::path::PathBuf;
@@ -58,9 +57,9 @@ pub enum RunError {
     /// The ranks could not go on together.
     #[error(transparent)]
     World(#[from] WorldError),
-    /// The dataset cannot be opened.
+    /// The dataset cannot be opened, or the split cannot be written.
     #[error(transparent)]
-    Dataset(#[from] DatasetError),
+    Data(#[from] Error),
     /// The dataset's path cannot be written down.
     #[error("the path {} is not UTF-8, and a run could not find its dataset again; rename it", dataset.display())]
     NotText {
@@ -94,9 +93,6 @@ pub enum RunError {
     /// The samples cannot be divided as configured.
     #[error(transparent)]
     Split(#[from] SplitOptionsError),
-    /// The split cannot be written.
-    #[error(transparent)]
-    SplitFile(#[from] SplitFileError),
     /// A store of precomputed deletions cannot be used.
     #[error(transparent)]
     Store(#[from] RunStoreError),
@@ -140,8 +136,7 @@ impl Classified for RunError {
             | Self::DatasetGone { .. } => Class::Request,
             Self::Split(error) => error.class(),
             Self::Folder(error) => error.class(),
-            Self::Dataset(error) => error.class(),
-            Self::SplitFile(error) => error.class(),
+            Self::Data(error) => error.class(),
             Self::Store(error) => error.class(),
             Self::Fit(error) => error.class(),
             Self::Solve(error) => error.class(),

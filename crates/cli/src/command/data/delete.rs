@@ -5,7 +5,7 @@ use crate::failure::{Result, request_error};
 use crate::text::{Align, Table, grouped};
 use crate::ui::Ui;
 use clap::Args;
-use knockout_data::cell::{CellError, Deletion, GeneId, Reach};
+use knockout_data::cell::{Deletion, Reach};
 use knockout_data::screen::Dataset;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -49,9 +49,10 @@ pub(crate) fn run(args: &DeleteArgs, ui: &Ui) -> Result<()> {
     let dataset = super::open(&args.dir)?;
     let genes = args.genes.iter().map(|name| find(&dataset, name)).collect::<Result<Vec<_>>>()?;
     let deletion = Deletion::new(&genes).map_err(|error| {
-        let why = match error {
-            CellError::RepeatedGene { gene } => format!("{} is named twice", name(&dataset, GeneId(gene))),
-            other => other.to_string(),
+        let twice = genes.iter().enumerate().find(|(index, gene)| genes[..*index].contains(gene));
+        let why = match twice {
+            Some((_, &gene)) => format!("{} is named twice", name(&dataset, gene)),
+            None => error.to_string(),
         };
         request_error(format!("cannot delete {}: {why}", args.genes.join(", ")))
     })?;

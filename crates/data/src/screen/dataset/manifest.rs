@@ -1,8 +1,8 @@
 //! `dataset.toml`: what a dataset says of itself.
 
-use super::error::DatasetErrorKind;
 use super::write::check_name;
 use crate::screen::repeats::{Ceiling, Repeats};
+use knockout_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -109,8 +109,8 @@ impl Manifest {
         Ceiling::of(&self.repeats)
     }
 
-    pub(super) fn to_text(&self) -> Result<String, DatasetErrorKind> {
-        let mut text = toml::to_string(self).map_err(|error| DatasetErrorKind::Manifest(error.into()))?;
+    pub(super) fn to_text(&self) -> Result<String> {
+        let mut text = toml::to_string(self).map_err(does_not_parse)?;
         let seal = blake3::hash(text.as_bytes()).to_hex();
         text.push_str(SEAL);
         text.push_str(&seal);
@@ -118,28 +118,35 @@ impl Manifest {
         Ok(text)
     }
 
-    pub(super) fn from_text(text: &str) -> Result<Self, DatasetErrorKind> {
+    pub(super) fn from_text(text: &str) -> Result<Self> {
         #[derive(Deserialize)]
         struct Version {
             format: u32,
         }
-        let bad = |error: toml::de::Error| DatasetErrorKind::Manifest(error.into());
         // The version first: a newer format may seal or name things differently.
-        let version: Version = toml::from_str(text).map_err(bad)?;
+        let version: Version = toml::from_str(text).map_err(does_not_parse)?;
         if version.format > FORMAT_VERSION {
-            return Err(DatasetErrorKind::NewerFormat { found: version.format, supported: FORMAT_VERSION });
+            let found = version.format;
+            return Err(Error::damage(format!(
+                "format version {found} is newer than this program reads ({FORMAT_VERSION}); install a newer knockout"
+            )));
         }
-        let (body, seal) = text.rsplit_once(SEAL).ok_or(DatasetErrorKind::ManifestChecksum)?;
-        if seal != format!("{}\n", blake3::hash(body.as_bytes()).to_hex()) {
-            return Err(DatasetErrorKind::ManifestChecksum);
+        let is_sealed = text
+            .rsplit_once(SEAL)
+            .is_some_and(|(body, seal)| seal == format!("{}\n", blake3::hash(body.as_bytes()).to_hex()));
+        if !is_sealed {
+            return Err(Error::damage(
+                "the description does not match its own checksum: it was edited or damaged; restore it or rebuild the \
+                 dataset",
+            ));
         }
-        let manifest: Self = toml::from_str(text).map_err(bad)?;
+        let manifest: Self = toml::from_str(text).map_err(does_not_parse)?;
         manifest.check_paths()?;
         Ok(manifest)
     }
 
     /// A forged description must not lead out of the dataset's folder.
-    fn check_paths(&self) -> Result<(), DatasetErrorKind> {
+    fn check_paths(&self) -> Result<()> {
         let is_inside =
             |path: &str| Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
         let networks = self.networks.iter().map(|network| network.name.as_str());
@@ -148,6 +155,13 @@ impl Manifest {
             .filter(|name| check_name("a file", name).is_err())
             .chain(self.checksums.keys().map(String::as_str).filter(|path| !is_inside(path)))
             .next();
-        bad.map_or(Ok(()), |name| Err(DatasetErrorKind::Outside { name: name.to_owned() }))
+        bad.map_or(Ok(()), |name| {
+            Err(Error::damage(format!("the description names {name:?}, which is not a file of a dataset")))
+        })
     }
+}
+
+/// A description that is not TOML of the expected shape.
+pub(super) fn does_not_parse(cause: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::damage("the description does not parse").caused_by(cause)
 }

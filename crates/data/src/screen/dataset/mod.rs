@@ -13,14 +13,12 @@
 //! A dataset is written once, out of sight, and appears complete or not at all; then it never changes. Every file's
 //! checksum is verified whenever it is opened.
 
-mod error;
 mod manifest;
 mod read;
 mod tables;
 mod verify;
 mod write;
 
-pub use error::{DatasetError, DatasetErrorKind};
 pub use manifest::{Counts, FORMAT_VERSION, Manifest, NetworkEntry, Provenance, Synthetic};
 pub use verify::{Finding, verify};
 

@@ -1,10 +1,10 @@
 //! Opening a dataset: every checksum verified, every promise of the format checked.
 
-use super::error::{DatasetError, DatasetErrorKind};
-use super::write::FEATURES;
+use super::manifest::does_not_parse;
 use super::{Dataset, Manifest, tables};
 use crate::cell::Cell;
 use crate::table::Table;
+use knockout_base::error::{Context as _, Error, IoContext as _, Result};
 use rayon::prelude::*;
 use std::io;
 use std::path::Path;
@@ -12,27 +12,29 @@ use std::sync::Arc;
 
 impl Manifest {
     /// Reads only the description.
-    pub fn open(dir: &Path) -> Result<Self, DatasetError> {
+    pub fn open(dir: &Path) -> Result<Self> {
         let path = dir.join("dataset.toml");
         if !dir.exists() {
-            return Err(DatasetErrorKind::NotFound.at(dir));
+            let message =
+                "there is no such folder; make one with `knockout data synth` or `knockout data import`";
+            return Err(Error::request(message).in_file(dir));
         }
         match std::fs::read(&path) {
             Ok(bytes) => String::from_utf8(bytes)
-                .map_err(|error| DatasetErrorKind::Manifest(error.into()))
+                .map_err(does_not_parse)
                 .and_then(|text| Self::from_text(&text))
-                .map_err(|kind| kind.at(&path)),
+                .in_file(&path),
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-                Err(DatasetErrorKind::NotADataset.at(dir))
+                Err(Error::request("this folder has no dataset.toml, so it is not a dataset").in_file(dir))
             }
-            Err(error) => Err(DatasetErrorKind::Io(error).at(&path)),
+            Err(error) => Err(Error::io("could not be read", &path, error)),
         }
     }
 }
 
 impl Dataset {
     /// Opens a dataset.
-    pub fn open(dir: &Path) -> Result<Self, DatasetError> {
+    pub fn open(dir: &Path) -> Result<Self> {
         let manifest = Manifest::open(dir)?;
         let genes = load(dir, &manifest, "genes.parquet", tables::genes_from_table)?;
         let gene_count = genes.len();
@@ -57,8 +59,8 @@ impl Dataset {
             || load(dir, &manifest, "samples.parquet", |table| tables::samples_from_table(table, gene_count)),
         );
         let samples = samples?;
-        let features = if manifest.checksums.contains_key(FEATURES) {
-            Some(load(dir, &manifest, FEATURES, |table| tables::features_from_table(table, &genes))?)
+        let features = if manifest.checksums.contains_key(tables::FEATURES) {
+            Some(load(dir, &manifest, tables::FEATURES, |table| tables::features_from_table(table, &genes))?)
         } else {
             None
         };
@@ -72,13 +74,13 @@ impl Dataset {
             .collect::<Result<Vec<_>, _>>()?;
         let cell = Cell::new(genes, networks?, metabolism?)
             .and_then(|cell| cell.with_features(features)?.with_annotations(annotations))
-            .map_err(|error| DatasetErrorKind::Cell(error).at(dir))?;
+            .in_file(dir)?;
         let dataset = Self { manifest, cell: Arc::new(cell), samples };
-        dataset.check_counts().map_err(|kind| kind.at(dir))?;
+        dataset.check_counts().in_file(dir)?;
         Ok(dataset)
     }
 
-    fn check_counts(&self) -> Result<(), DatasetErrorKind> {
+    fn check_counts(&self) -> Result<()> {
         let counts = &self.manifest.counts;
         let metabolism = self.cell.metabolism();
         let mut pairs = vec![
@@ -94,7 +96,9 @@ impl Dataset {
             pairs.push(("nodes", entry.nodes, network.node_count()));
         }
         match pairs.into_iter().find(|(_, expected, found)| expected != found) {
-            Some((what, expected, found)) => Err(DatasetErrorKind::Count { what, expected, found }),
+            Some((what, expected, found)) => {
+                Err(Error::damage(format!("dataset.toml counts {expected} {what}, the file has {found}")))
+            }
             None => Ok(()),
         }
     }
@@ -104,7 +108,7 @@ fn load_metabolism(
     dir: &Path,
     manifest: &Manifest,
     gene_count: usize,
-) -> Result<Option<crate::cell::Metabolism>, DatasetError> {
+) -> Result<Option<crate::cell::Metabolism>> {
     let file = |name: &str| format!("metabolism/{name}.parquet");
     if !tables::METABOLISM.iter().any(|name| manifest.checksums.contains_key(&file(name))) {
         return Ok(None);
@@ -112,36 +116,38 @@ fn load_metabolism(
     let decode = |name: &str| load_table(dir, manifest, &file(name));
     let [reactions, metabolites, requirements, coefficients] = tables::METABOLISM;
     let tables = [decode(reactions)?, decode(metabolites)?, decode(requirements)?, decode(coefficients)?];
-    tables::metabolism_from_tables(&tables, gene_count)
-        .map(Some)
-        .map_err(|kind| kind.at(&dir.join("metabolism")))
+    tables::metabolism_from_tables(&tables, gene_count).map(Some).in_file(dir.join("metabolism"))
 }
 
 fn load<T>(
     dir: &Path,
     manifest: &Manifest,
     file: &str,
-    build: impl FnOnce(&Table) -> Result<T, DatasetErrorKind>,
-) -> Result<T, DatasetError> {
-    build(&load_table(dir, manifest, file)?).map_err(|kind| kind.at(&dir.join(file)))
+    build: impl FnOnce(&Table) -> Result<T>,
+) -> Result<T> {
+    build(&load_table(dir, manifest, file)?).in_file(dir.join(file))
 }
 
-fn load_table(dir: &Path, manifest: &Manifest, file: &str) -> Result<Table, DatasetError> {
+fn load_table(dir: &Path, manifest: &Manifest, file: &str) -> Result<Table> {
     let path = dir.join(file);
-    let bytes = read_checked(&path, manifest.checksums.get(file)).map_err(|kind| kind.at(&path))?;
-    Table::decode(bytes).map_err(|error| DatasetErrorKind::Columns(error).at(&path))
+    let bytes = read_checked(&path, manifest.checksums.get(file))?;
+    Table::decode(bytes).in_file(&path)
 }
 
 /// Reads a file and compares it with its checksum; a file the description does not list is not part of the dataset.
-pub(super) fn read_checked(path: &Path, expected: Option<&String>) -> Result<Vec<u8>, DatasetErrorKind> {
-    let expected = expected.ok_or(DatasetErrorKind::MissingFile)?;
-    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => DatasetErrorKind::MissingFile,
-        _ => DatasetErrorKind::Io(error),
-    })?;
+pub(super) fn read_checked(path: &Path, expected: Option<&String>) -> Result<Vec<u8>> {
+    let Some(expected) = expected.filter(|_| path.exists()) else {
+        let message = "the file is listed in dataset.toml but missing; restore it or rebuild the dataset";
+        return Err(Error::damage(message).in_file(path));
+    };
+    let bytes = std::fs::read(path).at_path("could not be read", path)?;
     let found = blake3::hash(&bytes).to_hex().to_string();
     if found != *expected {
-        return Err(DatasetErrorKind::Checksum { expected: expected.clone(), found });
+        return Err(Error::damage(format!(
+            "the content does not match its checksum (expected {expected}, found {found}): the file is damaged; restore \
+             it or rebuild the dataset"
+        ))
+        .in_file(path));
     }
     Ok(bytes)
 }

@@ -1,15 +1,13 @@
 //! Each part of a dataset as a table, and each table as that part: the two directions side by side.
 
-use super::error::DatasetErrorKind;
 use crate::cell::{
     Annotations, Coefficient, Direction, Edge, Features, Gene, GeneTable, Metabolism, Metabolite, Network,
     Reaction, Requirement, SelfLoops,
 };
 use crate::screen::{Sample, Samples, SamplesBuilder};
 use crate::table::{Columns, Table};
+use knockout_base::error::{Context as _, Error, Result};
 use std::collections::BTreeMap;
-
-type Decoded<T> = Result<T, DatasetErrorKind>;
 
 pub(super) fn genes_to_table(genes: &GeneTable) -> Columns<'_> {
     let genes = genes.genes();
@@ -18,38 +16,42 @@ pub(super) fn genes_to_table(genes: &GeneTable) -> Columns<'_> {
         .optional_texts("standard", |row| genes[row].standard.as_deref())
 }
 
-pub(super) fn genes_from_table(table: &Table) -> Decoded<GeneTable> {
+pub(super) fn genes_from_table(table: &Table) -> Result<GeneTable> {
     let systematic = table.texts("systematic")?.into_iter();
     let genes = systematic
         .zip(table.optional_texts("standard")?)
         .map(|(systematic, standard)| Gene { systematic, standard })
         .collect();
-    Ok(GeneTable::new(genes)?)
+    GeneTable::new(genes)
 }
+
+/// The file of content features.
+pub(super) const FEATURES: &str = "features.parquet";
 
 /// The column of `features.parquet` that says whose features a row has; the others are features.
 const GENE: &str = "systematic";
 
-pub(super) fn features_to_table<'a>(features: &'a Features, genes: &'a GeneTable) -> Decoded<Columns<'a>> {
+pub(super) fn features_to_table<'a>(features: &'a Features, genes: &'a GeneTable) -> Result<Columns<'a>> {
     let genes = genes.genes();
     let mut table = Columns::new(genes.len()).texts(GENE, |row| &genes[row].systematic);
     for (column, name) in features.names().iter().enumerate() {
         if name == GENE {
-            return Err(DatasetErrorKind::FeatureName { name: name.clone() });
+            return Err(Error::request(format!(
+                "a feature cannot be called {name:?}, which is the column of the genes: rename it"
+            )));
         }
         table = table.optional_f32s(name, move |row| features.get(row, column));
     }
     Ok(table)
 }
 
-pub(super) fn features_from_table(table: &Table, genes: &GeneTable) -> Decoded<Features> {
+pub(super) fn features_from_table(table: &Table, genes: &GeneTable) -> Result<Features> {
     for (row, (name, gene)) in table.texts(GENE)?.iter().zip(genes.genes()).enumerate() {
         if *name != gene.systematic {
-            return Err(DatasetErrorKind::OtherGene {
-                row,
-                found: name.clone(),
-                expected: gene.systematic.clone(),
-            });
+            let expected = &gene.systematic;
+            return Err(Error::damage(format!(
+                "row {row} has the features of {name:?}, and gene {row} is {expected:?}; rebuild the dataset"
+            )));
         }
     }
     let names: Vec<String> = table.names().filter(|&name| name != GENE).map(str::to_owned).collect();
@@ -59,7 +61,7 @@ pub(super) fn features_from_table(table: &Table, genes: &GeneTable) -> Decoded<F
             values[row * names.len() + column] = value.unwrap_or(f32::NAN);
         }
     }
-    Ok(Features::new(genes.len(), names, values)?)
+    Features::new(genes.len(), names, values)
 }
 
 pub(super) fn annotations_to_table(annotations: &Annotations) -> Columns<'_> {
@@ -70,7 +72,7 @@ pub(super) fn annotations_to_table(annotations: &Annotations) -> Columns<'_> {
         .texts("term", move |row| &texts[terms[row] as usize])
 }
 
-pub(super) fn annotations_from_table(table: &Table, name: &str, gene_count: usize) -> Decoded<Annotations> {
+pub(super) fn annotations_from_table(table: &Table, name: &str, gene_count: usize) -> Result<Annotations> {
     let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
     let mut pairs = Vec::with_capacity(table.row_count());
     for (gene, term) in table.u32s("gene")?.into_iter().zip(table.texts("term")?) {
@@ -85,7 +87,8 @@ pub(super) fn annotations_from_table(table: &Table, name: &str, gene_count: usiz
     let annotations = Annotations::new(name, gene_count, terms, pairs)?;
     let (expected, found) = (table.row_count(), annotations.pair_count());
     if expected != found {
-        return Err(DatasetErrorKind::RepeatedRows { repeated: expected - found });
+        let repeated = expected - found;
+        return Err(Error::damage(format!("{repeated} rows repeat others; rebuild the dataset")));
     }
     Ok(annotations)
 }
@@ -98,7 +101,7 @@ pub(super) fn network_to_table(network: &Network) -> Columns<'_> {
         .f32s("weight", |row| weights[row])
 }
 
-pub(super) fn network_from_table(table: &Table, name: &str, gene_count: usize) -> Decoded<Network> {
+pub(super) fn network_from_table(table: &Table, name: &str, gene_count: usize) -> Result<Network> {
     let ends = table.u32s("source")?.into_iter().zip(table.u32s("target")?);
     let edges = ends
         .zip(table.f32s("weight")?)
@@ -139,19 +142,16 @@ pub(super) fn metabolism_to_tables(metabolism: &Metabolism) -> [Columns<'_>; 4] 
     ]
 }
 
-pub(super) fn metabolism_from_tables(tables: &[Table; 4], gene_count: usize) -> Decoded<Metabolism> {
+pub(super) fn metabolism_from_tables(tables: &[Table; 4], gene_count: usize) -> Result<Metabolism> {
     let [reactions, metabolites, requirements, coefficients] = tables;
     let names = reactions.texts("name")?.into_iter().zip(reactions.texts("reaction_id")?);
     let (directions, subsystems) = (reactions.words("direction")?, reactions.words("subsystem")?);
     let direction = |row| match directions.get(row) {
         "forward" => Ok(Direction::Forward),
         "reverse" => Ok(Direction::Reverse),
-        other => Err(DatasetErrorKind::BadWord {
-            row,
-            column: "direction",
-            found: other.to_owned(),
-            expected: "forward or reverse",
-        }),
+        other => Err(Error::damage(format!(
+            "row {row} of column \"direction\" is {other:?}; expected forward or reverse"
+        ))),
     };
     let reactions = names
         .enumerate()
@@ -163,7 +163,7 @@ pub(super) fn metabolism_from_tables(tables: &[Table; 4], gene_count: usize) -> 
                 subsystem: subsystems.get(row).to_owned(),
             })
         })
-        .collect::<Decoded<Vec<_>>>()?;
+        .collect::<Result<Vec<_>>>()?;
     let compartments = metabolites.words("compartment")?;
     let metabolites = metabolites
         .texts("id")?
@@ -183,7 +183,7 @@ pub(super) fn metabolism_from_tables(tables: &[Table; 4], gene_count: usize) -> 
         .zip(coefficients.f64s("value")?)
         .map(|((reaction, metabolite), value)| Coefficient { reaction, metabolite, value })
         .collect();
-    Ok(Metabolism::new(gene_count, reactions, metabolites, requirements, coefficients)?)
+    Metabolism::new(gene_count, reactions, metabolites, requirements, coefficients)
 }
 
 pub(super) fn samples_to_table(samples: &Samples) -> Columns<'_> {
@@ -199,7 +199,7 @@ pub(super) fn samples_to_table(samples: &Samples) -> Columns<'_> {
         .u32s("duplicates", |row| samples.get(row).duplicates)
 }
 
-pub(super) fn samples_from_table(table: &Table, gene_count: usize) -> Decoded<Samples> {
+pub(super) fn samples_from_table(table: &Table, gene_count: usize) -> Result<Samples> {
     let (gene_offsets, genes) = table.lists("genes")?;
     let (query_offsets, queries) = table.lists("query")?;
     let scores = table.f64s("score")?;
@@ -223,7 +223,7 @@ pub(super) fn samples_from_table(table: &Table, gene_count: usize) -> Decoded<Sa
                 source: sources.get(row),
                 duplicates: duplicates[row],
             })
-            .map_err(|source| DatasetErrorKind::Sample { row, source })?;
+            .while_doing(|| format!("row {row}"))?;
     }
     Ok(builder.finish())
 }

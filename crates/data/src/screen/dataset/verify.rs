@@ -1,8 +1,8 @@
 //! Everything the format promises, checked one by one, with all faults listed rather than the first.
 
-use super::error::{DatasetError, DatasetErrorKind};
 use super::read::read_checked;
 use super::{Dataset, Manifest};
+use knockout_base::error::{Error, IoContext as _, Result};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use std::path::Path;
 #[non_exhaustive]
 pub enum Finding {
     /// The dataset breaks a promise of the format.
-    Fault(DatasetError),
+    Fault(Error),
     /// Two samples have the same genes and kind.
     RepeatedSample {
         /// The earlier row.
@@ -46,14 +46,14 @@ impl std::fmt::Display for Finding {
 }
 
 /// Checks a dataset. `Err` only when its description cannot be read at all.
-pub fn verify(dir: &Path) -> Result<Vec<Finding>, DatasetError> {
+pub fn verify(dir: &Path) -> Result<Vec<Finding>> {
     let manifest = Manifest::open(dir)?;
     let mut findings: Vec<Finding> = manifest
         .checksums
         .iter()
         .filter_map(|(file, checksum)| {
             let path = dir.join(file);
-            read_checked(&path, Some(checksum)).err().map(|kind| Finding::Fault(kind.at(&path)))
+            read_checked(&path, Some(checksum)).err().map(Finding::Fault)
         })
         .collect();
     findings.extend(strangers(dir, &manifest)?);
@@ -66,13 +66,13 @@ pub fn verify(dir: &Path) -> Result<Vec<Finding>, DatasetError> {
     Ok(findings)
 }
 
-fn strangers(dir: &Path, manifest: &Manifest) -> Result<Vec<Finding>, DatasetError> {
+fn strangers(dir: &Path, manifest: &Manifest) -> Result<Vec<Finding>> {
     let mut found = Vec::new();
     for folder in ["", "networks", "metabolism", "annotations"] {
         let path = dir.join(folder);
         let Ok(entries) = std::fs::read_dir(&path) else { continue };
         for entry in entries {
-            let entry = entry.map_err(|error| DatasetErrorKind::Io(error).at(&path))?;
+            let entry = entry.at_path("could not be read", &path)?;
             let name = Path::new(folder).join(entry.file_name()).to_string_lossy().into_owned();
             let is_parquet = Path::new(&name).extension().is_some_and(|extension| extension == "parquet");
             if is_parquet && !manifest.checksums.contains_key(&name) {

@@ -1,25 +1,26 @@
 //! Writing a dataset: out of sight, then all at once.
 
-use super::error::{DatasetError, DatasetErrorKind};
 use super::{Counts, Dataset, Manifest, NetworkEntry, tables};
 use crate::table::Columns;
+use knockout_base::error::{Context as _, Error, Result};
 use knockout_base::files::{StagedDir, replace};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-/// The file of content features.
-pub(super) const FEATURES: &str = "features.parquet";
+fn unwritten(path: &Path) -> String {
+    format!("{} could not be written; nothing was changed", path.display())
+}
 
-fn stage(out: &Path) -> Result<StagedDir, DatasetError> {
-    StagedDir::create(out).map_err(|error| DatasetErrorKind::Write(error).at(out))
+fn stage(out: &Path) -> Result<StagedDir> {
+    StagedDir::create(out).while_doing(|| unwritten(out))
 }
 
 impl Dataset {
     /// Refuses a folder that [`Dataset::write`] could not make, before any work is done for it: one that exists, or
     /// whose parent is read-only. The folders above it are made, and nothing else is left behind.
-    pub fn check_target(out: &Path) -> Result<(), DatasetError> {
+    pub fn check_target(out: &Path) -> Result<()> {
         stage(out).map(drop)
     }
 
@@ -27,7 +28,7 @@ impl Dataset {
     ///
     /// A crash at any moment leaves no dataset or a complete one; on an error nothing is left behind. Equal datasets
     /// give equal bytes. `on_rows` hears of rows written.
-    pub fn write(&mut self, out: &Path, on_rows: &(dyn Fn(usize) + Sync)) -> Result<(), DatasetError> {
+    pub fn write(&mut self, out: &Path, on_rows: &(dyn Fn(usize) + Sync)) -> Result<()> {
         self.write_with(out, on_rows, |_, _| Ok(()))
     }
 
@@ -38,36 +39,37 @@ impl Dataset {
         out: &Path,
         on_rows: &(dyn Fn(usize) + Sync),
         attach: impl FnOnce(&Path, &Manifest) -> io::Result<()>,
-    ) -> Result<(), DatasetError> {
+    ) -> Result<()> {
         for network in self.cell.networks() {
-            check_name("a network", network.name()).map_err(|kind| kind.at(out))?;
+            check_name("a network", network.name()).in_file(out)?;
         }
         for set in self.cell.annotations() {
-            check_name("annotations", set.name()).map_err(|kind| kind.at(out))?;
+            check_name("annotations", set.name()).in_file(out)?;
         }
-        let at_out = |error: knockout_base::error::Error| DatasetErrorKind::Write(error).at(out);
         let staged = stage(out)?;
-        let files = files_of(self).map_err(|kind| kind.at(out))?;
+        let files = files_of(self).in_file(out)?;
         let written = files
             .par_iter()
             .map(|(name, table)| {
                 let path = staged.path().join(name);
                 let shown = out.join(name);
-                let bytes = table.encode().map_err(|error| DatasetErrorKind::from(error).at(&shown))?;
-                replace(&path, |file| file.write_all(&bytes))
-                    .map_err(|error| DatasetErrorKind::Write(error).at(&shown))?;
+                let bytes = table.encode().in_file(&shown)?;
+                replace(&path, |file| file.write_all(&bytes)).while_doing(|| unwritten(&shown))?;
                 on_rows(table.row_count());
                 Ok((name.clone(), blake3::hash(&bytes).to_hex().to_string()))
             })
-            .collect::<Result<Vec<_>, DatasetError>>()?;
+            .collect::<Result<Vec<_>>>()?;
         drop(files);
 
         self.describe(written.into_iter().collect());
-        let text = self.manifest.to_text().map_err(|kind| kind.at(out))?;
+        let text = self.manifest.to_text().in_file(out)?;
         let path = staged.path().join("dataset.toml");
-        replace(&path, |file| file.write_all(text.as_bytes())).map_err(at_out)?;
-        attach(staged.path(), &self.manifest).map_err(|error| DatasetErrorKind::Attach(error).at(out))?;
-        staged.commit().map_err(at_out)
+        replace(&path, |file| file.write_all(text.as_bytes())).while_doing(|| unwritten(out))?;
+        attach(staged.path(), &self.manifest).map_err(|error| {
+            let message = "a file to be kept with it could not be written; nothing was changed";
+            Error::failure(message).in_file(out).caused_by(error)
+        })?;
+        staged.commit().while_doing(|| unwritten(out))
     }
 
     fn describe(&mut self, checksums: BTreeMap<String, String>) {
@@ -112,14 +114,14 @@ impl Manifest {
     }
 }
 
-fn files_of(dataset: &Dataset) -> Result<Vec<(String, Columns<'_>)>, DatasetErrorKind> {
+fn files_of(dataset: &Dataset) -> Result<Vec<(String, Columns<'_>)>> {
     let mut files = vec![("samples.parquet".to_owned(), tables::samples_to_table(&dataset.samples))];
     for network in dataset.cell.networks() {
         files.push((Manifest::network_file(network.name()), tables::network_to_table(network)));
     }
     files.push(("genes.parquet".to_owned(), tables::genes_to_table(dataset.cell.genes())));
     if let Some(features) = dataset.cell.features() {
-        files.push((FEATURES.to_owned(), tables::features_to_table(features, dataset.cell.genes())?));
+        files.push((tables::FEATURES.to_owned(), tables::features_to_table(features, dataset.cell.genes())?));
     }
     for set in dataset.cell.annotations() {
         files.push((Manifest::annotations_file(set.name()), tables::annotations_to_table(set)));
@@ -131,10 +133,12 @@ fn files_of(dataset: &Dataset) -> Result<Vec<(String, Columns<'_>)>, DatasetErro
     Ok(files)
 }
 
-pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), DatasetErrorKind> {
+pub(super) fn check_name(what: &'static str, name: &str) -> Result<()> {
     let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if name.is_empty() || name.len() > 100 || name.starts_with('.') || !name.chars().all(is_fine) {
-        return Err(DatasetErrorKind::BadName { what, name: name.to_owned() });
+        return Err(Error::request(format!(
+            "{name:?} cannot name {what}: use letters, digits, '_', '-' and '.', not first"
+        )));
     }
     Ok(())
 }

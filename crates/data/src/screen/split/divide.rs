@@ -1,22 +1,27 @@
 //! From ordered units to parts.
 
 use super::keys::Keys;
-use super::{Division, Part, Scheme, SplitError};
+use super::{Division, Part, Scheme, check_subset};
+use knockout_base::error::{Error, Result};
 use std::collections::HashMap;
 
 type Parts = [Vec<u32>; 3];
 
-pub(super) fn divide(keys: &Keys<'_>, scheme: Scheme, division: Division) -> Result<Parts, SplitError> {
+pub(super) fn divide(keys: &Keys<'_>, scheme: Scheme, division: Division) -> Result<Parts> {
     match division {
         Division::Shares { val, test } => {
             let is_share = |share: f64| (0.0..1.0).contains(&share);
             if !is_share(val) || !is_share(test) || val + test >= 1.0 {
-                return Err(SplitError::BadShares { val, test });
+                return Err(Error::request(format!(
+                    "shares val {val} and test {test} must lie between 0 and 1 and leave something to train on"
+                )));
             }
         }
         Division::Fold { folds, fold } => {
             if folds < 3 || fold >= folds {
-                return Err(SplitError::BadFold { folds, fold });
+                return Err(Error::request(format!(
+                    "fold {fold} of {folds}: there must be at least 3 folds, and the fold is counted from 0"
+                )));
             }
         }
     }
@@ -27,7 +32,12 @@ pub(super) fn divide(keys: &Keys<'_>, scheme: Scheme, division: Division) -> Res
             together(keys, &order, &deal(units, keys.samples.len(), division))
         }
         Scheme::PairDisjoint => {
-            let units = keys.pairs_in_order().map_err(|row| SplitError::MissingQuery { row })?;
+            let units = keys.pairs_in_order().map_err(|row| {
+                Error::request(format!(
+                    "sample {row} has no query pair, so there is nothing to keep apart; use the scheme random or \
+                     gene-disjoint"
+                ))
+            })?;
             deal(units, keys.samples.len(), division)
         }
         Scheme::GeneDisjoint => by_genes(keys, division),
@@ -137,11 +147,9 @@ fn by_genes(keys: &Keys<'_>, division: Division) -> Parts {
 }
 
 /// Keeps `wanted` rows, from each part in proportion.
-pub(super) fn shrink(keys: &Keys<'_>, parts: &mut Parts, wanted: usize) -> Result<(), SplitError> {
+pub(super) fn shrink(keys: &Keys<'_>, parts: &mut Parts, wanted: usize) -> Result<()> {
     let have = keys.samples.len();
-    if wanted > have {
-        return Err(SplitError::SubsetTooLarge { wanted, have });
-    }
+    check_subset(wanted, have)?;
     let mut rank = vec![0_u32; have];
     for (index, row) in keys.records_in_order("subset").into_iter().enumerate() {
         rank[row as usize] = index as u32;

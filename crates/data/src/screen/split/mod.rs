@@ -9,12 +9,11 @@ mod file;
 mod folds;
 mod keys;
 
-pub use file::SplitFileError;
 pub use folds::TrainingFold;
 
 use crate::cell::GeneTable;
 use crate::screen::Samples;
-use knockout_base::error::{Class, Classified};
+use knockout_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -130,77 +129,9 @@ pub struct Split {
     parts: [Vec<u32>; 3],
 }
 
-/// Why a split cannot be made.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SplitError {
-    /// Pair-disjoint without query pairs.
-    #[error(
-        "sample {row} has no query pair, so there is nothing to keep apart; use the scheme random or gene-disjoint"
-    )]
-    MissingQuery {
-        /// The first row without one.
-        row: usize,
-    },
-    /// Shares that are no shares.
-    #[error("shares val {val} and test {test} must lie between 0 and 1 and leave something to train on")]
-    BadShares {
-        /// Share asked for validation.
-        val: f64,
-        /// Share asked for testing.
-        test: f64,
-    },
-    /// Folds that are no folds.
-    #[error("fold {fold} of {folds}: there must be at least 3 folds, and the fold is counted from 0")]
-    BadFold {
-        /// Folds asked for.
-        folds: u32,
-        /// Fold asked for.
-        fold: u32,
-    },
-    /// More samples than there are.
-    #[error("a subset of {wanted} samples was asked for, but there are {have}")]
-    SubsetTooLarge {
-        /// Samples asked for.
-        wanted: usize,
-        /// Samples there.
-        have: usize,
-    },
-    /// A row that the dataset does not have.
-    #[error("the {part} part names sample {row}, but there are {count}")]
-    OutOfRange {
-        /// Part that names the row.
-        part: &'static str,
-        /// The row named.
-        row: u32,
-        /// Samples there.
-        count: usize,
-    },
-    /// A row in two parts, or twice in one.
-    #[error("sample {row} stands in the split twice, the second time in the {part} part")]
-    Twice {
-        /// The part where it stands again.
-        part: &'static str,
-        /// Row of the dataset.
-        row: u32,
-    },
-    /// A part came out empty.
-    #[error(
-        "the {part} part of the {scheme} split is empty: {count} samples are too few; use other shares or more samples"
-    )]
-    EmptyPart {
-        /// Name of the part.
-        part: &'static str,
-        /// Name of the scheme.
-        scheme: &'static str,
-        /// Samples divided.
-        count: usize,
-    },
-}
-
 impl Split {
     /// Divides the samples; every part has at least one.
-    pub fn new(samples: &Samples, genes: &GeneTable, spec: SplitSpec) -> Result<Self, SplitError> {
+    pub fn new(samples: &Samples, genes: &GeneTable, spec: SplitSpec) -> Result<Self> {
         let keys = keys::Keys::new(samples, genes, spec.seed);
         let mut parts = divide::divide(&keys, spec.scheme, spec.division)?;
         if let Some(wanted) = spec.subset {
@@ -208,11 +139,12 @@ impl Split {
         }
         for part in Part::ALL {
             if parts[part as usize].is_empty() {
-                return Err(SplitError::EmptyPart {
-                    part: part.name(),
-                    scheme: spec.scheme.name(),
-                    count: spec.subset.unwrap_or(samples.len()),
-                });
+                let (part, scheme) = (part.name(), spec.scheme.name());
+                let count = spec.subset.unwrap_or(samples.len());
+                return Err(Error::request(format!(
+                    "the {part} part of the {scheme} split is empty: {count} samples are too few; use other shares or \
+                     more samples"
+                )));
             }
         }
         Ok(Self { spec, parts })
@@ -221,20 +153,20 @@ impl Split {
     /// Takes over a split that was made elsewhere: rows of train, val and test over `sample_count` samples, disjoint.
     ///
     /// The recipe is what is known of its making; [`Split::new`] would divide otherwise by it.
-    pub fn from_rows(
-        spec: SplitSpec,
-        mut parts: [Vec<u32>; 3],
-        sample_count: usize,
-    ) -> Result<Self, SplitError> {
+    pub fn from_rows(spec: SplitSpec, mut parts: [Vec<u32>; 3], sample_count: usize) -> Result<Self> {
         let mut is_taken = vec![false; sample_count];
         for (part, rows) in Part::ALL.into_iter().zip(&mut parts) {
             rows.sort_unstable();
             for &row in rows.iter() {
                 let part = part.name();
                 let slot = is_taken.get_mut(row as usize);
-                let slot = slot.ok_or(SplitError::OutOfRange { part, row, count: sample_count })?;
+                let slot = slot.ok_or_else(|| {
+                    Error::damage(format!("the {part} part names sample {row}, but there are {sample_count}"))
+                })?;
                 if std::mem::replace(slot, true) {
-                    return Err(SplitError::Twice { part, row });
+                    return Err(Error::damage(format!(
+                        "sample {row} stands in the split twice, the second time in the {part} part"
+                    )));
                 }
             }
         }
@@ -254,18 +186,19 @@ impl Split {
 
 /// `count` rows drawn without replacement, ascending; a pure function of the records and the seed. Smaller subsets
 /// are contained in larger ones.
-pub fn subset(samples: &Samples, genes: &GeneTable, seed: u64, count: usize) -> Result<Vec<u32>, SplitError> {
-    if count > samples.len() {
-        return Err(SplitError::SubsetTooLarge { wanted: count, have: samples.len() });
-    }
+pub fn subset(samples: &Samples, genes: &GeneTable, seed: u64, count: usize) -> Result<Vec<u32>> {
+    check_subset(count, samples.len())?;
     let keys = keys::Keys::new(samples, genes, seed);
     let mut rows: Vec<u32> = keys.records_in_order("subset").into_iter().take(count).collect();
     rows.sort_unstable();
     Ok(rows)
 }
 
-impl Classified for SplitError {
-    fn class(&self) -> Class {
-        Class::Request
+fn check_subset(wanted: usize, have: usize) -> Result<()> {
+    if wanted > have {
+        return Err(Error::request(format!(
+            "a subset of {wanted} samples was requested, but there are {have}"
+        )));
     }
+    Ok(())
 }

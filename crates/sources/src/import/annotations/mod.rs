@@ -108,7 +108,7 @@ impl AnnotationFile {
         for (term, number) in self.terms {
             terms[number as usize] = term;
         }
-        let annotations = Annotations::new(name, gene_count, terms, kept).map_err(ImportErrorKind::Cell)?;
+        let annotations = Annotations::new(name, gene_count, terms, kept).map_err(ImportErrorKind::Data)?;
         Ok(KeptTerms { annotations, too_small, too_large })
     }
 }

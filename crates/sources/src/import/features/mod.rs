@@ -50,5 +50,5 @@ pub(crate) fn joined(files: &[FeatureFile], gene_count: usize) -> Result<Option<
             }
         }
     }
-    Features::new(gene_count, names, values).map(Some).map_err(ImportErrorKind::Cell)
+    Features::new(gene_count, names, values).map(Some).map_err(ImportErrorKind::Data)
 }

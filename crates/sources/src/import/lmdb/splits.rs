@@ -83,7 +83,7 @@ pub fn read(source: &Source<'_>, rows: &Rows, sample_count: usize) -> Result<Ind
         subset: (count < sample_count).then_some(count),
     };
     let split = Split::from_rows(spec, parts, sample_count)
-        .map_err(|error| source.fail(ImportErrorKind::Split(error)))?;
+        .map_err(|error| source.fail(ImportErrorKind::Data(error)))?;
     Ok(IndexSplit { name, split, left_out, moved_to_train })
 }
 

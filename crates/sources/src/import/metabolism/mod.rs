@@ -125,7 +125,7 @@ impl Model {
         }
         let (nodes, requirements, coefficients) = expand(&raw);
         let metabolism = Metabolism::new(gene_count, nodes, self.metabolites, requirements, coefficients)
-            .map_err(|error| source.fail(ImportErrorKind::Cell(error)))?;
+            .map_err(|error| source.fail(ImportErrorKind::Data(error)))?;
         Ok(MetabolismFile { metabolism, tally, reactions, rules, lost_reactions })
     }
 }

@@ -1,6 +1,7 @@
 //! Edges as a file lists them, to a network: each pair once, no self-loops, one or two entries per undirected edge.
 
-use knockout_data::cell::{CellError, Edge, Entries, Network, SelfLoops};
+use knockout_base::error::{Error, Result};
+use knockout_data::cell::{Edge, Entries, Network, SelfLoops};
 use serde::{Deserialize, Serialize};
 
 /// Whether an edge has a direction.
@@ -79,14 +80,10 @@ impl EdgeList {
     }
 
     /// Builds the network. An edge listed several times is one edge with the largest of its weights.
-    pub fn finish(mut self, gene_count: usize) -> Result<(Network, EdgeCounts), CellError> {
+    pub fn finish(mut self, gene_count: usize) -> Result<(Network, EdgeCounts)> {
         if self.is_full {
-            let limit = (u32::MAX / 2) as usize;
-            return Err(CellError::TooLarge {
-                what: format!("network {:?}", self.name),
-                count: limit + 1,
-                limit,
-            });
+            let message = format!("network {:?} has too many edges; at most {} fit", self.name, u32::MAX / 2);
+            return Err(Error::damage(message));
         }
         self.edges.sort_unstable_by_key(|edge| (edge.pair, edge.order));
         let mut counts = EdgeCounts { self_loops: self.self_loops, ..EdgeCounts::default() };

@@ -3,8 +3,9 @@
 use super::cells::Span;
 use super::header::Header;
 use super::table::Cells;
-use crate::import::error::{ImportError, ImportErrorKind, Place};
-use knockout_data::table::{Rows, TableError};
+use crate::import::error::{ImportError, ImportErrorKind};
+use knockout_base::error::Error;
+use knockout_data::table::Rows;
 use std::fs::File;
 use std::path::Path;
 
@@ -23,15 +24,8 @@ fn open(path: &Path) -> Result<File, ImportError> {
     File::open(path).map_err(|error| ImportErrorKind::Open(error).of(path))
 }
 
-fn failed(path: &Path, error: TableError) -> ImportError {
-    match error {
-        TableError::WrongType { name, found, .. } => {
-            let expected = "a column of text, numbers or truth values".to_owned();
-            let place = Place { line: None, column: Some(name) };
-            ImportErrorKind::BadValue { value: found, expected }.at(path, place)
-        }
-        error => ImportErrorKind::Decode { what: "the Parquet file", source: error.into() }.of(path),
-    }
+fn failed(path: &Path, error: Error) -> ImportError {
+    ImportErrorKind::Decode { what: "the Parquet file", source: error.into() }.of(path)
 }
 
 impl ParquetRows {

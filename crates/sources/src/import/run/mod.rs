@@ -92,7 +92,7 @@ impl<'a> Importer<'a> {
 
         let cell = Cell::new(genes, networks, metabolism)
             .and_then(|cell| cell.with_features(features)?.with_annotations(annotations))
-            .map_err(|error| ImportErrorKind::Cell(error).of(self.base))?;
+            .map_err(|error| ImportErrorKind::Data(error).of(self.base))?;
         let name = self.recipe.name.clone().unwrap_or_default();
         self.report.name.clone_from(&name);
         let manifest = Manifest {
@@ -232,7 +232,7 @@ impl<'a> Importer<'a> {
                 genes.push(gene);
             }
         }
-        let table = GeneTable::new(genes).map_err(|error| ImportErrorKind::Cell(error).of(self.base))?;
+        let table = GeneTable::new(genes).map_err(|error| ImportErrorKind::Data(error).of(self.base))?;
         let mut names = Names::new(&table);
         for (gene, alias) in aliases {
             names.claim(&alias, GeneId(gene), Rank::Alias);

@@ -1,14 +1,14 @@
 //! The dataset with its report, its recipe and its splits: all of it or nothing.
 
 use super::Import;
-use knockout_data::screen::DatasetError;
+use knockout_base::error::Result;
 use std::io;
 use std::path::Path;
 
 impl Import {
     /// Writes the dataset to a folder that does not exist yet. Beside the data it holds `import-report.json`,
     /// `recipe.toml` and, for data of the Python system, `splits/<name>.parquet`. `on_rows` hears of rows written.
-    pub fn write(&mut self, out: &Path, on_rows: &(dyn Fn(usize) + Sync)) -> Result<(), DatasetError> {
+    pub fn write(&mut self, out: &Path, on_rows: &(dyn Fn(usize) + Sync)) -> Result<()> {
         if self.report.name.is_empty() {
             self.report.name = out.file_name().unwrap_or_default().to_string_lossy().into_owned();
             self.dataset.manifest.name.clone_from(&self.report.name);

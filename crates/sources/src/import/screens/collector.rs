@@ -293,7 +293,7 @@ impl Collector {
                     source: &joined[usize::from(group.source)],
                     duplicates: group.replicates,
                 })
-                .map_err(ImportErrorKind::Sample)?;
+                .map_err(ImportErrorKind::Data)?;
         }
         Ok(samples.finish())
     }
