@@ -34,7 +34,7 @@ mod sort;
 
 pub use collect::counts::Counts;
 pub use collect::memory::{MemoryDevice, MemoryPoint};
-pub use collect::rules::Rules;
+pub use collect::rules::{Category, Role, Rules};
 pub use collect::{Collector, Options};
 pub use compare::{
     About, ByDevice, Change, Comparison, ComparisonWarning, Contributor, FirstStepComparison, NameRow,

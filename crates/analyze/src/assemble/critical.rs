@@ -9,13 +9,10 @@ use crate::attribute::Attributed;
 use crate::attribute::gpu::DeviceSpan;
 use crate::attribute::lane::Piece;
 use crate::collect::record::Side;
+use crate::collect::rules::{Category, Role};
 use crate::findings::{CriticalPath, shares};
 use knockout_base::stats::us;
 use std::collections::BTreeMap;
-
-const WAITING: &str = "waiting for the device";
-/// Categories of threads that do nothing, which no path should follow.
-const ASLEEP: [&str; 2] = [WAITING, "waiting in python"];
 
 /// Gives the path of the longest step; `None` without steps.
 pub(crate) fn path(parts: &Attributed<'_>) -> Option<CriticalPath> {
@@ -27,7 +24,8 @@ pub(crate) fn path(parts: &Attributed<'_>) -> Option<CriticalPath> {
         .iter()
         .filter(|lane| lane.lane != step.lane && lane.side == Side::Host)
         .flat_map(|lane| lane.pieces.iter().copied())
-        .filter(|piece| !ASLEEP.contains(&parts.category_name(usize::from(piece.category))))
+        // No path should follow a thread that does nothing.
+        .filter(|piece| !matches!(parts.rules.role(piece.category), Role::DeviceWait | Role::Sleep))
         .collect();
     others.sort_by_key(|piece| (piece.to, piece.from, piece.kind));
     let is_annotation = |kind: u32| {
@@ -36,15 +34,17 @@ pub(crate) fn path(parts: &Attributed<'_>) -> Option<CriticalPath> {
             .get(kind as usize)
             .is_some_and(|kind| matches!(parts.text(kind.category), "user_annotation" | ""))
     };
-    let waiting = parts.rules.categories().iter().position(|category| category.name == WAITING);
     let walk = Walk {
         start: step.start,
         main: &main.pieces,
         others: &others,
         device: Devices::new(&parts.device_spans),
         is_annotation: &is_annotation,
-        is_waiting: &|category| Some(usize::from(category)) == waiting,
+        is_waiting: &|category| parts.rules.role(category) == Role::DeviceWait,
     };
+    let is_unattributed = |category: &&Category| category.role == Role::Unattributed;
+    let unattributed = parts.rules.categories().iter().find(is_unattributed);
+    let unattributed = unattributed.map_or("unattributed", |category| category.name.as_str());
     let mut by_category: BTreeMap<String, i64> = BTreeMap::new();
     let mut by_operation: BTreeMap<String, i64> = BTreeMap::new();
     walk.run(step.end, |what, nanos| {
@@ -59,7 +59,7 @@ pub(crate) fn path(parts: &Attributed<'_>) -> Option<CriticalPath> {
             }
             On::Launch => ("from launch to device", "from launch to device"),
             On::Gap => ("between device events", "between device events"),
-            On::Nothing => ("unattributed", "unattributed"),
+            On::Nothing => (unattributed, unattributed),
         };
         *by_category.entry(category.to_owned()).or_default() += nanos;
         *by_operation.entry(operation.to_owned()).or_default() += nanos;

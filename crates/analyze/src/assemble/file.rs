@@ -6,7 +6,7 @@ use crate::attribute::autograd::waited;
 use crate::attribute::lane::LaneResult;
 use crate::collect::Collector;
 use crate::collect::record::Side;
-use crate::collect::rules::{BACKWARD, UNATTRIBUTED};
+use crate::collect::rules::Role;
 use crate::findings::judge;
 use crate::findings::{
     CategoryShare, EventCat, FileFindings, FirstStepRow, FirstStepRows, Share, StepSummary, shares,
@@ -94,9 +94,10 @@ fn categories(parts: &Attributed<'_>, autograd: &Autograd) -> (Vec<CategoryShare
     // A wait for the device that is drawn on a host thread is the device's: the category decides, not the lane.
     let side = |wanted: bool| rows().filter(|(row, _)| row.device == wanted).map(|(_, sum)| *sum).sum();
     let occurring = rows().filter(|&(_, &sum)| sum != 0);
-    let shares: Vec<_> = occurring.map(|(row, &sum)| (row.name.clone(), row.device, us_wide(sum))).collect();
-    let waits = [(BACKWARD, us_wide(autograd.wait)), (UNATTRIBUTED, us_wide(autograd.unnamed))];
-    (CategoryShare::of(&shares, &waits), (side(false), side(true)))
+    let times =
+        occurring.map(|(row, &sum)| CategoryShare::new(&row.name, row.device, row.role, us_wide(sum)));
+    let waits = [(Role::Backward, us_wide(autograd.wait)), (Role::Unattributed, us_wide(autograd.unnamed))];
+    (CategoryShare::with_shares(times.collect(), &waits), (side(false), side(true)))
 }
 
 /// What is known of autograd's own threads.
@@ -116,7 +117,7 @@ fn autograd(parts: &Attributed<'_>) -> Autograd {
         return Autograd { wait: 0, unnamed: 0, busy: 0 };
     }
     let nodes = others.iter().flat_map(|lane| &lane.tree.nodes);
-    let backward = nodes.filter(|node| parts.category_name(usize::from(node.category)) == BACKWARD);
+    let backward = nodes.filter(|node| parts.rules.role(node.category) == Role::Backward);
     let wait: i128 = backward.map(|node| i128::from(node.self_nanos)).sum();
     let has_steps = |lane: &&&LaneResult| parts.steps.steps.iter().any(|step| step.lane == lane.lane);
     let unnamed = match others.iter().filter(has_steps).collect::<Vec<_>>()[..] {

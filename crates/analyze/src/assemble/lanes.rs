@@ -37,10 +37,13 @@ fn findings(parts: &Attributed<'_>, lane: &LaneResult) -> LaneFindings {
     let symbols = &parts.outcome.symbols;
     let id = parts.outcome.lanes.get(LaneId::from_index(lane.lane as usize));
     let mut sums: BTreeMap<u8, i128> = BTreeMap::new();
-    let mut own = 0_i128;
+    let (mut own, mut asleep) = (0_i128, 0_i128);
     for node in &lane.tree.nodes {
         *sums.entry(node.category).or_default() += i128::from(node.self_nanos);
         own += i128::from(node.self_nanos);
+        if parts.rules.role(node.category).is_asleep() {
+            asleep += i128::from(node.self_nanos);
+        }
     }
     let rows = sums
         .into_iter()
@@ -55,6 +58,7 @@ fn findings(parts: &Attributed<'_>, lane: &LaneResult) -> LaneFindings {
         events: lane.time.spans,
         busy_us: us(lane.time.busy_nanos),
         self_us: us_wide(own),
+        asleep_us: us_wide(asleep),
         idle_us: us(window - lane.time.busy_nanos),
         naive_sum_us: us_wide(lane.naive_nanos),
         overlapping_not_nested: lane.time.clipped,

@@ -16,7 +16,7 @@ pub(crate) fn picture(parts: &Attributed<'_>) -> Picture {
     busiest.sort_by_key(|lane| (lane.side, std::cmp::Reverse(lane.time.spans), lane.lane));
     let bin_nanos = parts.lanes.iter().map(|lane| lane.bin_nanos).max().unwrap_or(1);
     Picture {
-        categories: parts.rules.categories().iter().map(|c| (c.name.clone(), c.device)).collect(),
+        categories: parts.rules.categories().to_vec(),
         bin_us: us(bin_nanos),
         bins: parts.bins,
         lanes_left_out: busiest.len().saturating_sub(MAX_LANES),

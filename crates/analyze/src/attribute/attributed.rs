@@ -8,7 +8,7 @@ use crate::attribute::workers::map_in_order;
 use crate::collect::kind::Kind;
 use crate::collect::memory::Memory;
 use crate::collect::record::{NO_CORRELATION, Side, Span};
-use crate::collect::rules::{EventOrigin, Rules, UNATTRIBUTED};
+use crate::collect::rules::{EventOrigin, Role, Rules};
 use crate::collect::{Collector, StepEvent, Stream, Totals};
 use crate::sort::{Segment, merge};
 use knockout_base::error::Result;
@@ -81,7 +81,7 @@ impl<'a> Attributed<'a> {
             unattributed: rules
                 .categories()
                 .iter()
-                .position(|row| row.name == UNATTRIBUTED)
+                .position(|category| category.role == Role::Unattributed)
                 .map(|index| index as u8),
         };
         let side = |lane: u32| match totals.device_lanes.get(lane as usize) {

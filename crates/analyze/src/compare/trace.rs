@@ -17,8 +17,6 @@ const MAX_OPERATIONS: usize = 300;
 const MAX_CATEGORIES: usize = 2;
 /// A change below this share of a step is not named.
 const WORTH_NAMING: f64 = 0.01;
-/// Categories of time in which nothing is done.
-const SLEEPS: [&str; 2] = ["waiting in python", "idle inside annotations"];
 
 /// A reason to distrust a comparison of traces.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,7 +66,10 @@ pub struct Comparison {
     /// What to know before trusting the figures.
     #[serde(skip)]
     pub warnings: Vec<ComparisonWarning>,
-    /// Operations of threads that sleep: however long, they are no difference worth naming.
+    /// Categories in which nothing is done: however long, they are not a difference worth naming.
+    #[serde(skip)]
+    pub asleep_categories: BTreeSet<String>,
+    /// The same of operations.
     #[serde(skip)]
     asleep: BTreeSet<String>,
 }
@@ -182,6 +183,7 @@ impl Comparison {
             contributors: Vec::new(),
             samples_per_step: None,
             warnings,
+            asleep_categories: asleep_categories(&[a, b]),
             asleep: asleep(&[a, b]),
         };
         comparison.order();
@@ -190,7 +192,7 @@ impl Comparison {
 
     /// Sorts operations by their difference, sleeping threads last, and says what changed most.
     fn order(&mut self) {
-        let Self { rows, operations, added, removed, asleep, .. } = self;
+        let Self { rows, operations, added, removed, asleep, asleep_categories, .. } = self;
         let is_asleep = |row: &Row| asleep.contains(&row.name);
         for list in [&mut *operations, added, removed] {
             sort_by_difference(list);
@@ -202,7 +204,7 @@ impl Comparison {
         let names = |row: &&Row| by(row) > WORTH_NAMING * step && !is_asleep(row);
         let mut categories: Vec<&Row> = rows
             .iter()
-            .filter(|row| row.about != About::Step && !SLEEPS.contains(&row.name.as_str()))
+            .filter(|row| row.about != About::Step && !asleep_categories.contains(&row.name))
             .collect();
         categories.sort_by(|x, y| by(y).total_cmp(&by(x)));
         let lists = [&*operations, added, removed];
@@ -402,10 +404,17 @@ fn times(analysis: &Analysis, unit: TimeUnit) -> Times<'_> {
     Times { by_name, steps }
 }
 
-/// Names of operations that sleep in one of the traces.
+/// Returns the names of categories in which nothing is done.
+fn asleep_categories(sides: &[&Analysis]) -> BTreeSet<String> {
+    let categories = sides.iter().flat_map(|side| &side.ranks).flat_map(|rank| &rank.picture.categories);
+    categories.filter(|row| row.role.is_asleep()).map(|row| row.name.clone()).collect()
+}
+
+/// Returns the names of operations that sleep in one of the traces.
 fn asleep(sides: &[&Analysis]) -> BTreeSet<String> {
+    let categories = asleep_categories(sides);
     let operations = sides.iter().flat_map(|side| &side.operations);
-    let sleeping = operations.filter(|op| SLEEPS.contains(&op.category.as_str()));
+    let sleeping = operations.filter(|op| categories.contains(&op.category));
     sleeping.map(|op| without_addresses(&op.name).into_owned()).collect()
 }
 

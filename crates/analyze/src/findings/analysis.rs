@@ -3,6 +3,7 @@
 use super::device::{DeviceTimes, Gpu, GpuHta, IdleStream, LaunchFigures, QueueFigures};
 use super::stragglers::{self, Stragglers};
 use crate::collect::memory::MemoryDevice;
+use crate::collect::rules::Role;
 use crate::findings::standout::{Source, Sourced, Standout};
 use crate::findings::warning::TraceWarning;
 use crate::findings::{
@@ -215,13 +216,13 @@ impl DeviceSummary {
 }
 
 fn categories(ranks: &[FileFindings]) -> Vec<CategoryShare> {
-    let mut sums: BTreeMap<(String, bool), f64> = BTreeMap::new();
+    let mut sums: BTreeMap<(&str, bool), CategoryShare> = BTreeMap::new();
     for row in ranks.iter().flat_map(|f| &f.categories) {
-        *sums.entry((row.name.clone(), row.device)).or_default() += row.us;
+        let empty = || CategoryShare::new(&row.name, row.device, row.role, 0.0);
+        sums.entry((&row.name, row.device)).or_insert_with(empty).us += row.us;
     }
-    let rows: Vec<_> = sums.into_iter().map(|((name, device), us)| (name, device, us)).collect();
-    let waits: Vec<(&str, f64)> = ranks.iter().flat_map(FileFindings::waits).collect();
-    CategoryShare::of(&rows, &waits)
+    let waits: Vec<(Role, f64)> = ranks.iter().flat_map(FileFindings::waits).collect();
+    CategoryShare::with_shares(sums.into_values().collect(), &waits)
 }
 
 fn phases(ranks: &[FileFindings], whole: f64) -> Vec<Share> {

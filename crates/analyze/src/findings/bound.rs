@@ -1,6 +1,6 @@
 //! What bounds the steps of a trace: always an answer, by the figures that the other findings rest on. Values only.
 
-use crate::collect::rules::words;
+use crate::collect::rules::{Role, words};
 use crate::findings::{CategoryShare, CriticalPath, FileFindings, Operation, OperationPart};
 use knockout_base::stats::{median, share};
 use std::collections::BTreeSet;
@@ -52,12 +52,6 @@ pub struct Bound {
     pub operation: Option<(String, f64)>,
 }
 
-/// Categories of a side in which nothing is done.
-const WAITS: [&str; 4] =
-    ["idle inside annotations", "synchronisation", "waiting in python", "waiting for the device"];
-const COMMUNICATION: &str = "communication";
-const DATA_LOADING: &str = "data loading";
-
 impl Bound {
     /// What bounds one file.
     pub fn of(findings: &FileFindings) -> Self {
@@ -85,10 +79,10 @@ impl Bound {
             Limit::Communication if device.is_some() => Side::Device,
             _ => Side::Host,
         };
-        let works = |row: &&CategoryShare| Side::of(row) == side && !WAITS.contains(&row.name.as_str());
+        let works = |row: &&CategoryShare| Side::of(row) == side && !row.role.is_wait();
         let is_limit = |row: &&CategoryShare| match limit {
-            Limit::Data => row.name == DATA_LOADING,
-            Limit::Communication => row.name == COMMUNICATION,
+            Limit::Data => row.role == Role::DataLoading,
+            Limit::Communication => row.role == Role::Communication,
             _ => true,
         };
         let work = |row: &CategoryShare| row.share_of_work.unwrap_or(0.0);
@@ -153,10 +147,9 @@ fn is_wait(name: &str) -> bool {
 
 /// Share of communication of the slowest step's critical path, or of the host's time without steps.
 fn host_communication(findings: &FileFindings) -> f64 {
-    let of_path = |path: &CriticalPath| {
-        path.parts.iter().find(|row| row.name == COMMUNICATION).map_or(0.0, |row| row.share)
-    };
-    let whole = || findings.share_of_phase(COMMUNICATION).unwrap_or(0.0);
+    let of_path =
+        |path: &CriticalPath| share(findings.us_of(&path.parts, Role::Communication).unwrap_or(0.0), path.us);
+    let whole = || findings.share_of_phase(Role::Communication).unwrap_or(0.0);
     findings.critical_path.as_ref().map_or_else(whole, of_path)
 }
 
@@ -165,11 +158,9 @@ fn data_loading(findings: &FileFindings) -> f64 {
     let of_steps: Vec<f64> = findings
         .steps
         .iter()
-        .map(|step| {
-            share(step.host.iter().find(|row| row.name == DATA_LOADING).map_or(0.0, |row| row.us), step.us)
-        })
+        .map(|step| share(findings.us_of(&step.host, Role::DataLoading).unwrap_or(0.0), step.us))
         .collect();
-    let whole = || findings.share_of_phase(DATA_LOADING);
+    let whole = || findings.share_of_phase(Role::DataLoading);
     median(&of_steps).or_else(whole).unwrap_or(0.0)
 }
 

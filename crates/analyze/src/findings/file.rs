@@ -5,7 +5,7 @@ use super::share::Share;
 use super::standout::Standout;
 use super::warning::TraceWarning;
 use crate::collect::memory::MemoryDevice;
-use crate::collect::rules::{BACKWARD, UNATTRIBUTED};
+use crate::collect::rules::{Category, Role};
 use knockout_base::stats::{is_slow, median, quantile, share};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -110,16 +110,27 @@ impl FileFindings {
     }
 
     /// Time of the host's categories in which a thread waits for autograd's own.
-    pub(crate) fn waits(&self) -> [(&'static str, f64); 2] {
-        [(BACKWARD, self.autograd_wait_us), (UNATTRIBUTED, self.autograd_wait_unnamed_us)]
+    pub(crate) fn waits(&self) -> [(Role, f64); 2] {
+        [(Role::Backward, self.autograd_wait_us), (Role::Unattributed, self.autograd_wait_unnamed_us)]
+    }
+
+    /// Returns the role of a category; [`Role::Work`] for a name that is not a category.
+    pub fn role_of(&self, category: &str) -> Role {
+        let categories = &self.picture.categories;
+        categories.iter().find(|row| row.name == category).map_or(Role::Work, |row| row.role)
+    }
+
+    /// Returns the time of the categories of a role in a list; `None` without any.
+    pub(crate) fn us_of(&self, list: &[Share], role: Role) -> Option<f64> {
+        list.iter().filter(|row| self.role_of(&row.name) == role).map(|row| row.us).reduce(|a, b| a + b)
     }
 
     /// Share of a phase of the host's time, threads that sleep left out; `None` where there is no such phase.
-    pub(crate) fn share_of_phase(&self, name: &str) -> Option<f64> {
+    pub(crate) fn share_of_phase(&self, role: Role) -> Option<f64> {
         let works = self.categories.iter().filter(|row| !row.device && !row.is_asleep());
         let work_us: f64 =
             works.map(|row| row.us).sum::<f64>() - self.waits().iter().map(|(_, us)| us).sum::<f64>();
-        self.phases.iter().find(|row| row.name == name).map(|row| share(row.us, work_us))
+        self.us_of(&self.phases, role).map(|us| share(us, work_us))
     }
 }
 
@@ -139,42 +150,46 @@ pub struct CategoryShare {
     /// The same without the time in which nothing is done: Python threads that sleep, and spans drawn over device work with
     /// nothing under them, which have none; and a thread that waits for autograd's, which is a part of its category.
     pub share_of_work: Option<f64>,
+    /// Role of the category in the rules.
+    #[serde(skip)]
+    pub role: Role,
 }
 
-/// Categories of time in which a lane has an event and does nothing.
-const ASLEEP: [&str; 2] = ["waiting in python", "idle inside annotations"];
-
 impl CategoryShare {
-    /// Time of some categories, each with whether it is the device's, as shares; largest first. `waits` is the time of categories of the
-    /// host that is no work.
-    pub(crate) fn of(rows: &[(String, bool, f64)], waits: &[(&str, f64)]) -> Vec<Self> {
-        let works = |name: &str| !ASLEEP.contains(&name);
-        let sum = |is_in: &dyn Fn(&str, bool) -> bool| {
-            rows.iter().filter(|(name, device, _)| is_in(name, *device)).map(|(_, _, us)| us).sum::<f64>()
+    /// Creates the row of a category, without its shares.
+    pub(crate) fn new(name: &str, device: bool, role: Role, us: f64) -> Self {
+        Self { name: name.to_owned(), us, share: 0.0, device, share_of_side: 0.0, share_of_work: None, role }
+    }
+
+    /// Sets the shares of all categories; largest first. `waits` is the time of the host's categories of a role that is not work.
+    pub(crate) fn with_shares(mut rows: Vec<Self>, waits: &[(Role, f64)]) -> Vec<Self> {
+        let sum = |is_in: &dyn Fn(&Self) -> bool| {
+            rows.iter().filter(|row| is_in(row)).map(|row| row.us).sum::<f64>()
         };
-        let all = sum(&|_, _| true);
-        let side = [false, true].map(|wanted| sum(&|_, device| device == wanted));
-        let waited = |name: &str, device: bool| -> f64 {
-            waits.iter().filter(|(waits, _)| !device && *waits == name).map(|(_, us)| us).sum()
-        };
+        let all = sum(&|_| true);
+        let side = [false, true].map(|wanted| sum(&|row| row.device == wanted));
         let work = [false, true].map(|wanted| {
-            let all = sum(&|name, device| device == wanted && works(name));
+            let all = sum(&|row| row.device == wanted && !row.role.is_asleep());
             if wanted { all } else { all - waits.iter().map(|(_, us)| us).sum::<f64>() }
         });
+        // Several categories of a role share its waits by their time.
+        let of_role = waits.iter().map(|&(role, us)| (role, us, sum(&|row| !row.device && row.role == role)));
+        let of_role: Vec<(Role, f64, f64)> = of_role.collect();
+        let waited = |row: &Self| -> f64 {
+            let own = of_role.iter().filter(|(role, ..)| !row.device && *role == row.role);
+            own.map(|(_, waits, all)| waits * share(row.us, *all)).sum()
+        };
         let of = |[host, device]: [f64; 2], is_device: bool| if is_device { device } else { host };
-        let mut out: Vec<Self> = rows
-            .iter()
-            .map(|&(ref name, device, us)| Self {
-                name: name.clone(),
-                us,
-                share: share(us, all),
-                device,
-                share_of_side: share(us, of(side, device)),
-                share_of_work: works(name).then(|| share(us - waited(name, device), of(work, device))),
-            })
-            .collect();
-        out.sort_by(|a, b| b.us.total_cmp(&a.us).then_with(|| (&a.name, a.device).cmp(&(&b.name, b.device))));
-        out
+        for row in &mut rows {
+            row.share = share(row.us, all);
+            row.share_of_side = share(row.us, of(side, row.device));
+            row.share_of_work =
+                (!row.role.is_asleep()).then(|| share(row.us - waited(row), of(work, row.device)));
+        }
+        rows.sort_by(|a, b| {
+            b.us.total_cmp(&a.us).then_with(|| (&a.name, a.device).cmp(&(&b.name, b.device)))
+        });
+        rows
     }
 
     /// Whether nothing is done in it.
@@ -262,6 +277,9 @@ pub struct LaneFindings {
     pub self_us: f64,
     /// First start to last end, minus busy.
     pub idle_us: f64,
+    /// Busy time in which it does nothing.
+    #[serde(skip)]
+    pub asleep_us: f64,
     /// Sum of durations.
     pub naive_sum_us: f64,
     /// Events that begin inside another but end after it; they were clipped.
@@ -275,9 +293,7 @@ pub struct LaneFindings {
 impl LaneFindings {
     /// Busy and idle time, where time in which it has an event and does nothing is idle.
     pub fn work_and_rest_us(&self) -> (f64, f64) {
-        let asleep = self.categories.iter().filter(|row| ASLEEP.contains(&row.name.as_str()));
-        let asleep_us: f64 = asleep.map(|row| row.us).sum();
-        (self.busy_us - asleep_us, self.idle_us + asleep_us)
+        (self.busy_us - self.asleep_us, self.idle_us + self.asleep_us)
     }
 }
 
@@ -366,8 +382,8 @@ pub struct CriticalPath {
 /// What the HTML picture and the collapsed stacks are drawn from; bounded.
 #[derive(Debug, Clone, Default)]
 pub struct Picture {
-    /// Categories by number: name and whether it is device work.
-    pub categories: Vec<(String, bool)>,
+    /// Categories by number.
+    pub categories: Vec<Category>,
     /// Length of one interval of the timelines.
     pub bin_us: f64,
     /// Number of intervals.

@@ -3,7 +3,7 @@
 use super::device::IdleStream;
 use super::file::{FileFindings, StepFindings};
 use super::standout::Standout;
-use crate::collect::rules;
+use crate::collect::rules::Role;
 use knockout_base::stats::{median, share};
 
 /// Thresholds, as fractions.
@@ -19,8 +19,8 @@ const BOUND: f64 = 0.50;
 /// Returns what stands out in one file, the strongest first.
 pub(crate) fn of_file(findings: &FileFindings) -> Vec<Standout> {
     let mut out: Vec<Standout> = [
-        host_category(findings, "data loading", "data_loading", DATA),
-        host_category(findings, "graph processing", "graph_processing", GRAPH),
+        host_category(findings, Role::DataLoading, "data_loading", DATA),
+        host_category(findings, Role::GraphProcessing, "graph_processing", GRAPH),
         exposed_communication(findings),
         idle(findings),
         copies(findings),
@@ -35,19 +35,12 @@ pub(crate) fn of_file(findings: &FileFindings) -> Vec<Standout> {
     out
 }
 
-fn host_category(
-    findings: &FileFindings,
-    category: &'static str,
-    about: &'static str,
-    limit: f64,
-) -> Option<Standout> {
-    let of_step = |step: &StepFindings| {
-        let own = step.host.iter().find(|row| row.name == category).map_or(0.0, |row| row.us);
-        share(own, step.us)
-    };
+fn host_category(findings: &FileFindings, role: Role, about: &'static str, limit: f64) -> Option<Standout> {
+    let of_step = |step: &StepFindings| share(findings.us_of(&step.host, role).unwrap_or(0.0), step.us);
     let shares: Vec<f64> = findings.steps.iter().map(of_step).collect();
-    let whole = || findings.share_of_phase(category);
+    let whole = || findings.share_of_phase(role);
     let share = median(&shares).or_else(whole)?;
+    let category = findings.picture.categories.iter().find(|category| category.role == role)?.name.clone();
     (share > limit).then_some(Standout::HostCategory { about, category, share, steps: shares.len(), limit })
 }
 
@@ -78,7 +71,7 @@ fn copies(findings: &FileFindings) -> Option<Standout> {
 
 fn device_bound(findings: &FileFindings) -> Option<Standout> {
     let times = &findings.gpu.as_ref()?.times;
-    let row = findings.categories.iter().find(|row| row.name == "waiting for the device")?;
+    let row = findings.categories.iter().find(|row| row.role == Role::DeviceWait)?;
     let device_busy = share(times.busy_us, times.kernel_time_us);
     (row.share_of_side > BOUND / 2.0 && device_busy > 1.0 - IDLE)
         .then_some(Standout::DeviceBound { share: row.share_of_side, device_busy })
@@ -98,7 +91,7 @@ fn slow_steps(findings: &FileFindings) -> Option<Standout> {
 }
 
 fn unattributed(findings: &FileFindings) -> Option<Standout> {
-    let row = findings.categories.iter().find(|row| row.name == rules::UNATTRIBUTED && !row.device)?;
+    let row = findings.categories.iter().find(|row| row.role == Role::Unattributed && !row.device)?;
     let share = row.share_of_work.unwrap_or(row.share_of_side);
     // Waiting that is known is no part of it.
     let us = row.us - findings.autograd_wait_unnamed_us;

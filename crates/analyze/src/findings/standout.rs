@@ -9,7 +9,7 @@ pub enum Standout {
         /// Stable name for scripts.
         about: &'static str,
         /// Name of the category.
-        category: &'static str,
+        category: String,
         /// Its share: median over the steps, or of the host's busy time without steps.
         share: f64,
         /// Number of steps; 0 without any.

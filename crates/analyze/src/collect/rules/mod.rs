@@ -3,6 +3,6 @@
 mod table;
 mod words;
 
-pub use table::Rules;
-pub(crate) use table::{BACKWARD, CategoryId, Claim, EventOrigin, UNATTRIBUTED};
+pub use table::{Category, Role, Rules};
+pub(crate) use table::{CategoryId, Claim, EventOrigin};
 pub(crate) use words::words;

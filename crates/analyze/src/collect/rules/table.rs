@@ -7,7 +7,7 @@ use knockout_base::error::{Error, Result};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// The rules used when nobody asks for others.
+/// The built-in rules.
 const DEFAULT_TOML: &str = include_str!("default.toml");
 
 /// What to do about a file that lacks something.
@@ -26,18 +26,65 @@ pub struct Rules {
 /// Categories that a file may have. Each may have to be told apart on the host and on the device, and numbers go to 255.
 const MAX_CATEGORIES: usize = 127;
 
-/// The categories that a thread's waiting for autograd is counted in.
-pub(crate) const BACKWARD: &str = "backward";
-pub(crate) const UNATTRIBUTED: &str = "unattributed";
-
 /// Index into [`Rules::categories`].
 pub(crate) type CategoryId = u8;
 
-/// One heading of the category table.
+/// A category of the rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Category {
-    pub(crate) name: String,
-    pub(crate) device: bool,
+pub struct Category {
+    /// Name in the rules.
+    pub name: String,
+    /// Whether it is work on the device.
+    pub device: bool,
+    /// Role, by which findings look for it.
+    pub role: Role,
+    /// Colour on pages, as `#rrggbb`; `None` leaves the choice to the page.
+    pub colour: Option<String>,
+}
+
+/// The part that a category plays in a step.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Making batches, or waiting for them.
+    DataLoading,
+    /// Making subgraphs.
+    GraphProcessing,
+    /// The model's forward pass.
+    Forward,
+    /// The loss.
+    Loss,
+    /// The backward pass.
+    Backward,
+    /// Clipping and the optimiser.
+    Optimiser,
+    /// Exchange between ranks.
+    Communication,
+    /// A host thread waits for the device.
+    DeviceWait,
+    /// The device waits.
+    Synchronisation,
+    /// A host thread sleeps in its call stack.
+    Sleep,
+    /// A span drawn over device work with nothing under it.
+    Idle,
+    /// Time that no rule names.
+    Unattributed,
+    /// Any other work.
+    #[default]
+    Work,
+}
+
+impl Role {
+    /// Whether a lane has an event in it and does nothing.
+    pub fn is_asleep(self) -> bool {
+        matches!(self, Self::Sleep | Self::Idle)
+    }
+
+    /// Whether nothing is done in it.
+    pub fn is_wait(self) -> bool {
+        self.is_asleep() || matches!(self, Self::DeviceWait | Self::Synchronisation)
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -86,6 +133,37 @@ struct RulesFile {
     version: u32,
     rule: Vec<toml::Spanned<RuleEntry>>,
     otherwise: BTreeMap<String, String>,
+    #[serde(default)]
+    category: Vec<toml::Spanned<CategoryEntry>>,
+}
+
+/// The `[[category]]` entries of a file alone.
+#[derive(Deserialize)]
+struct CategoryEntries {
+    category: Vec<CategoryEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CategoryEntry {
+    name: String,
+    role: Option<Role>,
+    colour: Option<String>,
+}
+
+impl CategoryEntry {
+    fn check(&self, categories: &[Category]) -> Result<(), String> {
+        if !categories.iter().any(|category| category.name == self.name) {
+            return Err(format!("{:?} is not a category of these rules", self.name));
+        }
+        let is_hex = |digits: &str| digits.len() == 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match &self.colour {
+            Some(colour) if !colour.strip_prefix('#').is_some_and(is_hex) => {
+                Err(format!("the colour {colour:?} is not of the form \"#d9534f\""))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -157,6 +235,20 @@ impl Rules {
         rules.fallback = *rules.otherwise.get("other").ok_or_else(|| {
             fault(0, "[otherwise] has no entry `other`; add one, for events that nothing names".to_owned())
         })?;
+        let built_in: CategoryEntries = toml::from_str(DEFAULT_TOML)
+            .map_err(|error| Error::failure("the built-in rules").caused_by(error))?;
+        for entry in &parsed.category {
+            let checked = entry.get_ref().check(&rules.categories);
+            checked.map_err(|message| fault(entry.span().start, message))?;
+        }
+        // The file's own entries come last, so that they win.
+        let own = parsed.category.iter().map(toml::Spanned::get_ref);
+        for entry in built_in.category.iter().chain(own) {
+            for category in rules.categories.iter_mut().filter(|category| category.name == entry.name) {
+                category.role = entry.role.unwrap_or(category.role);
+                category.colour = entry.colour.clone().or(category.colour.take());
+            }
+        }
         Ok(rules)
     }
 
@@ -167,6 +259,10 @@ impl Rules {
 
     pub(crate) fn categories(&self) -> &[Category] {
         &self.categories
+    }
+
+    pub(crate) fn role(&self, id: CategoryId) -> Role {
+        self.categories.get(usize::from(id)).map_or(Role::Work, |category| category.role)
     }
 
     /// The number of a category, made if new; `device` must agree between rules of one category name and side.
@@ -181,7 +277,8 @@ impl Rules {
         if self.categories.len() >= MAX_CATEGORIES {
             return Err(format!("more than {MAX_CATEGORIES} categories"));
         }
-        self.categories.push(Category { name: name.to_owned(), device: device.unwrap_or(false) });
+        let device = device.unwrap_or(false);
+        self.categories.push(Category { name: name.to_owned(), device, role: Role::default(), colour: None });
         Ok((self.categories.len() - 1) as CategoryId)
     }
 
@@ -205,13 +302,15 @@ impl Rules {
 
     /// The category of the same name that is the device's, made if new.
     fn on_device(&mut self, id: CategoryId) -> CategoryId {
-        let Some(Category { name, device: false }) = self.categories.get(usize::from(id)) else { return id };
-        let twin = Category { name: name.clone(), device: true };
-        let place = self.categories.iter().position(|category| *category == twin).unwrap_or_else(|| {
+        let Some(category) = self.categories.get(usize::from(id)).filter(|category| !category.device) else {
+            return id;
+        };
+        let twin = Category { device: true, ..category.clone() };
+        let index = self.categories.iter().position(|category| *category == twin).unwrap_or_else(|| {
             self.categories.push(twin);
             self.categories.len() - 1
         });
-        CategoryId::try_from(place).unwrap_or(id)
+        CategoryId::try_from(index).unwrap_or(id)
     }
 
     fn rule(&mut self, entry: &RuleEntry) -> Result<Rule, String> {
@@ -334,6 +433,52 @@ mod tests {
             assert_eq!(first(phase.name(), BACKGROUND), "loading in the background");
         }
         assert_eq!(first("spmm of the loss", FOREGROUND), "", "left to the phase around it");
+    }
+
+    #[test]
+    fn every_built_in_category_has_an_entry_with_a_role_and_a_colour() {
+        let entries: CategoryEntries = toml::from_str(DEFAULT_TOML).unwrap();
+        for category in Rules::default_rules().unwrap().categories() {
+            let of_name: Vec<_> =
+                entries.category.iter().filter(|entry| entry.name == category.name).collect();
+            let [entry] = of_name[..] else { panic!("{} has {} entries", category.name, of_name.len()) };
+            assert!(entry.role.is_some() && entry.colour.is_some(), "{}", category.name);
+        }
+    }
+
+    /// Returns a file of one rule, `[[category]]` entries after it.
+    fn file_of(category: &str, entries: &str) -> String {
+        format!(
+            "version = 1\n[[rule]]\ncategory = {category:?}\nclaims = \"inside\"\nwords = [\"x\"]\n[otherwise]\nother = \"rest\"\n{entries}"
+        )
+    }
+
+    #[test]
+    fn a_category_without_an_entry_has_the_role_of_the_built_in_one() {
+        let rules = Rules::from_toml("mine.toml", &file_of("data loading", "")).unwrap();
+        let [loading, rest] = rules.categories() else { panic!("{:?}", rules.categories()) };
+        assert_eq!((loading.role, loading.colour.as_deref()), (Role::DataLoading, Some("#d9534f")));
+        assert_eq!((rest.role, &rest.colour), (Role::Work, &None));
+    }
+
+    #[test]
+    fn an_entry_gives_a_category_of_any_name_its_role_and_colour() {
+        let entry = "[[category]]\nname = \"tokeniser\"\nrole = \"data-loading\"\ncolour = \"#00ff00\"\n";
+        let rules = Rules::from_toml("mine.toml", &file_of("tokeniser", entry)).unwrap();
+        let own = &rules.categories()[0];
+        assert_eq!((own.role, own.colour.as_deref()), (Role::DataLoading, Some("#00ff00")));
+    }
+
+    #[test]
+    fn an_entry_that_cannot_be_used_is_refused_with_its_line() {
+        for (entry, wanted) in [
+            ("name = \"b\"", "\"b\" is not a category"),
+            ("name = \"a\"\ncolour = \"red;x\"", "the colour \"red;x\""),
+        ] {
+            let text = file_of("a", &format!("[[category]]\n{entry}\n"));
+            let error = Rules::from_toml("mine.toml", &text).unwrap_err().to_string();
+            assert!(error.contains(wanted) && error.contains("line 8"), "{error}");
+        }
     }
 
     #[test]
