@@ -8,6 +8,7 @@
 use crate::attribute::Attributed;
 use crate::attribute::gpu::DeviceSpan;
 use crate::attribute::lane::Piece;
+use crate::collect::id::{CategoryId, KindId, StreamId};
 use crate::collect::record::Side;
 use crate::collect::rules::{Category, Role};
 use crate::findings::{CriticalPath, shares};
@@ -28,10 +29,10 @@ pub(crate) fn path(parts: &Attributed<'_>) -> Option<CriticalPath> {
         .filter(|piece| !matches!(parts.rules.role(piece.category), Role::DeviceWait | Role::Sleep))
         .collect();
     others.sort_by_key(|piece| (piece.to, piece.from, piece.kind));
-    let is_annotation = |kind: u32| {
+    let is_annotation = |kind: KindId| {
         parts
             .kinds
-            .get(kind as usize)
+            .get(kind.index())
             .is_some_and(|kind| matches!(parts.text(kind.category), "user_annotation" | ""))
     };
     let walk = Walk {
@@ -49,13 +50,11 @@ pub(crate) fn path(parts: &Attributed<'_>) -> Option<CriticalPath> {
     let mut by_operation: BTreeMap<String, i64> = BTreeMap::new();
     walk.run(step.end, |what, nanos| {
         let (category, operation) = match what {
-            On::Host(piece) => {
-                (parts.category_name(usize::from(piece.category)), parts.kind_name(piece.kind))
-            }
+            On::Host(piece) => (parts.category_name(piece.category), parts.kind_name(piece.kind)),
             On::Device(kind) => {
-                let claim = parts.kinds.get(kind as usize).map(|kind| &kind.claim);
-                let category = claim.map_or(0, |claim| claim.itself.unwrap_or(claim.otherwise));
-                (parts.category_name(usize::from(category)), parts.kind_name(kind))
+                let claim = parts.kinds.get(kind.index()).map(|kind| &kind.claim);
+                let category = claim.map(|claim| claim.itself.unwrap_or(claim.otherwise));
+                (category.map_or("", |category| parts.category_name(category)), parts.kind_name(kind))
             }
             On::Launch => ("from launch to device", "from launch to device"),
             On::Gap => ("between device events", "between device events"),
@@ -81,7 +80,7 @@ pub(crate) fn path(parts: &Attributed<'_>) -> Option<CriticalPath> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum On {
     Host(Piece),
-    Device(u32),
+    Device(KindId),
     Launch,
     Gap,
     Nothing,
@@ -94,8 +93,8 @@ struct Walk<'a> {
     /// Pieces of the other host threads, by end.
     others: &'a [Piece],
     device: Devices,
-    is_annotation: &'a dyn Fn(u32) -> bool,
-    is_waiting: &'a dyn Fn(u8) -> bool,
+    is_annotation: &'a dyn Fn(KindId) -> bool,
+    is_waiting: &'a dyn Fn(CategoryId) -> bool,
 }
 
 /// Device events by end, each with the one before it on its stream.
@@ -107,7 +106,7 @@ impl Devices {
     fn new(spans: &[DeviceSpan]) -> Self {
         let mut by_end: Vec<(DeviceSpan, Option<usize>)> = spans.iter().map(|span| (*span, None)).collect();
         by_end.sort_by_key(|(span, _)| (span.end, span.start, span.stream));
-        let mut last: BTreeMap<u32, usize> = BTreeMap::new();
+        let mut last: BTreeMap<Option<StreamId>, usize> = BTreeMap::new();
         for (index, (span, before)) in by_end.iter_mut().enumerate() {
             *before = last.insert(span.stream, index);
         }
@@ -205,15 +204,21 @@ impl Walk<'_> {
 mod tests {
     use super::*;
 
-    fn piece(from: i64, to: i64, kind: u32, category: u8) -> Piece {
-        Piece { from, to, kind, category }
+    fn piece(from: i64, to: i64, kind: usize, category: usize) -> Piece {
+        Piece { from, to, kind: KindId::from_index(kind), category: CategoryId::from_index(category) }
     }
 
     #[test]
     fn a_wait_leads_to_the_device_and_back_to_the_launch() {
         // host: work 0-10 (launches at 4), then waits 10-100; device: 20-50 after the call at 4, 50-90.
         let main = [piece(0, 10, 1, 0), piece(10, 100, 2, 7)];
-        let span = |start, end, call| DeviceSpan { start, end, kind: 9, stream: 1, call: Some(call) };
+        let span = |start, end, call| DeviceSpan {
+            start,
+            end,
+            kind: KindId::from_index(9),
+            stream: StreamId::unpack(1),
+            call: Some(call),
+        };
         let spans = [span(20, 50, 4), span(50, 90, 6)];
         let walk = Walk {
             start: 0,
@@ -221,12 +226,13 @@ mod tests {
             others: &[],
             device: Devices::new(&spans),
             is_annotation: &|_| false,
-            is_waiting: &|category| category == 7,
+            is_waiting: &|category| category.index() == 7,
         };
         let mut told = Vec::new();
         walk.run(100, |on, nanos| told.push((on, nanos)));
         assert_eq!(told.iter().map(|(_, nanos)| nanos).sum::<i64>(), 100);
-        let device: i64 = told.iter().filter(|(on, _)| *on == On::Device(9)).map(|(_, n)| n).sum();
+        let device: i64 =
+            told.iter().filter(|(on, _)| *on == On::Device(KindId::from_index(9))).map(|(_, n)| n).sum();
         assert_eq!(device, 70);
         assert!(told.contains(&(On::Host(main[1]), 10)), "{told:?}");
         assert!(told.contains(&(On::Launch, 16)), "{told:?}");
@@ -242,7 +248,7 @@ mod tests {
             main: &main,
             others: &others,
             device: Devices::new(&[]),
-            is_annotation: &|kind| kind == 5,
+            is_annotation: &|kind| kind.index() == 5,
             is_waiting: &|_| false,
         };
         let mut told = Vec::new();

@@ -3,6 +3,7 @@
 use crate::attribute::Attributed;
 use crate::attribute::gpu::{Busy, LaunchSums, Queue, StreamTime};
 use crate::attribute::interval::Union;
+use crate::collect::id::StreamId;
 use crate::collect::{ArgValueKey, Stream};
 use crate::findings::{
     DeviceTimes, Gpu, GpuHta, IdleStream, KernelType, LaunchFigures, QueueFigures, shares,
@@ -90,7 +91,7 @@ pub(crate) fn whole(parts: &Attributed<'_>) -> Option<Gpu> {
         .zip(&exact.by_type)
         .map(|(name, (events, sum))| (*name, KernelType { events: *events, sum_us: us_wide(*sum) }))
         .collect();
-    let streams = || exact.streams.iter().map(|(number, time)| (stream_name(parts, *number), time));
+    let streams = || exact.streams.iter().map(|(stream, time)| (stream_name(parts, *stream), time));
     let phases = parts.joined.by_phase.iter().enumerate().map(|(index, nanos)| {
         let known = parts.rules.categories().get(index);
         let name = known.map_or_else(|| "launched outside any phase".to_owned(), |c| c.name.clone());
@@ -111,10 +112,8 @@ pub(crate) fn whole(parts: &Attributed<'_>) -> Option<Gpu> {
 }
 
 /// `device:stream` as the trace spells them.
-fn stream_name(parts: &Attributed<'_>, number: u32) -> String {
-    let Some(Stream { device, spelt, .. }) =
-        (number as usize).checked_sub(1).and_then(|at| parts.streams.get(at))
-    else {
+fn stream_name(parts: &Attributed<'_>, stream: Option<StreamId>) -> String {
+    let Some(Stream { device, spelt, .. }) = stream.and_then(|id| parts.streams.get(id.index())) else {
         return "None:None".to_owned();
     };
     let text = |value: &Option<ArgValueKey>| match value {

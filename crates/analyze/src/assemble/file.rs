@@ -5,6 +5,7 @@ use crate::attribute::Attributed;
 use crate::attribute::autograd::waited;
 use crate::attribute::lane::LaneResult;
 use crate::collect::Collector;
+use crate::collect::id::CategoryId;
 use crate::collect::record::Side;
 use crate::collect::rules::Role;
 use crate::findings::judge;
@@ -86,7 +87,7 @@ fn categories(parts: &Attributed<'_>, autograd: &Autograd) -> (Vec<CategoryShare
     let count = parts.rules.categories().len();
     let mut sums = vec![0_i128; count];
     for node in parts.lanes.iter().flat_map(|lane| &lane.tree.nodes) {
-        if let Some(sum) = sums.get_mut(usize::from(node.category)) {
+        if let Some(sum) = sums.get_mut(node.category.index()) {
             *sum += i128::from(node.self_nanos);
         }
     }
@@ -133,14 +134,15 @@ fn autograd(parts: &Attributed<'_>) -> Autograd {
 
 /// Host time by the phase around it.
 fn phases(parts: &Attributed<'_>, host: i128) -> Vec<Share> {
-    let mut sums: BTreeMap<Option<u8>, i128> = BTreeMap::new();
-    let is_host = |category: usize| parts.rules.categories().get(category).is_some_and(|row| !row.device);
+    let mut sums: BTreeMap<Option<CategoryId>, i128> = BTreeMap::new();
+    let is_host =
+        |category: CategoryId| parts.rules.categories().get(category.index()).is_some_and(|row| !row.device);
     let nodes = parts.lanes.iter().flat_map(|lane| &lane.tree.nodes);
-    for node in nodes.filter(|node| is_host(usize::from(node.category))) {
+    for node in nodes.filter(|node| is_host(node.category)) {
         *sums.entry(node.phase).or_default() += i128::from(node.self_nanos);
     }
-    let name = |phase: Option<u8>| match phase {
-        Some(phase) => parts.category_name(usize::from(phase)).to_owned(),
+    let name = |phase: Option<CategoryId>| match phase {
+        Some(phase) => parts.category_name(phase).to_owned(),
         None => "outside any phase".to_owned(),
     };
     let rows = sums.into_iter().map(|(phase, sum)| (name(phase), us_wide(sum)));

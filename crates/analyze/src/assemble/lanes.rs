@@ -2,6 +2,7 @@
 
 use crate::attribute::Attributed;
 use crate::attribute::lane::LaneResult;
+use crate::collect::id::CategoryId;
 use crate::collect::record::Side;
 use crate::collect::same_process;
 use crate::findings::{LaneFindings, shares};
@@ -14,8 +15,7 @@ pub(crate) fn lanes(parts: &Attributed<'_>) -> Vec<LaneFindings> {
 }
 
 /// What to call a lane: the thread's name if the trace has one, else its numbers.
-pub(crate) fn name(parts: &Attributed<'_>, lane: u32) -> String {
-    let id = LaneId::from_index(lane as usize);
+pub(crate) fn name(parts: &Attributed<'_>, id: LaneId) -> String {
     let symbols = &parts.outcome.symbols;
     let thread = parts.lane_names.get(&id).map(|name| parts.text(*name).trim().to_owned());
     let label = parts
@@ -35,8 +35,8 @@ pub(crate) fn name(parts: &Attributed<'_>, lane: u32) -> String {
 
 fn findings(parts: &Attributed<'_>, lane: &LaneResult) -> LaneFindings {
     let symbols = &parts.outcome.symbols;
-    let id = parts.outcome.lanes.get(LaneId::from_index(lane.lane as usize));
-    let mut sums: BTreeMap<u8, i128> = BTreeMap::new();
+    let id = parts.outcome.lanes.get(lane.lane);
+    let mut sums: BTreeMap<CategoryId, i128> = BTreeMap::new();
     let (mut own, mut asleep) = (0_i128, 0_i128);
     for node in &lane.tree.nodes {
         *sums.entry(node.category).or_default() += i128::from(node.self_nanos);
@@ -45,9 +45,8 @@ fn findings(parts: &Attributed<'_>, lane: &LaneResult) -> LaneFindings {
             asleep += i128::from(node.self_nanos);
         }
     }
-    let rows = sums
-        .into_iter()
-        .map(|(category, sum)| (parts.category_name(usize::from(category)).to_owned(), us_wide(sum)));
+    let rows =
+        sums.into_iter().map(|(category, sum)| (parts.category_name(category).to_owned(), us_wide(sum)));
     let window = lane.time.window.map_or(0, |(start, end)| end - start);
     LaneFindings {
         pid: id.map_or(serde_json::Value::Null, |lane| lane.pid.to_json(symbols)),

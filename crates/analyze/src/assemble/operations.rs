@@ -1,8 +1,10 @@
 //! Operations by name, and Python functions with what ran below them.
 
 use crate::attribute::Attributed;
+use crate::collect::id::{CategoryId, NodeId};
 use crate::findings::{Operation, OperationPart, PythonFunction};
 use knockout_base::stats::{share, us_wide};
+use knockout_trace::Symbol;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) fn distinct_names(parts: &Attributed<'_>) -> usize {
@@ -14,14 +16,14 @@ struct Sums {
     own: i128,
     total: i128,
     count: u64,
-    by_category: BTreeMap<u8, (i128, u64)>,
+    by_category: BTreeMap<CategoryId, (i128, u64)>,
 }
 
 pub(crate) fn operations(parts: &Attributed<'_>) -> Vec<Operation> {
-    let mut sums: BTreeMap<usize, Sums> = BTreeMap::new();
+    let mut sums: BTreeMap<Symbol, Sums> = BTreeMap::new();
     for node in parts.lanes.iter().flat_map(|lane| &lane.tree.nodes) {
-        let Some(kind) = parts.kinds.get(node.kind as usize) else { continue };
-        let entry = sums.entry(kind.name.index()).or_default();
+        let Some(kind) = parts.kinds.get(node.kind.index()) else { continue };
+        let entry = sums.entry(kind.name).or_default();
         entry.own += i128::from(node.self_nanos);
         entry.count += node.events;
         if node.outermost {
@@ -31,15 +33,15 @@ pub(crate) fn operations(parts: &Attributed<'_>) -> Vec<Operation> {
         part.0 += i128::from(node.self_nanos);
         part.1 += node.events;
     }
-    let mut naive: BTreeMap<usize, i128> = BTreeMap::new();
+    let mut naive: BTreeMap<Symbol, i128> = BTreeMap::new();
     for kind in parts.kinds.iter() {
-        *naive.entry(kind.name.index()).or_default() += kind.sum_nanos;
+        *naive.entry(kind.name).or_default() += kind.sum_nanos;
     }
     let mut out: Vec<(i128, Operation)> = sums
         .into_iter()
         .map(|(name, sums)| {
             let sum = naive.get(&name).copied().unwrap_or(0);
-            let name = parts.text(knockout_trace::Symbol::from_index(name)).to_owned();
+            let name = parts.text(name).to_owned();
             (sums.own, operation(parts, name, &sums, sum))
         })
         .collect();
@@ -52,7 +54,7 @@ fn operation(parts: &Attributed<'_>, name: String, sums: &Sums, naive: i128) -> 
         .by_category
         .iter()
         .map(|(category, (own, count))| {
-            let of = parts.rules.categories().get(usize::from(*category));
+            let of = parts.rules.categories().get(category.index());
             let (name, device) = of.map_or((String::new(), false), |of| (of.name.clone(), of.device));
             (*own, OperationPart { category: name, device, self_us: us_wide(*own), count: *count })
         })
@@ -72,16 +74,16 @@ fn operation(parts: &Attributed<'_>, name: String, sums: &Sums, naive: i128) -> 
 
 pub(crate) fn python(parts: &Attributed<'_>, host: i128) -> Vec<PythonFunction> {
     // By name: all time, the interpreter's own, calls.
-    let mut sums: BTreeMap<usize, (i128, i128, u64)> = BTreeMap::new();
+    let mut sums: BTreeMap<Symbol, (i128, i128, u64)> = BTreeMap::new();
     for lane in &parts.lanes {
-        for (number, node) in lane.tree.nodes.iter().enumerate() {
-            let Some(frame) = node.python.and_then(|frame| lane.tree.nodes.get(frame as usize)) else {
+        for (index, node) in lane.tree.nodes.iter().enumerate() {
+            let Some(frame) = node.python.and_then(|frame| lane.tree.nodes.get(frame.index())) else {
                 continue;
             };
-            let Some(kind) = parts.kinds.get(frame.kind as usize) else { continue };
-            let entry = sums.entry(kind.name.index()).or_default();
+            let Some(kind) = parts.kinds.get(frame.kind.index()) else { continue };
+            let entry = sums.entry(kind.name).or_default();
             entry.0 += i128::from(node.self_nanos);
-            if node.python == Some(number as u32) {
+            if node.python == Some(NodeId::from_index(index)) {
                 entry.1 += i128::from(node.self_nanos);
                 entry.2 += node.events;
             }
@@ -90,7 +92,7 @@ pub(crate) fn python(parts: &Attributed<'_>, host: i128) -> Vec<PythonFunction> 
     let mut out: Vec<(i128, PythonFunction)> = sums
         .into_iter()
         .map(|(name, (all, own, count))| {
-            let name = parts.text(knockout_trace::Symbol::from_index(name)).to_owned();
+            let name = parts.text(name).to_owned();
             let share = share(us_wide(all), us_wide(host));
             (all, PythonFunction { name, us: us_wide(all), share, python_us: us_wide(own), count })
         })

@@ -30,7 +30,10 @@ fn timeline(parts: &Attributed<'_>, lane: &LaneResult) -> LanePicture {
     let width = lane.bin_nanos.max(1);
     let bins = lane.bins.iter().map(|bin| {
         let part = |nanos: i64| (nanos.saturating_mul(1000) / width).clamp(0, 1000) as u16;
-        (bin.index, bin.parts.iter().map(|&(category, nanos)| (category, part(nanos))).collect())
+        (
+            bin.index,
+            bin.parts.iter().map(|&(category, nanos)| (category.index() as u8, part(nanos))).collect(),
+        )
     });
     LanePicture {
         label: lanes::name(parts, lane.lane),
@@ -45,9 +48,9 @@ fn stacks(parts: &Attributed<'_>, lane: &LaneResult) -> LaneStacks {
         .nodes
         .iter()
         .map(|node| StackNode {
-            parent: node.parent,
-            name: node.kind,
-            category: node.category,
+            parent: node.parent.map(|parent| parent.index() as u32),
+            name: node.kind.index() as u32,
+            category: node.category.index() as u8,
             self_nanos: node.self_nanos,
             below_nanos: node.self_nanos,
             count: node.events,

@@ -2,6 +2,7 @@
 
 use crate::attribute::Attributed;
 use crate::attribute::steps::Step;
+use crate::collect::id::StepId;
 use crate::findings::{Share, StepFindings, StepSpan, shares};
 use knockout_base::stats::{share, us};
 use std::collections::BTreeMap;
@@ -21,7 +22,8 @@ pub(crate) fn steps(parts: &Attributed<'_>) -> Vec<StepFindings> {
     let categories = parts.rules.categories().len();
     let row = |sums: &[i64], index: usize| -> Vec<(String, f64)> {
         let cells = sums.get(index * categories..(index + 1) * categories).unwrap_or_default();
-        cells.iter().enumerate().map(|(c, nanos)| (parts.category_name(c).to_owned(), us(*nanos))).collect()
+        let names = parts.rules.categories().iter().map(|category| category.name.clone());
+        names.zip(cells).map(|(name, nanos)| (name, us(*nanos))).collect()
     };
     spans(parts, &parts.steps.steps)
         .into_iter()
@@ -56,12 +58,13 @@ pub(crate) fn by_name(parts: &Attributed<'_>) -> BTreeMap<String, Vec<(u32, f64)
     if parts.steps.pairs_full {
         return BTreeMap::new();
     }
-    let mut sums: BTreeMap<&str, BTreeMap<u32, i64>> = BTreeMap::new();
-    #[expect(clippy::iter_over_hash_type, reason = "adding integers: the order does not show")]
-    for (key, (nanos, _)) in &parts.steps.pairs {
-        let (step, kind) = ((key >> 32) as u32, *key as u32);
+    let mut sums: BTreeMap<&str, BTreeMap<StepId, i64>> = BTreeMap::new();
+    // Adding integers: the order does not show.
+    for (step, kind, nanos) in parts.steps.pairs() {
         *sums.entry(parts.kind_name(kind)).or_default().entry(step).or_default() += nanos;
     }
-    let row = |row: BTreeMap<u32, i64>| row.into_iter().map(|(step, nanos)| (step, us(nanos))).collect();
+    let row = |row: BTreeMap<StepId, i64>| {
+        row.into_iter().map(|(step, nanos)| (step.index() as u32, us(nanos))).collect()
+    };
     sums.into_iter().map(|(name, sums)| (name.to_owned(), row(sums))).collect()
 }

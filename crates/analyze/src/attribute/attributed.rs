@@ -5,6 +5,7 @@ use crate::attribute::hta::Hta;
 use crate::attribute::lane::{LaneResult, Scratch, Shared, sweep_lane};
 use crate::attribute::steps::{Step, StepTable};
 use crate::attribute::workers::map_in_order;
+use crate::collect::id::{CategoryId, KindId};
 use crate::collect::kind::Kind;
 use crate::collect::memory::Memory;
 use crate::collect::record::{NO_CORRELATION, Side, Span};
@@ -64,9 +65,9 @@ impl<'a> Attributed<'a> {
         let name = |kind: &Kind| outcome.symbols.text(kind.name).to_owned();
         let hta = Arc::new(Hta::new(outcome.fractional_starts, &step_events, &kinds, name));
         let steps: Arc<[Step]> = steps_of(&step_events, &kinds, Side::Host).into();
-        let mut lanes: BTreeMap<u32, Vec<Segment<Span>>> = BTreeMap::new();
+        let mut lanes: BTreeMap<LaneId, Vec<Segment<Span>>> = BTreeMap::new();
         for segment in spans.finish()? {
-            lanes.entry(segment.group).or_default().push(segment);
+            lanes.entry(segment.first.lane).or_default().push(segment);
         }
         let critical = steps.iter().max_by_key(|step| (step.end - step.start, Reverse(step.start)));
         let shared = Shared {
@@ -82,9 +83,9 @@ impl<'a> Attributed<'a> {
                 .categories()
                 .iter()
                 .position(|category| category.role == Role::Unattributed)
-                .map(|index| index as u8),
+                .map(CategoryId::from_index),
         };
-        let side = |lane: u32| match totals.device_lanes.get(lane as usize) {
+        let side = |lane: LaneId| match totals.device_lanes.get(lane.index()) {
             Some(true) => Side::Device,
             _ => Side::Host,
         };
@@ -134,12 +135,12 @@ impl<'a> Attributed<'a> {
         self.outcome.symbols.text(symbol)
     }
 
-    pub(crate) fn kind_name(&self, kind: u32) -> &str {
-        self.kinds.get(kind as usize).map_or("", |kind| self.text(kind.name))
+    pub(crate) fn kind_name(&self, kind: KindId) -> &str {
+        self.kinds.get(kind.index()).map_or("", |kind| self.text(kind.name))
     }
 
-    pub(crate) fn category_name(&self, category: usize) -> &str {
-        self.rules.categories().get(category).map_or("", |category| category.name.as_str())
+    pub(crate) fn category_name(&self, category: CategoryId) -> &str {
+        self.rules.categories().get(category.index()).map_or("", |category| category.name.as_str())
     }
 
     /// Returns the first instant of the trace.
@@ -156,10 +157,10 @@ fn pair_begin_end(collector: &mut Collector, outcome: &Outcome) -> Result<u64> {
         if duration <= 0 {
             continue;
         }
-        let kind = collector.kinds.number(pair.name, pair.category, EventOrigin::Other, &outcome.symbols);
+        let kind = collector.kinds.id(pair.name, pair.category, EventOrigin::Other, &outcome.symbols);
         collector.count_span(kind, pair.start, duration);
         collector.spans.push(Span {
-            lane: pair.lane.index() as u32,
+            lane: pair.lane,
             start: pair.start,
             duration,
             kind,
@@ -177,7 +178,7 @@ fn steps_of(events: &[StepEvent], kinds: &[Kind], side: Side) -> Vec<Step> {
         .iter()
         .filter(|event| event.complete && event.duration > 0)
         .filter(|event| {
-            kinds.get(event.kind as usize).is_some_and(|kind| {
+            kinds.get(event.kind.index()).is_some_and(|kind| {
                 kind.is(Kind::STEP) && kind.is(Kind::GPU_ANNOTATION) == (side == Side::Device)
             })
         })
@@ -194,11 +195,11 @@ fn steps_of(events: &[StepEvent], kinds: &[Kind], side: Side) -> Vec<Step> {
 /// Sweeps all lanes, the longest first, on so many threads; results come in the order of the lanes.
 fn sweep_lanes(
     shared: &Shared,
-    lanes: BTreeMap<u32, Vec<Segment<Span>>>,
-    side: impl Fn(u32) -> Side + Sync,
+    lanes: BTreeMap<LaneId, Vec<Segment<Span>>>,
+    side: impl Fn(LaneId) -> Side + Sync,
     threads: usize,
 ) -> Result<(Vec<LaneResult>, StepTable)> {
-    let mut work: Vec<(u32, Vec<Segment<Span>>)> = lanes.into_iter().collect();
+    let mut work: Vec<(LaneId, Vec<Segment<Span>>)> = lanes.into_iter().collect();
     work.sort_by_key(|(lane, segments)| {
         (Reverse(segments.iter().map(|segment| segment.records).sum::<u64>()), *lane)
     });

@@ -42,7 +42,7 @@ impl Hta {
         let mut names = BTreeSet::new();
         let mut numbered: Vec<(i64, i64, i64)> = Vec::new();
         for step in steps {
-            let Some(kind) = kinds.get(step.kind as usize) else { continue };
+            let Some(kind) = kinds.get(step.kind.index()) else { continue };
             if !kind.is(Kind::HAS_CATEGORY) {
                 continue;
             }

@@ -7,10 +7,12 @@ use crate::attribute::self_time::{LaneTime, Visitor, sweep};
 use crate::attribute::steps::{Step, StepTable};
 use crate::attribute::timeline::{Bin, Bins};
 use crate::attribute::tree::Tree;
+use crate::collect::id::{CategoryId, KindId, NodeId, StepId};
 use crate::collect::kind::Kind;
 use crate::collect::record::{Link, NO_CORRELATION, Side, Span};
 use crate::sort::{Helper, Segment, Store, Writer, merge};
 use knockout_base::error::{Error, Result};
+use knockout_trace::LaneId;
 use std::sync::Arc;
 
 /// A step whose pieces are kept for the critical path has at most this many of them per lane.
@@ -29,7 +31,7 @@ pub(crate) struct Shared {
     /// The step whose critical path is wanted.
     pub(crate) critical: Option<(i64, i64)>,
     /// The category of time that nothing names, if the rules have one.
-    pub(crate) unattributed: Option<u8>,
+    pub(crate) unattributed: Option<CategoryId>,
 }
 
 impl Shared {
@@ -42,7 +44,7 @@ impl Shared {
 /// What one lane gave.
 #[derive(Debug)]
 pub(crate) struct LaneResult {
-    pub(crate) lane: u32,
+    pub(crate) lane: LaneId,
     pub(crate) side: Side,
     pub(crate) time: LaneTime,
     pub(crate) naive_nanos: i128,
@@ -65,8 +67,8 @@ pub(crate) struct LaneResult {
 pub(crate) struct Piece {
     pub(crate) from: i64,
     pub(crate) to: i64,
-    pub(crate) kind: u32,
-    pub(crate) category: u8,
+    pub(crate) kind: KindId,
+    pub(crate) category: CategoryId,
 }
 
 /// What a thread keeps between the lanes it sweeps: sums by step, and room to count in.
@@ -75,7 +77,7 @@ pub(crate) struct Scratch {
     pub(crate) steps: StepTable,
     /// Self time and number by kind within the step that time is in.
     own: Vec<(i64, u64)>,
-    touched: Vec<u32>,
+    touched: Vec<KindId>,
 }
 
 impl Scratch {
@@ -83,8 +85,8 @@ impl Scratch {
         Self { steps: shared.step_table(), own: vec![(0, 0); shared.kinds.len()], touched: Vec::new() }
     }
 
-    fn own(&mut self, kind: u32, nanos: i64, events: u64) {
-        if let Some(own) = self.own.get_mut(kind as usize) {
+    fn own(&mut self, kind: KindId, nanos: i64, events: u64) {
+        if let Some(own) = self.own.get_mut(kind.index()) {
             if *own == (0, 0) {
                 self.touched.push(kind);
             }
@@ -94,9 +96,9 @@ impl Scratch {
     }
 
     /// Moves what was counted into the sums of `step`.
-    fn settle(&mut self, step: u32) {
+    fn settle(&mut self, step: StepId) {
         for kind in self.touched.drain(..) {
-            if let Some(own) = self.own.get_mut(kind as usize) {
+            if let Some(own) = self.own.get_mut(kind.index()) {
                 let (nanos, events) = std::mem::take(own);
                 self.steps.pair(step, kind, nanos, events);
             }
@@ -118,7 +120,7 @@ struct LaneSweep<'a> {
     hta_kept: u64,
     hta_loose: u64,
     /// The step in which time is now, and when that changes.
-    step: Option<u32>,
+    step: Option<StepId>,
     step_until: i64,
     pieces: Vec<Piece>,
     engine: Stretches,
@@ -130,7 +132,7 @@ struct LaneSweep<'a> {
 pub(crate) fn sweep_lane(
     shared: &Shared,
     scratch: &mut Scratch,
-    lane: u32,
+    lane: LaneId,
     side: Side,
     segments: Vec<Segment<Span>>,
 ) -> Result<LaneResult> {
@@ -190,7 +192,7 @@ pub(crate) fn sweep_lane(
 impl LaneSweep<'_> {
     /// Every event with a duration, also those that are in no sum.
     fn row(&mut self, span: &Span) {
-        let Some(kind) = self.shared.kinds.get(span.kind as usize) else { return };
+        let Some(kind) = self.shared.kinds.get(span.kind.index()) else { return };
         let counts = span.is(Span::COMPLETE) && span.duration > 0;
         if counts {
             self.naive_nanos += i128::from(span.duration);
@@ -213,20 +215,20 @@ impl LaneSweep<'_> {
             }
         }
         if !counts && span.correlation != NO_CORRELATION {
-            self.link(span, 0);
+            self.link(span, None);
         }
     }
 
-    fn link(&mut self, span: &Span, phase: u8) {
+    fn link(&mut self, span: &Span, phase: Option<CategoryId>) {
         let pushed = self.links.push(Link {
             correlation: span.correlation,
             order: span.order,
             start: span.start,
             duration: span.duration,
             kind: span.kind,
-            stream: 0,
+            stream: None,
             phase,
-            step: self.scratch.steps.number_of(span),
+            step: self.scratch.steps.at(span.start),
             flags: span.flags & Span::COMPLETE,
         });
         if let Err(failure) = pushed {
@@ -244,14 +246,14 @@ impl LaneSweep<'_> {
     fn enter_step(&mut self, time: i64) {
         self.leave_step();
         self.step = self.scratch.steps.at(time);
-        let inside = self.step.and_then(|step| self.scratch.steps.steps.get(step as usize));
+        let inside = self.step.and_then(|step| self.scratch.steps.steps.get(step.index()));
         let end = inside.map_or(i64::MAX, |step| step.end);
         // A step that begins before this one ends takes over.
         let next = self.scratch.steps.steps.partition_point(|step| step.start <= time);
         self.step_until = self.scratch.steps.steps.get(next).map_or(end, |step| step.start.min(end));
     }
 
-    fn in_steps(&mut self, kind: u32, category: u8, from: i64, to: i64) {
+    fn in_steps(&mut self, kind: KindId, category: CategoryId, from: i64, to: i64) {
         let mut from = from;
         while from < to {
             if from >= self.step_until {
@@ -266,7 +268,7 @@ impl LaneSweep<'_> {
         }
     }
 
-    fn keep_piece(&mut self, kind: u32, category: u8, from: i64, to: i64) {
+    fn keep_piece(&mut self, kind: KindId, category: CategoryId, from: i64, to: i64) {
         let Some((start, end)) = self.shared.critical else { return };
         let (from, to) = (from.max(start), to.min(end));
         if from < to && self.pieces.len() < MAX_PIECES {
@@ -276,17 +278,17 @@ impl LaneSweep<'_> {
 }
 
 impl Visitor for LaneSweep<'_> {
-    fn open(&mut self, parent: Option<u32>, span: &Span, from: i64) -> u32 {
-        let number = self.tree.child(parent, span.kind, &self.shared.kinds);
-        let mut phase = 0;
-        if let Some(node) = self.tree.nodes.get_mut(number as usize) {
+    fn open(&mut self, parent: Option<NodeId>, span: &Span, from: i64) -> NodeId {
+        let id = self.tree.child(parent, span.kind, &self.shared.kinds);
+        let mut phase = None;
+        if let Some(node) = self.tree.nodes.get_mut(id.index()) {
             node.events += 1;
             node.total_nanos = node.total_nanos.saturating_add(span.end() - from);
-            phase = node.phase.map_or(0, |phase| phase + 1);
+            phase = node.phase;
         }
         if self.side == Side::Host {
             if parent.is_none()
-                && self.shared.kinds.get(span.kind as usize).is_some_and(|kind| kind.is(Kind::ENGINE))
+                && self.shared.kinds.get(span.kind.index()).is_some_and(|kind| kind.is(Kind::ENGINE))
             {
                 self.engine.add(from, span.end());
             }
@@ -300,11 +302,11 @@ impl Visitor for LaneSweep<'_> {
         if span.correlation != NO_CORRELATION && !span.is(Span::ON_STREAM) {
             self.link(span, phase);
         }
-        number
+        id
     }
 
-    fn run(&mut self, node: u32, from: i64, to: i64) {
-        let Some(node) = self.tree.nodes.get_mut(node as usize) else { return };
+    fn run(&mut self, node: NodeId, from: i64, to: i64) {
+        let Some(node) = self.tree.nodes.get_mut(node.index()) else { return };
         node.self_nanos += to - from;
         let (kind, category) = (node.kind, node.category);
         self.bins.add(category, from, to);

@@ -5,18 +5,19 @@
 //! the same rule. So no instant is counted twice, and the pieces of a lane add up to the union of its spans.
 //! Memory is the depth of the nesting plus the spans that wait to be placed again.
 
+use crate::collect::id::NodeId;
 use crate::collect::record::Span;
 use crate::sort::Record as _;
 use knockout_base::error::Result;
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Hears what happens on one lane, in order of time.
+/// Receives what happens on one lane, in order of time.
 pub(crate) trait Visitor {
-    /// A span is placed: counted from `from` to its end, inside `parent`. Gives the number under which it runs.
-    fn open(&mut self, parent: Option<u32>, span: &Span, from: i64) -> u32;
+    /// A span is placed: counted from `from` to its end, inside `parent`. Returns its node.
+    fn open(&mut self, parent: Option<NodeId>, span: &Span, from: i64) -> NodeId;
     /// From `from` to `to`, what was opened as `node` was innermost.
-    fn run(&mut self, node: u32, from: i64, to: i64);
+    fn run(&mut self, node: NodeId, from: i64, to: i64);
 }
 
 /// What a lane amounts to.
@@ -64,7 +65,7 @@ pub(crate) fn sweep<V: Visitor>(
     visitor: &mut V,
 ) -> Result<LaneTime> {
     let mut time = LaneTime::default();
-    let mut stack: Vec<(i64, u32)> = Vec::new();
+    let mut stack: Vec<(i64, NodeId)> = Vec::new();
     let mut waiting: BinaryHeap<Waiting> = BinaryHeap::new();
     let mut incoming = next(visitor)?;
     // Up to here every instant is accounted for.
@@ -156,7 +157,9 @@ fn take_fresh<V>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::collect::id::KindId;
     use crate::collect::record::NO_CORRELATION;
+    use knockout_trace::LaneId;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
@@ -169,18 +172,18 @@ mod tests {
     }
 
     impl Visitor for Sum {
-        fn open(&mut self, parent: Option<u32>, span: &Span, from: i64) -> u32 {
+        fn open(&mut self, parent: Option<NodeId>, span: &Span, from: i64) -> NodeId {
             assert!(from < span.end());
-            assert!(parent.is_none_or(|p| (p as usize) < self.opened.len()));
+            assert!(parent.is_none_or(|parent| parent.index() < self.opened.len()));
             self.opened.push(span.order);
-            (self.opened.len() - 1) as u32
+            NodeId::from_index(self.opened.len() - 1)
         }
 
-        fn run(&mut self, node: u32, from: i64, to: i64) {
+        fn run(&mut self, node: NodeId, from: i64, to: i64) {
             assert!(from < to && from >= self.ran_to, "pieces go forward in time");
             self.ran_to = to;
             self.pieces += 1;
-            *self.selfs.entry(self.opened[node as usize]).or_default() += to - from;
+            *self.selfs.entry(self.opened[node.index()]).or_default() += to - from;
         }
     }
 
@@ -188,10 +191,10 @@ mod tests {
         list.iter()
             .enumerate()
             .map(|(order, &(start, duration))| Span {
-                lane: 0,
+                lane: LaneId::from_index(0),
                 start,
                 duration,
-                kind: 0,
+                kind: KindId::from_index(0),
                 order: order as u64,
                 correlation: NO_CORRELATION,
                 flags: 1,

@@ -1,9 +1,9 @@
 //! Steps of training, and what happened in each: time by category and by operation, and the rows of the first one.
 
 use crate::attribute::tree::Mix;
+use crate::collect::id::{CategoryId, KindId, StepId};
 use crate::collect::kind::Kind;
-use crate::collect::record::Span;
-use crate::collect::rules::CategoryId;
+use knockout_trace::LaneId;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ const MAX_PAIRS: usize = 1 << 20;
 /// One profiler step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step {
-    pub(crate) kind: u32,
-    pub(crate) lane: u32,
+    pub(crate) kind: KindId,
+    pub(crate) lane: LaneId,
     pub(crate) start: i64,
     pub(crate) end: i64,
 }
@@ -31,9 +31,9 @@ pub(crate) struct StepTable {
     /// The same of device time, by the step that launched it.
     pub(crate) device: Vec<i64>,
     /// Self time and number by step and kind.
-    pub(crate) pairs: HashMap<u64, (i64, u64), BuildHasherDefault<Mix>>,
+    pairs: HashMap<u64, (i64, u64), BuildHasherDefault<Mix>>,
     pub(crate) pairs_full: bool,
-    pub(crate) first: BTreeMap<u32, FirstStep>,
+    pub(crate) first: BTreeMap<KindId, FirstStep>,
 }
 
 /// One kind's rows in the first step, by HTA's clock.
@@ -61,25 +61,25 @@ impl StepTable {
     }
 
     /// The step in which an instant lies.
-    pub(crate) fn at(&self, time: i64) -> Option<u32> {
+    pub(crate) fn at(&self, time: i64) -> Option<StepId> {
         let after = self.steps.partition_point(|step| step.start <= time);
         let index = after.checked_sub(1)?;
-        self.steps.get(index).filter(|step| time < step.end).map(|_| index as u32)
+        self.steps.get(index).filter(|step| time < step.end).map(|_| StepId::from_index(index))
     }
 
     /// Host time in a step.
-    pub(crate) fn host(&mut self, step: u32, category: CategoryId, nanos: i64) {
-        let cell = step as usize * self.categories + usize::from(category);
+    pub(crate) fn host(&mut self, step: StepId, category: CategoryId, nanos: i64) {
+        let cell = step.index() * self.categories + category.index();
         if let Some(sum) = self.host.get_mut(cell) {
             *sum += nanos;
         }
     }
 
     /// A device event launched in a step.
-    pub(crate) fn device(&mut self, step: u32, kind: u32, nanos: i64) {
-        let category =
-            self.kinds.get(kind as usize).map_or(0, |k| k.claim.itself.unwrap_or(k.claim.otherwise));
-        let cell = step as usize * self.categories + usize::from(category);
+    pub(crate) fn device(&mut self, step: StepId, kind: KindId, nanos: i64) {
+        let Some(claim) = self.kinds.get(kind.index()).map(|kind| &kind.claim) else { return };
+        let category = claim.itself.unwrap_or(claim.otherwise);
+        let cell = step.index() * self.categories + category.index();
         if let Some(sum) = self.device.get_mut(cell) {
             *sum = sum.saturating_add(nanos);
         }
@@ -87,8 +87,11 @@ impl StepTable {
     }
 
     /// Self time of a kind in a step.
-    pub(crate) fn pair(&mut self, step: u32, kind: u32, nanos: i64, events: u64) {
-        let key = u64::from(step) << 32 | u64::from(kind);
+    pub(crate) fn pair(&mut self, step: StepId, kind: KindId, nanos: i64, events: u64) {
+        self.add_pair((step.index() as u64) << 32 | kind.index() as u64, nanos, events);
+    }
+
+    fn add_pair(&mut self, key: u64, nanos: i64, events: u64) {
         if self.pairs.len() >= MAX_PAIRS && !self.pairs.contains_key(&key) {
             self.pairs_full = true;
             return;
@@ -98,13 +101,13 @@ impl StepTable {
         entry.1 += events;
     }
 
-    pub(crate) fn first_step_host(&mut self, kind: u32, nanos: i64) {
+    pub(crate) fn first_step_host(&mut self, kind: KindId, nanos: i64) {
         let entry = self.first.entry(kind).or_default();
         entry.host_rows += 1;
         entry.host_nanos = entry.host_nanos.saturating_add(nanos);
     }
 
-    pub(crate) fn first_step_device(&mut self, kind: u32, nanos: i64) {
+    pub(crate) fn first_step_device(&mut self, kind: KindId, nanos: i64) {
         let entry = self.first.entry(kind).or_default();
         entry.device_rows += 1;
         entry.device_nanos = entry.device_nanos.saturating_add(nanos);
@@ -120,7 +123,7 @@ impl StepTable {
         self.pairs_full |= other.pairs_full;
         #[expect(clippy::iter_over_hash_type, reason = "adding integers: the order does not show")]
         for (key, (nanos, events)) in &other.pairs {
-            self.pair((key >> 32) as u32, *key as u32, *nanos, *events);
+            self.add_pair(*key, *nanos, *events);
         }
         for (kind, rows) in &other.first {
             let entry = self.first.entry(*kind).or_default();
@@ -131,8 +134,10 @@ impl StepTable {
         }
     }
 
-    /// Whether a span's step can be told: it begins in one.
-    pub(crate) fn number_of(&self, span: &Span) -> u32 {
-        self.at(span.start).map_or(0, |step| step + 1)
+    /// Returns the self time of every step and kind, in no order.
+    pub(crate) fn pairs(&self) -> impl Iterator<Item = (StepId, KindId, i64)> {
+        self.pairs.iter().map(|(&key, &(nanos, _))| {
+            (StepId::from_index((key >> 32) as usize), KindId::from_index(key as u32 as usize), nanos)
+        })
     }
 }

@@ -1,6 +1,6 @@
 //! A lane's time in a fixed number of equal intervals, by category: what a picture of eight million events needs.
 
-use crate::collect::rules::CategoryId;
+use crate::collect::id::CategoryId;
 
 /// Collects pieces in order of time.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Bins {
                 self.move_to(from);
             }
             let end = if self.at + 1 >= self.count { to } else { to.min(self.until) };
-            if let Some(sum) = self.now.get_mut(usize::from(category)) {
+            if let Some(sum) = self.now.get_mut(category.index()) {
                 if *sum == 0 {
                     self.touched.push(category);
                 }
@@ -80,7 +80,7 @@ impl Bins {
         self.touched.sort_unstable();
         let mut parts = Vec::with_capacity(self.touched.len());
         for category in self.touched.drain(..) {
-            if let Some(sum) = self.now.get_mut(usize::from(category)) {
+            if let Some(sum) = self.now.get_mut(category.index()) {
                 parts.push((category, std::mem::take(sum)));
             }
         }
@@ -100,13 +100,14 @@ mod tests {
     #[test]
     fn the_bins_hold_all_the_time() {
         let mut bins = Bins::new((0, 1000), 10, 3);
-        bins.add(0, 0, 150);
-        bins.add(2, 150, 160);
-        bins.add(1, 700, 1000);
+        let [a, b, c] = [0, 1, 2].map(CategoryId::from_index);
+        bins.add(a, 0, 150);
+        bins.add(c, 150, 160);
+        bins.add(b, 700, 1000);
         let full = bins.finish();
         let total: i64 = full.iter().flat_map(|bin| &bin.parts).map(|(_, nanos)| nanos).sum();
         assert_eq!(total, 460);
-        assert_eq!(full[0].parts, [(0, 101)]);
-        assert_eq!(full[1].parts, [(0, 49), (2, 10)]);
+        assert_eq!(full[0].parts, [(a, 101)]);
+        assert_eq!(full[1].parts, [(a, 49), (c, 10)]);
     }
 }

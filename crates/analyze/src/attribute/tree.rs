@@ -1,8 +1,8 @@
 //! The call tree of one lane: what ran inside what, how often and how long. The category of an event follows from
 //! its node in the tree.
 
+use crate::collect::id::{CategoryId, KindId, NodeId};
 use crate::collect::kind::Kind;
-use crate::collect::rules::CategoryId;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -14,8 +14,8 @@ const MAX_DEPTH: u32 = 512;
 /// Events of one kind inside the same stack of other events.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
-    pub(crate) parent: Option<u32>,
-    pub(crate) kind: u32,
+    pub(crate) parent: Option<NodeId>,
+    pub(crate) kind: KindId,
     pub(crate) category: CategoryId,
     /// The phase around and including it.
     pub(crate) phase: Option<CategoryId>,
@@ -25,50 +25,56 @@ pub(crate) struct Node {
     /// No ancestor has the same name, so its total is not inside another one's.
     pub(crate) outermost: bool,
     /// The innermost Python frame at or above it.
-    pub(crate) python: Option<u32>,
+    pub(crate) python: Option<NodeId>,
     /// The child seen last: usually the next one too.
-    recent: (u32, u32),
+    recent: Option<(KindId, NodeId)>,
     /// Nodes above it.
     depth: u32,
     /// The outermost node above it, or itself.
-    root: u32,
+    root: NodeId,
 }
 
 /// All nodes of one lane.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     pub(crate) nodes: Vec<Node>,
-    children: HashMap<u64, u32, BuildHasherDefault<Mix>>,
+    children: HashMap<u64, NodeId, BuildHasherDefault<Mix>>,
     pub(crate) cut: bool,
 }
 
-const NONE: u32 = u32::MAX;
+/// Returns the key of a kind inside a node.
+#[inline]
+fn key_of(parent: Option<NodeId>, kind: KindId) -> u64 {
+    let parent = parent.map_or(u64::from(u32::MAX), |parent| parent.index() as u64);
+    parent << 32 | kind.index() as u64
+}
 
 impl Tree {
     /// The node of a kind inside `parent`, made if new.
     #[inline]
-    pub(crate) fn child(&mut self, parent: Option<u32>, kind: u32, kinds: &[Kind]) -> u32 {
-        if let Some(node) = parent.and_then(|p| self.nodes.get(p as usize))
-            && node.recent.0 == kind
+    pub(crate) fn child(&mut self, parent: Option<NodeId>, kind: KindId, kinds: &[Kind]) -> NodeId {
+        if let Some(node) = parent.and_then(|p| self.nodes.get(p.index()))
+            && let Some((recent, id)) = node.recent
+            && recent == kind
         {
-            return node.recent.1;
+            return id;
         }
-        let key = u64::from(parent.unwrap_or(NONE)) << 32 | u64::from(kind);
-        let number = match self.children.get(&key) {
-            Some(&number) => number,
+        let key = key_of(parent, kind);
+        let id = match self.children.get(&key) {
+            Some(&id) => id,
             None => self.grow(parent, kind, key, kinds),
         };
-        if let Some(node) = parent.and_then(|p| self.nodes.get_mut(p as usize)) {
-            node.recent = (kind, number);
+        if let Some(node) = parent.and_then(|p| self.nodes.get_mut(p.index())) {
+            node.recent = Some((kind, id));
         }
-        number
+        id
     }
 
     #[cold]
-    fn grow(&mut self, parent: Option<u32>, kind: u32, key: u64, kinds: &[Kind]) -> u32 {
+    fn grow(&mut self, parent: Option<NodeId>, kind: KindId, key: u64, kinds: &[Kind]) -> NodeId {
         let mut parent = parent;
         let mut key = key;
-        let above = parent.and_then(|p| self.nodes.get(p as usize));
+        let above = parent.and_then(|p| self.nodes.get(p.index()));
         let instead = match above {
             // Hang it under the outermost event: the phase stays right, the depth is lost.
             Some(node) if self.nodes.len() >= MAX_NODES => Some(Some(node.root)),
@@ -79,36 +85,36 @@ impl Tree {
         if let Some(instead) = instead {
             self.cut = true;
             parent = instead;
-            key = u64::from(parent.unwrap_or(NONE)) << 32 | u64::from(kind);
-            if let Some(&number) = self.children.get(&key) {
-                return number;
+            key = key_of(parent, kind);
+            if let Some(&id) = self.children.get(&key) {
+                return id;
             }
         }
-        let number = self.nodes.len() as u32;
-        let node = self.new_node(parent, kind, number, kinds);
+        let id = NodeId::from_index(self.nodes.len());
+        let node = self.new_node(parent, kind, id, kinds);
         self.nodes.push(node);
-        self.children.insert(key, number);
-        number
+        self.children.insert(key, id);
+        id
     }
 
-    fn new_node(&self, parent: Option<u32>, kind: u32, number: u32, kinds: &[Kind]) -> Node {
-        let above = parent.and_then(|p| self.nodes.get(p as usize));
+    fn new_node(&self, parent: Option<NodeId>, kind: KindId, id: NodeId, kinds: &[Kind]) -> Node {
+        let above = parent.and_then(|p| self.nodes.get(p.index()));
         let outer_phase = above.and_then(|node| node.phase);
         let mut node = Node {
             parent,
             kind,
-            category: 0,
+            category: CategoryId::from_index(0),
             phase: outer_phase,
             events: 0,
             self_nanos: 0,
             total_nanos: 0,
             outermost: true,
             python: above.and_then(|node| node.python),
-            recent: (NONE, NONE),
+            recent: None,
             depth: above.map_or(0, |node| node.depth + 1),
-            root: above.map_or(number, |node| node.root),
+            root: above.map_or(id, |node| node.root),
         };
-        let Some(facts) = kinds.get(kind as usize) else { return node };
+        let Some(facts) = kinds.get(kind.index()) else { return node };
         let opens = facts
             .claim
             .phases
@@ -119,15 +125,15 @@ impl Tree {
         }
         node.category = facts.claim.itself.or(node.phase).unwrap_or(facts.claim.otherwise);
         if facts.is(Kind::PYTHON) {
-            node.python = Some(number);
+            node.python = Some(id);
         }
         let mut up = above;
         while let Some(ancestor) = up {
-            if kinds.get(ancestor.kind as usize).is_some_and(|other| other.name == facts.name) {
+            if kinds.get(ancestor.kind.index()).is_some_and(|other| other.name == facts.name) {
                 node.outermost = false;
                 break;
             }
-            up = ancestor.parent.and_then(|p| self.nodes.get(p as usize));
+            up = ancestor.parent.and_then(|p| self.nodes.get(p.index()));
         }
         node
     }

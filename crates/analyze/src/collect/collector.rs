@@ -4,6 +4,7 @@
 
 use crate::collect::begin_end::BeginEnd;
 use crate::collect::counts::Counts;
+use crate::collect::id::{KindId, StreamId};
 use crate::collect::kind::{Kind, Kinds};
 use crate::collect::memory::{Change, Memory};
 use crate::collect::record::{Link, NO_CORRELATION, Span};
@@ -63,8 +64,8 @@ impl From<ArgValue> for ArgValueKey {
 /// A `ProfilerStep` event.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StepEvent {
-    pub(crate) kind: u32,
-    pub(crate) lane: u32,
+    pub(crate) kind: KindId,
+    pub(crate) lane: LaneId,
     pub(crate) start: i64,
     pub(crate) duration: i64,
     pub(crate) order: u64,
@@ -100,8 +101,8 @@ pub struct Collector {
     pub(crate) spans: Writer<Span>,
     pub(crate) links: Writer<Link>,
     pub(crate) streams: Vec<Stream>,
-    stream_numbers: HashMap<Stream, u32>,
-    recent_stream: Option<(Stream, u32)>,
+    stream_ids: HashMap<Stream, StreamId>,
+    recent_stream: Option<(Stream, StreamId)>,
     pub(crate) steps: Vec<StepEvent>,
     pub(crate) totals: Totals,
     pub(crate) memory: Memory,
@@ -127,7 +128,7 @@ impl Collector {
             store,
             options: options.clone(),
             streams: Vec::new(),
-            stream_numbers: HashMap::new(),
+            stream_ids: HashMap::new(),
             recent_stream: None,
             steps: Vec::new(),
             totals: Totals::default(),
@@ -152,7 +153,7 @@ impl Collector {
             Some(_) => EventOrigin::Autograd,
             None => EventOrigin::Other,
         };
-        let kind = self.kinds.number(event.name, event.category, origin, event.symbols);
+        let kind = self.kinds.id(event.name, event.category, origin, event.symbols);
         let Some(facts) = self.kinds.get_mut(kind) else { return };
         let flags = facts.flags;
         if complete && duration > 0 {
@@ -166,7 +167,7 @@ impl Collector {
 
     /// Counts a span of positive duration.
     #[inline]
-    pub(crate) fn count_span(&mut self, kind: u32, start: i64, duration: i64) {
+    pub(crate) fn count_span(&mut self, kind: KindId, start: i64, duration: i64) {
         let Some(facts) = self.kinds.get_mut(kind) else { return };
         facts.events += 1;
         facts.sum_nanos += i128::from(duration);
@@ -191,16 +192,15 @@ impl Collector {
         let on_device = flags & (Kind::DEVICE | Kind::SYNC_ROW | Kind::NO_CALL) != 0;
         let on_stream = flags & (Kind::DEVICE | Kind::SYNC_ROW) != 0
             || (stream_value.is_some() && (on_device || is_numbered()));
-        let stream = if on_stream { self.stream(event, stream_value) } else { 0 };
+        let stream = on_stream.then(|| self.stream(event, stream_value));
         self.totals.any_stream |= stream_value.is_some();
         self.totals.hta_rows += u64::from(flags & Kind::HAS_CATEGORY != 0);
         if flags & (Kind::STEP | Kind::HTA_STEP) != 0 {
-            let number = self.streams.get((stream as usize).wrapping_sub(1)).map_or(-1, |s| s.number);
+            let number = stream.and_then(|id| self.streams.get(id.index())).map_or(-1, |s| s.number);
             let device_row = (number >= 0 && correlation >= 0) || flags & Kind::SYNC_ROW != 0;
-            let lane = event.lane.index() as u32;
             self.steps.push(StepEvent {
                 kind,
-                lane,
+                lane: event.lane,
                 start,
                 duration,
                 order: event.index,
@@ -213,7 +213,7 @@ impl Collector {
         }
         let mark = if complete { Span::COMPLETE } else { 0 };
         let span = Span {
-            lane: event.lane.index() as u32,
+            lane: event.lane,
             start,
             duration,
             kind,
@@ -230,8 +230,8 @@ impl Collector {
                 duration,
                 kind,
                 stream,
-                phase: 0,
-                step: 0,
+                phase: None,
+                step: None,
                 flags: mark,
             });
         }
@@ -250,25 +250,25 @@ impl Collector {
         }
     }
 
-    /// The number of the event's stream, plus one.
-    fn stream(&mut self, event: &Event<'_>, value: Option<ArgValue>) -> u32 {
+    /// Returns the event's stream.
+    fn stream(&mut self, event: &Event<'_>, value: Option<ArgValue>) -> StreamId {
         let key = Stream {
             device: event.args.get(ArgKey::Device).map(ArgValueKey::from),
             spelt: value.map(ArgValueKey::from),
             number: event.args.number(ArgKey::Stream, event.symbols).unwrap_or(-1),
         };
-        if let Some((recent, number)) = self.recent_stream
+        if let Some((recent, id)) = self.recent_stream
             && recent == key
         {
-            return number;
+            return id;
         }
-        let next = self.streams.len() as u32 + 1;
-        let number = *self.stream_numbers.entry(key).or_insert(next);
-        if number == next {
+        let next = StreamId::from_index(self.streams.len());
+        let id = *self.stream_ids.entry(key).or_insert(next);
+        if id == next {
             self.streams.push(key);
         }
-        self.recent_stream = Some((key, number));
-        number
+        self.recent_stream = Some((key, id));
+        id
     }
 
     fn instant(&mut self, event: &Event<'_>) {
@@ -317,7 +317,7 @@ impl Collector {
 struct Row {
     start: i64,
     duration: i64,
-    kind: u32,
+    kind: KindId,
     flags: u16,
     complete: bool,
 }

@@ -2,6 +2,7 @@
 //!
 //! Decided once per kind, so that nothing looks at text per event.
 
+use crate::collect::id::KindId;
 use crate::collect::rules::{Claim, EventOrigin, Rules};
 use knockout_trace::{Symbol, Symbols};
 use std::collections::HashMap;
@@ -148,52 +149,52 @@ pub(crate) struct Kinds {
     rules: Rules,
     list: Vec<Kind>,
     /// The kind a name had last: nearly always the right one.
-    recent: Vec<Option<(Symbol, EventOrigin, u32)>>,
-    numbers: HashMap<(Symbol, Symbol, EventOrigin), u32>,
+    recent: Vec<Option<(Symbol, EventOrigin, KindId)>>,
+    ids: HashMap<(Symbol, Symbol, EventOrigin), KindId>,
 }
 
 impl Kinds {
     pub(crate) fn new(rules: &Rules) -> Self {
-        Self { rules: rules.clone(), list: Vec::new(), recent: Vec::new(), numbers: HashMap::new() }
+        Self { rules: rules.clone(), list: Vec::new(), recent: Vec::new(), ids: HashMap::new() }
     }
 
-    /// The number of a kind.
+    /// Returns the identifier of a kind.
     #[inline]
-    pub(crate) fn number(
+    pub(crate) fn id(
         &mut self,
         name: Symbol,
         category: Symbol,
         origin: EventOrigin,
         symbols: &Symbols,
-    ) -> u32 {
-        if let Some(Some((cat, of, number))) = self.recent.get(name.index())
+    ) -> KindId {
+        if let Some(Some((cat, of, id))) = self.recent.get(name.index())
             && *cat == category
             && *of == origin
         {
-            return *number;
+            return *id;
         }
         self.look_up(name, category, origin, symbols)
     }
 
     #[cold]
-    fn look_up(&mut self, name: Symbol, category: Symbol, origin: EventOrigin, symbols: &Symbols) -> u32 {
-        let next = self.list.len() as u32;
-        let number = *self.numbers.entry((name, category, origin)).or_insert(next);
-        if number == next {
+    fn look_up(&mut self, name: Symbol, category: Symbol, origin: EventOrigin, symbols: &Symbols) -> KindId {
+        let next = KindId::from_index(self.list.len());
+        let id = *self.ids.entry((name, category, origin)).or_insert(next);
+        if id == next {
             self.list.push(Kind::new(name, category, origin, symbols, &mut self.rules));
         }
         if self.recent.len() <= name.index() {
             self.recent.resize(name.index() + 1, None);
         }
         if let Some(slot) = self.recent.get_mut(name.index()) {
-            *slot = Some((category, origin, number));
+            *slot = Some((category, origin, id));
         }
-        number
+        id
     }
 
     #[inline]
-    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut Kind> {
-        self.list.get_mut(number as usize)
+    pub(crate) fn get_mut(&mut self, id: KindId) -> Option<&mut Kind> {
+        self.list.get_mut(id.index())
     }
 
     pub(crate) fn finish(self) -> (Rules, Vec<Kind>) {

@@ -3,6 +3,7 @@
 pub(crate) mod begin_end;
 mod collector;
 pub(crate) mod counts;
+pub(crate) mod id;
 pub(crate) mod kind;
 pub(crate) mod memory;
 pub(crate) mod record;

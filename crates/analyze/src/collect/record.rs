@@ -1,7 +1,9 @@
 //! The three compact records the analysis sorts: spans by lane and time, rows by correlation, device points by
 //! time. Knows how they are packed and ordered, not what is made of them.
 
+use crate::collect::id::{CategoryId, KindId, StepId, StreamId};
 use crate::sort::{Record, put, put_signed, take, take_signed};
+use knockout_trace::LaneId;
 use std::cmp::{Ordering, Reverse};
 
 /// What stands for "no correlation"; HTA's own number for it.
@@ -17,11 +19,11 @@ pub(crate) enum Side {
 /// One event with a start and a duration, on its lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
-    pub(crate) lane: u32,
+    pub(crate) lane: LaneId,
     pub(crate) start: i64,
     /// May be zero or negative; such events are in no sum, but HTA's rule counts them as rows.
     pub(crate) duration: i64,
-    pub(crate) kind: u32,
+    pub(crate) kind: KindId,
     /// Position in the file.
     pub(crate) order: u64,
     pub(crate) correlation: i64,
@@ -45,12 +47,19 @@ impl Span {
 }
 
 impl Record for Span {
-    const ZERO: Self =
-        Self { lane: 0, start: 0, duration: 0, kind: 0, order: 0, correlation: NO_CORRELATION, flags: 0 };
+    const ZERO: Self = Self {
+        lane: LaneId::from_index(0),
+        start: 0,
+        duration: 0,
+        kind: KindId::from_index(0),
+        order: 0,
+        correlation: NO_CORRELATION,
+        flags: 0,
+    };
 
     #[inline]
     fn group(&self) -> u32 {
-        self.lane
+        self.lane.index() as u32
     }
 
     /// By start, of equal starts the longer first, of equal spans the one earlier in the file.
@@ -68,7 +77,7 @@ impl Record for Span {
         out.push(self.flags | if correlated { Self::CORRELATED } else { 0 });
         put(out, self.start.wrapping_sub(previous.start) as u64);
         put_signed(out, self.duration);
-        put(out, u64::from(self.kind));
+        put(out, self.kind.index() as u64);
         put_signed(out, self.order.wrapping_sub(previous.order) as i64);
         if correlated {
             put_signed(out, self.correlation);
@@ -81,11 +90,11 @@ impl Record for Span {
         *input = rest;
         let start = previous.start.wrapping_add(take(input)? as i64);
         let duration = take_signed(input)?;
-        let kind = u32::try_from(take(input)?).ok()?;
+        let kind = take_kind(input)?;
         let order = previous.order.wrapping_add(take_signed(input)? as u64);
         let correlation = if flags & Self::CORRELATED == 0 { NO_CORRELATION } else { take_signed(input)? };
         Some(Self {
-            lane: group,
+            lane: LaneId::from_index(group as usize),
             start,
             duration,
             kind,
@@ -96,6 +105,10 @@ impl Record for Span {
     }
 }
 
+fn take_kind(input: &mut &[u8]) -> Option<KindId> {
+    u32::try_from(take(input)?).ok().map(|kind| KindId::from_index(kind as usize))
+}
+
 /// A device event, a launch call or anything else that carries a correlation or a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Link {
@@ -103,13 +116,13 @@ pub(crate) struct Link {
     pub(crate) order: u64,
     pub(crate) start: i64,
     pub(crate) duration: i64,
-    pub(crate) kind: u32,
-    /// Number in the table of streams plus one; 0 for host rows.
-    pub(crate) stream: u32,
-    /// Phase of the step in which a call was made, plus one; 0 if unknown.
-    pub(crate) phase: u8,
-    /// Step in which a call was made, plus one; 0 if none.
-    pub(crate) step: u32,
+    pub(crate) kind: KindId,
+    /// `None` for host rows.
+    pub(crate) stream: Option<StreamId>,
+    /// Phase of the step in which a call was made.
+    pub(crate) phase: Option<CategoryId>,
+    /// Step in which a call was made.
+    pub(crate) step: Option<StepId>,
     pub(crate) flags: u8,
 }
 
@@ -119,10 +132,10 @@ impl Record for Link {
         order: 0,
         start: 0,
         duration: 0,
-        kind: 0,
-        stream: 0,
-        phase: 0,
-        step: 0,
+        kind: KindId::from_index(0),
+        stream: None,
+        phase: None,
+        step: None,
         flags: 0,
     };
 
@@ -145,10 +158,10 @@ impl Record for Link {
         put_signed(out, self.order.wrapping_sub(previous.order) as i64);
         put_signed(out, self.start.wrapping_sub(previous.start));
         put_signed(out, self.duration);
-        put(out, u64::from(self.kind));
-        put(out, u64::from(self.stream));
-        out.push(self.phase);
-        put(out, u64::from(self.step));
+        put(out, self.kind.index() as u64);
+        put(out, u64::from(StreamId::pack(self.stream)));
+        out.push(CategoryId::pack(self.phase));
+        put(out, u64::from(StepId::pack(self.step)));
     }
 
     #[inline]
@@ -159,11 +172,12 @@ impl Record for Link {
         let order = previous.order.wrapping_add(take_signed(input)? as u64);
         let start = previous.start.wrapping_add(take_signed(input)?);
         let duration = take_signed(input)?;
-        let kind = u32::try_from(take(input)?).ok()?;
-        let stream = u32::try_from(take(input)?).ok()?;
+        let kind = take_kind(input)?;
+        let stream = StreamId::unpack(u32::try_from(take(input)?).ok()?);
         let (&phase, rest) = input.split_first()?;
         *input = rest;
-        let step = u32::try_from(take(input)?).ok()?;
+        let phase = CategoryId::unpack(phase);
+        let step = StepId::unpack(u32::try_from(take(input)?).ok()?);
         Some(Self { correlation, order, start, duration, kind, stream, phase, step, flags })
     }
 }
@@ -182,7 +196,7 @@ impl Link {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Point {
     pub(crate) time: i64,
-    pub(crate) stream: u32,
+    pub(crate) stream: Option<StreamId>,
     pub(crate) order: u64,
     pub(crate) what: What,
 }
@@ -200,7 +214,7 @@ pub(crate) enum What {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Device {
     pub(crate) duration: i64,
-    pub(crate) kind: u32,
+    pub(crate) kind: KindId,
     pub(crate) flags: u8,
     /// How often HTA's rule keeps it.
     pub(crate) kept: u32,
@@ -224,7 +238,7 @@ impl Device {
 }
 
 impl Record for Point {
-    const ZERO: Self = Self { time: 0, stream: 0, order: 0, what: What::Calls { whole: 0, hta: 0 } };
+    const ZERO: Self = Self { time: 0, stream: None, order: 0, what: What::Calls { whole: 0, hta: 0 } };
 
     /// Calls and device events apart: each of them comes nearly sorted, both together do not.
     fn group(&self) -> u32 {
@@ -257,7 +271,7 @@ impl Record for Point {
             }
         }
         put(out, self.time.wrapping_sub(previous.time) as u64);
-        put(out, u64::from(self.stream));
+        put(out, u64::from(StreamId::pack(self.stream)));
         put_signed(out, self.order.wrapping_sub(previous.order) as i64);
         match self.what {
             What::Calls { whole, hta } => {
@@ -266,7 +280,7 @@ impl Record for Point {
             }
             What::Device(device) => {
                 put_signed(out, device.duration);
-                put(out, u64::from(device.kind));
+                put(out, device.kind.index() as u64);
                 put(out, u64::from(device.kept));
                 put(out, u64::from(device.starts_hta));
                 if let Some(call) = device.call {
@@ -283,14 +297,14 @@ impl Record for Point {
         let (&flags, rest) = input.split_first()?;
         *input = rest;
         let time = previous.time.wrapping_add(take(input)? as i64);
-        let stream = u32::try_from(take(input)?).ok()?;
+        let stream = StreamId::unpack(u32::try_from(take(input)?).ok()?);
         let order = previous.order.wrapping_add(take_signed(input)? as u64);
         let small = |input: &mut &[u8]| u32::try_from(take(input)?).ok();
         let what = if flags & Device::IS_DEVICE == 0 {
             What::Calls { whole: small(input)?, hta: small(input)? }
         } else {
             let duration = take_signed(input)?;
-            let kind = small(input)?;
+            let kind = take_kind(input)?;
             let kept = small(input)?;
             let starts_hta = small(input)?;
             let call =
@@ -315,18 +329,20 @@ mod tests {
     proptest! {
         #[test]
         fn spans_and_links_survive_packing(
-            before in any::<(i64, u64)>(), now in any::<(i64, i64, u32, u64, i64)>(),
+            before in any::<(i64, u64)>(), now in any::<(i64, i64, u16, u64, i64)>(),
             flags in 0_u8..4, small in any::<(u32, u8, u32)>(),
         ) {
             let (start, duration, kind, order, correlation) = now;
+            let kind = KindId::from_index(kind.into());
             let previous = Span { start: before.0, order: before.1, ..Span::ZERO };
-            let span = Span { lane: 3, start, duration, kind, order, correlation, flags };
+            let span = Span { lane: LaneId::from_index(3), start, duration, kind, order, correlation, flags };
             let mut bytes = Vec::new();
             span.encode(&previous, &mut bytes);
             prop_assert_eq!(Span::decode(&previous, 3, &mut bytes.as_slice()), Some(span));
 
             let previous = Link { start: before.0, order: before.1, ..Link::ZERO };
-            let (stream, phase, step) = small;
+            let (stream, phase, step) =
+                (StreamId::unpack(small.0), CategoryId::unpack(small.1), StepId::unpack(small.2));
             let link = Link { correlation, order, start, duration, kind, stream, phase, step, flags };
             bytes.clear();
             link.encode(&previous, &mut bytes);
@@ -339,10 +355,11 @@ mod tests {
             time in any::<i64>(), now in any::<(i64, u32, u32, u32, u64)>(), flags in 0_u8..4,
             calls in any::<(Option<i64>, Option<i64>)>(), is_call in any::<bool>(), same in any::<bool>(),
         ) {
-            let (duration, kind, kept, stream, order) = now;
+            let (duration, whole, kept, stream, order) = now;
+            let (kind, stream) = (KindId::from_index(whole as usize >> 1), StreamId::unpack(stream));
             let call_hta = if same { calls.0 } else { calls.1 };
             let what = if is_call {
-                What::Calls { whole: kind, hta: kept }
+                What::Calls { whole, hta: kept }
             } else {
                 What::Device(Device { duration, kind, flags, kept, call: calls.0, call_hta, starts_hta: kept })
             };

@@ -73,7 +73,7 @@ impl LaneId {
 
     /// The lane of an index that [`LaneId::index`] gave.
     #[inline]
-    pub fn from_index(index: usize) -> Self {
+    pub const fn from_index(index: usize) -> Self {
         Self(index as u32)
     }
 }

@@ -4,6 +4,7 @@ use crate::attribute::lane::Shared;
 use crate::attribute::steps::StepTable;
 use crate::attribute::workers::map_in_order;
 use crate::collect::Stream;
+use crate::collect::id::{CategoryId, StepId};
 use crate::collect::kind::{Kind, Launch};
 use crate::collect::record::{Device, Link, NO_CORRELATION, Point, What};
 use crate::sort::{Helper, Segment, Writer, merge};
@@ -114,7 +115,7 @@ impl<'a> Join<'a> {
     }
 
     fn kind(&self, row: &Link) -> Option<&'a Kind> {
-        self.shared.kinds.get(row.kind as usize)
+        self.shared.kinds.get(row.kind.index())
     }
 
     fn is(&self, row: &Link, flag: u16) -> bool {
@@ -127,7 +128,7 @@ impl<'a> Join<'a> {
 
     /// The stream's number as HTA reads it.
     fn stream_number(&self, row: &Link) -> i64 {
-        (row.stream as usize).checked_sub(1).and_then(|at| self.streams.get(at)).map_or(-1, |s| s.number)
+        row.stream.and_then(|id| self.streams.get(id.index())).map_or(-1, |s| s.number)
     }
 
     fn is_device_row(&self, row: &Link) -> bool {
@@ -238,7 +239,7 @@ impl<'a> State<'a> {
     fn device(&mut self, row: &Link, call: Option<&Link>) {
         let Some(call) = call else {
             self.without_call += 1;
-            return self.attribute(row, 0, 0);
+            return self.attribute(row, None, None);
         };
         if self.join.launch(call) != Launch::No {
             self.whole.add(1, (call.start, call.end()), (row.start, row.end()));
@@ -246,13 +247,13 @@ impl<'a> State<'a> {
         self.attribute(row, call.phase, call.step);
     }
 
-    fn attribute(&mut self, row: &Link, phase: u8, step: u32) {
+    fn attribute(&mut self, row: &Link, phase: Option<CategoryId>, step: Option<StepId>) {
         let unknown = self.by_phase.len().saturating_sub(1);
-        let slot = usize::from(phase).checked_sub(1).unwrap_or(unknown);
+        let slot = phase.map_or(unknown, CategoryId::index);
         if let Some(sum) = self.by_phase.get_mut(slot) {
             *sum = sum.saturating_add(row.duration);
         }
-        if let Some(step) = step.checked_sub(1) {
+        if let Some(step) = step {
             self.steps.device(step, row.kind, row.duration);
         }
     }
@@ -269,7 +270,7 @@ impl<'a> State<'a> {
             let (start, end) = join.hta_span(row);
             let number = join.stream_number(row);
             // Host rows without a stream were counted when their lane was swept.
-            if number < 0 && row.stream > 0 && join.shared.hta.in_first_step(row.start) {
+            if number < 0 && row.stream.is_some() && join.shared.hta.in_first_step(row.start) {
                 self.steps.first_step_host(row.kind, end - start);
             } else if number > 0 && launched_in_first {
                 self.steps.first_step_device(row.kind, end - start);

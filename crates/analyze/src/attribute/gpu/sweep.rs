@@ -4,6 +4,7 @@ use super::queue::Queue;
 use crate::attribute::hta::Hta;
 use crate::attribute::interval::{Overlap, Union};
 use crate::collect::Stream;
+use crate::collect::id::{KindId, StreamId};
 use crate::collect::kind::{Kind, Work};
 use crate::collect::record::{Device, Point, What};
 use crate::sort::Merge;
@@ -27,7 +28,7 @@ pub(crate) struct ExactTime {
     pub(crate) busy: Busy,
     /// By [`Work`]: number and sum.
     pub(crate) by_type: [(u64, i128); 4],
-    pub(crate) streams: BTreeMap<u32, StreamTime>,
+    pub(crate) streams: BTreeMap<Option<StreamId>, StreamTime>,
 }
 
 /// By HTA's rule; streams by their number.
@@ -96,8 +97,8 @@ impl StreamTime {
 pub(crate) struct DeviceSpan {
     pub(crate) start: i64,
     pub(crate) end: i64,
-    pub(crate) kind: u32,
-    pub(crate) stream: u32,
+    pub(crate) kind: KindId,
+    pub(crate) stream: Option<StreamId>,
     pub(crate) call: Option<i64>,
 }
 
@@ -156,7 +157,7 @@ struct Exact<'a> {
     out: ExactTime,
     /// What happens at the instant being collected: calls and starts by stream.
     now: Option<i64>,
-    at_once: Vec<(u32, u64, u64)>,
+    at_once: Vec<(Option<StreamId>, u64, u64)>,
 }
 
 impl Exact<'_> {
@@ -201,7 +202,7 @@ impl Exact<'_> {
         Ok(())
     }
 
-    fn count(&mut self, stream: u32, calls: u64, starts: u64) {
+    fn count(&mut self, stream: Option<StreamId>, calls: u64, starts: u64) {
         match self.at_once.iter_mut().find(|(have, ..)| *have == stream) {
             Some(entry) => {
                 entry.1 += calls;
@@ -212,7 +213,7 @@ impl Exact<'_> {
     }
 
     fn device(&mut self, point: &Point, device: &Device) {
-        let Some(kind) = self.sweep.kinds.get(device.kind as usize) else { return };
+        let Some(kind) = self.sweep.kinds.get(device.kind.index()) else { return };
         let (start, end) = (point.time, point.time.saturating_add(device.duration));
         self.out.busy.add(kind.work, start, end);
         if let Some((events, sum)) = self.out.by_type.get_mut(kind.work as usize) {
@@ -273,7 +274,7 @@ impl<'a> Rounded<'a> {
             self.close();
             self.now = Some(now);
         }
-        let stream = (point.stream as usize).checked_sub(1).and_then(|at| self.sweep.streams.get(at));
+        let stream = point.stream.and_then(|id| self.sweep.streams.get(id.index()));
         let number = stream.map_or(-1, |stream| stream.number);
         match point.what {
             What::Calls { hta, .. } => self.at_once.entry(number).or_default().0 += u64::from(hta),
@@ -282,7 +283,7 @@ impl<'a> Rounded<'a> {
     }
 
     fn device(&mut self, point: &Point, device: &Device, stream: i64) {
-        let Some(kind) = self.sweep.kinds.get(device.kind as usize) else { return };
+        let Some(kind) = self.sweep.kinds.get(device.kind.index()) else { return };
         if device.starts_hta > 0 {
             self.at_once.entry(stream).or_default().1 += u64::from(device.starts_hta);
         }

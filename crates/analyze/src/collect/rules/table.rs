@@ -3,6 +3,7 @@
 //! A rule sees one event's name and `cat`; what encloses the event is combined with that in [`crate::attribute::tree`].
 
 use super::words;
+use crate::collect::id::CategoryId;
 use knockout_base::error::{Error, Result};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -23,11 +24,8 @@ pub struct Rules {
     fallback: CategoryId,
 }
 
-/// Categories that a file may have. Each may have to be told apart on the host and on the device, and numbers go to 255.
+/// Categories that a file may have. Each may occur on the host and on the device, and an identifier is at most 255.
 const MAX_CATEGORIES: usize = 127;
-
-/// Index into [`Rules::categories`].
-pub(crate) type CategoryId = u8;
 
 /// A category of the rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -215,7 +213,7 @@ impl Rules {
             list: Vec::new(),
             categories: Vec::new(),
             otherwise: BTreeMap::new(),
-            fallback: 0,
+            fallback: CategoryId::from_index(0),
         };
         for entry in &parsed.rule {
             let rule = entry.get_ref();
@@ -262,14 +260,14 @@ impl Rules {
     }
 
     pub(crate) fn role(&self, id: CategoryId) -> Role {
-        self.categories.get(usize::from(id)).map_or(Role::Work, |category| category.role)
+        self.categories.get(id.index()).map_or(Role::Work, |category| category.role)
     }
 
     /// The number of a category, made if new; `device` must agree between rules of one category name and side.
     fn category(&mut self, name: &str, device: Option<bool>) -> Result<CategoryId, String> {
         let same = |category: &Category| category.name == name && device.is_none_or(|d| d == category.device);
         if let Some(index) = self.categories.iter().position(same) {
-            return Ok(index as CategoryId);
+            return Ok(CategoryId::from_index(index));
         }
         if name.trim().is_empty() {
             return Err("a category needs a name".to_owned());
@@ -279,7 +277,7 @@ impl Rules {
         }
         let device = device.unwrap_or(false);
         self.categories.push(Category { name: name.to_owned(), device, role: Role::default(), colour: None });
-        Ok((self.categories.len() - 1) as CategoryId)
+        Ok(CategoryId::from_index(self.categories.len() - 1))
     }
 
     /// What the rules say about device work of this name and `cat`. Where work is done follows from its `cat`, whatever the rules say: a rule
@@ -302,7 +300,7 @@ impl Rules {
 
     /// The category of the same name that is the device's, made if new.
     fn on_device(&mut self, id: CategoryId) -> CategoryId {
-        let Some(category) = self.categories.get(usize::from(id)).filter(|category| !category.device) else {
+        let Some(category) = self.categories.get(id.index()).filter(|category| !category.device) else {
             return id;
         };
         let twin = Category { device: true, ..category.clone() };
@@ -310,7 +308,7 @@ impl Rules {
             self.categories.push(twin);
             self.categories.len() - 1
         });
-        CategoryId::try_from(index).unwrap_or(id)
+        CategoryId::from_index(index)
     }
 
     fn rule(&mut self, entry: &RuleEntry) -> Result<Rule, String> {
@@ -324,7 +322,7 @@ impl Rules {
             let Some(index) = self.categories.iter().position(|c| &c.name == name && !c.device) else {
                 return Err(format!("not_inside names {name:?}, which is no category of these rules"));
             };
-            not_inside.push(index as CategoryId);
+            not_inside.push(CategoryId::from_index(index));
         }
         let lower = |cats: &[String]| cats.iter().map(|cat| cat.to_lowercase()).collect();
         Ok(Rule {
@@ -387,7 +385,7 @@ mod tests {
     use super::*;
 
     fn category(rules: &Rules, id: CategoryId) -> &str {
-        &rules.categories()[usize::from(id)].name
+        &rules.categories()[id.index()].name
     }
 
     #[test]
