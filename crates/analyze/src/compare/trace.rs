@@ -69,7 +69,7 @@ pub struct Comparison {
     /// Categories in which nothing is done: however long, they are not a difference worth naming.
     #[serde(skip)]
     pub asleep_categories: BTreeSet<String>,
-    /// The same of operations.
+    /// Operations in which nothing is done.
     #[serde(skip)]
     asleep: BTreeSet<String>,
 }

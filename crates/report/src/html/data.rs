@@ -73,7 +73,7 @@ struct CategoryNames {
 impl CategoryNames {
     fn of(analysis: &Analysis) -> Self {
         let mut names = Self { list: Vec::new(), numbers: BTreeMap::new() };
-        for (name, _) in analysis.ranks.iter().flat_map(|file| &file.picture.categories) {
+        for name in analysis.ranks.iter().flat_map(|file| &file.picture.categories).map(|row| &row.name) {
             if !names.numbers.contains_key(name) {
                 names.numbers.insert(name.clone(), names.list.len());
                 names.list.push(name.clone());
@@ -88,7 +88,7 @@ impl CategoryNames {
 
     /// The shared number of a file's own.
     fn shared(&self, picture: &Picture, own: u8) -> Option<usize> {
-        picture.categories.get(usize::from(own)).and_then(|(name, _)| self.number(name))
+        picture.categories.get(usize::from(own)).and_then(|row| self.number(&row.name))
     }
 }
 

@@ -3,7 +3,8 @@
 use super::range_not_interval;
 use crate::units::{count, percent, shortened, time};
 use knockout_analyze::{
-    Bound, ComparisonWarning, Counted, FileFindings, Gpu, Limit, Source, Sourced, Standout, TraceWarning,
+    Bound, ComparisonWarning, Counted, FileFindings, Gpu, Limit, Role, Source, Sourced, Standout,
+    TraceWarning,
 };
 use knockout_base::stats::FEWEST_FOR_INTERVAL;
 
@@ -131,19 +132,20 @@ pub(crate) fn bounds(analysis: &knockout_analyze::Analysis) -> Vec<String> {
 
 /// How much of a category is waiting for autograd, which has no share of the work; nothing where autograd has no threads of its own.
 pub(crate) fn autograd_wait(analysis: &knockout_analyze::Analysis) -> Option<String> {
-    let of = |name: &str, wait: fn(&FileFindings) -> f64, rest: &str| {
+    let of = |role: Role, wait: fn(&FileFindings) -> f64, rest: &str| {
         let wait: f64 = analysis.ranks.iter().map(wait).sum();
-        let row = analysis.categories.iter().find(|row| row.name == name && !row.device)?;
+        let row = analysis.categories.iter().find(|row| row.role == role && !row.device)?;
         (wait > 0.0).then(|| {
             format!(
-                "{name}: {} of it are a thread that waits for autograd's threads, {} are {rest}; the last column has the share of these",
+                "{}: {} of it are a thread that waits for autograd's threads, {} are {rest}; the last column has the share of these",
+                row.name,
                 time(wait),
                 time((row.us - wait).max(0.0))
             )
         })
     };
-    let named = of("backward", |file| file.autograd_wait_us, "work");
-    let unnamed = of("unattributed", |file| file.autograd_wait_unnamed_us, "not known");
+    let named = of(Role::Backward, |file| file.autograd_wait_us, "work");
+    let unnamed = of(Role::Unattributed, |file| file.autograd_wait_unnamed_us, "not known");
     let lines: Vec<String> = named.into_iter().chain(unnamed).collect();
     (!lines.is_empty()).then(|| lines.join("\n  "))
 }
@@ -388,7 +390,7 @@ mod tests {
             source,
             what: Standout::HostCategory {
                 about: "data_loading",
-                category: "data loading",
+                category: "data loading".to_owned(),
                 share: 0.3,
                 steps: 4,
                 limit: 0.15,
