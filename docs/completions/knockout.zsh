@@ -285,8 +285,8 @@ esac
 (train)
 _arguments "${_arguments_options[@]}" : \
 '--model=[The model; a preset or a configuration may name it, and without any of them it is the stack of the solved models]:MODEL:((stack\:"ridge of genes and query pairs + low-rank + network-kernel, weighted on the validation part"
-low-rank\:"ridge of genes and query pairs, and exact low-rank completion of what it leaves"
-network-kernel\:"Gaussian process over the cell'\''s networks; predicts genes that training never saw"
+low-rank\:"ridge of genes and query pairs, and exact low-rank completion of its residuals"
+network-kernel\:"Gaussian process over the cell'\''s networks; predicts genes without training records"
 dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"
 transformer\:"Attention over all genes, pulled towards the networks; the deleted genes change each other"))' \
@@ -631,8 +631,8 @@ _arguments "${_arguments_options[@]}" : \
             (show)
 _arguments "${_arguments_options[@]}" : \
 '--model=[The model; a preset or a configuration may name it]:MODEL:((stack\:"ridge of genes and query pairs + low-rank + network-kernel, weighted on the validation part"
-low-rank\:"ridge of genes and query pairs, and exact low-rank completion of what it leaves"
-network-kernel\:"Gaussian process over the cell'\''s networks; predicts genes that training never saw"
+low-rank\:"ridge of genes and query pairs, and exact low-rank completion of its residuals"
+network-kernel\:"Gaussian process over the cell'\''s networks; predicts genes without training records"
 dango\:"Embeddings from the STRING networks, a score for the deleted genes"
 hetero\:"A graph network over all networks that sees the cell with the genes gone"
 transformer\:"Attention over all genes, pulled towards the networks; the deleted genes change each other"))' \

@@ -2,12 +2,12 @@
 
 use crate::dataset::{Dataset, part_of};
 use crate::error::Fault;
-use crate::training::Heard;
+use crate::training::CancelOnStep;
 use crate::{json, workers};
+use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_data::cell::{GeneSets, GeneSetsRef};
 use knockout_predict::explain::Detail;
 use knockout_predict::scorer::{OpenRuns, Scores, Threads};
-use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_train::checkpoint::Slot;
 use knockout_train::config::Config;
 use knockout_train::evaluation::{Model, Pairs, StackPredictions, evaluate_beside};
@@ -167,7 +167,8 @@ impl OpenRun {
             let sets: GeneSets = rows.map(|&row| dataset.samples.genes(row as usize)).collect();
             let predictions = run.predictor().predict_heard(sets.view(), &|| cancel.check())?;
             let sorted = sets.view().sorted();
-            let stack = stack_predictions(&self.folder, dataset, split, sorted.view(), &mut Heard(cancel))?;
+            let stack =
+                stack_predictions(&self.folder, dataset, split, sorted.view(), &mut CancelOnStep(cancel))?;
             let stack = stack.map_or(StackPredictions::ToBeSolved, StackPredictions::Known);
             cancel.check();
             let name = self.folder.file_name().map(|name| name.to_string_lossy().into_owned());

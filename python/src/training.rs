@@ -5,7 +5,7 @@ use crate::error::Fault;
 use crate::json;
 use crate::workers::{self, Cancel};
 use knockout_models::MODELS;
-use knockout_solve::{Stage, Watch};
+use knockout_solve::{SolveObserver, TriedSetting};
 use knockout_train::checkpoint::Tensor;
 use knockout_train::config::Config;
 use knockout_train::run::{
@@ -65,7 +65,7 @@ impl Training {
         match work {
             Work::Over(end) => Ok(Outcome::End(end)),
             Work::Solved(run) => {
-                let solved = run.solve(&mut Heard(cancel))?;
+                let solved = run.solve(&mut CancelOnStep(cancel))?;
                 let line = json::text(&solved.line)?;
                 *work = Work::Over("solved");
                 Ok(Outcome::Epoch(line))
@@ -81,17 +81,17 @@ impl Training {
     }
 }
 
-/// Ends the solving of a model at its next step if that was asked for.
-pub(crate) struct Heard<'a>(pub(crate) &'a Cancel);
+/// Stops a solver at its next step if the call was cancelled.
+pub(crate) struct CancelOnStep<'a>(pub(crate) &'a Cancel);
 
-impl Watch for Heard<'_> {
-    fn step(&mut self, _what: &str, _step: usize) {
+impl SolveObserver for CancelOnStep<'_> {
+    fn on_step(&mut self, _computation: &str, _step: usize) {
         self.0.check();
     }
 }
 
-impl SolveProgress for Heard<'_> {
-    fn stage(&mut self, _stage: Stage) {
+impl SolveProgress for CancelOnStep<'_> {
+    fn stage(&mut self, _stage: TriedSetting) {
         self.0.check();
     }
 

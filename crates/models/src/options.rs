@@ -6,11 +6,12 @@
 
 use crate::loss::LossError;
 use crate::{DangoOptions, HeteroOptions, Model, TransformerOptions};
+use knockout_base::error::Error;
 use knockout_data::batch::ProcessorKind;
 use knockout_data::cell::Cell;
 use knockout_solve::{
-    LowRankOptions, NetworkKernelOptions, Problem, Solution, SolveError, SolvedOptions, StackOptions, Tensor,
-    Watch,
+    LowRankOptions, NetworkKernelOptions, Problem, Solution, SolveObserver, SolvedOptions, StackOptions,
+    Tensor,
 };
 use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
@@ -86,7 +87,7 @@ impl SizeEstimate {
 }
 
 /// Options that cannot be carried out.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionsError {
     /// A network that the dataset does not have.
@@ -134,7 +135,7 @@ pub enum OptionsError {
     Loss(#[from] LossError),
     /// Options of a solved model.
     #[error(transparent)]
-    Solve(#[from] SolveError),
+    Solve(#[from] Error),
     /// Steps were asked of a model that has none.
     #[error("{name} is solved, not trained step by step: it has no steps to take or to measure")]
     NoSteps {
@@ -283,10 +284,14 @@ pub trait Solver {
     fn prior_knowledge(&self) -> Vec<String>;
 
     /// See [`SolvedOptions::solve`].
-    fn solve(&self, problem: Problem<'_>, watch: &mut dyn Watch) -> Result<Box<dyn Solution>, SolveError>;
+    fn solve(
+        &self,
+        problem: Problem<'_>,
+        observer: &mut dyn SolveObserver,
+    ) -> Result<Box<dyn Solution>, Error>;
 
     /// See [`SolvedOptions::load`].
-    fn load(&self, tensors: &[Tensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError>;
+    fn load(&self, tensors: &[Tensor], cell: &Cell) -> Result<Box<dyn Solution>, Error>;
 }
 
 impl<O: SolvedOptions> Solver for O {
@@ -294,11 +299,15 @@ impl<O: SolvedOptions> Solver for O {
         SolvedOptions::prior_knowledge(self)
     }
 
-    fn solve(&self, problem: Problem<'_>, watch: &mut dyn Watch) -> Result<Box<dyn Solution>, SolveError> {
-        SolvedOptions::solve(self, problem, watch)
+    fn solve(
+        &self,
+        problem: Problem<'_>,
+        observer: &mut dyn SolveObserver,
+    ) -> Result<Box<dyn Solution>, Error> {
+        SolvedOptions::solve(self, problem, observer)
     }
 
-    fn load(&self, tensors: &[Tensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError> {
+    fn load(&self, tensors: &[Tensor], cell: &Cell) -> Result<Box<dyn Solution>, Error> {
         SolvedOptions::load(self, tensors, cell)
     }
 }

@@ -1,22 +1,22 @@
-//! Gene sets as cells of a matrix: a row is what a screen holds fixed (a gene, or the query pair of triples), a column the gene
-//! that is deleted as well.
+//! Gene sets as cells of a matrix: a row is a gene or the query pair of triples, a column is the other deleted gene.
 //!
-//! A pair {a, b} is two cells, (a, b) and (b, a). A triple is one: its row is the one of its three pairs that most training
-//! triples share, which is the query pair wherever a screen has them. Sets of other sizes have no cell.
+//! A pair {a, b} has two cells, (a, b) and (b, a). A triple has one: its row is the one of its three pairs that most training
+//! triples share, which is the query pair if the screen has query pairs. Sets of other sizes have no cell.
 
-use crate::model::SolveError;
-use crate::tensor::{Tensor, tensor};
+use crate::error::bad_tensor;
+use crate::tensor::{Tensor, find};
+use knockout_base::error::Error;
 use knockout_data::cell::GeneSetsRef;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a row stands for.
+/// The gene or query pair of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Row {
+pub(crate) enum RowKey {
     Gene(u32),
     Pair(u32, u32),
 }
 
-impl Row {
+impl RowKey {
     fn pair(self) -> Option<(u32, u32)> {
         match self {
             Self::Pair(a, b) => Some((a, b)),
@@ -25,34 +25,34 @@ impl Row {
     }
 }
 
-/// Training triples that a pair needs to be a row.
-const LEAST_TRIPLES: u32 = 5;
+/// Minimum number of training triples for a pair to be a row.
+const MIN_TRIPLES: u32 = 5;
 
-/// The rows and columns that training sets span.
+/// The rows and columns of the training sets.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Grid {
-    /// The rows, ascending, and how many training records each has.
-    rows: Vec<(Row, u32)>,
+    /// The rows, ascending, with the number of training records of each.
+    rows: Vec<(RowKey, u32)>,
     /// Genes of the columns, ascending.
     columns: Vec<u32>,
-    /// Pairs that are rows, which come after all genes that are.
+    /// Pairs that are rows; they follow all genes that are rows.
     pairs: PairIndex,
-    /// Places of genes as rows and as columns; [`NOWHERE`] for others.
+    /// Row and column index of each gene, or [`NONE`].
     row_of_gene: Vec<u32>,
     column_of_gene: Vec<u32>,
 }
 
-/// Numbers of pairs, found by their first gene: most genes are the first of none.
+/// Index of pairs, sorted by their first gene.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct PairIndex {
-    /// Where the pairs of each first gene begin.
+    /// Start of the pairs of each first gene.
     starts: Vec<u32>,
     seconds: Vec<u32>,
 }
 
 impl PairIndex {
-    /// Numbers ascending pairs in their order.
-    fn of(pairs: impl Iterator<Item = (u32, u32)>) -> Self {
+    /// Indexes ascending pairs.
+    fn new(pairs: impl Iterator<Item = (u32, u32)>) -> Self {
         let (mut starts, mut seconds) = (vec![0], Vec::new());
         for (first, second) in pairs {
             starts.resize(first as usize + 1, seconds.len() as u32);
@@ -65,7 +65,7 @@ impl PairIndex {
     fn get(&self, (first, second): (u32, u32)) -> Option<usize> {
         let start = *self.starts.get(first as usize)? as usize;
         let end = *self.starts.get(first as usize + 1)? as usize;
-        self.seconds[start..end].binary_search(&second).ok().map(|place| start + place)
+        self.seconds[start..end].binary_search(&second).ok().map(|offset| start + offset)
     }
 
     fn len(&self) -> usize {
@@ -73,56 +73,55 @@ impl PairIndex {
     }
 }
 
-/// No row or column.
-const NOWHERE: u32 = u32::MAX;
+/// Marks a gene without a row or column.
+const NONE: u32 = u32::MAX;
 
-/// One or two cells.
+/// The cells of a gene set: two at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Cells {
-    places: [(u32, u32); 2],
+pub(crate) struct GridCells {
+    indices: [(u32, u32); 2],
     count: u8,
 }
 
-impl Cells {
+impl GridCells {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        self.places[..usize::from(self.count)].iter().map(|&(row, column)| (row as usize, column as usize))
+        self.indices[..usize::from(self.count)].iter().map(|&(row, column)| (row as usize, column as usize))
     }
 
-    /// The mean over the cells of a value; `None` where there is no cell.
+    /// Returns the mean of a value over the cells; `None` without cells.
     pub(crate) fn mean(&self, value: impl Fn(usize, usize) -> f64) -> Option<f64> {
         let sum: f64 = self.iter().map(|(row, column)| value(row, column)).sum();
         (self.count > 0).then(|| sum / f64::from(self.count))
     }
 }
 
-/// The three ways to take a triple apart into a pair and a gene.
-pub(crate) fn parts_of_triple(set: &[u32]) -> [(Row, u32); 3] {
+/// Returns the three splits of a triple into a pair and a gene.
+pub(crate) fn splits_of_triple(set: &[u32]) -> [(RowKey, u32); 3] {
     let (a, b, c) = (set[0], set[1], set[2]);
-    [(Row::Pair(a, b), c), (Row::Pair(a, c), b), (Row::Pair(b, c), a)]
+    [(RowKey::Pair(a, b), c), (RowKey::Pair(a, c), b), (RowKey::Pair(b, c), a)]
 }
 
 impl Grid {
-    /// The grid of training sets, whose genes are ascending.
-    pub(crate) fn of(sets: GeneSetsRef<'_>) -> Self {
+    /// Builds the grid of training sets, whose genes are ascending.
+    pub(crate) fn from_sets(sets: GeneSetsRef<'_>) -> Self {
         let triples = || sets.iter().filter(|set| set.len() == 3);
         let mut all: Vec<(u32, u32)> =
-            triples().flat_map(parts_of_triple).filter_map(|(row, _)| row.pair()).collect();
+            triples().flat_map(splits_of_triple).filter_map(|(row, _)| row.pair()).collect();
         all.sort_unstable();
         let counts: Vec<u32> = all.chunk_by(|a, b| a == b).map(|same| same.len() as u32).collect();
         all.dedup();
-        let pairs = PairIndex::of(all.iter().copied());
-        let place = |row: Row| row.pair().and_then(|pair| pairs.get(pair));
-        let mut belonging = vec![0; all.len()];
+        let pairs = PairIndex::new(all.iter().copied());
+        let index = |row: RowKey| row.pair().and_then(|pair| pairs.get(pair));
+        let mut assigned = vec![0; all.len()];
         for set in triples() {
-            let part = most_frequent(set, |row| place(row).map(|place| counts[place]));
-            part.and_then(|(row, _)| place(row)).into_iter().for_each(|place| belonging[place] += 1);
+            let split = most_frequent(set, |row| index(row).map(|i| counts[i]));
+            split.and_then(|(row, _)| index(row)).into_iter().for_each(|i| assigned[i] += 1);
         }
-        let (mut rows, mut columns): (BTreeMap<Row, u32>, BTreeSet<u32>) = Default::default();
-        for (&(a, b), &count) in all.iter().zip(&belonging).filter(|(_, count)| **count >= LEAST_TRIPLES) {
-            rows.insert(Row::Pair(a, b), count);
+        let (mut rows, mut columns): (BTreeMap<RowKey, u32>, BTreeSet<u32>) = Default::default();
+        for (&(a, b), &count) in all.iter().zip(&assigned).filter(|(_, count)| **count >= MIN_TRIPLES) {
+            rows.insert(RowKey::Pair(a, b), count);
         }
-        let count =
-            |row: Row| place(row).map(|place| belonging[place]).filter(|&count| count >= LEAST_TRIPLES);
+        let count = |row: RowKey| index(row).map(|i| assigned[i]).filter(|&count| count >= MIN_TRIPLES);
         columns.extend(triples().filter_map(|set| most_frequent(set, count)).map(|(_, gene)| gene));
         let mut of_gene: Vec<u32> = Vec::new();
         for &gene in sets.iter().filter(|set| set.len() == 2).flatten() {
@@ -132,55 +131,55 @@ impl Grid {
             of_gene[gene as usize] += 1;
         }
         for (gene, &count) in of_gene.iter().enumerate().filter(|(_, count)| **count > 0) {
-            rows.insert(Row::Gene(gene as u32), count);
+            rows.insert(RowKey::Gene(gene as u32), count);
             columns.insert(gene as u32);
         }
         Self::new(rows.into_iter().collect(), columns.into_iter().collect())
     }
 
-    /// A grid of these rows and columns, both ascending.
-    pub(crate) fn new(rows: Vec<(Row, u32)>, columns: Vec<u32>) -> Self {
+    /// Creates a grid of rows and columns, both ascending.
+    fn new(rows: Vec<(RowKey, u32)>, columns: Vec<u32>) -> Self {
         let (mut row_of_gene, mut column_of_gene) = (Vec::new(), Vec::new());
-        let put = |gene: u32, place: u32, places: &mut Vec<u32>| {
-            // Ascending: the last gene is the largest.
-            places.resize(gene as usize, NOWHERE);
-            places.push(place);
+        let put = |gene: u32, index: u32, indices: &mut Vec<u32>| {
+            // Genes are ascending, so this one is the largest so far.
+            indices.resize(gene as usize, NONE);
+            indices.push(index);
         };
-        for (&(row, _), place) in rows.iter().zip(0..) {
-            if let Row::Gene(gene) = row {
-                put(gene, place, &mut row_of_gene);
+        for (&(row, _), index) in rows.iter().zip(0..) {
+            if let RowKey::Gene(gene) = row {
+                put(gene, index, &mut row_of_gene);
             }
         }
-        let pairs = PairIndex::of(rows.iter().filter_map(|(row, _)| row.pair()));
-        columns.iter().zip(0..).for_each(|(&gene, place)| put(gene, place, &mut column_of_gene));
+        let pairs = PairIndex::new(rows.iter().filter_map(|(row, _)| row.pair()));
+        columns.iter().zip(0..).for_each(|(&gene, index)| put(gene, index, &mut column_of_gene));
         Self { rows, columns, pairs, row_of_gene, column_of_gene }
     }
 
-    fn place_of_row(&self, row: Row) -> Option<u32> {
+    fn row_index(&self, row: RowKey) -> Option<u32> {
         match row {
-            Row::Gene(gene) => place_in(&self.row_of_gene, gene),
-            Row::Pair(a, b) => {
-                let before = self.rows.len() - self.pairs.len();
-                self.pairs.get((a, b)).map(|place| (before + place) as u32)
+            RowKey::Gene(gene) => lookup(&self.row_of_gene, gene),
+            RowKey::Pair(a, b) => {
+                let gene_rows = self.rows.len() - self.pairs.len();
+                self.pairs.get((a, b)).map(|pair| (gene_rows + pair) as u32)
             }
         }
     }
 
-    /// The place of a gene's own row.
+    /// Returns the row index of a gene.
     pub(crate) fn row_of_gene(&self, gene: usize) -> Option<usize> {
-        place_in(&self.row_of_gene, gene as u32).map(|place| place as usize)
+        lookup(&self.row_of_gene, gene as u32).map(|row| row as usize)
     }
 
-    /// The place of a gene's column.
+    /// Returns the column index of a gene.
     pub(crate) fn column_of_gene(&self, gene: usize) -> Option<usize> {
-        place_in(&self.column_of_gene, gene as u32).map(|place| place as usize)
+        lookup(&self.column_of_gene, gene as u32).map(|column| column as usize)
     }
 
-    /// Genes of rows and columns, ascending.
+    /// Returns the genes of all rows and columns, ascending.
     pub(crate) fn genes(&self) -> Vec<u32> {
         let of_rows = self.rows.iter().flat_map(|&(row, _)| match row {
-            Row::Gene(gene) => [gene, gene],
-            Row::Pair(a, b) => [a, b],
+            RowKey::Gene(gene) => [gene, gene],
+            RowKey::Pair(a, b) => [a, b],
         });
         let mut genes: Vec<u32> = of_rows.chain(self.columns.iter().copied()).collect();
         genes.sort_unstable();
@@ -188,7 +187,7 @@ impl Grid {
         genes
     }
 
-    pub(crate) fn rows(&self) -> &[(Row, u32)] {
+    pub(crate) fn rows(&self) -> &[(RowKey, u32)] {
         &self.rows
     }
 
@@ -196,63 +195,58 @@ impl Grid {
         &self.columns
     }
 
-    /// Pairs that are rows, with a number from 0 in their order.
+    /// Returns the pairs that are rows, in the order of the rows.
     pub(crate) fn pair_rows(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.rows[self.rows.len() - self.pairs.len()..].iter().filter_map(|(row, _)| row.pair())
     }
 
-    /// The row and the gene that a triple belongs to, if one of its pairs is a row.
-    pub(crate) fn part_of_triple(&self, set: &[u32]) -> Option<(Row, u32)> {
+    /// Splits a triple into its row and the remaining gene; `None` if no pair of it is a row.
+    pub(crate) fn split_triple(&self, set: &[u32]) -> Option<(RowKey, u32)> {
         if set.len() != 3 || self.pairs.len() == 0 {
             return None;
         }
-        most_frequent(set, |row| self.place_of_row(row).map(|place| self.rows[place as usize].1))
+        most_frequent(set, |row| self.row_index(row).map(|index| self.rows[index as usize].1))
     }
 
-    /// The cells of a set of ascending genes.
-    pub(crate) fn cells(&self, set: &[u32]) -> Cells {
-        let parts: [Option<(Row, u32)>; 2] = match *set {
-            [a, b] => [Some((Row::Gene(a), b)), Some((Row::Gene(b), a))],
-            [_, _, _] => [self.part_of_triple(set), None],
+    /// Returns the cells of a set of ascending genes.
+    pub(crate) fn cells(&self, set: &[u32]) -> GridCells {
+        let splits: [Option<(RowKey, u32)>; 2] = match *set {
+            [a, b] => [Some((RowKey::Gene(a), b)), Some((RowKey::Gene(b), a))],
+            [_, _, _] => [self.split_triple(set), None],
             _ => [None, None],
         };
-        let mut cells = Cells { places: [(0, 0); 2], count: 0 };
-        for (row, gene) in parts.into_iter().flatten() {
-            if let (Some(row), Some(column)) = (self.place_of_row(row), place_in(&self.column_of_gene, gene))
-            {
-                cells.places[usize::from(cells.count)] = (row, column);
+        let mut cells = GridCells { indices: [(0, 0); 2], count: 0 };
+        for (row, gene) in splits.into_iter().flatten() {
+            if let (Some(row), Some(column)) = (self.row_index(row), lookup(&self.column_of_gene, gene)) {
+                cells.indices[usize::from(cells.count)] = (row, column);
                 cells.count += 1;
             }
         }
         cells
     }
 
-    /// Rows and columns as they are stored.
+    /// Returns the tensors of the rows and columns.
     pub(crate) fn tensors(&self) -> [Tensor; 2] {
         let (rows, columns) = self.to_numbers();
-        [
-            Tensor::new("grid.rows", &[rows.len() / 3, 3], rows),
-            Tensor::new("grid.columns", &[columns.len()], columns),
-        ]
+        [Tensor::new("grid.rows", &[rows.len() / 3, 3], rows), Tensor::vector("grid.columns", columns)]
     }
 
-    /// The grid of stored tensors.
-    pub(crate) fn load(tensors: &[Tensor], gene_count: usize) -> Result<Self, SolveError> {
-        let (rows, columns) = (tensor(tensors, "grid.rows")?, tensor(tensors, "grid.columns")?);
-        Self::from_numbers(&rows.values, &columns.values, gene_count)
-            .ok_or_else(|| SolveError::Tensor { name: "grid.rows".to_owned() })
+    /// Loads a grid from its tensors.
+    pub(crate) fn load(tensors: &[Tensor], gene_count: usize) -> Result<Self, Error> {
+        let (rows, columns) = (find(tensors, "grid.rows")?, find(tensors, "grid.columns")?);
+        Self::from_numbers(&rows.values, &columns.values, gene_count).ok_or_else(|| bad_tensor("grid.rows"))
     }
 
-    /// Rows and columns as numbers that can be stored: of each row its first gene, its second or -1, and its records.
+    /// Returns rows and columns as numbers. A row is its first gene, its second gene or -1, and its number of records.
     fn to_numbers(&self) -> (Vec<f32>, Vec<f32>) {
-        let row = |&(row, count): &(Row, u32)| match row {
-            Row::Gene(gene) => [gene as f32, -1.0, count as f32],
-            Row::Pair(a, b) => [a as f32, b as f32, count as f32],
+        let row = |&(row, count): &(RowKey, u32)| match row {
+            RowKey::Gene(gene) => [gene as f32, -1.0, count as f32],
+            RowKey::Pair(a, b) => [a as f32, b as f32, count as f32],
         };
         (self.rows.iter().flat_map(row).collect(), self.columns.iter().map(|&gene| gene as f32).collect())
     }
 
-    /// The grid of what [`Grid::to_numbers`] gave; `None` if these are no rows and columns of `gene_count` genes.
+    /// Reverses [`Grid::to_numbers`]; `None` if the numbers are not rows and columns of `gene_count` genes.
     fn from_numbers(rows: &[f32], columns: &[f32], gene_count: usize) -> Option<Self> {
         let gene = |value: f32| {
             let gene = value as u32;
@@ -260,9 +254,9 @@ impl Grid {
         };
         let row = |part: &[f32; 3]| {
             let row = if part[1] < 0.0 {
-                Row::Gene(gene(part[0])?)
+                RowKey::Gene(gene(part[0])?)
             } else {
-                Row::Pair(gene(part[0])?, gene(part[1])?)
+                RowKey::Pair(gene(part[0])?, gene(part[1])?)
             };
             Some((row, part[2] as u32))
         };
@@ -274,21 +268,21 @@ impl Grid {
     }
 }
 
-fn place_in(places: &[u32], gene: u32) -> Option<u32> {
-    places.get(gene as usize).copied().filter(|&place| place != NOWHERE)
+fn lookup(indices: &[u32], gene: u32) -> Option<u32> {
+    indices.get(gene as usize).copied().filter(|&index| index != NONE)
 }
 
-/// The part of a triple whose pair counts most; the first of equals.
-fn most_frequent(set: &[u32], count: impl Fn(Row) -> Option<u32>) -> Option<(Row, u32)> {
-    let mut best: Option<(u32, (Row, u32))> = None;
-    for (row, gene) in parts_of_triple(set) {
+/// Returns the split of a triple whose pair has the highest count; the first on a tie.
+fn most_frequent(set: &[u32], count: impl Fn(RowKey) -> Option<u32>) -> Option<(RowKey, u32)> {
+    let mut best: Option<(u32, (RowKey, u32))> = None;
+    for (row, gene) in splits_of_triple(set) {
         if let Some(count) = count(row)
             && best.is_none_or(|(most, _)| count > most)
         {
             best = Some((count, (row, gene)));
         }
     }
-    best.map(|(_, part)| part)
+    best.map(|(_, split)| split)
 }
 
 #[cfg(test)]
@@ -301,22 +295,22 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_is_two_cells() {
-        let grid = Grid::of(sets(&[&[3, 9], &[3, 5]]).view());
+    fn a_pair_has_two_cells() {
+        let grid = Grid::from_sets(sets(&[&[3, 9], &[3, 5]]).view());
         assert_eq!(grid.columns(), [3, 5, 9]);
         assert_eq!(grid.cells(&[3, 9]).iter().collect::<Vec<_>>(), [(0, 2), (2, 0)]);
         assert_eq!(grid.cells(&[5, 9]).iter().collect::<Vec<_>>(), [(1, 2), (2, 1)]);
-        // A gene that training never saw has no row and no column.
+        // A gene without training records has no row and no column.
         assert_eq!(grid.cells(&[3, 4]).iter().count(), 0);
         assert_eq!(grid.cells(&[3]).mean(|_, _| 1.0), None);
     }
 
     #[test]
-    fn a_triple_lies_in_the_row_of_its_query() {
+    fn a_triple_is_in_the_row_of_its_query_pair() {
         let triples: Vec<[u32; 3]> = (10..20).map(|array| [1, 2, array]).chain([[1, 5, 10]]).collect();
         let triples: GeneSets = triples.iter().map(|set| &set[..]).collect();
-        let grid = Grid::of(triples.view());
-        assert_eq!(grid.rows(), [(Row::Pair(1, 2), 10)]);
+        let grid = Grid::from_sets(triples.view());
+        assert_eq!(grid.rows(), [(RowKey::Pair(1, 2), 10)]);
         assert_eq!(grid.columns(), (10..20).collect::<Vec<_>>());
         assert_eq!(grid.cells(&[1, 2, 12]).iter().collect::<Vec<_>>(), [(0, 2)]);
         assert_eq!(grid.cells(&[1, 5, 10]).iter().count(), 0);

@@ -1,19 +1,21 @@
-//! Least squares with few unknowns that must not be negative, from their normal equations.
+//! Non-negative least squares with few unknowns, from the normal equations.
 
-/// The x ≥ 0 that minimises xᵀGx − 2mᵀx, one coordinate after the other.
-pub(crate) fn from_zero_up(gram: &[f64], moments: &[f64]) -> Vec<f64> {
+use knockout_base::stats::mean;
+
+/// Returns the x ≥ 0 that minimises xᵀGx − 2mᵀx, by coordinate descent.
+pub(crate) fn non_negative_least_squares(gram: &[f64], moments: &[f64]) -> Vec<f64> {
     let size = moments.len();
     let mut x = vec![0.0; size];
     for _ in 0..10_000 {
         let mut largest = 0.0_f64;
         for i in 0..size {
-            let own = gram[i * size + i];
-            if own <= 0.0 {
+            let diagonal = gram[i * size + i];
+            if diagonal <= 0.0 {
                 continue;
             }
             let dot: f64 = gram[i * size..][..size].iter().zip(&x).map(|(g, x)| g * x).sum();
-            let next = (x[i] + (moments[i] - dot) / own).max(0.0);
-            largest = largest.max((next - x[i]).abs() * own.sqrt());
+            let next = (x[i] + (moments[i] - dot) / diagonal).max(0.0);
+            largest = largest.max((next - x[i]).abs() * diagonal.sqrt());
             x[i] = next;
         }
         if largest == 0.0 || largest * largest <= 1e-24 * moments.iter().map(|m| m.abs()).sum::<f64>() {
@@ -23,68 +25,79 @@ pub(crate) fn from_zero_up(gram: &[f64], moments: &[f64]) -> Vec<f64> {
     x
 }
 
-/// An intercept and a weight for each of several predictions.
+/// An intercept and a non-negative weight for each of several predictors.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Weights {
-    /// What is added.
+pub struct StackWeights {
+    /// The constant term.
     pub intercept: f64,
-    /// What each prediction is multiplied by; none is negative.
+    /// The factor of each predictor.
     pub weights: Vec<f64>,
 }
 
-/// Weights of predictions that together come nearest to the scores. None but the intercept may be negative: predictions that say
-/// nearly the same would otherwise be set against each other.
-///
-/// # Panics
-///
-/// If there are not as many predictions of each kind as scores.
-pub fn weigh(predictions: &[Vec<f64>], scores: &[f64]) -> Weights {
-    let size = predictions.len();
-    let means: Vec<f64> = predictions.iter().map(|values| knockout_base::stats::mean(values)).collect();
-    let score_mean = knockout_base::stats::mean(scores);
-    let products = |a: (&[f64], f64), b: (&[f64], f64)| -> f64 {
-        assert_eq!(a.0.len(), b.0.len(), "every record has every prediction");
-        a.0.iter().zip(b.0).map(|(x, y)| (x - a.1) * (y - b.1)).sum()
-    };
-    let column = |place: usize| (&predictions[place][..], means[place]);
-    let mut gram = vec![0.0; size * size];
-    for i in 0..size {
-        for j in 0..size {
-            gram[i * size + j] = products(column(i), column(j));
+impl StackWeights {
+    /// Fits the weights to scores by least squares; `predictions` has a vector per predictor.
+    ///
+    /// Weights are not negative: otherwise predictors that are nearly equal would get large weights of opposite signs.
+    ///
+    /// # Panics
+    ///
+    /// If a predictor does not have a prediction for every score.
+    pub fn fit(predictions: &[Vec<f64>], scores: &[f64]) -> Self {
+        let size = predictions.len();
+        let means: Vec<f64> = predictions.iter().map(|values| mean(values)).collect();
+        let score_mean = mean(scores);
+        let covariance = |a: (&[f64], f64), b: (&[f64], f64)| -> f64 {
+            assert_eq!(a.0.len(), b.0.len(), "every record has every prediction");
+            a.0.iter().zip(b.0).map(|(x, y)| (x - a.1) * (y - b.1)).sum()
+        };
+        let column = |i: usize| (&predictions[i][..], means[i]);
+        let mut gram = vec![0.0; size * size];
+        for i in 0..size {
+            for j in 0..size {
+                gram[i * size + j] = covariance(column(i), column(j));
+            }
         }
+        let moments: Vec<f64> = (0..size).map(|i| covariance(column(i), (scores, score_mean))).collect();
+        let weights = non_negative_least_squares(&gram, &moments);
+        let explained: f64 = weights.iter().zip(&means).map(|(weight, mean)| weight * mean).sum();
+        Self { intercept: score_mean - explained, weights }
     }
-    let moments: Vec<f64> = (0..size).map(|place| products(column(place), (scores, score_mean))).collect();
-    let weights = from_zero_up(&gram, &moments);
-    let explained: f64 = weights.iter().zip(&means).map(|(weight, mean)| weight * mean).sum();
-    Weights { intercept: score_mean - explained, weights }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn predictors() -> [Vec<f64>; 2] {
+        [(0..50).map(|i| f64::from(i % 7)).collect(), (0..50).map(|i| f64::from(i * i % 11)).collect()]
+    }
+
     #[test]
-    fn predictions_are_weighed_as_they_were_mixed() {
-        let first: Vec<f64> = (0..50).map(|i| f64::from(i % 7)).collect();
-        let second: Vec<f64> = (0..50).map(|i| f64::from(i * i % 11)).collect();
+    fn the_weights_of_a_mixture_are_recovered() {
+        let [first, second] = predictors();
         let scores: Vec<f64> = first.iter().zip(&second).map(|(a, b)| 3.0 + 0.5 * a + 2.0 * b).collect();
-        let found = weigh(&[first.clone(), second.clone()], &scores);
+        let found = StackWeights::fit(&[first, second], &scores);
         assert!((found.intercept - 3.0).abs() < 1e-6, "{found:?}");
         assert!((found.weights[0] - 0.5).abs() < 1e-6 && (found.weights[1] - 2.0).abs() < 1e-6, "{found:?}");
+    }
 
-        let against: Vec<f64> = (0..50).map(|i| f64::from(i % 5)).collect();
-        let scores: Vec<f64> = scores.iter().zip(&against).map(|(score, c)| score - 0.7 * c).collect();
-        let found = weigh(&[first, second, against], &scores);
-        assert_eq!(found.weights[2], 0.0, "what speaks against the scores is left out");
+    #[test]
+    fn a_predictor_that_correlates_negatively_gets_no_weight() {
+        let [first, second] = predictors();
+        let third: Vec<f64> = (0..50).map(|i| f64::from(i % 5)).collect();
+        let scores = first.iter().zip(&second).zip(&third).map(|((a, b), c)| 0.5 * a + 2.0 * b - 0.7 * c);
+        let scores: Vec<f64> = scores.collect();
+        let found = StackWeights::fit(&[first, second, third], &scores);
+        assert_eq!(found.weights[2], 0.0);
         assert!(found.weights[0] > 0.3 && found.weights[1] > 1.8, "{found:?}");
     }
 
     #[test]
-    fn weights_are_those_of_the_constrained_minimum() {
-        // Unconstrained the second would be negative.
+    fn the_constrained_minimum_is_found() {
+        // Without the constraint the second unknown would be negative.
         let (gram, moments) = (vec![2.0, 1.0, 1.0, 2.0], vec![2.0, -1.0]);
-        assert_eq!(from_zero_up(&gram, &moments), [1.0, 0.0]);
-        let free = from_zero_up(&gram, &[3.0, 3.0]);
+        assert_eq!(non_negative_least_squares(&gram, &moments), [1.0, 0.0]);
+        let free = non_negative_least_squares(&gram, &[3.0, 3.0]);
         assert!(free.iter().all(|x| (x - 1.0).abs() < 1e-9), "{free:?}");
     }
 }

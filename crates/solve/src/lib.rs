@@ -1,30 +1,70 @@
-//! Models that are solved, not trained step by step: a ridge over genes and query pairs, exact low-rank completion of what it leaves, a Gaussian
-//! process over the cell's networks, and the stack of the three.
+//! Models that are solved instead of trained step by step: low rank, network kernel and their stack.
 //!
-//! A model takes [`Records`] of a training and a validation part and gives a [`Solution`]; every setting is chosen on the
-//! validation part, and no other record is looked at. The crate knows neither files nor runs and prints nothing. Results do not
-//! depend on the number of threads.
+//! | options | model |
+//! |---|---|
+//! | [`LowRankOptions`] | a ridge over genes and query pairs, and low-rank completion of its residuals |
+//! | [`NetworkKernelOptions`] | a Gaussian process over the cell's networks; also predicts genes without training records |
+//! | [`StackOptions`] | the weighted sum of both |
+//!
+//! The options of a model implement [`SolvedOptions`]. [`SolvedOptions::solve`] takes a [`Problem`], which is a cell with the [`Records`]
+//! of a training and a validation part, and returns a [`Solution`]. The solution predicts scores with standard deviations, and its
+//! [`Tensor`]s restore it bit for bit with [`SolvedOptions::load`]. All settings are chosen on the validation part. A [`SolveObserver`]
+//! receives the progress and stores intermediate states, so that an interrupted solver resumes to the same bits.
+//!
+//! The crate also has the [`ridge`] by itself, least-squares weights of several predictors ([`StackWeights`]) and the factors that other models
+//! can start from ([`gene_factors`]). It depends on neither files nor runs, and results do not depend on the number of threads.
+//!
+//! ```
+//! use knockout_data::cell::{Cell, GeneSets, GeneTable};
+//! use knockout_solve::{LowRankOptions, Problem, Records, SolvedOptions};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // A screen of all pairs of 12 genes; every fifth pair is in the validation part.
+//! let cell = Cell::new(GeneTable::from_systematic((0..12).map(|gene| format!("G{gene:02}")))?, Vec::new(), None)?;
+//! let effect = |gene: u32| f64::from(gene % 5) - 2.0;
+//! let mut parts = [Records::default(), Records::default()];
+//! let pairs = (0..12_u32).flat_map(|b| (0..b).map(move |a| [a, b]));
+//! for (i, [a, b]) in pairs.enumerate() {
+//!     let part = &mut parts[usize::from(i % 5 == 0)];
+//!     part.sets.push(&[a, b]);
+//!     part.scores.push(effect(a) * effect(b));
+//! }
+//! let [train, val] = parts;
+//!
+//! let options = LowRankOptions::default();
+//! let solution = options.solve(Problem { cell: &cell, train: &train, val: &val }, &mut ())?;
+//! let pair: GeneSets = [&[3, 8][..]].into_iter().collect();
+//! let prediction = solution.predict(pair.view())[0];
+//! assert!((prediction - effect(3) * effect(8)).abs() < 0.5);
+//!
+//! let restored = options.load(&solution.tensors(), &cell)?;
+//! assert_eq!(restored.predict(pair.view())[0], prediction);
+//! # Ok(())
+//! # }
+//! ```
 
 mod additive;
-mod base;
+mod additive_fit;
 mod covariates;
 mod deviation;
+mod error;
 mod factors;
 mod grid;
 mod least_squares;
-pub mod low_rank;
+mod low_rank;
 mod matrix;
 mod model;
-pub mod network_kernel;
+mod network_kernel;
 mod pair_products;
 pub mod ridge;
-pub mod stack;
+mod stack;
 mod tensor;
 
+pub use error::no_training_samples;
 pub use factors::{GeneFactors, gene_factors};
-pub use least_squares::{Weights, weigh};
+pub use least_squares::StackWeights;
 pub use low_rank::LowRankOptions;
-pub use model::{Choice, Problem, Records, Solution, SolveError, SolvedOptions, Stage, Watch};
+pub use model::{Choice, Problem, Records, Solution, SolveObserver, SolvedOptions, TriedSetting};
 pub use network_kernel::NetworkKernelOptions;
 pub use stack::StackOptions;
 pub use tensor::Tensor;

@@ -1,64 +1,69 @@
-//! What a solved model is given, what it gives, and what can go wrong.
+//! The interface of the solved models: the problem, the options, the observer and the solution.
 
+use crate::error::no_training_samples;
 use crate::tensor::Tensor;
-use knockout_base::error::{Class, Classified};
+use knockout_base::error::Error;
 use knockout_data::cell::{Cell, GeneSets, GeneSetsRef};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
 
-/// Deleted genes and their scores.
+/// Sets of deleted genes with their scores.
 #[derive(Debug, Clone, Default)]
 pub struct Records {
     /// The deleted genes of each record, ascending.
     pub sets: GeneSets,
-    /// Their scores.
+    /// The score of each record.
     pub scores: Vec<f64>,
 }
 
-/// What a model is solved for.
+/// The input of [`SolvedOptions::solve`].
 #[derive(Debug, Clone, Copy)]
 pub struct Problem<'a> {
     /// The genes and their networks.
     pub cell: &'a Cell,
-    /// What is fitted to.
+    /// The records that the model is fitted to.
     pub train: &'a Records,
-    /// What settings are chosen on.
+    /// The records that settings are chosen on.
     pub val: &'a Records,
 }
 
 impl Problem<'_> {
-    /// Refuses what nothing can be learnt from.
-    pub fn check(&self) -> Result<(), SolveError> {
+    /// Rejects parts that are empty or have equal scores only.
+    pub fn check(&self) -> Result<(), Error> {
         let is_constant = |scores: &[f64]| scores.windows(2).all(|pair| pair[0] == pair[1]);
         if self.train.scores.is_empty() {
-            return Err(SolveError::NoTraining);
+            return Err(no_training_samples());
         }
         if is_constant(&self.train.scores) {
-            return Err(SolveError::ConstantScores);
+            return Err(Error::failure("all training scores are equal: there is nothing to explain"));
         }
-        if self.val.scores.len() < 2 || is_constant(&self.val.scores) {
-            return Err(SolveError::NoValidation { count: self.val.scores.len() });
+        let count = self.val.scores.len();
+        if count < 2 || is_constant(&self.val.scores) {
+            let samples = if count == 1 { "1 sample".to_owned() } else { format!("{count} samples") };
+            return Err(Error::request(format!(
+                "cannot choose settings on a validation part of {samples} or of equal scores; raise split.val"
+            )));
         }
         Ok(())
     }
 }
 
-/// A setting that was tried on the validation part: what a progress line and a metrics file tell.
+/// A setting that was tried on the validation part.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stage {
-    /// What was tried, such as `lambda 12.3, rank 40`.
-    pub tried: String,
+pub struct TriedSetting {
+    /// Description of the setting, such as `low rank, lambda 12.3, rank 40`.
+    pub setting: String,
     /// Pearson correlation on the validation part.
     pub validation_pearson: Option<f64>,
 }
 
-/// Something that was chosen or found, to be reported: a name and a number.
+/// A setting that was chosen or a figure that was computed, with its name in reports.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice {
-    /// What it is, such as `low_rank.lambda`.
+    /// Name, such as `low_rank.lambda`.
     pub name: String,
-    /// Its value.
+    /// Value.
     pub value: f64,
 }
 
@@ -68,50 +73,50 @@ impl Choice {
     }
 }
 
-/// Whoever watches a solution being found, and keeps what was found so far.
-pub trait Watch {
-    /// Hears of every setting that was tried.
-    fn stage(&mut self, _stage: Stage) {}
+/// Receives the progress of a solver and stores its intermediate states.
+pub trait SolveObserver {
+    /// Called for every setting that was tried.
+    fn on_setting(&mut self, _tried: TriedSetting) {}
 
-    /// Hears of every step of something long: what it is, and which step.
-    fn step(&mut self, _what: &str, _step: usize) {}
+    /// Called for every step of a long computation, with its name and the number of the step.
+    fn on_step(&mut self, _computation: &str, _step: usize) {}
 
-    /// Whether it is time to keep what was found so far.
-    fn wants_state(&mut self) -> bool {
+    /// Returns whether the solver should save its state now.
+    fn is_save_due(&mut self) -> bool {
         false
     }
 
-    /// Keeps the state of a part of the work, in the place of the one before.
-    fn keep(&mut self, _part: &'static str, _state: Vec<Tensor>) {}
+    /// Saves the state of a part of the work; replaces the last one of that part.
+    fn save(&mut self, _part: &'static str, _state: Vec<Tensor>) {}
 
-    /// The state that was kept of a part, by this process or by one before it that was given the same problem.
-    fn kept(&mut self, _part: &'static str) -> Option<Vec<Tensor>> {
+    /// Returns the saved state of a part, written by this process or an earlier one for the same problem.
+    fn saved(&mut self, _part: &'static str) -> Option<Vec<Tensor>> {
         None
     }
 }
 
-/// Nobody.
-impl Watch for () {}
+/// Ignores all progress.
+impl SolveObserver for () {}
 
 /// A solved model.
 pub trait Solution: Send + Sync {
-    /// Predictions in the scores' units, one for each set of deleted genes.
+    /// Predicts a score for each set of deleted genes.
     fn predict(&self, sets: GeneSetsRef<'_>) -> Vec<f64>;
 
-    /// The standard deviation of a new measurement around each prediction, where the model has one.
+    /// Returns the standard deviation of a new measurement around each prediction, if the model estimates it.
     fn deviations(&self, _sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
         None
     }
 
-    /// How many of these deviations hold 95 % of new measurements; one holds 68 %.
+    /// Returns how many standard deviations cover 95 % of new measurements; one covers 68 %.
     fn wide_interval(&self) -> Option<f64> {
         None
     }
 
-    /// Everything that [`SolvedOptions::load`] needs beside the options and the cell.
+    /// Returns everything that [`SolvedOptions::load`] needs beside the options and the cell.
     fn tensors(&self) -> Vec<Tensor>;
 
-    /// What was chosen on the way, and how exact the solution is.
+    /// Returns the chosen settings and the accuracy of the solution.
     fn choices(&self) -> Vec<Choice>;
 }
 
@@ -124,115 +129,22 @@ pub trait SolvedOptions:
     /// One line for `--help`.
     const SUMMARY: &'static str;
 
-    /// Checks what can be checked before anything is computed.
-    fn check(&self, cell: &Cell) -> Result<(), SolveError>;
+    /// Checks the options against the cell before anything is computed.
+    fn check(&self, cell: &Cell) -> Result<(), Error>;
 
-    /// What it takes from beyond the screen and the networks, by name: whoever reads its figures should know, because annotations may have been
-    /// inferred from the very interactions that are predicted.
+    /// Returns the names of inputs beyond the screen and the networks. Reports name them, because annotations may have been inferred
+    /// from the interactions that are predicted.
     fn prior_knowledge(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Solves for the training part.
-    fn solve(&self, problem: Problem<'_>, watch: &mut dyn Watch) -> Result<Box<dyn Solution>, SolveError>;
+    /// Fits the model to the training part and chooses its settings on the validation part.
+    fn solve(
+        &self,
+        problem: Problem<'_>,
+        observer: &mut dyn SolveObserver,
+    ) -> Result<Box<dyn Solution>, Error>;
 
-    /// A solution from what [`Solution::tensors`] gave, bit for bit.
-    fn load(&self, tensors: &[Tensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError>;
-}
-
-/// Why there is no solution.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SolveError {
-    /// Nothing to fit to.
-    #[error("the training part has no samples")]
-    NoTraining,
-    /// Nothing to choose settings on.
-    #[error(
-        "no setting can be chosen on a validation part of {count} sample{} or of equal scores; raise split.val",
-        if *count == 1 { "" } else { "s" }
-    )]
-    NoValidation {
-        /// Records of the part.
-        count: usize,
-    },
-    /// Nothing to explain.
-    #[error("all training scores are equal: there is nothing to explain")]
-    ConstantScores,
-    /// The ridge's equations were not solved.
-    #[error(
-        "the ridge with alpha {alpha} was not solved after {iterations} steps (relative residual {residual:e}); \
-         are the scores of very different size?"
-    )]
-    NotConverged {
-        /// The strength of the penalty.
-        alpha: f64,
-        /// Steps taken.
-        iterations: usize,
-        /// What was left.
-        residual: f64,
-    },
-    /// A value out of range.
-    #[error("model.{key} is {value}, but {rule}")]
-    OutOfRange {
-        /// The key.
-        key: &'static str,
-        /// Its value.
-        value: String,
-        /// What it has to be.
-        rule: &'static str,
-    },
-    /// A network, annotations or a feature that the dataset does not have.
-    #[error("the dataset has no {what} {name:?}; {}", there_are(have))]
-    NotInDataset {
-        /// The kind of thing.
-        what: &'static str,
-        /// The name configured.
-        name: String,
-        /// The names there are.
-        have: Vec<String>,
-    },
-    /// A matrix that would not fit.
-    #[error(
-        "{rows} x {columns} matrices are needed, {needed_mib} MiB in all, more than model.memory_mib={limit_mib}; raise it, or \
-         use fewer genes"
-    )]
-    TooLarge {
-        /// Rows of the largest.
-        rows: usize,
-        /// Its columns.
-        columns: usize,
-        /// What all of them need.
-        needed_mib: usize,
-        /// What is allowed.
-        limit_mib: usize,
-    },
-    /// A stored solution of other shapes.
-    #[error("the stored solution has no tensor {name} of the right shape")]
-    Tensor {
-        /// The tensor.
-        name: String,
-    },
-}
-
-/// The names there are, or how they get there.
-fn there_are(names: &[String]) -> String {
-    if names.is_empty() {
-        "it has none (`knockout data import` takes them in)".to_owned()
-    } else {
-        format!("it has {}", names.join(", "))
-    }
-}
-
-impl Classified for SolveError {
-    fn class(&self) -> Class {
-        match self {
-            Self::OutOfRange { .. }
-            | Self::NotInDataset { .. }
-            | Self::NoValidation { .. }
-            | Self::TooLarge { .. } => Class::Request,
-            Self::Tensor { .. } => Class::Damage,
-            Self::NoTraining | Self::ConstantScores | Self::NotConverged { .. } => Class::Failure,
-        }
-    }
+    /// Restores a solution from [`Solution::tensors`]; its predictions are the same bit for bit.
+    fn load(&self, tensors: &[Tensor], cell: &Cell) -> Result<Box<dyn Solution>, Error>;
 }

@@ -1,16 +1,17 @@
-//! Named numbers, as they are stored: what a checkpoint is made of. Knows no files.
+//! Named arrays, the contents of checkpoints. Independent of files.
 
+use crate::error::bad_tensor;
 use crate::matrix::Matrix;
-use crate::model::SolveError;
+use knockout_base::error::Error;
 
 /// A named array of single-precision numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tensor {
-    /// Its name, distinct among those it is stored with.
+    /// Name, unique within a checkpoint.
     pub name: String,
-    /// Its shape; empty for a single number.
+    /// Shape; empty for a scalar.
     pub shape: Vec<usize>,
-    /// Its values, row by row.
+    /// Values in row-major order.
     pub values: Vec<f32>,
 }
 
@@ -19,12 +20,16 @@ impl Tensor {
         Self { name: name.into(), shape: shape.to_vec(), values }
     }
 
-    pub(crate) fn of(name: impl Into<String>, matrix: &Matrix<f32>) -> Self {
+    pub(crate) fn vector(name: impl Into<String>, values: Vec<f32>) -> Self {
+        Self { name: name.into(), shape: vec![values.len()], values }
+    }
+
+    pub(crate) fn from_matrix(name: impl Into<String>, matrix: &Matrix<f32>) -> Self {
         Self::new(name, &[matrix.rows(), matrix.columns()], matrix.values().to_vec())
     }
 
-    /// Double-precision numbers to the last bit: each as three of single precision that add up to it.
-    pub(crate) fn of_doubles(name: impl Into<String>, numbers: &[f64]) -> Self {
+    /// Stores double-precision numbers without loss: each as three single-precision numbers that add up to it.
+    pub(crate) fn from_doubles(name: impl Into<String>, numbers: &[f64]) -> Self {
         let parts = |&number: &f64| {
             if !number.is_finite() {
                 return [number as f32, 0.0, 0.0];
@@ -37,11 +42,11 @@ impl Tensor {
         Self::new(name, &[numbers.len(), 3], numbers.iter().flat_map(parts).collect())
     }
 
-    /// What [`Tensor::of_doubles`] was given.
-    pub(crate) fn doubles(&self) -> Result<Vec<f64>, SolveError> {
+    /// Returns the numbers that [`Tensor::from_doubles`] stored.
+    pub(crate) fn doubles(&self) -> Result<Vec<f64>, Error> {
         let (parts, rest) = self.values.as_chunks::<3>();
         if !rest.is_empty() {
-            return Err(self.wrong());
+            return Err(bad_tensor(&self.name));
         }
         let sum = |part: &[f32; 3]| match part[0] {
             high if high.is_finite() => f64::from(high) + (f64::from(part[1]) + f64::from(part[2])),
@@ -50,35 +55,46 @@ impl Tensor {
         Ok(parts.iter().map(sum).collect())
     }
 
-    /// The same as a matrix.
-    pub(crate) fn matrix(&self) -> Result<Matrix<f32>, SolveError> {
+    /// Returns the values as a matrix.
+    pub(crate) fn matrix(&self) -> Result<Matrix<f32>, Error> {
         match self.shape[..] {
             [rows, columns] if rows.checked_mul(columns) == Some(self.values.len()) => {
                 Ok(Matrix::new(rows, columns, self.values.clone()))
             }
-            _ => Err(self.wrong()),
+            _ => Err(bad_tensor(&self.name)),
         }
     }
 
-    /// The same as a matrix of a known number of rows.
-    pub(crate) fn matrix_of(&self, rows: usize) -> Result<Matrix<f32>, SolveError> {
-        self.matrix().and_then(|matrix| if matrix.rows() == rows { Ok(matrix) } else { Err(self.wrong()) })
+    /// Returns the values as a matrix with a known number of rows.
+    pub(crate) fn matrix_with_rows(&self, rows: usize) -> Result<Matrix<f32>, Error> {
+        let matrix = self.matrix()?;
+        if matrix.rows() == rows { Ok(matrix) } else { Err(bad_tensor(&self.name)) }
     }
 
-    /// As many values as are expected.
-    pub(crate) fn of_length(&self, length: usize) -> Result<&[f32], SolveError> {
-        if self.values.len() == length { Ok(&self.values) } else { Err(self.wrong()) }
-    }
-
-    fn wrong(&self) -> SolveError {
-        SolveError::Tensor { name: self.name.clone() }
+    /// Returns the values if there are `N`.
+    pub(crate) fn array<const N: usize>(&self) -> Result<[f32; N], Error> {
+        self.values
+            .first_chunk()
+            .filter(|_| self.values.len() == N)
+            .copied()
+            .ok_or_else(|| bad_tensor(&self.name))
     }
 }
 
-/// A tensor by name.
-pub(crate) fn tensor<'a>(tensors: &'a [Tensor], name: &str) -> Result<&'a Tensor, SolveError> {
-    let found = tensors.iter().find(|tensor| tensor.name == name);
-    found.ok_or_else(|| SolveError::Tensor { name: name.to_owned() })
+/// Returns the tensor of a name.
+pub(crate) fn find<'a>(tensors: &'a [Tensor], name: &str) -> Result<&'a Tensor, Error> {
+    tensors.iter().find(|tensor| tensor.name == name).ok_or_else(|| bad_tensor(name))
+}
+
+/// Returns the values of a tensor with a known length.
+pub(crate) fn find_vector(tensors: &[Tensor], name: &str, length: usize) -> Result<Vec<f32>, Error> {
+    let values = &find(tensors, name)?.values;
+    if values.len() == length { Ok(values.clone()) } else { Err(bad_tensor(name)) }
+}
+
+/// Returns whether there is a tensor of a name.
+pub(crate) fn has(tensors: &[Tensor], name: &str) -> bool {
+    tensors.iter().any(|tensor| tensor.name == name)
 }
 
 #[cfg(test)]
@@ -86,10 +102,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn doubles_come_back_to_the_last_bit() {
+    fn doubles_are_restored_to_the_last_bit() {
         let numbers = [0.0, 1.0 / 3.0, -1e30 / 7.0, 1e-20, f64::INFINITY, 123_456_789.123_456_78];
-        let stored = Tensor::of_doubles("x", &numbers);
-        assert_eq!(stored.doubles().unwrap(), numbers);
+        assert_eq!(Tensor::from_doubles("x", &numbers).doubles().unwrap(), numbers);
+    }
+
+    #[test]
+    fn wrong_shapes_are_rejected() {
         assert!(Tensor::new("x", &[2], vec![0.0; 2]).doubles().is_err());
         assert!(Tensor::new("x", &[2, 2], vec![0.0; 3]).matrix().is_err());
     }

@@ -5,9 +5,9 @@
 
 use crate::baseline::{Baseline, Ladder};
 use crate::metrics::Metrics;
+use knockout_base::error::Error;
 use knockout_base::stats::bootstrap::{Bootstrap, Difference};
 use knockout_data::screen::{Ceiling, Dataset, Part, Split};
-use knockout_solve::SolveError;
 use serde::Serialize;
 
 /// A model's predictions for the rows of a part, in their order.
@@ -93,7 +93,7 @@ pub fn evaluate(
     models: &[Model<'_>],
     pairs: Pairs,
     bootstrap: &Bootstrap,
-) -> Result<Evaluation, SolveError> {
+) -> Result<Evaluation, Error> {
     evaluate_beside(dataset, split, part, models, pairs, bootstrap, &StackPredictions::ToBeSolved)
 }
 
@@ -121,7 +121,7 @@ pub fn evaluate_beside(
     pairs: Pairs,
     bootstrap: &Bootstrap,
     stack: &StackPredictions,
-) -> Result<Evaluation, SolveError> {
+) -> Result<Evaluation, Error> {
     let rows = split.rows(part);
     let ladder = Ladder::new(&dataset.samples, dataset.cell.genes().len(), split)?.over(&dataset.cell);
     let ridge = ladder.fit(Baseline::AdditiveRidge, rows, 0, &|_| ())?;

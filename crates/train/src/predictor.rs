@@ -12,7 +12,7 @@ use knockout_data::cell::{Cell, GeneSets, GeneSetsRef};
 use knockout_data::screen::LabelStats;
 use knockout_engine::grad::Tape;
 use knockout_models::{Input, MODELS, Model, ModelEntry, sharing_order};
-use knockout_solve::{Solution, SolveError};
+use knockout_solve::Solution;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -88,7 +88,7 @@ pub enum PredictorError {
     },
     /// It does not hold the solution of its model.
     #[error(transparent)]
-    Solution(#[from] SolveError),
+    Solution(#[from] knockout_base::error::Error),
     /// A run that it builds on cannot be used.
     #[error(transparent)]
     Source(#[from] Box<RunError>),

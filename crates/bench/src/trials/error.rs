@@ -1,7 +1,6 @@
 //! Why runs could not be made or set beside each other.
 
 use knockout_base::error::{Class, Classified, class_of_path};
-use knockout_solve::SolveError;
 use knockout_train::checkpoint::{CheckpointError, Difference};
 use knockout_train::config::ConfigError;
 use knockout_train::predictions::PredictionsError;
@@ -118,9 +117,6 @@ pub enum TrialError {
     /// Predictions cannot be written or used.
     #[error(transparent)]
     Predictions(#[from] PredictionsError),
-    /// A baseline cannot be fitted.
-    #[error(transparent)]
-    Solve(#[from] SolveError),
 }
 
 impl Classified for TrialError {
@@ -142,7 +138,6 @@ impl Classified for TrialError {
             Self::Checkpoint(error) => error.class(),
             Self::Predictor(error) => error.class(),
             Self::Predictions(error) => error.class(),
-            Self::Solve(error) => error.class(),
         }
     }
 }

@@ -1,29 +1,33 @@
-//! Completion of a matrix with the least nuclear norm: minimises ½ Σ (R − X)² over the observed entries + λ‖X‖₊.
+//! Matrix completion by nuclear norm: minimises ½ Σ (R − X)² over the observed entries + λ‖X‖₊.
 //!
-//! Accelerated proximal steps: the gaps of the matrix are filled by extrapolation, and its singular values are shrunk. Of these only
-//! the few above the threshold matter, so each step projects the matrix on a few more vectors than that, by turns on the left
-//! and on the right: what comes out on one side is where the next step starts from on the other, and one product with the matrix is
-//! enough, but for vectors about the threshold: singular values crowd there, and what the matrix's square makes of these helps to tell
-//! them apart. A step goes as far as the observed part of it allows, which is further the fewer entries are observed.
-//! Products are in single precision, all that is small in double. Whether what came out is the minimum is not left to the
-//! iteration: a point of the dual problem bounds the distance to it (the certificate).
+//! Accelerated proximal gradient steps with soft-thresholded singular values. Only singular values above the threshold matter, so each
+//! step projects the matrix on a few more vectors than that, alternately on the left and on the right. The result on one side is the
+//! start on the other, so one product with the matrix per step is enough. Singular values crowd around the threshold; the vectors
+//! there are extended by a step of a Krylov space. The step size adapts to the share of observed entries.
+//!
+//! The certificate bounds the distance to the minimum by a point of the dual problem. It needs the largest singular value of the
+//! residual, which at the minimum is one of as many equal values as the rank. So it is searched from the completed matrix's own vectors
+//! and from a random start, and the larger value counts.
+//!
+//! Products are in single precision, which certifies little less than 1e-6; everything small is in double precision.
 
-use super::observed::Observed;
-use super::subspace::{Side, explored, scaled, widened};
+use super::observed::ObservedMatrix;
+use super::subspace::{Side, append_random, extend_krylov, scale_columns};
+use crate::error::bad_tensor;
 use crate::matrix::{Matrix, gram, orthonormal_columns, product, product_into, symmetric_eigen};
-use crate::model::SolveError;
-use crate::tensor::{Tensor, tensor};
+use crate::tensor::{Tensor, find};
+use knockout_base::error::Error;
 use rayon::prelude::*;
 
-/// A matrix as a product: left · diag(values) · rightᵀ.
+/// A matrix in factored form: left · diag(values) · rightᵀ.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Factors {
+pub(super) struct LowRankMatrix {
     pub(super) left: Matrix<f32>,
     pub(super) values: Vec<f64>,
     pub(super) right: Matrix<f32>,
 }
 
-impl Factors {
+impl LowRankMatrix {
     pub(super) fn zero(rows: usize, columns: usize) -> Self {
         Self { left: Matrix::zeros(rows, 0), values: Vec::new(), right: Matrix::zeros(columns, 0) }
     }
@@ -32,97 +36,100 @@ impl Factors {
         self.values.len()
     }
 
-    /// The left factor times the values.
+    /// Returns the left factor times the values.
     pub(super) fn scaled_left(&self) -> Matrix<f32> {
-        scaled(&self.left, &self.values)
+        scale_columns(&self.left, &self.values)
     }
 
-    fn fill(&self, dense: &mut Matrix<f32>) {
+    /// Writes the dense matrix.
+    fn write_dense(&self, dense: &mut Matrix<f32>) {
         product_into(&self.scaled_left(), self.right.transposed(), dense);
     }
 
     pub(super) fn tensors(&self, name: &str) -> [Tensor; 3] {
         [
-            Tensor::of(format!("{name}.left"), &self.left),
-            Tensor::of_doubles(format!("{name}.values"), &self.values),
-            Tensor::of(format!("{name}.right"), &self.right),
+            Tensor::from_matrix(format!("{name}.left"), &self.left),
+            Tensor::from_doubles(format!("{name}.values"), &self.values),
+            Tensor::from_matrix(format!("{name}.right"), &self.right),
         ]
     }
 
-    pub(super) fn load(tensors: &[Tensor], name: &str) -> Result<Self, SolveError> {
-        let matrix = |part: &str| tensor(tensors, &format!("{name}.{part}"))?.matrix();
-        let values = tensor(tensors, &format!("{name}.values"))?.doubles()?;
+    pub(super) fn load(tensors: &[Tensor], name: &str) -> Result<Self, Error> {
+        let matrix = |part: &str| find(tensors, &format!("{name}.{part}"))?.matrix();
+        let values = find(tensors, &format!("{name}.values"))?.doubles()?;
         Ok(Self { left: matrix("left")?, values, right: matrix("right")? })
     }
 }
 
-/// A completed matrix and how far it is from the minimum.
+/// A completed matrix and its certified distance from the minimum.
 #[derive(Debug, Clone)]
-pub(super) struct Completed {
-    pub(super) factors: Factors,
-    /// (objective − a lower bound of the minimum) / objective.
+pub(super) struct Completion {
+    pub(super) factors: LowRankMatrix,
+    /// (objective − lower bound of the minimum) / objective.
     pub(super) relative_gap: f64,
     pub(super) steps: usize,
 }
 
-/// Steps between certificates at least, once the objective hardly falls.
+/// Minimum number of steps between certificates.
 const CERTIFY_EVERY: usize = 3;
-/// By how much that many steps lower the gap, if they lower it much.
-const LOWERED: f64 = 1.6;
-/// The share of the tolerance below which a change of the objective makes a certificate worth its time: the certificate is of the
-/// first order in what is wrong, the objective of the second.
+/// Factor by which this many steps may lower the gap.
+const GAP_FACTOR: f64 = 1.6;
+/// Relative change of the objective, in units of the tolerance, below which a certificate is computed. The gap is of first order in the
+/// error, the objective of second order.
 const SETTLED: f64 = 0.03;
-/// Steps without a smaller gap after which rounding is all that is left.
-const MOST_STUCK: usize = 72;
-/// Steps at least: the first find out where the large singular vectors are.
-const LEAST_STEPS: usize = 4;
-/// Steps at most; from a neighbouring λ a few dozen are usual.
-const MOST_STEPS: usize = 2_000;
-/// Differences of objectives below this share are rounding.
+/// Steps without a smaller gap after which only rounding is left.
+const MAX_STUCK: usize = 72;
+/// Minimum number of steps: the first ones find the leading singular vectors.
+const MIN_STEPS: usize = 4;
+/// Maximum number of steps; from a neighbouring λ a few dozen are usual.
+const MAX_STEPS: usize = 2_000;
+/// Relative differences of objectives below this are rounding.
 const ROUNDING: f64 = 3e-8;
-/// Vectors of the basis that are drawn anew in each step.
-const FRESH: usize = 4;
-/// Thresholds up to which vectors are explored: those about the threshold are slowest to settle, or to be found.
-const VICINITY: f64 = 1.2;
+/// Random vectors added to the basis in each step.
+const RANDOM_VECTORS: usize = 4;
+/// Singular values up to this multiple of the threshold have their vectors extended: these converge slowest.
+const KRYLOV_RANGE: f64 = 1.2;
 
-/// When to stop.
+/// Stopping rule.
 #[derive(Clone, Copy)]
-pub(super) enum Until<'a> {
-    /// A step lowers the objective by less than a share of it: near enough to be judged. Sooner where what there is after the first steps,
-    /// or while the rank still grows, is not worth it: where noise begins, the minimum may have hundreds of dimensions that nobody wants.
-    Slow { share: f64, is_worth_it: &'a dyn Fn(&Factors) -> bool },
-    /// The certificate shows a relative gap of at most this.
+pub(super) enum StoppingRule<'a> {
+    /// A step changes the objective by less than `relative_change`. Stops earlier if the matrix after the first steps, or while the rank
+    /// still grows, is not `promising`: below the noise level the minimum has hundreds of dimensions of noise.
+    SlowProgress { relative_change: f64, is_promising: &'a dyn Fn(&LowRankMatrix) -> bool },
+    /// The certified relative gap is at most this.
     Certified(f64),
 }
 
-/// Everything that the next step depends on.
+/// The state of the iteration: everything that the next step depends on.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct State {
-    now: Factors,
-    before: Factors,
+pub(super) struct CompletionState {
+    now: LowRankMatrix,
+    before: LowRankMatrix,
     /// Orthonormal vectors that the next step projects on.
     basis: Matrix<f32>,
     side: Side,
     momentum: f64,
-    /// How far a step goes; 1 is always safe.
-    reach: f64,
+    /// Step size; 1 always converges.
+    step_size: f64,
     objective: f64,
-    /// The least gap that was certified, and in how many steps since then none was found that is clearly less.
-    least_gap: f64,
+    /// The smallest certified gap, and the number of steps since it last fell clearly.
+    min_gap: f64,
     stuck: usize,
     step: usize,
 }
 
-impl State {
-    /// The first of its tensors.
+impl CompletionState {
+    /// Name of the first tensor.
     pub(super) const FIRST: &str = "completion.numbers";
 
+    /// Returns the number of steps so far.
     pub(super) fn step(&self) -> usize {
         self.step
     }
 
-    pub(super) fn from(start: &Factors, observed: &Observed) -> Self {
-        let vectors = widened(&start.right, 0, extra(start.rank()), observed.least_side());
+    /// Starts the iteration at a matrix.
+    pub(super) fn starting_at(start: &LowRankMatrix, observed: &ObservedMatrix) -> Self {
+        let vectors = append_random(&start.right, 0, extra_vectors(start.rank()), observed.min_side());
         let share =
             observed.targets.len() as f64 / (observed.row_count * observed.column_count).max(1) as f64;
         Self {
@@ -131,10 +138,10 @@ impl State {
             basis: orthonormal_columns(&vectors),
             side: Side::Right,
             momentum: 1.0,
-            // On matrices of low rank the observed entries hold about their share of any change.
-            reach: (0.7 / share).clamp(1.0, 4.0),
+            // A change of low rank has about this share of its norm on the observed entries.
+            step_size: (0.7 / share).clamp(1.0, 4.0),
             objective: f64::INFINITY,
-            least_gap: 1.0,
+            min_gap: 1.0,
             stuck: 0,
             step: 0,
         }
@@ -145,125 +152,128 @@ impl State {
         let numbers = [
             side,
             self.momentum,
-            self.reach,
+            self.step_size,
             self.objective,
-            self.least_gap,
+            self.min_gap,
             self.stuck as f64,
             self.step as f64,
         ];
-        let mut tensors =
-            vec![Tensor::of_doubles(Self::FIRST, &numbers), Tensor::of("state.basis", &self.basis)];
+        let mut tensors = vec![
+            Tensor::from_doubles(Self::FIRST, &numbers),
+            Tensor::from_matrix("state.basis", &self.basis),
+        ];
         tensors.extend(self.now.tensors("state.now"));
         tensors.extend(self.before.tensors("state.before"));
         tensors
     }
 
-    pub(super) fn load(tensors: &[Tensor]) -> Result<Self, SolveError> {
+    pub(super) fn load(tensors: &[Tensor]) -> Result<Self, Error> {
         let name = Self::FIRST;
-        let [side, momentum, reach, objective, least_gap, stuck, step] =
-            tensor(tensors, name)?.doubles()?[..]
+        let [side, momentum, step_size, objective, min_gap, stuck, step] =
+            find(tensors, name)?.doubles()?[..]
         else {
-            return Err(SolveError::Tensor { name: name.to_owned() });
+            return Err(bad_tensor(name));
         };
         Ok(Self {
-            now: Factors::load(tensors, "state.now")?,
-            before: Factors::load(tensors, "state.before")?,
-            basis: tensor(tensors, "state.basis")?.matrix()?,
+            now: LowRankMatrix::load(tensors, "state.now")?,
+            before: LowRankMatrix::load(tensors, "state.before")?,
+            basis: find(tensors, "state.basis")?.matrix()?,
             side: if side == 0.0 { Side::Left } else { Side::Right },
             momentum,
-            reach,
+            step_size,
             objective,
-            least_gap,
+            min_gap,
             stuck: stuck as usize,
             step: step as usize,
         })
     }
 }
 
-/// Minimises from a state; `on_step` hears of every step.
+/// Minimises the objective from a state; calls `on_step` after every step.
 pub(super) fn complete(
-    observed: &Observed,
+    observed: &ObservedMatrix,
     lambda: f64,
-    mut state: State,
-    until: Until<'_>,
-    on_step: &mut dyn FnMut(&State),
-) -> Completed {
+    mut state: CompletionState,
+    until: StoppingRule<'_>,
+    on_step: &mut dyn FnMut(&CompletionState),
+) -> Completion {
     let size = (observed.row_count, observed.column_count);
     let matrix = || Matrix::zeros(size.0, size.1);
     let (mut now, mut before, mut next) = (matrix(), matrix(), matrix());
-    state.now.fill(&mut now);
-    state.before.fill(&mut before);
+    state.now.write_dense(&mut now);
+    state.before.write_dense(&mut before);
     let mut relative_gap = f64::INFINITY;
-    // One number for each observed entry: of the point that a step begins at, then what the new matrix leaves over.
+    // One value per observed entry: first of the start of the step, then the residual of the new matrix.
     let mut entries = vec![0.0_f32; observed.targets.len()];
-    while state.step < MOST_STEPS {
+    while state.step < MAX_STEPS {
         state.step += 1;
         let next_momentum = f64::midpoint(1.0, (1.0 + 4.0 * state.momentum * state.momentum).sqrt());
-        let beyond = ((state.momentum - 1.0) / next_momentum) as f32;
-        // The extrapolated matrix, which takes the memory of `before`.
-        extrapolate(&mut before, &now, beyond);
+        let factor = ((state.momentum - 1.0) / next_momentum) as f32;
+        // The extrapolated matrix reuses the memory of `before`.
+        extrapolate(&mut before, &now, factor);
         std::mem::swap(&mut now, &mut before);
         observed.take(&now, &mut entries);
         let found = loop {
-            observed.step_towards_targets(&mut now, &entries, state.reach as f32);
-            let threshold = lambda * state.reach;
-            let found = shrink(&now, &mut state, threshold, observed.least_side());
-            // What is needed of the point that the step began at: its distance from the new matrix, on and off the observed entries.
-            found.fill(&mut next);
-            let (whole, seen) = observed.put_and_measure(&entries, &mut now, &next);
-            if state.reach <= 1.0 || state.reach * seen <= whole {
+            observed.step_towards_targets(&mut now, &entries, state.step_size as f32);
+            let threshold = lambda * state.step_size;
+            let found = shrink(&now, &mut state, threshold, observed.min_side());
+            // The squared distance of the start from the new matrix, over all entries and over the observed ones.
+            found.write_dense(&mut next);
+            let (total, on_observed) = observed.set_and_measure(&entries, &mut now, &next);
+            if state.step_size <= 1.0 || state.step_size * on_observed <= total {
                 break found;
             }
-            // Too far: the observed entries hold more of the change than was hoped.
-            state.reach = (0.9 * whole / seen).max(1.0);
+            // The step was too large: the observed entries have more of the change than expected.
+            state.step_size = (0.9 * total / on_observed).max(1.0);
         };
-        let turned = alignment(&now, &next, &before) > 0.0;
+        let is_against_momentum = alignment(&now, &next, &before) > 0.0;
         std::mem::swap(&mut now, &mut next);
-        observed.left_over(&now, &mut entries);
+        observed.residuals(&now, &mut entries);
         state.before = std::mem::replace(&mut state.now, found);
         let nuclear: f64 = state.now.values.iter().sum();
         let objective = 0.5 * dot(&entries, &entries) + lambda * nuclear;
         let change = (state.objective - objective).abs() / objective;
-        // Momentum is thrown away where it leads uphill, and where the step turned against it: it has passed what it sought
-        // (O'Donoghue and Candès 2015).
+        // Adaptive restart: momentum is reset if the objective rises or the step is against it (O'Donoghue and Candès 2015).
         let is_uphill = objective > state.objective * (1.0 + ROUNDING);
-        state.momentum = if is_uphill || turned { 1.0 } else { next_momentum };
+        state.momentum = if is_uphill || is_against_momentum { 1.0 } else { next_momentum };
         state.objective = objective;
         let is_done = match until {
-            Until::Slow { share, is_worth_it } => {
+            StoppingRule::SlowProgress { relative_change, is_promising } => {
                 let (rank, before) = (state.now.rank(), state.before.rank());
                 let is_growing = rank > before + 1 + before / 20;
-                let is_asked = is_growing || state.step == LEAST_STEPS;
-                state.step >= LEAST_STEPS && (change <= share || (is_asked && !is_worth_it(&state.now)))
+                let is_checked = is_growing || state.step == MIN_STEPS;
+                let is_abandoned = || is_checked && !is_promising(&state.now);
+                state.step >= MIN_STEPS && (change <= relative_change || is_abandoned())
             }
-            Until::Certified(tolerance)
-                if state.step.is_multiple_of(certify_every(&state, tolerance))
+            StoppingRule::Certified(tolerance)
+                if state.step.is_multiple_of(certificate_interval(&state, tolerance))
                     && change <= SETTLED * tolerance =>
             {
                 let near = &state.now.right;
-                relative_gap = gap(observed, lambda, &entries, objective, near, tolerance);
-                let is_less = relative_gap < 0.9 * state.least_gap;
-                state.stuck = if is_less { 0 } else { state.stuck + certify_every(&state, tolerance) };
-                state.least_gap = state.least_gap.min(relative_gap);
-                // Single precision may end the way; the gap that was reached is reported in any case.
-                relative_gap <= tolerance || state.stuck >= MOST_STUCK
+                relative_gap = certified_gap(observed, lambda, &entries, objective, near, tolerance);
+                let is_smaller = relative_gap < 0.9 * state.min_gap;
+                state.stuck =
+                    if is_smaller { 0 } else { state.stuck + certificate_interval(&state, tolerance) };
+                state.min_gap = state.min_gap.min(relative_gap);
+                // Single precision may prevent convergence; the gap is reported in any case.
+                relative_gap <= tolerance || state.stuck >= MAX_STUCK
             }
-            Until::Certified(_) => false,
+            StoppingRule::Certified(_) => false,
         };
         if is_done || objective <= 0.0 {
             break;
         }
         on_step(&state);
     }
-    Completed { factors: state.now, relative_gap, steps: state.step }
+    Completion { factors: state.now, relative_gap, steps: state.step }
 }
 
-/// before ← now + beyond · (now − before).
-fn extrapolate(before: &mut Matrix<f32>, now: &Matrix<f32>, beyond: f32) {
+/// before ← now + factor · (now − before).
+fn extrapolate(before: &mut Matrix<f32>, now: &Matrix<f32>, factor: f32) {
     let columns = now.columns().max(1);
     let rows = before.values_mut().par_chunks_mut(columns).zip(now.values().par_chunks(columns));
     rows.with_min_len(64).for_each(|(before, now)| {
-        before.iter_mut().zip(now).for_each(|(before, now)| *before = now + beyond * (now - *before));
+        before.iter_mut().zip(now).for_each(|(before, now)| *before = now + factor * (now - *before));
     });
 }
 
@@ -271,7 +281,7 @@ fn extrapolate(before: &mut Matrix<f32>, now: &Matrix<f32>, beyond: f32) {
 fn alignment(start: &Matrix<f32>, next: &Matrix<f32>, before: &Matrix<f32>) -> f64 {
     let row = |row: usize| {
         let (start, next, before) = (start.row(row), next.row(row), before.row(row));
-        // Short sums in single precision, which a compiler can do side by side.
+        // Short sums in single precision, which the compiler can vectorise.
         let parts = start.chunks(32).zip(next.chunks(32)).zip(before.chunks(32));
         let part = |((start, next), before): ((&[f32], &[f32]), &[f32])| -> f64 {
             let products = start.iter().zip(next).zip(before).map(|((s, n), b)| (s - n) * (n - b));
@@ -282,33 +292,39 @@ fn alignment(start: &Matrix<f32>, next: &Matrix<f32>, before: &Matrix<f32>) -> f
     (0..start.rows()).into_par_iter().with_min_len(64).map(row).collect::<Vec<f64>>().iter().sum()
 }
 
-/// The matrix with its singular values lowered by a threshold, as far as the state's basis sees them; the basis of the other side is
-/// left for the next step.
-fn shrink(matrix: &Matrix<f32>, state: &mut State, threshold: f64, most: usize) -> Factors {
+/// Soft-thresholds the singular values of a matrix, projected on the basis of the state. Leaves the basis of the other side for the next
+/// step.
+fn shrink(
+    matrix: &Matrix<f32>,
+    state: &mut CompletionState,
+    threshold: f64,
+    max_rank: usize,
+) -> LowRankMatrix {
     loop {
-        let (basis, image) = explored(matrix, &state.basis, state.side, VICINITY * threshold, most);
-        let (squares, turns) = symmetric_eigen(&gram(&image));
+        let (basis, image) =
+            extend_krylov(matrix, &state.basis, state.side, KRYLOV_RANGE * threshold, max_rank);
+        let (squares, rotation) = symmetric_eigen(&gram(&image));
         let values: Vec<f64> = squares.iter().map(|square| square.max(0.0).sqrt()).collect();
         let rank = values.iter().take_while(|&&value| value > threshold).count();
-        if rank == values.len() && rank < most {
-            // Every vector counts: there may be more of them.
-            let wider = widened(&basis, state.step, extra(rank), most);
+        if rank == values.len() && rank < max_rank {
+            // All values exceed the threshold, so there may be more of them.
+            let wider = append_random(&basis, state.step, extra_vectors(rank), max_rank);
             state.basis = orthonormal_columns(&wider);
             continue;
         }
-        let others = (rank + extra(rank) - FRESH).min(values.len());
-        let turn: Matrix<f32> = turns.first_rows(others).cast();
+        let others = (rank + extra_vectors(rank) - RANDOM_VECTORS).min(values.len());
+        let leading: Matrix<f32> = rotation.first_rows(others).cast();
         let inverse: Vec<f64> =
             values[..others].iter().map(|value| 1.0 / value.max(f64::MIN_POSITIVE)).collect();
-        let there = scaled(&product(&image, turn.transposed()), &inverse);
-        let here = product(&basis, turns.first_rows(rank).cast().transposed());
-        state.basis = orthonormal_columns(&widened(&there, state.step, FRESH, most));
+        let opposite = scale_columns(&product(&image, leading.transposed()), &inverse);
+        let same = product(&basis, rotation.first_rows(rank).cast().transposed());
+        state.basis = orthonormal_columns(&append_random(&opposite, state.step, RANDOM_VECTORS, max_rank));
         let (left, right) = match state.side {
-            Side::Right => (there.first_columns(rank), here),
-            Side::Left => (here, there.first_columns(rank)),
+            Side::Right => (opposite.first_columns(rank), same),
+            Side::Left => (same, opposite.first_columns(rank)),
         };
         state.side = state.side.other();
-        return Factors {
+        return LowRankMatrix {
             left,
             values: values[..rank].iter().map(|value| value - threshold).collect(),
             right,
@@ -316,15 +332,15 @@ fn shrink(matrix: &Matrix<f32>, state: &mut State, threshold: f64, most: usize) 
     }
 }
 
-/// The certificate: what is left over, scaled until its largest singular value is at most λ, is a point of the dual problem.
+/// Returns the certified relative gap.
 ///
-/// At the minimum as many singular values as the completed matrix has are λ, and one that is larger by very little hides among them
-/// from a random start. So it is looked for among the completed matrix's own vectors first, and from a random start where these show
-/// a gap that is small enough.
-fn gap(
-    observed: &Observed,
+/// The residual, scaled until its largest singular value is at most λ, is a point of the dual problem. A singular value that is barely
+/// above λ hides among those equal to λ from a random start. So the search starts from the vectors of the completed matrix, and
+/// then from a random vector if the gap is small enough.
+fn certified_gap(
+    observed: &ObservedMatrix,
     lambda: f64,
-    left_over: &[f32],
+    residual: &[f32],
     objective: f64,
     near: &Matrix<f32>,
     tolerance: f64,
@@ -332,22 +348,23 @@ fn gap(
     if objective <= 0.0 {
         return 0.0;
     }
-    let (targets, square) = (dot(left_over, &observed.targets), dot(left_over, left_over));
-    let gap_for = |top: f64| {
-        let scale = if top > lambda { lambda / top } else { 1.0 };
+    let (targets, square) = (dot(residual, &observed.targets), dot(residual, residual));
+    let gap_for = |norm: f64| {
+        let scale = if norm > lambda { lambda / norm } else { 1.0 };
         let bound = scale * targets - 0.5 * scale * scale * square;
         ((objective - bound) / objective).max(0.0)
     };
-    let found = gap_for(observed.largest_singular_value_near(left_over, near));
-    if found > tolerance { found } else { found.max(gap_for(observed.largest_singular_value(left_over))) }
+    let found = gap_for(observed.largest_singular_value_near(residual, near));
+    if found > tolerance { found } else { found.max(gap_for(observed.largest_singular_value(residual))) }
 }
 
-/// Steps to the next certificate: as many as the gap needs at least to come down to the tolerance, within limits.
-fn certify_every(state: &State, tolerance: f64) -> usize {
-    CERTIFY_EVERY * ((state.least_gap / tolerance).ln() / LOWERED.ln()).clamp(1.0, 4.0) as usize
+/// Returns the number of steps between certificates: the fewest in which the gap may reach the tolerance, within limits.
+fn certificate_interval(state: &CompletionState, tolerance: f64) -> usize {
+    CERTIFY_EVERY * ((state.min_gap / tolerance).ln() / GAP_FACTOR.ln()).clamp(1.0, 4.0) as usize
 }
 
-fn extra(rank: usize) -> usize {
+/// Returns the number of basis vectors beyond the rank.
+fn extra_vectors(rank: usize) -> usize {
     10 + rank / 8
 }
 
@@ -362,7 +379,7 @@ mod tests {
     use knockout_base::random::Rng;
     use knockout_data::cell::GeneSets;
 
-    fn random_screen(genes: u32, share: usize, rng: &mut Rng) -> Observed {
+    fn random_screen(genes: u32, share: usize, rng: &mut Rng) -> ObservedMatrix {
         let (mut sets, mut targets) = (GeneSets::default(), Vec::new());
         for b in 0..genes {
             for a in 0..b {
@@ -372,17 +389,20 @@ mod tests {
                 }
             }
         }
-        Observed::of(&Grid::of(sets.view()), sets.view(), &targets)
+        ObservedMatrix::new(&Grid::from_sets(sets.view()), sets.view(), &targets)
     }
 
-    fn solved(observed: &Observed, lambda: f64, tolerance: f64) -> Completed {
-        let start = State::from(&Factors::zero(observed.row_count, observed.column_count), observed);
-        complete(observed, lambda, start, Until::Certified(tolerance), &mut |_| ())
+    fn solved(observed: &ObservedMatrix, lambda: f64, tolerance: f64) -> Completion {
+        let start = CompletionState::starting_at(
+            &LowRankMatrix::zero(observed.row_count, observed.column_count),
+            observed,
+        );
+        complete(observed, lambda, start, StoppingRule::Certified(tolerance), &mut |_| ())
     }
 
-    /// X is the minimum if and only if what is left over, E, has no singular value above λ and ⟨E, X⟩ = λ‖X‖₊.
+    /// X is the minimum if and only if the residual E has no singular value above λ and ⟨E, X⟩ = λ‖X‖₊.
     #[test]
-    fn the_minimum_meets_its_conditions() {
+    fn the_minimum_satisfies_the_optimality_conditions() {
         let mut rng = Rng::new(0, "conditions");
         for (genes, share) in [(12, 9), (30, 6), (31, 3)] {
             let observed = random_screen(genes, share, &mut rng);
@@ -392,9 +412,9 @@ mod tests {
                 let found = solved(&observed, lambda, 1e-6);
                 assert!(found.relative_gap <= 1e-6, "{}", found.relative_gap);
                 let mut dense = Matrix::zeros(observed.row_count, observed.column_count);
-                found.factors.fill(&mut dense);
+                found.factors.write_dense(&mut dense);
                 let mut left = vec![0.0; observed.targets.len()];
-                observed.left_over(&dense, &mut left);
+                observed.residuals(&dense, &mut left);
                 let entries: Vec<f32> = observed.targets.iter().zip(&left).map(|(t, e)| t - e).collect();
                 assert!(observed.largest_singular_value(&left) <= lambda * (1.0 + 1e-3));
                 let nuclear: f64 = found.factors.values.iter().sum();
@@ -403,23 +423,23 @@ mod tests {
         }
     }
 
-    /// What the certificate says is no less than what the largest singular value of all says, which is found here from the whole spectrum.
+    /// Compares with the whole spectrum.
     #[test]
-    fn a_certificate_is_not_fooled_by_equal_singular_values() {
+    fn the_largest_singular_value_is_found_among_equal_ones() {
         let observed = random_screen(40, 7, &mut Rng::new(3, "certificate"));
         let lambda = 0.2 * observed.largest_singular_value(&observed.targets);
-        let (mut rough, start) = (Vec::new(), Factors::zero(observed.row_count, observed.column_count));
-        let state = State::from(&start, &observed);
-        complete(&observed, lambda, state, Until::Certified(1e-6), &mut |state| {
+        let (mut rough, start) = (Vec::new(), LowRankMatrix::zero(observed.row_count, observed.column_count));
+        let state = CompletionState::starting_at(&start, &observed);
+        complete(&observed, lambda, state, StoppingRule::Certified(1e-6), &mut |state| {
             rough.push(state.now.clone());
         });
         for factors in rough {
             let mut dense = Matrix::zeros(observed.row_count, observed.column_count);
-            factors.fill(&mut dense);
+            factors.write_dense(&mut dense);
             let mut left = vec![0.0; observed.targets.len()];
-            observed.left_over(&dense, &mut left);
+            observed.residuals(&dense, &mut left);
             let mut whole = Matrix::<f32>::zeros(observed.row_count, observed.column_count);
-            observed.put_and_measure(&left, &mut whole, &dense);
+            observed.set_and_measure(&left, &mut whole, &dense);
             let top = symmetric_eigen(&gram(&whole)).0[0].sqrt();
             let found = observed
                 .largest_singular_value(&left)
@@ -428,20 +448,22 @@ mod tests {
         }
     }
 
-    /// A state that was stored goes on to the same bits.
     #[test]
-    fn it_goes_on_where_it_was_stopped() {
+    fn a_stored_state_resumes_to_the_same_bits() {
         let observed = random_screen(40, 5, &mut Rng::new(1, "resumed"));
         let lambda = 0.3 * observed.largest_singular_value(&observed.targets);
         let mut states = Vec::new();
-        let start = State::from(&Factors::zero(observed.row_count, observed.column_count), &observed);
-        let whole = complete(&observed, lambda, start, Until::Certified(1e-6), &mut |state| {
+        let start = CompletionState::starting_at(
+            &LowRankMatrix::zero(observed.row_count, observed.column_count),
+            &observed,
+        );
+        let whole = complete(&observed, lambda, start, StoppingRule::Certified(1e-6), &mut |state| {
             states.push(state.tensors());
         });
         assert!(states.len() > 5);
         for stored in states {
-            let state = State::load(&stored).unwrap();
-            let resumed = complete(&observed, lambda, state, Until::Certified(1e-6), &mut |_| ());
+            let state = CompletionState::load(&stored).unwrap();
+            let resumed = complete(&observed, lambda, state, StoppingRule::Certified(1e-6), &mut |_| ());
             assert!(resumed.factors == whole.factors && resumed.steps == whole.steps);
         }
     }

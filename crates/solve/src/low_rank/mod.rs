@@ -1,22 +1,29 @@
-//! Low rank: a ridge over genes and query pairs, and the completion of what it leaves with the least nuclear norm.
+//! Low rank: a ridge over genes and query pairs, and low-rank completion of its residuals by nuclear norm.
+//!
+//! The penalty λ decreases along a path, and each solution starts from the one before. The path ends at the first of at least three
+//! values that gains less than 5e-4 in validation Pearson over the best so far. Below the noise level the minimum has hundreds of dimensions
+//! of noise, so a λ is abandoned early if it does not validate better than the best so far, either after its first four steps or while its
+//! rank still grows. The chosen λ is then solved until the certificate shows the tolerance.
 
 mod complete;
 mod observed;
 mod subspace;
 
 use crate::additive::Additive;
-use crate::base::Base;
+use crate::additive_fit::AdditiveFit;
 use crate::covariates;
-use crate::deviation::{Loudness, Spread};
-use crate::grid::{Cells, Grid};
+use crate::deviation::{DeviationModel, GeneNoise};
+use crate::error::{bad_tensor, check_memory, out_of_range};
+use crate::grid::{Grid, GridCells};
 use crate::matrix::{Matrix, dot};
-use crate::model::{Choice, Problem, Solution, SolveError, SolvedOptions, Stage, Watch};
-use crate::pair_products::{Form, PairProducts, Rows};
-use crate::tensor::{Tensor, tensor};
-use complete::{Factors, State, Until, complete};
+use crate::model::{Choice, Problem, Solution, SolveObserver, SolvedOptions, TriedSetting};
+use crate::pair_products::{GeneTableRows, PairForm, PairProducts};
+use crate::tensor::{Tensor, find, has};
+use complete::{CompletionState, LowRankMatrix, StoppingRule, complete};
+use knockout_base::error::Error;
 use knockout_base::stats::pearson;
 use knockout_data::cell::{Cell, GeneSetsRef};
-use observed::Observed;
+use observed::ObservedMatrix;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -24,11 +31,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LowRankOptions {
-    /// Content features that tell the effect of genes that training never saw.
+    /// Content features that predict the effects of genes without training records.
     pub covariates: Vec<String>,
-    /// The relative distance to the minimum that the certificate must show.
+    /// Relative gap to the minimum that the certificate must show.
     pub tolerance: f64,
-    /// Memory for matrices at most, in MiB.
+    /// Maximum memory of the matrices, in MiB.
     pub memory_mib: usize,
 }
 
@@ -38,33 +45,28 @@ impl Default for LowRankOptions {
     }
 }
 
-/// The first λ, as a share of the least at which nothing is left.
-const FIRST: f64 = 0.6;
-/// From one λ to the next.
-const SHRINK: f64 = 0.75;
-/// λ that are tried at least; after these the path ends with the first that is not chosen.
-const LEAST: usize = 3;
-/// Most λ on the path: the last is 1 % of the first.
-const MOST: usize = 16;
-/// The gain in validation Pearson that is worth a smaller λ. Of a large screen the next λ may let in all that is noise,
-/// hundreds of directions that cost more than the whole path before and gain nothing.
-const LEAST_GAIN: f64 = 5e-4;
-/// The share by which a step lowers the objective when a λ of the path is good enough to be judged.
+/// The first λ, relative to the smallest λ whose minimum is 0.
+const FIRST_LAMBDA: f64 = 0.6;
+/// Factor between consecutive λ.
+const LAMBDA_STEP: f64 = 0.75;
+/// Minimum number of λ; after these the path ends with the first that is not chosen.
+const MIN_LAMBDAS: usize = 3;
+/// Maximum number of λ: the last is 1 % of the first.
+const MAX_LAMBDAS: usize = 16;
+/// Minimum gain in validation Pearson for a smaller λ. On a large screen the next λ may admit hundreds of dimensions of noise, which cost
+/// more than the whole path before and gain nothing.
+const MIN_GAIN: f64 = 5e-4;
+/// Relative change of the objective per step at which a λ of the path is validated.
 const ROUGH: f64 = 2e-4;
 
 impl SolvedOptions for LowRankOptions {
     const NAME: &'static str = "low-rank";
     const SUMMARY: &'static str =
-        "ridge of genes and query pairs, and exact low-rank completion of what it leaves";
+        "ridge of genes and query pairs, and exact low-rank completion of its residuals";
 
-    fn check(&self, cell: &Cell) -> Result<(), SolveError> {
+    fn check(&self, cell: &Cell) -> Result<(), Error> {
         if !(self.tolerance >= 1e-7 && self.tolerance < 1.0) {
-            let value = self.tolerance.to_string();
-            return Err(SolveError::OutOfRange {
-                key: "tolerance",
-                value,
-                rule: "it must lie from 1e-7 to 1",
-            });
+            return Err(out_of_range("tolerance", &self.tolerance, "it must be at least 1e-7 and below 1"));
         }
         covariates::check(&self.covariates, cell)
     }
@@ -73,22 +75,26 @@ impl SolvedOptions for LowRankOptions {
         self.covariates.iter().map(|name| format!("covariate {name}")).collect()
     }
 
-    fn solve(&self, problem: Problem<'_>, watch: &mut dyn Watch) -> Result<Box<dyn Solution>, SolveError> {
+    fn solve(
+        &self,
+        problem: Problem<'_>,
+        observer: &mut dyn SolveObserver,
+    ) -> Result<Box<dyn Solution>, Error> {
         let gene_count = problem.cell.genes().len();
-        let base = Base::of(problem, &self.covariates)?;
-        let mut model = LowRank::solve(self, problem, &base, watch)?.with_products(gene_count);
+        let base = AdditiveFit::new(problem, &self.covariates)?;
+        let mut model = LowRank::solve(self, problem, &base, observer)?.with_products(gene_count);
         let fitted = model.predict(problem.train.sets.view());
-        let loudness = Loudness::of(problem.train, &fitted, gene_count);
+        let noise = GeneNoise::estimate(problem.train, &fitted, gene_count);
         let (sets, predictions) = (problem.val.sets.view(), model.predict(problem.val.sets.view()));
-        let doubt: Vec<f64> = sets.iter().map(|set| model.unknown(set)).collect();
-        model.spread = Spread::fit(loudness, problem.val, &predictions, &doubt);
-        model.choices.extend(model.spread.choices(PREFIX));
+        let unknown: Vec<f64> = sets.iter().map(|set| model.unknown_share(set)).collect();
+        model.deviation = DeviationModel::fit(noise, problem.val, &predictions, &unknown);
+        model.choices.extend(model.deviation.choices(PREFIX));
         Ok(Box::new(model))
     }
 
-    fn load(&self, tensors: &[Tensor], cell: &Cell) -> Result<Box<dyn Solution>, SolveError> {
+    fn load(&self, tensors: &[Tensor], cell: &Cell) -> Result<Box<dyn Solution>, Error> {
         let mut model = LowRank::load(tensors, cell)?.with_products(cell.genes().len());
-        model.spread = Spread::load(tensors, PREFIX, cell.genes().len())?;
+        model.deviation = DeviationModel::load(tensors, PREFIX, cell.genes().len())?;
         Ok(Box::new(model))
     }
 }
@@ -100,9 +106,9 @@ pub(crate) struct LowRank {
     /// Factors of the completed matrix, the singular values in the left one.
     left: Matrix<f32>,
     right: Matrix<f32>,
-    /// What the completed matrix says of pairs; only where the model is no part of another, which has its own.
+    /// The completed matrix at pairs; `None` inside of a stack, which has its own products.
     products: Option<PairProducts>,
-    spread: Spread,
+    deviation: DeviationModel,
     choices: Vec<Choice>,
 }
 
@@ -112,48 +118,50 @@ impl LowRank {
     pub(crate) fn solve(
         options: &LowRankOptions,
         problem: Problem<'_>,
-        base: &Base,
-        watch: &mut dyn Watch,
-    ) -> Result<Self, SolveError> {
+        base: &AdditiveFit,
+        observer: &mut dyn SolveObserver,
+    ) -> Result<Self, Error> {
         let (grid, additive) = (&base.grid, &base.additive);
-        options.check_memory(grid)?;
-        let observed = Observed::of(grid, problem.train.sets.view(), &base.residuals);
+        // Three matrices of the grid's size are held at once, and small factors.
+        let (rows, columns) = (grid.rows().len(), grid.columns().len());
+        check_memory(4 * rows * columns, rows, columns, options.memory_mib)?;
+        let observed = ObservedMatrix::new(grid, problem.train.sets.view(), &base.residuals);
         let top = observed.largest_singular_value(&observed.targets);
-        let judge = Judge::of(problem, base);
-        let (mut path, mut state) = match watch.kept(PART) {
-            Some(kept) => Path::load(&kept)?,
-            None => (Path::new(&observed, judge.pearson(None)), None),
+        let validation = Validation::new(problem, base);
+        let (mut path, mut state) = match observer.saved(PART) {
+            Some(saved) => LambdaPath::load(&saved)?,
+            None => (LambdaPath::new(&observed, validation.pearson(None)), None),
         };
-        path.say(additive.alpha, watch);
+        path.report(additive.alpha, observer);
         while state.is_none() && top > 0.0 && !path.is_over() {
-            let lambda = FIRST * top * SHRINK.powi(path.tried.len() as i32);
-            let start = State::from(&path.current, &observed);
+            let lambda = FIRST_LAMBDA * top * LAMBDA_STEP.powi(path.tried.len() as i32);
+            let start = CompletionState::starting_at(&path.current, &observed);
             let best = path.best_pearson();
-            let is_worth_it =
-                |factors: &Factors| judge.pearson(Some(factors)).is_some_and(|found| found > best);
-            let until = Until::Slow { share: ROUGH, is_worth_it: &is_worth_it };
+            let is_promising =
+                |factors: &LowRankMatrix| validation.pearson(Some(factors)).is_some_and(|found| found > best);
+            let until = StoppingRule::SlowProgress { relative_change: ROUGH, is_promising: &is_promising };
             let completed = complete(&observed, lambda, start, until, &mut |_| {
-                watch.step("low rank", path.tried.len());
+                observer.on_step("low rank", path.tried.len());
             });
-            let pearson = judge.pearson(Some(&completed.factors));
+            let pearson = validation.pearson(Some(&completed.factors));
             path.add(lambda, pearson, completed.factors);
-            path.say_last(watch);
-            if watch.wants_state() {
-                watch.keep(PART, path.tensors());
+            path.tried.last().into_iter().for_each(|tried| tried.report(observer));
+            if observer.is_save_due() {
+                observer.save(PART, path.tensors());
             }
         }
         let lambda = path.best_lambda().unwrap_or(top);
         let (mut factors, mut relative_gap, mut steps) = (path.best.clone(), 0.0, 0);
         if factors.rank() > 0 {
-            let start = state.take().unwrap_or_else(|| State::from(&factors, &observed));
-            let kept = path.tensors();
-            let completed =
-                complete(&observed, lambda, start, Until::Certified(options.tolerance), &mut |state| {
-                    watch.step("low rank, certified", state.step());
-                    if watch.wants_state() {
-                        watch.keep(PART, [&kept[..], &state.tensors()].concat());
-                    }
-                });
+            let start = state.take().unwrap_or_else(|| CompletionState::starting_at(&factors, &observed));
+            let path = path.tensors();
+            let until = StoppingRule::Certified(options.tolerance);
+            let completed = complete(&observed, lambda, start, until, &mut |state| {
+                observer.on_step("low rank, certified", state.step());
+                if observer.is_save_due() {
+                    observer.save(PART, [&path[..], &state.tensors()].concat());
+                }
+            });
             (factors, relative_gap, steps) = (completed.factors, completed.relative_gap, completed.steps);
         }
         let mut choices = vec![
@@ -168,108 +176,93 @@ impl LowRank {
         choices.extend(additive.covariates.iter().cloned());
         let (left, right) = (factors.scaled_left(), factors.right);
         let (grid, additive) = (grid.clone(), additive.clone());
-        Ok(Self { grid, additive, left, right, products: None, spread: Spread::default(), choices })
+        let deviation = DeviationModel::default();
+        Ok(Self { grid, additive, left, right, products: None, deviation, choices })
     }
 
-    /// What the genes and the query pair add.
+    /// Returns the additive part: the intercept and the effects of the genes and the query pair.
     pub(crate) fn additive(&self, set: &[u32]) -> f64 {
         self.additive.predict(&self.grid, set)
     }
 
-    /// The share of a set that training says nothing of.
-    fn unknown(&self, set: &[u32]) -> f64 {
-        let unknown = set.iter().filter(|&&gene| !self.additive.knows(gene)).count();
+    /// Returns the share of a set's genes without training records.
+    fn unknown_share(&self, set: &[u32]) -> f64 {
+        let unknown = set.iter().filter(|&&gene| !self.additive.is_known(gene)).count();
         unknown as f64 / set.len().max(1) as f64
     }
 
-    /// What has to be stored for another model that holds it.
+    /// Returns the tensors without those of the standard deviations.
     pub(crate) fn own_tensors(&self) -> Vec<Tensor> {
-        let mut tensors =
-            vec![Tensor::of("low_rank.left", &self.left), Tensor::of("low_rank.right", &self.right)];
+        let mut tensors = vec![
+            Tensor::from_matrix("low_rank.left", &self.left),
+            Tensor::from_matrix("low_rank.right", &self.right),
+        ];
         tensors.extend(self.grid.tensors());
         tensors.extend(self.additive.tensors());
         tensors
     }
 
-    /// What the completed matrix adds; 0 where it says nothing.
+    /// Returns the value of the completed matrix; 0 for sets without a cell.
     pub(crate) fn completed(&self, set: &[u32]) -> f64 {
         let entry =
             |row: usize, column: usize| -> f64 { f64::from(dot(self.left.row(row), self.right.row(column))) };
         self.grid.cells(set).mean(entry).unwrap_or(0.0)
     }
 
-    /// Calls a function with what the completed matrix says of pairs as a form, times a weight. A pair must have two cells or none,
-    /// which is so unless triples brought columns of their own: then there is no form.
-    pub(crate) fn with_form<T>(&self, weight: f64, use_form: impl FnOnce(Form<'_>) -> T) -> Option<T> {
+    /// Calls a function with the completed matrix at pairs as a bilinear form, times a weight.
+    ///
+    /// Every pair must have two cells or none. This does not hold if triples add columns of their own; then there is no form.
+    pub(crate) fn with_form<T>(&self, weight: f64, use_form: impl FnOnce(PairForm<'_>) -> T) -> Option<T> {
         let grid = &self.grid;
         (grid.pair_rows().next().is_none()).then(|| {
-            use_form(Form {
+            use_form(PairForm {
                 weight: 0.5 * weight,
-                x: Rows { table: &self.left, place: &|gene| grid.row_of_gene(gene) },
-                y: Rows { table: &self.right, place: &|gene| grid.column_of_gene(gene) },
+                x: GeneTableRows { table: &self.left, row_of: &|gene| grid.row_of_gene(gene) },
+                y: GeneTableRows { table: &self.right, row_of: &|gene| grid.column_of_gene(gene) },
             })
         })
     }
 
     fn with_products(mut self, genes: usize) -> Self {
-        self.products = self.with_form(1.0, |form| PairProducts::of(genes, &[form]));
+        self.products = self.with_form(1.0, |form| PairProducts::new(genes, &[form]));
         self
     }
 
-    pub(crate) fn load(tensors: &[Tensor], cell: &Cell) -> Result<Self, SolveError> {
+    pub(crate) fn load(tensors: &[Tensor], cell: &Cell) -> Result<Self, Error> {
         let gene_count = cell.genes().len();
         let grid = Grid::load(tensors, gene_count)?;
-        let left = tensor(tensors, "low_rank.left")?.matrix_of(grid.rows().len())?;
-        let right = tensor(tensors, "low_rank.right")?.matrix_of(grid.columns().len())?;
+        let left = find(tensors, "low_rank.left")?.matrix_with_rows(grid.rows().len())?;
+        let right = find(tensors, "low_rank.right")?.matrix_with_rows(grid.columns().len())?;
         if left.columns() != right.columns() {
-            return Err(SolveError::Tensor { name: "low_rank.right".to_owned() });
+            return Err(bad_tensor("low_rank.right"));
         }
         let additive = Additive::load(tensors, &grid, gene_count)?;
-        Ok(Self {
-            grid,
-            additive,
-            left,
-            right,
-            products: None,
-            spread: Spread::default(),
-            choices: Vec::new(),
-        })
-    }
-}
-
-impl LowRankOptions {
-    /// Three matrices of the grid's size are held at once, and factors of at most its smaller side, which are small beside them.
-    fn check_memory(&self, grid: &Grid) -> Result<(), SolveError> {
-        let (rows, columns) = (grid.rows().len(), grid.columns().len());
-        let needed_mib = 4 * rows * columns * size_of::<f32>() / (1 << 20);
-        if needed_mib > self.memory_mib {
-            return Err(SolveError::TooLarge { rows, columns, needed_mib, limit_mib: self.memory_mib });
-        }
-        Ok(())
+        let (deviation, choices) = (DeviationModel::default(), Vec::new());
+        Ok(Self { grid, additive, left, right, products: None, deviation, choices })
     }
 }
 
 impl Solution for LowRank {
     fn predict(&self, sets: GeneSetsRef<'_>) -> Vec<f64> {
         let of_pairs = self.products.as_ref().map(|products| products.of_sets(sets));
-        let one = |(place, set): (usize, &[u32])| match &of_pairs {
-            Some(of_pairs) if set.len() == 2 => self.additive(set) + f64::from(of_pairs[place]),
+        let predict = |(i, set): (usize, &[u32])| match &of_pairs {
+            Some(of_pairs) if set.len() == 2 => self.additive(set) + f64::from(of_pairs[i]),
             _ => self.additive(set) + self.completed(set),
         };
-        sets.iter().enumerate().map(one).collect()
+        sets.iter().enumerate().map(predict).collect()
     }
 
     fn deviations(&self, sets: GeneSetsRef<'_>) -> Option<Vec<f64>> {
-        Some(self.spread.deviations(sets, sets.iter().map(|set| self.unknown(set))))
+        Some(self.deviation.deviations(sets, sets.iter().map(|set| self.unknown_share(set))))
     }
 
     fn wide_interval(&self) -> Option<f64> {
-        Some(self.spread.wide())
+        Some(self.deviation.wide())
     }
 
     fn tensors(&self) -> Vec<Tensor> {
         let mut tensors = self.own_tensors();
-        tensors.extend(self.spread.tensors(PREFIX));
+        tensors.extend(self.deviation.tensors(PREFIX));
         tensors
     }
 
@@ -278,132 +271,131 @@ impl Solution for LowRank {
     }
 }
 
-/// Judges completed matrices by the validation part.
-struct Judge<'a> {
+/// Validates completed matrices.
+struct Validation<'a> {
     scores: &'a [f64],
-    /// What the additive part says.
-    alone: Vec<f64>,
-    cells: Vec<Cells>,
+    /// Predictions of the additive part.
+    additive: Vec<f64>,
+    cells: Vec<GridCells>,
 }
 
-impl<'a> Judge<'a> {
-    fn of(problem: Problem<'a>, base: &Base) -> Self {
+impl<'a> Validation<'a> {
+    fn new(problem: Problem<'a>, base: &AdditiveFit) -> Self {
         let sets = problem.val.sets.view();
         let cells = sets.iter().map(|set| base.grid.cells(set)).collect();
-        Self { scores: &problem.val.scores, alone: base.predict(sets), cells }
+        Self { scores: &problem.val.scores, additive: base.predict(sets), cells }
     }
 
-    fn pearson(&self, factors: Option<&Factors>) -> Option<f64> {
-        let Some(factors) = factors else { return pearson(&self.alone, self.scores) };
+    /// Returns the validation Pearson of the additive part plus a completed matrix.
+    fn pearson(&self, factors: Option<&LowRankMatrix>) -> Option<f64> {
+        let Some(factors) = factors else { return pearson(&self.additive, self.scores) };
         let left = factors.scaled_left();
         let entry = |row: usize, column: usize| f64::from(dot(left.row(row), factors.right.row(column)));
-        let one = |(alone, cells): (&f64, &Cells)| alone + cells.mean(entry).unwrap_or(0.0);
-        let predictions: Vec<f64> = self.alone.par_iter().zip(&self.cells).map(one).collect();
+        let predict = |(additive, cells): (&f64, &GridCells)| additive + cells.mean(entry).unwrap_or(0.0);
+        let predictions: Vec<f64> = self.additive.par_iter().zip(&self.cells).map(predict).collect();
         pearson(&predictions, self.scores)
     }
 }
 
-/// What the state of this part of the work is kept as.
+/// Name of the saved state.
 const PART: &str = "low-rank";
 
-/// One λ that was tried.
+/// A λ that was tried.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Tried {
+struct TriedLambda {
     lambda: f64,
     rank: usize,
-    /// -2 where it is undefined.
+    /// Validation Pearson; -2 if undefined.
     pearson: f64,
 }
 
 /// The path of λ so far.
 #[derive(Debug, Clone, PartialEq)]
-struct Path {
-    /// Of the additive part alone.
-    alone: f64,
-    tried: Vec<Tried>,
-    /// The completion that validated best, and the last one, which the next starts from.
-    best: Factors,
-    current: Factors,
+struct LambdaPath {
+    /// Validation Pearson of the additive part.
+    additive: f64,
+    tried: Vec<TriedLambda>,
+    /// The chosen completion.
+    best: LowRankMatrix,
+    /// The last completion, from which the next one starts.
+    current: LowRankMatrix,
 }
 
-impl Path {
-    fn new(observed: &Observed, alone: Option<f64>) -> Self {
-        let nothing = Factors::zero(observed.row_count, observed.column_count);
-        Self { alone: alone.unwrap_or(-2.0), tried: Vec::new(), best: nothing.clone(), current: nothing }
+impl LambdaPath {
+    fn new(observed: &ObservedMatrix, additive: Option<f64>) -> Self {
+        let zero = LowRankMatrix::zero(observed.row_count, observed.column_count);
+        Self { additive: additive.unwrap_or(-2.0), tried: Vec::new(), best: zero.clone(), current: zero }
     }
 
-    /// Validation Pearson of what is chosen so far.
+    /// Returns the validation Pearson of the chosen λ.
     fn best_pearson(&self) -> f64 {
-        self.best_place().map_or(self.alone, |place| self.tried[place].pearson)
+        self.best_index().map_or(self.additive, |i| self.tried[i].pearson)
     }
 
-    /// The place of the λ that is chosen: the last that gains enough over the one chosen before, the first of them over the additive part
-    /// alone.
-    fn best_place(&self) -> Option<usize> {
-        let mut best = (None, self.alone);
-        for (place, tried) in self.tried.iter().enumerate() {
-            let least = if best.0.is_some() { LEAST_GAIN } else { 0.0 };
-            if tried.pearson > best.1 + least {
-                best = (Some(place), tried.pearson);
+    /// Returns the index of the chosen λ: the last that gains enough over the one chosen before, or over the additive part.
+    fn best_index(&self) -> Option<usize> {
+        let mut best = (None, self.additive);
+        for (i, tried) in self.tried.iter().enumerate() {
+            let min_gain = if best.0.is_some() { MIN_GAIN } else { 0.0 };
+            if tried.pearson > best.1 + min_gain {
+                best = (Some(i), tried.pearson);
             }
         }
         best.0
     }
 
     fn best_lambda(&self) -> Option<f64> {
-        self.best_place().map(|place| self.tried[place].lambda)
+        self.best_index().map(|i| self.tried[i].lambda)
     }
 
     fn is_over(&self) -> bool {
         let count = self.tried.len();
-        count == MOST || (count >= LEAST && self.best_place() != Some(count - 1))
+        count == MAX_LAMBDAS || (count >= MIN_LAMBDAS && self.best_index() != Some(count - 1))
     }
 
-    fn add(&mut self, lambda: f64, pearson: Option<f64>, factors: Factors) {
-        self.tried.push(Tried { lambda, rank: factors.rank(), pearson: pearson.unwrap_or(-2.0) });
-        if self.best_place() == Some(self.tried.len() - 1) {
+    fn add(&mut self, lambda: f64, pearson: Option<f64>, factors: LowRankMatrix) {
+        self.tried.push(TriedLambda { lambda, rank: factors.rank(), pearson: pearson.unwrap_or(-2.0) });
+        if self.best_index() == Some(self.tried.len() - 1) {
             self.best = factors.clone();
         }
         self.current = factors;
     }
 
-    fn say(&self, alpha: f64, watch: &mut dyn Watch) {
-        let tried = format!("ridge of genes and query pairs, alpha {alpha}");
-        watch.stage(Stage { tried, validation_pearson: Some(self.alone).filter(|&r| r > -2.0) });
-        self.tried.iter().for_each(|tried| tried.say(watch));
-    }
-
-    fn say_last(&self, watch: &mut dyn Watch) {
-        self.tried.last().into_iter().for_each(|tried| tried.say(watch));
+    fn report(&self, alpha: f64, observer: &mut dyn SolveObserver) {
+        let setting = format!("ridge of genes and query pairs, alpha {alpha}");
+        let validation_pearson = Some(self.additive).filter(|&r| r > -2.0);
+        observer.on_setting(TriedSetting { setting, validation_pearson });
+        self.tried.iter().for_each(|tried| tried.report(observer));
     }
 
     fn tensors(&self) -> Vec<Tensor> {
         let rows = self.tried.iter().flat_map(|tried| [tried.lambda, tried.rank as f64, tried.pearson]);
-        let numbers: Vec<f64> = [self.alone].into_iter().chain(rows).collect();
-        let mut tensors = vec![Tensor::of_doubles("path", &numbers)];
+        let numbers: Vec<f64> = [self.additive].into_iter().chain(rows).collect();
+        let mut tensors = vec![Tensor::from_doubles("path", &numbers)];
         tensors.extend(self.best.tensors("best"));
         tensors.extend(self.current.tensors("current"));
         tensors
     }
 
-    /// The path, and the state of the last, certified completion, if that had begun.
-    fn load(tensors: &[Tensor]) -> Result<(Self, Option<State>), SolveError> {
-        let numbers = tensor(tensors, "path")?.doubles()?;
-        let missing = || SolveError::Tensor { name: "path".to_owned() };
-        let (alone, rows) = numbers.split_first().ok_or_else(missing)?;
+    /// Loads the path, and the state of the certified completion if it had begun.
+    fn load(tensors: &[Tensor]) -> Result<(Self, Option<CompletionState>), Error> {
+        let numbers = find(tensors, "path")?.doubles()?;
+        let (additive, rows) = numbers.split_first().ok_or_else(|| bad_tensor("path"))?;
         let (rows, _) = rows.as_chunks::<3>();
         let tried =
-            rows.iter().map(|&[lambda, rank, pearson]| Tried { lambda, rank: rank as usize, pearson });
-        let (best, current) = (Factors::load(tensors, "best")?, Factors::load(tensors, "current")?);
-        let state = tensor(tensors, State::FIRST).is_ok().then(|| State::load(tensors)).transpose()?;
-        Ok((Self { alone: *alone, tried: tried.collect(), best, current }, state))
+            rows.iter().map(|&[lambda, rank, pearson]| TriedLambda { lambda, rank: rank as usize, pearson });
+        let best = LowRankMatrix::load(tensors, "best")?;
+        let current = LowRankMatrix::load(tensors, "current")?;
+        let has_state = has(tensors, CompletionState::FIRST);
+        let state = has_state.then(|| CompletionState::load(tensors)).transpose()?;
+        Ok((Self { additive: *additive, tried: tried.collect(), best, current }, state))
     }
 }
 
-impl Tried {
-    fn say(&self, watch: &mut dyn Watch) {
-        watch.stage(Stage {
-            tried: format!("low rank, lambda {:.4}, rank {}", self.lambda, self.rank),
+impl TriedLambda {
+    fn report(&self, observer: &mut dyn SolveObserver) {
+        observer.on_setting(TriedSetting {
+            setting: format!("low rank, lambda {:.4}, rank {}", self.lambda, self.rank),
             validation_pearson: Some(self.pearson).filter(|&r| r > -2.0),
         });
     }

@@ -1,9 +1,9 @@
-//! The few large singular vectors of a matrix: bases that hold them, and what the matrix's square adds to a basis.
+//! Subspaces that contain the leading singular vectors of a matrix.
 
-use crate::matrix::{Matrix, orthonormal_columns, product};
+use crate::matrix::{Matrix, concat_columns, orthonormal_columns, product};
 use knockout_base::random::Rng;
 
-/// The side of a matrix on which vectors lie.
+/// The side of a matrix whose singular vectors are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Left,
@@ -18,8 +18,8 @@ impl Side {
         }
     }
 
-    /// Takes vectors of this side through a matrix to the other one.
-    fn cross(self, matrix: &Matrix<f32>, vectors: &Matrix<f32>) -> Matrix<f32> {
+    /// Multiplies vectors of this side with a matrix; the results are vectors of the other side.
+    fn apply(self, matrix: &Matrix<f32>, vectors: &Matrix<f32>) -> Matrix<f32> {
         match self {
             Self::Right => product(matrix, vectors),
             Self::Left => product(matrix.transposed(), vectors),
@@ -27,49 +27,54 @@ impl Side {
     }
 }
 
-/// An orthonormal basis with what the matrix's square adds to those of its vectors that the matrix makes no longer than `below`, at most
-/// `most` vectors in all; and the image of everything. The basis is in descending order of these lengths.
+/// Extends an orthonormal basis by one step of a Krylov space, and returns it with its image.
 ///
-/// This is the beginning of Krylov's space: it tells vectors above a threshold from those just below it in few steps, where singular
-/// values crowd and powers alone take many.
-pub(super) fn explored(
+/// Only vectors whose image is at most `max_length` long are extended, to at most `max_vectors` in all. The basis is ordered by descending
+/// length of the images. A Krylov space separates singular values just above a threshold from those just below it in fewer steps
+/// than powers of the matrix do.
+pub(super) fn extend_krylov(
     matrix: &Matrix<f32>,
     basis: &Matrix<f32>,
     side: Side,
-    below: f64,
-    most: usize,
+    max_length: f64,
+    max_vectors: usize,
 ) -> (Matrix<f32>, Matrix<f32>) {
-    let image = side.cross(matrix, basis);
-    let longer = column_lengths(&image).into_iter().take_while(|&length| length > below).count();
-    let end = image.columns().min(longer + most.saturating_sub(basis.columns()));
+    let image = side.apply(matrix, basis);
+    let longer = column_lengths(&image).into_iter().take_while(|&length| length > max_length).count();
+    let end = image.columns().min(longer + max_vectors.saturating_sub(basis.columns()));
     if longer == end {
         return (basis.clone(), image);
     }
-    let new = beyond(&side.other().cross(matrix, &image.columns_of(longer..end)), basis);
-    let new_image = side.cross(matrix, &new);
-    (beside(basis, &new), beside(&image, &new_image))
+    let new = orthonormal_complement(&side.other().apply(matrix, &image.columns_of(longer..end)), basis);
+    let new_image = side.apply(matrix, &new);
+    (concat_columns(basis, &new), concat_columns(&image, &new_image))
 }
 
-/// Orthonormal columns that span what columns have beyond an orthonormal basis.
-fn beyond(columns: &Matrix<f32>, basis: &Matrix<f32>) -> Matrix<f32> {
+/// Returns orthonormal columns that span the components of columns orthogonal to a basis.
+fn orthonormal_complement(columns: &Matrix<f32>, basis: &Matrix<f32>) -> Matrix<f32> {
     let mut rest = columns.clone();
-    // Of columns that lie almost inside of the basis the first pass leaves rounding errors, which the second makes orthogonal.
+    // The second pass removes the rounding errors of columns that are almost in the span of the basis.
     for _ in 0..2 {
         let inside = product(basis, &product(basis.transposed(), &rest));
         rest.values_mut().iter_mut().zip(inside.values()).for_each(|(rest, inside)| *rest -= inside);
         let inverse: Vec<f64> = column_lengths(&rest).iter().map(|length| 1.0 / length.max(1e-30)).collect();
-        rest = orthonormal_columns(&scaled(&rest, &inverse));
+        rest = orthonormal_columns(&scale_columns(&rest, &inverse));
     }
     rest
 }
 
-/// The vectors of a basis and random ones, at most `most` in all.
-pub(super) fn widened(basis: &Matrix<f32>, step: usize, more: usize, most: usize) -> Matrix<f32> {
-    let columns = (basis.columns() + more).min(most);
+/// Appends `extra` random vectors to a basis, up to `max_vectors` in all.
+pub(super) fn append_random(
+    basis: &Matrix<f32>,
+    step: usize,
+    extra: usize,
+    max_vectors: usize,
+) -> Matrix<f32> {
+    let columns = (basis.columns() + extra).min(max_vectors);
     let kept = basis.columns().min(columns);
     let mut wide = Matrix::zeros(basis.rows(), columns);
     let mut rng = Rng::new(step as u64, "completion");
-    // As long as the others, on average.
+    // The expected length is 1.
     let length = 1.0 / (basis.rows().max(1) as f64).sqrt();
     for row in 0..basis.rows() {
         let out = wide.row_mut(row);
@@ -87,19 +92,8 @@ fn column_lengths(matrix: &Matrix<f32>) -> Vec<f64> {
     squares.into_iter().map(f64::sqrt).collect()
 }
 
-/// Columns beside each other.
-fn beside(a: &Matrix<f32>, b: &Matrix<f32>) -> Matrix<f32> {
-    let columns = a.columns() + b.columns();
-    let mut both = Vec::with_capacity(a.rows() * columns);
-    for row in 0..a.rows() {
-        both.extend_from_slice(a.row(row));
-        both.extend_from_slice(b.row(row));
-    }
-    Matrix::new(a.rows(), columns, both)
-}
-
-/// Columns times numbers.
-pub(super) fn scaled(matrix: &Matrix<f32>, by: &[f64]) -> Matrix<f32> {
+/// Returns the columns of a matrix, each times a factor.
+pub(super) fn scale_columns(matrix: &Matrix<f32>, by: &[f64]) -> Matrix<f32> {
     let (mut scaled, by) = (matrix.clone(), by.iter().map(|&x| x as f32).collect::<Vec<_>>());
     if !by.is_empty() {
         for row in scaled.values_mut().chunks_exact_mut(by.len()) {
@@ -118,36 +112,39 @@ mod tests {
         Matrix::new(rows, columns, (0..rows * columns).map(|_| rng.normal() as f32).collect())
     }
 
-    /// The explored basis is orthonormal, holds the basis and what the square makes of it, and never outgrows the matrix.
+    /// The extended basis is orthonormal, contains the basis and its image under the squared matrix, and is bounded.
     #[test]
-    fn it_begins_krylovs_space() {
+    fn a_basis_is_extended_by_a_krylov_step() {
         let mut rng = Rng::new(0, "subspace");
         for (rows, columns, start) in [(30, 20, 3), (20, 30, 10), (12, 9, 5), (6, 6, 6)] {
             let matrix = random(rows, columns, &mut rng);
             for side in [Side::Left, Side::Right] {
                 let length = if side == Side::Right { columns } else { rows };
-                let most = rows.min(columns);
+                let max_vectors = rows.min(columns);
                 let basis = orthonormal_columns(&random(length, start, &mut rng));
-                assert_eq!(explored(&matrix, &basis, side, 0.0, most).0, basis);
-                let (all, images) = explored(&matrix, &basis, side, 1e9, most);
-                assert_eq!((&all.columns_of(0..start), all.columns()), (&basis, (2 * start).min(most)));
+                assert_eq!(extend_krylov(&matrix, &basis, side, 0.0, max_vectors).0, basis);
+                let (all, images) = extend_krylov(&matrix, &basis, side, 1e9, max_vectors);
+                assert_eq!(
+                    (&all.columns_of(0..start), all.columns()),
+                    (&basis, (2 * start).min(max_vectors))
+                );
                 let unit = gram(&all);
                 for i in 0..all.columns() {
                     for j in 0..all.columns() {
                         assert!((unit.get(i, j) - f64::from(u8::from(i == j))).abs() < 1e-5);
                     }
                 }
-                let expected = side.cross(&matrix, &all);
+                let expected = side.apply(&matrix, &all);
                 assert!(images.values().iter().zip(expected.values()).all(|(a, b)| (a - b).abs() < 1e-4));
-                let image = side.cross(&matrix, &basis).columns_of(0..all.columns() - start);
-                let left = left_out(&side.other().cross(&matrix, &image), &all);
+                let image = side.apply(&matrix, &basis).columns_of(0..all.columns() - start);
+                let left = residual(&side.other().apply(&matrix, &image), &all);
                 assert!(left < 1e-4 || image.columns() == 0, "{left}");
             }
         }
     }
 
-    /// The share of the columns' length that a basis does not hold.
-    fn left_out(columns: &Matrix<f32>, basis: &Matrix<f32>) -> f64 {
+    /// Returns the relative length of the columns' components outside a basis.
+    fn residual(columns: &Matrix<f32>, basis: &Matrix<f32>) -> f64 {
         let inside = product(basis, &product(basis.transposed(), columns));
         let square = |x: f32| f64::from(x).powi(2);
         let left: f64 = columns.values().iter().zip(inside.values()).map(|(a, b)| square(a - b)).sum();

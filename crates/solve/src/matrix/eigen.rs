@@ -1,21 +1,21 @@
-//! Eigenvalues and eigenvectors of a symmetric matrix: Householder's reduction to a tridiagonal matrix, then implicit QL steps
-//! (the algorithms `tred2` and `tql2` of EISPACK, Wilkinson and Reinsch 1971).
+//! Eigenvalues and eigenvectors of a symmetric matrix.
 //!
-//! Eigenvectors are rows throughout, so that every inner loop runs over contiguous numbers. The rotations of QL steps do not depend on the
-//! vectors that they turn: they are collected, and turn a few columns at a time, which stay in the nearest cache meanwhile.
+//! Householder reduction to a tridiagonal matrix, then implicit QL steps (the algorithms `tred2` and `tql2` of EISPACK, Wilkinson and
+//! Reinsch 1971). Eigenvectors are rows throughout, so every inner loop runs over contiguous numbers. The rotations of QL steps do not
+//! depend on the vectors: they are collected and applied to a few columns at a time, which stay in the first-level cache.
 
-#![expect(clippy::inline_always, reason = "what is inlined is compiled for the instructions of its caller")]
+#![expect(clippy::inline_always, reason = "inlined code is compiled for the instruction set of its caller")]
 
 use super::{Matrix, inner};
 use std::ops::Range;
 
-/// Eigenvalues in descending order, and a matrix whose rows are the eigenvectors.
+/// Returns the eigenvalues in descending order and a matrix whose rows are the eigenvectors.
 ///
 /// # Panics
 ///
 /// If the matrix is not square.
 pub(crate) fn symmetric_eigen(matrix: &Matrix<f64>) -> (Vec<f64>, Matrix<f64>) {
-    /// The same bits: nothing is fused or summed in another order.
+    /// Gives the same bits: no operation is fused or reordered.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
     fn with_wider_vectors(matrix: &Matrix<f64>) -> (Vec<f64>, Matrix<f64>) {
@@ -23,8 +23,8 @@ pub(crate) fn symmetric_eigen(matrix: &Matrix<f64>) -> (Vec<f64>, Matrix<f64>) {
     }
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
-        #[expect(unsafe_code, reason = "calls a version compiled for instructions that were detected")]
-        // SAFETY: they are there.
+        #[expect(unsafe_code, reason = "calls a version compiled for a detected instruction set")]
+        // SAFETY: the CPU supports AVX2.
         return unsafe { with_wider_vectors(matrix) };
     }
     decompose(matrix)
@@ -38,17 +38,17 @@ fn decompose(matrix: &Matrix<f64>) -> (Vec<f64>, Matrix<f64>) {
         return (Vec::new(), matrix.clone());
     }
     let mut vectors = matrix.clone();
-    let (mut diagonal, mut beside) = (vec![0.0; size], vec![0.0; size]);
-    reduce(&mut vectors, &mut diagonal, &mut beside);
+    let (mut diagonal, mut off_diagonal) = (vec![0.0; size], vec![0.0; size]);
+    reduce(&mut vectors, &mut diagonal, &mut off_diagonal);
     accumulate(&mut vectors, &mut diagonal);
-    iterate(&mut vectors, &mut diagonal, &mut beside);
+    iterate(&mut vectors, &mut diagonal, &mut off_diagonal);
     let mut order: Vec<usize> = (0..size).collect();
     order.sort_by(|&a, &b| diagonal[b].total_cmp(&diagonal[a]));
     let sorted = order.iter().flat_map(|&row| vectors.row(row).iter().copied()).collect();
-    (order.iter().map(|&place| diagonal[place]).collect(), Matrix::new(size, size, sorted))
+    (order.iter().map(|&i| diagonal[i]).collect(), Matrix::new(size, size, sorted))
 }
 
-/// Householder's reduction; the reflections stay in `v`, the entries beside the diagonal in `e[1..]`.
+/// Householder reduction; leaves the reflections in `v` and the off-diagonal entries in `e[1..]`.
 #[inline(always)]
 fn reduce(v: &mut Matrix<f64>, d: &mut [f64], e: &mut [f64]) {
     let size = v.rows();
@@ -105,7 +105,7 @@ fn reduce(v: &mut Matrix<f64>, d: &mut [f64], e: &mut [f64]) {
     }
 }
 
-/// Multiplies the reflections out.
+/// Multiplies the reflections.
 #[inline(always)]
 fn accumulate(v: &mut Matrix<f64>, d: &mut [f64]) {
     let size = v.rows();
@@ -132,21 +132,21 @@ fn accumulate(v: &mut Matrix<f64>, d: &mut [f64]) {
     v.set(size - 1, size - 1, 1.0);
 }
 
-/// Implicit QL steps until every entry beside the diagonal has vanished.
+/// Implicit QL steps until every off-diagonal entry has vanished.
 #[inline(always)]
 fn iterate(v: &mut Matrix<f64>, d: &mut [f64], e: &mut [f64]) {
-    /// Three steps per eigenvalue are usual; beyond this only numbers that are not finite keep it going.
-    const MOST_STEPS: usize = 200;
+    /// Three steps per eigenvalue are usual; only values that are not finite need more than this.
+    const MAX_STEPS: usize = 200;
     let size = d.len();
     e.rotate_left(1);
     e[size - 1] = 0.0;
-    let mut turns = Turns::default();
+    let mut pending = Rotations::default();
     let (mut shift, mut largest) = (0.0_f64, 0.0_f64);
     for l in 0..size {
         largest = largest.max(d[l].abs() + e[l].abs());
         let m = (l..size - 1).find(|&m| e[m].abs() <= f64::EPSILON * largest).unwrap_or(size - 1);
         let mut steps = 0;
-        while m > l && steps < MOST_STEPS {
+        while m > l && steps < MAX_STEPS {
             steps += 1;
             let g = d[l];
             let mut p = (d[l + 1] - g) / (2.0 * e[l]);
@@ -159,9 +159,9 @@ fn iterate(v: &mut Matrix<f64>, d: &mut [f64], e: &mut [f64]) {
             shift += h;
             p = d[m];
             let (mut c, mut c2, mut c3) = (1.0, 1.0, 1.0);
-            let beside_next = e[l + 1];
+            let off_diagonal_next = e[l + 1];
             let (mut s, mut s2) = (0.0, 0.0);
-            turns.begin(v, l..m);
+            pending.begin(v, l..m);
             for i in (l..m).rev() {
                 (c3, c2, s2) = (c2, c, s);
                 let (g, h) = (c * e[i], c * p);
@@ -170,9 +170,9 @@ fn iterate(v: &mut Matrix<f64>, d: &mut [f64], e: &mut [f64]) {
                 (s, c) = (e[i] / r, p / r);
                 p = c * d[i] - s * g;
                 d[i + 1] = h + s * (c * g + s * d[i]);
-                turns.rotations.push((c, s));
+                pending.rotations.push((c, s));
             }
-            p = -s * s2 * c3 * beside_next * e[l] / next;
+            p = -s * s2 * c3 * off_diagonal_next * e[l] / next;
             (e[l], d[l]) = (s * p, c * p);
             if e[l].abs() <= f64::EPSILON * largest {
                 break;
@@ -181,28 +181,28 @@ fn iterate(v: &mut Matrix<f64>, d: &mut [f64], e: &mut [f64]) {
         d[l] += shift;
         e[l] = 0.0;
     }
-    turns.apply(v);
+    pending.apply(v);
 }
 
-/// Rotations of neighbouring rows that are still to be done.
+/// Rotations of adjacent rows that are still to be applied.
 #[derive(Default)]
-struct Turns {
-    /// The rows of each step, of which all neighbours are turned, from the last to the first.
+struct Rotations {
+    /// The rows of each step, rotated pairwise from the last to the first.
     steps: Vec<Range<usize>>,
-    /// Cosine and sine, step by step.
+    /// Cosine and sine of each rotation, step by step.
     rotations: Vec<(f64, f64)>,
 }
 
-impl Turns {
-    /// Columns that are turned at once.
+impl Rotations {
+    /// Columns that are rotated at a time.
     const COLUMNS: usize = 8;
-    /// Rotations that are collected: few enough to stay in a near cache themselves.
-    const MOST: usize = 1 << 14;
+    /// Maximum number of collected rotations: they should stay in the cache too.
+    const MAX: usize = 1 << 14;
 
-    /// Begins a step, before which others may have to be done.
+    /// Begins a step; applies the collected rotations first if there is no room for its own.
     #[inline(always)]
     fn begin(&mut self, v: &mut Matrix<f64>, rows: Range<usize>) {
-        if self.rotations.len() + rows.len() > Self::MOST {
+        if self.rotations.len() + rows.len() > Self::MAX {
             self.apply(v);
         }
         self.steps.push(rows);
@@ -249,16 +249,16 @@ mod tests {
     use super::*;
     use knockout_base::random::Rng;
 
-    /// Values and vectors make up the matrix, and the vectors are orthonormal, for matrices of many sizes, with repeated and zero eigenvalues among them.
+    /// Checks matrices of several sizes, also with repeated and zero eigenvalues.
     #[test]
-    fn vectors_and_values_give_the_matrix_back() {
+    fn orthonormal_vectors_and_values_reproduce_the_matrix() {
         let mut rng = Rng::new(0, "eigen");
         for size in [1, 2, 3, 5, 20, 64, 163] {
             for rank in [size, size / 2, 1] {
                 let factor = Matrix::new(size, rank, (0..size * rank).map(|_| rng.normal()).collect());
-                let mut flipped = Matrix::zeros(rank, size);
-                (0..size).for_each(|i| (0..rank).for_each(|k| flipped.set(k, i, factor.get(i, k))));
-                let mut matrix = product(&factor, &flipped);
+                let mut transposed = Matrix::zeros(rank, size);
+                (0..size).for_each(|i| (0..rank).for_each(|k| transposed.set(k, i, factor.get(i, k))));
+                let mut matrix = product(&factor, &transposed);
                 (0..size).for_each(|i| matrix.set(i, i, matrix.get(i, i) - 0.5));
                 let (values, vectors) = symmetric_eigen(&matrix);
                 assert!(values.is_sorted_by(|a, b| a >= b));

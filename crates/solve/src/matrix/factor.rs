@@ -1,16 +1,16 @@
-//! Cholesky's factor of a positive definite matrix, and the orthonormal columns that are made with it.
+//! Cholesky factorisation, and orthonormal columns computed with it.
 
 use super::{Element, Matrix, gram, product};
 use rayon::prelude::*;
 
-/// The lower factor L of a matrix that is L times its transpose.
+/// The lower triangular factor L of a matrix L·Lᵀ.
 pub(crate) struct Cholesky {
     factor: Matrix<f64>,
 }
 
 impl Cholesky {
-    /// Factors a symmetric matrix. Pivots below a tiny share of the largest diagonal entry are raised to it, so that a matrix
-    /// that is singular up to rounding is treated as barely regular.
+    /// Factors a symmetric matrix. Pivots below 1e-13 of the largest diagonal entry are raised to it, so a matrix that is singular up to
+    /// rounding is treated as barely regular.
     pub(crate) fn new(mut matrix: Matrix<f64>) -> Self {
         let size = matrix.rows();
         let largest = (0..size).map(|i| matrix.get(i, i)).fold(0.0_f64, f64::max);
@@ -30,7 +30,7 @@ impl Cholesky {
         Self { factor: matrix }
     }
 
-    /// Solves Lx = b in place, for a b that is 0 before a place.
+    /// Solves Lx = b in place, for a b that is 0 before index `first`.
     fn forward_from(&self, first: usize, b: &mut [f64]) {
         for i in first..b.len() {
             let row = self.factor.row(i);
@@ -39,7 +39,7 @@ impl Cholesky {
         }
     }
 
-    /// Solves the whole system in place.
+    /// Solves L·Lᵀx = b in place.
     #[cfg(test)]
     pub(crate) fn solve(&self, b: &mut [f64]) {
         self.forward_from(0, b);
@@ -51,8 +51,9 @@ impl Cholesky {
     }
 }
 
-/// Orthonormal columns that span those of a matrix of full rank: the matrix times the inverse of the transposed factor of its
-/// Gram matrix, which is made in double precision.
+/// Returns orthonormal columns with the span of a matrix of full rank.
+///
+/// They are the matrix times the inverse transposed Cholesky factor of its Gram matrix, computed in double precision.
 pub(crate) fn orthonormal_columns<T: Element>(matrix: &Matrix<T>) -> Matrix<T> {
     let factor = Cholesky::new(gram(matrix));
     let columns = matrix.columns();
@@ -71,7 +72,7 @@ mod tests {
     use knockout_base::random::Rng;
 
     #[test]
-    fn it_solves_and_orthonormalises() {
+    fn systems_are_solved_and_columns_become_orthonormal() {
         let mut rng = Rng::new(0, "factor");
         for size in [1, 2, 9, 40] {
             let tall =

@@ -1,6 +1,6 @@
-//! Dense matrices in row-major order, and the few operations that the solved models are made of. Knows neither genes nor scores.
+//! Dense row-major matrices and the linear algebra of the solved models. Independent of genes and scores.
 //!
-//! Results do not depend on the number of threads: products are cut into blocks of rows by the size of the matrix alone.
+//! Results do not depend on the number of threads: the blocks of a product depend only on the sizes of the matrices.
 
 mod eigen;
 mod factor;
@@ -25,6 +25,8 @@ impl<T: Copy + Default> Matrix<T> {
         Self { rows, columns, values: vec![T::default(); rows * columns] }
     }
 
+    /// Creates a matrix from its values.
+    ///
     /// # Panics
     ///
     /// If there are not `rows * columns` values.
@@ -65,7 +67,7 @@ impl<T: Copy + Default> Matrix<T> {
         self.values[row * self.columns + column] = value;
     }
 
-    /// The same numbers in another precision.
+    /// Returns the values in another precision.
     pub(crate) fn cast<U: Element>(&self) -> Matrix<U>
     where
         T: Element,
@@ -74,17 +76,17 @@ impl<T: Copy + Default> Matrix<T> {
         Matrix { rows: self.rows, columns: self.columns, values }
     }
 
-    /// The first rows.
+    /// Returns the first rows.
     pub(crate) fn first_rows(&self, count: usize) -> Self {
         Self { rows: count, columns: self.columns, values: self.values[..count * self.columns].to_vec() }
     }
 
-    /// The first columns.
+    /// Returns the first columns.
     pub(crate) fn first_columns(&self, count: usize) -> Self {
         self.columns_of(0..count)
     }
 
-    /// Some neighbouring columns.
+    /// Returns a range of columns.
     pub(crate) fn columns_of(&self, range: std::ops::Range<usize>) -> Self {
         let mut values = Vec::with_capacity(self.rows * range.len());
         (0..self.rows).for_each(|row| values.extend_from_slice(&self.row(row)[range.clone()]));
@@ -92,7 +94,17 @@ impl<T: Copy + Default> Matrix<T> {
     }
 }
 
-/// The inner product, summed in lanes that a compiler can do side by side.
+/// Returns two matrices with the same number of rows side by side.
+pub(crate) fn concat_columns(a: &Matrix<f32>, b: &Matrix<f32>) -> Matrix<f32> {
+    let mut values = Vec::with_capacity(a.values().len() + b.values().len());
+    for row in 0..a.rows() {
+        values.extend_from_slice(a.row(row));
+        values.extend_from_slice(b.row(row));
+    }
+    Matrix::new(a.rows(), a.columns() + b.columns(), values)
+}
+
+/// Returns the inner product, summed in lanes that the compiler can vectorise.
 pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut lanes = [0.0_f32; 8];
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
@@ -105,7 +117,7 @@ pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
     lanes.iter().sum::<f32>() + rest
 }
 
-/// The same in double precision.
+/// Returns the inner product in double precision, summed like [`dot`].
 #[inline]
 pub(crate) fn inner(a: &[f64], b: &[f64]) -> f64 {
     let mut lanes = [0.0; 8];

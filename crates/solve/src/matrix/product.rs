@@ -4,16 +4,16 @@
 use super::Matrix;
 use rayon::prelude::*;
 
-/// Rows of the result that one call computes: enough that packing the right side again for each is cheap.
+/// Rows of the result per call; large enough that packing the right side again in every call is cheap.
 const BLOCK_ROWS: usize = 192;
-/// Columns of a Gram matrix that one call computes.
+/// Rows of a Gram matrix per call.
 const BLOCK_COLUMNS: usize = 64;
 
-/// A number that matrices are made of.
+/// An element type of matrices.
 pub(crate) trait Element: Copy + Default + Send + Sync + Into<f64> {
     fn of(value: f64) -> Self;
 
-    /// Replaces `out` (rows beside each other, `out_stride` apart) by `a · b`.
+    /// Writes `a · b` to `out`, whose rows are `out_stride` apart.
     fn multiply(
         size: [usize; 3],
         a: Strided<'_, Self>,
@@ -23,7 +23,7 @@ pub(crate) trait Element: Copy + Default + Send + Sync + Into<f64> {
     );
 }
 
-/// Values with the steps from row to row and from column to column.
+/// Values with a row stride and a column stride.
 #[derive(Clone, Copy)]
 pub(crate) struct Strided<'a, T> {
     values: &'a [T],
@@ -31,7 +31,7 @@ pub(crate) struct Strided<'a, T> {
     column: usize,
 }
 
-/// A side of a product.
+/// An operand of a product.
 #[derive(Clone, Copy)]
 pub(crate) enum Operand<'a, T> {
     Plain(&'a Matrix<T>),
@@ -46,7 +46,7 @@ impl<'a, T: Copy + Default> Operand<'a, T> {
         }
     }
 
-    /// Values from a row and a column on.
+    /// Returns the values starting at a row and a column.
     fn from(self, row: usize, column: usize) -> Strided<'a, T> {
         match self {
             Self::Plain(matrix) => {
@@ -87,11 +87,14 @@ macro_rules! element {
                 let last = |side: Strided<'_, Self>, rows: usize, columns: usize| {
                     (rows - 1) * side.row + (columns - 1) * side.column
                 };
-                assert!(last(a, rows, inner) < a.values.len(), "the left side has all that is read");
-                assert!(last(b, inner, columns) < b.values.len(), "the right side has all that is read");
-                assert!(columns <= out_stride && (rows - 1) * out_stride + columns <= out.len(), "it fits");
-                // SAFETY: the assertions above bound the last element that is read of both sides and the last that is written
-                // (all strides are positive), and rows of the result do not overlap.
+                assert!(last(a, rows, inner) < a.values.len(), "the left operand is large enough");
+                assert!(last(b, inner, columns) < b.values.len(), "the right operand is large enough");
+                assert!(
+                    columns <= out_stride && (rows - 1) * out_stride + columns <= out.len(),
+                    "the result fits into the output"
+                );
+                // SAFETY: the assertions above bound the last element read from each operand and the last element written (all
+                // strides are positive), and the rows of the result do not overlap.
                 unsafe {
                     $gemm(
                         rows,
@@ -117,11 +120,11 @@ macro_rules! element {
 element!(f32, matrixmultiply::sgemm);
 element!(f64, matrixmultiply::dgemm);
 
-/// `a · b`, where either may be transposed.
+/// Returns `a · b`; either operand may be transposed.
 ///
 /// # Panics
 ///
-/// If the shapes do not fit.
+/// If the shapes do not match.
 pub(crate) fn product<'a, T: Element + 'a>(
     a: impl Into<Operand<'a, T>>,
     b: impl Into<Operand<'a, T>>,
@@ -132,11 +135,11 @@ pub(crate) fn product<'a, T: Element + 'a>(
     out
 }
 
-/// Replaces a matrix by `a · b`.
+/// Writes `a · b` to a matrix.
 ///
 /// # Panics
 ///
-/// If the shapes do not fit.
+/// If the shapes do not match.
 pub(crate) fn product_into<'a, T: Element + 'a>(
     a: impl Into<Operand<'a, T>>,
     b: impl Into<Operand<'a, T>>,
@@ -157,11 +160,11 @@ pub(crate) fn product_into<'a, T: Element + 'a>(
     }
 }
 
-/// Entries of `a · bᵀ` on and above the diagonal; of those below it some are computed and none is to be read.
+/// Writes the entries of `a · bᵀ` on and above the diagonal to `out`. The entries below it are unspecified.
 ///
 /// # Panics
 ///
-/// If the shapes do not fit.
+/// If the shapes do not match.
 pub(crate) fn upper_inner_products<T: Element>(a: &Matrix<T>, b: &Matrix<T>, out: &mut Matrix<T>) {
     let (size, inner) = (a.rows(), a.columns());
     assert_eq!((b.rows(), b.columns()), (size, inner), "both sides of a square product");
@@ -178,7 +181,7 @@ pub(crate) fn upper_inner_products<T: Element>(a: &Matrix<T>, b: &Matrix<T>, out
     });
 }
 
-/// The Gram matrix of the columns, in double precision.
+/// Returns the Gram matrix of the columns, in double precision.
 pub(crate) fn gram<T: Element>(matrix: &Matrix<T>) -> Matrix<f64> {
     let (rows, columns) = (matrix.rows(), matrix.columns());
     let wide = Matrix::new(rows, columns, matrix.values().iter().map(|&value| value.into()).collect());
@@ -186,7 +189,7 @@ pub(crate) fn gram<T: Element>(matrix: &Matrix<T>) -> Matrix<f64> {
     if rows == 0 || columns == 0 {
         return out;
     }
-    // Below the diagonal in blocks of rows; the other half is the mirror image.
+    // Blocks of rows up to the diagonal; the other half is mirrored.
     out.values_mut().par_chunks_mut(BLOCK_COLUMNS * columns).enumerate().for_each(|(block, out)| {
         let (first, count) = (block * BLOCK_COLUMNS, out.len() / columns);
         let left = Operand::Transposed(&wide).from(first, 0);
@@ -201,7 +204,7 @@ pub(crate) fn gram<T: Element>(matrix: &Matrix<T>) -> Matrix<f64> {
 }
 
 impl<T> Matrix<T> {
-    /// Marks the matrix as transposed in a product.
+    /// Returns the transpose as an operand of a product.
     pub(crate) fn transposed(&self) -> Operand<'_, T> {
         Operand::Transposed(self)
     }
@@ -217,25 +220,25 @@ mod tests {
     }
 
     #[test]
-    fn products_are_those_of_the_definition() {
+    fn products_match_the_definition() {
         let mut rng = Rng::new(0, "product");
         for (rows, inner, columns) in [(1, 1, 1), (3, 5, 2), (200, 7, 31), (97, 130, 96), (4, 0, 3)] {
             let (a, b) = (random(rows, inner, &mut rng), random(inner, columns, &mut rng));
-            let mut flipped = Matrix::zeros(inner, rows);
-            (0..rows).for_each(|i| (0..inner).for_each(|k| flipped.set(k, i, a.get(i, k))));
-            let (plain, turned) = (product(&a, &b), product(flipped.transposed(), &b));
+            let mut transposed = Matrix::zeros(inner, rows);
+            (0..rows).for_each(|i| (0..inner).for_each(|k| transposed.set(k, i, a.get(i, k))));
+            let (plain, from_transposed) = (product(&a, &b), product(transposed.transposed(), &b));
             for i in 0..rows {
                 for j in 0..columns {
                     let expected: f64 = (0..inner).map(|k| a.get(i, k) * b.get(k, j)).sum();
                     assert!((plain.get(i, j) - expected).abs() < 1e-10);
-                    assert!((turned.get(i, j) - expected).abs() < 1e-10);
+                    assert!((from_transposed.get(i, j) - expected).abs() < 1e-10);
                 }
             }
         }
     }
 
     #[test]
-    fn gram_matrices_and_upper_halves_are_those_of_products() {
+    fn gram_matrices_and_upper_halves_match_full_products() {
         let mut rng = Rng::new(0, "gram");
         for (rows, columns) in [(1, 1), (40, 9), (7, 200), (401, 130), (0, 3), (3, 0)] {
             let (a, b) = (random(rows, columns, &mut rng), random(rows, columns, &mut rng));

@@ -1,53 +1,53 @@
-//! Features of genes: short vectors whose inner products are the likeness of genes in the mixed networks.
+//! Features of genes: short vectors whose inner products approximate the similarity of genes in the mixed networks.
 //!
-//! The likeness of the genes that training knows is a large matrix of which a few hundred directions hold nearly everything. These
-//! directions are found from the sparse neighbourhoods, without the matrix, and every gene, known or not, is expressed in
-//! them (Nyström's extension). With as many directions as known genes nothing is lost.
-#![expect(unsafe_code, reason = "versions for an instruction set are called after asking for it")]
+//! The similarity matrix of the known genes is well approximated by a few hundred directions. These are computed from the sparse
+//! neighbourhoods, without the matrix, and extended to all genes (Nyström). The approximation is exact with as many directions as known
+//! genes.
+#![expect(unsafe_code, reason = "versions for an instruction set are called after detecting it")]
 
 use super::neighbourhood::Neighbourhoods;
 use crate::matrix::{Matrix, dot, gram, orthonormal_columns, product, symmetric_eigen};
-use crate::model::SolveError;
-use crate::tensor::{Tensor, tensor};
+use crate::tensor::{Tensor, find, find_vector};
+use knockout_base::error::Error;
 use knockout_base::random::Rng;
 use rayon::prelude::*;
 
-/// What any two genes share: with it the process contains one additive in the genes.
+/// Similarity of any two genes; it makes an additive model part of the process.
 const SHARED: f32 = 0.03;
-/// Directions that are sought beyond those that are kept.
-const SPARE: usize = 16;
+/// Oversampling: additional directions of the subspace iteration.
+const OVERSAMPLING: usize = 16;
 /// Rounds of subspace iteration.
 const ROUNDS: usize = 2;
-/// Eigenvalues below this share of the largest are rounding.
-const LEAST: f64 = 1e-6;
+/// Eigenvalues below this multiple of the largest are rounding.
+const MIN_EIGENVALUE: f64 = 1e-6;
 
 /// Features of all genes.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Features {
-    /// Genes by directions; the last is what all genes share.
+pub(super) struct GeneFeatures {
+    /// Genes by directions; the last column is the constant.
     pub(super) vectors: Matrix<f32>,
-    /// What a gene has in the networks beyond its features.
-    pub(super) rest: Vec<f32>,
+    /// Variance of each gene in the networks beyond its features.
+    pub(super) residual: Vec<f32>,
 }
 
-impl Features {
-    /// Features in at most `rank` directions, from the networks that have a weight.
-    pub(super) fn of(
+impl GeneFeatures {
+    /// Computes features in at most `rank` directions.
+    pub(super) fn new(
         networks: &[Neighbourhoods],
         mixture: &[f32],
         known: &[u32],
         genes: usize,
         rank: usize,
     ) -> Self {
-        let mixed = Mixed::of(networks, mixture, genes);
+        let mixed = MixedNetworks::new(networks, mixture, genes);
         let wanted = rank.min(known.len());
-        let columns = (wanted + SPARE).min(known.len());
+        let columns = (wanted + OVERSAMPLING).min(known.len());
         let mut vectors = Matrix::zeros(genes, 1);
         if mixed.is_empty() || columns == 0 {
             vectors.values_mut().fill(SHARED.sqrt());
-            return Self { vectors, rest: vec![0.0; genes] };
+            return Self { vectors, residual: vec![0.0; genes] };
         }
-        let by_neighbour = mixed.turned(known);
+        let by_neighbour = mixed.transposed(known);
         let mut rng = Rng::new(0, "features");
         let start = (0..known.len() * columns).map(|_| rng.normal() as f32).collect();
         let mut basis = orthonormal_columns(&Matrix::new(known.len(), columns, start));
@@ -55,60 +55,66 @@ impl Features {
             let image = mixed.times(&by_neighbour.times_all(&basis), known);
             basis = orthonormal_columns(&image);
         }
-        // The eigenvectors within the basis, and the neighbours' part of them.
+        // The eigenvectors within the basis, in the space of neighbours.
         let neighbours = by_neighbour.times_all(&basis);
-        let (values, turns) = symmetric_eigen(&gram(&neighbours));
-        let kept = values.iter().take(wanted).take_while(|&&value| value > LEAST * values[0]).count();
-        let mut turn = turns.first_rows(kept);
+        let (values, rotation) = symmetric_eigen(&gram(&neighbours));
+        let kept =
+            values.iter().take(wanted).take_while(|&&value| value > MIN_EIGENVALUE * values[0]).count();
+        let mut leading = rotation.first_rows(kept);
         for (row, value) in values[..kept].iter().enumerate() {
-            turn.row_mut(row).iter_mut().for_each(|x| *x /= value.sqrt());
+            leading.row_mut(row).iter_mut().for_each(|x| *x /= value.sqrt());
         }
-        let neighbours = product(&neighbours, turn.cast().transposed());
+        let neighbours = product(&neighbours, leading.cast().transposed());
         let all: Vec<u32> = (0..genes as u32).collect();
         let found = mixed.times(&neighbours, &all);
         let mut vectors = Matrix::zeros(genes, kept + 1);
-        let mut rest = vec![0.0; genes];
-        for (gene, rest) in rest.iter_mut().enumerate() {
+        let mut residual = vec![0.0; genes];
+        for (gene, residual) in residual.iter_mut().enumerate() {
             let (row, out) = (found.row(gene), vectors.row_mut(gene));
             out[..kept].copy_from_slice(row);
             out[kept] = SHARED.sqrt();
-            *rest = (mixed.own(gene) - dot(row, row)).max(0.0);
+            *residual = (mixed.variance(gene) - dot(row, row)).max(0.0);
         }
-        Self { vectors, rest }
+        Self { vectors, residual }
     }
 
+    /// Returns the number of genes.
     pub(super) fn genes(&self) -> usize {
         self.vectors.rows()
     }
 
-    /// The features of some genes.
-    pub(super) fn some(&self, genes: &[u32]) -> Matrix<f32> {
+    /// Returns the variance of a gene that it shares with no other: the nugget and the residual of its features.
+    pub(super) fn unshared_variance(&self, gene: usize, nugget: f32) -> f32 {
+        nugget + self.residual[gene]
+    }
+
+    /// Returns the features of some genes.
+    pub(super) fn select(&self, genes: &[u32]) -> Matrix<f32> {
         let mut out = Matrix::zeros(genes.len(), self.vectors.columns());
-        for (place, &gene) in genes.iter().enumerate() {
-            out.row_mut(place).copy_from_slice(self.vectors.row(gene as usize));
+        for (row, &gene) in genes.iter().enumerate() {
+            out.row_mut(row).copy_from_slice(self.vectors.row(gene as usize));
         }
         out
     }
 
     pub(super) fn tensors(&self) -> [Tensor; 2] {
         [
-            Tensor::of("network_kernel.features", &self.vectors),
-            Tensor::new("network_kernel.rest", &[self.rest.len()], self.rest.clone()),
+            Tensor::from_matrix("network_kernel.features", &self.vectors),
+            Tensor::vector("network_kernel.rest", self.residual.clone()),
         ]
     }
 
-    pub(super) fn load(tensors: &[Tensor], genes: usize) -> Result<Self, SolveError> {
-        let vectors = tensor(tensors, "network_kernel.features")?.matrix_of(genes)?;
-        let rest = tensor(tensors, "network_kernel.rest")?.of_length(genes)?.to_vec();
-        Ok(Self { vectors, rest })
+    pub(super) fn load(tensors: &[Tensor], genes: usize) -> Result<Self, Error> {
+        let vectors = find(tensors, "network_kernel.features")?.matrix_with_rows(genes)?;
+        Ok(Self { vectors, residual: find_vector(tensors, "network_kernel.rest", genes)? })
     }
 }
 
-/// Columns that are summed side by side.
+/// Columns that are summed in parallel.
 const TILE: usize = 64;
 
-/// The sum of rows of a tile, weighted by the entries of a sparse row. No multiplication is fused with an addition, so it is the
-/// same bits for every instruction set.
+/// Returns the sum of rows of a tile, weighted by the entries of a sparse row. Multiplications and additions are not fused, so every
+/// instruction set gives the same bits.
 fn weighted_sum(entries: &[(u32, f32)], tile: &[[f32; TILE]]) -> [f32; TILE] {
     #[cfg(target_arch = "x86_64")]
     {
@@ -121,26 +127,23 @@ fn weighted_sum(entries: &[(u32, f32)], tile: &[[f32; TILE]]) -> [f32; TILE] {
             weighted_sum_any(entries, tile)
         }
         if is_x86_feature_detected!("avx512f") {
-            // SAFETY: the CPU has it.
+            // SAFETY: the CPU supports it.
             return unsafe { avx512(entries, tile) };
         }
         if is_x86_feature_detected!("avx2") {
-            // SAFETY: the CPU has it.
+            // SAFETY: the CPU supports it.
             return unsafe { avx2(entries, tile) };
         }
     }
     weighted_sum_any(entries, tile)
 }
 
-#[expect(
-    clippy::inline_always,
-    reason = "it is compiled once for each instruction set, inside of its caller"
-)]
+#[expect(clippy::inline_always, reason = "compiled once for each instruction set, as part of its caller")]
 #[inline(always)]
 fn weighted_sum_any(entries: &[(u32, f32)], tile: &[[f32; TILE]]) -> [f32; TILE] {
     let mut sums = [0.0; TILE];
-    for &(place, value) in entries {
-        let other = &tile[place as usize];
+    for &(row, value) in entries {
+        let other = &tile[row as usize];
         for lane in 0..TILE {
             sums[lane] += value * other[lane];
         }
@@ -148,20 +151,20 @@ fn weighted_sum_any(entries: &[(u32, f32)], tile: &[[f32; TILE]]) -> [f32; TILE]
     sums
 }
 
-/// Sparse rows.
-struct Sparse {
+/// A sparse matrix, row by row.
+struct SparseRows {
     offsets: Vec<usize>,
     entries: Vec<(u32, f32)>,
 }
 
-impl Sparse {
+impl SparseRows {
     fn row(&self, row: usize) -> &[(u32, f32)] {
         &self.entries[self.offsets[row]..self.offsets[row + 1]]
     }
 
-    /// The product of some rows with a matrix; every row of the result has one writer.
+    /// Returns the product of some rows with a matrix; every row of the result has one writer.
     ///
-    /// Columns are taken tile by tile: of fewer columns more rows stay in the cache, and the sums of a row in registers.
+    /// Columns are processed in tiles: more rows of fewer columns fit into the cache, and the sums of a row into registers.
     fn times(&self, matrix: &Matrix<f32>, rows: &[u32]) -> Matrix<f32> {
         let columns = matrix.columns();
         let mut out = Matrix::zeros(rows.len(), columns);
@@ -180,20 +183,21 @@ impl Sparse {
         out
     }
 
+    /// Returns the product of all rows with a matrix.
     fn times_all(&self, matrix: &Matrix<f32>) -> Matrix<f32> {
         self.times(matrix, &(0..self.offsets.len() as u32 - 1).collect::<Vec<_>>())
     }
 }
 
-/// All networks that count as one: genes by neighbours, a neighbour once for each network, weighted so that inner products of rows are the
-/// mixed likeness.
-struct Mixed {
-    rows: Sparse,
+/// The networks with a weight, side by side: genes by neighbours of each network, scaled so that inner products of rows are the mixed
+/// similarity.
+struct MixedNetworks {
+    rows: SparseRows,
     width: usize,
 }
 
-impl Mixed {
-    fn of(networks: &[Neighbourhoods], mixture: &[f32], genes: usize) -> Self {
+impl MixedNetworks {
+    fn new(networks: &[Neighbourhoods], mixture: &[f32], genes: usize) -> Self {
         let used: Vec<(&Neighbourhoods, f32)> =
             networks.iter().zip(mixture.iter().copied()).filter(|(_, weight)| *weight > 0.0).collect();
         let (mut offsets, mut entries) = (vec![0], Vec::new());
@@ -208,14 +212,15 @@ impl Mixed {
             offsets.push(entries.len());
         }
         let width = used.iter().map(|(network, _)| network.width()).sum();
-        Self { rows: Sparse { offsets, entries }, width }
+        Self { rows: SparseRows { offsets, entries }, width }
     }
 
     fn is_empty(&self) -> bool {
         self.rows.entries.is_empty()
     }
 
-    fn own(&self, gene: usize) -> f32 {
+    /// Returns the similarity of a gene with itself.
+    fn variance(&self, gene: usize) -> f32 {
         self.rows.row(gene).iter().map(|(_, value)| value * value).sum()
     }
 
@@ -223,23 +228,23 @@ impl Mixed {
         self.rows.times(matrix, genes)
     }
 
-    /// The rows of some genes, turned: by neighbour, which of the genes have it.
-    fn turned(&self, genes: &[u32]) -> Sparse {
+    /// Returns the transpose of the rows of some genes: neighbours by genes.
+    fn transposed(&self, genes: &[u32]) -> SparseRows {
         let mut offsets = vec![0_usize; self.width + 1];
         let of = |gene: u32| self.rows.row(gene as usize).iter();
         genes
             .iter()
             .flat_map(|&gene| of(gene))
             .for_each(|&(neighbour, _)| offsets[neighbour as usize + 1] += 1);
-        (0..self.width).for_each(|place| offsets[place + 1] += offsets[place]);
+        (0..self.width).for_each(|i| offsets[i + 1] += offsets[i]);
         let (mut free, mut entries) = (offsets.clone(), vec![(0, 0.0); offsets[self.width]]);
-        for (place, &gene) in genes.iter().enumerate() {
+        for (i, &gene) in genes.iter().enumerate() {
             for &(neighbour, value) in of(gene) {
-                entries[free[neighbour as usize]] = (place as u32, value);
+                entries[free[neighbour as usize]] = (i as u32, value);
                 free[neighbour as usize] += 1;
             }
         }
-        Sparse { offsets, entries }
+        SparseRows { offsets, entries }
     }
 }
 
@@ -248,9 +253,9 @@ mod tests {
     use super::*;
     use knockout_data::cell::{Edge, Network, SelfLoops};
 
-    /// Inner products of features are the mixed likeness, exactly where there are as many directions as genes.
+    /// Exact with as many directions as known genes, approximate with fewer.
     #[test]
-    fn inner_products_are_likenesses() {
+    fn inner_products_are_similarities() {
         let mut rng = Rng::new(0, "features test");
         let genes = 60;
         let network = |rng: &mut Rng| {
@@ -261,19 +266,18 @@ mod tests {
             Network::from_edges("n", genes, edges.collect::<Vec<_>>(), SelfLoops::Refuse).unwrap().0
         };
         let networks: Vec<Neighbourhoods> =
-            (0..2).map(|_| Neighbourhoods::of(&network(&mut rng), genes)).collect();
+            (0..2).map(|_| Neighbourhoods::in_network(&network(&mut rng), genes)).collect();
         let (mixture, known) = ([0.7, 0.3], (0..50).collect::<Vec<u32>>());
         let all: Vec<u32> = (0..genes as u32).collect();
-        let mut likeness = Matrix::new(genes, 50, vec![SHARED; genes * 50]);
+        let mut similarity = Matrix::new(genes, 50, vec![SHARED; genes * 50]);
         for (network, weight) in networks.iter().zip(mixture) {
-            network.add_likeness(&all, &known, weight, &mut likeness);
+            network.add_similarity(&all, &known, weight, &mut similarity);
         }
         let worst = |rank: usize| {
-            let features = Features::of(&networks, &mixture, &known, genes, rank).vectors;
+            let features = GeneFeatures::new(&networks, &mixture, &known, genes, rank).vectors;
             let found = product(&features, features.transposed());
-            let error = |gene: usize| (0..50).map(move |place| (gene, place));
-            let errors = (0..genes).flat_map(error);
-            errors.map(|(g, p)| (found.get(g, p) - likeness.get(g, p)).abs()).fold(0.0_f32, f32::max)
+            let entries = (0..genes).flat_map(|gene| (0..50).map(move |column| (gene, column)));
+            entries.map(|(g, c)| (found.get(g, c) - similarity.get(g, c)).abs()).fold(0.0_f32, f32::max)
         };
         assert!(worst(50) < 1e-4, "{}", worst(50));
         assert!(worst(25) > worst(50));

@@ -1,40 +1,40 @@
-//! Which networks matter: the mixture of likenesses that best explains how alike the genes' measured profiles are.
+//! The mixture of networks whose similarities best explain the similarity of the measured profiles.
 //!
-//! Two genes whose interactions are alike over the same partners have a high mean product of residuals. These products are
-//! regressed on the likenesses of the same genes in every network, with weights that are not negative. No prediction is needed
-//! for that, so it costs a fraction of a fit, and a network that says nothing gets the weight 0.
+//! Two genes with similar interactions over the same partners have a high mean product of residuals. These products are regressed on
+//! the similarities of the genes in every network, with non-negative weights. This needs no predictions, so it is much cheaper than a
+//! fit. A network without information gets the weight 0.
 
 use super::neighbourhood::Neighbourhoods;
 use crate::grid::Grid;
-use crate::least_squares::from_zero_up;
+use crate::least_squares::non_negative_least_squares;
 use crate::matrix::{Matrix, product};
 use knockout_data::cell::GeneSetsRef;
 
-/// Genes that are enough to tell the networks apart.
-const MOST_GENES: usize = 1_000;
+/// Number of genes that suffices for the regression.
+const MAX_GENES: usize = 1_000;
 
-/// Weights of networks, which add up to 1; all 0 where none explains anything.
-pub(super) fn weights(
+/// Returns the weights of the networks, with sum 1; all 0 if no network explains anything.
+pub(super) fn fit_weights(
     networks: &[Neighbourhoods],
     grid: &Grid,
     sets: GeneSetsRef<'_>,
     residuals: &[f64],
 ) -> Vec<f64> {
-    // Every k-th column where there are many, and as many rows as there are.
-    let stride = grid.columns().len().div_ceil(MOST_GENES).max(1);
+    // Every k-th column and all rows.
+    let stride = grid.columns().len().div_ceil(MAX_GENES).max(1);
     let genes: Vec<u32> = grid.columns().iter().copied().step_by(stride).collect();
-    let (residuals, seen) = as_matrices(grid, sets, residuals, stride);
-    let shared = product(seen.transposed(), &seen);
+    let (residuals, is_measured) = as_matrices(grid, sets, residuals, stride);
+    let shared = product(is_measured.transposed(), &is_measured);
     let products = product(residuals.transposed(), &residuals);
-    let likenesses: Vec<Matrix<f32>> = networks
+    let similarities: Vec<Matrix<f32>> = networks
         .iter()
         .map(|network| {
-            let mut likeness = Matrix::zeros(genes.len(), genes.len());
-            network.add_likeness(&genes, &genes, 1.0, &mut likeness);
-            likeness
+            let mut similarity = Matrix::zeros(genes.len(), genes.len());
+            network.add_similarity(&genes, &genes, 1.0, &mut similarity);
+            similarity
         })
         .collect();
-    // Normal equations over pairs of genes, each weighted by the partners it shares; the last unknown is a constant.
+    // Normal equations over pairs of genes, weighted by the number of shared partners; the last unknown is a constant.
     let size = networks.len() + 1;
     let (mut gram, mut moments) = (vec![0.0; size * size], vec![0.0; size]);
     let mut features = vec![1.0; size];
@@ -44,8 +44,8 @@ pub(super) fn weights(
             if weight == 0.0 {
                 continue;
             }
-            for (feature, likeness) in features.iter_mut().zip(&likenesses) {
-                *feature = f64::from(likeness.get(i, j));
+            for (feature, similarity) in features.iter_mut().zip(&similarities) {
+                *feature = f64::from(similarity.get(i, j));
             }
             let (weight, target) = (f64::from(weight), f64::from(products.get(i, j) / weight));
             for a in 0..size {
@@ -56,7 +56,7 @@ pub(super) fn weights(
             }
         }
     }
-    let mut found = from_zero_up(&gram, &moments);
+    let mut found = non_negative_least_squares(&gram, &moments);
     found.pop();
     let total: f64 = found.iter().sum();
     if total > 0.0 {
@@ -67,7 +67,7 @@ pub(super) fn weights(
     found
 }
 
-/// Mean residuals over the rows and every k-th column of the grid, and 1 where there are some.
+/// Returns the mean residuals over the rows and every k-th column of the grid, and 1 for measured entries.
 fn as_matrices(
     grid: &Grid,
     sets: GeneSetsRef<'_>,
@@ -75,19 +75,19 @@ fn as_matrices(
     stride: usize,
 ) -> (Matrix<f32>, Matrix<f32>) {
     let mut sums = Matrix::<f32>::zeros(grid.rows().len(), grid.columns().len().div_ceil(stride));
-    let mut seen = sums.clone();
+    let mut counts = sums.clone();
     for (set, &residual) in sets.iter().zip(residuals) {
         for (row, column) in grid.cells(set).iter().filter(|(_, column)| column % stride == 0) {
             let column = column / stride;
             sums.set(row, column, sums.get(row, column) + residual as f32);
-            seen.set(row, column, seen.get(row, column) + 1.0);
+            counts.set(row, column, counts.get(row, column) + 1.0);
         }
     }
-    for (sum, seen) in sums.values_mut().iter_mut().zip(seen.values_mut()) {
-        if *seen > 0.0 {
-            *sum /= *seen;
-            *seen = 1.0;
+    for (sum, count) in sums.values_mut().iter_mut().zip(counts.values_mut()) {
+        if *count > 0.0 {
+            *sum /= *count;
+            *count = 1.0;
         }
     }
-    (sums, seen)
+    (sums, counts)
 }

@@ -1,14 +1,16 @@
 //! Ridge regression on indicators, with an intercept that is not penalised.
 //!
-//! Minimises ‖y − b − Xw‖² + α‖w‖². A column that never occurs in training gets the weight 0.
+//! Minimises ‖y − b − Xw‖² + α‖w‖² by conjugate gradients on the centred normal equations. [`Ridge::fit`] solves to a relative
+//! residual of 1e-13. A column that does not occur in training gets the weight 0.
 
-mod gram;
+mod normal_equations;
 
-use crate::SolveError;
-use gram::Gram;
+use crate::error::no_training_samples;
+use knockout_base::error::Error;
 use knockout_base::stats::pearson;
+use normal_equations::NormalEquations;
 
-/// What a linear model sees of records: the columns that are 1, row by row.
+/// A sparse matrix of indicators: the columns that are 1 in each record.
 #[derive(Debug, Clone)]
 pub struct Design {
     offsets: Vec<usize>,
@@ -17,7 +19,7 @@ pub struct Design {
 }
 
 impl Design {
-    /// A design of arbitrary sets of columns below `width`, each without repeats.
+    /// Creates a design from sets of columns below `width`, each without repeats.
     pub fn from_sets<S>(sets: impl IntoIterator<Item = S>, width: usize) -> Self
     where
         S: IntoIterator<Item = u32>,
@@ -30,94 +32,95 @@ impl Design {
         Self { offsets, columns, width }
     }
 
-    /// How many columns there are.
+    /// Returns the number of columns.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// How many records there are.
+    /// Returns the number of records.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The columns that are 1 for each record.
+    /// Returns the columns that are 1 in each record.
     pub fn sets(&self) -> impl ExactSizeIterator<Item = &[u32]> {
         self.sets_from(0)
     }
 
-    /// The same from a record on.
+    /// Returns the columns of each record, starting at a record.
     fn sets_from(&self, first: usize) -> impl ExactSizeIterator<Item = &[u32]> {
         self.offsets[first..].windows(2).map(|ends| &self.columns[ends[0]..ends[1]])
     }
 }
 
-/// The strengths of the penalty that are tried; the one with the highest validation Pearson is kept.
+/// Penalties to try; the one with the highest validation Pearson is chosen.
 pub const ALPHAS: [f64; 9] = [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0];
 
-/// The residual at which a solution counts as exact, relative to the right-hand side.
+/// Relative residual of an exact solution.
 const EXACT: f64 = 1e-13;
-/// The residual at which a strength can be judged.
+/// Relative residual that suffices to compare penalties.
 const ROUGH: f64 = 1e-4;
-/// The residual of a strength that was chosen: its coefficients are kept in single precision.
+/// Relative residual of the chosen penalty, whose coefficients are stored in single precision.
 const CHOSEN: f64 = 1e-7;
 
 /// A fitted ridge.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ridge {
-    /// The strength of the penalty.
+    /// The penalty α.
     pub alpha: f64,
-    /// What is predicted where no known column is 1.
+    /// The constant term.
     pub intercept: f64,
-    /// What each column adds.
+    /// The weight of each column.
     pub coefficients: Vec<f64>,
 }
 
 impl Ridge {
-    /// Fits one ridge per strength, in the order given; strengths must be positive.
+    /// Fits a ridge for each penalty, in the given order. Penalties must be positive.
     ///
     /// # Panics
     ///
-    /// If there are not as many targets as records.
-    pub fn fit(design: &Design, targets: &[f64], alphas: &[f64]) -> Result<Vec<Self>, SolveError> {
+    /// If the numbers of targets and records differ.
+    pub fn fit(design: &Design, targets: &[f64], alphas: &[f64]) -> Result<Vec<Self>, Error> {
         assert_eq!(design.len(), targets.len(), "every record has a target");
         if targets.is_empty() {
-            return Err(SolveError::NoTraining);
+            return Err(no_training_samples());
         }
-        let gram = Gram::of(design, targets);
-        // The strongest first: it is solved quickly, and each solution is a start for the next weaker one.
+        let gram = NormalEquations::new(design, targets);
+        // In descending order: a strong penalty converges quickly, and each solution is the start of the next.
         let mut order: Vec<usize> = (0..alphas.len()).collect();
         order.sort_by(|&a, &b| alphas[b].total_cmp(&alphas[a]));
         let mut fitted: Vec<Option<Self>> = vec![None; alphas.len()];
         let mut coefficients = vec![0.0; design.width()];
-        for place in order {
-            let alpha = alphas[place];
-            gram.solve(alpha, EXACT, &mut coefficients).map_err(|error| error.at(alpha))?;
+        for i in order {
+            let alpha = alphas[i];
+            gram.solve(alpha, EXACT, &mut coefficients)?;
             let intercept = gram.intercept(&coefficients);
-            fitted[place] = Some(Self { alpha, intercept, coefficients: coefficients.clone() });
+            fitted[i] = Some(Self { alpha, intercept, coefficients: coefficients.clone() });
         }
         Ok(fitted.into_iter().flatten().collect())
     }
 
-    /// The ridge among [`ALPHAS`] that validates best, looked for from the strongest on until two in a row are worse than the best.
+    /// Fits the ridge among [`ALPHAS`] with the highest validation Pearson. The search starts at the strongest penalty and stops after
+    /// two in a row that are worse than the best.
     ///
     /// # Panics
     ///
-    /// If there are not as many targets as records.
-    pub(crate) fn chosen(
+    /// If the numbers of targets and records differ.
+    pub(crate) fn fit_best(
         design: &Design,
         targets: &[f64],
         val: &Design,
         val_targets: &[f64],
-    ) -> Result<Self, SolveError> {
+    ) -> Result<Self, Error> {
         assert_eq!(design.len(), targets.len(), "every record has a target");
-        let gram = Gram::of(design, targets);
+        let gram = NormalEquations::new(design, targets);
         let solved = |alpha: f64, tolerance: f64, mut coefficients: Vec<f64>| {
-            gram.solve(alpha, tolerance, &mut coefficients).map_err(|error| error.at(alpha))?;
+            gram.solve(alpha, tolerance, &mut coefficients)?;
             Ok(Self { alpha, intercept: gram.intercept(&coefficients), coefficients })
         };
         let mut current = Self { alpha: 0.0, intercept: 0.0, coefficients: vec![0.0; design.width()] };
@@ -138,38 +141,38 @@ impl Ridge {
         solved(found.alpha, CHOSEN, found.coefficients)
     }
 
-    /// What it says of records of the same columns.
+    /// Predicts the records of a design with the same columns.
     pub fn predict(&self, design: &Design) -> Vec<f64> {
         let weight = |&column: &u32| self.coefficients[column as usize];
         design.sets().map(|set| self.intercept + set.iter().map(weight).sum::<f64>()).collect()
     }
 }
 
-/// A choice of the penalty by validation.
+/// The ridge chosen on a validation part.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Chosen {
-    /// The ridge chosen.
+pub struct ChosenRidge {
+    /// The chosen ridge.
     pub ridge: Ridge,
-    /// The validation Pearson of every strength, in their order; `None` where undefined.
+    /// The validation Pearson of every candidate; `None` where undefined.
     pub validation_pearson: Vec<Option<f64>>,
 }
 
-/// Takes the ridge with the highest validation Pearson; the first on a tie, or when none is defined.
+/// Returns the ridge with the highest validation Pearson; the first on a tie, or if all are undefined.
 ///
 /// # Panics
 ///
-/// If there is no ridge to choose from.
-pub fn choose(ridges: Vec<Ridge>, design: &Design, targets: &[f64]) -> Chosen {
+/// If `ridges` is empty.
+pub fn choose(ridges: Vec<Ridge>, design: &Design, targets: &[f64]) -> ChosenRidge {
     let curve: Vec<Option<f64>> =
         ridges.iter().map(|ridge| pearson(&ridge.predict(design), targets)).collect();
     let mut best = 0;
-    for (place, r) in curve.iter().enumerate() {
+    for (i, r) in curve.iter().enumerate() {
         if r.is_some_and(|r| curve[best].is_none_or(|highest| r > highest)) {
-            best = place;
+            best = i;
         }
     }
-    let ridge = ridges.into_iter().nth(best).expect("there is at least one strength");
-    Chosen { ridge, validation_pearson: curve }
+    let ridge = ridges.into_iter().nth(best).expect("there is at least one ridge");
+    ChosenRidge { ridge, validation_pearson: curve }
 }
 
 #[cfg(test)]
@@ -234,12 +237,16 @@ mod tests {
     }
 
     #[test]
-    fn a_column_without_training_records_gets_nothing() {
+    fn a_column_without_training_records_gets_the_weight_0() {
         let design = Design::from_sets([vec![0, 2], vec![0], vec![2]], 4);
         let ridge = &Ridge::fit(&design, &[1.0, 0.5, -1.0], &[1.0]).unwrap()[0];
         assert_eq!((ridge.coefficients[1], ridge.coefficients[3]), (0.0, 0.0));
-        let nothing = Ridge::fit(&Design::from_sets(Vec::<Vec<u32>>::new(), 2), &[], &[1.0]);
-        assert!(matches!(nothing, Err(SolveError::NoTraining)));
+    }
+
+    #[test]
+    fn a_design_without_records_is_rejected() {
+        let empty = Ridge::fit(&Design::from_sets(Vec::<Vec<u32>>::new(), 2), &[], &[1.0]);
+        assert_eq!(empty.unwrap_err().message(), "the training part has no samples");
     }
 
     #[test]

@@ -1,17 +1,18 @@
-//! Solved models on screens whose truth is known: scores made of gene effects, a matrix of low rank, and modules of a network.
+//! Solved models on synthetic screens: scores of gene effects, a matrix of low rank, and modules of a network.
 
+use knockout_base::error::Class;
 use knockout_base::random::Rng;
 use knockout_base::stats::pearson;
 use knockout_data::cell::{Annotations, Cell, Edge, Features, GeneSets, GeneTable, Network, SelfLoops};
 use knockout_solve::{
-    LowRankOptions, NetworkKernelOptions, Problem, Records, Solution, SolveError, SolvedOptions,
-    StackOptions, Tensor, Watch,
+    LowRankOptions, NetworkKernelOptions, Problem, Records, Solution, SolveObserver, SolvedOptions,
+    StackOptions, Tensor,
 };
 
 const GENES: usize = 60;
 const MODULES: usize = 6;
 
-/// Genes in modules of ten that a network knows and a second network does not.
+/// Modules of ten genes that the first network reflects and the second does not.
 fn cell() -> Cell {
     let genes = GeneTable::from_systematic((0..GENES).map(|gene| format!("G{gene:03}"))).unwrap();
     let mut rng = Rng::new(0, "networks");
@@ -30,7 +31,7 @@ fn cell() -> Cell {
     Cell::new(genes, vec![network("modules", modules), network("noise", noise)], None).unwrap()
 }
 
-/// What module pairs and genes add, without noise.
+/// The score without noise: effects of module pairs and genes.
 fn truth(set: [u32; 2]) -> f64 {
     let mut rng = Rng::new(1, "truth");
     let genes: Vec<f64> = (0..GENES).map(|_| 0.3 * rng.normal()).collect();
@@ -39,7 +40,7 @@ fn truth(set: [u32; 2]) -> f64 {
     set.iter().map(|&gene| genes[gene as usize]).sum::<f64>() + pairs[a.min(b) * MODULES + a.max(b)]
 }
 
-/// All pairs, with noise, in train, val and test; those with a new gene are not in train.
+/// All pairs, with noise, in train, val and test; pairs with a new gene are not in train.
 fn parts(is_new: impl Fn(u32) -> bool) -> [Records; 3] {
     let mut rng = Rng::new(2, "noise");
     let mut parts: [Records; 3] = Default::default();
@@ -63,7 +64,7 @@ fn solve<O: SolvedOptions>(options: &O, parts: &[Records; 3], cell: &Cell) -> (B
     let problem = Problem { cell, train: &parts[0], val: &parts[1] };
     let solution = options.solve(problem, &mut ()).unwrap();
     let predictions = solution.predict(parts[2].sets.view());
-    // What is stored gives the same predictions, bit for bit.
+    // The restored solution predicts the same bits.
     let loaded = options.load(&solution.tensors(), cell).unwrap();
     assert_eq!(loaded.predict(parts[2].sets.view()), predictions);
     let correlation = pearson(&predictions, &parts[2].scores).unwrap_or(0.0);
@@ -75,7 +76,7 @@ fn chosen(solution: &dyn Solution, name: &str) -> f64 {
 }
 
 #[test]
-fn low_rank_finds_what_was_planted_and_certifies_it() {
+fn low_rank_recovers_the_planted_matrix_and_certifies_it() {
     let (cell, parts) = (cell(), parts(|_| false));
     let (solution, correlation) = solve(&LowRankOptions::default(), &parts, &cell);
     assert!(correlation > 0.85, "{correlation}");
@@ -84,7 +85,7 @@ fn low_rank_finds_what_was_planted_and_certifies_it() {
 }
 
 #[test]
-fn the_kernel_knows_new_genes_by_their_network() {
+fn the_kernel_predicts_new_genes_from_their_network() {
     let (cell, parts) = (cell(), parts(|gene| gene >= 50));
     let (_, low_rank) = solve(&LowRankOptions::default(), &parts, &cell);
     let (solution, kernel) = solve(&NetworkKernelOptions::default(), &parts, &cell);
@@ -92,13 +93,13 @@ fn the_kernel_knows_new_genes_by_their_network() {
     assert!(chosen(&*solution, "network_kernel.weight.modules") > 0.9);
     let (_, stack) = solve(&StackOptions::default(), &parts, &cell);
     assert!(stack > kernel - 0.02, "stack {stack}, kernel {kernel}");
-    // Of a network that says nothing, nothing of that is left.
+    // A network without information does not help.
     let blind = NetworkKernelOptions { networks: vec!["noise".to_owned()], ..Default::default() };
     let (_, blind) = solve(&blind, &parts, &cell);
     assert!(blind < kernel - 0.2, "{blind}");
 }
 
-/// The cell with annotations: terms that are the modules, and terms that are drawn by lot.
+/// The cell with annotations: terms that are the modules, and random terms.
 fn annotated() -> Cell {
     let mut rng = Rng::new(4, "terms");
     let terms = || (0..MODULES).map(|term| format!("T{term}")).collect();
@@ -107,12 +108,12 @@ fn annotated() -> Cell {
         Annotations::new(name, GENES, terms(), pairs).unwrap()
     };
     let modules = set("complexes", &mut |gene| gene as usize % MODULES);
-    let lot = set("lot", &mut |_| rng.below(MODULES));
-    cell().with_annotations(vec![modules, lot]).unwrap()
+    let random = set("random", &mut |_| rng.below(MODULES));
+    cell().with_annotations(vec![modules, random]).unwrap()
 }
 
 #[test]
-fn annotations_tell_of_new_genes_where_networks_do_not() {
+fn annotations_predict_new_genes_if_networks_do_not() {
     let (cell, parts) = (annotated(), parts(|gene| gene >= 50));
     let options = |annotations: &[&str]| NetworkKernelOptions {
         networks: vec!["noise".to_owned()],
@@ -120,30 +121,30 @@ fn annotations_tell_of_new_genes_where_networks_do_not() {
         ..Default::default()
     };
     let (_, without) = solve(&options(&[]), &parts, &cell);
-    let (solution, with) = solve(&options(&["complexes", "lot"]), &parts, &cell);
+    let (solution, with) = solve(&options(&["complexes", "random"]), &parts, &cell);
     assert!(with > without + 0.2, "with {with}, without {without}");
     assert!(chosen(&*solution, "network_kernel.weight.annotations.complexes") > 0.5);
-    assert_eq!(options(&["lot"]).prior_knowledge(), ["annotations lot"]);
-    // What does not validate better is left out.
-    let (solution, lot) = solve(&options(&["lot"]), &parts, &cell);
-    assert!(lot > without - 0.05, "{lot}, {without}");
-    assert_eq!(chosen(&*solution, "network_kernel.weight.annotations.lot"), 0.0);
+    assert_eq!(options(&["random"]).prior_knowledge(), ["annotations random"]);
+    // Annotations that do not improve validation get no weight.
+    let (solution, random) = solve(&options(&["random"]), &parts, &cell);
+    assert!(random > without - 0.05, "{random}, {without}");
+    assert_eq!(chosen(&*solution, "network_kernel.weight.annotations.random"), 0.0);
     let error = options(&["missing"]).check(&cell).unwrap_err().to_string();
-    assert_eq!(error, "the dataset has no annotations \"missing\"; it has complexes, lot");
+    assert_eq!(error, "the dataset has no annotations \"missing\"; it has complexes, random");
 }
 
 #[test]
-fn covariates_tell_the_effects_of_new_genes() {
+fn covariates_predict_the_effects_of_new_genes() {
     let mut rng = Rng::new(1, "truth");
-    // The genes' own effects, which `truth` draws first.
+    // The gene effects, which `truth` draws first.
     let effects: Vec<f32> = (0..GENES).map(|_| (0.3 * rng.normal()) as f32).collect();
     let features = Features::new(GENES, vec!["fitness".to_owned()], effects).unwrap();
     let cell = cell().with_features(Some(features)).unwrap();
     let parts = parts(|gene| gene >= 50);
     let with = LowRankOptions { covariates: vec!["fitness".to_owned()], ..Default::default() };
     let (_, without) = solve(&LowRankOptions::default(), &parts, &cell);
-    let (solution, told) = solve(&with, &parts, &cell);
-    assert!(told > without + 0.02, "with {told}, without {without}");
+    let (solution, found) = solve(&with, &parts, &cell);
+    assert!(found > without + 0.02, "with {found}, without {without}");
     assert!(chosen(&*solution, "additive.covariate.fitness") > 0.1);
     let stack = StackOptions { low_rank: with, ..Default::default() };
     assert_eq!(stack.prior_knowledge(), ["covariate fitness"]);
@@ -156,7 +157,7 @@ fn covariates_tell_the_effects_of_new_genes() {
 }
 
 #[test]
-fn the_stack_is_no_worse_than_its_parts() {
+fn the_stack_is_as_good_as_its_parts() {
     let (cell, parts) = (cell(), parts(|_| false));
     let (_, low_rank) = solve(&LowRankOptions::default(), &parts, &cell);
     let (_, kernel) = solve(&NetworkKernelOptions::default(), &parts, &cell);
@@ -198,27 +199,47 @@ fn triples_are_completed_over_query_pairs_and_arrays() {
 }
 
 #[test]
-fn what_cannot_be_solved_says_so_and_odd_sets_are_defined() {
+fn parts_without_information_are_rejected_by_every_model() {
     let cell = cell();
     let [train, val, _] = parts(|_| false);
-    let refused = |train: &Records, val: &Records| {
+    let rejected = |train: &Records, val: &Records| {
         let problem = Problem { cell: &cell, train, val };
-        let error = StackOptions::default().solve(problem, &mut ()).err();
-        assert_eq!(LowRankOptions::default().solve(problem, &mut ()).err(), error);
-        assert_eq!(NetworkKernelOptions::default().solve(problem, &mut ()).err(), error);
-        error
+        let errors = [
+            StackOptions::default().solve(problem, &mut ()).err().unwrap(),
+            LowRankOptions::default().solve(problem, &mut ()).err().unwrap(),
+            NetworkKernelOptions::default().solve(problem, &mut ()).err().unwrap(),
+        ]
+        .map(|error| (error.class(), error.to_string()));
+        assert!(errors[0] == errors[1] && errors[0] == errors[2], "{errors:?}");
+        errors[0].clone()
     };
-    let nothing = Records::default();
-    assert_eq!(refused(&nothing, &val), Some(SolveError::NoTraining));
-    assert_eq!(refused(&train, &nothing), Some(SolveError::NoValidation { count: 0 }));
+    let empty = Records::default();
     let constant = |records: &Records| Records { scores: vec![0.5; records.scores.len()], ..records.clone() };
-    assert_eq!(refused(&constant(&train), &val), Some(SolveError::ConstantScores));
     let count = val.scores.len();
-    assert_eq!(refused(&train, &constant(&val)), Some(SolveError::NoValidation { count }));
-    let unknown = NetworkKernelOptions { networks: vec!["string".to_owned()], ..Default::default() };
-    assert!(matches!(unknown.check(&cell), Err(SolveError::NotInDataset { what: "network", .. })));
+    for (train, val, class, message) in [
+        (&empty, &val, Class::Failure, "the training part has no samples".to_owned()),
+        (&train, &empty, Class::Request, "a validation part of 0 samples".to_owned()),
+        (&constant(&train), &val, Class::Failure, "all training scores are equal".to_owned()),
+        (&train, &constant(&val), Class::Request, format!("a validation part of {count} samples")),
+    ] {
+        let (found, text) = rejected(train, val);
+        assert!(found == class && text.contains(&message), "{found:?}: {text}");
+    }
+}
 
-    // One gene per sample: there is no pair to complete, and what is left is the ridge.
+#[test]
+fn unknown_networks_are_rejected() {
+    let unknown = NetworkKernelOptions { networks: vec!["string".to_owned()], ..Default::default() };
+    let error = unknown.check(&cell()).unwrap_err();
+    assert_eq!(error.class(), Class::Request);
+    assert_eq!(error.to_string(), "the dataset has no network \"string\"; it has modules, noise");
+}
+
+#[test]
+fn sets_of_any_size_have_finite_predictions() {
+    let cell = cell();
+    let [train, val, _] = parts(|_| false);
+    // With one gene per sample there is no pair to complete, and only the ridge is left.
     let single = |records: &Records| Records {
         sets: records.sets.view().iter().map(|set| &set[..1]).collect(),
         scores: records.scores.clone(),
@@ -230,29 +251,29 @@ fn what_cannot_be_solved_says_so_and_odd_sets_are_defined() {
     assert!(solution.predict(odd.view()).iter().all(|value| value.is_finite()));
 }
 
-/// Keeps every state, as a run does that is killed after each of them.
+/// Saves every state, as a run that is killed after each of them.
 #[derive(Default)]
-struct Kept {
+struct SavedStates {
     states: Vec<(&'static str, Vec<Tensor>)>,
     from: Vec<(&'static str, Vec<Tensor>)>,
 }
 
-impl Watch for Kept {
-    fn wants_state(&mut self) -> bool {
+impl SolveObserver for SavedStates {
+    fn is_save_due(&mut self) -> bool {
         true
     }
 
-    fn keep(&mut self, part: &'static str, state: Vec<Tensor>) {
+    fn save(&mut self, part: &'static str, state: Vec<Tensor>) {
         self.states.push((part, state));
     }
 
-    fn kept(&mut self, part: &'static str) -> Option<Vec<Tensor>> {
+    fn saved(&mut self, part: &'static str) -> Option<Vec<Tensor>> {
         self.from.iter().rev().find(|(of, _)| *of == part).map(|(_, state)| state.clone())
     }
 }
 
 #[test]
-fn a_stack_that_was_stopped_anywhere_goes_on_to_the_same_bits() {
+fn a_stack_that_was_stopped_anywhere_resumes_to_the_same_bits() {
     let (cell, parts) = (annotated(), parts(|_| false));
     let problem = Problem { cell: &cell, train: &parts[0], val: &parts[1] };
     // Two mixtures are tried, with annotations and without.
@@ -260,9 +281,9 @@ fn a_stack_that_was_stopped_anywhere_goes_on_to_the_same_bits() {
         NetworkKernelOptions { annotations: vec!["complexes".to_owned()], ..Default::default() };
     let options = StackOptions { network_kernel, ..Default::default() };
     let run = |from: &[(&'static str, Vec<Tensor>)]| {
-        let mut watch = Kept { from: from.to_vec(), ..Kept::default() };
-        let solution = options.solve(problem, &mut watch).unwrap();
-        (solution.tensors(), watch.states)
+        let mut observer = SavedStates { from: from.to_vec(), ..SavedStates::default() };
+        let solution = options.solve(problem, &mut observer).unwrap();
+        (solution.tensors(), observer.states)
     };
     let (whole, states) = run(&[]);
     assert!(states.iter().any(|(part, _)| *part == "low-rank"));
@@ -273,10 +294,10 @@ fn a_stack_that_was_stopped_anywhere_goes_on_to_the_same_bits() {
 }
 
 #[test]
-fn networks_that_say_nothing_and_odd_screens_are_defined() {
+fn screens_without_networks_or_with_one_pair_are_solved() {
     let genes = || GeneTable::from_systematic((0..GENES).map(|gene| format!("G{gene:03}"))).unwrap();
     let [train, val, test] = parts(|_| false);
-    // No network at all, one without edges, and one in which most genes stand alone.
+    // No network, one without edges, and one in which most genes have no neighbours.
     let network = |edges| Network::from_edges("n", GENES, edges, SelfLoops::Refuse).unwrap().0;
     let cells = [
         Cell::new(genes(), Vec::new(), None).unwrap(),
@@ -288,10 +309,10 @@ fn networks_that_say_nothing_and_odd_screens_are_defined() {
         let (_, stack) = solve(&StackOptions::default(), &[train.clone(), val.clone(), test.clone()], cell);
         assert!(stack > 0.8, "{stack}");
     }
-    // A single pair measured over and over, and few records.
+    // A few records of a single pair.
     let few = |count: usize| {
         let sets: GeneSets = (0..count).map(|_| &[1, 2][..]).collect();
-        Records { sets, scores: (0..count).map(|place| place as f64).collect() }
+        Records { sets, scores: (0..count).map(|i| i as f64).collect() }
     };
     let problem = Problem { cell: &cells[2], train: &few(5), val: &few(4) };
     let solution = StackOptions::default().solve(problem, &mut ()).unwrap();
@@ -310,7 +331,7 @@ fn difference<O: SolvedOptions>(cell: &Cell, once: &Records, twice: &Records, va
 }
 
 #[test]
-fn repeated_pairs_with_unlike_scores_are_averaged() {
+fn repeated_pairs_with_different_scores_are_averaged() {
     let cell = cell();
     let [mut train, val, _] = parts(|_| false);
     let again = train.clone();
@@ -318,7 +339,7 @@ fn repeated_pairs_with_unlike_scores_are_averaged() {
         train.sets.push(set);
         train.scores.push(score + 1.0);
     }
-    // The stack's intercept is the validation part's, which has no repeats.
+    // The intercept of the stack is fitted to the validation part, which has no repeats.
     for (found, expected) in [
         (difference::<LowRankOptions>(&cell, &again, &train, &val), 0.5),
         (difference::<NetworkKernelOptions>(&cell, &again, &train, &val), 0.5),
@@ -328,39 +349,39 @@ fn repeated_pairs_with_unlike_scores_are_averaged() {
     }
 }
 
-/// What is said of a pair does not depend on what else is asked, nor on whether training had triples as well.
+/// Also if training has triples as well.
 #[test]
-fn a_pair_has_the_same_answer_in_any_company() {
-    fn check<O: SolvedOptions>(cell: &Cell, parts: &[Records; 3], asked: &GeneSets) {
+fn the_prediction_of_a_pair_does_not_depend_on_the_batch() {
+    fn check<O: SolvedOptions>(cell: &Cell, parts: &[Records; 3], sets: &GeneSets) {
         let (solution, _) = solve(&O::default(), parts, cell);
-        let (all, deviations) = (solution.predict(asked.view()), solution.deviations(asked.view()).unwrap());
-        for (place, set) in asked.view().iter().enumerate().step_by(7) {
+        let (all, deviations) = (solution.predict(sets.view()), solution.deviations(sets.view()).unwrap());
+        for (i, set) in sets.view().iter().enumerate().step_by(7) {
             let alone: GeneSets = [set].into_iter().collect();
-            assert_eq!(solution.predict(alone.view())[0].to_bits(), all[place].to_bits());
-            assert_eq!(solution.deviations(alone.view()).unwrap()[0].to_bits(), deviations[place].to_bits());
+            assert_eq!(solution.predict(alone.view())[0].to_bits(), all[i].to_bits());
+            assert_eq!(solution.deviations(alone.view()).unwrap()[0].to_bits(), deviations[i].to_bits());
         }
     }
     let (cell, mut parts) = (cell(), parts(|gene| gene >= 55));
-    let mut asked = GeneSets::default();
+    let mut sets = GeneSets::default();
     for a in (0..GENES as u32).rev() {
-        (a + 1..GENES as u32).for_each(|b| asked.push(&[a, b]));
-        asked.push(&[a]);
+        (a + 1..GENES as u32).for_each(|b| sets.push(&[a, b]));
+        sets.push(&[a]);
     }
     for _ in 0..2 {
-        check::<LowRankOptions>(&cell, &parts, &asked);
-        check::<NetworkKernelOptions>(&cell, &parts, &asked);
-        check::<StackOptions>(&cell, &parts, &asked);
+        check::<LowRankOptions>(&cell, &parts, &sets);
+        check::<NetworkKernelOptions>(&cell, &parts, &sets);
+        check::<StackOptions>(&cell, &parts, &sets);
         let mut rng = Rng::new(4, "triples beside");
         (20..GENES as u32).for_each(|array| {
             parts[0].sets.push(&[3, 4, array]);
             parts[0].scores.push(rng.normal());
-            asked.push(&[3, 4, array]);
+            sets.push(&[3, 4, array]);
         });
     }
 }
 
 #[test]
-fn deviations_cover_what_they_say_and_are_wider_for_new_genes() {
+fn deviations_are_calibrated_and_wider_for_new_genes() {
     let (cell, parts) = (cell(), parts(|gene| gene >= 50));
     for (solution, _) in [
         solve(&NetworkKernelOptions::default(), &parts, &cell),

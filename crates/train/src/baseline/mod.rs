@@ -11,11 +11,12 @@ mod mlp;
 pub use design::{PairVocabulary, design};
 pub use mlp::{Epoch, Mlp, MlpConfig};
 
+use knockout_base::error::Error;
 use knockout_data::cell::Cell;
 use knockout_data::screen::{Part, Samples, Split};
 use knockout_solve::ridge::{self, Ridge};
 use knockout_solve::{
-    LowRankOptions, NetworkKernelOptions, Problem, Records, SolveError, SolvedOptions, StackOptions,
+    LowRankOptions, NetworkKernelOptions, Problem, Records, SolvedOptions, StackOptions, no_training_samples,
 };
 
 /// A rung of the ladder.
@@ -119,9 +120,9 @@ pub struct Ladder<'a> {
 
 impl<'a> Ladder<'a> {
     /// Prepares the baselines of a split over a gene table of this size.
-    pub fn new(samples: &'a Samples, gene_count: usize, split: &'a Split) -> Result<Self, SolveError> {
+    pub fn new(samples: &'a Samples, gene_count: usize, split: &'a Split) -> Result<Self, Error> {
         let train = split.rows(Part::Train);
-        let stats = samples.label_stats(train).ok_or(SolveError::NoTraining)?;
+        let stats = samples.label_stats(train).ok_or_else(no_training_samples)?;
         Ok(Self {
             samples,
             gene_count,
@@ -168,7 +169,7 @@ impl<'a> Ladder<'a> {
         rows: &[u32],
         seed: u64,
         on_epoch: &dyn Fn(Epoch),
-    ) -> Result<Fitted, SolveError> {
+    ) -> Result<Fitted, Error> {
         let plain = |predictions| Fitted { baseline, predictions, alpha: None, epochs: None };
         match baseline {
             Baseline::TrainMean => Ok(plain(vec![self.mean; rows.len()])),
@@ -191,7 +192,7 @@ impl<'a> Ladder<'a> {
                 let parts = [self.train, self.val];
                 let config = MlpConfig::default();
                 let model = Mlp::fit(self.samples, self.gene_count, parts, config, seed, on_epoch)
-                    .ok_or(SolveError::NoTraining)?;
+                    .ok_or_else(no_training_samples)?;
                 let epochs = Some(model.best_epoch);
                 Ok(Fitted { epochs, ..plain(model.predict(self.samples, rows)) })
             }
@@ -206,7 +207,7 @@ impl<'a> Ladder<'a> {
     /// # Panics
     ///
     /// If the ladder was not told of the cell, see [`Ladder::over`].
-    fn solve<O: SolvedOptions>(&self, options: &O, rows: &[u32]) -> Result<Vec<f64>, SolveError> {
+    fn solve<O: SolvedOptions>(&self, options: &O, rows: &[u32]) -> Result<Vec<f64>, Error> {
         let cell = self.cell.expect("solved models are fitted over a cell");
         let records = |rows| records(self.samples, rows);
         let (train, val) = (records(self.train), records(self.val));
@@ -215,7 +216,7 @@ impl<'a> Ladder<'a> {
     }
 
     /// The ridge whose penalty validates best, and its predictions.
-    fn ridge(&self, pairs: &PairVocabulary, rows: &[u32]) -> Result<(Vec<f64>, ridge::Chosen), SolveError> {
+    fn ridge(&self, pairs: &PairVocabulary, rows: &[u32]) -> Result<(Vec<f64>, ridge::ChosenRidge), Error> {
         let design = |rows| design(self.samples, self.gene_count, pairs, rows);
         let scores = |rows: &[u32]| -> Vec<f64> {
             rows.iter().map(|&row| self.samples.scores()[row as usize]).collect()

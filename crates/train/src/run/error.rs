@@ -8,7 +8,6 @@ use crate::predictor::PredictorError;
 use crate::stores::RunStoreError;
 use knockout_base::error::{Class, Classified, Error};
 use knockout_ranks::WorldError;
-use knockout_solve::SolveError;
 use std::path::PathBuf;
 
 /// A run that cannot begin or go on.
@@ -57,7 +56,7 @@ pub enum RunError {
     /// The ranks could not go on together.
     #[error(transparent)]
     World(#[from] WorldError),
-    /// The dataset cannot be opened, or the split cannot be written.
+    /// The dataset cannot be opened, the split cannot be written, or the model cannot be solved.
     #[error(transparent)]
     Data(#[from] Error),
     /// The dataset's path cannot be written down.
@@ -99,9 +98,6 @@ pub enum RunError {
     /// Training cannot begin or go on.
     #[error(transparent)]
     Fit(#[from] FitError),
-    /// A model cannot be solved.
-    #[error(transparent)]
-    Solve(#[from] SolveError),
     /// A checkpoint cannot predict.
     #[error(transparent)]
     Predictor(#[from] PredictorError),
@@ -139,7 +135,6 @@ impl Classified for RunError {
             Self::Data(error) => error.class(),
             Self::Store(error) => error.class(),
             Self::Fit(error) => error.class(),
-            Self::Solve(error) => error.class(),
             Self::Checkpoint(error) => error.class(),
             Self::Predictor(error) => error.class(),
             Self::Source(error) => error.class(),

@@ -10,7 +10,7 @@ use crate::baseline;
 use crate::checkpoint::{load_tensors, save_tensors};
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_models::Solver;
-use knockout_solve::{Problem, Records, Stage, Tensor};
+use knockout_solve::{Problem, Records, Tensor, TriedSetting};
 use std::path::Path;
 
 /// Name of the tensor: a prediction for each row of the training part, in its order.
@@ -29,7 +29,7 @@ struct OfFold<'a> {
 }
 
 impl SolveProgress for OfFold<'_> {
-    fn stage(&mut self, _stage: Stage) {}
+    fn stage(&mut self, _stage: TriedSetting) {}
 
     fn step(&mut self, what: &str, step: usize) {
         self.progress.step(&format!("{}, {what}", self.fold), step);

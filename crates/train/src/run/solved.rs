@@ -23,7 +23,7 @@ use crate::schedule::LearningRate;
 use knockout_base::stats::pearson;
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_models::{MODELS, OptionsError, Solver};
-use knockout_solve::{Choice, Problem, Records, Solution, Stage, Tensor, Watch, Weights, weigh};
+use knockout_solve::{Choice, Problem, Records, Solution, SolveObserver, StackWeights, Tensor, TriedSetting};
 use knockout_trace::{Clock as _, SystemClock};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -46,15 +46,15 @@ const SAVE_SECONDS: f64 = 60.0;
 /// Whoever watches a run being solved.
 pub trait SolveProgress {
     /// Hears of every setting that was tried on the validation part.
-    fn stage(&mut self, stage: Stage);
+    fn stage(&mut self, stage: TriedSetting);
 
     /// Hears of every step of something long: what it is, and which step.
     fn step(&mut self, _what: &str, _step: usize) {}
 }
 
 /// Whoever only wants to hear of settings.
-impl<F: FnMut(Stage)> SolveProgress for F {
-    fn stage(&mut self, stage: Stage) {
+impl<F: FnMut(TriedSetting)> SolveProgress for F {
+    fn stage(&mut self, stage: TriedSetting) {
         self(stage);
     }
 }
@@ -84,27 +84,27 @@ impl<'a> SolveCheckpoints<'a> {
     }
 }
 
-impl Watch for SolveCheckpoints<'_> {
-    fn stage(&mut self, stage: Stage) {
-        self.progress.stage(stage);
+impl SolveObserver for SolveCheckpoints<'_> {
+    fn on_setting(&mut self, tried: TriedSetting) {
+        self.progress.stage(tried);
     }
 
-    fn step(&mut self, what: &str, step: usize) {
+    fn on_step(&mut self, what: &str, step: usize) {
         self.progress.step(what, step);
     }
 
-    fn wants_state(&mut self) -> bool {
+    fn is_save_due(&mut self) -> bool {
         self.last.elapsed().as_secs_f64() >= SAVE_SECONDS
     }
 
-    fn keep(&mut self, part: &'static str, state: Vec<Tensor>) {
+    fn save(&mut self, part: &'static str, state: Vec<Tensor>) {
         if let Err(error) = save_tensors(self.run, &self.name(part), &state) {
             self.failed = Some(error);
         }
         self.last = Instant::now();
     }
 
-    fn kept(&mut self, part: &'static str) -> Option<Vec<Tensor>> {
+    fn saved(&mut self, part: &'static str) -> Option<Vec<Tensor>> {
         load_tensors(&self.run.join(self.name(part)))
     }
 }
@@ -307,7 +307,7 @@ impl SolvedRun {
         };
         let (on_train, on_validation) = (of_runs(train)?, of_runs(val)?);
         let columns: Vec<Vec<f64>> = [validation.clone()].into_iter().chain(on_validation.clone()).collect();
-        let Weights { intercept, weights } = weigh(&columns, &val.scores);
+        let StackWeights { intercept, weights } = StackWeights::fit(&columns, &val.scores);
         for (own, others) in [(&mut fitted, &on_train), (&mut validation, &on_validation)] {
             for (record, sum) in own.iter_mut().enumerate() {
                 let others = others.iter().zip(&weights[1..]).map(|(other, weight)| weight * other[record]);

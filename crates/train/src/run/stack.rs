@@ -7,18 +7,18 @@ use crate::checkpoint::{load_tensors, save_tensors};
 use knockout_base::files::inside;
 use knockout_data::cell::GeneSetsRef;
 use knockout_data::screen::{Dataset, Part, Split};
-use knockout_solve::{Problem, SolvedOptions as _, StackOptions, Watch};
+use knockout_solve::{Problem, SolveObserver, SolvedOptions as _, StackOptions};
 use std::path::Path;
 
 /// What the stack with its defaults, solved for a split, says of sets; `None` where the dataset has no networks or the split no
-/// validation part. It is kept in `folder`, whole or absent, under a name that depends on all it was solved from. `watch` hears of
+/// validation part. It is kept in `folder`, whole or absent, under a name that depends on all it was solved from. `observer` hears of
 /// the steps where it has to be solved.
 pub fn stack_predictions(
     folder: &Path,
     dataset: &Dataset,
     split: &Split,
     sets: GeneSetsRef<'_>,
-    watch: &mut dyn Watch,
+    observer: &mut dyn SolveObserver,
 ) -> Result<Option<Vec<f64>>, RunError> {
     let (samples, cell) = (&dataset.samples, &dataset.cell);
     if !Ladder::new(samples, cell.genes().len(), split)?.over(cell).baselines().contains(&Baseline::Stack) {
@@ -32,7 +32,7 @@ pub fn stack_predictions(
     }
     let records = |part| baseline::records(samples, split.rows(part));
     let (train, val) = (records(Part::Train), records(Part::Val));
-    let solution = options.solve(Problem { cell, train: &train, val: &val }, watch)?;
+    let solution = options.solve(Problem { cell, train: &train, val: &val }, observer)?;
     // A folder that cannot be written is no reason to say nothing: it is solved again next time.
     save_tensors(folder, Path::new(&name), &solution.tensors()).ok();
     Ok(Some(solution.predict(sets)))

@@ -5,7 +5,7 @@ use knockout_base::stats::pearson;
 use knockout_data::cell::GeneSets;
 use knockout_data::screen::{Dataset, Part};
 use knockout_models::MODELS;
-use knockout_solve::Stage;
+use knockout_solve::TriedSetting;
 use knockout_sources::synth;
 use knockout_train::checkpoint::Checkpoints;
 use knockout_train::config::Config;
@@ -144,7 +144,7 @@ fn an_interrupted_run_goes_on_to_the_same_bits() {
 struct Killed(&'static str);
 
 impl SolveProgress for Killed {
-    fn stage(&mut self, _stage: Stage) {}
+    fn stage(&mut self, _stage: TriedSetting) {}
 
     fn step(&mut self, what: &str, _step: usize) {
         assert!(!what.starts_with(self.0), "killed");

@@ -9,7 +9,7 @@ use knockout_base::files::{inside, replace};
 use knockout_data::cell::GeneSets;
 use knockout_data::screen::Part;
 use knockout_report::training::{Chart, Fact, Scale, Series, TrainingPage, training_html};
-use knockout_solve::{Choice, Stage};
+use knockout_solve::{Choice, TriedSetting};
 use knockout_train::predictor::Predictor;
 use knockout_train::run::{MetricsLine, SolveProgress, Solved, SolvedRun};
 use serde::Serialize;
@@ -45,12 +45,12 @@ pub(super) fn solve(run: &SolvedRun, ui: &Ui) -> Result<()> {
 struct Console<'a> {
     ui: &'a Ui,
     bar: ProgressBar,
-    stages: Vec<Stage>,
+    stages: Vec<TriedSetting>,
 }
 
 impl SolveProgress for Console<'_> {
-    fn stage(&mut self, stage: Stage) {
-        let said = format!("{}: validation Pearson {}", stage.tried, figure(stage.validation_pearson));
+    fn stage(&mut self, stage: TriedSetting) {
+        let said = format!("{}: validation Pearson {}", stage.setting, figure(stage.validation_pearson));
         self.bar.suspend(|| self.ui.note(&said));
         self.stages.push(stage);
     }
@@ -86,7 +86,7 @@ fn said(choice: &Choice) -> String {
 }
 
 /// Writes `report.html`; a run that had been solved before keeps the one it has.
-fn page(run: &SolvedRun, solved: &Solved, stages: &[Stage]) -> Result<()> {
+fn page(run: &SolvedRun, solved: &Solved, stages: &[TriedSetting]) -> Result<()> {
     if stages.is_empty() && run.folder().join("report.html").exists() {
         return Ok(());
     }
@@ -131,7 +131,7 @@ fn page(run: &SolvedRun, solved: &Solved, stages: &[Stage]) -> Result<()> {
             ),
             format!(
                 "Settings tried, in order: {}.",
-                stages.iter().map(|stage| stage.tried.as_str()).collect::<Vec<_>>().join("; ")
+                stages.iter().map(|stage| stage.setting.as_str()).collect::<Vec<_>>().join("; ")
             ),
         ],
         charts: vec![Chart {

@@ -1,41 +1,28 @@
 //! The centred normal equations of an indicator design, solved by conjugate gradients.
 //!
-//! Products go over the records, so that nothing is stored beside the design. Records are cut into chunks by their number alone, and
-//! what the chunks give is added in their order, so the solution does not depend on the number of threads.
+//! Products iterate over the records, so the Gram matrix is never stored. The chunks of records depend only on their number, and their
+//! sums are added in order, so the solution does not depend on the number of threads.
 
 use super::Design;
-use crate::SolveError;
+use knockout_base::error::Error;
 use rayon::prelude::*;
 
-/// Chunks that the records are cut into.
+/// Number of chunks of records.
 const CHUNKS: usize = 32;
 
-/// What the normal equations are made of.
-pub(super) struct Gram<'a> {
+/// The normal equations of a design and its targets.
+pub(super) struct NormalEquations<'a> {
     design: &'a Design,
     records: f64,
-    /// How many records have each column: the diagonal.
+    /// Records of each column: the diagonal of the Gram matrix.
     counts: Vec<f64>,
-    /// Each column against the centred targets.
+    /// Products of each column with the centred targets.
     moments: Vec<f64>,
     target_mean: f64,
 }
 
-/// Conjugate gradients gave up.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct NotConverged {
-    pub(super) iterations: usize,
-    pub(super) residual: f64,
-}
-
-impl NotConverged {
-    pub(super) fn at(self, alpha: f64) -> SolveError {
-        SolveError::NotConverged { alpha, iterations: self.iterations, residual: self.residual }
-    }
-}
-
-impl<'a> Gram<'a> {
-    pub(super) fn of(design: &'a Design, targets: &[f64]) -> Self {
+impl<'a> NormalEquations<'a> {
+    pub(super) fn new(design: &'a Design, targets: &[f64]) -> Self {
         let target_mean = knockout_base::stats::mean(targets);
         let mut counts = vec![0.0; design.width()];
         let mut moments = vec![0.0; design.width()];
@@ -48,9 +35,8 @@ impl<'a> Gram<'a> {
         Self { design, records: targets.len() as f64, counts, moments, target_mean }
     }
 
-    /// Solves `(XᵀX + αI) w = Xᵀy` with centred columns, starting from `weights`, until the residual is below a share of the
-    /// right-hand side.
-    pub(super) fn solve(&self, alpha: f64, tolerance: f64, weights: &mut [f64]) -> Result<(), NotConverged> {
+    /// Solves `(XᵀX + αI) w = Xᵀy` with centred columns, starting from `weights`, to a residual relative to the right-hand side.
+    pub(super) fn solve(&self, alpha: f64, tolerance: f64, weights: &mut [f64]) -> Result<(), Error> {
         let width = self.counts.len();
         let scale: Vec<f64> = self.counts.iter().map(|&c| 1.0 / (c - c * c / self.records + alpha)).collect();
         let mut product = vec![0.0; width];
@@ -60,8 +46,8 @@ impl<'a> Gram<'a> {
         let goal = tolerance * tolerance * size(&self.moments);
         let mut direction: Vec<f64> = residual.iter().zip(&scale).map(|(r, s)| r * s).collect();
         let mut now = size(&residual);
-        let most = 10 * width + 1_000;
-        for _ in 0..most {
+        let max_steps = 10 * width + 1_000;
+        for _ in 0..max_steps {
             if now <= goal {
                 return Ok(());
             }
@@ -78,16 +64,19 @@ impl<'a> Gram<'a> {
             now = next;
         }
         let residual = (now / size(&self.moments)).sqrt();
-        Err(NotConverged { iterations: most, residual })
+        Err(Error::failure(format!(
+            "the ridge with alpha {alpha} did not converge in {max_steps} steps (relative residual {residual:e}); check the scores \
+             for extreme values"
+        )))
     }
 
-    /// The intercept that goes with some weights.
+    /// Returns the intercept that belongs to some weights.
     pub(super) fn intercept(&self, weights: &[f64]) -> f64 {
         self.target_mean - dot(&self.counts, weights) / self.records
     }
 
     fn multiply(&self, alpha: f64, vector: &[f64], product: &mut [f64]) {
-        // XᵀX of centred columns is that of the columns minus the outer product of their counts over the number of records.
+        // Centring subtracts the outer product of the counts, divided by the number of records.
         let shift = dot(&self.counts, vector) / self.records;
         let chunk = self.design.len().div_ceil(CHUNKS).max(1);
         let partial = |first: usize| {
@@ -102,8 +91,8 @@ impl<'a> Gram<'a> {
         };
         let starts: Vec<usize> = (0..self.design.len()).step_by(chunk).collect();
         let partials: Vec<Vec<f64>> = starts.into_par_iter().map(partial).collect();
-        for (place, out) in product.iter_mut().enumerate() {
-            *out = alpha * vector[place] - self.counts[place] * shift;
+        for (i, out) in product.iter_mut().enumerate() {
+            *out = alpha * vector[i] - self.counts[i] * shift;
         }
         for partial in partials {
             product.iter_mut().zip(partial).for_each(|(out, part)| *out += part);
