@@ -27,7 +27,7 @@
 //! for (i, [a, b]) in pairs.enumerate() {
 //!     let part = &mut parts[usize::from(i % 5 == 0)];
 //!     part.sets.push(&[a, b]);
-//!     part.scores.push(effect(a) * effect(b));
+//!     part.scores.push(effect(a) + effect(b));
 //! }
 //! let [train, val] = parts;
 //!
@@ -35,7 +35,7 @@
 //! let solution = options.solve(Problem { cell: &cell, train: &train, val: &val }, &mut ())?;
 //! let pair: GeneSets = [&[3, 8][..]].into_iter().collect();
 //! let prediction = solution.predict(pair.view())[0];
-//! assert!((prediction - effect(3) * effect(8)).abs() < 0.5);
+//! assert!((prediction - (effect(3) + effect(8))).abs() < 0.5);
 //!
 //! let restored = options.load(&solution.tensors(), &cell)?;
 //! assert_eq!(restored.predict(pair.view())[0], prediction);
