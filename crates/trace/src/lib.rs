@@ -43,8 +43,7 @@ pub use format::{
 pub use read::{CONVERTED, Outcome, ReadOptions, Selection, Selector, Sink, field_range, read, repair};
 pub use recorder::{
     BACKGROUND, Clock, FOREGROUND, FakeClock, RESIDENT_BYTES, Record, RecordState, RecordedEvent, Recorder,
-    RecorderOptions, ResidentMemory, Sizes, SpanGuard, SpanName, SystemClock, TraceFile, TraceFileError,
-    Written,
+    RecorderOptions, ResidentMemory, Sizes, SpanGuard, SpanName, SystemClock, TraceFile, Written,
 };
 pub use write::{Span, TraceWriter};
 

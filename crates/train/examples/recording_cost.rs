@@ -5,7 +5,7 @@
 //!     cargo run --release -p knockout-batch --example recording_cost
 #![expect(clippy::print_stdout, reason = "printing is what an example is for")]
 
-use knockout_data::batch::{Batch, BatchError, Collation, Processor, ProcessorKind};
+use knockout_data::batch::{Batch, Collation, Processor, ProcessorKind};
 use knockout_data::screen::Dataset;
 use knockout_sources::synth::{Config, synthesise};
 use knockout_trace::meter::StepPhase;
@@ -44,7 +44,7 @@ fn pass(
     kind: ProcessorKind,
     way: Way,
     on: &Recorder,
-) -> Result<f64, BatchError> {
+) -> Result<f64, knockout_base::error::Error> {
     let off = Recorder::off();
     let recorder = if matches!(way, Way::On) { on } else { &off };
     let loader = Loader::new(data, rows, plan(kind)).with_recorder(recorder);

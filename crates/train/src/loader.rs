@@ -12,8 +12,9 @@ pub use order::RowOrder;
 pub use shards::{ShardPlace, Shards};
 
 use background::Background;
+use knockout_base::error::Error;
 use knockout_base::random::Rng;
-use knockout_data::batch::{Batch, BatchError, Collation, Graphs, ProcessorKind, Store};
+use knockout_data::batch::{Batch, Collation, Graphs, ProcessorKind, Store};
 use knockout_data::batch::{PhaseObserver, PreparePhase, Prepared};
 use knockout_data::screen::Dataset;
 use knockout_trace::meter::{LoadTimes, StepPhase};
@@ -203,7 +204,7 @@ impl Loader {
         LoadedBatch { prepared, item: 0, index: 0, place: ShardPlace::default(), times: LoadTimes::default() }
     }
 
-    fn prepare(&self, order: &[u32], item: usize, loaded: &mut LoadedBatch) -> Result<(), BatchError> {
+    fn prepare(&self, order: &[u32], item: usize, loaded: &mut LoadedBatch) -> Result<(), Error> {
         let owned = self.plan.shards.owned();
         let (index, shard) = (item / owned.len(), owned.start + item % owned.len());
         let begin = index * self.plan.batch_size;
@@ -271,7 +272,7 @@ enum Source {
 
 impl EpochBatches {
     /// The next batch, or the next shard of one; `None` after the last. After an error the epoch has no further batches.
-    pub fn next_batch(&mut self) -> Result<Option<&LoadedBatch>, BatchError> {
+    pub fn next_batch(&mut self) -> Result<Option<&LoadedBatch>, Error> {
         if self.next >= self.loader.item_count() {
             return Ok(None);
         }

@@ -2,8 +2,8 @@
 //! small refuses the request, and stops no run in the middle.
 
 use crate::config::Config;
-use knockout_base::error::{Class, Classified};
-use knockout_data::batch::{Origin, ProcessorKind, Store, StoreError};
+use knockout_base::error::{Class, Classified, Error};
+use knockout_data::batch::{Origin, ProcessorKind, Store};
 use knockout_data::screen::Dataset;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub struct RunStoreError {
     out: String,
     /// Cause: what is wrong with the store.
     #[source]
-    pub source: Box<StoreError>,
+    pub source: Box<Error>,
 }
 
 impl Stores {
@@ -57,7 +57,7 @@ impl Stores {
     }
 
     /// Opens a store that must hold these rows of the dataset; one that is open is taken again.
-    pub fn open(&mut self, folder: &Path, dataset: &Dataset, rows: &[u32]) -> Result<Arc<Store>, StoreError> {
+    pub fn open(&mut self, folder: &Path, dataset: &Dataset, rows: &[u32]) -> Result<Arc<Store>, Error> {
         if let Some(store) = self.opened.iter().find(|store| store.path() == folder) {
             return Ok(Arc::clone(store));
         }

@@ -1,7 +1,6 @@
 //! Why a measurement failed.
 
 use knockout_base::error::{Class, Classified, Error};
-use knockout_trace::TraceFileError;
 use knockout_train::config::ConfigError;
 use knockout_train::fit::FitError;
 use knockout_train::stores::RunStoreError;
@@ -22,10 +21,7 @@ pub enum MeasureError {
     /// A step failed.
     #[error(transparent)]
     Fit(#[from] FitError),
-    /// The trace could not be written.
-    #[error(transparent)]
-    Trace(#[from] TraceFileError),
-    /// A folder that cannot be made, or steps that do not make a profile.
+    /// A folder or trace that cannot be written, or steps that do not make a profile.
     #[error(transparent)]
     Other(#[from] Error),
     /// Rounds of one experiment have other cells.
@@ -46,7 +42,7 @@ impl Classified for MeasureError {
             Self::Other(error) => error.class(),
             Self::Store(error) => error.class(),
             Self::Fit(error) => error.class(),
-            Self::Trace(_) | Self::Contradiction(_) | Self::OtherCells { .. } => Class::Failure,
+            Self::Contradiction(_) | Self::OtherCells { .. } => Class::Failure,
         }
     }
 }

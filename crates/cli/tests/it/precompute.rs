@@ -273,5 +273,5 @@ fn everything_wrong_is_named_and_classed() {
         run(command).fails(3, &["set/saved-masks", "cut off", "remove the folder"]);
     }
     fs::write(&data, "this is a text").unwrap();
-    run(&["bench", "set", "--processor", "saved-masks"]).fails(3, &["no LMDB file"]);
+    run(&["bench", "set", "--processor", "saved-masks"]).fails(3, &["not an LMDB file"]);
 }

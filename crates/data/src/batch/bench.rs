@@ -3,8 +3,9 @@
 //! CPU time of the calling thread, because machines are shared and wall time measures the neighbours. Every phase is
 //! timed around whole batches, so that the clock itself is no part of the figures.
 
-use crate::batch::{BatchError, Collation, PhaseObserver, PreparePhase, Prepared, ProcessorKind, Store};
+use crate::batch::{Collation, PhaseObserver, PreparePhase, Prepared, ProcessorKind, Store};
 use crate::screen::Dataset;
+use knockout_base::error::{Error, Result};
 use rustix::time::{ClockId, clock_gettime};
 use std::hint::black_box;
 use std::sync::Arc;
@@ -96,7 +97,7 @@ pub fn bench(
     plan: &BenchPlan,
     store: Option<&Arc<Store>>,
     threads: usize,
-) -> Result<BenchRow, BatchError> {
+) -> Result<BenchRow> {
     let share = plan.rows.len().div_ceil(threads.max(1)).max(1);
     std::thread::scope(|scope| {
         let workers: Vec<_> = plan
@@ -107,8 +108,8 @@ pub fn bench(
         let rows = workers
             .into_iter()
             .enumerate()
-            .map(|(index, worker)| worker.join().unwrap_or(Err(BatchError::Panicked { index })));
-        Ok(BenchRow::together(rows.collect::<Result<Vec<_>, _>>()?))
+            .map(|(index, worker)| worker.join().unwrap_or_else(|_| Err(batch_panicked(index))));
+        Ok(BenchRow::together(rows.collect::<Result<Vec<_>>>()?))
     })
 }
 
@@ -117,7 +118,7 @@ fn bench_rows(
     plan: &BenchPlan,
     rows: &[u32],
     store: Option<&Arc<Store>>,
-) -> Result<BenchRow, BatchError> {
+) -> Result<BenchRow> {
     let mut prepared = Prepared::new(dataset, plan.kind, plan.collation, plan.batch_size, store);
     let batches = || rows.chunks(plan.batch_size.max(1));
     if let Some(rows) = batches().next() {
@@ -135,6 +136,11 @@ fn bench_rows(
         }
     }
     Ok(BenchRow { cpu: timer.times, wall: started.elapsed(), ..measured })
+}
+
+/// The error of a batch that a panic in a background thread prevented.
+pub fn batch_panicked(index: usize) -> Error {
+    Error::failure(format!("making batch {index} failed inside the program; please report it"))
 }
 
 /// CPU time of the calling thread in each phase.

@@ -1,6 +1,7 @@
 //! A batch: the columns of its samples, and the collation of their graphs.
 
-use crate::batch::mask::Section;
+use crate::batch::mask::bytes_of;
+use crate::batch::removal::Section;
 use crate::batch::subgraph::{LocalGene, RebuiltNetwork};
 use crate::batch::{Graphs, Neighborhood, Processor};
 use crate::cell::GeneSets;
@@ -173,32 +174,4 @@ fn replicate(processor: &Processor, count: usize, index: usize, lists: &mut Edge
 
 fn extend_shifted(out: &mut Vec<u32>, genes: &[LocalGene], offset: u32) {
     out.extend(genes.iter().map(|gene| gene.0 + offset));
-}
-
-/// A word's bits as bytes of 0 and 1, lowest first.
-pub(crate) fn bytes_of(word: u64) -> [u8; 64] {
-    let mut bytes = [0; 64];
-    for (group, bytes) in bytes.chunks_exact_mut(8).enumerate() {
-        // Eight copies of a byte, one bit kept of each; adding 127 carries every bit into its byte's highest place.
-        let byte = (word >> (8 * group)) & 0xff;
-        let spread = (byte * 0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
-        let ones = ((spread + 0x7f7f_7f7f_7f7f_7f7f) >> 7) & 0x0101_0101_0101_0101;
-        bytes.copy_from_slice(&ones.to_le_bytes());
-    }
-    bytes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bits_become_bytes_in_order() {
-        for word in [0, 1, u64::MAX, 0x8000_0000_0000_0001, 0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210] {
-            let bytes = bytes_of(word);
-            for (bit, byte) in bytes.iter().enumerate() {
-                assert_eq!(u64::from(*byte), word >> bit & 1, "bit {bit} of {word:#x}");
-            }
-        }
-    }
 }

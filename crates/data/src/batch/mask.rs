@@ -1,22 +1,7 @@
 //! Deletions as bit masks: one bit per gene, edge, reaction and metabolic entry; set means kept.
 
-use crate::batch::removal::removed;
+use crate::batch::removal::{Section, removed};
 use crate::cell::{Cell, Deletion, GeneId, Network};
-
-/// A stretch of a mask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Section {
-    /// One bit per gene.
-    Genes,
-    /// One bit per edge of the network of this place in the cell, by edge position.
-    Network(usize),
-    /// One bit per reaction.
-    Reactions,
-    /// One bit per gene-reaction entry.
-    Requirements,
-    /// One bit per reaction-metabolite entry.
-    Coefficients,
-}
 
 /// Where each section of a cell's masks lies. Sections begin at whole words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -219,5 +204,33 @@ impl ResidentMasks {
     /// The masks of the first `count` slots.
     pub fn masks(&self, count: usize) -> &[MaskSet] {
         &self.masks[..count]
+    }
+}
+
+/// A word's bits as bytes of 0 and 1, lowest first.
+pub(crate) fn bytes_of(word: u64) -> [u8; 64] {
+    let mut bytes = [0; 64];
+    for (group, bytes) in bytes.chunks_exact_mut(8).enumerate() {
+        // Eight copies of a byte, one bit kept of each; adding 127 carries every bit into its byte's highest place.
+        let byte = (word >> (8 * group)) & 0xff;
+        let spread = (byte * 0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
+        let ones = ((spread + 0x7f7f_7f7f_7f7f_7f7f) >> 7) & 0x0101_0101_0101_0101;
+        bytes.copy_from_slice(&ones.to_le_bytes());
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_become_bytes_in_order() {
+        for word in [0, 1, u64::MAX, 0x8000_0000_0000_0001, 0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210] {
+            let bytes = bytes_of(word);
+            for (bit, byte) in bytes.iter().enumerate() {
+                assert_eq!(u64::from(*byte), word >> bit & 1, "bit {bit} of {word:#x}");
+            }
+        }
     }
 }

@@ -5,10 +5,11 @@
 //! measured beside the others, and so that models can be checked against them. All of them remove exactly the same edges
 //! and reactions.
 //!
-//! The crate knows nothing of models.
+//! The module does not depend on models.
 
 mod bench;
 mod collate;
+mod kind;
 mod mask;
 mod neighborhood;
 mod prepare;
@@ -17,14 +18,13 @@ mod removal;
 mod stored;
 mod subgraph;
 
-pub use bench::{BenchPlan, BenchRow, PhaseTimes, bench};
+pub use bench::{BenchPlan, BenchRow, PhaseTimes, batch_panicked, bench};
 pub use collate::{Batch, Collation, EdgeLists};
-pub use mask::{MaskLayout, MaskMethod, MaskSet, ResidentMasks, Section};
+pub use kind::ProcessorKind;
+pub use mask::{MaskLayout, MaskMethod, MaskSet, ResidentMasks};
 pub use neighborhood::{EdgeList, Neighborhood};
 pub use prepare::{PhaseObserver, PreparePhase, Prepared};
-pub use processor::{BatchError, Graphs, Processor, ProcessorKind};
-pub use stored::{
-    Estimate, Origin, Probe, Store, StoreError, StoreErrorKind, StoreHeader, StoreWriter, StoredForm,
-    free_bytes,
-};
+pub use processor::{Graphs, Processor};
+pub use removal::Section;
+pub use stored::{Estimate, Origin, Probe, Store, StoreHeader, StoreWriter, StoredForm, free_bytes};
 pub use subgraph::{LocalGene, RebuiltNetwork, Relabelling, Subgraph};

@@ -1,8 +1,9 @@
 //! Preparing one batch: fetch, process, collate. The loader and the benchmark run this same code, so a published figure is of
 //! what trains.
 
-use crate::batch::{Batch, BatchError, Collation, Graphs, Processor, ProcessorKind, Store};
+use crate::batch::{Batch, Collation, Graphs, Processor, ProcessorKind, Store};
 use crate::screen::Dataset;
+use knockout_base::error::Result;
 use std::sync::Arc;
 
 /// The phases of preparing a batch, in order.
@@ -51,7 +52,7 @@ impl Prepared {
     }
 
     /// Fetches, processes and collates rows of the dataset.
-    pub fn prepare(&mut self, rows: &[u32], observer: &mut impl PhaseObserver) -> Result<(), BatchError> {
+    pub fn prepare(&mut self, rows: &[u32], observer: &mut impl PhaseObserver) -> Result<()> {
         observer.begin(PreparePhase::Fetch);
         self.batch.fetch(&self.dataset.samples, rows);
         observer.end(PreparePhase::Fetch);

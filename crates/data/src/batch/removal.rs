@@ -3,8 +3,22 @@
 //! An edge goes when either end is deleted. A reaction stops when any gene it needs is deleted; with it go its
 //! gene-reaction and reaction-metabolite entries. Metabolites always stay.
 
-use crate::batch::mask::Section;
 use crate::cell::{Cell, Deletion, GeneId};
+
+/// A stretch of a mask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    /// One bit per gene.
+    Genes,
+    /// One bit per edge of the network with this index in the cell, by edge position.
+    Network(usize),
+    /// One bit per reaction.
+    Reactions,
+    /// One bit per gene-reaction entry.
+    Requirements,
+    /// One bit per reaction-metabolite entry.
+    Coefficients,
+}
 
 /// Calls `remove` for every position that goes; a position may be named twice (an edge between two deleted genes).
 ///

@@ -8,5 +8,5 @@ mod schedule;
 mod step_meter;
 
 pub use phase::{Gauge, StepPhase};
-pub use schedule::{RunLength, Schedule, ScheduleError};
+pub use schedule::{RunLength, Schedule};
 pub use step_meter::{LoadTimes, Meter, StepLog, StepTimes};

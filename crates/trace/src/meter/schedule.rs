@@ -1,7 +1,7 @@
 //! The schedule of recorded steps: a pure function of the step's number.
 
 use crate::RecordState;
-use knockout_base::error::{Class, Classified};
+use knockout_base::error::{Error, Result};
 use std::fmt;
 
 /// Steps to record.
@@ -24,29 +24,6 @@ pub enum Schedule {
         active: u64,
         /// Number of windows.
         repeat: u64,
-    },
-}
-
-/// The run ends before anything, or everything, is recorded.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ScheduleError {
-    /// A window without steps.
-    #[error("active 0 records nothing; ask for at least one active step")]
-    Empty,
-    /// The run is too short.
-    #[error("{arithmetic} needs {needed} steps, the run has {total}{run}; {advice}")]
-    OutOfReach {
-        /// What was asked for, spelt as a sum.
-        arithmetic: String,
-        /// Steps needed for it.
-        needed: u64,
-        /// Steps the run has.
-        total: u64,
-        /// How that comes about, with a colon before it; empty when it was given as a number.
-        run: String,
-        /// What to do.
-        advice: String,
     },
 }
 
@@ -103,10 +80,10 @@ impl Schedule {
     }
 
     /// Refuses a schedule that a run cannot carry out, before the run begins.
-    pub fn check(&self, run: impl Into<RunLength>) -> Result<(), ScheduleError> {
+    pub fn check(&self, run: impl Into<RunLength>) -> Result<()> {
         let run = run.into();
         if matches!(self, Self::Window { active: 0, .. }) {
-            return Err(ScheduleError::Empty);
+            return Err(Error::request("active 0 records nothing; set at least one active step"));
         }
         let (needed, total) = (self.needed(), run.steps());
         if needed <= total {
@@ -125,13 +102,8 @@ impl Schedule {
             }
         };
         advice.extend(self.shorter(total));
-        Err(ScheduleError::OutOfReach {
-            arithmetic: self.to_string(),
-            needed,
-            total,
-            run: run_text,
-            advice: advice.join(" or "),
-        })
+        let advice = advice.join(" or ");
+        Err(Error::request(format!("{self} needs {needed} steps, the run has {total}{run_text}; {advice}")))
     }
 
     /// Steps until everything asked for is recorded; one window of an endless sequence.
@@ -170,12 +142,6 @@ impl fmt::Display for Schedule {
                 write!(f, "(wait {wait} + warmup {warmup} + active {active}) x repeat {repeat}")
             }
         }
-    }
-}
-
-impl Classified for ScheduleError {
-    fn class(&self) -> Class {
-        Class::Request
     }
 }
 
@@ -229,15 +195,16 @@ mod tests {
             refusal(Schedule::AtStep(9), RunLength::Steps(9)),
             "recording step 9 (counted from 0) needs 10 steps, the run has 9; run at least 10 steps or --at-step 4"
         );
-        assert_eq!(window(1, 1, 0, 1).check(RunLength::Steps(9)), Err(ScheduleError::Empty));
+        let error = window(1, 1, 0, 1).check(RunLength::Steps(9)).unwrap_err();
+        assert!(error.message().starts_with("active 0 records nothing"), "{error}");
     }
 
     #[test]
     fn what_fits_is_accepted_to_the_step() {
-        assert_eq!(window(10, 5, 20, 1).check(35), Ok(()));
-        assert_eq!(window(10, 5, 20, 0).check(35), Ok(()));
-        assert_eq!(Schedule::AtStep(9).check(RunLength::Steps(10)), Ok(()));
-        assert_eq!(Schedule::WholeRun.check(RunLength::Steps(1)), Ok(()));
+        assert!(window(10, 5, 20, 1).check(35).is_ok());
+        assert!(window(10, 5, 20, 0).check(35).is_ok());
+        assert!(Schedule::AtStep(9).check(RunLength::Steps(10)).is_ok());
+        assert!(Schedule::WholeRun.check(RunLength::Steps(1)).is_ok());
         assert!(Schedule::WholeRun.check(RunLength::Steps(0)).is_err());
     }
 }

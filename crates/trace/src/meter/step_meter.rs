@@ -7,7 +7,7 @@ use crate::meter::phase::{Gauge, StepPhase, step_name};
 use crate::meter::schedule::Schedule;
 use crate::{
     Clock, FOREGROUND, Record, RecordState, RecordedEvent, Recorder, ResidentMemory, SpanName, SystemClock,
-    TraceFile, TraceFileError, Written,
+    TraceFile, Written,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -261,7 +261,7 @@ impl Meter {
     }
 
     /// Ends the step under way; the next one begins at the same instant. Gives the step, recorded or not.
-    pub fn end_step(&mut self, samples: usize) -> Result<StepTimes, TraceFileError> {
+    pub fn end_step(&mut self, samples: usize) -> Result<StepTimes, knockout_base::error::Error> {
         let (now, cpu) = (self.clock.now_nanos(), self.clock.cpu_nanos());
         let mut step = self.step;
         step.samples = samples as u64;
@@ -284,7 +284,7 @@ impl Meter {
         Ok(step)
     }
 
-    fn write_records(&mut self) -> Result<(), TraceFileError> {
+    fn write_records(&mut self) -> Result<(), knockout_base::error::Error> {
         let records = self.recorder.drain();
         if let Some(thread) = self.recorder.thread() {
             self.log.attribute(&records, thread);
@@ -299,7 +299,7 @@ impl Meter {
 
     /// Ends measuring: the steps, and the trace if one was asked for. To be called however the run ends: what was
     /// recorded until then is written.
-    pub fn finish(mut self) -> Result<(StepLog, Option<Written>), TraceFileError> {
+    pub fn finish(mut self) -> Result<(StepLog, Option<Written>), knockout_base::error::Error> {
         self.write_records()?;
         self.recorder.set_state(RecordState::Skip);
         let written = self.file.take().map(TraceFile::finish).transpose()?;

@@ -7,37 +7,13 @@ use super::{RESIDENT_BYTES, Recorder, Shared};
 use crate::write::{Span, TraceWriter};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use knockout_base::error::{Class, Classified};
+use knockout_base::error::{Error, Result};
 use knockout_base::files::PendingFile;
 use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// A trace that could not be written; there is no file then.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TraceFileError {
-    /// The recorder is off.
-    #[error("could not begin the trace {}: the recorder is off", path.display())]
-    Off {
-        /// Path of the trace.
-        path: PathBuf,
-    },
-    /// The file could not be made or named.
-    #[error(transparent)]
-    File(#[from] knockout_base::error::Error),
-    /// Writing failed on the way.
-    #[error("could not write the trace {}", path.display())]
-    Write {
-        /// Path of the trace.
-        path: PathBuf,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
-}
 
 /// What a finished trace holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,15 +45,11 @@ pub struct TraceFile {
 impl TraceFile {
     /// Begins the trace of a recorder in a folder, so that a bad path fails before the work is done. The conditions are
     /// what a reader must know to compare the trace with another: texts, numbers and truths by name.
-    pub fn create(
-        folder: &Path,
-        recorder: &Recorder,
-        conditions: Map<String, Value>,
-    ) -> Result<Self, TraceFileError> {
+    pub fn create(folder: &Path, recorder: &Recorder, conditions: Map<String, Value>) -> Result<Self> {
         let world = recorder.shared.as_ref().map_or((0, 1), |shared| (shared.rank, shared.world));
         let path = folder.join(trace_file_name(world.0, world.1));
-        let Some(shared) = recorder.shared.clone() else { return Err(TraceFileError::Off { path }) };
-        let out = GzEncoder::new(PendingFile::create(&path)?, Compression::fast());
+        let Some(shared) = recorder.shared.clone() else { return Err(at(&path)("the recorder is off")) };
+        let out = GzEncoder::new(PendingFile::create(&path).map_err(at(&path))?, Compression::fast());
         let writer = TraceWriter::new(out).map_err(at(&path))?;
         Ok(Self { path, shared, writer, conditions, records: 0, last_rss: 0 })
     }
@@ -91,7 +63,7 @@ impl TraceFile {
     ///
     /// Of two that began and ended together, the one that was recorded later encloses the other and comes first: that is
     /// how readers tell.
-    pub fn append(&mut self, records: &[Record]) -> Result<(), TraceFileError> {
+    pub fn append(&mut self, records: &[Record]) -> Result<()> {
         let mut ordered: Vec<&Record> = records.iter().rev().collect();
         ordered.sort_by_key(|record| (record.start_nanos, Reverse(record.duration_nanos())));
         ordered.into_iter().try_for_each(|record| self.record(record)).map_err(at(&self.path))
@@ -139,13 +111,13 @@ impl TraceFile {
     /// Writes what the recorder still holds and gives the file its name.
     ///
     /// A crash at any moment leaves the whole trace or none; after `Ok`, a power cut leaves it.
-    pub fn finish(mut self) -> Result<Written, TraceFileError> {
+    pub fn finish(mut self) -> Result<Written> {
         self.append(&self.shared.buffers.drain())?;
         let dropped = self.shared.buffers.dropped();
         let path = self.path.clone();
         let records = self.records;
         let file = self.end(dropped).map_err(at(&path))?;
-        file.commit()?;
+        file.commit().map_err(at(&path))?;
         Ok(Written { path, records, dropped })
     }
 
@@ -168,8 +140,9 @@ impl TraceFile {
     }
 }
 
-fn at(path: &Path) -> impl FnOnce(io::Error) -> TraceFileError + '_ {
-    move |source| TraceFileError::Write { path: path.to_owned(), source }
+/// Returns the error of a trace that could not be written; there is no file then.
+fn at<E: Into<Box<dyn std::error::Error + Send + Sync>>>(path: &Path) -> impl FnOnce(E) -> Error + '_ {
+    move |cause| Error::failure(format!("could not write the trace {}", path.display())).caused_by(cause)
 }
 
 /// Sizes as other profilers spell them.
@@ -177,10 +150,4 @@ fn arguments(sizes: &Sizes) -> Vec<(&'static str, Value)> {
     let bytes = sizes.bytes.map(|bytes| ("bytes", Value::from(bytes)));
     let shapes = (!sizes.shapes.is_empty()).then(|| ("Input Dims", json!(sizes.shapes)));
     bytes.into_iter().chain(shapes).collect()
-}
-
-impl Classified for TraceFileError {
-    fn class(&self) -> Class {
-        Class::Failure
-    }
 }

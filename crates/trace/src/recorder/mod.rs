@@ -22,7 +22,7 @@ mod name;
 
 pub use buffer::{Record, RecordedEvent, Sizes};
 pub use clock::{Clock, FakeClock, SystemClock};
-pub use file::{TraceFile, TraceFileError, Written};
+pub use file::{TraceFile, Written};
 pub use memory::{RESIDENT_BYTES, ResidentMemory};
 pub use name::SpanName;
 

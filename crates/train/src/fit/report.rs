@@ -4,11 +4,9 @@ use crate::checkpoint::{IdentityError, Position};
 use crate::config::ConfigError;
 use crate::metrics::Metrics;
 use crate::step::{NotFinite, StepOutcome};
-use knockout_base::error::{Class, Classified};
-use knockout_data::batch::BatchError;
+use knockout_base::error::{Class, Classified, Error};
 use knockout_models::loss::BufferError;
 use knockout_ranks::WorldError;
-use knockout_trace::TraceFileError;
 use knockout_trace::meter::StepTimes;
 use std::collections::BTreeMap;
 
@@ -84,9 +82,9 @@ pub enum FitError {
     /// The ranks could not go on together.
     #[error(transparent)]
     World(#[from] WorldError),
-    /// A sample that cannot be loaded.
+    /// A sample that cannot be loaded, or a trace that cannot be written.
     #[error(transparent)]
-    Batch(#[from] BatchError),
+    Other(#[from] Error),
     /// A number left the range of floats.
     #[error(
         "step {step} (epoch {}) diverged: {source}; lower optimiser.learning_rate or optimiser.clip_norm",
@@ -100,9 +98,6 @@ pub enum FitError {
         /// What is not finite.
         source: NotFinite,
     },
-    /// The trace could not be written.
-    #[error(transparent)]
-    Trace(#[from] TraceFileError),
     /// A checkpoint of another run.
     #[error(transparent)]
     Identity(#[from] IdentityError),
@@ -159,7 +154,7 @@ impl Classified for FitError {
             | Self::Adopted { .. } => Class::Request,
             Self::Score { .. } => Class::Damage,
             Self::Diverged { .. } => Class::Diverged,
-            Self::Batch(error) => error.class(),
+            Self::Other(error) => error.class(),
             Self::World(error) => error.class(),
             _ => Class::Failure,
         }

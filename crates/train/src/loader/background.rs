@@ -1,7 +1,8 @@
 //! Threads that prepare batches ahead of the consumer.
 
 use super::{LoadedBatch, Loader};
-use knockout_data::batch::BatchError;
+use knockout_base::error::Error;
+use knockout_data::batch::batch_panicked;
 use knockout_trace::Recorder;
 use knockout_trace::meter::{Gauge, StepPhase};
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-type Made = Result<LoadedBatch, (usize, BatchError)>;
+type Made = Result<LoadedBatch, (usize, Error)>;
 
 /// The consumer's side; dropping it ends the threads.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub(super) struct Background {
     to_workers: Option<Sender<LoadedBatch>>,
     ready: Receiver<Made>,
     /// Batches that arrived before their turn.
-    early: BTreeMap<usize, Result<LoadedBatch, BatchError>>,
+    early: BTreeMap<usize, Result<LoadedBatch, Error>>,
     /// The batch that is lent to the consumer.
     lent: Option<LoadedBatch>,
 }
@@ -66,11 +67,7 @@ impl Background {
     }
 
     /// Waits for a batch, and hands the memory of the one before back to the workers.
-    pub(super) fn take(
-        &mut self,
-        wanted: usize,
-        recorder: &Recorder,
-    ) -> Result<&mut LoadedBatch, BatchError> {
+    pub(super) fn take(&mut self, wanted: usize, recorder: &Recorder) -> Result<&mut LoadedBatch, Error> {
         if let (Some(lent), Some(to_workers)) = (self.lent.take(), &self.to_workers) {
             to_workers.send(lent).ok();
         }
@@ -84,7 +81,7 @@ impl Background {
                 Ok(Ok(loaded)) => self.early.insert(loaded.item, Ok(loaded)),
                 Ok(Err((index, error))) => self.early.insert(index, Err(error)),
                 // Workers outlive the epoch's batches; were they all gone, this batch would never come.
-                Err(mpsc::RecvError) => return Err(BatchError::Panicked { index: wanted }),
+                Err(mpsc::RecvError) => return Err(batch_panicked(wanted)),
             };
         };
         wait.end();
@@ -120,7 +117,7 @@ impl Shared {
             // A panic must reach the consumer as an error: it would wait for this batch for ever.
             let prepare = || self.loader.prepare(&self.order, index, &mut loaded);
             let made = panic::catch_unwind(AssertUnwindSafe(prepare))
-                .unwrap_or(Err(BatchError::Panicked { index }))
+                .unwrap_or_else(|_| Err(batch_panicked(index)))
                 .map(|()| loaded)
                 .map_err(|error| (index, error));
             self.waiting.fetch_add(1, Ordering::Relaxed);

@@ -6,7 +6,7 @@ use crate::text::{Align, Table, grouped, size};
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_bench::measure::memory;
-use knockout_data::batch::{BenchPlan, Collation, ProcessorKind, StoreErrorKind, bench};
+use knockout_data::batch::{BenchPlan, Collation, ProcessorKind, Store, bench};
 use knockout_data::screen::{Dataset, subset};
 use knockout_train::stores::{Stores, usual_folder};
 use serde::Serialize;
@@ -145,14 +145,14 @@ fn stores_of(
     }
     for &kind in kinds {
         let Some(flag) = kind.store_flag().filter(|_| stores.of(kind).is_none()) else { continue };
-        match stores.open(&usual_folder(&args.dir, kind), dataset, rows) {
+        let folder = usual_folder(&args.dir, kind);
+        match stores.open(&folder, dataset, rows) {
             Ok(_) => {}
             Err(error) if args.processor.is_none() => {
-                let is_missing = matches!(error.kind, StoreErrorKind::NotFound);
-                let why = if is_missing {
-                    "there is no store".to_owned()
-                } else {
+                let why = if Store::exists(&folder) {
                     Failure::from(error).to_string()
+                } else {
+                    "there is no store".to_owned()
                 };
                 ui.note(&format!(
                     "{} is left out: {why}; `knockout data precompute {} {flag} --samples {} --seed {}` stores what it takes",

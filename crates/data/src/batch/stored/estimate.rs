@@ -1,14 +1,13 @@
 //! How large a store will be, and how long it will take.
 
-use super::error::{StoreError, StoreErrorKind};
 use super::header::{Origin, StoredForm};
 use super::value::CHECKSUM;
 use super::{StoreWriter, place};
 use crate::batch::mask::MaskLayout;
 use crate::batch::removal::removed;
 use crate::cell::{Cell, Deletion, GeneId};
+use knockout_base::error::{Context as _, Error, Result};
 use knockout_base::files::StagedDir;
-use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -62,17 +61,26 @@ impl Estimate {
     }
 
     /// Refuses when the disk of the folder has no room for what is still to be stored after `done` samples.
-    pub fn check_room(&self, folder: &Path, done: usize) -> Result<(), StoreError> {
+    pub fn check_room(&self, folder: &Path, done: usize) -> Result<()> {
         let free = place::free_bytes(folder)?;
         let done = done.min(self.samples);
         let per_sample = self.bytes / self.samples.max(1) as u64;
         let needed = per_sample * (self.samples - done) as u64;
         if needed > free {
             let fit = done + usize::try_from(free / per_sample.max(1)).unwrap_or(usize::MAX);
-            return Err(StoreErrorKind::NoRoom { needed, free, fit }.at(folder));
+            let (needed, free) = (gibibytes(needed), gibibytes(free));
+            return Err(Error::request(format!(
+                "it needs {needed} more and the disk has {free} free; store fewer with --samples (about {fit} fit) or choose \
+                 a folder on another disk with --out"
+            ))
+            .in_file(folder));
         }
         Ok(())
     }
+}
+
+fn gibibytes(bytes: u64) -> String {
+    format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30))
 }
 
 /// How many positions each gene's deletion removes.
@@ -102,19 +110,10 @@ impl Probe {
     const ENOUGH: Duration = Duration::from_millis(500);
 
     /// Stores samples from all over the choice beside `folder`, out of sight.
-    pub fn run(
-        folder: &Path,
-        origin: Origin<'_>,
-        form: StoredForm,
-        rows: &[u32],
-    ) -> Result<Self, StoreError> {
+    pub fn run(folder: &Path, origin: Origin<'_>, form: StoredForm, rows: &[u32]) -> Result<Self> {
         let mut name = folder.file_name().unwrap_or_default().to_owned();
         name.push(".probe");
-        let scratch = StagedDir::create(&folder.with_file_name(name)).map_err(|error| {
-            let class = error.io_kind().unwrap_or(io::ErrorKind::Other);
-            let detail = io::Error::from(class).to_string();
-            StoreErrorKind::Refused { act: "created", detail, class }.at(folder)
-        })?;
+        let scratch = StagedDir::create(&folder.with_file_name(name)).in_file(folder)?;
         let step = rows.len().div_ceil(Self::SAMPLES).max(1);
         let chosen: Vec<u32> = rows.iter().copied().step_by(step).collect();
         let mut writer = StoreWriter::open(&scratch.path().join("store"), origin, form, &chosen)?;

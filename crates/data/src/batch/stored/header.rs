@@ -1,9 +1,10 @@
 //! The header of a store: format, origin and progress.
 
-use super::error::StoreErrorKind;
+use super::error::not_a_store;
 use crate::batch::ProcessorKind;
 use crate::cell::Cell;
 use crate::screen::{Dataset, Samples};
+use knockout_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// The newest store this program writes and reads.
@@ -106,37 +107,44 @@ impl StoreHeader {
         self.done += 1;
     }
 
-    pub(super) fn to_text(&self) -> Result<String, StoreErrorKind> {
-        toml::to_string(self).map_err(|error| StoreErrorKind::NotAStore { detail: error.to_string() })
+    pub(super) fn to_text(&self) -> Result<String> {
+        toml::to_string(self).map_err(not_a_store)
     }
 
-    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self, StoreErrorKind> {
+    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self> {
         #[derive(Deserialize)]
         struct Version {
             format: u32,
         }
-        let not_ours = |detail: String| StoreErrorKind::NotAStore { detail };
-        let text = std::str::from_utf8(bytes).map_err(|error| not_ours(error.to_string()))?;
+        let text = std::str::from_utf8(bytes).map_err(not_a_store)?;
         // The version first: a newer format may say other things.
-        let version: Version = toml::from_str(text).map_err(|error| not_ours(error.to_string()))?;
+        let version: Version = toml::from_str(text).map_err(not_a_store)?;
         if version.format > FORMAT {
-            return Err(StoreErrorKind::NewerFormat { found: version.format, supported: FORMAT });
+            let found = version.format;
+            return Err(Error::damage(format!(
+                "format version {found} is newer than this program reads ({FORMAT}); install a newer knockout"
+            )));
         }
-        toml::from_str(text).map_err(|error| not_ours(error.to_string()))
+        toml::from_str(text).map_err(not_a_store)
     }
 
     /// Refuses a store that was made for another graph or for other samples.
-    pub(super) fn check_origin(&self, origin: Origin<'_>) -> Result<(), StoreErrorKind> {
+    pub(super) fn check_origin(&self, origin: Origin<'_>) -> Result<()> {
         let cell = origin.cell.hash().to_hex().to_string();
         if self.cell != cell {
-            return Err(StoreErrorKind::OtherCell { found: short(&self.cell), expected: short(&cell) });
+            let (found, expected) = (short(&self.cell), short(&cell));
+            return Err(Error::damage(format!(
+                "it was made for another graph (hash {found}…, the dataset's is {expected}…): its masks would remove the \
+                 wrong edges; remove the folder and run `knockout data precompute` again, or name the store of this dataset"
+            )));
         }
         let samples = samples_hash(origin.samples);
         if self.samples != samples {
-            return Err(StoreErrorKind::OtherSamples {
-                found: short(&self.samples),
-                expected: short(&samples),
-            });
+            let (found, expected) = (short(&self.samples), short(&samples));
+            return Err(Error::damage(format!(
+                "it was made for other samples (hash {found}…, the dataset's is {expected}…): its rows mean other \
+                 deletions; remove the folder and run `knockout data precompute` again, or name the store of this dataset"
+            )));
         }
         Ok(())
     }

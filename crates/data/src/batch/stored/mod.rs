@@ -4,7 +4,7 @@
 //! mask of that row in one of three forms, each behind a checksum; the key of one zero byte holds [`StoreHeader`] as TOML:
 //! which graph and which samples it was made for, how far it has come. Rows are written in ascending order, many to a
 //! transaction, and every transaction also says how many rows are done: a kill at any moment leaves a store that can be
-//! gone on with.
+//! resumed.
 //!
 //! A finished store never changes, so it is read without locks.
 
@@ -16,7 +16,6 @@ mod read;
 mod value;
 mod write;
 
-pub use error::{StoreError, StoreErrorKind};
 pub use estimate::{Estimate, Probe};
 pub use header::{Origin, StoreHeader, StoredForm};
 pub use place::free_bytes;

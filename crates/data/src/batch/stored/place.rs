@@ -1,6 +1,7 @@
 //! Where a store lies: how much room there is, and whether LMDB may be used there at all.
 
-use super::error::{StoreError, StoreErrorKind};
+use super::error::refused;
+use knockout_base::error::{Context as _, Error, Result};
 use std::path::{Path, PathBuf};
 
 /// File systems over a network or in user space, by the number `statfs` gives. LMDB forbids the former: their memory maps
@@ -29,14 +30,19 @@ const UNSAFE: [(u32, &str); 19] = [
 ];
 
 /// Refuses a folder on a file system where LMDB is unsafe; the folder need not exist yet.
-pub(super) fn check(folder: &Path) -> Result<(), StoreError> {
+pub(super) fn check(folder: &Path) -> Result<()> {
     #[cfg(target_os = "linux")]
     {
         let found = rustix::fs::statfs(existing(folder))
-            .map_err(|error| StoreErrorKind::io("looked at")(error.into()).at(folder))?;
+            .map_err(|error| refused("looked at")(error.into()))
+            .in_file(folder)?;
         // The numbers are 32 bits wide; some machines sign-extend them.
         if let Some(name) = unsafe_name(found.f_type as u32) {
-            return Err(StoreErrorKind::NetworkFileSystem { name }.at(folder));
+            return Err(Error::request(format!(
+                "it is on {name}, a file system over a network or in user space, where LMDB's memory map is unsafe; choose a \
+                 folder on a local disk with --out"
+            ))
+            .in_file(folder));
         }
     }
     #[cfg(not(target_os = "linux"))]
@@ -50,9 +56,10 @@ fn unsafe_name(number: u32) -> Option<&'static str> {
 }
 
 /// Bytes free for this user on the disk of a folder that need not exist yet.
-pub fn free_bytes(folder: &Path) -> Result<u64, StoreError> {
+pub fn free_bytes(folder: &Path) -> Result<u64> {
     let found = rustix::fs::statvfs(existing(folder))
-        .map_err(|error| StoreErrorKind::io("looked at")(error.into()).at(folder))?;
+        .map_err(|error| refused("looked at")(error.into()))
+        .in_file(folder)?;
     Ok(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
@@ -71,7 +78,7 @@ mod tests {
     fn local_disks_have_room_and_are_allowed() {
         let folder = std::env::temp_dir();
         assert!(free_bytes(&folder.join("not/there/yet")).is_ok());
-        assert_eq!(check(&folder.join("not/there/yet")), Ok(()));
+        assert!(check(&folder.join("not/there/yet")).is_ok());
         assert_eq!(existing(Path::new("not-there")), Path::new("."));
     }
 

@@ -1,11 +1,12 @@
 //! Reading a finished store.
 
-use super::error::{StoreError, StoreErrorKind};
+use super::error::{lmdb, not_a_store, unopened};
 use super::header::{Origin, StoreHeader, StoredForm};
 use super::{HEADER_KEY, key_of, place, value};
 use crate::batch::ProcessorKind;
 use crate::batch::mask::{MaskLayout, MaskSet};
-use crate::lmdb::Reader;
+use crate::lmdb::{DATA_FILE, Reader};
+use knockout_base::error::{Context as _, Error, Result};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -29,28 +30,35 @@ impl fmt::Debug for Store {
 
 impl Store {
     /// Opens the store in a folder. One that is unfinished, or made for another graph or for other samples, is refused.
-    pub fn open(folder: &Path, origin: Origin<'_>) -> Result<Self, StoreError> {
+    pub fn open(folder: &Path, origin: Origin<'_>) -> Result<Self> {
         let mut store = Self::open_any(folder)?;
-        store.header.check_origin(origin).map_err(|kind| kind.at(folder))?;
+        store.header.check_origin(origin).in_file(folder)?;
         if !store.header.is_complete() {
             let (done, count) = (store.header.done, store.header.count);
-            return Err(StoreErrorKind::Unfinished { done, count }.at(folder));
+            return Err(Error::request(format!(
+                "it is unfinished ({done} of {count} samples); run the `knockout data precompute` that began it again to \
+                 resume"
+            ))
+            .in_file(folder));
         }
         store.is_whole = store.header.count == origin.samples.len();
         Ok(store)
     }
 
+    /// Returns whether a folder has a store, whatever it was made for.
+    pub fn exists(folder: &Path) -> bool {
+        folder.join(DATA_FILE).exists()
+    }
+
     /// Opens it whatever it was made for, finished or not; nobody must be writing.
-    pub(super) fn open_any(folder: &Path) -> Result<Self, StoreError> {
-        let at = |kind: StoreErrorKind| kind.at(folder);
+    pub(super) fn open_any(folder: &Path) -> Result<Self> {
         place::check(folder)?;
-        let values = Reader::open(folder).map_err(|error| at(StoreErrorKind::opening(error)))?;
-        let header = {
-            let failed = |error| at(StoreErrorKind::lmdb("read")(error));
-            let found = values.get(HEADER_KEY).map_err(failed)?;
-            let missing = || StoreErrorKind::NotAStore { detail: "it does not say what it holds".to_owned() };
-            found.ok_or_else(missing).and_then(|bytes| StoreHeader::from_bytes(&bytes)).map_err(at)?
-        };
+        let values = Reader::open(folder).map_err(unopened).in_file(folder)?;
+        let found = values.get(HEADER_KEY).map_err(lmdb("read")).in_file(folder)?;
+        let header = found
+            .ok_or_else(|| not_a_store("it does not say what it holds"))
+            .and_then(|bytes| StoreHeader::from_bytes(&bytes))
+            .in_file(folder)?;
         Ok(Self { path: folder.to_owned(), values, header, is_whole: false })
     }
 
@@ -70,18 +78,21 @@ impl Store {
     }
 
     /// Refuses a processor that does not read what is stored.
-    pub fn check_kind(&self, kind: ProcessorKind) -> Result<(), StoreError> {
+    pub fn check_kind(&self, kind: ProcessorKind) -> Result<()> {
         if self.form().kind() == kind {
             return Ok(());
         }
-        Err(StoreErrorKind::OtherProcessor { found: self.form(), wanted: kind.name() }.at(&self.path))
+        let (found, wanted) = (self.form().name(), kind.name());
+        Err(Error::request(format!(
+            "it holds {found}, which {wanted} does not read; name the store of {wanted}"
+        ))
+        .in_file(&self.path))
     }
 
     /// Refuses rows of which one is not stored.
-    pub fn check_rows(&self, rows: &[u32]) -> Result<(), StoreError> {
-        let failed = |error| StoreErrorKind::lmdb("read")(error).at(&self.path);
+    pub fn check_rows(&self, rows: &[u32]) -> Result<()> {
         for &row in rows {
-            if self.values.get(&key_of(row)).map_err(failed)?.is_none() {
+            if self.get(row)?.is_none() {
                 return Err(self.missing(row));
             }
         }
@@ -89,20 +100,31 @@ impl Store {
     }
 
     /// Makes `mask` that of a row of the dataset; the value's checksum is verified.
-    pub fn read(&self, row: u32, layout: &MaskLayout, mask: &mut MaskSet) -> Result<(), StoreError> {
-        let failed = |error| StoreErrorKind::lmdb("read")(error).at(&self.path);
-        let found = self.values.get(&key_of(row)).map_err(failed)?;
-        let bytes = found.ok_or_else(|| self.missing(row))?;
-        value::decode(self.header.form, &bytes, layout, mask)
-            .map_err(|detail| StoreErrorKind::Damaged { row, detail }.at(&self.path))
+    pub fn read(&self, row: u32, layout: &MaskLayout, mask: &mut MaskSet) -> Result<()> {
+        let bytes = self.get(row)?.ok_or_else(|| self.missing(row))?;
+        value::decode(self.header.form, &bytes, layout, mask).map_err(|detail| self.damaged(row, detail))
     }
 
-    fn missing(&self, row: u32) -> StoreError {
-        let kind = if self.is_whole {
-            StoreErrorKind::Damaged { row, detail: "it is not there, though all samples were stored" }
-        } else {
-            StoreErrorKind::MissingSample { row, count: self.header.count }
-        };
-        kind.at(&self.path)
+    fn get(&self, row: u32) -> Result<Option<Vec<u8>>> {
+        self.values.get(&key_of(row)).map_err(lmdb("read")).in_file(&self.path)
+    }
+
+    fn missing(&self, row: u32) -> Error {
+        if self.is_whole {
+            return self.damaged(row, "it is not there, though all samples were stored");
+        }
+        let count = self.header.count;
+        Error::request(format!(
+            "it has {count} samples and row {row} is not among them; store more with `knockout data precompute`, into a new \
+             folder"
+        ))
+        .in_file(&self.path)
+    }
+
+    fn damaged(&self, row: u32, detail: &str) -> Error {
+        Error::damage(format!(
+            "the value of row {row} is damaged ({detail}); remove the folder and run `knockout data precompute` again"
+        ))
+        .in_file(&self.path)
     }
 }

@@ -51,7 +51,7 @@ impl Encoder {
                 for (start, bits) in self.layout.sections() {
                     let end = self.value.len() + bits;
                     for &word in &self.mask.all_words()[start..start + bits.div_ceil(64)] {
-                        self.value.extend_from_slice(&crate::batch::collate::bytes_of(word));
+                        self.value.extend_from_slice(&crate::batch::mask::bytes_of(word));
                     }
                     // The last word may reach beyond the section.
                     self.value.truncate(end);
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn bytes_become_bits_in_order() {
         for word in [0, 1, u64::MAX, 0x8000_0000_0000_0001, 0x0123_4567_89ab_cdef] {
-            assert_eq!(word_of(&crate::batch::collate::bytes_of(word)), word, "{word:#x}");
+            assert_eq!(word_of(&crate::batch::mask::bytes_of(word)), word, "{word:#x}");
         }
         assert_eq!(word_of(&[1, 0, 1]), 0b101);
     }

@@ -1,12 +1,13 @@
 //! Writing a store, transaction by transaction.
 
-use super::error::{StoreError, StoreErrorKind};
+use super::error::{lmdb, refused, unopened};
 use super::estimate::Estimate;
 use super::header::{Origin, StoreHeader, StoredForm};
 use super::value::Encoder;
 use super::{HEADER_KEY, Store, key_of, place};
 use crate::batch::removal::unknown_gene;
 use crate::lmdb::{DATA_FILE, LOCK_FILE, Writer};
+use knockout_base::error::{Context as _, Error, Result};
 use knockout_base::files::inside;
 use std::fmt;
 use std::fs::{self, File};
@@ -52,7 +53,7 @@ impl<'a> StoreWriter<'a> {
         origin: Origin<'_>,
         form: StoredForm,
         rows: &[u32],
-    ) -> Result<Option<StoreHeader>, StoreError> {
+    ) -> Result<Option<StoreHeader>> {
         place::check(folder)?;
         if !folder.exists() {
             return Ok(None);
@@ -62,37 +63,31 @@ impl<'a> StoreWriter<'a> {
         drop(lock);
         match header {
             Some(header) => {
-                check(&header, origin, form, rows).map(|()| Some(header)).map_err(|kind| kind.at(folder))
+                check(&header, origin, form, rows).in_file(folder)?;
+                Ok(Some(header))
             }
             None => Ok(None),
         }
     }
 
     /// Begins a store of these rows (ascending) or goes on with one. Its folder and those above it are made where there are none.
-    pub fn open(
-        folder: &Path,
-        origin: Origin<'a>,
-        form: StoredForm,
-        rows: &'a [u32],
-    ) -> Result<Self, StoreError> {
-        let at = |kind: StoreErrorKind| kind.at(folder);
+    pub fn open(folder: &Path, origin: Origin<'a>, form: StoredForm, rows: &'a [u32]) -> Result<Self> {
         place::check(folder)?;
-        fs::create_dir_all(folder).map_err(|error| at(StoreErrorKind::io("created")(error)))?;
+        fs::create_dir_all(folder).map_err(refused("created")).in_file(folder)?;
         let lock = lock(folder)?;
         let header = match found_in(folder)? {
             Some(header) => {
-                check(&header, origin, form, rows).map_err(at)?;
+                check(&header, origin, form, rows).in_file(folder)?;
                 header
             }
             None => StoreHeader::new(origin, form, rows),
         };
         for name in [DATA_FILE, LOCK_FILE] {
-            inside(folder, name).map_err(|error| at(StoreErrorKind::Link { message: error.to_string() }))?;
+            inside(folder, name)?;
         }
-        let failed = |error| at(StoreErrorKind::lmdb("written")(error));
         let map_size = 2 * Estimate::of(origin, form, rows).bytes + SPARE_MAP;
         // The lock on the folder keeps every other writer out, and readers open finished stores only.
-        let values = Writer::open(folder, map_size).map_err(failed)?;
+        let values = Writer::open(folder, map_size).map_err(lmdb("written")).in_file(folder)?;
         let encoder = Encoder::new(origin.cell, form);
         Ok(Self { path: folder.to_owned(), origin, rows, values, header, encoder, _lock: lock })
     }
@@ -103,9 +98,8 @@ impl<'a> StoreWriter<'a> {
     }
 
     /// Stores some more samples for good and gives their number; 0 when all are stored.
-    pub fn step(&mut self) -> Result<usize, StoreError> {
-        let at = |kind: StoreErrorKind| kind.at(&self.path);
-        let failed = |error| at(StoreErrorKind::lmdb("written")(error));
+    pub fn step(&mut self) -> Result<usize> {
+        let failed = |error| lmdb("written")(error).in_file(&self.path);
         let mut header = self.header.clone();
         let mut transaction = self.values.begin().map_err(failed)?;
         let cell = self.origin.cell;
@@ -114,7 +108,11 @@ impl<'a> StoreWriter<'a> {
             let deletion = self.origin.samples.deletion(row as usize);
             if let Some(gene) = unknown_gene(cell, &deletion) {
                 let count = cell.genes().len();
-                return Err(at(StoreErrorKind::UnknownGene { row, gene: gene.0, count }));
+                let gene = gene.0;
+                return Err(Error::damage(format!(
+                    "row {row} deletes gene {gene}, but the cell has {count}; check the dataset with `knockout data verify`"
+                ))
+                .in_file(&self.path));
             }
             let (value, checksum) = self.encoder.encode(cell, &deletion);
             // Rows ascend, so each goes behind the last: pages are filled whole.
@@ -126,7 +124,7 @@ impl<'a> StoreWriter<'a> {
                 break;
             }
         }
-        let text = header.to_text().map_err(at)?;
+        let text = header.to_text().in_file(&self.path)?;
         transaction.put(HEADER_KEY, text.as_bytes()).map_err(failed)?;
         transaction.commit().map_err(failed)?;
         self.header = header;
@@ -140,44 +138,48 @@ impl<'a> StoreWriter<'a> {
 }
 
 /// Keeps other writers out for as long as the file is open.
-fn lock(folder: &Path) -> Result<File, StoreError> {
-    let file = File::open(folder).map_err(|error| StoreErrorKind::io("read")(error).at(folder))?;
+fn lock(folder: &Path) -> Result<File> {
+    let file = File::open(folder).map_err(refused("read")).in_file(folder)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
-        Err(fs::TryLockError::WouldBlock) => Err(StoreErrorKind::Busy.at(folder)),
-        Err(fs::TryLockError::Error(error)) => Err(StoreErrorKind::io("locked")(error).at(folder)),
+        Err(fs::TryLockError::WouldBlock) => {
+            Err(Error::request("another process is writing it; wait for it to end").in_file(folder))
+        }
+        Err(fs::TryLockError::Error(error)) => Err(refused("locked")(error).in_file(folder)),
     }
 }
 
 /// What a store in the folder says of itself; `None` when nothing was stored yet.
-fn found_in(folder: &Path) -> Result<Option<StoreHeader>, StoreError> {
-    let at = |kind: StoreErrorKind| kind.at(folder);
-    let entries = fs::read_dir(folder).map_err(|error| at(StoreErrorKind::io("read")(error)))?;
+fn found_in(folder: &Path) -> Result<Option<StoreHeader>> {
+    let entries = fs::read_dir(folder).map_err(refused("read")).in_file(folder)?;
     for entry in entries {
-        let name = entry.map_err(|error| at(StoreErrorKind::io("read")(error)))?.file_name();
+        let name = entry.map_err(refused("read")).in_file(folder)?.file_name();
         if name != DATA_FILE && name != LOCK_FILE {
-            return Err(at(StoreErrorKind::NotEmpty));
+            let message = "the folder has other files in it; choose an empty or a new one with --out";
+            return Err(Error::request(message).in_file(folder));
         }
     }
-    if !crate::lmdb::has_data(folder).map_err(|error| at(StoreErrorKind::opening(error)))? {
+    if !crate::lmdb::has_data(folder).map_err(unopened).in_file(folder)? {
         return Ok(None);
     }
     Store::open_any(folder).map(|store| Some(store.header().clone()))
 }
 
-fn check(
-    header: &StoreHeader,
-    origin: Origin<'_>,
-    form: StoredForm,
-    rows: &[u32],
-) -> Result<(), StoreErrorKind> {
+fn check(header: &StoreHeader, origin: Origin<'_>, form: StoredForm, rows: &[u32]) -> Result<()> {
     header.check_origin(origin)?;
     if header.form != form {
-        return Err(StoreErrorKind::OtherForm { found: header.form, wanted: form });
+        let (found, wanted) = (header.form.name(), form.name());
+        return Err(Error::request(format!(
+            "it holds {found}, not {wanted}; choose another folder with --out, or remove this one"
+        )));
     }
     let wanted = StoreHeader::new(origin, form, rows);
     if header.chosen != wanted.chosen || header.count != wanted.count || header.done > header.count {
-        return Err(StoreErrorKind::OtherChoice { found: header.count, wanted: wanted.count });
+        let (found, wanted) = (header.count, wanted.count);
+        return Err(Error::request(format!(
+            "it was begun with another choice of samples ({found} of them, not these {wanted}); give the same --samples and \
+             --seed, choose another folder with --out, or remove this one"
+        )));
     }
     Ok(())
 }
