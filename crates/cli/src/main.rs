@@ -18,8 +18,6 @@ mod output;
 mod presets;
 #[cfg(feature = "lab")]
 mod ranks;
-#[cfg(feature = "lab")]
-mod text;
 mod ui;
 
 use clap::Parser as _;

@@ -1,142 +1,212 @@
-//! The analysis of a trace for a terminal: what stands out first, then the tables it rests on.
+//! The analysis of a trace as a page: findings first, then the tables and pictures they rest on.
 
+use crate::page::{Bar, Cell, Column, Fact, Medium, Page, Section, Table, colour};
+use crate::picture;
 use crate::sentence::{autograd_wait, bounds, cut_files, launches, sourced_standout, sourced_warning};
-use crate::table::Table;
 use crate::units::{bytes, count, percent, shortened, time};
-use knockout_analyze::{Analysis, FEWEST_FOR_INTERVAL, FileFindings, Gpu, Share};
+use knockout_analyze::{
+    Analysis, DeviceTimes, FEWEST_FOR_INTERVAL, FileFindings, Gpu, GpuHta, LaunchFigures, Share,
+};
 use std::fmt::Write as _;
 
-/// Rows shown of long tables; JSON and HTML have all.
+/// Rows of long tables in text; JSON and HTML have more.
 const TOP: usize = 15;
 const NAME_WIDTH: usize = 64;
+/// Rows of long tables in HTML.
+const MAX_OPERATIONS: usize = 3000;
+const MAX_ROWS: usize = 64;
 
-/// The analysis as text.
+/// Renders the analysis as text.
 pub fn analysis_text(analysis: &Analysis) -> String {
-    let mut out = String::new();
-    heading(&mut out, analysis);
-    verdicts(&mut out, analysis);
-    categories(&mut out, analysis);
-    shares(&mut out, "Host time by phase (launches and waits inside a phase count for it)", &analysis.phases);
-    steps(&mut out, analysis);
-    critical(&mut out, analysis);
-    operations(&mut out, analysis);
-    python(&mut out, analysis);
-    for file in &analysis.ranks {
-        device(&mut out, file, analysis.ranks.len());
-    }
-    stragglers(&mut out, analysis);
-    lanes(&mut out, analysis);
-    memory(&mut out, analysis);
-    warnings(&mut out, analysis.warnings.iter().map(sourced_warning));
-    out
-}
-
-fn title(out: &mut String, text: &str) {
-    out.push('\n');
-    out.push_str(text);
-    out.push('\n');
-}
-
-fn line(out: &mut String, text: std::fmt::Arguments<'_>) {
-    // Writing to a string cannot fail.
-    out.write_fmt(text).unwrap_or_default();
-    out.push('\n');
-}
-
-fn heading(out: &mut String, analysis: &Analysis) {
-    for file in &analysis.ranks {
-        let rank = match (file.rank, file.world_size) {
-            (Some(rank), Some(world)) => format!(", rank {rank} of {world}"),
-            (Some(rank), None) => format!(", rank {rank}"),
-            _ => String::new(),
-        };
-        let device = file.devices.iter().find(|name| !name.trim().is_empty());
-        let device = device.map(|name| format!(", {name}")).unwrap_or_default();
-        line(out, format_args!("{}{rank}{device}", file.file));
-    }
+    let mut out = analysis.ranks.iter().map(|file| file_line(file) + "\n").collect::<String>();
     for cut in cut_files(analysis) {
-        line(out, format_args!("{cut}"));
+        writeln!(out, "{cut}").ok();
     }
-    line(
+    writeln!(
         out,
-        format_args!(
-            "{} events, {} of them with a duration; {} from first to last",
-            count(analysis.events),
-            count(analysis.complete_with_positive_dur),
-            time(analysis.span_without_trace_cat_us)
-        ),
-    );
-    line(
+        "{} events, {} of them with a duration; {} from first to last",
+        count(analysis.events),
+        count(analysis.complete_with_positive_dur),
+        time(analysis.span_without_trace_cat_us)
+    )
+    .ok();
+    writeln!(
         out,
-        format_args!(
-            "self time {} (host {}, device {}); plain sum of durations {}, nested ones counted again",
-            time(analysis.self_us),
-            time(analysis.host_us),
-            time(analysis.device_us),
-            time(analysis.naive_sum_us)
-        ),
-    );
+        "self time {} (host {}, device {}); plain sum of durations {}, nested ones counted again",
+        time(analysis.self_us),
+        time(analysis.host_us),
+        time(analysis.device_us),
+        time(analysis.naive_sum_us)
+    )
+    .ok();
+    out + &page(analysis).sections_to_text()
 }
 
-fn verdicts(out: &mut String, analysis: &Analysis) {
-    title(out, "What bounds it");
-    for bound in bounds(analysis) {
-        line(out, format_args!("  - {bound}"));
+/// Renders the analysis as one HTML file.
+pub fn analysis_html(analysis: &Analysis) -> String {
+    page(analysis).to_html()
+}
+
+fn page(analysis: &Analysis) -> Page {
+    let title = match analysis.files.as_slice() {
+        [only] => file_name(only).to_owned(),
+        files => format!("{} ranks", files.len()),
+    };
+    let mut sections = vec![
+        Section::new("bounds", "Bound by").with(bounds(analysis)).only(Medium::Text),
+        findings(analysis).only(Medium::Text),
+    ];
+    sections.extend(categories(analysis));
+    sections.extend(shares(
+        "phases",
+        "Host time by phase (launches and waits inside a phase count for it)",
+        &analysis.phases,
+    ));
+    sections.extend(steps(analysis));
+    sections.extend(critical(analysis));
+    sections.extend(picture::timeline(analysis));
+    sections.extend(picture::flame(analysis, "Flame graph", "flame"));
+    sections.extend(operations(analysis));
+    sections.extend(python(analysis));
+    sections.extend(analysis.ranks.iter().flat_map(|file| device(file, analysis.ranks.len())));
+    sections.extend(stragglers(analysis));
+    sections.push(lanes(analysis));
+    sections.extend(memory(analysis));
+    Page {
+        title,
+        subtitle: analysis.ranks.iter().map(file_line).collect::<Vec<_>>().join(" · "),
+        made_by: "knockout trace".to_owned(),
+        footnote: "Self time counts every instant of a thread or stream once.".to_owned(),
+        facts: facts(analysis),
+        findings: cut_files(analysis)
+            .into_iter()
+            .chain(bounds(analysis))
+            .chain(analysis.verdicts.iter().map(sourced_standout))
+            .collect(),
+        warnings: analysis.warnings.iter().map(sourced_warning).collect(),
+        sections,
+        figures: Vec::new(),
     }
-    title(out, "What stands out");
-    for verdict in &analysis.verdicts {
-        line(out, format_args!("  - {}", sourced_standout(verdict)));
+}
+
+/// Returns the last component of a path.
+pub(crate) fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+fn file_line(file: &FileFindings) -> String {
+    let rank = match (file.rank, file.world_size) {
+        (Some(rank), Some(world)) => format!(", rank {rank} of {world}"),
+        (Some(rank), None) => format!(", rank {rank}"),
+        _ => String::new(),
+    };
+    let device = file.devices.iter().find(|name| !name.trim().is_empty());
+    let device = device.map(|name| format!(", {name}")).unwrap_or_default();
+    format!("{}{rank}{device}", file.file)
+}
+
+fn facts(analysis: &Analysis) -> Vec<Fact> {
+    let mut facts = vec![
+        Fact::new("events", count(analysis.events)),
+        Fact::new("first to last", time(analysis.span_without_trace_cat_us)),
+        Fact::new("self time, host", time(analysis.host_us)),
+        Fact::new("self time, device", time(analysis.device_us)),
+    ];
+    if let Some(summary) = &analysis.step_summary {
+        facts.push(Fact::new("steps", count(summary.count)));
+        facts.push(Fact::new("median step", time(summary.median_us)));
     }
+    facts.extend(analysis.gpu.as_ref().map(|gpu| Fact::new("device idle", time(gpu.times.idle_us))));
+    facts
+}
+
+fn findings(analysis: &Analysis) -> Section {
+    let section = Section::new("findings", "Findings");
     if analysis.verdicts.is_empty() {
-        out.push_str("  nothing else\n");
+        section.with("nothing else stands out")
+    } else {
+        section.with(analysis.verdicts.iter().map(sourced_standout).collect::<Vec<_>>())
     }
 }
 
-fn categories(out: &mut String, analysis: &Analysis) {
-    for (side, device) in [("host", false), ("device", true)] {
-        let mut table = Table::new(&["<category", "self time", "of all", &format!("of {side}")]);
-        for row in analysis.categories.iter().filter(|row| row.device == device) {
-            let of_side = row.share_of_work.map_or_else(|| "-".to_owned(), percent);
-            let name = shortened(&row.name, NAME_WIDTH);
-            table.row(vec![name, time(row.us), percent(row.share), of_side]);
-        }
-        if !table.is_empty() {
-            title(out, &format!("Where the {side} time went"));
-            table.print(out);
-            if let Some(row) = analysis.categories.iter().find(|row| row.device == device && row.is_asleep())
-            {
-                line(out, format_args!("  {}", asleep(&row.name, side)));
-            }
-            if let Some(wait) = autograd_wait(analysis).filter(|_| !device) {
-                line(out, format_args!("  {wait}"));
-            }
-        }
-    }
+/// A cell with a time to sort by.
+fn time_cell(us: f64) -> Cell {
+    Cell::number(time(us), us)
 }
 
-/// What time without a share of its side is.
+fn percent_cell(share: f64) -> Cell {
+    Cell::number(percent(share), share)
+}
+
+fn count_cell(number: u64) -> Cell {
+    Cell::number(count(number), number as f64)
+}
+
+fn dash() -> Cell {
+    "-".into()
+}
+
+fn categories(analysis: &Analysis) -> Vec<Section> {
+    let mut sections = Vec::new();
+    for (side, device, id) in [("host", false, "categories"), ("device", true, "device-categories")] {
+        let rows = || analysis.categories.iter().filter(move |row| row.device == device);
+        let most = rows().filter_map(|row| row.share_of_work).fold(1e-9, f64::max);
+        let mut table = Table::new([
+            Column::name("category"),
+            Column::bar(),
+            Column::number("self time"),
+            Column::number("of all"),
+            Column::number(format!("of {side}")),
+        ]);
+        for row in rows() {
+            table.row([
+                Cell::coloured(&row.name),
+                Bar::of(row.share_of_work.unwrap_or(0.0) / most, colour(&row.name)).into(),
+                time_cell(row.us),
+                percent_cell(row.share),
+                row.share_of_work.map_or_else(dash, percent_cell),
+            ]);
+        }
+        if table.is_empty() {
+            continue;
+        }
+        let mut section = Section::new(id, format!("Where the {side} time went")).with(table);
+        if let Some(row) = rows().find(|row| row.is_asleep()) {
+            section = section.with(asleep(&row.name, side));
+        }
+        if let Some(wait) = autograd_wait(analysis).filter(|_| !device) {
+            section = section.with(wait);
+        }
+        sections.push(section);
+    }
+    sections
+}
+
+/// Explains time without a share of its side.
 fn asleep(name: &str, side: &str) -> String {
     let what = if side == "device" {
         "a span drawn over device work has nothing under it, so the device is idle"
     } else {
         "a thread sleeps in its call stack"
     };
-    format!("{name}: {what}; it is no part of the {side}'s work, of which the last column has shares")
+    format!("{name}: {what}; it is not part of the {side}'s work, of which the last column has shares")
 }
 
-fn shares(out: &mut String, heading: &str, rows: &[Share]) {
-    let mut table = Table::new(&["<", "time", "share"]);
-    for row in rows.iter().take(TOP) {
-        table.row(vec![shortened(&row.name, NAME_WIDTH), time(row.us), percent(row.share)]);
-    }
-    if !table.is_empty() {
-        title(out, heading);
-        table.print(out);
-    }
+fn share_table(rows: &[Share]) -> Table {
+    let most = rows.iter().map(|row| row.share).fold(1e-9, f64::max);
+    let columns = [Column::name(""), Column::bar(), Column::number("time"), Column::number("share")];
+    Table::new(columns).limited(TOP, 2 * TOP).with_rows(rows.iter().take(MAX_ROWS).map(|row| {
+        let bar = Bar::of(row.share / most, colour(&row.name));
+        [Cell::from(&row.name[..]), bar.into(), time_cell(row.us), percent_cell(row.share)]
+    }))
 }
 
-fn steps(out: &mut String, analysis: &Analysis) {
-    let Some(summary) = &analysis.step_summary else { return };
+fn shares(id: &str, title: &str, rows: &[Share]) -> Option<Section> {
+    (!rows.is_empty()).then(|| Section::new(id, title).with(share_table(rows)))
+}
+
+fn steps(analysis: &Analysis) -> Option<Section> {
+    let summary = analysis.step_summary.as_ref()?;
     let lengths = if summary.count < FEWEST_FOR_INTERVAL {
         let all: Vec<String> = analysis.steps.iter().map(|step| time(step.us)).collect();
         match &all[..] {
@@ -153,244 +223,282 @@ fn steps(out: &mut String, analysis: &Analysis) {
             time(summary.max_us)
         )
     };
-    title(out, &format!("Steps: {}, {lengths}", summary.count));
-    let mut table =
-        Table::new(&["<step", "length", "", "<host time, largest parts", "<device time launched"]);
     let parts = |rows: &[Share]| {
-        let largest: Vec<String> = rows
-            .iter()
-            .take(3)
+        let largest = rows.iter().take(3);
+        largest
             .map(|row| format!("{} {}", shortened(&row.name, NAME_WIDTH), time(row.us)))
-            .collect();
-        largest.join(", ")
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     let mut longest: Vec<_> = analysis.steps.iter().collect();
     longest.sort_by(|a, b| b.us.total_cmp(&a.us));
     longest.truncate(TOP);
-    for step in &longest {
+    let columns = [
+        Column::name("step"),
+        Column::number("length"),
+        Column::text(""),
+        Column::text("host time, largest parts").wide_only(),
+        Column::text("device time launched").wide_only(),
+    ];
+    let table = Table::new(columns).id("step-table").with_rows(longest.iter().map(|step| {
         let mark = if step.slow { "slow" } else { "" };
-        table.row(vec![
-            shortened(&step.name, NAME_WIDTH),
-            time(step.us),
-            mark.to_owned(),
-            parts(&step.host),
-            parts(&step.device),
-        ]);
-    }
-    table.print(out);
+        [
+            Cell::from(&step.name[..]),
+            time_cell(step.us),
+            Cell::from(mark),
+            parts(&step.host).into(),
+            parts(&step.device).into(),
+        ]
+    }));
     let left = analysis.steps.len() - longest.len();
+    let mut section = Section::new("steps", format!("Steps: {}, {lengths}", summary.count))
+        .note(
+            "Colours are the host time inside a step by category, its threads summed and drawn to the step’s length. \
+             The dashed line is the median. Click a step for its parts.",
+        )
+        .with(picture::steps(analysis))
+        .with(table);
     if left > 0 {
-        line(out, format_args!("  and {left} shorter ones"));
+        section = section.with(format!("and {left} shorter ones"));
     }
+    Some(section)
 }
 
-fn critical(out: &mut String, analysis: &Analysis) {
-    let Some(path) = &analysis.critical_path else { return };
-    shares(
-        out,
-        &format!("Critical path of the slowest step, {} ({})", path.step, time(path.us)),
-        &path.parts,
-    );
-    shares(
-        out,
-        "  its longest parts",
-        path.operations.get(..8.min(path.operations.len())).unwrap_or_default(),
-    );
+fn critical(analysis: &Analysis) -> Option<Section> {
+    let path = analysis.critical_path.as_ref()?;
+    let title = format!("Critical path of the slowest step, {} ({})", path.step, time(path.us));
+    let longest = share_table(&path.operations).titled("Its longest parts").limited(8, 10);
+    let section =
+        Section::new("critical", title).note("What the end of the step waited for, back to its start.");
+    Some(section.with(share_table(&path.parts)).with(longest))
 }
 
-fn operations(out: &mut String, analysis: &Analysis) {
-    let by_self: Vec<_> = analysis.operations.iter().collect();
-    let mut by_total = by_self.clone();
+fn operations(analysis: &Analysis) -> Vec<Section> {
+    let table = |rows: Vec<&knockout_analyze::Operation>| {
+        let columns = [
+            Column::name("operation"),
+            Column::number("self time"),
+            Column::number("total"),
+            Column::number("count"),
+            Column::text("category").wide_only(),
+        ];
+        Table::new(columns).limited(TOP, 40).with_rows(rows.into_iter().map(|row| {
+            [
+                Cell::from(&row.name[..]),
+                time_cell(row.self_us),
+                time_cell(row.total_us),
+                count_cell(row.count),
+                Cell::coloured(shortened(&row.category, NAME_WIDTH)),
+            ]
+        }))
+    };
+    let by_self: Vec<_> = analysis.operations.iter().take(MAX_OPERATIONS).collect();
+    let mut by_total: Vec<_> = analysis.operations.iter().collect();
+    if by_total.is_empty() {
+        return Vec::new();
+    }
     by_total.sort_by(|a, b| b.total_us.total_cmp(&a.total_us).then_with(|| a.name.cmp(&b.name)));
-    for (heading, rows) in
-        [("Operations by self time", by_self), ("Operations by time inside them", by_total)]
-    {
-        let mut table = Table::new(&["<operation", "self time", "inside", "count", "<category"]);
-        for row in rows.into_iter().take(TOP) {
-            table.row(vec![
-                shortened(&row.name, NAME_WIDTH),
-                time(row.self_us),
-                time(row.total_us),
-                count(row.count),
-                shortened(&row.category, NAME_WIDTH),
-            ]);
-        }
-        if !table.is_empty() {
-            title(out, heading);
-            table.print(out);
-        }
+    by_total.truncate(TOP);
+    let mut first =
+        Section::new("operations", "Operations by self time").with(table(by_self).id("operation-table"));
+    if let Some(left) = analysis.operations.len().checked_sub(MAX_OPERATIONS).filter(|left| *left > 0) {
+        first = first
+            .with(format!("{} operations with less self time are left out; --json has all", count(left)));
     }
+    let second = Section::new("total", "Operations by total time").with(table(by_total)).only(Medium::Text);
+    vec![first, second]
 }
 
-fn python(out: &mut String, analysis: &Analysis) {
-    let mut table = Table::new(&["<python function", "with native", "of host", "python alone", "calls"]);
-    for row in analysis.python.iter().take(TOP) {
-        table.row(vec![
-            shortened(&row.name, NAME_WIDTH),
-            time(row.us),
-            percent(row.share),
-            time(row.python_us),
-            count(row.count),
-        ]);
-    }
-    if !table.is_empty() {
-        title(out, "Python functions, with the native time called from each");
-        table.print(out);
-    }
-}
-
-fn device(out: &mut String, file: &FileFindings, files: usize) {
-    let of = if files > 1 { format!(" of {}", file.file) } else { String::new() };
-    if let Some(gpu) = &file.gpu {
-        title(out, &format!("Device{of}, whole trace ({} events)", count(gpu.device_events)));
-        figures(out, gpu);
-        shares(out, "  device time by the phase that launched it", &gpu.by_phase);
-        streams(out, gpu);
-    }
-    if let Some(gpu) = &file.gpu_hta {
-        title(out, &format!("Device{of}, by the rule of Holistic Trace Analysis (temporal breakdown)"));
-        line(
-            out,
-            format_args!(
-                "  {} from the first to the last kernel: idle {}, compute {}, non-compute {}; overlap {}{}",
-                time(gpu.times.kernel_time_us),
-                time(gpu.times.idle_us),
-                time(gpu.times.compute_us),
-                time(gpu.times.non_compute_us),
-                gpu.times.overlap.map_or_else(|| "none".to_owned(), percent),
-                if gpu.trimmed { "; its last step is left out" } else { "" },
-            ),
-        );
-    }
-}
-
-fn figures(out: &mut String, gpu: &Gpu) {
-    line(
-        out,
-        format_args!(
-            "  {} from the first to the last kernel: idle {}, busy {} (compute {}, non-compute {})",
-            time(gpu.times.kernel_time_us),
-            time(gpu.times.idle_us),
-            time(gpu.times.busy_us),
-            time(gpu.times.compute_us),
-            time(gpu.times.non_compute_us)
-        ),
+fn python(analysis: &Analysis) -> Option<Section> {
+    let columns = [
+        Column::name("python function"),
+        Column::number("with native"),
+        Column::number("of host"),
+        Column::number("python alone").wide_only(),
+        Column::number("calls"),
+    ];
+    let table = Table::new(columns).id("python-table").limited(TOP, TOP).with_rows(
+        analysis.python.iter().take(MAX_ROWS).map(|row| {
+            [
+                Cell::from(&row.name[..]),
+                time_cell(row.us),
+                percent_cell(row.share),
+                time_cell(row.python_us),
+                count_cell(row.count),
+            ]
+        }),
     );
-    if let Some(overlap) = gpu.times.overlap {
-        line(
-            out,
-            format_args!(
-                "  communication {}, of which {} beside computation ({})",
-                time(gpu.times.communication_us),
-                time(gpu.times.comm_comp_overlap_us),
-                percent(overlap)
-            ),
-        );
-    }
-    line(out, format_args!("  {}", launches(gpu)));
+    let section = Section::new("python", "Python functions, with the native time called from each");
+    (!table.is_empty()).then(|| section.note("Without deeper Python functions.").with(table))
 }
 
-fn streams(out: &mut String, gpu: &Gpu) {
-    let mut table =
-        Table::new(&["<stream", "events", "idle", "host wait", "kernel wait", "other", "queue mean", "max"]);
-    for (name, row) in gpu.idle_per_stream.iter().take(2 * TOP) {
-        let queue = gpu.queue_length.get(name);
-        table.row(vec![
-            // Some accelerators number streams, and no devices.
-            name.strip_prefix("None:").unwrap_or(name).to_owned(),
-            count(row.events),
-            time(row.idle_us),
-            time(row.host_wait_us),
-            time(row.kernel_wait_us),
-            time(row.other_us),
-            queue.map_or_else(String::new, |q| format!("{:.2}", q.mean)),
-            queue.map_or_else(String::new, |q| q.max.to_string()),
-        ]);
+fn device(file: &FileFindings, files: usize) -> Option<Section> {
+    let gpu = file.gpu.as_ref()?;
+    let of = match file.rank {
+        _ if files < 2 => String::new(),
+        Some(rank) => format!(" of rank {rank}"),
+        None => format!(" of {}", file.file),
+    };
+    let id =
+        if files < 2 { "device".to_owned() } else { format!("device-{}", file.rank.unwrap_or_default()) };
+    let mut section = Section::new(&id, format!("Device{of}, {} events", count(gpu.device_events)))
+        .with(device_times(gpu, file.gpu_hta.as_ref()))
+        .with(launches(gpu));
+    if !gpu.by_phase.is_empty() {
+        section =
+            section.with(share_table(&gpu.by_phase).titled("Device time by the phase that launched it"));
     }
-    if !table.is_empty() {
-        title(out, "  idle time per stream by cause, and its queue");
-        table.print(out);
+    if !gpu.idle_per_stream.is_empty() {
+        section = section.with(streams(gpu).id(format!("{id}-streams")));
     }
+    Some(section)
 }
 
-fn stragglers(out: &mut String, analysis: &Analysis) {
-    let Some(stragglers) = &analysis.stragglers else { return };
-    title(out, "Ranks");
-    let or_dash = |us: Option<f64>| us.map_or_else(|| "-".to_owned(), time);
-    let mut table = Table::new(&[
-        "<rank",
-        "<file",
-        "median step",
+/// Times of a device by the rule of this program and by that of Holistic Trace Analysis.
+fn device_times(gpu: &Gpu, hta: Option<&GpuHta>) -> Table {
+    let column = |times: &DeviceTimes, launch: &LaunchFigures| {
+        [
+            time(times.kernel_time_us),
+            time(times.idle_us),
+            time(times.busy_us),
+            time(times.compute_us),
+            time(times.non_compute_us),
+            time(times.memory_us),
+            time(times.communication_us),
+            time(times.comm_comp_overlap_us),
+            times.overlap.map_or_else(|| "-".to_owned(), percent),
+            time(launch.delay_us),
+        ]
+    };
+    let names = [
+        "first to last kernel",
+        "idle",
+        "busy",
         "compute",
+        "non-compute",
+        "copies and fills",
         "communication",
-        "slowest by more than 1 %, steps",
-    ]);
-    for row in &stragglers.ranks {
-        table.row(vec![
-            row.rank.map_or_else(|| "-".to_owned(), |rank| rank.to_string()),
-            shortened(&row.file, NAME_WIDTH),
-            or_dash(row.median_step_us),
-            or_dash(row.compute_us),
-            or_dash(row.communication_us),
-            row.slowest_in.to_string(),
-        ]);
-    }
-    table.print(out);
-    let mut table = Table::new(&["<step", "slowest rank", "spread"]);
-    for row in stragglers.steps.iter().take(TOP) {
-        let clear = if row.is_clear { "" } else { " (by less than 1 %)" };
-        table.row(vec![
-            shortened(&row.name, NAME_WIDTH),
-            format!("{}{clear}", row.slowest_rank),
-            time(row.spread_us),
-        ]);
-    }
-    if !table.is_empty() {
-        table.print(out);
-    }
+        "communication beside computation",
+        "share of it",
+        "from launch call to start, in all",
+    ];
+    let own = column(&gpu.times, &gpu.launch);
+    let Some(hta) = hta else {
+        let rows = names.into_iter().zip(own).map(|(name, own)| [name.to_owned(), own]);
+        return Table::new([Column::text(""), Column::number("whole trace")]).with_rows(rows);
+    };
+    let note = if hta.trimmed { "HTA’s rule, without the last step" } else { "HTA’s rule" };
+    let rows = names.into_iter().zip(own).zip(column(&hta.times, &hta.launch));
+    Table::new([Column::text(""), Column::number("whole trace"), Column::number(note)])
+        .with_rows(rows.map(|((name, own), hta)| [name.to_owned(), own, hta]))
 }
 
-fn lanes(out: &mut String, analysis: &Analysis) {
-    title(out, "Threads and streams");
-    let mut table = Table::new(&["<lane", "events", "busy", "idle", "<largest parts"]);
+fn streams(gpu: &Gpu) -> Table {
+    let columns = ["events", "idle", "host wait", "kernel wait", "other", "queue mean", "max"];
+    let columns = [Column::text("stream")].into_iter().chain(columns.map(Column::number));
+    let rows = gpu.idle_per_stream.iter().take(MAX_ROWS).map(|(name, row)| {
+        let queue = gpu.queue_length.get(name);
+        [
+            // Some accelerators number streams, and no devices.
+            Cell::from(name.strip_prefix("None:").unwrap_or(name)),
+            count_cell(row.events),
+            time_cell(row.idle_us),
+            time_cell(row.host_wait_us),
+            time_cell(row.kernel_wait_us),
+            time_cell(row.other_us),
+            queue.map_or_else(Cell::default, |q| Cell::number(format!("{:.2}", q.mean), q.mean)),
+            queue.map_or_else(Cell::default, |q| Cell::number(q.max.to_string(), q.max as f64)),
+        ]
+    });
+    Table::new(columns)
+        .titled("Idle time per stream by cause, and its queue")
+        .limited(2 * TOP, 20)
+        .with_rows(rows)
+}
+
+fn stragglers(analysis: &Analysis) -> Option<Section> {
+    let stragglers = analysis.stragglers.as_ref()?;
+    let time_or_dash = |us: Option<f64>| us.map_or_else(dash, time_cell);
+    let ranks = Table::new([
+        Column::text("rank"),
+        Column::name("file"),
+        Column::number("median step"),
+        Column::number("compute"),
+        Column::number("communication"),
+        Column::number("slowest by more than 1 %, steps"),
+    ])
+    .id("rank-table")
+    .with_rows(stragglers.ranks.iter().map(|row| {
+        [
+            row.rank.map_or_else(dash, |rank| Cell::number(rank.to_string(), rank as f64)),
+            Cell::from(&row.file[..]),
+            time_or_dash(row.median_step_us),
+            time_or_dash(row.compute_us),
+            time_or_dash(row.communication_us),
+            Cell::number(row.slowest_in.to_string(), row.slowest_in as f64),
+        ]
+    }));
+    let steps = Table::new([Column::name("step"), Column::number("slowest rank"), Column::number("spread")])
+        .id("rank-steps")
+        .limited(TOP, 2 * TOP)
+        .with_rows(stragglers.steps.iter().map(|row| {
+            let clear = if row.is_clear { "" } else { " (by less than 1 %)" };
+            [
+                Cell::from(&row.name[..]),
+                format!("{}{clear}", row.slowest_rank).into(),
+                time_cell(row.spread_us),
+            ]
+        }));
+    let section = Section::new("ranks", "Ranks").with(ranks);
+    Some(if steps.is_empty() { section } else { section.with(steps) })
+}
+
+fn lanes(analysis: &Analysis) -> Section {
     let mut busiest: Vec<_> = analysis.lanes.iter().collect();
     busiest.sort_by(|a, b| b.busy_us.total_cmp(&a.busy_us));
-    for lane in busiest.iter().take(2 * TOP) {
-        let parts: Vec<String> = lane
-            .categories
-            .iter()
-            .take(3)
-            .map(|row| format!("{} {}", shortened(&row.name, NAME_WIDTH), percent(row.share)))
-            .collect();
-        let name = shortened(&lane.name, NAME_WIDTH / 2);
+    let columns = [
+        Column::name("lane"),
+        Column::number("events"),
+        Column::number("busy"),
+        Column::number("idle"),
+        Column::text("largest parts").wide_only(),
+    ];
+    let rows = busiest.iter().take(MAX_ROWS).map(|lane| {
+        let parts = lane.categories.iter().take(3);
+        let parts: Vec<String> =
+            parts.map(|row| format!("{} {}", shortened(&row.name, NAME_WIDTH), percent(row.share))).collect();
         let (busy, idle) = lane.work_and_rest_us();
-        table.row(vec![name, count(lane.events), time(busy), time(idle), parts.join(", ")]);
-    }
-    table.print(out);
+        [
+            Cell::from(&lane.name[..]),
+            count_cell(lane.events),
+            time_cell(busy),
+            time_cell(idle),
+            parts.join(", ").into(),
+        ]
+    });
+    let table = Table::new(columns).id("lane-table").limited(2 * TOP, 20).with_rows(rows);
+    Section::new("lanes", "Threads and streams").with(table)
 }
 
-fn memory(out: &mut String, analysis: &Analysis) {
-    let mut table = Table::new(&["<device (type:id)", "events", "most allocated", "most reserved", "net"]);
-    for row in &analysis.memory {
-        table.row(vec![
-            row.device.clone(),
-            count(row.events),
-            row.max_total_allocated.map_or_else(|| "-".to_owned(), bytes),
-            row.max_total_reserved.map_or_else(|| "-".to_owned(), bytes),
-            bytes(row.sum_bytes),
-        ]);
-    }
-    if !table.is_empty() {
-        title(out, "Memory");
-        table.print(out);
-    }
-}
-
-pub(crate) fn warnings(out: &mut String, warnings: impl Iterator<Item = String>) {
-    for (index, warning) in warnings.enumerate() {
-        if index == 0 {
-            title(out, "Warnings");
-        }
-        line(out, format_args!("  {warning}"));
-    }
+fn memory(analysis: &Analysis) -> Option<Section> {
+    let columns = ["events", "most allocated", "most reserved", "net"].map(Column::number);
+    let table = Table::new([Column::text("device (type:id)")].into_iter().chain(columns)).with_rows(
+        analysis.memory.iter().map(|row| {
+            [
+                row.device.clone(),
+                count(row.events),
+                row.max_total_allocated.map_or_else(|| "-".to_owned(), bytes),
+                row.max_total_reserved.map_or_else(|| "-".to_owned(), bytes),
+                bytes(row.sum_bytes),
+            ]
+        }),
+    );
+    let section = (!table.is_empty()).then(|| Section::new("memory", "Memory").with(table))?;
+    let curves = analysis.memory.iter().filter(|row| row.timeline.len() > 1);
+    Some(curves.enumerate().fold(section, |section, (index, row)| {
+        let points = row.timeline.iter().map(|point| (point.at_us, point.allocated, None));
+        section
+            .with(format!("Allocated on device {}", row.device))
+            .with(picture::memory(format!("memory-{index}"), points))
+    }))
 }

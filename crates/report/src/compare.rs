@@ -1,15 +1,14 @@
-//! A comparison for a terminal: unlike conditions first, then the step, categories and operations.
+//! A comparison of two traces as a page: unlike conditions first, then the step, categories and operations.
 
-use crate::analysis::warnings;
+use crate::analysis::file_name;
+use crate::page::{Bar, Cell, Column, Mark, Medium, Page, Section, Table};
 use crate::sentence::trace_comparison_warning;
-use crate::table::Table;
-use crate::units::{ratio, shortened, shortened_apart, time};
+use crate::units::{ratio, shortened, time};
 use knockout_analyze::{About, Comparison, ComparisonWarning, TimeUnit};
-use knockout_base::stats::Row;
-use std::fmt::Write as _;
+use knockout_base::stats::{Difference, Row};
 
 const TOP: usize = 20;
-/// From this ratio on it is said how many times as long, not how many per cent longer.
+/// From this ratio on a sentence has a factor, not per cent.
 const MANY_TIMES: f64 = 2.0;
 const NAME_WIDTH: usize = 64;
 
@@ -127,13 +126,13 @@ pub(crate) fn operations_heading(comparison: &Comparison) -> String {
     format!("Self time {} by operation{}", unit(comparison).phrase(), mean(comparison))
 }
 
-/// The comparison as text.
+/// Renders the comparison as text.
 pub fn compare_text(comparison: &Comparison) -> String {
     let bounds = match unit(comparison) {
         Unit::Each(_) => ", with the bounds the spread over steps allows",
         Unit::WholeTrace => "",
     };
-    let mut out = format!(
+    let head = format!(
         "{}\n\na  {}\nb  {}\nratios are b / a{bounds}{}{}\n",
         trace_headline(comparison),
         comparison.a,
@@ -143,44 +142,110 @@ pub fn compare_text(comparison: &Comparison) -> String {
             "; times are per sample: a step has {a} in a and {b} in b"
         ))
     );
-    if !comparison.differences.is_empty() {
-        out.push_str("\nConditions that differ\n");
-        let mut table = Table::new(&["<", "<a", "<b"]);
-        for row in &comparison.differences {
-            let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { shortened(text, 40) };
-            table.row(vec![row.what.clone(), or_dash(&row.a), or_dash(&row.b)]);
-        }
-        table.print(&mut out);
-        if !comparison.comparable {
-            out.push_str(
-                "  these make times differ by themselves: a ratio below says nothing about the code alone\n",
-            );
-        }
-    }
+    head + &page(comparison).sections_to_text()
+}
+
+/// Renders the comparison as one HTML file.
+pub fn compare_html(comparison: &Comparison) -> String {
+    page(comparison).to_html()
+}
+
+fn page(comparison: &Comparison) -> Page {
+    let differing = if comparison.comparable {
+        ""
+    } else {
+        "these make times differ by themselves: a ratio below says nothing about the code alone"
+    };
+    let mut sections: Vec<Section> = Vec::new();
+    sections.extend(differences(&comparison.differences, &|_| "").map(|section| section.with(differing)));
+    let operations = [&comparison.operations, &comparison.added, &comparison.removed];
+    let changed =
+        comparison.rows.iter().skip(1).chain(operations.into_iter().flat_map(|rows| rows.iter().take(10)));
+    sections.extend(changes("changes", comparison.rows.first(), changed));
     for (heading, about) in headings(comparison) {
-        comparison_rows(&mut out, &heading, comparison.rows.iter().filter(|row| row.about == about));
+        let id = format!("{about:?}").to_lowercase();
+        sections.extend(rows_section(&id, &heading, comparison.rows.iter().filter(|row| row.about == about)));
     }
-    comparison_rows(
-        &mut out,
-        &format!("{}, largest difference first", operations_heading(comparison)),
-        comparison.operations.iter(),
+    let by_operation = format!("{}, largest difference first", operations_heading(comparison));
+    sections.extend(rows_section("operations", &by_operation, comparison.operations.iter()));
+    sections.extend(rows_section("added", "Operations only in b", comparison.added.iter()));
+    sections.extend(rows_section("removed", "Operations only in a", comparison.removed.iter()));
+    sections.extend(first_steps(comparison));
+    Page {
+        title: title(&comparison.a, &comparison.b),
+        subtitle: format!("a: {} · b: {} · ratios are b / a", comparison.a, comparison.b),
+        made_by: "knockout trace".to_owned(),
+        footnote: "Self time counts every instant of a thread or stream once.".to_owned(),
+        findings: [step_headline(comparison)].into_iter().chain(changed_most(comparison)).collect(),
+        warnings: comparison.warnings.iter().map(trace_comparison_warning).collect(),
+        sections,
+        ..Page::default()
+    }
+}
+
+/// Returns the title of a page of two sides.
+pub(crate) fn title(a: &str, b: &str) -> String {
+    let side = |files: &str| match files.split(", ").count() {
+        0 | 1 => file_name(files).to_owned(),
+        ranks => format!("{ranks} ranks"),
+    };
+    format!("{} against {}", side(b), side(a))
+}
+
+/// Returns the section of unlike conditions, each with a remark.
+pub(crate) fn differences<'a>(rows: &[Difference], remark: &dyn Fn(&str) -> &'a str) -> Option<Section> {
+    let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { shortened(text, 40) };
+    let table = Table::new(["", "a", "b", ""].map(Column::text)).with_rows(
+        rows.iter()
+            .map(|row| [row.what.clone(), or_dash(&row.a), or_dash(&row.b), remark(&row.what).to_owned()]),
     );
-    comparison_rows(&mut out, "Operations only in b", comparison.added.iter());
-    comparison_rows(&mut out, "Operations only in a", comparison.removed.iter());
-    if let Some(first) = &comparison.first_step {
-        let steps = first.iterations_control.first().zip(first.iterations_test.first());
-        if let (Some((a, b)), Some(all)) = (steps, first.by_device.get("ALL")) {
-            let ops = all.ops;
-            writeln!(
-                out,
-                "\nFirst steps ({a} and {b}), names of host and device rows: {} added, {} deleted, {} more often, {} less often, {} as often",
-                ops.added, ops.deleted, ops.increased, ops.decreased, ops.unchanged
-            )
-            .unwrap_or_default();
-        }
-    }
-    warnings(&mut out, comparison.warnings.iter().map(trace_comparison_warning));
-    out
+    (!rows.is_empty()).then(|| Section::new("differences", "Conditions that differ").with(table))
+}
+
+/// Returns the section of differences as bars from the middle: the whole first, then the largest.
+pub(crate) fn changes<'a, A: 'a>(
+    id: &str,
+    whole: Option<&'a Row<A>>,
+    others: impl Iterator<Item = &'a Row<A>>,
+) -> Option<Section> {
+    /// Categories of threads that sleep, which is not a change.
+    const ASLEEP: [&str; 2] = ["waiting in python", "idle inside annotations"];
+    let by = |row: &Row<A>| row.b - row.a;
+    let mut rows: Vec<&Row<A>> =
+        others.filter(|row| by(row) != 0.0 && !ASLEEP.contains(&row.name.as_str())).collect();
+    rows.sort_by(|a, b| by(b).abs().total_cmp(&by(a).abs()));
+    rows.truncate(10);
+    rows.splice(..0, whole);
+    let most = rows.iter().map(|row| by(row).abs()).fold(1e-9, f64::max);
+    let table = Table::new([Column::name(""), Column::bar(), Column::number("b − a")]).with_rows(
+        rows.iter().map(|row| {
+            let (by, length) = (by(row), 0.5 * by(row).abs() / most);
+            let (start, colour, mark) = if by > 0.0 {
+                (0.5, "var(--mark)", Mark::Bad)
+            } else {
+                (0.5 - length, "var(--good)", Mark::Good)
+            };
+            let bar = Bar { start, reference: Some(0.5), ..Bar::of(length, colour) };
+            let sign = if by > 0.0 { "+" } else { "−" };
+            let text = Cell::number(format!("{sign}{}", time(by.abs())), by).marked(Some(mark));
+            [Cell::from(&row.name[..]), bar.into(), text]
+        }),
+    );
+    let note = "The whole first, then the largest differences: green is less time, red is more.";
+    (!table.is_empty()).then(|| Section::new(id, "What changed").note(note).with(table).only(Medium::Html))
+}
+
+/// Returns the section of how often names occur in the first steps of both.
+fn first_steps(comparison: &Comparison) -> Option<Section> {
+    let first = comparison.first_step.as_ref()?;
+    let (a, b) = first.iterations_control.first().zip(first.iterations_test.first())?;
+    let ops = first.by_device.get("ALL")?.ops;
+    let counts = format!(
+        "{} added, {} deleted, {} more often, {} less often, {} as often",
+        ops.added, ops.deleted, ops.increased, ops.decreased, ops.unchanged
+    );
+    let title = format!("First steps ({a} and {b}), names of host and device rows");
+    Some(Section::new("first-steps", title).with(counts))
 }
 
 /// A ratio with the bounds it has: an interval, the range seen, or none of a single step. Nothing on both sides has no ratio.
@@ -235,24 +300,40 @@ pub(crate) fn headline<A>(rows: &[Row<A>], unit: Unit, comparable: bool) -> Stri
     format!("{change}{sure}{unlike}.")
 }
 
-/// A table of rows; nothing when there are none.
-pub(crate) fn comparison_rows<'a, A: 'a>(
-    out: &mut String,
+/// Returns the section of a table of rows; `None` without rows.
+pub(crate) fn rows_section<'a, A: 'a>(
+    id: &str,
     heading: &str,
     rows: impl Iterator<Item = &'a Row<A>>,
-) {
-    let mut table = Table::new(&["<", "a", "b", "<b / a"]);
-    let rows: Vec<&Row<A>> = rows.take(TOP).collect();
-    let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
-    for (row, name) in rows.iter().zip(shortened_apart(&names, NAME_WIDTH)) {
-        table.row(vec![name, time(row.a), time(row.b), bounded(row)]);
-    }
-    if !table.is_empty() {
-        out.push('\n');
-        out.push_str(heading);
-        out.push('\n');
-        table.print(out);
-    }
+) -> Option<Section> {
+    let columns = [
+        Column::name(""),
+        Column::number("a"),
+        Column::number("b"),
+        Column::number("b − a").wide_only(),
+        Column::text("b / a"),
+    ];
+    let table = Table::new(columns).id(format!("{id}-table")).limited(TOP, 30).with_rows(rows.map(|row| {
+        let by = row.b - row.a;
+        [
+            Cell::from(&row.name[..]),
+            Cell::number(time(row.a), row.a),
+            Cell::number(time(row.b), row.b),
+            Cell::number(time(by), by),
+            ratio_cell(row),
+        ]
+    }));
+    (!table.is_empty()).then(|| Section::new(id, heading).with(table))
+}
+
+/// A ratio, marked where its whole interval is above or below 1 by more than two per cent.
+fn ratio_cell<A>(row: &Row<A>) -> Cell {
+    let mark = match (row.low, row.high) {
+        (Some(low), _) if row.has_range() && low > 1.02 => Some(Mark::Bad),
+        (_, Some(high)) if row.has_range() && high < 0.98 => Some(Mark::Good),
+        _ => None,
+    };
+    Cell::number(bounded(row), row.ratio.unwrap_or(f64::MAX)).marked(mark)
 }
 
 #[cfg(test)]
@@ -261,7 +342,7 @@ mod tests {
     use knockout_base::stats::Middle;
 
     #[test]
-    fn many_times_as_long_is_not_said_in_per_cent() {
+    fn a_large_ratio_is_a_factor_not_per_cent() {
         let said = |b: f64| {
             headline(&[Row::of("step", (), &[10.0], &[b], Middle::Median)], Unit::Each("step"), true)
         };
@@ -274,11 +355,11 @@ mod tests {
     }
 
     #[test]
-    fn long_names_are_cut_and_still_told_apart() {
+    fn long_names_are_cut_and_still_differ() {
         let name = |middle: char| format!("{}{middle}{}", "a".repeat(60), "b".repeat(60));
         let rows = ['x', 'y'].map(|middle| Row::of(&name(middle), (), &[1.0], &[2.0], Middle::Mean));
-        let mut out = String::new();
-        comparison_rows(&mut out, "Operations", rows.iter());
+        let section = rows_section("operations", "Operations", rows.iter()).unwrap();
+        let out = Page { sections: vec![section], ..Page::default() }.sections_to_text();
         let (x, y) = (out.lines().nth(3).unwrap(), out.lines().nth(4).unwrap());
         assert!(x.contains("ax") && y.contains("ay"), "{out}");
         assert!(out.lines().all(|line| line.chars().count() < 110), "{out}");

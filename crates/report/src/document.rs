@@ -11,13 +11,13 @@ use serde::Serialize;
 
 /// A finding with its sentence.
 #[derive(Serialize)]
-struct Said {
+struct FindingText {
     about: &'static str,
     figure: f64,
     text: String,
 }
 
-/// The document of `profile`.
+/// Returns the document of `profile`.
 pub fn run_json(profile: &RunProfile) -> impl Serialize + '_ {
     run_document(profile)
 }
@@ -26,24 +26,24 @@ pub fn run_json(profile: &RunProfile) -> impl Serialize + '_ {
 struct RunDocument<'a> {
     #[serde(flatten)]
     profile: &'a RunProfile,
-    verdict: Vec<Said>,
+    verdict: Vec<FindingText>,
     warnings: Vec<String>,
 }
 
 fn run_document(profile: &RunProfile) -> RunDocument<'_> {
-    let said = profile.verdict.iter().map(|found| Said {
+    let findings = profile.verdict.iter().map(|found| FindingText {
         about: found.about(),
         figure: found.figure(),
         text: run_finding(found),
     });
     RunDocument {
         profile,
-        verdict: said.collect(),
+        verdict: findings.collect(),
         warnings: profile.warnings.iter().map(run_warning).collect(),
     }
 }
 
-/// The document of `compare`.
+/// Returns the document of `compare`.
 pub fn run_compare_json(comparison: &RunComparison) -> impl Serialize + '_ {
     Warned {
         findings: comparison,
@@ -51,7 +51,7 @@ pub fn run_compare_json(comparison: &RunComparison) -> impl Serialize + '_ {
     }
 }
 
-/// The document of `trace compare`.
+/// Returns the document of `trace compare`.
 pub fn compare_json(comparison: &Comparison) -> impl Serialize + '_ {
     ComparisonDocument {
         headline: crate::compare::trace_headline(comparison),
@@ -69,7 +69,7 @@ struct ComparisonDocument<'a> {
     findings: Warned<'a, Comparison>,
 }
 
-/// Findings that need no other words than their warnings.
+/// Findings with the sentences of their warnings.
 #[derive(Serialize)]
 struct Warned<'a, T> {
     #[serde(flatten)]
@@ -77,27 +77,27 @@ struct Warned<'a, T> {
     warnings: Vec<String>,
 }
 
-/// The document of `trace analyze`.
+/// Returns the document of `trace analyze`.
 pub fn analysis_json(analysis: &Analysis) -> impl Serialize + '_ {
     AnalysisDocument {
         analysis,
         stragglers: analysis.stragglers.as_ref().map(|stragglers| StragglersDocument {
             stragglers,
-            verdict: stragglers.verdict.as_ref().map(said),
+            verdict: stragglers.verdict.as_ref().map(finding_text),
         }),
         verdicts: analysis.verdicts.iter().map(sourced).collect(),
         warnings: analysis.warnings.iter().map(sourced_warning).collect(),
         ranks: analysis.ranks.iter().map(rank).collect(),
-        bound: analysis.ranks.iter().zip(bounds(analysis)).map(said_bound).collect(),
+        bound: analysis.ranks.iter().zip(bounds(analysis)).map(bound_text).collect(),
     }
 }
 
-fn said_bound((file, text): (&FileFindings, String)) -> SaidBound {
-    SaidBound { rank: file.rank, bound: Bound::of(file), text }
+fn bound_text((file, text): (&FileFindings, String)) -> BoundText {
+    BoundText { rank: file.rank, bound: Bound::of(file), text }
 }
 
 #[derive(Serialize)]
-struct SaidBound {
+struct BoundText {
     rank: Option<i64>,
     #[serde(flatten)]
     bound: Bound,
@@ -109,51 +109,51 @@ struct AnalysisDocument<'a> {
     #[serde(flatten)]
     analysis: &'a Analysis,
     stragglers: Option<StragglersDocument<'a>>,
-    verdicts: Vec<Said>,
+    verdicts: Vec<FindingText>,
     warnings: Vec<String>,
     ranks: Vec<RankDocument<'a>>,
-    bound: Vec<SaidBound>,
+    bound: Vec<BoundText>,
 }
 
 #[derive(Serialize)]
 struct StragglersDocument<'a> {
     #[serde(flatten)]
     stragglers: &'a Stragglers,
-    verdict: Option<Said>,
+    verdict: Option<FindingText>,
 }
 
 #[derive(Serialize)]
 struct RankDocument<'a> {
     #[serde(flatten)]
     file: &'a FileFindings,
-    verdicts: Vec<Said>,
+    verdicts: Vec<FindingText>,
     warnings: Vec<String>,
 }
 
 fn rank(file: &FileFindings) -> RankDocument<'_> {
     RankDocument {
         file,
-        verdicts: file.verdicts.iter().map(said).collect(),
+        verdicts: file.verdicts.iter().map(finding_text).collect(),
         warnings: file.warnings.iter().map(trace_warning).collect(),
     }
 }
 
-fn said(what: &knockout_analyze::Standout) -> Said {
+fn finding_text(what: &knockout_analyze::Standout) -> FindingText {
     sourced(&Sourced { source: None, what: what.clone() })
 }
 
-fn sourced(found: &Sourced<knockout_analyze::Standout>) -> Said {
-    Said { about: found.what.about(), figure: found.what.figure(), text: sourced_standout(found) }
+fn sourced(found: &Sourced<knockout_analyze::Standout>) -> FindingText {
+    FindingText { about: found.what.about(), figure: found.what.figure(), text: sourced_standout(found) }
 }
 
-/// The document of `experiment`.
+/// Returns the document of `experiment`.
 pub fn experiment_json(experiment: &Experiment) -> impl Serialize + '_ {
-    let insights = experiment.insights.iter().map(|found| Said {
+    let insights = experiment.insights.iter().map(|found| FindingText {
         about: found.about(),
         figure: found.figure(),
         text: insight(found),
     });
-    let next_steps = experiment.next_steps.iter().map(|step| Said {
+    let next_steps = experiment.next_steps.iter().map(|step| FindingText {
         about: step.about(),
         figure: step.figure(),
         text: next_step(step),
@@ -188,8 +188,8 @@ struct ExperimentDocument<'a> {
     experiment: &'a Experiment,
     cells: Vec<CellDocument<'a>>,
     decisions: Vec<DecisionDocument>,
-    insights: Vec<Said>,
-    next_steps: Vec<Said>,
+    insights: Vec<FindingText>,
+    next_steps: Vec<FindingText>,
     warnings: Vec<String>,
 }
 
@@ -209,17 +209,17 @@ struct DecisionDocument {
     answer: &'static str,
 }
 
-/// A decision's answer.
+/// Returns `yes` or `no`.
 pub(crate) fn answer(is_yes: bool) -> &'static str {
     if is_yes { "yes" } else { "no" }
 }
 
-/// What stands out in an experiment, as sentences.
+/// Returns the findings of an experiment as sentences.
 pub fn insight_texts(experiment: &Experiment) -> Vec<String> {
     experiment.insights.iter().map(insight).collect()
 }
 
-/// What to do after an experiment, as sentences.
+/// Returns the recommended next steps as sentences.
 pub fn next_step_texts(experiment: &Experiment) -> Vec<String> {
     experiment.next_steps.iter().map(next_step).collect()
 }

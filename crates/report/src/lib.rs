@@ -1,34 +1,47 @@
-//! Findings become text, JSON and HTML. No arithmetic here: every figure was computed in [`knockout_analyze::profile`] or
-//! [`knockout_analyze`]. Every sentence about a figure is written here.
+//! Findings as text, JSON and HTML.
+//!
+//! A finding becomes a [`page::Page`]: facts, sentences, tables, charts and interactive pictures. The page renders itself as text
+//! ([`page::Page::sections_to_text`]) or HTML ([`page::Page::to_html`]). Functions such as [`analysis_text`] and [`analysis_html`] do both steps;
+//! those that end in `_json` return the documents of `--json`, which are interface and hold the findings themselves. Figures are
+//! computed in [`knockout_analyze`]; sentences about them are written here, in one module.
+//!
+//! ```
+//! use knockout_report::page::{Column, Fact, Page, Section, Table};
+//!
+//! let table = Table::new([Column::text("model"), Column::number("Pearson")]).with_rows([["dango", "0.51"], ["stack", "0.55"]]);
+//! assert_eq!(table.to_text(), "model  Pearson\ndango     0.51\nstack     0.55\n");
+//! let page = Page {
+//!     title: "Benchmark".to_owned(),
+//!     facts: vec![Fact::new("best", "stack")],
+//!     sections: vec![Section::new("models", "Models").with(table)],
+//!     ..Page::default()
+//! };
+//! assert!(page.to_html().contains("<td class=\"num\">0.55</td>"));
+//! ```
 
 mod analysis;
 mod collapsed;
 mod compare;
 mod document;
 mod experiment;
-mod html;
 mod logs;
 mod overview;
-mod page_table;
-pub mod prediction;
+pub mod page;
+mod picture;
 mod reference;
 mod run;
 mod sentence;
-mod table;
-pub mod training;
 pub mod units;
 
-pub use analysis::analysis_text;
+pub use analysis::{analysis_html, analysis_text};
 pub use collapsed::collapsed;
-pub use compare::compare_text;
+pub use compare::{compare_html, compare_text};
 pub use document::{
     analysis_json, compare_json, experiment_json, insight_texts, next_step_texts, run_compare_json, run_json,
 };
-pub use experiment::{experiment_markdown, experiment_text};
-pub use html::{analysis_html, compare_html, experiment_html, run_compare_html, run_html};
+pub use experiment::{experiment_html, experiment_markdown, experiment_text};
 pub use logs::logs_text;
 pub use overview::{Overview, TraceLine, overview_text};
-pub use page_table::{Column, ColumnKind, PageTable};
 pub use reference::{ReferenceDocument, reference_json, reference_text};
-pub use run::{run_compare_text, run_text};
+pub use run::{run_compare_html, run_compare_text, run_html, run_text};
 pub use sentence::{trace_warning, trace_warnings};

@@ -1,6 +1,6 @@
 //! Rates out of logs for a terminal: one line per bar, then what averages over printed figures contained.
 
-use crate::table::Table;
+use crate::page::{Column, Table};
 use crate::units::{count, shortened};
 use knockout_analyze::logs::{Average, AveragePart, FiguresKind, LogRow, Logs};
 use std::fmt::Write as _;
@@ -23,16 +23,17 @@ pub fn logs_text(logs: &Logs) -> String {
 fn bars(out: &mut String, rows: &[LogRow]) {
     let Some(first) = rows.first() else { return };
     writeln!(out, "{}\n", first.file).unwrap_or_default();
-    let mut table = Table::new(&[
-        "<bar", "epoch", "rank", "steps", "measured", "it/s", "low", "high", "<printed", "<note",
-    ]);
+    let numbers = ["epoch", "rank", "steps", "measured", "it/s", "low", "high"].map(Column::number);
+    let columns =
+        [Column::text("bar")].into_iter().chain(numbers).chain(["printed", "note"].map(Column::text));
+    let mut table = Table::new(columns);
     for row in rows {
         let total = row.total.map_or_else(|| "?".to_owned(), count);
         let bar = match row.series {
             0 => shortened(&row.bar, 32),
             again => format!("{} ({})", shortened(&row.bar, 28), again + 1),
         };
-        table.row(vec![
+        table.row([
             bar,
             or_dash(row.epoch.map(|epoch| epoch.to_string())),
             or_dash(row.rank.map(|rank| rank.to_string())),
@@ -45,7 +46,7 @@ fn bars(out: &mut String, rows: &[LogRow]) {
             note(row),
         ]);
     }
-    table.print(out);
+    out.push_str(&table.to_text());
     out.push_str(
         "\n  it/s: steps by the bar's own clock, without the first tenth and without time in which no step was made;\n  \
          low and high: the slowest and the fastest stretch, with what the clock's rounding leaves open\n\n",

@@ -1,7 +1,7 @@
 //! Many traces, one line each: what bounds it, its steps, how busy its device is, and its largest part.
 
+use crate::page::{Column, Table};
 use crate::sentence::limit_word;
-use crate::table::Table;
 use crate::units::{percent, shortened, time};
 use knockout_analyze::{Bound, FileFindings, TraceWarning, jobs};
 use serde::Serialize;
@@ -66,20 +66,20 @@ fn is_damage(warning: &TraceWarning) -> bool {
     matches!(warning, TraceWarning::Damaged(_) | TraceWarning::Repaired(_))
 }
 
-/// The overview as a table.
+/// Renders the overview as a table.
 pub fn overview_text(overview: &Overview) -> String {
-    let mut out = String::new();
     let has_jobs = overview.traces.iter().any(|trace| trace.job.is_some());
-    let mut table = Table::new(&[
-        "<trace",
-        "<job",
-        "<bound by",
-        "steps",
-        "median step",
-        "whole",
-        "device busy",
-        "<largest part",
-    ]);
+    let columns = [
+        Column::text("trace"),
+        Column::text("job"),
+        Column::text("bound by"),
+        Column::number("steps"),
+        Column::number("median step"),
+        Column::number("whole"),
+        Column::number("device busy"),
+        Column::text("largest part"),
+    ];
+    let mut table = Table::new(columns);
     for trace in &overview.traces {
         let job = match (trace.job, trace.rank) {
             (Some(job), Some(rank)) => format!("{job}, rank {rank}"),
@@ -87,7 +87,7 @@ pub fn overview_text(overview: &Overview) -> String {
             _ => "-".to_owned(),
         };
         let part = |(name, share): &(String, f64)| format!("{} {}", shortened(name, 28), percent(*share));
-        table.row(vec![
+        table.row([
             shortened(&trace.file, NAME_WIDTH) + if trace.damaged { " (damaged)" } else { "" },
             job,
             limit_word(trace.bound.limit).to_owned(),
@@ -98,11 +98,10 @@ pub fn overview_text(overview: &Overview) -> String {
             trace.bound.largest.as_ref().map_or_else(|| "-".to_owned(), part),
         ]);
     }
-    table.print(&mut out);
-    out.push_str(if has_jobs {
-        "\ntraces of one job are ranks of one world size with the same steps at the same time: name them alone to see them together\n"
-    } else {
-        "\nthese are no ranks of one job, so nothing is summed; name one of them to see where its time went\n"
-    });
-    out
+    table.to_text()
+        + if has_jobs {
+            "\ntraces of one job are ranks of one world size with the same steps at the same time: name them alone to see them together\n"
+        } else {
+            "\nthese are not ranks of one job, so nothing is summed; name one of them to see where its time went\n"
+        }
 }

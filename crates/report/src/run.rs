@@ -1,32 +1,27 @@
-//! A run and a comparison of runs for a terminal: conditions first, then figures with their spread.
+//! A measured run and a comparison of runs as pages: phases, steps, memory, layers, the flame graph, conditions.
 
-use crate::analysis::warnings;
-use crate::compare::{Unit, comparison_rows, headline};
+use crate::compare::{Unit, changes, differences, headline, rows_section, title};
+use crate::page::{Bar, Cell, Column, Fact, Medium, Page, Section, Table, colour};
+use crate::picture;
 use crate::sentence::{run_comparison_warning, run_finding, run_warning};
-use crate::table::Table;
-use crate::units::{bytes, count, percent, rate, shortened, time};
+use crate::units::{bytes, count, percent, rate, time};
+use knockout_analyze::Analysis;
 use knockout_analyze::profile::{PhaseRow, RunComparison, RunProfile};
-use std::fmt::Write as _;
 
-/// Seconds with a fitting unit.
+/// Sentence at the end of pages of runs.
+const FOOTNOTE: &str = "Phases of a step sum to its wall time; time in no phase is called untracked.";
+
+/// Formats seconds with a fitting unit.
 pub(crate) fn seconds(value: f64) -> String {
     time(value * 1e6)
 }
 
-/// The findings of a run as text.
+/// Renders the findings of a run as text.
 pub fn run_text(profile: &RunProfile) -> String {
-    let mut out = String::new();
-    let mut conditions = Table::new(&["<", "<"]);
-    for (name, value) in profile.conditions.entries().into_iter().filter(|(_, value)| !value.is_empty()) {
-        conditions.row(vec![name.to_owned(), shortened(&value, 70)]);
-    }
-    out.push_str("Conditions\n");
-    conditions.print(&mut out);
-    writeln!(
-        out,
-        "\n{} steps measured ({} of warm-up and {} outside the window left out), {} samples\n\
+    let mut out = format!(
+        "{} steps measured ({} of warm-up and {} outside the window left out), {} samples\n\
          {} per step (median {}, middle half {} to {}), {} of CPU time\n\
-         {} per sample, {} samples/s",
+         {} per sample, {} samples/s\n",
         count(profile.steps),
         count(profile.warmed),
         count(profile.skipped),
@@ -38,75 +33,219 @@ pub fn run_text(profile: &RunProfile) -> String {
         seconds(profile.cpu_s_per_step),
         seconds(profile.wall_s_per_sample),
         rate(profile.samples_per_s),
-    )
-    .unwrap_or_default();
-    for verdict in &profile.verdict {
-        writeln!(out, "- {}", run_finding(verdict)).unwrap_or_default();
+    );
+    for finding in &profile.verdict {
+        out += &format!("- {}\n", run_finding(finding));
     }
-    phases(&mut out, "Phases of a step", &profile.phases);
-    phases(&mut out, "Parts of phases, inside their time", &profile.parts);
-    phases(&mut out, "Threads that work ahead, beside the step", &profile.background);
-    if let Some(peak) = profile.peak_rss_bytes {
-        writeln!(out, "\nMost memory: {}", bytes(peak as i64)).unwrap_or_default();
-    }
-    warnings(&mut out, profile.warnings.iter().map(run_warning));
-    out
+    out + &page(profile, None, None).sections_to_text()
 }
 
-fn phases(out: &mut String, heading: &str, rows: &[PhaseRow]) {
-    if rows.is_empty() {
-        return;
-    }
-    let mut table =
-        Table::new(&["<", "per batch", "share", "per sample", "median", "middle half", "memory after"]);
-    for row in rows {
-        table.row(vec![
-            shortened(&row.name, 48),
-            seconds(row.wall_s),
-            percent(row.share),
-            seconds(row.wall_s_per_sample),
-            seconds(row.spread.median_s),
-            format!("{} to {}", seconds(row.spread.low_quartile_s), seconds(row.spread.high_quartile_s)),
-            row.rss_bytes.map(|rss| bytes(rss as i64)).unwrap_or_default(),
-        ]);
-    }
-    out.push('\n');
-    out.push_str(heading);
-    out.push('\n');
-    table.print(out);
+/// Renders a run as one HTML file; `recorded` is the analysis of its trace, if there is one.
+pub fn run_html(
+    profile: &RunProfile,
+    recorded: Option<&Analysis>,
+    comparison: Option<&RunComparison>,
+) -> String {
+    page(profile, recorded, comparison).to_html()
 }
 
-/// A comparison of runs as text.
+fn page(profile: &RunProfile, recorded: Option<&Analysis>, comparison: Option<&RunComparison>) -> Page {
+    let title = match profile.model.as_str() {
+        "" => profile.mode.clone(),
+        model => format!("{model}, {}", profile.mode),
+    };
+    let subtitle = format!(
+        "batch {} · {} threads · {} steps measured · {}",
+        count(profile.batch),
+        profile.threads,
+        count(profile.steps),
+        profile.conditions.machine
+    );
+    let mut sections = run_sections(profile, recorded, "", "");
+    if let Some(comparison) = comparison {
+        let note = format!("a: {} · b: {} · ratios are b / a", comparison.a, comparison.b);
+        let headline = comparison_headline(comparison);
+        sections.push(Section::new("comparison", "Compared with another run").note(note).with(headline));
+        sections.extend(comparison_sections(comparison, "comparison-"));
+    }
+    let conditions = profile.conditions.entries().into_iter().map(|(name, value)| (name.to_owned(), value));
+    sections.push(conditions_section(conditions));
+    Page {
+        title,
+        subtitle,
+        made_by: "knockout profile".to_owned(),
+        footnote: FOOTNOTE.to_owned(),
+        facts: facts(profile),
+        findings: profile.verdict.iter().map(run_finding).collect(),
+        warnings: profile.warnings.iter().map(run_warning).collect(),
+        sections,
+        figures: Vec::new(),
+    }
+}
+
+/// Returns the section of conditions that have a value.
+pub(crate) fn conditions_section(entries: impl Iterator<Item = (String, String)>) -> Section {
+    let rows = entries.filter(|(_, value)| !value.is_empty()).map(|(name, value)| [name, value]);
+    let table = Table::new([Column::text(""), Column::name("")]).id("condition-table").with_rows(rows);
+    let note = "Figures hold under these, and are compared only with figures under the same.";
+    Section::new("conditions", "Conditions").note(note).with(table)
+}
+
+fn facts(profile: &RunProfile) -> Vec<Fact> {
+    let mut facts = vec![
+        Fact::new("a step", seconds(profile.wall_s_per_step)),
+        Fact::new("median step", seconds(profile.step.median_s)),
+        Fact::new("CPU time of a step", seconds(profile.cpu_s_per_step)),
+        Fact::new("a sample", seconds(profile.wall_s_per_sample)),
+        Fact::new("samples per second", rate(profile.samples_per_s)),
+    ];
+    facts.extend(profile.peak_rss_bytes.map(|peak| Fact::new("peak memory", bytes(peak))));
+    facts.extend(profile.pool_bytes.map(|pool| Fact::new("of it in buffers", bytes(pool))));
+    facts
+}
+
+/// Returns the sections of one run. Their ids begin with `prefix`; their headings end with `name`.
+pub(crate) fn run_sections(
+    profile: &RunProfile,
+    recorded: Option<&Analysis>,
+    prefix: &str,
+    name: &str,
+) -> Vec<Section> {
+    let of = if name.is_empty() { String::new() } else { format!(", {name}") };
+    let id = |own: &str| format!("{prefix}{own}");
+    let phases = format!(
+        "Mean wall time over {} steps; the phases sum to the step. The line is the middle half of the steps.",
+        count(profile.steps)
+    );
+    let mut sections = vec![
+        Section::new(id("phases"), format!("Phases of a step{of}"))
+            .note(phases)
+            .with(phase_table(&profile.phases)),
+    ];
+    if !profile.background.is_empty() {
+        let note = "Beside the step's time, not part of it.";
+        let section = Section::new(id("background"), format!("Threads that work ahead{of}")).note(note);
+        sections.push(section.with(phase_table(&profile.background)));
+    }
+    let note =
+        "Length of each step, coloured by phase; the dashed line is the median. Click a step for its parts.";
+    let steps = Section::new(id("steps"), format!("Steps{of}")).note(note).only(Medium::Html);
+    sections.push(steps.with(picture::run_steps(profile, id("step"))));
+    sections.extend(memory(profile, &of, &id("memory")));
+    if !profile.parts.is_empty() {
+        let parts = phase_table(&profile.parts).id(id("part-table")).limited(usize::MAX, 15);
+        let section = Section::new(id("parts"), format!("Layers and terms{of}"));
+        sections.push(section.note("Inside the time of the phases.").with(parts));
+    }
+    sections
+        .extend(recorded.and_then(|trace| picture::flame(trace, &format!("Flame graph{of}"), &id("flame"))));
+    sections
+}
+
+fn memory(profile: &RunProfile, of: &str, id: &str) -> Option<Section> {
+    let peak = bytes(profile.peak_rss_bytes?);
+    let pool = profile.pool_bytes.map(|pool| format!(", of it {} in the engine's buffers", bytes(pool)));
+    let text = format!("peak {peak}{}", pool.unwrap_or_default());
+    let section = Section::new(id, format!("Memory{of}")).with(text);
+    let curve = profile.memory_curve();
+    let points = curve.iter().map(|point| (point.at_us, point.bytes, Some(point.phase.clone())));
+    Some(if curve.len() > 1 { section.with(picture::memory(format!("{id}-curve"), points)) } else { section })
+}
+
+fn phase_table(rows: &[PhaseRow]) -> Table {
+    let columns = [
+        Column::name(""),
+        Column::bar(),
+        Column::number("per batch"),
+        Column::number("share"),
+        Column::number("per sample"),
+        Column::number("median").wide_only(),
+        Column::number("middle half").wide_only(),
+        Column::number("memory after").wide_only(),
+    ];
+    let most = rows.iter().map(|row| row.wall_s.max(row.spread.high_quartile_s)).fold(1e-15, f64::max);
+    let time = |value: f64| Cell::number(seconds(value), value);
+    Table::new(columns).with_rows(rows.iter().map(|row| {
+        let (low, high) = (row.spread.low_quartile_s, row.spread.high_quartile_s);
+        let bar = Bar {
+            interval: Some((low / most, high / most)),
+            ..Bar::of(row.wall_s / most, colour(&row.name))
+        };
+        [
+            Cell::from(&row.name[..]),
+            bar.into(),
+            time(row.wall_s),
+            Cell::number(percent(row.share), row.share),
+            time(row.wall_s_per_sample),
+            time(row.spread.median_s),
+            Cell::number(format!("{} to {}", seconds(low), seconds(high)), high),
+            row.rss_bytes.map_or_else(Cell::default, |rss| Cell::number(bytes(rss), rss as f64)),
+        ]
+    }))
+}
+
+fn comparison_headline(comparison: &RunComparison) -> String {
+    headline(&comparison.rows, Unit::Each("sample"), comparison.comparable)
+}
+
+fn comparison_sections(comparison: &RunComparison, prefix: &str) -> Vec<Section> {
+    let remark = |what: &str| match what {
+        what if comparison.varied.iter().any(|varied| varied == what) => "intended",
+        what if comparison.unlike.iter().any(|unlike| unlike == what) => "makes times differ by itself",
+        _ => "",
+    };
+    let mut sections: Vec<Section> = Vec::new();
+    sections.extend(differences(&comparison.differences, &remark));
+    if !comparison.comparable {
+        return sections;
+    }
+    sections.extend(changes(
+        &format!("{prefix}changes"),
+        comparison.rows.first(),
+        comparison.rows.iter().skip(1),
+    ));
+    sections.extend(rows_section(&format!("{prefix}samples"), "Per sample", comparison.rows.iter()));
+    sections.extend(rows_section(
+        &format!("{prefix}iterations"),
+        "Per iteration",
+        comparison.iterations.iter(),
+    ));
+    sections
+}
+
+/// Renders a comparison of runs as text.
 pub fn run_compare_text(comparison: &RunComparison) -> String {
-    let headline = headline(&comparison.rows, Unit::Each("sample"), comparison.comparable);
-    let mut out = format!("{headline}\n\na  {}\nb  {}\n", comparison.a, comparison.b);
+    let mut out =
+        format!("{}\n\na  {}\nb  {}\n", comparison_headline(comparison), comparison.a, comparison.b);
     if comparison.differences.is_empty() {
         out.push_str("\nConditions are equal\n");
-    } else {
-        out.push_str("\nConditions that differ\n");
-        let mut table = Table::new(&["<", "<a", "<b", "<"]);
-        for row in &comparison.differences {
-            let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { shortened(text, 40) };
-            let note = match &row.what {
-                what if comparison.varied.contains(what) => "intended",
-                what if comparison.unlike.contains(what) => "makes times differ by itself",
-                _ => "",
-            };
-            table.row(vec![row.what.clone(), or_dash(&row.a), or_dash(&row.b), note.to_owned()]);
-        }
-        table.print(&mut out);
     }
     if comparison.comparable {
         out.push_str("\nratios are b / a, with the bounds the spread over steps allows\n");
-        comparison_rows(&mut out, "Per sample", comparison.rows.iter());
-        comparison_rows(&mut out, "Per iteration", comparison.iterations.iter());
     } else {
-        out.push_str(
-            "\nNo ratio: these conditions make times differ by themselves. Measure alike, or say with\n",
+        out += &format!(
+            "\nNo ratio: these conditions make times differ by themselves. Measure under equal conditions, or declare the\n\
+             difference intended with `--vary {}`.\n",
+            comparison.unlike.join(",")
         );
-        writeln!(out, "`--vary {}` that the difference is the point.", comparison.unlike.join(","))
-            .unwrap_or_default();
     }
-    warnings(&mut out, comparison.warnings.iter().map(run_comparison_warning));
-    out
+    out + &comparison_page(comparison).sections_to_text()
+}
+
+/// Renders a comparison of runs as one HTML file.
+pub fn run_compare_html(comparison: &RunComparison) -> String {
+    comparison_page(comparison).to_html()
+}
+
+fn comparison_page(comparison: &RunComparison) -> Page {
+    Page {
+        title: title(&comparison.a, &comparison.b),
+        subtitle: format!("a: {} · b: {} · ratios are b / a", comparison.a, comparison.b),
+        made_by: "knockout profile".to_owned(),
+        footnote: FOOTNOTE.to_owned(),
+        findings: vec![comparison_headline(comparison)],
+        warnings: comparison.warnings.iter().map(run_comparison_warning).collect(),
+        sections: comparison_sections(comparison, ""),
+        ..Page::default()
+    }
 }

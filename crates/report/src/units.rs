@@ -1,8 +1,10 @@
-//! How figures are spelt: times with a fitting unit, shares, counts. Formatting only.
+//! Formats figures: times with a fitting unit, shares, counts.
 
-/// Microseconds with a fitting unit.
+use std::time::Duration;
+
+/// Formats microseconds with a fitting unit.
 pub(crate) fn time(us: f64) -> String {
-    // What rounds to nothing has no sign.
+    // A time that rounds to zero has no sign.
     let us = if us.abs() < 5e-4 { 0.0 } else { us };
     let magnitude = us.abs();
     if magnitude >= 1e6 {
@@ -14,14 +16,14 @@ pub(crate) fn time(us: f64) -> String {
     }
 }
 
-/// A fraction in per cent.
+/// Formats a fraction in per cent.
 pub(crate) fn percent(fraction: f64) -> String {
     format!("{:.1} %", fraction * 100.0)
 }
 
-/// A whole number with its thousands apart: 8,001,178.
-pub fn count(value: impl Into<u128>) -> String {
-    let value: u128 = value.into();
+/// Formats a whole number with separators: 8,001,178.
+pub fn count(value: impl TryInto<u128>) -> String {
+    let value: u128 = value.try_into().unwrap_or_default();
     let digits = value.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -33,13 +35,14 @@ pub fn count(value: impl Into<u128>) -> String {
     out
 }
 
-/// A rate per second: a digit behind the point where it says something.
+/// Formats a rate per second, with a decimal where it is small.
 pub fn rate(value: f64) -> String {
     if value >= 1e3 { count(value.round() as u64) } else { format!("{value:.1}") }
 }
 
-/// Bytes with a fitting unit.
-pub fn bytes(value: i64) -> String {
+/// Formats bytes with a fitting unit.
+pub fn bytes(value: impl TryInto<i64>) -> String {
+    let value: i64 = value.try_into().unwrap_or(i64::MAX);
     let magnitude = value.unsigned_abs() as f64;
     if magnitude >= 1_073_741_824.0 {
         format!("{:.2} GiB", value as f64 / 1_073_741_824.0)
@@ -50,17 +53,41 @@ pub fn bytes(value: i64) -> String {
     }
 }
 
-/// A number with two decimals.
+/// Formats a figure that may be undefined, with four decimals.
+pub fn figure(value: Option<f64>) -> String {
+    value.map_or_else(|| "undefined".to_owned(), |value| format!("{value:.4}"))
+}
+
+/// Formats a time with a fitting unit, from seconds to days.
+pub fn duration(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    match seconds {
+        ..10.0 => format!("{seconds:.1} s"),
+        ..120.0 => format!("{seconds:.0} s"),
+        ..7_200.0 => format!("{:.0} min", seconds / 60.0),
+        ..172_800.0 => format!("{:.1} h", seconds / 3_600.0),
+        _ => format!("{:.1} days", seconds / 86_400.0),
+    }
+}
+
+/// Draws a horizontal bar of a share of `width` columns, to an eighth of a column.
+pub fn bar(share: f64, width: usize) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let eighths = (share.clamp(0.0, 1.0) * (8 * width) as f64).round() as usize;
+    format!("{}{}", "█".repeat(eighths / 8), EIGHTHS[eighths % 8])
+}
+
+/// Formats a number with two decimals.
 pub(crate) fn two(value: f64) -> String {
     format!("{value:.2}")
 }
 
-/// A number with three decimals.
+/// Formats a number with three decimals.
 pub(crate) fn three(value: f64) -> String {
     format!("{value:.3}")
 }
 
-/// A ratio with its bounds; a word where one side has nothing.
+/// Formats a ratio with its bounds; `new` or `gone` where one side is zero.
 pub(crate) fn ratio(ratio: Option<f64>, low: Option<f64>, high: Option<f64>) -> String {
     match (ratio, low, high) {
         (Some(0.0), ..) => "gone".to_owned(),
@@ -70,7 +97,7 @@ pub(crate) fn ratio(ratio: Option<f64>, low: Option<f64>, high: Option<f64>) -> 
     }
 }
 
-/// A name cut to a width, with the middle left out: beginnings and ends tell kernels apart.
+/// Cuts the middle of a long name: the beginnings and ends of kernels differ.
 pub(crate) fn shortened(name: &str, width: usize) -> String {
     let one_line: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let length = one_line.chars().count();
@@ -84,7 +111,7 @@ pub(crate) fn shortened(name: &str, width: usize) -> String {
     format!("{start}…{end}")
 }
 
-/// Names cut to a width. Those that would be cut to the same are cut about the place where they begin to differ.
+/// Cuts long names; where two would become equal, the part kept is the one where they begin to differ.
 pub(crate) fn shortened_apart(names: &[&str], width: usize) -> Vec<String> {
     let cut: Vec<String> = names.iter().map(|name| shortened(name, width)).collect();
     let apart = |name: &str, own: &String| {
@@ -99,7 +126,7 @@ pub(crate) fn shortened_apart(names: &[&str], width: usize) -> Vec<String> {
     names.iter().zip(&cut).map(|(name, own)| apart(name, own)).collect()
 }
 
-/// Characters shown before the place where two names begin to differ.
+/// Characters shown before the first difference of two names.
 const CONTEXT: usize = 8;
 
 #[cfg(test)]
@@ -114,5 +141,13 @@ mod tests {
         assert_eq!(count(12_u64), "12");
         assert_eq!(shortened("abcdefghij", 7), "abcd…ij");
         assert_eq!(bytes(-1 << 30), "-1.00 GiB");
+    }
+
+    #[test]
+    fn bars_are_as_long_as_their_share() {
+        assert_eq!(bar(1.0, 3), "███");
+        assert_eq!(bar(0.5, 3), "█▌");
+        assert_eq!(bar(0.0, 3), "");
+        assert_eq!(bar(7.0, 2), "██");
     }
 }

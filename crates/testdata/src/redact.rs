@@ -124,6 +124,7 @@ pub fn skeleton(page: &str) -> String {
     let mut out = String::new();
     let mut open: Vec<String> = Vec::new();
     let mut rest = page;
+    let mut has_row = false;
     while let Some(at) = rest.find('<') {
         text(&mut out, open.len(), &rest[..at]);
         let end = at + rest[at..].find('>').expect("a tag that ends");
@@ -134,6 +135,17 @@ pub fn skeleton(page: &str) -> String {
             continue;
         }
         let name = tag.split([' ', '/']).next().unwrap_or_default();
+        // The first row of a table is enough.
+        if name == "tbody" {
+            has_row = false;
+        } else if name == "tr" && open.last().is_some_and(|inside| inside == "tbody") {
+            if has_row {
+                let close = "</tr>";
+                rest = &rest[rest.find(close).expect("a row that ends") + close.len()..];
+                continue;
+            }
+            has_row = true;
+        }
         if tag.starts_with('!') || ["meta", "br", "input"].contains(&name) {
             line(&mut out, open.len(), &shown(name, tag));
             continue;

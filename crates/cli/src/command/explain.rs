@@ -5,15 +5,13 @@ use crate::command::predict::note_orders;
 use crate::command::train::on_workers;
 use crate::failure::{Result, request_error};
 use crate::output::{self, ForceArg, Kind};
-use crate::text::{Align, Table, figure, grouped};
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_predict::explain::{Detail, Explanation, NotLeftOut, Reliability};
 use knockout_predict::lists;
 use knockout_predict::scorer::OpenRuns;
-use knockout_report::prediction::{Drawing, Node, PredictionPage, prediction_html};
-use knockout_report::training::Fact;
-use knockout_report::{Column, PageTable};
+use knockout_report::page::{Column, Diagram, DiagramNode, Fact, Page, Section, Table};
+use knockout_report::units::{count, figure};
 use knockout_train::checkpoint::Slot;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -58,7 +56,7 @@ pub(crate) fn run(args: &ExplainArgs, ui: &Ui) -> Result<()> {
     }
     let explanation = on_workers(|| explain(args, ui))?;
     if let Some(path) = &args.html {
-        output::write_text(path, &prediction_html(&page(&explanation, args)), ui)?;
+        output::write_text(path, &page(&explanation, args).to_html(), ui)?;
         ui.note(&format!("page: {}", path.display()));
     }
     ui.result(|| text(&explanation), &explanation)
@@ -88,14 +86,17 @@ fn names(explanation: &Explanation) -> String {
     explanation.genes.iter().map(|gene| &gene.name[..]).collect::<Vec<_>>().join(" ")
 }
 
-/// The tables of an explanation: title, columns, rows.
-fn tables(explanation: &Explanation) -> Vec<PageTable> {
-    let table = |title: &str, columns: &[&str], rows: Vec<Vec<String>>| PageTable {
-        title: title.to_owned(),
-        columns: columns.iter().map(|&column| Column::text(column)).collect(),
-        rows,
+/// The sections of an explanation, with a table each.
+fn sections(explanation: &Explanation) -> Vec<Section> {
+    let section = |title: &str, columns: &[&str], rows: Vec<Vec<String>>| {
+        let column = |(index, name): (usize, &&str)| {
+            if index == 0 || index > 3 { Column::text(*name) } else { Column::number(*name) }
+        };
+        let table = Table::new(columns.iter().enumerate().map(column)).with_rows(rows);
+        let words = title.split([' ', ',', ':']).take(2).collect::<Vec<_>>();
+        Section::new(words.join("-").to_lowercase(), title).with(table)
     };
-    // What rounds to nothing has no sign.
+    // A value that rounds to zero has no sign.
     let signed = |value: f64| if value.abs() < 5e-5 { "0.0000".to_owned() } else { format!("{value:+.4}") };
     let plain = |value: f64| format!("{value:.4}");
     let parts = explanation.parts.iter().map(|term| {
@@ -103,7 +104,7 @@ fn tables(explanation: &Explanation) -> Vec<PageTable> {
         vec![what, plain(term.predicted), signed(term.contribution)]
     });
     let networks = explanation.networks.iter().map(|network| {
-        vec![network.network.clone(), signed(network.effect), plain(network.without), grouped(network.edges)]
+        vec![network.network.clone(), signed(network.effect), plain(network.without), count(network.edges)]
     });
     let neighbours = explanation.neighbours.iter().map(|neighbour| {
         let networks = neighbour.networks.join(", ");
@@ -113,15 +114,15 @@ fn tables(explanation: &Explanation) -> Vec<PageTable> {
         let part = near.part.unwrap_or("–").to_owned();
         vec![near.genes.join(" "), near.shared.to_string(), plain(near.score), plain(near.prediction), part]
     });
-    let mut tables =
-        vec![table("What genes contribute", &["genes", "predicted alone", "adds"], parts.collect())];
+    let mut sections =
+        vec![section("Contributions of genes", &["genes", "predicted alone", "adds"], parts.collect())];
     if explanation.not_left_out.is_none() {
-        tables.push(table(
+        sections.push(section(
             "Networks, left out one at a time",
             &["network", "effect", "without it", "edges of the set"],
             networks.collect(),
         ));
-        tables.push(table(
+        sections.push(section(
             "Neighbours, cut off one at a time",
             &["neighbour", "effect", "without it", "next to the set in"],
             neighbours.collect(),
@@ -132,15 +133,15 @@ fn tables(explanation: &Explanation) -> Vec<PageTable> {
     } else {
         "Nearest measured samples"
     };
-    tables.push(table(title, &["genes", "shared", "measured", "predicted", "part"], nearest.collect()));
-    tables
+    sections.push(section(title, &["genes", "shared", "measured", "predicted", "part"], nearest.collect()));
+    sections
 }
 
 fn trust(name: &str, found: &Reliability) -> String {
     let same = found.same_side.map_or_else(|| "–".to_owned(), |share| format!("{:.0} %", 100.0 * share));
     format!(
         "{name}: {} samples, Pearson {}, RMSE {}, on the right side of the mean {same}",
-        grouped(found.metrics.count),
+        count(found.metrics.count),
         figure(found.metrics.pearson),
         figure(found.metrics.rmse)
     )
@@ -173,17 +174,7 @@ fn text(explanation: &Explanation) -> String {
         write!(text, ", measured {measured}").ok();
     }
     text.push('\n');
-    for PageTable { title, columns, rows } in tables(explanation) {
-        let aligned =
-            |(place, column)| (column, if place == 0 || place > 3 { Align::Left } else { Align::Right });
-        let columns: Vec<(&str, Align)> =
-            columns.iter().map(|column| &column.name[..]).enumerate().map(aligned).collect();
-        let mut table = Table::new(&columns);
-        for row in rows {
-            table.row(row);
-        }
-        write!(text, "\n{title}\n{}", table.to_text()).ok();
-    }
+    text += &Page { sections: sections(explanation), ..Page::default() }.sections_to_text();
     for line in remarks(explanation) {
         write!(text, "\n{line}").ok();
     }
@@ -191,33 +182,33 @@ fn text(explanation: &Explanation) -> String {
     text
 }
 
-fn page(explanation: &Explanation, args: &ExplainArgs) -> PredictionPage {
-    let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
-    let mut facts = vec![fact("predicted", format!("{:.4}", explanation.prediction))];
-    facts.extend(measured(explanation).map(|value| fact("measured", value)));
+fn page(explanation: &Explanation, args: &ExplainArgs) -> Page {
+    let mut facts = vec![Fact::new("predicted", format!("{:.4}", explanation.prediction))];
+    facts.extend(measured(explanation).map(|value| Fact::new("measured", value)));
     let around = explanation.neighbours.iter().map(|neighbour| &neighbour.gene);
     let drawn: Vec<_> = explanation.genes.iter().chain(around).collect();
-    let place = |gene: u32| drawn.iter().position(|drawn| drawn.index == gene);
+    let position = |gene: u32| drawn.iter().position(|drawn| drawn.index == gene);
     let edges = explanation.edges.iter();
-    let node = |(at, gene): (usize, &&knockout_predict::explain::GeneName)| Node {
+    let node = |(at, gene): (usize, &&knockout_predict::explain::GeneName)| DiagramNode {
         name: gene.name.clone(),
         is_deleted: at < explanation.genes.len(),
     };
-    PredictionPage {
+    let diagram = Diagram {
+        nodes: drawn.iter().enumerate().map(node).collect(),
+        edges: edges
+            .filter_map(|edge| Some((position(edge.source)?, position(edge.target)?, edge.networks)))
+            .collect(),
+    };
+    let mut sections = sections(explanation);
+    sections.insert(0, Section::new("neighbourhood", "The set and its neighbours").with(diagram));
+    Page {
         title: names(explanation),
         subtitle: run_name(&args.run),
         made_by: "knockout explain".to_owned(),
         facts,
-        notes: remarks(explanation),
-        drawing: Some(Drawing {
-            title: "The set and its neighbours".to_owned(),
-            nodes: drawn.iter().enumerate().map(node).collect(),
-            edges: edges
-                .filter_map(|edge| Some((place(edge.source)?, place(edge.target)?, edge.networks)))
-                .collect(),
-        }),
-        tables: tables(explanation),
-        ..PredictionPage::default()
+        findings: remarks(explanation),
+        sections,
+        ..Page::default()
     }
 }
 

@@ -3,11 +3,10 @@
 use crate::exit::INCOMPARABLE;
 use crate::failure::{Failure, Result, request_error};
 use crate::output::{self, ForceArg, Kind, write_text};
-use crate::text::{Align, Table, duration, figure, grouped, page_columns};
 use crate::ui::Ui;
 use clap::{Args, ValueEnum};
-use knockout_report::PageTable;
-use knockout_report::training::{Chart, Scale, Series, TrainingPage, training_html};
+use knockout_report::page::{Chart, Column, Figure, Page, Section, Series, Table};
+use knockout_report::units::{count, duration, figure};
 use knockout_train::run::{MetricsLine, RunList, RunState, RunSummary};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -86,7 +85,7 @@ pub(crate) fn run(args: &RunsArgs, ui: &Ui) -> Result<()> {
         ui.note(&format!("left out {}: {}", one.folder.display(), one.why));
     }
     if let Some(path) = &args.html {
-        write_text(path, &training_html(&page(&args.dir, &runs)), ui)?;
+        write_text(path, &page(&args.dir, &runs).to_html(), ui)?;
     }
     let shown = Shown { schema: 1, runs, unreadable };
     ui.result(|| text(&args.dir, &shown.runs), &shown)
@@ -109,17 +108,21 @@ fn sort(runs: &mut [RunSummary], by: Sort) {
     }
 }
 
-const COLUMNS: [(&str, Align); 9] = [
-    ("run", Align::Left),
-    ("model", Align::Left),
-    ("data", Align::Left),
-    ("split", Align::Left),
-    ("seed", Align::Right),
-    ("epochs", Align::Right),
-    ("best val Pearson", Align::Right),
-    ("CPU time", Align::Right),
-    ("state", Align::Left),
-];
+/// The runs, each under the name that `name` returns.
+fn table(runs: &[RunSummary], name: impl Fn(&RunSummary) -> String) -> Table {
+    let columns = [
+        Column::text("run"),
+        Column::text("model"),
+        Column::text("data"),
+        Column::text("split"),
+        Column::number("seed"),
+        Column::number("epochs"),
+        Column::number("best val Pearson"),
+        Column::number("CPU time"),
+        Column::text("state"),
+    ];
+    Table::new(columns).with_rows(runs.iter().map(|run| cells(run, name(run))))
+}
 
 fn cells(run: &RunSummary, name: String) -> [String; 9] {
     let wanted = run.epochs_wanted.map_or_else(String::new, |wanted| format!("/{wanted}"));
@@ -158,11 +161,7 @@ fn text(dir: &Path, runs: &[RunSummary]) -> String {
     if runs.is_empty() {
         return format!("no runs in {}; `knockout train` makes them\n", dir.display());
     }
-    let mut table = Table::new(&COLUMNS);
-    for run in runs {
-        table.row(cells(run, run.folder.display().to_string()).to_vec());
-    }
-    let mut page = table.to_text();
+    let mut page = table(runs, |run| run.folder.display().to_string()).to_text();
     let alike = runs.iter().all(|run| run.is_validated_like(&runs[0]));
     if !alike {
         page.push_str(
@@ -178,49 +177,46 @@ fn short_name(dir: &Path, run: &RunSummary) -> String {
     if name.as_os_str().is_empty() { run.folder.display().to_string() } else { name.display().to_string() }
 }
 
-fn page(dir: &Path, runs: &[RunSummary]) -> TrainingPage {
-    let chart = |title: &str, value: fn(&MetricsLine) -> Option<f64>| Chart {
-        title: title.to_owned(),
-        across: "epoch".to_owned(),
-        counts_whole: true,
-        across_scale: Scale::Linear,
-        scale: Scale::Linear,
-        series: runs
-            .iter()
-            .map(|run| Series {
-                name: short_name(dir, run),
-                points: run
-                    .lines
-                    .iter()
-                    .map(|line| (f64::from(line.epoch + 1), value(line).unwrap_or(f64::NAN)))
-                    .collect(),
-            })
-            .collect(),
+fn page(dir: &Path, runs: &[RunSummary]) -> Page {
+    let chart = |title: &str, value: fn(&MetricsLine) -> Option<f64>| {
+        Figure::Chart(Chart {
+            title: title.to_owned(),
+            across: "epoch".to_owned(),
+            counts_whole: true,
+            series: runs
+                .iter()
+                .map(|run| Series {
+                    name: short_name(dir, run),
+                    points: run
+                        .lines
+                        .iter()
+                        .map(|line| (f64::from(line.epoch + 1), value(line).unwrap_or(f64::NAN)))
+                        .collect(),
+                })
+                .collect(),
+            ..Chart::default()
+        })
     };
     let unlike = runs.iter().any(|run| !run.is_validated_like(&runs[0]));
-    TrainingPage {
+    Page {
         title: format!("Runs in {}", dir.display()),
-        subtitle: format!("{} runs", grouped(runs.len())),
-        notes: unlike
+        subtitle: format!("{} runs", count(runs.len())),
+        findings: unlike
             .then(|| {
                 "Not all are of one dataset and split: their validation figures are of unlike records."
                     .to_owned()
             })
             .into_iter()
             .collect(),
-        table: Some(PageTable {
-            title: String::new(),
-            columns: page_columns(&COLUMNS),
-            rows: runs.iter().map(|run| cells(run, short_name(dir, run)).to_vec()).collect(),
-        }),
-        charts: vec![
+        sections: vec![Section::new("runs", "Runs").with(table(runs, |run| short_name(dir, run)))],
+        figures: vec![
             chart("Validation Pearson", |line| line.val.pearson),
             chart("Validation MSE", |line| line.val.mse),
             chart("Training loss", |line| Some(line.train_loss)),
             chart("Time of an epoch, s", |line| Some(line.times?.train_seconds)),
         ],
         made_by: "knockout runs".to_owned(),
-        ..TrainingPage::default()
+        ..Page::default()
     }
 }
 
@@ -257,7 +253,7 @@ pub(crate) fn compare_trained(a: &Path, b: &Path, html: Option<&Path>, ui: &Ui) 
         b,
     };
     if let Some(path) = html {
-        write_text(path, &training_html(&compared_page(&compared)), ui)?;
+        write_text(path, &compared_page(&compared).to_html(), ui)?;
     }
     ui.result(|| compared_text(&compared), &compared)?;
     if compared.comparable {
@@ -267,14 +263,14 @@ pub(crate) fn compare_trained(a: &Path, b: &Path, html: Option<&Path>, ui: &Ui) 
     Err(Failure::verdict(INCOMPARABLE, message))
 }
 
-fn compared_page(compared: &Compared) -> TrainingPage {
+fn compared_page(compared: &Compared) -> Page {
     let Compared { a, b, .. } = compared;
     let (name_a, name_b) = (a.folder.display(), b.folder.display());
     let mut page = page(Path::new(""), &[a.clone(), b.clone()]);
     page.title = format!("{name_b} against {name_a}");
     page.subtitle = format!("a: {name_a} · b: {name_b}");
     "knockout compare".clone_into(&mut page.made_by);
-    page.notes.splice(..0, headline(compared));
+    page.findings.splice(..0, headline(compared));
     page
 }
 
@@ -304,7 +300,7 @@ fn compared_text(compared: &Compared) -> String {
     let Compared { a, b, .. } = compared;
     let (name_a, name_b) = (a.folder.display().to_string(), b.folder.display().to_string());
     let mut page = headline(compared).map_or_else(String::new, |line| line + "\n\n");
-    let mut table = Table::new(&[("", Align::Left), (&name_a, Align::Right), (&name_b, Align::Right)]);
+    let mut table = Table::new([Column::text(""), Column::number(&name_a), Column::number(&name_b)]);
     let mut row = |name: &str, of: &dyn Fn(&RunSummary) -> String| {
         table.row(vec![name.to_owned(), of(a), of(b)]);
     };
@@ -321,8 +317,7 @@ fn compared_text(compared: &Compared) -> String {
         page.push_str("\nthe settings are the same\n");
     } else {
         page.push('\n');
-        let mut table =
-            Table::new(&[("setting", Align::Left), (&name_a, Align::Left), (&name_b, Align::Left)]);
+        let mut table = Table::new([Column::text("setting"), Column::text(&name_a), Column::text(&name_b)]);
         let is_shared = |setting: &&Setting| setting.a != NO_SETTING && setting.b != NO_SETTING;
         let shared: Vec<&Setting> = compared.settings.iter().filter(is_shared).collect();
         for Setting { key, a, b } in &shared {

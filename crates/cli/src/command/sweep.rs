@@ -6,7 +6,6 @@ use crate::exit::INTERRUPTED;
 use crate::failure::{Failure, Result};
 use crate::interrupt::Interrupt;
 use crate::output::write_text;
-use crate::text::{Align, Table, duration, figure, grouped, page_columns};
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_base::files::inside;
@@ -15,8 +14,8 @@ use knockout_bench::trials::sweep::{
     self, Axis, Candidate, Sweep, SweepOutcome, SweepProgress, SweepRequest,
 };
 use knockout_models::ModelEntry;
-use knockout_report::PageTable;
-use knockout_report::training::{Chart, Fact, Scale, Series, TrainingPage, training_html};
+use knockout_report::page::{Chart, Column, Fact, Figure, Page, Section, Series, Table};
+use knockout_report::units::{count, duration, figure};
 use knockout_train::run::MetricsLine;
 use knockout_train::run::dataset_word;
 use serde::Serialize;
@@ -104,9 +103,9 @@ fn search(request: &SweepRequest, stop: &Stop, ui: &Ui) -> Result<SweepOutcome> 
     let outcome = sweep::run(request, stop, &mut |progress| match progress {
         SweepProgress::Rung { number, of, rung } => {
             let until = time(rung.cpu_seconds);
-            let count = grouped(rung.settings);
+            let settings = count(rung.settings);
             bar.suspend(|| {
-                ui.note(&format!("rung {number}/{of}: {count} settings, each up to {until} of CPU time"));
+                ui.note(&format!("rung {number}/{of}: {settings} settings, each up to {until} of CPU time"));
             });
         }
         SweepProgress::Run(report) => {
@@ -137,14 +136,18 @@ fn time(seconds: f64) -> String {
     duration(Duration::try_from_secs_f64(seconds).unwrap_or_default())
 }
 
-const COLUMNS: [(&str, Align); 6] = [
-    ("settings", Align::Left),
-    ("rung", Align::Right),
-    ("val Pearson", Align::Right),
-    ("epochs", Align::Right),
-    ("CPU time", Align::Right),
-    ("state", Align::Left),
-];
+/// The settings, best first.
+fn table(outcome: &SweepOutcome) -> Table {
+    let columns = [
+        Column::text("settings"),
+        Column::number("rung"),
+        Column::number("val Pearson"),
+        Column::number("epochs"),
+        Column::number("CPU time"),
+        Column::text("state"),
+    ];
+    Table::new(columns).with_rows(outcome.ranking.iter().map(|&index| cells(&outcome.sweep, index)))
+}
 
 fn name(candidate: &Candidate) -> String {
     if candidate.keys.is_empty() { "defaults".to_owned() } else { candidate.keys.join(" ") }
@@ -174,10 +177,7 @@ fn cells(sweep: &Sweep, index: usize) -> [String; 6] {
 
 fn text(request: &SweepRequest, outcome: &SweepOutcome) -> String {
     let sweep = &outcome.sweep;
-    let mut page = String::new();
-    let mut table = Table::new(&COLUMNS);
-    outcome.ranking.iter().for_each(|&index| table.row(cells(sweep, index).to_vec()));
-    page.push_str(&table.to_text());
+    let mut page = table(outcome).to_text();
     let Some(chosen) = sweep.chosen else { return page };
     let candidate = &sweep.candidates[chosen];
     let run = request.out.join(&candidate.run);
@@ -216,10 +216,9 @@ fn page(request: &SweepRequest, outcome: &SweepOutcome) -> String {
             time(rung.cpu_seconds)
         )
     });
-    let chosen =
-        sweep.chosen.map(|index| Fact { name: "chosen".to_owned(), value: name(&sweep.candidates[index]) });
+    let chosen = sweep.chosen.map(|index| Fact::new("chosen", name(&sweep.candidates[index])));
     let best = sweep.chosen.and_then(|index| sweep.candidates[index].trials.last()?.validation_pearson);
-    training_html(&TrainingPage {
+    let page = Page {
         title: format!("Sweep of {}", sweep.model),
         subtitle: format!(
             "{} settings on {}, {} of CPU time; chosen on the validation part alone",
@@ -229,25 +228,18 @@ fn page(request: &SweepRequest, outcome: &SweepOutcome) -> String {
         ),
         facts: chosen
             .into_iter()
-            .chain(
-                best.map(|best| Fact { name: "validation Pearson".to_owned(), value: format!("{best:.4}") }),
-            )
+            .chain(best.map(|best| Fact::new("validation Pearson", format!("{best:.4}"))))
             .collect(),
-        notes: rungs.collect(),
-        table: Some(PageTable {
-            title: String::new(),
-            columns: page_columns(&COLUMNS),
-            rows: outcome.ranking.iter().map(|&index| cells(sweep, index).to_vec()).collect(),
-        }),
-        charts: vec![Chart {
+        findings: rungs.collect(),
+        sections: vec![Section::new("settings", "Settings").with(table(outcome))],
+        figures: vec![Figure::Chart(Chart {
             title: "Validation Pearson by CPU time".to_owned(),
             across: "CPU seconds".to_owned(),
-            counts_whole: false,
-            across_scale: Scale::Linear,
-            scale: Scale::Linear,
             series: outcome.ranking.iter().take(MOST_CURVES).map(series).collect(),
-        }],
-        scatters: Vec::new(),
+            ..Chart::default()
+        })],
         made_by: "knockout sweep".to_owned(),
-    })
+        ..Page::default()
+    };
+    page.to_html()
 }

@@ -1,13 +1,16 @@
 //! The summary as Markdown: tables per batch and per sample, a tree of the step, decisions, options tried.
 
-use super::{difference, effect, modes, rank_rows, ranks_line, seconds, subtitle};
-use crate::document::answer;
-use crate::sentence::{decision_texts, estimate, experiment_warning, insight, next_step};
-use crate::units::{bytes, percent, three, time, two};
-use knockout_analyze::profile::experiment::{Ablation, Breakdown, BreakdownRow, CellRatio, Experiment};
+use super::{
+    RANKS_NOTE, cell_table, decision_table, modes, part_table, rank_table, ranks_line, ratio_table, seconds,
+    subtitle, switch_table,
+};
+use crate::page::{Column, Mark, Table, markdown_cell as escape};
+use crate::sentence::{experiment_warning, insight, next_step};
+use crate::units::{percent, time};
+use knockout_analyze::profile::experiment::{Ablation, Breakdown, BreakdownRow, Experiment};
 use std::fmt::Write as _;
 
-/// The experiment as a Markdown summary.
+/// Renders the experiment as a Markdown summary.
 pub fn experiment_markdown(experiment: &Experiment) -> String {
     let mut out = format!("# Experiment on {}\n\n", escape(&experiment.plan.dataset));
     writeln!(out, "{}.\n", escape(&subtitle(experiment))).unwrap_or_default();
@@ -24,11 +27,7 @@ pub fn experiment_markdown(experiment: &Experiment) -> String {
     two_ways(&mut out, experiment);
     components(&mut out, experiment);
     out.push_str("\n## Decisions\n\n");
-    let rows = experiment.decisions.iter().map(|row| {
-        let answer = format!("**{}**", answer(row.is_yes));
-        decision_texts(row).into_iter().chain([answer]).collect()
-    });
-    table(&mut out, &["question", "measured", "yes if", "answer"], rows);
+    table(&mut out, decision_table(experiment));
     experiment.ablation.iter().for_each(|ablation| options(&mut out, ablation));
     out.push_str("\n## Next steps\n\n");
     list(&mut out, experiment.next_steps.iter().map(next_step));
@@ -39,31 +38,28 @@ pub fn experiment_markdown(experiment: &Experiment) -> String {
     out
 }
 
-/// Text inside a table or a line: nothing in it is markup.
-fn escape(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;").replace(['\n', '\r'], " ")
-}
-
 fn list(out: &mut String, texts: impl Iterator<Item = String>) {
     for text in texts {
         writeln!(out, "- {}", escape(&text)).unwrap_or_default();
     }
 }
 
-fn table(out: &mut String, head: &[&str], rows: impl Iterator<Item = Vec<String>>) {
-    writeln!(out, "| {} |\n|{}", head.join(" | "), "---|".repeat(head.len())).unwrap_or_default();
-    for row in rows {
-        let cells: Vec<String> = row.iter().map(|cell| escape(cell)).collect();
-        writeln!(out, "| {} |", cells.join(" | ")).unwrap_or_default();
+/// Appends a table whose texts are not markup; marked cells are bold.
+fn table(out: &mut String, mut table: Table) {
+    for cell in table.rows.iter_mut().flatten() {
+        cell.text = escape(&cell.text);
+        if cell.mark == Some(Mark::Strong) {
+            cell.text = format!("**{}**", cell.text);
+        }
     }
+    out.push_str(&table.to_markdown());
 }
 
 fn conditions(out: &mut String, experiment: &Experiment) {
     out.push_str("\n## Conditions\n\nThe same for every cell; cells took the same batches in turns.\n\n");
-    let ranks = ranks_line(experiment).map(|line| vec!["ranks".to_owned(), line]);
-    let rows =
-        experiment.conditions.iter().map(|(name, value)| vec![name.clone(), value.clone()]).chain(ranks);
-    table(out, &["condition", "value"], rows);
+    let ranks = ranks_line(experiment).map(|line| ["ranks".to_owned(), line]);
+    let rows = experiment.conditions.iter().map(|(name, value)| [name.clone(), value.clone()]).chain(ranks);
+    table(out, Table::new(["condition", "value"].map(Column::text)).with_rows(rows));
 }
 
 fn results(out: &mut String, experiment: &Experiment, mode: &str, title: &str) {
@@ -76,40 +72,20 @@ fn results(out: &mut String, experiment: &Experiment, mode: &str, title: &str) {
         }
         out.push('\n');
     }
-    let rows = cells().map(|cell| {
-        vec![
-            cell.name.clone(),
-            estimate(&cell.iterations_per_s, three),
-            seconds(&cell.s_per_batch),
-            seconds(&cell.s_per_sample),
-            seconds(&cell.cpu_s_per_sample),
-        ]
-    });
-    table(out, &["cell", "it/s", "time per batch", "time per sample", "CPU time per sample"], rows);
-    let ratios: Vec<&CellRatio> = experiment.ratios.iter().filter(|ratio| ratio.mode == mode).collect();
+    table(out, cell_table(cells()));
+    let ratios = ratio_table(experiment.ratios.iter().filter(|ratio| ratio.mode == mode));
     if !ratios.is_empty() {
         out.push('\n');
-        let rows = ratios.into_iter().map(|ratio| {
-            vec![
-                format!("{} / {}", ratio.b, ratio.a),
-                estimate(&ratio.per_batch, two),
-                estimate(&ratio.per_sample, two),
-                estimate(&ratio.cpu_per_sample, two),
-            ]
-        });
-        table(out, &["ratio", "per batch", "per sample", "CPU time per sample"], rows);
+        table(out, ratios);
     }
 }
 
-/// What more ranks gain.
+/// Gain of more ranks.
 fn ranks(out: &mut String, experiment: &Experiment) {
-    if experiment.ranks.is_empty() {
-        return;
+    if !experiment.ranks.is_empty() {
+        write!(out, "\n## Ranks\n\n{RANKS_NOTE}\n\n").ok();
+        table(out, rank_table(experiment));
     }
-    out.push_str(
-        "\n## Ranks\n\nSamples and CPU time are those of all ranks together; waiting and exchange are shares of the first rank's step.\n\n",
-    );
-    table(out, &[&[""], &super::RANK_COLUMNS[..]].concat(), rank_rows(experiment));
 }
 
 fn tree(out: &mut String, breakdown: &Breakdown) {
@@ -126,16 +102,16 @@ fn tree(out: &mut String, breakdown: &Breakdown) {
 
 /// The lines that lead to a row of the tree.
 fn branch(rows: &[BreakdownRow], at: usize, depth: usize) -> String {
-    let goes_on = |level: usize| {
+    let continues = |level: usize| {
         let below = rows.iter().skip(at + 1).find(|row| row.depth <= level);
         below.is_some_and(|row| row.depth == level)
     };
     let mut out = String::new();
     for level in 1..depth {
-        out.push_str(if goes_on(level) { "│  " } else { "   " });
+        out.push_str(if continues(level) { "│  " } else { "   " });
     }
     if depth > 0 {
-        out.push_str(if goes_on(depth) { "├─ " } else { "└─ " });
+        out.push_str(if continues(depth) { "├─ " } else { "└─ " });
     }
     out
 }
@@ -145,21 +121,11 @@ fn two_ways(out: &mut String, experiment: &Experiment) {
     for parts in &experiment.decomposition {
         writeln!(out, "\n{} ({}), {} per step:\n", parts.name, parts.processor, seconds(&parts.step_s))
             .unwrap_or_default();
-        let rows = parts.components.iter().map(|part| {
-            vec![
-                part.name.to_owned(),
-                percent(part.share),
-                seconds(&part.by_phases_s),
-                format!("{} ({})", difference(&part.by_difference_s), part.modes),
-                seconds(&part.disagreement_s),
-                if part.agrees { "yes" } else { "**no**" }.to_owned(),
-            ]
-        });
-        table(out, &["part", "share", "by phases", "by difference", "disagreement", "agree"], rows);
+        table(out, part_table(parts));
     }
 }
 
-/// Phases of all models beside each other.
+/// Phases of all models in one table.
 fn components(out: &mut String, experiment: &Experiment) {
     if experiment.breakdown.len() < 2 {
         return;
@@ -171,8 +137,8 @@ fn components(out: &mut String, experiment: &Experiment) {
             names.push(&row.name);
         }
     }
-    let head: Vec<&str> =
-        ["component"].into_iter().chain(experiment.breakdown.iter().map(|b| b.name.as_str())).collect();
+    let models = experiment.breakdown.iter().map(|breakdown| Column::number(&breakdown.name[..]));
+    let columns = [Column::text("component")].into_iter().chain(models);
     let rows = names.iter().map(|name| {
         let cell = |breakdown: &Breakdown| {
             let row = breakdown.rows.iter().find(|row| row.depth < 3 && row.name == *name);
@@ -181,9 +147,9 @@ fn components(out: &mut String, experiment: &Experiment) {
                 |row| format!("{} ({})", time(row.s_per_sample * 1e6), percent(row.share)),
             )
         };
-        [(*name).to_owned()].into_iter().chain(experiment.breakdown.iter().map(cell)).collect()
+        [(*name).to_owned()].into_iter().chain(experiment.breakdown.iter().map(cell)).collect::<Vec<_>>()
     });
-    table(out, &head, rows);
+    table(out, Table::new(columns).with_rows(rows));
 }
 
 fn options(out: &mut String, ablation: &Ablation) {
@@ -194,18 +160,7 @@ fn options(out: &mut String, ablation: &Ablation) {
         seconds(&ablation.baseline_s_per_sample)
     )
     .unwrap_or_default();
-    let rows = ablation.tried.iter().map(|tried| {
-        vec![
-            tried.name.clone(),
-            format!("`{}`", tried.keys.join(" ")),
-            format!("{} ×", estimate(&tried.gain, two)),
-            format!("{} ×", estimate(&tried.cpu_gain, two)),
-            effect(tried.verdict).to_owned(),
-            tried.pool_bytes.map(|pool| bytes(pool as i64)).unwrap_or_default(),
-            tried.note.clone(),
-        ]
-    });
-    table(out, &["switch", "keys", "gain", "by CPU time", "", "buffers", "besides"], rows);
+    table(out, switch_table(ablation));
     if !ablation.not_applicable.is_empty() {
         out.push_str("\nNot applicable:\n\n");
         for (name, reason) in &ablation.not_applicable {

@@ -1,43 +1,49 @@
-//! An experiment as text in the shape of a comparison report, and as a Markdown summary. Every figure was
-//! computed in [`knockout_analyze::profile::experiment`].
+//! An experiment as text in the shape of a comparison report, as a Markdown summary and as an HTML page. All show the tables made
+//! here; every figure was computed in [`knockout_analyze::profile::experiment`].
 
+mod html;
 mod markdown;
 mod text;
 
+pub use html::experiment_html;
 pub use markdown::experiment_markdown;
 pub use text::experiment_text;
 
-use crate::sentence::estimate;
-use crate::units::{percent, rate, time, two};
-use knockout_analyze::profile::experiment::{Component, Effect, Experiment};
+use crate::document::answer;
+use crate::page::{Cell, Column, Mark, Table};
+use crate::sentence::{decision_texts, estimate};
+use crate::units::{bytes, percent, rate, three, time, two};
+use knockout_analyze::profile::experiment::{
+    Ablation, CellFindings, CellRatio, Component, Decomposition, Effect, Experiment,
+};
 use knockout_base::stats::Estimate;
 
-/// Seconds of an estimate with its interval.
+/// Formats seconds of an estimate with its interval.
 fn seconds(of: &Estimate) -> String {
     estimate(of, |s| time(s * 1e6))
 }
 
-/// A time that is the difference of two: it cannot be below zero, so where the rounds do not put it above, nobody knows it.
+/// Formats a difference of two times. It cannot be below zero, so only an upper bound is known where the interval includes zero.
 fn difference(of: &Estimate) -> String {
     match *of {
         Estimate { low, .. } if low >= 0.0 => seconds(of),
-        Estimate { high, .. } if high > 0.0 => format!("not told apart from 0, at most {}", time(high * 1e6)),
-        _ => "not told apart from 0".to_owned(),
+        Estimate { high, .. } if high > 0.0 => format!("below {}, not measurable", time(high * 1e6)),
+        _ => "not measurable".to_owned(),
     }
 }
 
-/// Whether both ways of finding out a part's time agree.
+/// Formats whether both estimates of a part's time agree.
 fn agreement(part: &Component) -> &'static str {
     if part.agrees {
         "agrees"
     } else if part.disagreement_s.is_interval() {
-        "BEYOND ITS SPREAD"
+        "DISAGREES"
     } else {
         "differs in every round"
     }
 }
 
-/// The modes in the order they were measured, with what a heading calls them.
+/// Returns the measured modes in order, with their headings.
 fn modes(experiment: &Experiment) -> Vec<(&str, &'static str)> {
     let titles = [
         ("data", "data only"),
@@ -49,7 +55,7 @@ fn modes(experiment: &Experiment) -> Vec<(&str, &'static str)> {
     titles.into_iter().filter(|(mode, _)| is_measured(mode)).collect()
 }
 
-/// The experiment in one line.
+/// Describes the experiment in one line.
 pub(crate) fn subtitle(experiment: &Experiment) -> String {
     let plan = &experiment.plan;
     format!(
@@ -58,47 +64,153 @@ pub(crate) fn subtitle(experiment: &Experiment) -> String {
     )
 }
 
-/// Numbers of ranks, and how they took turns; `None` where only one number was measured.
+/// Describes the numbers of ranks; `None` where only one was measured.
 pub(crate) fn ranks_line(experiment: &Experiment) -> Option<String> {
     let worlds: Vec<String> = experiment.worlds.iter().map(ToString::to_string).collect();
     (worlds.len() > 1).then(|| {
         format!(
-            "{}; in turns, each started anew in every round; batches are cut into the same shards on all, so that all compute the same",
+            "{}; in turns, each restarted in every round; batches are cut into the same shards, so that all compute the same",
             worlds.join(", ")
         )
     })
 }
 
-/// Columns of the table of ranks, behind the one that names model and mode.
-const RANK_COLUMNS: [&str; 7] = [
-    "ranks",
-    "samples/s",
-    "times as fast",
-    "CPU time per sample",
-    "times the CPU time",
-    "waiting",
-    "exchange",
-];
-
-/// A row of the table of ranks for every model, mode and number of ranks.
-fn rank_rows(experiment: &Experiment) -> impl Iterator<Item = Vec<String>> {
-    experiment.ranks.iter().flat_map(|scaling| {
-        scaling.rows.iter().map(move |row| {
-            vec![
-                format!("{} {}, {}", scaling.model, scaling.mode, scaling.processor),
-                row.world.to_string(),
-                estimate(&row.samples_per_s, rate),
-                estimate(&row.speedup, two),
-                seconds(&row.cpu_s_per_sample),
-                estimate(&row.cpu_ratio, two),
-                percent(row.barrier_share),
-                percent(row.exchange_share),
-            ]
-        })
-    })
+/// A cell of an estimate, sorted by its median.
+fn estimate_cell(of: &Estimate, format: impl Fn(f64) -> String) -> Cell {
+    Cell::number(estimate(of, format), of.median)
 }
 
-/// What a table says about a switch.
+fn seconds_cell(of: &Estimate) -> Cell {
+    Cell::number(seconds(of), of.median)
+}
+
+fn percent_cell(share: f64) -> Cell {
+    Cell::number(percent(share), share)
+}
+
+/// The measured cells.
+fn cell_table<'e>(cells: impl Iterator<Item = &'e CellFindings>) -> Table {
+    let columns = ["it/s", "time per batch", "time per sample"].map(Column::number);
+    let columns = [Column::text("cell")].into_iter().chain(columns);
+    let columns = columns
+        .chain([Column::number("CPU time per sample").wide_only(), Column::number("samples/s").wide_only()]);
+    Table::new(columns).with_rows(cells.map(|cell| {
+        [
+            Cell::from(&cell.name[..]),
+            estimate_cell(&cell.iterations_per_s, three),
+            seconds_cell(&cell.s_per_batch),
+            seconds_cell(&cell.s_per_sample),
+            seconds_cell(&cell.cpu_s_per_sample),
+            Cell::number(rate(cell.samples_per_s.median), cell.samples_per_s.median),
+        ]
+    }))
+}
+
+/// Ratios of cells.
+fn ratio_table<'e>(ratios: impl Iterator<Item = &'e CellRatio>) -> Table {
+    let columns = ["per batch", "per sample", "CPU time per sample"].map(Column::number);
+    Table::new([Column::text("ratio")].into_iter().chain(columns)).with_rows(ratios.map(|ratio| {
+        [
+            Cell::from(format!("{} / {}", ratio.b, ratio.a)),
+            estimate_cell(&ratio.per_batch, two),
+            estimate_cell(&ratio.per_sample, two),
+            estimate_cell(&ratio.cpu_per_sample, two),
+        ]
+    }))
+}
+
+/// Explanation of the table of ranks.
+const RANKS_NOTE: &str = "Samples and CPU time are those of all ranks together; waiting and exchange are shares of the first rank's step. \
+                          Speedup and CPU ratio are relative to the first row of each model and mode, round by round.";
+
+/// A row for every model, mode and number of ranks.
+fn rank_table(experiment: &Experiment) -> Table {
+    let columns =
+        ["ranks", "samples/s", "speedup", "CPU time per sample", "CPU ratio", "waiting", "exchange"]
+            .map(Column::number);
+    let rows = experiment.ranks.iter().flat_map(|scaling| {
+        scaling.rows.iter().map(move |row| {
+            [
+                Cell::from(format!("{} {}, {}", scaling.model, scaling.mode, scaling.processor)),
+                Cell::number(row.world.to_string(), row.world as f64),
+                estimate_cell(&row.samples_per_s, rate),
+                estimate_cell(&row.speedup, two),
+                seconds_cell(&row.cpu_s_per_sample),
+                estimate_cell(&row.cpu_ratio, two),
+                percent_cell(row.barrier_share),
+                percent_cell(row.exchange_share),
+            ]
+        })
+    });
+    Table::new([Column::text("cell")].into_iter().chain(columns)).with_rows(rows)
+}
+
+/// The parts of a step, estimated in two ways.
+fn part_table(parts: &Decomposition) -> Table {
+    let columns = [
+        Column::text("part"),
+        Column::number("share"),
+        Column::number("by phases"),
+        Column::number("by difference"),
+        Column::text("of modes").wide_only(),
+        Column::number("disagreement").wide_only(),
+        Column::text("agreement"),
+    ];
+    Table::new(columns).with_rows(parts.components.iter().map(|part| {
+        [
+            Cell::coloured(part.name),
+            percent_cell(part.share),
+            seconds_cell(&part.by_phases_s),
+            Cell::number(difference(&part.by_difference_s), part.by_difference_s.median),
+            Cell::from(part.modes),
+            seconds_cell(&part.disagreement_s),
+            Cell::from(agreement(part)),
+        ]
+    }))
+}
+
+/// The switches that were tried.
+fn switch_table(ablation: &Ablation) -> Table {
+    let columns = [
+        Column::text("switch"),
+        Column::number("gain"),
+        Column::number("by CPU time").wide_only(),
+        Column::number("time per sample"),
+        Column::number("buffers").wide_only(),
+        Column::text("effect"),
+        Column::name("keys"),
+        Column::text("note").wide_only(),
+    ];
+    Table::new(columns).with_rows(ablation.tried.iter().map(|tried| {
+        [
+            Cell::from(&tried.name[..]),
+            estimate_cell(&tried.gain, two),
+            estimate_cell(&tried.cpu_gain, two),
+            seconds_cell(&tried.s_per_sample),
+            Cell::from(tried.pool_bytes.map(bytes).unwrap_or_default()),
+            Cell::from(effect(tried.verdict)),
+            Cell::from(tried.keys.join(" ")),
+            Cell::from(&tried.note[..]),
+        ]
+    }))
+}
+
+/// The questions, what was measured, and the answers.
+fn decision_table(experiment: &Experiment) -> Table {
+    let columns = [
+        Column::text("question"),
+        Column::text("measured"),
+        Column::text("yes if").wide_only(),
+        Column::text("answer"),
+    ];
+    Table::new(columns).with_rows(experiment.decisions.iter().map(|row| {
+        let [question, measured, rule] = decision_texts(row);
+        let answer = Cell::from(answer(row.is_yes)).marked(Some(Mark::Strong));
+        [question.into(), measured.into(), rule.into(), answer]
+    }))
+}
+
+/// Names the effect of a switch.
 pub(crate) fn effect(effect: Effect) -> &'static str {
     match effect {
         Effect::Faster => "faster",
@@ -117,10 +229,10 @@ mod tests {
         let shown = |rounds: &[f64]| difference(&Estimate::of(rounds));
         assert_eq!(shown(&[2e-3; 5]), "2.000 ms (2.000 ms to 2.000 ms)");
         assert_eq!(shown(&[0.0; 5]), "0.000 µs (0.000 µs to 0.000 µs)");
-        assert_eq!(shown(&[-1e-3, 2e-3, -3e-3, 1e-3, 4e-3]), "not told apart from 0, at most 4.000 ms");
-        assert_eq!(shown(&[-3e-3, 1e-3, -2e-3]), "not told apart from 0, at most 1.000 ms");
-        assert_eq!(shown(&[-3e-3, -1e-3, -2e-3]), "not told apart from 0");
-        assert_eq!(shown(&[-1e-3]), "not told apart from 0");
+        assert_eq!(shown(&[-1e-3, 2e-3, -3e-3, 1e-3, 4e-3]), "below 4.000 ms, not measurable");
+        assert_eq!(shown(&[-3e-3, 1e-3, -2e-3]), "below 1.000 ms, not measurable");
+        assert_eq!(shown(&[-3e-3, -1e-3, -2e-3]), "not measurable");
+        assert_eq!(shown(&[-1e-3]), "not measurable");
         assert_eq!(seconds(&Estimate::of(&[-1e-18])), "0.000 µs", "what rounds to nothing has no sign");
     }
 }

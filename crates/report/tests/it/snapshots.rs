@@ -1,5 +1,5 @@
-//! What every text and page looks like. A change of an output is a change of its snapshot, which is reviewed with it:
-//! `INSTA_UPDATE=always cargo test -p knockout-report --test snapshots` writes them anew.
+//! Snapshots of every text and page. A change of an output is a change of its snapshot, which is reviewed with it:
+//! `INSTA_UPDATE=always cargo test -p knockout-report --test it snapshots` rewrites them.
 //!
 //! Figures come from a fake clock and a trace of three steps, so they are the same everywhere.
 
@@ -8,12 +8,12 @@ use insta::assert_snapshot;
 use knockout_analyze::Comparison;
 use knockout_analyze::logs::{LogReader, Logs};
 use knockout_analyze::profile::{RunComparison, RunProfile};
-use knockout_report::prediction::{Drawing, Node, PredictionPage, prediction_html};
-use knockout_report::training::{Chart, Fact, Scatter, Series, TrainingPage, training_html};
-use knockout_report::{Column, PageTable};
+use knockout_report::page::{
+    Chart, Column, Diagram, DiagramNode, Fact, Figure, Page, Scatter, Section, Series, Table,
+};
 use knockout_testdata::redact::skeleton;
 
-/// The same training after somebody made its optimiser slower and left out an operation.
+/// Returns the trace with a slower optimiser and without an operation.
 fn later() -> String {
     trace()
         .replace(r#""name":"aten::linear""#, r#""name":"aten::addmm""#)
@@ -92,53 +92,48 @@ fn logs() {
 
 #[test]
 fn page_of_training() {
-    let cell = |texts: [&str; 2]| texts.map(str::to_owned).to_vec();
-    let page = TrainingPage {
+    let table = Table::new([Column::number("epoch"), Column::text("note")]).with_rows([["1", "first"]]);
+    let page = Page {
         title: "a run".to_owned(),
         subtitle: "dango on tiny".to_owned(),
-        facts: vec![Fact { name: "best validation Pearson".to_owned(), value: "0.5".to_owned() }],
-        notes: vec!["Stopped before its end: `knockout train --resume runs/a`".to_owned()],
-        table: Some(PageTable {
-            title: String::new(),
-            columns: vec![Column::number("epoch"), Column::text("note")],
-            rows: vec![cell(["1", "first"])],
-        }),
-        charts: vec![Chart {
-            title: "Loss".to_owned(),
-            across: "epoch".to_owned(),
-            counts_whole: true,
-            series: vec![Series { name: "training".to_owned(), points: vec![(1.0, 2.0), (2.0, 1.0)] }],
-            ..Chart::default()
-        }],
-        scatters: vec![Scatter {
-            title: "Test part".to_owned(),
-            caption: "Pearson 0.5".to_owned(),
-            measured: vec![0.0, 1.0],
-            predicted: vec![0.5, 0.75],
-        }],
+        facts: vec![Fact::new("best validation Pearson", "0.5")],
+        findings: vec!["Stopped before its end: `knockout train --resume runs/a`".to_owned()],
+        sections: vec![Section::new("epochs", "Epochs").with(table)],
+        figures: vec![
+            Figure::Chart(Chart {
+                title: "Loss".to_owned(),
+                across: "epoch".to_owned(),
+                counts_whole: true,
+                series: vec![Series { name: "training".to_owned(), points: vec![(1.0, 2.0), (2.0, 1.0)] }],
+                ..Chart::default()
+            }),
+            Figure::Scatter(Scatter {
+                title: "Test part".to_owned(),
+                caption: "Pearson 0.5".to_owned(),
+                measured: vec![0.0, 1.0],
+                predicted: vec![0.5, 0.75],
+            }),
+        ],
         made_by: "knockout train".to_owned(),
+        ..Page::default()
     };
-    assert_snapshot!("page-train", skeleton(&training_html(&page)));
+    assert_snapshot!("page-train", skeleton(&page.to_html()));
 }
 
 #[test]
 fn page_of_predictions() {
-    let node = |name: &str, is_deleted| Node { name: name.to_owned(), is_deleted };
-    let page = PredictionPage {
+    let node = |name: &str, is_deleted| DiagramNode { name: name.to_owned(), is_deleted };
+    let diagram = Diagram { nodes: vec![node("ARO4", true), node("ARO3", false)], edges: vec![(0, 1, 2)] };
+    let hits = Table::new([Column::text("genes")]).with_rows(vec![["ARO3 ARO4"]; 13]);
+    let page = Page {
         title: "hits".to_owned(),
         subtitle: "2 pairs".to_owned(),
         made_by: "knockout predict".to_owned(),
-        drawing: Some(Drawing {
-            title: "ARO4 and its neighbours".to_owned(),
-            nodes: vec![node("ARO4", true), node("ARO3", false)],
-            edges: vec![(0, 1, 2)],
-        }),
-        tables: vec![PageTable {
-            title: "Lowest".to_owned(),
-            columns: vec![Column::text("genes")],
-            rows: vec![vec!["ARO3 ARO4".to_owned()]; 13],
-        }],
-        ..PredictionPage::default()
+        sections: vec![
+            Section::new("genes", "ARO4 and its neighbours").with(diagram),
+            Section::new("lowest", "Lowest").with(hits),
+        ],
+        ..Page::default()
     };
-    assert_snapshot!("page-predict", skeleton(&prediction_html(&page)));
+    assert_snapshot!("page-predict", skeleton(&page.to_html()));
 }

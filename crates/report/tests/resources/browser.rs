@@ -90,7 +90,7 @@ pub(crate) fn the_page_works_in_a_browser(browser: &Path) {
     assert_eq!(seen["error"], Value::Null, "{seen:#}");
     assert_eq!(seen["ready"], "yes");
     for section in
-        ["verdicts", "categories", "steps", "critical", "timeline", "flame", "operations", "device", "lanes"]
+        ["summary", "categories", "steps", "critical", "timeline", "flame", "operations", "device", "lanes"]
     {
         assert!(
             seen["sections"].as_array().unwrap().contains(&json!(section)),
@@ -110,7 +110,7 @@ pub(crate) fn the_page_works_in_a_browser(browser: &Path) {
     assert!(seen["flame"].as_u64().unwrap() > 5);
     assert!(seen["zoomed"].as_str().unwrap().starts_with('↑'));
     assert!(!seen["back"].as_str().unwrap().starts_with('↑'));
-    assert!(seen["highlighted"].as_str().unwrap().ends_with("places"));
+    assert!(seen["highlighted"].as_str().unwrap().ends_with("boxes"));
     assert!(seen["step"].as_str().unwrap().starts_with("ProfilerStep#0: 900.000 µs"), "{seen:#}");
     assert_eq!(seen["tip"], true);
     assert_eq!(seen["overflow"], false, "nothing is wider than the window");

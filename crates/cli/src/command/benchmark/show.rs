@@ -1,24 +1,29 @@
 //! Boards as text, as Markdown and as a page.
 
 use crate::command::evaluate::table::{bounds, correlation};
-use crate::text::{Align, Table, grouped, page_columns};
 use knockout_bench::trials::benchmark::{Board, BoardRow};
-use knockout_report::training::{Chart, Fact, Scale, Series, TrainingPage, training_html};
-use knockout_report::{Column, PageTable};
+use knockout_report::page::{Chart, Column, Fact, Figure, Page, Scale, Section, Series, Table};
+use knockout_report::units::count;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-const COLUMNS: [(&str, Align); 8] = [
-    ("model", Align::Left),
-    ("Pearson", Align::Right),
-    ("interval", Align::Left),
-    ("Spearman", Align::Right),
-    ("minus stack", Align::Right),
-    ("interval", Align::Left),
-    ("better/worse", Align::Right),
-    ("CPU s", Align::Right),
-];
+fn columns() -> [Column; 8] {
+    [
+        Column::text("model"),
+        Column::number("Pearson"),
+        Column::text("interval"),
+        Column::number("Spearman"),
+        Column::number("minus stack"),
+        Column::text("interval"),
+        Column::number("better/worse"),
+        Column::number("CPU s"),
+    ]
+}
+
+fn table(board: &Board) -> Table {
+    Table::new(columns()).with_rows(board.rows.iter().map(cells))
+}
 
 fn cells(row: &BoardRow) -> [String; 8] {
     let dash = || "–".to_owned();
@@ -51,8 +56,8 @@ fn heading(board: &Board) -> String {
         if board.seeds.len() == 1 { "" } else { "s" },
         if board.seeds.len() == 1 { "" } else { "s" },
         seeds.join(", "),
-        grouped(board.samples),
-        grouped(board.test)
+        count(board.samples),
+        count(board.test)
     )
 }
 
@@ -84,10 +89,8 @@ pub(super) fn text(boards: &[Board], budget: Option<Duration>, out: &Path) -> St
     let mut page = String::new();
     for board in boards {
         writeln!(page, "{}\n", heading(board)).ok();
-        let mut table = Table::new(&COLUMNS);
-        board.rows.iter().for_each(|row| table.row(cells(row).to_vec()));
         if !board.rows.is_empty() {
-            page.push_str(&table.to_text());
+            page.push_str(&table(board).to_text());
         }
         page.push_str(&bounds(board.attainable_pearson, board.ceiling.as_ref()));
         for line in left_out(board) {
@@ -106,13 +109,7 @@ pub(super) fn markdown(boards: &[Board], budget: Option<Duration>) -> String {
     let mut page = String::new();
     for board in boards {
         writeln!(page, "### {}\n", heading(board)).ok();
-        let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
-        writeln!(page, "| {} |", names.join(" | ")).ok();
-        let rules = COLUMNS.map(|(_, align)| if matches!(align, Align::Right) { "---:" } else { "---" });
-        writeln!(page, "|{}|", rules.join("|")).ok();
-        for row in &board.rows {
-            writeln!(page, "| {} |", cells(row).map(|cell| cell.replace('*', "\\*")).join(" | ")).ok();
-        }
+        page.push_str(&table(board).to_markdown().replace('*', "\\*"));
         page.push_str(&bounds(board.attainable_pearson, board.ceiling.as_ref()));
         for line in left_out(board) {
             writeln!(page, "\n{line}").ok();
@@ -131,16 +128,15 @@ pub(super) fn page(boards: &[Board], budget: Option<Duration>) -> String {
         // A logarithm has no place for nothing.
         points: vec![(row.cpu_seconds.max(1e-3), row.pearson.unwrap_or(f64::NAN))],
     };
-    let chart = |board: &Board| Chart {
-        title: format!("Test Pearson against CPU time: {}, {}", board.dataset, board.split),
-        across: "CPU seconds of a split".to_owned(),
-        counts_whole: false,
-        across_scale: Scale::Log,
-        scale: Scale::Linear,
-        series: board.rows.iter().map(series).collect(),
+    let chart = |board: &Board| {
+        Figure::Chart(Chart {
+            title: format!("Test Pearson against CPU time: {}, {}", board.dataset, board.split),
+            across: "CPU seconds of a split".to_owned(),
+            across_scale: Scale::Log,
+            series: board.rows.iter().map(series).collect(),
+            ..Chart::default()
+        })
     };
-    let mut columns = vec![Column::text("dataset"), Column::text("split")];
-    columns.extend(page_columns(&COLUMNS));
     let rows = boards.iter().flat_map(|board| {
         board.rows.iter().map(|row| {
             let mut line = vec![board.dataset.clone(), board.split.to_owned()];
@@ -151,25 +147,28 @@ pub(super) fn page(boards: &[Board], budget: Option<Duration>) -> String {
     let facts = boards.iter().filter_map(|board| {
         let best = board.rows.first()?;
         let name = format!("{}, {}: {}", board.dataset, board.split, best.name);
-        Some(Fact { name, value: correlation(best.pearson) })
+        Some(Fact::new(name, correlation(best.pearson)))
     });
-    let said = boards.iter().flat_map(|board| {
-        let said = bounds(board.attainable_pearson, board.ceiling.as_ref());
-        let said: Vec<String> = said
+    let remarks = boards.iter().flat_map(|board| {
+        let bounds = bounds(board.attainable_pearson, board.ceiling.as_ref());
+        let bounds: Vec<String> = bounds
             .lines()
             .filter(|line| !line.is_empty())
             .map(|line| format!("{}, {}: {line}", board.dataset, board.split))
             .collect();
-        said.into_iter().chain(left_out(board).into_iter().map(|line| format!("{}: {line}", board.dataset)))
+        bounds.into_iter().chain(left_out(board).into_iter().map(|line| format!("{}: {line}", board.dataset)))
     });
-    training_html(&TrainingPage {
+    let table =
+        Table::new(["dataset", "split"].map(Column::text).into_iter().chain(columns())).with_rows(rows);
+    let page = Page {
         title: "Benchmark".to_owned(),
         subtitle: boards.iter().map(heading).collect::<Vec<_>>().join("; "),
         facts: facts.collect(),
-        notes: legend(boards, budget).into_iter().chain(said).collect(),
-        table: Some(PageTable { title: String::new(), columns, rows: rows.collect() }),
-        charts: boards.iter().filter(|board| !board.rows.is_empty()).map(chart).collect(),
-        scatters: Vec::new(),
+        findings: legend(boards, budget).into_iter().chain(remarks).collect(),
+        sections: vec![Section::new("models", "Models").with(table)],
+        figures: boards.iter().filter(|board| !board.rows.is_empty()).map(chart).collect(),
         made_by: "knockout benchmark".to_owned(),
-    })
+        ..Page::default()
+    };
+    page.to_html()
 }

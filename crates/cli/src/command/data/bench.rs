@@ -2,12 +2,13 @@
 
 use crate::choice;
 use crate::failure::{Failure, Result, request_error};
-use crate::text::{Align, Table, grouped, size};
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_bench::measure::memory;
 use knockout_data::batch::{BenchPlan, Collation, ProcessorKind, Store, bench};
 use knockout_data::screen::{Dataset, subset};
+use knockout_report::page::{Column, Table};
+use knockout_report::units::{bytes, count};
 use knockout_train::stores::{Stores, usual_folder};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -169,30 +170,30 @@ fn stores_of(
 }
 
 fn text(rows: &[Row]) -> String {
-    let mut table = Table::new(&[
-        ("processor", Align::Left),
-        ("collate", Align::Left),
-        ("samples/s", Align::Right),
-        ("CPU us/sample", Align::Right),
-        ("fetch", Align::Right),
-        ("process", Align::Right),
-        ("collate", Align::Right),
-        ("bytes/sample", Align::Right),
-        ("peak memory", Align::Right),
-        ("CPU, times the first", Align::Right),
+    let mut table = Table::new([
+        Column::text("processor"),
+        Column::text("collate"),
+        Column::number("samples/s"),
+        Column::number("CPU us/sample"),
+        Column::number("fetch"),
+        Column::number("process"),
+        Column::number("collate"),
+        Column::number("bytes/sample"),
+        Column::number("peak memory"),
+        Column::number("CPU, times the first"),
     ]);
     let base = rows.first().map_or(1.0, |row| row.cpu_us_per_sample);
     for row in rows {
         table.row(vec![
             row.processor.to_owned(),
             row.collate.to_owned(),
-            grouped(row.samples_per_s as usize),
+            count(row.samples_per_s as usize),
             format!("{:.2}", row.cpu_us_per_sample),
             format!("{:.2}", row.fetch_us_per_sample),
             format!("{:.2}", row.process_us_per_sample),
             format!("{:.2}", row.collate_us_per_sample),
-            grouped(row.bytes_per_sample as usize),
-            row.peak_rss_bytes.map_or_else(|| "unknown".to_owned(), size),
+            count(row.bytes_per_sample as usize),
+            row.peak_rss_bytes.map_or_else(|| "unknown".to_owned(), bytes),
             format!("{:.1}", row.cpu_us_per_sample / base),
         ]);
     }

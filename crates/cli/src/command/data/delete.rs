@@ -2,11 +2,12 @@
 
 use super::gene::{find, name};
 use crate::failure::{Result, request_error};
-use crate::text::{Align, Table, grouped};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_data::cell::{Deletion, Reach};
 use knockout_data::screen::Dataset;
+use knockout_report::page::{Column, Table};
+use knockout_report::units::count;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -88,9 +89,9 @@ fn describe(dataset: &Dataset, deletion: &Deletion, score: Option<f64>) -> Delet
 /// As a sentence and a table.
 pub(crate) fn text(deleted: &Deleted) -> String {
     let mut table =
-        Table::new(&[("network", Align::Left), ("edges removed", Align::Right), ("of", Align::Right)]);
+        Table::new([Column::text("network"), Column::number("edges removed"), Column::number("of")]);
     for (name, removed, all) in &deleted.edges {
-        table.row(vec![name.clone(), grouped(*removed), grouped(*all)]);
+        table.row(vec![name.clone(), count(*removed), count(*all)]);
     }
     let score = deleted.score.map(|score| format!(" (score {score:.4})")).unwrap_or_default();
     let measured = match deleted.measured.as_deref() {
@@ -105,9 +106,9 @@ pub(crate) fn text(deleted: &Deleted) -> String {
         "deleting {}{score} stops {} reactions and changes {} / {} / {} genes in 1 / 2 / 3 message passes:\n{}{measured}",
         deleted.genes.join(", "),
         deleted.reactions_stopped,
-        grouped(deleted.reach[0]),
-        grouped(deleted.reach[1]),
-        grouped(deleted.reach[2]),
+        count(deleted.reach[0]),
+        count(deleted.reach[1]),
+        count(deleted.reach[2]),
         table.to_text()
     )
 }

@@ -1,9 +1,10 @@
 //! One gene of a dataset: its names, its neighbours in every network, its terms, its samples.
 
 use crate::failure::{Result, request_error};
-use crate::text::{Align, Table, grouped};
 use knockout_data::cell::{Deletion, GeneId};
 use knockout_data::screen::Dataset;
+use knockout_report::page::{Column, Table};
+use knockout_report::units::count;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -106,29 +107,28 @@ pub(super) fn describe(dataset: &Dataset, id: GeneId) -> Result<GeneShown> {
 pub(super) fn text(gene: &GeneShown) -> String {
     let standard = gene.standard.as_ref().map(|name| format!("{name}, ")).unwrap_or_default();
     let mut page = format!("{standard}{} (row {} of the gene table)\n\n", gene.systematic, gene.index);
-    let mut table = Table::new(&[
-        ("network", Align::Left),
-        ("edges", Align::Right),
-        ("neighbours", Align::Right),
-        ("", Align::Left),
+    let mut table = Table::new([
+        Column::text("network"),
+        Column::number("edges"),
+        Column::number("neighbours"),
+        Column::text(""),
     ]);
     for network in &gene.networks {
         let named = some(&network.neighbours);
-        let counts = [network.edges, network.neighbours.len()].map(grouped);
+        let counts = [network.edges, network.neighbours.len()].map(count);
         table.row([vec![network.network.clone()], counts.to_vec(), vec![named]].concat());
     }
     page.push_str(&table.to_text());
     if !gene.annotations.is_empty() {
-        let mut table =
-            Table::new(&[("annotations", Align::Left), ("terms", Align::Right), ("", Align::Left)]);
+        let mut table = Table::new([Column::text("annotations"), Column::number("terms"), Column::text("")]);
         for set in &gene.annotations {
-            table.row(vec![set.annotations.clone(), grouped(set.terms.len()), some(&set.terms)]);
+            table.row(vec![set.annotations.clone(), count(set.terms.len()), some(&set.terms)]);
         }
         write!(page, "\n{}", table.to_text()).ok();
     }
-    writeln!(page, "\nreactions    {} stop without it", grouped(gene.reactions_stopped)).ok();
+    writeln!(page, "\nreactions    {} stop without it", count(gene.reactions_stopped)).ok();
     let mean = gene.mean_score.map(|mean| format!(", mean score {mean:.4}")).unwrap_or_default();
-    writeln!(page, "samples      it is deleted in {}{mean}", grouped(gene.samples)).ok();
+    writeln!(page, "samples      it is deleted in {}{mean}", count(gene.samples)).ok();
     page
 }
 

@@ -2,10 +2,10 @@
 
 use crate::choice;
 use crate::failure::{Context as _, Result, request_error};
-use crate::text::grouped;
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_data::screen::Dataset;
+use knockout_report::units::count;
 use knockout_sources::import::altered::{ADVICE, LooksLike};
 use knockout_sources::import::recipe::{
     AliasSource, AnnotationSource, FeatureSource, GeneSource, MetabolismSource, NetworkSource, ScreenSource,
@@ -217,13 +217,13 @@ fn altered_names(names: &[(&str, LooksLike)]) -> String {
         let of_kind: Vec<&str> =
             names.iter().filter(|(_, look)| *look == kind).map(|(name, _)| *name).collect();
         let examples: Vec<String> = of_kind.iter().take(3).map(|name| format!("{name:?}")).collect();
-        format!("{} ({}: {})", kind.plural(), grouped(of_kind.len()), examples.join(", "))
+        format!("{} ({}: {})", kind.plural(), count(of_kind.len()), examples.join(", "))
     });
     kinds.collect::<Vec<_>>().join(", ")
 }
 
 fn text(report: &Report, out: &str) -> String {
-    let mut page = format!("{out}: {} genes under {} names\n", grouped(report.genes), grouped(report.names));
+    let mut page = format!("{out}: {} genes under {} names\n", count(report.genes), count(report.names));
     let mut line = |text: String| {
         writeln!(page, "{text}").ok();
     };
@@ -245,27 +245,27 @@ fn text(report: &Report, out: &str) -> String {
     if let Some(model) = &report.metabolism {
         line(format!(
             "  metabolism: {} reactions, {} metabolites, {} gene-reaction and {} reaction-metabolite entries",
-            grouped(model.reactions),
-            grouped(model.metabolites),
-            grouped(model.gpr),
-            grouped(model.stoichiometry)
+            count(model.reactions),
+            count(model.metabolites),
+            count(model.gpr),
+            count(model.stoichiometry)
         ));
     }
     for features in &report.features {
         line(format!(
             "  features {}: {} of {} genes",
             features.file,
-            grouped(features.columns),
-            grouped(features.genes)
+            count(features.columns),
+            count(features.genes)
         ));
     }
     for set in &report.annotations {
         line(format!(
             "  annotations {}: {} terms of {} genes, {} pairs ({} terms with too few genes and {} with too many left out)",
             set.name,
-            grouped(set.terms),
-            grouped(set.genes),
-            grouped(set.pairs),
+            count(set.terms),
+            count(set.genes),
+            count(set.pairs),
             count(set.terms_too_small),
             count(set.terms_too_large)
         ));
@@ -292,20 +292,16 @@ fn text(report: &Report, out: &str) -> String {
         samples.kinds.iter().map(|(kind, samples)| format!("{kind} {}", count(*samples))).collect();
     line(format!(
         "  {} samples ({}; {}), {} repeat{} merged",
-        grouped(samples.count),
+        count(samples.count),
         orders.join(", "),
         kinds.join(", "),
         count(samples.merged),
         if samples.merged == 1 { "" } else { "s" }
     ));
     for split in &report.splits {
-        let [train, val, test] = split.parts.map(grouped);
+        let [train, val, test] = split.parts.map(count);
         line(format!("  split {}: {train} train, {val} val, {test} test", split.name));
     }
     line(format!("look at it with `knockout data show {out}`"));
     page
-}
-
-fn count(number: u64) -> String {
-    grouped(number as usize)
 }

@@ -3,12 +3,12 @@
 use crate::exit::INTERRUPTED;
 use crate::failure::{Failure, Result, request_error};
 use crate::interrupt::Interrupt;
-use crate::text::{duration, grouped, size};
 use crate::ui::{Ui, Unit};
 use clap::{ArgGroup, Args};
 use knockout_base::files::inside;
 use knockout_data::batch::{Estimate, Origin, Probe, StoreHeader, StoreWriter, StoredForm};
 use knockout_data::screen::{Dataset, subset};
+use knockout_report::units::{bytes, count, duration};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -150,7 +150,7 @@ pub(crate) fn run(args: &PrecomputeArgs, ui: &Ui) -> Result<()> {
     if stored.complete {
         return Ok(());
     }
-    let (done, samples) = (grouped(stored.done), grouped(stored.samples));
+    let (done, samples) = (count(stored.done), count(stored.samples));
     let message = format!(
         "stopped after {done} of {samples} samples, which are safe; run the same command again to resume there"
     );
@@ -177,7 +177,7 @@ fn rows_of(args: &PrecomputeArgs, dataset: &Dataset) -> Result<Vec<u32>> {
 }
 
 fn what(form: StoredForm, samples: usize) -> String {
-    format!("{} of {} samples", form.name(), grouped(samples))
+    format!("{} of {} samples", form.name(), count(samples))
 }
 
 /// What is said before anything is stored.
@@ -186,16 +186,16 @@ fn foretold(stored: &Stored<'_>, measured: Option<(Duration, usize)>) -> String 
     let mut text = format!(
         "{} will take {} in {} ({} each); {} are free",
         what(stored.form, stored.samples),
-        size(stored.estimated_bytes),
+        bytes(stored.estimated_bytes),
         stored.path.display(),
-        size(per_sample),
-        size(stored.free_bytes),
+        bytes(per_sample),
+        bytes(stored.free_bytes),
     );
     if stored.done_before > 0 {
-        text = format!("{text}; {} are stored already", grouped(stored.done_before));
+        text = format!("{text}; {} are stored already", count(stored.done_before));
     }
     if let Some((time, probed)) = measured {
-        text = format!("{text}; about {}, measured on {} samples", duration(time), grouped(probed));
+        text = format!("{text}; about {}, measured on {} samples", duration(time), count(probed));
     }
     text
 }
@@ -206,8 +206,8 @@ fn text(stored: &Stored<'_>, dataset: &Path) -> String {
         "stored {} in {}: {} on disk, {} samples in {}\nmeasure it with `knockout data bench {} --processor {} --store {}`\n",
         what(stored.form, stored.done),
         stored.path.display(),
-        size(stored.bytes.unwrap_or_default()),
-        grouped(now),
+        bytes(stored.bytes.unwrap_or_default()),
+        count(now),
         duration(Duration::from_secs_f64(stored.seconds.unwrap_or_default())),
         dataset.display(),
         stored.form.kind().name(),

@@ -3,10 +3,11 @@
 use super::gene;
 use crate::command::evaluate::table::ceiling_sentence;
 use crate::failure::Result;
-use crate::text::{Align, Table, grouped};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_data::screen::{AnnotationSummary, Histogram, SplitSummary, Summary};
+use knockout_report::page::{Column, Table};
+use knockout_report::units::count;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
@@ -58,8 +59,8 @@ pub(crate) fn text(summary: &Summary) -> String {
         "genes",
         format!(
             "{} ({} with a standard name)",
-            grouped(summary.genes),
-            grouped(summary.genes_with_standard_name)
+            count(summary.genes),
+            count(summary.genes_with_standard_name)
         ),
     );
     let metabolism = &summary.metabolism;
@@ -68,11 +69,11 @@ pub(crate) fn text(summary: &Summary) -> String {
             "metabolism",
             format!(
                 "{} reactions, {} metabolites, {} gene-reaction and {} reaction-metabolite entries, {} genes",
-                grouped(metabolism.reactions),
-                grouped(metabolism.metabolites),
-                grouped(metabolism.gpr),
-                grouped(metabolism.stoichiometry),
-                grouped(metabolism.genes)
+                count(metabolism.reactions),
+                count(metabolism.metabolites),
+                count(metabolism.gpr),
+                count(metabolism.stoichiometry),
+                count(metabolism.genes)
             ),
         );
     }
@@ -82,8 +83,8 @@ pub(crate) fn text(summary: &Summary) -> String {
             "features",
             format!(
                 "{} of {} genes: {}{more}",
-                grouped(features.columns),
-                grouped(features.genes),
+                count(features.columns),
+                count(features.genes),
                 features.first.join(", ")
             ),
         );
@@ -123,18 +124,18 @@ fn repeats(summary: &Summary) -> String {
     if summary.repeats.is_empty() {
         return page;
     }
-    let mut table = Table::new(&[
-        ("measured by", Align::Left),
-        ("and by", Align::Left),
-        ("gene sets", Align::Right),
-        ("Pearson", Align::Right),
+    let mut table = Table::new([
+        Column::text("measured by"),
+        Column::text("and by"),
+        Column::number("gene sets"),
+        Column::number("Pearson"),
     ]);
     for repeats in &summary.repeats {
         let second = if repeats.first == repeats.second { "itself again" } else { &repeats.second };
         table.row(vec![
             repeats.first.clone(),
             second.to_owned(),
-            grouped(repeats.sets),
+            count(repeats.sets),
             format!("{:.4}", repeats.pearson),
         ]);
     }
@@ -147,40 +148,40 @@ fn repeats(summary: &Summary) -> String {
 }
 
 fn networks(summary: &Summary) -> String {
-    let mut table = Table::new(&[
-        ("network", Align::Left),
-        ("nodes", Align::Right),
-        ("edges", Align::Right),
-        ("density", Align::Right),
-        ("degree min", Align::Right),
-        ("25 %", Align::Right),
-        ("median", Align::Right),
-        ("75 %", Align::Right),
-        ("max", Align::Right),
+    let mut table = Table::new([
+        Column::text("network"),
+        Column::number("nodes"),
+        Column::number("edges"),
+        Column::number("density"),
+        Column::number("degree min"),
+        Column::number("25 %"),
+        Column::number("median"),
+        Column::number("75 %"),
+        Column::number("max"),
     ]);
     for network in &summary.networks {
         let degree = &network.degree;
         let mut row = vec![
             network.name.clone(),
-            grouped(network.nodes),
-            grouped(network.edges),
+            count(network.nodes),
+            count(network.edges),
             format!("{:.3} %", 100.0 * network.density),
         ];
-        row.extend([degree.min, degree.q25, degree.median, degree.q75, degree.max].map(grouped));
+        row.extend([degree.min, degree.q25, degree.median, degree.q75, degree.max].map(count));
         table.row(row);
     }
     table.to_text()
 }
 
 fn annotations(sets: &[AnnotationSummary]) -> String {
-    let mut table = Table::new(&[
-        ("annotations", Align::Left),
-        ("terms", Align::Right),
-        ("genes", Align::Right),
-        ("pairs", Align::Right),
+    let mut table = Table::new([
+        Column::text("annotations"),
+        Column::number("terms"),
+        Column::number("genes"),
+        Column::number("pairs"),
     ]);
     for set in sets {
-        let counts = [set.terms, set.genes, set.pairs].map(grouped);
+        let counts = [set.terms, set.genes, set.pairs].map(count);
         table.row([vec![set.name.clone()], counts.to_vec()].concat());
     }
     table.to_text()
@@ -189,25 +190,25 @@ fn annotations(sets: &[AnnotationSummary]) -> String {
 fn samples(summary: &Summary) -> String {
     let samples = &summary.samples;
     let orders: Vec<String> =
-        samples.orders.iter().map(|(order, count)| format!("{} of {order}", grouped(*count))).collect();
+        samples.orders.iter().map(|(order, number)| format!("{} of {order}", count(*number))).collect();
     let words = |counts: &std::collections::BTreeMap<String, usize>| {
         counts
             .iter()
-            .map(|(word, count)| format!("{word} {}", grouped(*count)))
+            .map(|(word, number)| format!("{word} {}", count(*number)))
             .collect::<Vec<_>>()
             .join(", ")
     };
     let mut page = format!(
         "samples      {} ({} genes); {} distinct genes, {} queries\n",
-        grouped(samples.count),
+        count(samples.count),
         orders.join(", "),
-        grouped(samples.genes),
-        grouped(samples.queries)
+        count(samples.genes),
+        count(samples.queries)
     );
     writeln!(page, "kinds        {}", words(&samples.kinds)).ok();
     writeln!(page, "sources      {}", words(&samples.sources)).ok();
     if !summary.networks.is_empty() {
-        let reach: Vec<String> = summary.reach.iter().map(|genes| grouped(genes.round() as usize)).collect();
+        let reach: Vec<String> = summary.reach.iter().map(|genes| count(genes.round() as usize)).collect();
         writeln!(
             page,
             "reach        {} genes within 1 / 2 / 3 hops of the deleted ones, on average",
@@ -233,14 +234,14 @@ fn histogram(histogram: &Histogram, scores: RangeInclusive<f64>) -> String {
     let last = histogram.counts.len().saturating_sub(1);
     let most = histogram.counts.iter().copied().max().unwrap_or(0).max(1);
     let mut page = String::new();
-    for (bin, &count) in histogram.counts.iter().enumerate() {
+    for (bin, &samples) in histogram.counts.iter().enumerate() {
         let label = match bin {
             0 if *scores.start() < edge(0) => format!("<{:.3}", edge(1)),
             bin if bin == last && *scores.end() > edge(last + 1) => format!("≥{:.3}", edge(last)),
             bin => format!("{:.3}", edge(bin) + 0.5 * histogram.width),
         };
-        let bar = crate::text::bar(count as f64 / most as f64, 40);
-        writeln!(page, "  {label:>8} {bar:<40} {}", grouped(count)).ok();
+        let bar = knockout_report::units::bar(samples as f64 / most as f64, 40);
+        writeln!(page, "  {label:>8} {bar:<40} {}", count(samples)).ok();
     }
     page
 }

@@ -2,10 +2,11 @@
 
 use crate::choice;
 use crate::failure::{Context as _, Result, request_error};
-use crate::text::{Align, Table, grouped};
 use crate::ui::Ui;
 use clap::Args;
 use knockout_data::screen::{Division, Scheme, Split, SplitSpec, SplitSummary};
+use knockout_report::page::{Column, Table};
+use knockout_report::units::count;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -90,20 +91,20 @@ pub(crate) fn run(args: &SplitArgs, ui: &Ui) -> Result<()> {
 
 /// Sizes of splits, one row each.
 pub(crate) fn table(splits: &[SplitSummary]) -> String {
-    let mut table = Table::new(&[
-        ("split", Align::Left),
-        ("seed", Align::Right),
-        ("train", Align::Right),
-        ("val", Align::Right),
-        ("test", Align::Right),
-        ("test with an unseen gene", Align::Right),
-        ("test with a seen query", Align::Right),
+    let mut table = Table::new([
+        Column::text("split"),
+        Column::number("seed"),
+        Column::number("train"),
+        Column::number("val"),
+        Column::number("test"),
+        Column::number("test with an unseen gene"),
+        Column::number("test with a seen query"),
     ]);
     for split in splits {
         let mut row = vec![split.scheme.to_owned(), split.seed.to_string()];
         row.extend(
             [split.train, split.val, split.test, split.test_with_unseen_gene, split.test_with_seen_query]
-                .map(grouped),
+                .map(count),
         );
         table.row(row);
     }

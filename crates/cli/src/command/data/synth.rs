@@ -2,10 +2,10 @@
 
 use crate::command::config::Overrides;
 use crate::failure::Result;
-use crate::text::{grouped, size};
 use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_data::screen::Dataset;
+use knockout_report::units::{bytes, count};
 use knockout_sources::synth::{Config, PRESETS, synthesise};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -72,11 +72,11 @@ pub(crate) fn run(args: &SynthArgs, ui: &Ui) -> Result<()> {
             "made {}: {} genes, {} networks with {} edges, {} samples, {} on disk\n\
              look at it with `knockout data show {}`\n",
             args.out.display(),
-            grouped(made.genes),
+            count(made.genes),
             dataset.cell.networks().len(),
-            grouped(edges),
-            grouped(made.samples),
-            size(made.bytes),
+            count(edges),
+            count(made.samples),
+            bytes(made.bytes),
             args.out.display(),
         )
     };

@@ -1,7 +1,8 @@
 //! Evaluations as text. A figure that is not defined is a dash.
 
-use crate::text::{Align, Table, grouped};
 use knockout_data::screen::Ceiling;
+use knockout_report::page::{Column, Table};
+use knockout_report::units::count;
 use knockout_train::evaluation::{Comparison, Figure, Row, Spread, Unseen};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -14,15 +15,15 @@ pub(crate) fn heading(
     part: &str,
     unseen: Option<Unseen>,
 ) -> String {
-    let count = rows.first().map_or(0, |row| row.metrics.count);
+    let samples = rows.first().map_or(0, |row| row.metrics.count);
     let mut text =
-        format!("{part} part of the {split} split (seed {split_seed}): {} samples\n", grouped(count));
+        format!("{part} part of the {split} split (seed {split_seed}): {} samples\n", count(samples));
     if let Some(unseen) = unseen {
         writeln!(
             text,
             "genes of it that never occur in training: {} (in {} of its samples)",
-            grouped(unseen.genes),
-            grouped(unseen.records)
+            count(unseen.genes),
+            count(unseen.records)
         )
         .ok();
     }
@@ -32,15 +33,15 @@ pub(crate) fn heading(
 
 /// One line per model.
 pub(crate) fn rows(rows: &[Row]) -> String {
-    let mut table = Table::new(&[
-        ("model", Align::Left),
-        ("Pearson", Align::Right),
-        ("95 % interval", Align::Left),
-        ("Spearman", Align::Right),
-        ("MSE", Align::Right),
-        ("RMSE", Align::Right),
-        ("MAE", Align::Right),
-        ("samples", Align::Right),
+    let mut table = Table::new([
+        Column::text("model"),
+        Column::number("Pearson"),
+        Column::text("95 % interval"),
+        Column::number("Spearman"),
+        Column::number("MSE"),
+        Column::number("RMSE"),
+        Column::number("MAE"),
+        Column::number("samples"),
     ]);
     for row in rows {
         let metrics = &row.metrics;
@@ -53,7 +54,7 @@ pub(crate) fn rows(rows: &[Row]) -> String {
             error(metrics.mse),
             error(metrics.rmse),
             error(metrics.mae),
-            grouped(metrics.count),
+            count(metrics.count),
         ]);
     }
     table.to_text()
@@ -81,7 +82,7 @@ pub(crate) fn ceiling_sentence(ceiling: &Ceiling) -> String {
     format!(
         "ceiling: measuring again gives Pearson {repeat_pearson:.4} [{low:.4}, {high:.4}] ({} gene sets measured twice); a model \
          without error would have about {model_pearson:.4}",
-        grouped(*sets)
+        count(*sets)
     )
 }
 
@@ -105,20 +106,20 @@ pub(crate) fn comparisons(comparisons: &[Comparison], resamples: usize) -> Strin
     if text.is_empty() {
         return text;
     }
-    format!("\npaired bootstrap over samples, {} resamples\n{text}", grouped(resamples))
+    format!("\npaired bootstrap over samples, {} resamples\n{text}", count(resamples))
 }
 
 /// What varies with a seed, one line per model and figure.
 pub(crate) fn spreads(spreads: &[Spread]) -> String {
-    let mut table = Table::new(&[
-        ("spread of", Align::Left),
-        ("figure", Align::Left),
-        ("over seeds of", Align::Left),
-        ("mean", Align::Right),
-        ("sd", Align::Right),
-        ("lowest", Align::Right),
-        ("highest", Align::Right),
-        ("seeds", Align::Right),
+    let mut table = Table::new([
+        Column::text("spread of"),
+        Column::text("figure"),
+        Column::text("over seeds of"),
+        Column::number("mean"),
+        Column::number("sd"),
+        Column::number("lowest"),
+        Column::number("highest"),
+        Column::number("seeds"),
     ]);
     for spread in spreads {
         let (figure, shown): (&str, fn(Option<f64>) -> String) = match spread.metric {

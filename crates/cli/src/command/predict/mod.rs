@@ -10,7 +10,6 @@ use crate::exit;
 use crate::failure::{Failure, Result, request_error};
 use crate::interrupt::Interrupt;
 use crate::output::{self, ForceArg, Kind};
-use crate::text::{Align, Table, grouped};
 use crate::ui::{Ui, Unit};
 use clap::{ArgGroup, Args, Subcommand};
 use indicatif::ProgressBar;
@@ -21,6 +20,8 @@ use knockout_predict::{
     Candidates, Choice, Filters, Folder, Histogram, Hit, Keep, Outcome, PREDICTIONS, Plan, Progress,
     Scorer as _, Share, Summary, lists, write_csv, write_hits,
 };
+use knockout_report::page::{Column, Table};
+use knockout_report::units::count;
 use knockout_train::checkpoint::Slot;
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -260,15 +261,15 @@ fn predict(args: &PredictArgs, ui: &Ui) -> Result<()> {
     let plan = folder.plan();
     let range = plan.part.of_blocks(plan.blocks());
     let edge = |block: u64| (block * plan.block).min(plan.candidates.count);
-    let count = edge(range.end) - edge(range.start);
-    ui.note(&format!("{}: {} candidates: {}", out.display(), grouped(count as usize), plan.candidates.what));
-    if count > MANY {
+    let total = edge(range.end) - edge(range.start);
+    ui.note(&format!("{}: {} candidates: {}", out.display(), count(total), plan.candidates.what));
+    if total > MANY {
         ui.note(
             "that many take hours: --genes FILE or --with GENE,GENE chooses fewer, --part 1/N takes a share",
         );
     }
     let console =
-        Console { bar: ui.progress("predicting", count, Unit::Items), interrupt: Interrupt::install()? };
+        Console { bar: ui.progress("predicting", total, Unit::Items), interrupt: Interrupt::install()? };
     let outcome = knockout_predict::predict(&folder, &candidates, &scorer, genes, hits, &console);
     console.bar.finish_and_clear();
     match outcome? {
@@ -328,9 +329,9 @@ fn hits(hits: &[Hit], genes: &GeneTable) -> Vec<ShownHit> {
 }
 
 fn text(shown: &Shown<'_>) -> String {
-    let mut text = format!("{}: {} predictions", shown.out.display(), grouped(shown.scored as usize));
+    let mut text = format!("{}: {} predictions", shown.out.display(), count(shown.scored as usize));
     if shown.left_out > 0 {
-        write!(text, " ({} candidates left out by filters)", grouped(shown.left_out as usize)).ok();
+        write!(text, " ({} candidates left out by filters)", count(shown.left_out as usize)).ok();
     }
     if let Some(mean) = shown.mean {
         write!(text, ", mean {mean:.4}").ok();
@@ -340,15 +341,14 @@ fn text(shown: &Shown<'_>) -> String {
         if hits.is_empty() {
             continue;
         }
-        let mut table =
-            Table::new(&[(title, Align::Left), ("prediction", Align::Right), ("sd", Align::Right)]);
+        let mut table = Table::new([Column::text(title), Column::number("prediction"), Column::number("sd")]);
         for hit in hits.iter().take(PRINTED) {
             let sd = hit.sd.map_or_else(|| "–".to_owned(), |sd| format!("{sd:.4}"));
             table.row(vec![hit.names.join(" "), format!("{:.4}", hit.prediction), sd]);
         }
         write!(text, "\n{}", table.to_text()).ok();
         if hits.len() > PRINTED {
-            writeln!(text, "… and {} more", grouped(hits.len() - PRINTED)).ok();
+            writeln!(text, "… and {} more", count(hits.len() - PRINTED)).ok();
         }
     }
     for file in &shown.files {

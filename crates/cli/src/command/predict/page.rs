@@ -3,14 +3,12 @@
 use crate::command::evaluate::table::{ceiling_sentence, prior_knowledge_sentence};
 use crate::failure::Result;
 use crate::output::write_text;
-use crate::text::{figure, grouped};
 use crate::ui::Ui;
 use knockout_data::cell::{Gene, GeneTable};
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{Calibration, Folder, Hit, Summary};
-use knockout_report::prediction::{PredictionPage, prediction_html};
-use knockout_report::training::{Chart, Fact, Scale, Scatter, Series};
-use knockout_report::{Column, PageTable};
+use knockout_report::page::{Chart, Column, Fact, Figure, Page, Scatter, Section, Series, Table};
+use knockout_report::units::{count, figure};
 use std::path::Path;
 
 /// Writes the page.
@@ -24,45 +22,48 @@ pub(super) fn write(
     let plan = folder.plan();
     let calibration = Calibration::of(opened)?;
     let genes = opened.dataset.cell.genes();
-    let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
     let runs: Vec<String> =
         plan.runs.iter().map(|run| format!("{} (step {})", run.folder.display(), run.step)).collect();
-    let page = PredictionPage {
+    let scatter = Scatter {
+        title: "Test part".to_owned(),
+        caption: format!(
+            "Pearson {}, {} samples",
+            figure(calibration.metrics.pearson),
+            count(calibration.measured.len())
+        ),
+        measured: calibration.measured.iter().map(|&value| value as f32).collect(),
+        predicted: calibration.predicted.iter().map(|&value| value as f32).collect(),
+    };
+    let page = Page {
         title: format!("Predictions: {}", plan.candidates.what),
         subtitle: format!("{} on {}", runs.join(", "), opened.dataset.manifest.name),
         made_by: format!("{} --out {}", plan.command, folder.path().display()),
         facts: vec![
-            fact("predictions", grouped(summary.scored() as usize)),
-            fact("mean prediction", figure(summary.mean())),
-            fact("Pearson on the test part", figure(calibration.metrics.pearson)),
-            fact("RMSE on the test part", figure(calibration.metrics.rmse)),
+            Fact::new("predictions", count(summary.scored() as usize)),
+            Fact::new("mean prediction", figure(summary.mean())),
+            Fact::new("Pearson on the test part", figure(calibration.metrics.pearson)),
+            Fact::new("RMSE on the test part", figure(calibration.metrics.rmse)),
         ],
-        notes: notes(&calibration, opened),
-        charts: vec![histogram(summary, opened), groups(&calibration)],
-        scatters: vec![Scatter {
-            title: "Test part".to_owned(),
-            caption: format!(
-                "Pearson {}, {} samples",
-                figure(calibration.metrics.pearson),
-                grouped(calibration.measured.len())
-            ),
-            measured: calibration.measured.iter().map(|&value| value as f32).collect(),
-            predicted: calibration.predicted.iter().map(|&value| value as f32).collect(),
-        }],
-        drawing: None,
-        tables: [("Highest", summary.extremes.top()), ("Lowest", summary.extremes.bottom())]
+        findings: notes(&calibration, opened),
+        figures: vec![
+            Figure::Chart(histogram(summary, opened)),
+            Figure::Chart(groups(&calibration)),
+            Figure::Scatter(scatter),
+        ],
+        sections: [("Highest", summary.extremes.top()), ("Lowest", summary.extremes.bottom())]
             .into_iter()
             .filter(|(_, hits)| !hits.is_empty())
-            .map(|(title, hits)| table(title, &hits, genes))
+            .map(|(title, hits)| Section::new(title.to_lowercase(), title).with(table(&hits, genes)))
             .collect(),
+        ..Page::default()
     };
-    write_text(path, &prediction_html(&page), ui)
+    write_text(path, &page.to_html(), ui)
 }
 
 fn notes(calibration: &Calibration, opened: &OpenRuns) -> Vec<String> {
     let mut notes = vec![format!(
         "On the {} samples of the test part, which no run was fitted to, predictions and measured scores correlate by {}.",
-        grouped(calibration.measured.len()),
+        count(calibration.measured.len()),
         figure(calibration.metrics.pearson)
     )];
     if let Some(((low, below), (high, above))) = calibration.groups.first().zip(calibration.groups.last()) {
@@ -102,10 +103,8 @@ fn histogram(summary: &Summary, opened: &OpenRuns) -> Chart {
     Chart {
         title: "Predictions beside measured scores, per cent of each".to_owned(),
         across: "score".to_owned(),
-        counts_whole: false,
-        across_scale: Scale::Linear,
-        scale: Scale::Linear,
         series: vec![series("predicted", summary.histogram()), series("measured", &measured)],
+        ..Chart::default()
     }
 }
 
@@ -114,26 +113,29 @@ fn groups(calibration: &Calibration) -> Chart {
     Chart {
         title: "Test part by tenths of the prediction".to_owned(),
         across: "mean prediction".to_owned(),
-        counts_whole: false,
-        across_scale: Scale::Linear,
-        scale: Scale::Linear,
         series: vec![
             Series { name: "measured".to_owned(), points: calibration.groups.clone() },
             Series { name: "where a prediction is right".to_owned(), points: diagonal },
         ],
+        ..Chart::default()
     }
 }
 
-fn table(title: &str, hits: &[Hit], genes: &GeneTable) -> PageTable {
+fn table(hits: &[Hit], genes: &GeneTable) -> Table {
     let has_sd = hits.iter().any(|hit| hit.sd.is_some());
-    let mut columns: Vec<Column> = ["rank", "genes", "systematic", "prediction"].map(Column::text).to_vec();
-    columns.extend(has_sd.then(|| Column::text("sd")));
-    let row = |(place, hit): (usize, &Hit)| {
+    let mut columns = vec![
+        Column::number("rank"),
+        Column::text("genes"),
+        Column::text("systematic"),
+        Column::number("prediction"),
+    ];
+    columns.extend(has_sd.then(|| Column::number("sd")));
+    let row = |(index, hit): (usize, &Hit)| {
         let names = || hit.genes.iter().map(|&gene| &genes.genes()[gene as usize]);
         let standard: Vec<&str> = names().map(Gene::name).collect();
         let systematic: Vec<&str> = names().map(|gene| &gene.systematic[..]).collect();
         let mut row = vec![
-            (place + 1).to_string(),
+            (index + 1).to_string(),
             standard.join(" "),
             systematic.join(" "),
             format!("{:.4}", hit.prediction),
@@ -141,5 +143,5 @@ fn table(title: &str, hits: &[Hit], genes: &GeneTable) -> PageTable {
         row.extend(has_sd.then(|| figure(hit.sd)));
         row
     };
-    PageTable { title: title.to_owned(), columns, rows: hits.iter().enumerate().map(row).collect() }
+    Table::new(columns).limited(usize::MAX, 100).with_rows(hits.iter().enumerate().map(row))
 }

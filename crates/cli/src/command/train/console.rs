@@ -2,9 +2,9 @@
 
 use crate::failure::Result;
 use crate::interrupt::Interrupt;
-use crate::text::{duration, figure};
 use crate::ui::{Ui, Unit};
 use indicatif::ProgressBar;
+use knockout_report::units::{duration, figure};
 use knockout_train::config::Config;
 use knockout_train::fit::{Fit, StepReport};
 use knockout_train::run::MetricsLine;

@@ -8,7 +8,6 @@ use crate::choice;
 use crate::exit;
 use crate::failure::{Failure, Result, Unexpected as _, request_error};
 use crate::presets::StartArgs;
-use crate::text::figure;
 use crate::ui::Ui;
 use clap::Args;
 use console::Console;
@@ -16,6 +15,7 @@ use knockout_data::screen::{Dataset, Part, Scheme};
 use knockout_engine::kernel::Isa;
 use knockout_models::{MODELS, ModelEntry};
 use knockout_ranks::Ranks;
+use knockout_report::units::figure;
 use knockout_train::config::Config;
 use knockout_train::run::{
     End, Event, MetricsLine, Run, RunContext, RunDescription, SolvedRun, default_folder, read_metrics,
@@ -331,8 +331,8 @@ fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
     ui.note(&format!(
         "{}: {} parameters, {} training samples, batch {}{}",
         folder.display(),
-        crate::text::grouped(run.fit().model().parameters().element_count()),
-        crate::text::grouped(samples),
+        knockout_report::units::count(run.fit().model().parameters().element_count()),
+        knockout_report::units::count(samples),
         config.batch,
         run.resumed_from().map(|step| format!(", from step {step}")).unwrap_or_default(),
     ));

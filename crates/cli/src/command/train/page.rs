@@ -1,16 +1,19 @@
 //! `report.html` of a run: curves over epochs, predicted against measured.
 
 use crate::failure::{Context as _, Result};
-use crate::text::{duration, figure};
 use knockout_base::files::{inside, replace};
 use knockout_data::screen::{Manifest, Part};
-use knockout_report::training::{Chart, Fact, Scale, Scatter, Series, TrainingPage, training_html};
+use knockout_report::page::{Chart, Fact, Figure, Page, Scale, Scatter, Series};
 use knockout_report::units;
+use knockout_report::units::{duration, figure};
 use knockout_train::baseline::{Baseline, Ladder};
 use knockout_train::fit::Fit;
 use knockout_train::metrics::Metrics;
 use knockout_train::run::{End, EpochTimes, MetricsLine, Run};
 use std::time::Duration;
+
+/// Sentence at the end of pages of training.
+pub(super) const FOOTNOTE: &str = "Metrics are over whole parts, never over a sample.";
 
 /// Writes the page beside the metrics it shows. A run that was stopped has nothing predicted for it: whoever stops it does not want
 /// to wait.
@@ -30,38 +33,39 @@ pub(super) fn write(run: &Run, lines: &[MetricsLine], end: End, wants_stop: &dyn
     let name = folder
         .file_name()
         .map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned());
-    let page = TrainingPage {
+    let charts = charts(fit, lines, if scatter.is_some() { ridge(fit) } else { None });
+    let page = Page {
         title: name,
         subtitle: format!(
             "{} on {} ({}), batch {}, {} split, seed {}",
             fit.model().name(),
             dataset.manifest.name,
-            crate::text::grouped(dataset.samples.len()) + " samples",
+            units::count(dataset.samples.len()) + " samples",
             config.batch,
             config.split.scheme.name(),
             config.seed
         ),
         facts: facts(fit, lines),
-        notes,
-        table: None,
+        findings: notes,
         made_by: "knockout train".to_owned(),
-        charts: charts(fit, lines, if scatter.is_some() { ridge(fit) } else { None }),
-        scatters: scatter.into_iter().collect(),
+        footnote: FOOTNOTE.to_owned(),
+        figures: charts.into_iter().map(Figure::Chart).chain(scatter.map(Figure::Scatter)).collect(),
+        ..Page::default()
     };
     let path = inside(folder, "report.html")?;
-    replace(&path, |file| file.write_all(training_html(&page).as_bytes()))
+    replace(&path, |file| file.write_all(page.to_html().as_bytes()))
         .with_context(|| format!("could not write {}", path.display()))
 }
 
 fn facts(fit: &Fit, lines: &[MetricsLine]) -> Vec<Fact> {
-    let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
+    let fact = |name: &str, value: String| Fact::new(name, value);
     let best = lines
         .iter()
         .filter_map(|line| Some((line.val.pearson?, line.epoch)))
         .max_by(|a, b| a.0.total_cmp(&b.0));
     let mut facts = vec![
-        fact("parameters", crate::text::grouped(fit.model().parameters().element_count())),
-        fact("steps", crate::text::grouped(fit.position().step as usize)),
+        fact("parameters", units::count(fit.model().parameters().element_count())),
+        fact("steps", units::count(fit.position().step as usize)),
     ];
     facts.extend(best.map(|(pearson, epoch)| {
         fact("best validation Pearson", format!("{pearson:.4} (epoch {})", epoch + 1))
@@ -84,8 +88,8 @@ fn facts(fit: &Fit, lines: &[MetricsLine]) -> Vec<Fact> {
 /// How well repeated measurements agree, where the screen has some.
 pub(super) fn ceiling_fact(manifest: &Manifest) -> Option<Fact> {
     let ceiling = manifest.ceiling()?;
-    let value = format!("{:.4} ({} sets)", ceiling.repeat_pearson, crate::text::grouped(ceiling.sets));
-    Some(Fact { name: "measuring again".to_owned(), value })
+    let value = format!("{:.4} ({} sets)", ceiling.repeat_pearson, units::count(ceiling.sets));
+    Some(Fact::new("measuring again", value))
 }
 
 /// Curves over epochs, counted from 1; the last may be a part of one.
@@ -100,9 +104,9 @@ fn charts(fit: &Fit, lines: &[MetricsLine], ridge: Option<f64>) -> Vec<Chart> {
         title: title.to_owned(),
         across: "epoch".to_owned(),
         counts_whole: true,
-        across_scale: Scale::Linear,
         scale,
         series,
+        ..Chart::default()
     };
     let mut correlation = vec![curve("validation Pearson", &|line| line.val.pearson)];
     correlation.extend(ridge.map(|ridge| curve("additive ridge", &|_| Some(ridge))));

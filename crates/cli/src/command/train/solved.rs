@@ -1,14 +1,14 @@
 //! `knockout train` with a model that is solved: every setting that was tried is a line, and the run's folder is as any other's.
 
-use super::page::{ceiling_fact, scatter_of};
+use super::page::{FOOTNOTE, ceiling_fact, scatter_of};
 use crate::failure::{Context as _, Result};
-use crate::text::{figure, grouped};
 use crate::ui::Ui;
 use indicatif::ProgressBar;
 use knockout_base::files::{inside, replace};
 use knockout_data::cell::GeneSets;
 use knockout_data::screen::Part;
-use knockout_report::training::{Chart, Fact, Scale, Series, TrainingPage, training_html};
+use knockout_report::page::{Chart, Fact, Figure, Page, Series};
+use knockout_report::units::{count, figure};
 use knockout_solve::{Choice, TriedSetting};
 use knockout_train::predictor::Predictor;
 use knockout_train::run::{MetricsLine, SolveProgress, Solved, SolvedRun};
@@ -29,7 +29,7 @@ struct Shown<'a> {
 
 pub(super) fn solve(run: &SolvedRun, ui: &Ui) -> Result<()> {
     let folder = run.folder();
-    let samples = grouped(run.split().rows(Part::Train).len());
+    let samples = count(run.split().rows(Part::Train).len());
     ui.note(&format!("{}: {}, {samples} training samples", folder.display(), run.config().model.name()));
     let mut console = Console { ui, bar: ui.steps("solve"), stages: Vec::new() };
     let solved = run.solve(&mut console)?;
@@ -104,13 +104,13 @@ fn page(run: &SolvedRun, solved: &Solved, stages: &[TriedSetting]) -> Result<()>
     let name = run.folder().file_name().map(|name| name.to_string_lossy().into_owned());
     let points = stages.iter().enumerate();
     let points = points.map(|(index, stage)| (index as f64, stage.validation_pearson.unwrap_or(f64::NAN)));
-    let page = TrainingPage {
+    let page = Page {
         title: name.unwrap_or_else(|| run.folder().display().to_string()),
         subtitle: format!(
             "{} on {} ({} samples), {} split, seed {}",
             config.model.name(),
             dataset.manifest.name,
-            grouped(dataset.samples.len()),
+            count(dataset.samples.len()),
             config.split.scheme.name(),
             config.seed
         ),
@@ -120,11 +120,11 @@ fn page(run: &SolvedRun, solved: &Solved, stages: &[TriedSetting]) -> Result<()>
             .map(|choice| {
                 let said = said(choice);
                 let (name, value) = said.split_once(' ').unwrap_or((&said, ""));
-                Fact { name: name.to_owned(), value: value.to_owned() }
+                Fact::new(name, value)
             })
             .chain(ceiling_fact(&dataset.manifest))
             .collect(),
-        notes: vec![
+        findings: vec![
             format!(
                 "Validation figures only; `knockout evaluate {}` sets the test part beside the stack and the additive ridge.",
                 run.folder().display()
@@ -134,18 +134,20 @@ fn page(run: &SolvedRun, solved: &Solved, stages: &[TriedSetting]) -> Result<()>
                 stages.iter().map(|stage| stage.setting.as_str()).collect::<Vec<_>>().join("; ")
             ),
         ],
-        charts: vec![Chart {
-            title: "Validation Pearson of every setting that was tried".to_owned(),
-            across: "setting".to_owned(),
-            counts_whole: true,
-            across_scale: Scale::Linear,
-            scale: Scale::Linear,
-            series: vec![Series { name: "validation Pearson".to_owned(), points: points.collect() }],
-        }],
-        table: None,
+        figures: vec![
+            Figure::Chart(Chart {
+                title: "Validation Pearson of every setting that was tried".to_owned(),
+                across: "setting".to_owned(),
+                counts_whole: true,
+                series: vec![Series { name: "validation Pearson".to_owned(), points: points.collect() }],
+                ..Chart::default()
+            }),
+            Figure::Scatter(scatter_of("Validation part", &measured, &predicted)),
+        ],
         made_by: "knockout train".to_owned(),
-        scatters: vec![scatter_of("Validation part", &measured, &predicted)],
+        footnote: FOOTNOTE.to_owned(),
+        ..Page::default()
     };
-    replace(&path, |file| file.write_all(training_html(&page).as_bytes()))
+    replace(&path, |file| file.write_all(page.to_html().as_bytes()))
         .with_context(|| format!("could not write {}", path.display()))
 }

@@ -8,8 +8,8 @@ window.addEventListener('load', () => {
     seen.cells = rows('cell-table');
     seen.ratios = rows('ratio-table');
     seen.parts = rows('decomposition-dango-perturbation');
-    seen.widths = [...document.querySelectorAll('#decomposition .two')].map((r) => [...r.querySelectorAll('.stack div')].map((d) => Math.round(parseFloat(d.style.width))));
-    seen.options = [...document.querySelectorAll('#options-dango .option')].map((r) => r.children[0].textContent + ' ' + r.children[2].textContent);
+    seen.widths = [...document.querySelectorAll('#decomposition .track')].map((t) => [...t.querySelectorAll('.fill')].map((d) => Math.round(parseFloat(d.style.width))));
+    seen.options = [...document.querySelector('#options-dango table').tBodies[0].rows].map((r) => r.cells[0].textContent + ' ' + r.cells[2].textContent);
     seen.decisions = rows('decision-table').length;
     seen.paper = getComputedStyle(document.body).backgroundColor;
     seen.overflow = document.documentElement.scrollWidth > document.documentElement.clientWidth;

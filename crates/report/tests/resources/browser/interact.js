@@ -10,7 +10,7 @@ window.addEventListener('load', () => {
     const search = $('operation-table-search');
     search.value = 'RELU'; search.dispatchEvent(new Event('input'));
     seen.found = rows('operation-table').map((r) => r[0]);
-    seen.note = $('operation-table-note').textContent;
+    seen.note = search.parentElement.querySelector('.found').textContent;
     search.value = ''; search.dispatchEvent(new Event('input'));
     const heads = [...document.querySelectorAll('#operation-table th')];
     const count = heads.findIndex((h) => h.textContent === 'count');

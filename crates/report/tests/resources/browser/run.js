@@ -10,7 +10,7 @@ window.addEventListener('load', () => {
   try {
     seen.ready = document.body.dataset.ready;
     seen.sections = [...document.querySelectorAll('main section')].map((s) => s.id);
-    seen.phases = [...document.querySelectorAll('#phases .phase:not(.head)')].map((r) => [...r.children].map((c) => c.textContent));
+    seen.phases = [...document.querySelectorAll('#phases tbody tr')].map((r) => [...r.cells].slice(0, 5).map((c) => c.textContent));
     seen.widths = [...document.querySelectorAll('#phases .fill')].map((f) => f.style.width);
     seen.parts = [...document.querySelectorAll('#part-table tbody tr')].map((r) => r.children[0].textContent);
     const strip = document.querySelector('#steps canvas');

@@ -2,7 +2,7 @@
 
 use super::axis::Axis;
 use super::{Scale, Scatter};
-use crate::html::escape;
+use crate::page::markup::escape;
 use std::fmt::Write as _;
 
 const SIDE: f64 = 330.0;

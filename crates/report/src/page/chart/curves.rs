@@ -3,7 +3,8 @@
 use super::axis::Axis;
 use super::labels::{self, Named, Room};
 use super::{Chart, Series};
-use crate::html::escape;
+use crate::page::markup::escape;
+use crate::page::palette::colours;
 use crate::units;
 use std::fmt::Write as _;
 
@@ -19,8 +20,6 @@ const STRIPS: usize = 400;
 const FEW: usize = 60;
 /// Rows of the table below a chart; a longer run has its numbers in `metrics.jsonl`.
 const ROWS: usize = 200;
-/// Colours in the style sheet.
-const COLOURS: usize = 6;
 
 pub(super) fn draw(chart: &Chart) -> String {
     let mut out = format!("<section><h2>{}</h2>\n", escape(&chart.title));
@@ -41,14 +40,15 @@ pub(super) fn draw(chart: &Chart) -> String {
     )
     .ok();
     frame(&mut out, &across, &up, chart);
-    for (i, series) in chart.series.iter().enumerate() {
-        curve(&mut out, series, i % COLOURS + 1, &across, &up);
+    let colours = colours(chart.series.iter().map(|series| &series.name[..]));
+    for (series, colour) in chart.series.iter().zip(&colours) {
+        curve(&mut out, series, colour, &across, &up);
     }
-    names(&mut out, chart, &across, &up);
+    names(&mut out, chart, &colours, &across, &up);
     out.push_str("</svg>\n");
     // Lone points have their names beside them.
     if chart.series.iter().any(|series| series.points.len() != 1) {
-        legend(&mut out, chart);
+        legend(&mut out, chart, &colours);
     }
     table(&mut out, chart);
     out.push_str("</section>\n");
@@ -83,9 +83,9 @@ fn height(place: f64) -> f64 {
     BOTTOM - place * (BOTTOM - TOP)
 }
 
-fn curve(out: &mut String, series: &Series, colour: usize, across: &Axis, up: &Axis) {
+fn curve(out: &mut String, series: &Series, colour: &str, across: &Axis, up: &Axis) {
     let place = |at: f64, value: f64| Some((width(across.place(at)?), height(up.place(value)?)));
-    write!(out, "<g class=\"s{colour}\">").ok();
+    write!(out, "<g style=\"--own:{colour}\">").ok();
     if series.points.len() > 2 * STRIPS {
         let strips = strips(&series.points);
         let top = strips.iter().filter_map(|strip| place(strip.at, strip.high));
@@ -115,13 +115,13 @@ fn curve(out: &mut String, series: &Series, colour: usize, across: &Axis, up: &A
     out.push_str("</g>\n");
 }
 
-/// Lone points are told by their names: there may be more of them than colours. A name that has to stand aside is led to its point.
-fn names(out: &mut String, chart: &Chart, across: &Axis, up: &Axis) {
-    let named: Vec<(usize, Named<'_>)> = (chart.series.iter().enumerate())
-        .filter_map(|(i, series)| {
+/// Labels series of one point by their names: there may be more of them than colours. A line leads from a distant label to its point.
+fn names(out: &mut String, chart: &Chart, colours: &[&'static str], across: &Axis, up: &Axis) {
+    let named: Vec<(&str, Named<'_>)> = (chart.series.iter().zip(colours))
+        .filter_map(|(series, &colour)| {
             let [(at, value)] = series.points[..] else { return None };
             let (x, y) = (width(across.place(at)?), height(up.place(value)?));
-            Some((i % COLOURS + 1, Named { name: &series.name, x, y }))
+            Some((colour, Named { name: &series.name, x, y }))
         })
         .collect();
     let points: Vec<Named<'_>> = named.iter().map(|(_, point)| *point).collect();
@@ -133,7 +133,7 @@ fn names(out: &mut String, chart: &Chart, across: &Axis, up: &Axis) {
             let (end, y) = (if is_left { x + 1.0 } else { x - 1.0 }, label.y - 3.5);
             write!(
                 out,
-                "<line class=\"s{colour} leader\" x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{end:.1}\" y2=\"{y:.1}\"/>",
+                "<line class=\"leader\" style=\"--own:{colour}\" x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{end:.1}\" y2=\"{y:.1}\"/>",
                 point.x, point.y
             )
             .ok();
@@ -185,11 +185,11 @@ fn strips(points: &[(f64, f64)]) -> Vec<Strip> {
     points.chunks(points.len().div_ceil(STRIPS)).filter_map(strip).collect()
 }
 
-fn legend(out: &mut String, chart: &Chart) {
+fn legend(out: &mut String, chart: &Chart, colours: &[&str]) {
     out.push_str("<div class=\"legend\">");
-    for (i, series) in chart.series.iter().enumerate() {
-        let (colour, name) = (i % COLOURS + 1, escape(&series.name));
-        write!(out, "<span class=\"s{colour}\"><i></i>{name}").ok();
+    for (series, colour) in chart.series.iter().zip(colours) {
+        let name = escape(&series.name);
+        write!(out, "<span style=\"--own:{colour}\"><i></i>{name}").ok();
         // What has come of it so far: where steps are counted, not at the right end of a distribution.
         if chart.counts_whole {
             let last = series.points.iter().rev().find(|point| point.1.is_finite());

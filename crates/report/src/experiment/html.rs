@@ -1,0 +1,164 @@
+//! An experiment as an HTML page: findings, decisions, every cell, the parts of a step, switches, and the recorded run of each model.
+
+use super::{
+    RANKS_NOTE, cell_table, decision_table, difference, effect, part_table, rank_table, ranks_line,
+    ratio_table, seconds, subtitle, switch_table,
+};
+use crate::page::{Bar, Cell, Column, Fact, Page, Section, Segment, Table, colour};
+use crate::run::{conditions_section, run_sections};
+use crate::sentence::{estimate, experiment_warning, insight, next_step};
+use crate::units::{count, percent, rate, three, time, two};
+use knockout_analyze::Analysis;
+use knockout_analyze::profile::experiment::{Ablation, Breakdown, Decomposition, Experiment};
+use knockout_base::stats::Estimate;
+
+/// Renders an experiment as one HTML file. `recorded` holds the analyses of the models' traces, by model.
+pub fn experiment_html(experiment: &Experiment, recorded: &[(String, Analysis)]) -> String {
+    let mut sections = vec![
+        Section::new("decisions", "Decisions").with(decision_table(experiment).id("decision-table")),
+        Section::new("next", "Next steps")
+            .with(experiment.next_steps.iter().map(next_step).collect::<Vec<_>>()),
+    ];
+    if !experiment.ranks.is_empty() {
+        sections.push(
+            Section::new("ranks", "Ranks").note(RANKS_NOTE).with(rank_table(experiment).id("rank-table")),
+        );
+    }
+    sections.extend(decomposition(experiment));
+    sections.push(cells(experiment));
+    sections.extend(experiment.ablation.iter().map(switches));
+    sections.extend(experiment.breakdown.iter().map(tree));
+    for model in &experiment.models {
+        let Some(cell) = experiment.recorded(model) else { continue };
+        let trace = recorded.iter().find(|(name, _)| name == model).map(|(_, trace)| trace);
+        sections.extend(run_sections(
+            &cell.profile,
+            trace,
+            &format!("{model}-"),
+            &format!("{model}, full and recorded"),
+        ));
+    }
+    let ranks = ranks_line(experiment).map(|line| ("ranks".to_owned(), line));
+    sections.push(conditions_section(experiment.conditions.iter().cloned().chain(ranks)));
+    let page = Page {
+        title: format!("Experiment on {}", experiment.plan.dataset),
+        subtitle: subtitle(experiment),
+        made_by: "knockout experiment".to_owned(),
+        footnote: "All cells took the same batches in turns; intervals are over rounds.".to_owned(),
+        facts: facts(experiment),
+        findings: experiment.insights.iter().map(insight).collect(),
+        warnings: experiment.warnings.iter().copied().map(experiment_warning).collect(),
+        sections,
+        figures: Vec::new(),
+    };
+    page.to_html()
+}
+
+fn facts(experiment: &Experiment) -> Vec<Fact> {
+    let mut facts = vec![
+        Fact::new("models", experiment.models.join(", ")),
+        Fact::new("cells", count(experiment.cells.len())),
+        Fact::new("rounds", count(experiment.plan.rounds)),
+    ];
+    let full = experiment.cells.iter().filter(|cell| cell.mode == "full" && !cell.recorded);
+    facts.extend(full.map(|cell| {
+        let name = if experiment.worlds.len() > 1 { &cell.name } else { &cell.model };
+        Fact::new(format!("samples per second, {name}"), rate(cell.samples_per_s.median))
+    }));
+    facts.extend(experiment.recording.iter().map(|cost| {
+        Fact::new(format!("times a step with recording, {}", cost.model), estimate(&cost.ratio, three))
+    }));
+    facts
+}
+
+/// The parts of every model's step as stacked bars, estimated in two ways.
+fn decomposition(experiment: &Experiment) -> Option<Section> {
+    let note = "By the phases inside a full step, and by the difference of each mode to the one before. Bars have a scale for each model.";
+    let section = Section::new("decomposition", "Parts of a step, estimated twice").note(note);
+    let all = &experiment.decomposition;
+    (!all.is_empty()).then(|| {
+        all.iter().fold(section, |section, parts| {
+            let several = all.iter().filter(|other| other.name == parts.name).count() > 1;
+            let processor = if several { format!(", {}", parts.processor) } else { String::new() };
+            let title = format!("{}{processor}: {} per step", parts.name, seconds(&parts.step_s));
+            let id = format!("decomposition-{}-{}", parts.name, parts.processor);
+            section.with(two_bars(parts).titled(title)).with(part_table(parts).id(id))
+        })
+    })
+}
+
+fn two_bars(parts: &Decomposition) -> Table {
+    let ways: [(&str, fn(&knockout_analyze::profile::experiment::Component) -> &Estimate); 2] =
+        [("by phases", |part| &part.by_phases_s), ("by difference", |part| &part.by_difference_s)];
+    let sum = |of: fn(&knockout_analyze::profile::experiment::Component) -> &Estimate| {
+        parts.components.iter().map(|part| of(part).median.max(0.0)).sum::<f64>()
+    };
+    let most = ways.iter().map(|(_, of)| sum(*of)).fold(1e-15, f64::max);
+    Table::new([Column::text(""), Column::bar()]).with_rows(ways.map(|(way, of)| {
+        let segments = parts.components.iter().map(|part| Segment {
+            length: of(part).median.max(0.0) / most,
+            colour: colour(part.name),
+            title: format!("{}: {}", part.name, difference(of(part))),
+        });
+        [Cell::from(way), Bar { segments: segments.collect(), ..Bar::default() }.into()]
+    }))
+}
+
+fn cells(experiment: &Experiment) -> Section {
+    let note = "A mode runs exactly the phases it names. Medians over rounds, with their intervals.";
+    let section = Section::new("cells", "Every cell")
+        .note(note)
+        .with(cell_table(experiment.cells.iter()).id("cell-table"));
+    let ratios = ratio_table(experiment.ratios.iter()).id("ratio-table").titled("Ratios");
+    if ratios.is_empty() { section } else { section.with(ratios) }
+}
+
+/// Gains as bars with their intervals; the line is the baseline.
+fn switches(ablation: &Ablation) -> Section {
+    let most = ablation.tried.iter().map(|tried| tried.gain.median.max(tried.gain.high)).fold(1.0, f64::max);
+    let bars = Table::new([Column::text(""), Column::bar(), Column::number("gain")]).with_rows(
+        ablation.tried.iter().map(|tried| {
+            let fill = match effect(tried.verdict) {
+                "faster" => "var(--good)",
+                "slower" => "var(--mark)",
+                _ => "#a7adb8",
+            };
+            let gain = &tried.gain;
+            let bar = Bar {
+                interval: Some((gain.low / most, gain.high / most)),
+                reference: Some(1.0 / most),
+                ..Bar::of(gain.median / most, fill)
+            };
+            [Cell::from(&tried.name[..]), bar.into(), Cell::number(estimate(gain, two), gain.median)]
+        }),
+    );
+    let note = format!(
+        "Each switch and the baseline ({} per sample) in every round, in full steps. Gain: times as fast.",
+        seconds(&ablation.baseline_s_per_sample)
+    );
+    let section =
+        Section::new(format!("options-{}", ablation.model), format!("Options tried, {}", ablation.model));
+    let section = section
+        .note(note)
+        .with(bars)
+        .with(switch_table(ablation).id(format!("option-table-{}", ablation.model)));
+    if ablation.not_applicable.is_empty() {
+        return section;
+    }
+    let rows = ablation.not_applicable.iter().map(|(name, reason)| [name.clone(), reason.clone()]);
+    section.with(Table::new(["", ""].map(Column::text)).titled("Not applicable").with_rows(rows))
+}
+
+fn tree(breakdown: &Breakdown) -> Section {
+    let columns = ["per batch", "per sample", "share"].map(Column::number);
+    let rows = breakdown.rows.iter().map(|row| {
+        let us = |s: f64| Cell::number(time(s * 1e6), s);
+        let name = format!("{}{}", "\u{2003}".repeat(row.depth), row.name);
+        [Cell::from(name), us(row.s), us(row.s_per_sample), Cell::number(percent(row.share), row.share)]
+    });
+    let table = Table::new([Column::text("")].into_iter().chain(columns)).with_rows(rows);
+    let note = "Means over all steps of the recorded run; the rows below one sum to it.";
+    Section::new(format!("tree-{}", breakdown.name), format!("A step as a tree, {}", breakdown.name))
+        .note(note)
+        .with(table)
+}

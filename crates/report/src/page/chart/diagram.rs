@@ -1,0 +1,71 @@
+//! Nodes on circles and the edges between them.
+
+use crate::page::markup::escape;
+use std::f64::consts::TAU;
+use std::fmt::Write as _;
+
+/// Deleted genes on an inner circle, their neighbours on an outer one, and edges.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Diagram {
+    /// Nodes.
+    pub nodes: Vec<DiagramNode>,
+    /// Indices of the two nodes, and the number of networks that have the edge.
+    pub edges: Vec<(usize, usize, usize)>,
+}
+
+/// A node.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DiagramNode {
+    /// Text beside the node.
+    pub name: String,
+    /// Whether the gene is deleted.
+    pub is_deleted: bool,
+}
+
+impl Diagram {
+    pub(in crate::page) fn draw(&self, out: &mut String) {
+        const SIDE: f64 = 440.0;
+        const RADII: [f64; 2] = [60.0, 165.0];
+        let count = |is_deleted: bool| self.nodes.iter().filter(|node| node.is_deleted == is_deleted).count();
+        let mut seen = [0_usize; 2];
+        let points: Vec<(f64, f64)> = self
+            .nodes
+            .iter()
+            .map(|node| {
+                let ring = usize::from(!node.is_deleted);
+                let angle = TAU * seen[ring] as f64 / count(node.is_deleted).max(1) as f64 - TAU / 4.0;
+                seen[ring] += 1;
+                (SIDE / 2.0 + RADII[ring] * angle.cos(), SIDE / 2.0 + RADII[ring] * angle.sin())
+            })
+            .collect();
+        writeln!(
+            out,
+            "<svg class=\"square\" viewBox=\"0 0 {SIDE} {SIDE}\" role=\"img\" aria-label=\"genes and their edges\">"
+        )
+        .ok();
+        for &(from, to, networks) in &self.edges {
+            let (Some((x1, y1)), Some((x2, y2))) = (points.get(from), points.get(to)) else { continue };
+            let width = 0.7 + 0.6 * networks as f64;
+            writeln!(
+                out,
+                "<line class=\"edge\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke-width=\"{width:.1}\"/>"
+            )
+            .ok();
+        }
+        for (node, (x, y)) in self.nodes.iter().zip(&points) {
+            let class = if node.is_deleted { "deleted" } else { "gene" };
+            writeln!(out, "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"6\"/>").ok();
+        }
+        // Names last, so that no line crosses them, and on the side that edges do not leave to.
+        for (node, (x, y)) in self.nodes.iter().zip(&points) {
+            let y = y + if *y > SIDE / 2.0 + 1.0 { 20.0 } else { -10.0 };
+            let name = escape(&node.name);
+            writeln!(
+                out,
+                "<text class=\"name\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">{name}</text>"
+            )
+            .ok();
+        }
+        out.push_str("</svg>\n<p class=\"soft\">Red: deleted genes. Thicker lines: more networks.</p>\n");
+    }
+}

@@ -1,0 +1,76 @@
+//! Charts as inline SVG. Only positions on the page are computed here; all points are drawn, many as a density.
+
+mod axis;
+mod curves;
+mod diagram;
+mod labels;
+mod scatter;
+
+pub use diagram::{Diagram, DiagramNode};
+
+/// A chart with a heading of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Figure {
+    /// Curves or named points.
+    Chart(Chart),
+    /// Predicted against measured values.
+    Scatter(Scatter),
+}
+
+impl Figure {
+    pub(super) fn draw(&self) -> String {
+        match self {
+            Self::Chart(chart) => curves::draw(chart),
+            Self::Scatter(scatter) => scatter::draw(scatter),
+        }
+    }
+}
+
+/// Mapping from values to positions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scale {
+    /// Linear.
+    #[default]
+    Linear,
+    /// Logarithmic; values of zero and below are left out.
+    Log,
+}
+
+/// Curves over a common axis.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Chart {
+    /// Heading.
+    pub title: String,
+    /// Unit of the horizontal axis: `epoch`, `step`.
+    pub across: String,
+    /// Whether the horizontal axis counts: its ticks are whole numbers.
+    pub counts_whole: bool,
+    /// Horizontal scale.
+    pub across_scale: Scale,
+    /// Vertical scale.
+    pub scale: Scale,
+    /// Curves; a series of one point is drawn as a point with its name.
+    pub series: Vec<Series>,
+}
+
+/// A curve.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Series {
+    /// Text in the legend; it decides the colour.
+    pub name: String,
+    /// Points from left to right; a value that is not finite is a gap.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Predicted against measured values of one part of the samples.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Scatter {
+    /// Heading: the part of the samples.
+    pub title: String,
+    /// Metrics over the whole part.
+    pub caption: String,
+    /// Measured value of each sample.
+    pub measured: Vec<f32>,
+    /// Predicted value of each sample, in the same order.
+    pub predicted: Vec<f32>,
+}

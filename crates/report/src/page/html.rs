@@ -1,0 +1,348 @@
+//! A page as one self-contained HTML file: no network, light and dark, readable on a phone and on paper.
+//!
+//! Text, tables and charts are written here and need no script. The script sorts and searches tables, and draws the pictures
+//! ([`Interactive`](super::Interactive)) from one JSON document inside the page.
+
+use super::markup::escape;
+use super::table::{Bar, ColumnKind, Mark};
+use super::{Block, Cell, Column, Medium, Page, Section, Table};
+use std::fmt::Write as _;
+
+const STYLE: [&str; 2] = [include_str!("page.css"), include_str!("charts.css")];
+/// The script's parts; the first defines what the others use, the last begins.
+const SCRIPT: [&str; 5] = [
+    include_str!("script/base.js"),
+    include_str!("script/tables.js"),
+    include_str!("script/pictures.js"),
+    include_str!("script/timeline.js"),
+    include_str!("script/start.js"),
+];
+/// Tables with more rows can be searched.
+const SEARCHED: usize = 8;
+/// Pages with more sections have a list of them.
+const LISTED: usize = 9;
+
+impl Page {
+    /// Renders the page as HTML.
+    pub fn to_html(&self) -> String {
+        let title = escape(&self.title);
+        let maker: Vec<&str> = self.made_by.split(' ').take(2).collect();
+        let mut out = String::with_capacity(1 << 17);
+        // Writing to a string cannot fail.
+        write!(
+            out,
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n<title>{title} – {}</title>\n<style>{}</style>\n</head>\n\
+             <body>\n<header><h1>{title}</h1><p class=\"soft\">{}</p></header>\n<main>\n",
+            escape(&maker.join(" ")),
+            STYLE.concat(),
+            escape(&self.subtitle)
+        )
+        .ok();
+        let sections: Vec<&Section> =
+            self.sections.iter().filter(|section| section.medium != Medium::Text).collect();
+        contents(&mut out, &sections);
+        self.summary(&mut out);
+        if !self.warnings.is_empty() {
+            out.push_str("<section id=\"warnings\"><h2>Warnings</h2>\n");
+            list(&mut out, &self.warnings);
+            out.push_str("</section>\n");
+        }
+        sections.iter().for_each(|section| draw_section(&mut out, section));
+        if !self.figures.is_empty() {
+            out.push_str("<div class=\"figures\">\n");
+            self.figures.iter().for_each(|figure| out.push_str(&figure.draw()));
+            out.push_str("</div>\n");
+        }
+        write!(
+            out,
+            "</main>\n<footer>Made by <b>{}</b>. {}</footer>\n<div id=\"tip\" role=\"status\" hidden></div>\n\
+             <script type=\"application/json\" id=\"data\">{}</script>\n",
+            escape(&self.made_by),
+            escape(&self.footnote),
+            pictures(&sections)
+        )
+        .ok();
+        // In a function of its own, so that its names do not meet those of the document's elements.
+        write!(
+            out,
+            "<script>(function () {{\n'use strict';\n{}}})();\n</script>\n</body>\n</html>\n",
+            SCRIPT.concat()
+        )
+        .ok();
+        out
+    }
+
+    fn summary(&self, out: &mut String) {
+        if self.facts.is_empty() && self.findings.is_empty() {
+            return;
+        }
+        out.push_str("<section id=\"summary\">\n");
+        list(out, &self.findings);
+        if !self.facts.is_empty() {
+            out.push_str("<div class=\"facts\">");
+            for fact in &self.facts {
+                write!(out, "<div><b>{}</b><span>{}</span></div>", escape(&fact.value), escape(&fact.name))
+                    .ok();
+            }
+            out.push_str("</div>\n");
+        }
+        out.push_str("</section>\n");
+    }
+}
+
+/// Links to the sections of a long page.
+fn contents(out: &mut String, sections: &[&Section]) {
+    if sections.len() <= LISTED {
+        return;
+    }
+    out.push_str("<nav class=\"contents\" aria-label=\"contents\">");
+    for section in sections {
+        write!(out, "<a href=\"#{}\">{}</a>", escape(&section.id), escape(&section.title)).ok();
+    }
+    out.push_str("</nav>\n");
+}
+
+/// The data of all pictures. Inside a script element only `<` could end it early.
+fn pictures(sections: &[&Section]) -> String {
+    let blocks = sections.iter().flat_map(|section| &section.blocks);
+    let pictures: Vec<serde_json::Value> = blocks
+        .filter_map(|block| {
+            let Block::Interactive(picture) = block else { return None };
+            Some(serde_json::json!({"kind": picture.kind, "id": picture.id, "data": picture.data}))
+        })
+        .collect();
+    serde_json::Value::Array(pictures).to_string().replace('<', "\\u003c")
+}
+
+fn draw_section(out: &mut String, section: &Section) {
+    write!(out, "<section id=\"{}\">", escape(&section.id)).ok();
+    if !section.title.is_empty() {
+        writeln!(out, "<h2>{}</h2>", escape(&section.title)).ok();
+    }
+    if !section.note.is_empty() {
+        writeln!(out, "<p class=\"soft\">{}</p>", escape(&section.note)).ok();
+    }
+    for block in &section.blocks {
+        match block {
+            Block::Text(text) => {
+                writeln!(out, "<p class=\"soft\">{}</p>", escape(text)).ok();
+            }
+            Block::List(items) => list(out, items),
+            Block::Table(table) => draw_table(out, table),
+            Block::Diagram(diagram) => diagram.draw(out),
+            Block::Interactive(picture) => {
+                writeln!(
+                    out,
+                    "<div id=\"{}-picture\"><noscript>A script draws this picture.</noscript></div>",
+                    escape(&picture.id)
+                )
+                .ok();
+            }
+        }
+    }
+    out.push_str("</section>\n");
+}
+
+fn list(out: &mut String, items: &[String]) {
+    if items.is_empty() {
+        return;
+    }
+    out.push_str("<ul class=\"plain\">");
+    for item in items {
+        out.push_str("<li>");
+        for (index, part) in item.split('`').enumerate() {
+            let part = escape(part);
+            if index % 2 == 1 {
+                write!(out, "<code>{part}</code>").ok()
+            } else {
+                write!(out, "{part}").ok()
+            };
+        }
+        out.push_str("</li>");
+    }
+    out.push_str("</ul>\n");
+}
+
+fn draw_table(out: &mut String, table: &Table) {
+    let id = escape(&table.id);
+    out.push_str("<div class=\"table\">\n");
+    if !table.title.is_empty() {
+        writeln!(out, "<div class=\"side\">{}</div>", escape(&table.title)).ok();
+    }
+    if table.rows.len() > SEARCHED {
+        out.push_str(
+            "<div class=\"tools\"><input type=\"search\" placeholder=\"search\" aria-label=\"search\"",
+        );
+        if !id.is_empty() {
+            write!(out, " id=\"{id}-search\"").ok();
+        }
+        out.push_str("><span class=\"soft found\"></span></div>\n");
+    }
+    out.push_str("<div class=\"scroll\"><table");
+    if !id.is_empty() {
+        write!(out, " id=\"{id}\"").ok();
+    }
+    if let Some(limit) = table.html_rows.filter(|limit| table.rows.len() > *limit) {
+        write!(out, " data-limit=\"{limit}\"").ok();
+    }
+    out.push_str("><thead><tr>");
+    for column in &table.columns {
+        let name = escape(&column.name);
+        write!(out, "<th scope=\"col\"{}><button type=\"button\">{name}</button></th>", class(column)).ok();
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for row in &table.rows {
+        out.push_str("<tr>");
+        for (cell, column) in row.iter().zip(&table.columns) {
+            draw_cell(out, cell, column);
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody></table></div>\n</div>\n");
+}
+
+fn class(column: &Column) -> String {
+    let kind = match column.kind {
+        ColumnKind::Text => "",
+        ColumnKind::Name => "name",
+        ColumnKind::Number => "num",
+        ColumnKind::Bar => "bars",
+    };
+    let wide = if column.is_wide_only { "roomy" } else { "" };
+    match [kind, wide].join(" ").trim() {
+        "" => String::new(),
+        classes => format!(" class=\"{classes}\""),
+    }
+}
+
+fn draw_cell(out: &mut String, cell: &Cell, column: &Column) {
+    write!(out, "<td{}", class(column)).ok();
+    if let Some(value) = cell.value.filter(|value| value.is_finite()) {
+        write!(out, " data-value=\"{value}\"").ok();
+    }
+    out.push('>');
+    if let Some(bar) = &cell.bar {
+        draw_bar(out, bar);
+    }
+    if let Some(colour) = cell.colour {
+        write!(out, "<i class=\"dot\" style=\"background:{colour}\"></i>").ok();
+    }
+    let text = escape(&cell.text);
+    match cell.mark {
+        None => write!(out, "{text}"),
+        Some(Mark::Strong) => write!(out, "<b>{text}</b>"),
+        Some(Mark::Good) => write!(out, "<span class=\"fast\">{text}</span>"),
+        Some(Mark::Bad) => write!(out, "<span class=\"slow\">{text}</span>"),
+    }
+    .ok();
+    out.push_str("</td>");
+}
+
+fn draw_bar(out: &mut String, bar: &Bar) {
+    let percent = |fraction: f64| 100.0 * fraction.clamp(0.0, 1.0);
+    out.push_str("<div class=\"track\">");
+    let mut left = bar.start;
+    for segment in &bar.segments {
+        write!(
+            out,
+            "<div class=\"fill\" style=\"left:{:.2}%;width:{:.2}%;background:{}\" title=\"{}\"></div>",
+            percent(left),
+            percent(segment.length),
+            segment.colour,
+            escape(&segment.title)
+        )
+        .ok();
+        left += segment.length.max(0.0);
+    }
+    if let Some((low, high)) = bar.interval {
+        write!(out, "<i style=\"left:{:.2}%;width:{:.2}%\"></i>", percent(low), percent(high - low)).ok();
+    }
+    if let Some(at) = bar.reference {
+        write!(out, "<b style=\"left:{:.2}%\"></b>", percent(at)).ok();
+    }
+    out.push_str("</div>");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Chart, Diagram, DiagramNode, Fact, Figure, Interactive, Scale, Scatter, Series};
+    use super::*;
+
+    const HOSTILE: &str = "</style></script><script>alert(1)</script>&\"";
+
+    fn page() -> Page {
+        let text = || HOSTILE.to_owned();
+        let table = Table::new([Column::text(HOSTILE), Column::bar()])
+            .id("t")
+            .titled(HOSTILE)
+            .with_rows([[Cell::from(HOSTILE).marked(Some(Mark::Bad)), Bar::of(0.5, "red").into()]]);
+        let diagram = Diagram {
+            nodes: vec![
+                DiagramNode { name: text(), is_deleted: true },
+                DiagramNode { name: text(), is_deleted: false },
+            ],
+            edges: vec![(0, 1, 3), (0, 9, 1)],
+        };
+        Page {
+            title: text(),
+            subtitle: text(),
+            made_by: text(),
+            footnote: text(),
+            facts: vec![Fact::new(HOSTILE, HOSTILE)],
+            findings: vec![text()],
+            warnings: vec![text()],
+            sections: vec![
+                Section::new("a", HOSTILE)
+                    .note(HOSTILE)
+                    .with(HOSTILE)
+                    .with(vec![text()])
+                    .with(table)
+                    .with(diagram)
+                    .with(Interactive {
+                        kind: "flame",
+                        id: "p".to_owned(),
+                        data: serde_json::json!({"name": HOSTILE}),
+                    }),
+            ],
+            figures: vec![
+                Figure::Chart(Chart {
+                    title: text(),
+                    across: text(),
+                    scale: Scale::Log,
+                    series: vec![Series { name: text(), points: vec![(0.0, 1.0), (1.0, 0.0), (2.0, 0.1)] }],
+                    ..Chart::default()
+                }),
+                Figure::Scatter(Scatter {
+                    title: text(),
+                    caption: text(),
+                    measured: vec![0.0, 1.0],
+                    predicted: vec![0.5, 0.5],
+                }),
+            ],
+        }
+    }
+
+    #[test]
+    fn hostile_names_stay_text() {
+        let html = page().to_html();
+        assert!(!html.contains("alert(1)</script>"), "no script element ends early");
+        assert_eq!((html.matches("<script").count(), html.matches("</style>").count()), (2, 1));
+        assert!(!html.contains("NaN") && !html.contains("inf\""));
+    }
+
+    #[test]
+    fn nothing_is_loaded_from_elsewhere() {
+        let html = page().to_html();
+        for outside in ["http://", "https://", "src=", "@import", "url("] {
+            assert!(!html.contains(outside), "{outside} in the page");
+        }
+    }
+
+    #[test]
+    fn an_empty_page_is_whole() {
+        let html = Page::default().to_html();
+        assert!(html.starts_with("<!doctype html>") && html.ends_with("</html>\n"));
+    }
+}

@@ -1,0 +1,171 @@
+//! The page model: what a report shows, and its renderings as text and HTML.
+//!
+//! A [`Page`] has facts, findings, sections of tables and pictures, and figures. The renderers depend on the model alone: nothing here
+//! depends on traces, runs or models. Documents of `--json` are the findings themselves, not pages.
+
+mod chart;
+mod html;
+mod markup;
+mod palette;
+mod table;
+mod text;
+
+pub use chart::{Chart, Diagram, DiagramNode, Figure, Scale, Scatter, Series};
+pub use palette::colour;
+pub use table::{Bar, Cell, Column, Mark, Segment, Table, markdown_cell};
+
+/// A report, from top to bottom.
+#[derive(Debug, Clone, Default)]
+pub struct Page {
+    /// Heading of the page.
+    pub title: String,
+    /// Line below the heading.
+    pub subtitle: String,
+    /// Command that made the page; it begins with `knockout`.
+    pub made_by: String,
+    /// Sentence in the last line of the page.
+    pub footnote: String,
+    /// Sentences to know before trusting the figures.
+    pub warnings: Vec<String>,
+    /// Figures to read first.
+    pub facts: Vec<Fact>,
+    /// Sentences to read first. Text between backticks is code.
+    pub findings: Vec<String>,
+    /// Sections of tables and pictures.
+    pub sections: Vec<Section>,
+    /// Charts, two beside each other where there is room.
+    pub figures: Vec<Figure>,
+}
+
+/// A figure with its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fact {
+    /// Name of the figure, such as `best validation Pearson`.
+    pub name: String,
+    /// Formatted value.
+    pub value: String,
+}
+
+impl Fact {
+    /// Returns a fact.
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { name: name.into(), value: value.into() }
+    }
+}
+
+/// A part of a page with a heading of its own.
+#[derive(Debug, Clone, Default)]
+pub struct Section {
+    /// Unique name in the page; links lead to it.
+    pub id: String,
+    /// Heading.
+    pub title: String,
+    /// Explanation below the heading.
+    pub note: String,
+    /// Content, in order.
+    pub blocks: Vec<Block>,
+    /// Renderers that show the section.
+    pub medium: Medium,
+}
+
+/// Renderers that show a section.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Medium {
+    /// Text and HTML.
+    #[default]
+    All,
+    /// Text only.
+    Text,
+    /// HTML only.
+    Html,
+}
+
+impl Section {
+    /// Returns an empty section.
+    pub fn new(id: impl Into<String>, title: impl Into<String>) -> Self {
+        Self { id: id.into(), title: title.into(), ..Self::default() }
+    }
+
+    /// Sets the explanation below the heading.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.note = note.into();
+        self
+    }
+
+    /// Sets the renderers that show the section.
+    #[must_use]
+    pub fn only(mut self, medium: Medium) -> Self {
+        self.medium = medium;
+        self
+    }
+
+    /// Appends content.
+    #[must_use]
+    pub fn with(mut self, block: impl Into<Block>) -> Self {
+        self.blocks.push(block.into());
+        self
+    }
+}
+
+/// A piece of a section.
+#[derive(Debug, Clone)]
+pub enum Block {
+    /// A sentence or two.
+    Text(String),
+    /// Sentences, one item each. Text between backticks is code.
+    List(Vec<String>),
+    /// A table.
+    Table(Table),
+    /// Nodes and edges.
+    Diagram(Diagram),
+    /// A picture that the script of the page draws.
+    Interactive(Interactive),
+}
+
+/// An interactive picture of an HTML page: data for the script.
+#[derive(Debug, Clone)]
+pub struct Interactive {
+    /// Name of the drawing function in `script/`.
+    pub kind: &'static str,
+    /// Unique name in the page; ids of its controls begin with it.
+    pub id: String,
+    /// Data, as named fields.
+    pub data: serde_json::Value,
+}
+
+impl From<String> for Block {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&str> for Block {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<Vec<String>> for Block {
+    fn from(list: Vec<String>) -> Self {
+        Self::List(list)
+    }
+}
+
+impl From<Table> for Block {
+    fn from(table: Table) -> Self {
+        Self::Table(table)
+    }
+}
+
+impl From<Diagram> for Block {
+    fn from(diagram: Diagram) -> Self {
+        Self::Diagram(diagram)
+    }
+}
+
+impl From<Interactive> for Block {
+    fn from(picture: Interactive) -> Self {
+        Self::Interactive(picture)
+    }
+}
