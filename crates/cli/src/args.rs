@@ -1,19 +1,8 @@
-//! What the user typed. One struct per command, next to the command; here only what all share.
+//! Options that all commands share. The arguments of a command are next to it.
 
-use crate::{command, exit};
-use clap::{Args, Parser, Subcommand};
+use clap::Args;
 
 pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("KNOCKOUT_COMMIT"), ")");
-
-/// Train graph networks on gene-deletion screens, and see where every millisecond of training goes.
-#[derive(Debug, Parser)]
-#[command(name = "knockout", version = VERSION, after_help = exit::HELP, max_term_width = 110)]
-pub(crate) struct Cli {
-    #[command(flatten)]
-    pub(crate) global: Global,
-    #[command(subcommand)]
-    pub(crate) command: Command,
-}
 
 /// Options every command takes.
 #[derive(Debug, Args)]
@@ -31,40 +20,4 @@ pub(crate) struct Global {
     /// Also print the settings that were changed, and at the end wall and CPU time; twice for every stage
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
-}
-
-/// The commands, in the order a newcomer needs them.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    #[cfg(feature = "lab")]
-    Demo(command::demo::DemoArgs),
-    #[cfg(feature = "lab")]
-    Data(command::data::DataArgs),
-    #[cfg(feature = "lab")]
-    Train(command::train::TrainArgs),
-    #[cfg(feature = "lab")]
-    Baseline(command::baseline::BaselineArgs),
-    #[cfg(feature = "lab")]
-    Evaluate(command::evaluate::EvaluateArgs),
-    #[cfg(feature = "lab")]
-    Benchmark(command::benchmark::BenchmarkArgs),
-    #[cfg(feature = "lab")]
-    Sweep(command::sweep::SweepArgs),
-    #[cfg(feature = "lab")]
-    Predict(command::predict::PredictArgs),
-    #[cfg(feature = "lab")]
-    Explain(command::explain::ExplainArgs),
-    #[cfg(feature = "lab")]
-    Profile(command::profile::ProfileArgs),
-    #[cfg(feature = "lab")]
-    Experiment(command::experiment::ExperimentArgs),
-    #[cfg(feature = "lab")]
-    Config(command::config::ConfigArgs),
-    #[cfg(feature = "lab")]
-    Runs(command::runs::RunsArgs),
-    Compare(command::compare::CompareArgs),
-    Trace(command::trace::TraceArgs),
-    Logs(command::logs::LogsArgs),
-    Completions(command::completions::CompletionsArgs),
-    Man(command::man::ManArgs),
 }

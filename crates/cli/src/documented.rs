@@ -1,6 +1,6 @@
 //! Every command line in the README, the documentation and the examples of `--help` is one that the program accepts.
 
-use crate::args::Cli;
+use crate::command::Cli;
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser as _};
 use std::path::{Path, PathBuf};

@@ -1,9 +1,6 @@
 //! Exit codes are interface: documented in `--help`, one constant each, one test each.
 
-use crate::failure::{Failure, Result};
 use knockout_base::error::Class;
-use std::panic::{self, AssertUnwindSafe};
-use std::sync::Mutex;
 
 /// The command finished.
 pub(crate) const OK: u8 = 0;
@@ -45,38 +42,5 @@ pub(crate) fn code_of(class: Class) -> u8 {
         Class::Damage => DATA,
         Class::Diverged => DIVERGED,
         Class::Failure => FAILED,
-    }
-}
-
-/// Runs a command; a panic, in any thread it waits for, becomes an error that asks for a report.
-///
-/// Panics that a library catches (some Parquet files make their reader panic) are errors already and say nothing here.
-pub(crate) fn with_panics_as_errors(run: impl FnOnce() -> Result<()>) -> Result<()> {
-    static LAST: Mutex<String> = Mutex::new(String::new());
-    panic::set_hook(Box::new(|info| {
-        if let Ok(mut last) = LAST.lock() {
-            *last = info.to_string();
-        }
-    }));
-    panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
-        let last = LAST.lock().map(|last| last.clone()).unwrap_or_default();
-        let last = last.replace('\n', " ");
-        Err(Failure::verdict(
-            FAILED,
-            format!("internal error: {last}; please report it with the command you ran"),
-        ))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_panic_becomes_an_error_that_asks_for_a_report() {
-        let error = with_panics_as_errors(|| panic!("the sky fell")).unwrap_err();
-        let text = error.to_string();
-        assert!(text.starts_with("internal error: ") && text.contains("the sky fell"), "{text}");
-        assert_eq!(error.code(), FAILED);
     }
 }

@@ -7,6 +7,8 @@ use crate::exit;
 use knockout_base::error::Classified;
 use std::error::Error;
 use std::fmt;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Mutex;
 
 /// The result of a command or a part of one.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
@@ -87,6 +89,26 @@ impl<T, E: Error + Send + Sync + 'static> Unexpected<T> for Result<T, E> {
     }
 }
 
+/// Runs a command; a panic, in any thread it waits for, becomes an error that asks for a report.
+///
+/// Panics that a library catches (some Parquet files make their reader panic) are errors already and say nothing here.
+pub(crate) fn with_panics_as_errors(run: impl FnOnce() -> Result<()>) -> Result<()> {
+    static LAST: Mutex<String> = Mutex::new(String::new());
+    panic::set_hook(Box::new(|info| {
+        if let Ok(mut last) = LAST.lock() {
+            *last = info.to_string();
+        }
+    }));
+    panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+        let last = LAST.lock().map(|last| last.clone()).unwrap_or_default();
+        let last = last.replace('\n', " ");
+        Err(Failure::verdict(
+            exit::FAILED,
+            format!("internal error: {last}; please report it with the command you ran"),
+        ))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,5 +135,13 @@ mod tests {
         let failed = Err::<(), _>(io::Error::other("disk")).context("writing").unwrap_err();
         assert_eq!((failed.code(), failed.to_string()), (exit::FAILED, "writing: disk".to_owned()));
         assert_eq!(request_error("no").context("asking").code(), exit::REQUEST);
+    }
+
+    #[test]
+    fn a_panic_becomes_an_error_that_asks_for_a_report() {
+        let error = with_panics_as_errors(|| panic!("the sky fell")).unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("internal error: ") && text.contains("the sky fell"), "{text}");
+        assert_eq!(error.code(), exit::FAILED);
     }
 }

@@ -1,6 +1,6 @@
 //! What to write instead of what was not understood: options of other programs, commands of a group without its name.
 
-use crate::args::Cli;
+use crate::command::Cli;
 use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 

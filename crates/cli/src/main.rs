@@ -1,6 +1,6 @@
 //! `knockout`: arguments become calls into the libraries; results become text or JSON; errors become exit codes.
 //!
-//! Nothing is computed here. A new command is a module in `command/`, an arm in [`args::Command`] and nothing else.
+//! Nothing is computed here. A new command is a module in `command/`, an arm in [`command::Command`] and nothing else.
 
 mod args;
 #[cfg(feature = "lab")]
@@ -25,7 +25,7 @@ use knockout_trace::Clock as _;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = match args::Cli::try_parse() {
+    let cli = match command::Cli::try_parse() {
         Ok(cli) => cli,
         Err(mut error) => {
             hints::without_wrong_ones(&mut error);
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     let ui = ui::Ui::new(&cli.global);
     let clock = knockout_trace::SystemClock::new();
     let run = || ui.set_up_threads(cli.global.threads).and_then(|()| command::run(cli.command, &ui));
-    let outcome = exit::with_panics_as_errors(run);
+    let outcome = failure::with_panics_as_errors(run);
     ui.detail(&format!(
         "took {:.2} s of wall and {:.2} s of CPU time on {} threads; knockout {}",
         clock.now_nanos() as f64 / 1e9,

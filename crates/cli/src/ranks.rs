@@ -2,10 +2,9 @@
 //!
 //! The first rank speaks; the others do the same work in silence. Whoever fails says which rank it is and ends all of them.
 
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::ui::Ui;
 use knockout_ranks::{Launch, Ranks, WorldError, launched};
-use std::time::Duration;
 
 /// Joins the ranks of this launch; a process that was started by itself is alone.
 pub(crate) fn join(ui: &Ui) -> Result<Ranks> {
@@ -127,20 +126,6 @@ pub(crate) fn cores() -> usize {
     let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let count = text.lines().filter(|line| line.starts_with("processor")).count();
     if count > 0 { count } else { std::thread::available_parallelism().map_or(1, std::num::NonZero::get) }
-}
-
-/// Ends all ranks after a failure of this one, with its exit code. Returns where there is no other.
-pub(crate) fn fail(ranks: &Ranks, failure: &Failure, ui: &Ui) {
-    if ranks.is_alone() {
-        ui.error(failure);
-        return;
-    }
-    // What all ranks refuse for the same reason the first one says, and ends the others.
-    if !ranks.is_first() {
-        std::thread::sleep(Duration::from_secs(2));
-    }
-    ui.error(&format!("{}: {failure}", ranks.place()));
-    ranks.abort(failure.code());
 }
 
 #[cfg(test)]

@@ -71,11 +71,18 @@ impl Ui {
         false
     }
 
-    /// Says why the command failed; one of several ranks ends all of them.
+    /// Prints why the command failed. A rank of several names itself and ends the others.
     pub(crate) fn fail(&self, failure: &Failure) {
         #[cfg(feature = "lab")]
-        if let Some(ranks) = self.ranks.get().filter(|_| failure.code() != crate::exit::INTERRUPTED) {
-            return crate::ranks::fail(ranks, failure, self);
+        if let Some(ranks) =
+            self.ranks.get().filter(|ranks| !ranks.is_alone() && failure.code() != crate::exit::INTERRUPTED)
+        {
+            // An error that all ranks have is printed by the first one, which ends the others.
+            if !ranks.is_first() {
+                std::thread::sleep(Duration::from_secs(2));
+            }
+            self.error(&format!("{}: {failure}", ranks.place()));
+            return ranks.abort(failure.code());
         }
         if !self.is_silent() {
             self.error(failure);

@@ -1,7 +1,7 @@
 //! The analysis of a trace as a page: findings first, then the tables and pictures they rest on.
 
-use crate::page::{Bar, Cell, Column, Fact, Medium, Page, Section, Table, colour};
-use crate::picture;
+use crate::page::{Bar, Cell, Column, Fact, Medium, Page, Section, Table};
+use crate::picture::{self, category_colour};
 use crate::sentence::{autograd_wait, bounds, cut_files, launches, sourced_standout, sourced_warning};
 use crate::units::{bytes, count, percent, shortened, time};
 use knockout_analyze::{
@@ -57,18 +57,14 @@ fn page(analysis: &Analysis) -> Page {
         findings(analysis).only(Medium::Text),
     ];
     sections.extend(categories(analysis));
-    sections.extend(shares(
-        "phases",
-        "Host time by phase (launches and waits inside a phase count for it)",
-        &analysis.phases,
-    ));
+    sections.extend(phases(analysis));
     sections.extend(steps(analysis));
     sections.extend(critical(analysis));
     sections.extend(picture::timeline(analysis));
     sections.extend(picture::flame(analysis, "Flame graph", "flame"));
     sections.extend(operations(analysis));
     sections.extend(python(analysis));
-    sections.extend(analysis.ranks.iter().flat_map(|file| device(file, analysis.ranks.len())));
+    sections.extend(analysis.ranks.iter().flat_map(|file| device(analysis, file)));
     sections.extend(stragglers(analysis));
     sections.push(lanes(analysis));
     sections.extend(memory(analysis));
@@ -159,9 +155,10 @@ fn categories(analysis: &Analysis) -> Vec<Section> {
             Column::number(format!("of {side}")),
         ]);
         for row in rows() {
+            let colour = category_colour(analysis, &row.name);
             table.row([
-                Cell::coloured(&row.name),
-                Bar::of(row.share_of_work.unwrap_or(0.0) / most, colour(&row.name)).into(),
+                Cell::coloured(&row.name, &colour),
+                Bar::of(row.share_of_work.unwrap_or(0.0) / most, colour).into(),
                 time_cell(row.us),
                 percent_cell(row.share),
                 row.share_of_work.map_or_else(dash, percent_cell),
@@ -192,7 +189,8 @@ fn asleep(name: &str, side: &str) -> String {
     format!("{name}: {what}; it is not part of the {side}'s work, of which the last column has shares")
 }
 
-fn share_table(rows: &[Share]) -> Table {
+/// A table of shares, with bars in the colours that `colour` returns.
+fn share_table(rows: &[Share], colour: impl Fn(&str) -> String) -> Table {
     let most = rows.iter().map(|row| row.share).fold(1e-9, f64::max);
     let columns = [Column::name(""), Column::bar(), Column::number("time"), Column::number("share")];
     Table::new(columns).limited(TOP, 2 * TOP).with_rows(rows.iter().take(MAX_ROWS).map(|row| {
@@ -201,8 +199,11 @@ fn share_table(rows: &[Share]) -> Table {
     }))
 }
 
-fn shares(id: &str, title: &str, rows: &[Share]) -> Option<Section> {
-    (!rows.is_empty()).then(|| Section::new(id, title).with(share_table(rows)))
+fn phases(analysis: &Analysis) -> Option<Section> {
+    let section =
+        Section::new("phases", "Host time by phase").note("Launches and waits inside a phase count for it.");
+    let table = share_table(&analysis.phases, |name| category_colour(analysis, name));
+    (!table.is_empty()).then(|| section.with(table))
 }
 
 fn steps(analysis: &Analysis) -> Option<Section> {
@@ -267,10 +268,12 @@ fn steps(analysis: &Analysis) -> Option<Section> {
 fn critical(analysis: &Analysis) -> Option<Section> {
     let path = analysis.critical_path.as_ref()?;
     let title = format!("Critical path of the slowest step, {} ({})", path.step, time(path.us));
-    let longest = share_table(&path.operations).titled("Its longest parts").limited(8, 10);
+    let longest = share_table(&path.operations, |_| "var(--accent)".to_owned())
+        .titled("Its longest parts")
+        .limited(8, 10);
     let section =
         Section::new("critical", title).note("What the end of the step waited for, back to its start.");
-    Some(section.with(share_table(&path.parts)).with(longest))
+    Some(section.with(share_table(&path.parts, |name| category_colour(analysis, name))).with(longest))
 }
 
 fn operations(analysis: &Analysis) -> Vec<Section> {
@@ -288,7 +291,10 @@ fn operations(analysis: &Analysis) -> Vec<Section> {
                 time_cell(row.self_us),
                 time_cell(row.total_us),
                 count_cell(row.count),
-                Cell::coloured(shortened(&row.category, NAME_WIDTH)),
+                Cell::coloured(
+                    shortened(&row.category, NAME_WIDTH),
+                    category_colour(analysis, &row.category),
+                ),
             ]
         }))
     };
@@ -332,8 +338,8 @@ fn python(analysis: &Analysis) -> Option<Section> {
     (!table.is_empty()).then(|| section.note("Without deeper Python functions.").with(table))
 }
 
-fn device(file: &FileFindings, files: usize) -> Option<Section> {
-    let gpu = file.gpu.as_ref()?;
+fn device(analysis: &Analysis, file: &FileFindings) -> Option<Section> {
+    let (gpu, files) = (file.gpu.as_ref()?, analysis.ranks.len());
     let of = match file.rank {
         _ if files < 2 => String::new(),
         Some(rank) => format!(" of rank {rank}"),
@@ -345,8 +351,10 @@ fn device(file: &FileFindings, files: usize) -> Option<Section> {
         .with(device_times(gpu, file.gpu_hta.as_ref()))
         .with(launches(gpu));
     if !gpu.by_phase.is_empty() {
-        section =
-            section.with(share_table(&gpu.by_phase).titled("Device time by the phase that launched it"));
+        section = section.with(
+            share_table(&gpu.by_phase, |name| category_colour(analysis, name))
+                .titled("Device time by the phase that launched it"),
+        );
     }
     if !gpu.idle_per_stream.is_empty() {
         section = section.with(streams(gpu).id(format!("{id}-streams")));

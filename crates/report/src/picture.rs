@@ -1,7 +1,7 @@
 //! Data of the interactive pictures, cut to a bounded size: timelines come in intervals, stacks and steps are cut to the largest.
 
 use crate::page::{Interactive, Medium, Section, colour};
-use knockout_analyze::{Analysis, FileFindings, LaneStacks, Share, StackNode};
+use knockout_analyze::{Analysis, Category, FileFindings, LaneStacks, Share, StackNode};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -12,32 +12,45 @@ const MAX_MEMORY: usize = 6000;
 
 /// Categories of all files, numbered in order of appearance.
 struct Categories<'a> {
-    names: Vec<&'a str>,
+    list: Vec<&'a Category>,
 }
 
 impl<'a> Categories<'a> {
     fn of(analysis: &'a Analysis) -> Self {
-        let mut names: Vec<&str> = Vec::new();
-        for (name, _) in analysis.ranks.iter().flat_map(|file| &file.picture.categories) {
-            if !names.contains(&name.as_str()) {
-                names.push(name);
+        let mut list: Vec<&Category> = Vec::new();
+        for category in analysis.ranks.iter().flat_map(|file| &file.picture.categories) {
+            if !list.iter().any(|known| known.name == category.name) {
+                list.push(category);
             }
         }
-        Self { names }
+        Self { list }
     }
 
     fn number(&self, name: &str) -> Option<usize> {
-        self.names.iter().position(|known| *known == name)
+        self.list.iter().position(|known| known.name == name)
     }
 
     /// Returns the number of a file's own category.
     fn shared(&self, file: &FileFindings, own: u8) -> Option<usize> {
-        file.picture.categories.get(usize::from(own)).and_then(|(name, _)| self.number(name))
+        file.picture.categories.get(usize::from(own)).and_then(|category| self.number(&category.name))
     }
 
     fn to_json(&self) -> Value {
-        coloured(self.names.iter().copied())
+        self.list
+            .iter()
+            .map(|category| json!({"name": category.name, "colour": own_colour(category)}))
+            .collect()
     }
+}
+
+fn own_colour(category: &Category) -> String {
+    category.colour.clone().unwrap_or_else(|| colour(&category.name).to_owned())
+}
+
+/// Returns the colour of a category: the one of the rules, if they have one.
+pub(crate) fn category_colour(analysis: &Analysis, name: &str) -> String {
+    let mut all = analysis.ranks.iter().flat_map(|file| &file.picture.categories);
+    all.find(|category| category.name == name).map_or_else(|| colour(name).to_owned(), own_colour)
 }
 
 /// Names with their colours.
@@ -114,16 +127,16 @@ pub(crate) fn timeline(analysis: &Analysis) -> Option<Section> {
         total = total.max(picture.bin_us * picture.bins as f64);
         left_out += picture.lanes_left_out;
         for lane in picture.timelines.iter().take(room) {
-            let bins = lane.bins.iter().map(|(at, parts)| {
+            let parts = |parts: &[(u8, u16)]| -> BTreeMap<String, u16> {
                 let known = parts.iter().filter(|(_, part)| *part > 0);
-                let parts: BTreeMap<String, Value> = known
-                    .filter_map(|(category, part)| {
-                        Some((categories.shared(file, *category)?.to_string(), json!(part)))
-                    })
-                    .collect();
-                json!({"at": at, "parts": parts})
+                known
+                    .filter_map(|(own, part)| Some((categories.shared(file, *own)?.to_string(), *part)))
+                    .collect()
+            };
+            let bins = json!({
+                "at": lane.bins.iter().map(|(at, _)| *at).collect::<Vec<_>>(),
+                "parts": lane.bins.iter().map(|(_, own)| parts(own)).collect::<Vec<_>>(),
             });
-            let bins: Value = bins.collect();
             lanes.push(
                 json!({"label": label(analysis, file, &lane.label), "bin_us": picture.bin_us, "bins": bins}),
             );

@@ -1,6 +1,6 @@
 //! `knockout completions`: shell completions from the same definitions as the help.
 
-use crate::args::Cli;
+use super::Cli;
 use crate::failure::Result;
 use crate::ui::Ui;
 use clap::{Args, CommandFactory as _};

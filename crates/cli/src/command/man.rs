@@ -1,6 +1,6 @@
 //! `knockout man`: the manual, as man pages or as one Markdown page, from the same definitions as the help.
 
-use crate::args::Cli;
+use super::Cli;
 use crate::failure::{Result, Unexpected as _};
 use crate::ui::Ui;
 use clap::{Args, Command, CommandFactory as _};

@@ -32,9 +32,57 @@ pub(crate) mod trace;
 #[cfg(feature = "lab")]
 pub(crate) mod train;
 
-use crate::args::Command;
+use crate::args::{Global, VERSION};
+use crate::exit;
 use crate::failure::Result;
 use crate::ui::Ui;
+use clap::{Parser, Subcommand};
+
+/// Train graph networks on gene-deletion screens, and see where every millisecond of training goes.
+#[derive(Debug, Parser)]
+#[command(name = "knockout", version = VERSION, after_help = exit::HELP, max_term_width = 110)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The commands, in the order a newcomer needs them.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    #[cfg(feature = "lab")]
+    Demo(demo::DemoArgs),
+    #[cfg(feature = "lab")]
+    Data(data::DataArgs),
+    #[cfg(feature = "lab")]
+    Train(train::TrainArgs),
+    #[cfg(feature = "lab")]
+    Baseline(baseline::BaselineArgs),
+    #[cfg(feature = "lab")]
+    Evaluate(evaluate::EvaluateArgs),
+    #[cfg(feature = "lab")]
+    Benchmark(benchmark::BenchmarkArgs),
+    #[cfg(feature = "lab")]
+    Sweep(sweep::SweepArgs),
+    #[cfg(feature = "lab")]
+    Predict(predict::PredictArgs),
+    #[cfg(feature = "lab")]
+    Explain(explain::ExplainArgs),
+    #[cfg(feature = "lab")]
+    Profile(profile::ProfileArgs),
+    #[cfg(feature = "lab")]
+    Experiment(experiment::ExperimentArgs),
+    #[cfg(feature = "lab")]
+    Config(config::ConfigArgs),
+    #[cfg(feature = "lab")]
+    Runs(runs::RunsArgs),
+    Compare(compare::CompareArgs),
+    Trace(trace::TraceArgs),
+    Logs(logs::LogsArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
+}
 
 /// Runs one command to its end.
 pub(crate) fn run(command: Command, ui: &Ui) -> Result<()> {

@@ -70,19 +70,19 @@ fn the_page_of_a_run_holds_its_figures_and_its_spans() {
     let profile = run(folder.path(), &with(&["--out", "a", "--html", "a.html", "--json"])).json();
     let page = fs::read_to_string(folder.path().join("a.html")).unwrap();
     assert_eq!(page, fs::read_to_string(folder.path().join("a/report.html")).unwrap());
-    let data = drawn(&page);
-    assert_eq!(data["run"]["steps"]["list"].as_array().unwrap().len(), 4);
-    let names = |rows: &Value, key: &str| -> Vec<String> {
-        rows.as_array().unwrap().iter().map(|row| row[key].as_str().unwrap().to_owned()).collect()
+    let pictures = drawn(&page);
+    let picture = |kind: &str| {
+        let found = pictures.as_array().unwrap().iter().find(|picture| picture["kind"] == kind);
+        found.unwrap_or_else(|| panic!("no {kind}"))["data"].clone()
     };
-    let drawn_names: Vec<String> = data["run"]["phases"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| row[0].as_str().unwrap().to_owned())
-        .collect();
-    assert_eq!(drawn_names, names(&profile["phases"], "name"));
-    let flame = data["run"]["flame"]["names"].as_array().unwrap();
+    let steps = picture("steps");
+    assert_eq!(steps["steps"].as_array().unwrap().len(), 4);
+    let names = |rows: &Value| -> Vec<String> {
+        rows.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&steps["categories"]), names(&profile["phases"]));
+    let flame = picture("flame");
+    let flame = flame["names"].as_array().unwrap();
     for name in ["steps", "backward", "forward/sage1"] {
         assert!(flame.iter().any(|have| have == name), "{name}: {flame:?}");
     }

@@ -97,7 +97,7 @@ fn two_bars(parts: &Decomposition) -> Table {
     Table::new([Column::text(""), Column::bar()]).with_rows(ways.map(|(way, of)| {
         let segments = parts.components.iter().map(|part| Segment {
             length: of(part).median.max(0.0) / most,
-            colour: colour(part.name),
+            colour: colour(part.name).to_owned(),
             title: format!("{}: {}", part.name, difference(of(part))),
         });
         [Cell::from(way), Bar { segments: segments.collect(), ..Bar::default() }.into()]

@@ -10,7 +10,7 @@ pub use markdown::experiment_markdown;
 pub use text::experiment_text;
 
 use crate::document::answer;
-use crate::page::{Cell, Column, Mark, Table};
+use crate::page::{Cell, Column, Mark, Table, colour};
 use crate::sentence::{decision_texts, estimate};
 use crate::units::{bytes, percent, rate, three, time, two};
 use knockout_analyze::profile::experiment::{
@@ -158,7 +158,7 @@ fn part_table(parts: &Decomposition) -> Table {
     ];
     Table::new(columns).with_rows(parts.components.iter().map(|part| {
         [
-            Cell::coloured(part.name),
+            Cell::coloured(part.name, colour(part.name)),
             percent_cell(part.share),
             seconds_cell(&part.by_phases_s),
             Cell::number(difference(&part.by_difference_s), part.by_difference_s.median),

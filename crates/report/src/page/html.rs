@@ -99,7 +99,9 @@ fn contents(out: &mut String, sections: &[&Section]) {
     }
     out.push_str("<nav class=\"contents\" aria-label=\"contents\">");
     for section in sections {
-        write!(out, "<a href=\"#{}\">{}</a>", escape(&section.id), escape(&section.title)).ok();
+        // Titles hold details behind a mark.
+        let title = section.title.split([':', ',', '(']).next().unwrap_or_default().trim();
+        write!(out, "<a href=\"#{}\">{}</a>", escape(&section.id), escape(title)).ok();
     }
     out.push_str("</nav>\n");
 }
@@ -226,7 +228,7 @@ fn draw_cell(out: &mut String, cell: &Cell, column: &Column) {
     if let Some(bar) = &cell.bar {
         draw_bar(out, bar);
     }
-    if let Some(colour) = cell.colour {
+    if let Some(colour) = &cell.colour {
         write!(out, "<i class=\"dot\" style=\"background:{colour}\"></i>").ok();
     }
     let text = escape(&cell.text);

@@ -1,37 +1,24 @@
 //! Colours by name: a category, phase or model has the same colour on every page.
 
-/// Colours of roles in a training step. Both spellings of a role, as a category and as a phase, share one.
-const ROLES: [(&str, &str); 31] = [
+/// Colours of the phases of a step, as the rules of traces colour the category of the same role.
+const ROLES: [(&str, &str); 18] = [
     ("forward", "#4c8bf5"),
     ("forward and loss", "#4c8bf5"),
     ("backward", "#8e6bd8"),
     ("loss", "#d06bb5"),
     ("optimiser", "#e0883a"),
     ("clip and optimiser", "#e0883a"),
-    ("data loading", "#d9534f"),
     ("data pipeline", "#d9534f"),
     ("fetch", "#d9534f"),
-    ("graph processing", "#c2913a"),
     ("process", "#c2913a"),
     ("communication", "#e3b505"),
     ("collate", "#e3b505"),
-    ("memory copies", "#7a9e9f"),
     ("checkpoint", "#7a9e9f"),
-    ("kernels", "#2a9d6f"),
     ("validation", "#2a9d6f"),
-    ("runtime", "#6c8ea4"),
-    ("waiting for the device", "#b9c0cb"),
     ("wait", "#b9c0cb"),
-    ("memory allocation", "#a3745b"),
-    ("python", "#5bb5c9"),
     ("logging", "#5bb5c9"),
-    ("operators outside any phase", "#7fb2f0"),
-    ("unattributed", "#a7adb8"),
     ("untracked", "#a7adb8"),
     ("loop and untracked", "#a7adb8"),
-    ("idle inside annotations", "#d5dae1"),
-    ("synchronisation", "#aab4c3"),
-    ("waiting in python", "#c8cdd6"),
     ("clip", "#f0b7a1"),
 ];
 

@@ -91,7 +91,7 @@ pub struct Cell {
     /// Emphasis.
     pub mark: Option<Mark>,
     /// Colour of a dot before the text.
-    pub colour: Option<&'static str>,
+    pub colour: Option<String>,
     /// Bar, in a column of bars.
     pub bar: Option<Bar>,
 }
@@ -126,14 +126,15 @@ pub struct Segment {
     /// Length as a fraction of the column's width.
     pub length: f64,
     /// Colour.
-    pub colour: &'static str,
+    pub colour: String,
     /// Text that appears under the pointer.
     pub title: String,
 }
 
 impl Bar {
     /// Returns a bar of one colour.
-    pub fn of(length: f64, colour: &'static str) -> Self {
+    pub fn of(length: f64, colour: impl Into<String>) -> Self {
+        let colour = colour.into();
         Self { segments: vec![Segment { length, colour, title: String::new() }], ..Self::default() }
     }
 }
@@ -144,10 +145,9 @@ impl Cell {
         Self { text: text.into(), value: Some(value), ..Self::default() }
     }
 
-    /// Returns a cell with a dot in the colour of its name.
-    pub fn coloured(name: impl Into<String>) -> Self {
-        let text = name.into();
-        Self { colour: Some(super::colour(&text)), text, ..Self::default() }
+    /// Returns a cell with a coloured dot before its text.
+    pub fn coloured(text: impl Into<String>, colour: impl Into<String>) -> Self {
+        Self { colour: Some(colour.into()), text: text.into(), ..Self::default() }
     }
 
     /// Emphasises the cell.

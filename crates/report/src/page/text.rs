@@ -31,7 +31,7 @@ impl Section {
                 }
                 Block::Table(table) => {
                     if !table.title.is_empty() {
-                        writeln!(out, "  {}", table.title).ok();
+                        writeln!(out, "\n  {}", table.title).ok();
                     }
                     out.push_str(&table.to_indented_text("  "));
                     None

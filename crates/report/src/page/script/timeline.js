@@ -1,4 +1,4 @@
-// Every thread and stream in equal intervals. data: categories, total_us, lanes of {label, bin_us, bins}; a bin is {at, parts}, and parts are thousandths of it by category.
+// Every thread and stream in equal intervals. data: categories, total_us, lanes of {label, bin_us, bins}; bins are lists of equal length: at, and parts as thousandths by category.
 function timeline(s, id, data) {
   const { lanes, categories, total_us: total } = data;
   const view = { from: 0, to: total };
@@ -20,15 +20,15 @@ function timeline(s, id, data) {
   function zoom(factor, at) { const span = view.to - view.from, mid = view.from + span * at; view.from = mid - span * factor * at; view.to = view.from + span * factor; clamp(); draw(); }
   function move(part) { const d = (view.to - view.from) * part; view.from += d; view.to += d; clamp(); draw(); }
   function first(lane, time) { // the first bin at or after a time
-    let lo = 0, hi = lane.bins.length; const want = Math.floor(time / lane.bin_us);
-    while (lo < hi) { const mid = (lo + hi) >> 1; if (lane.bins[mid].at < want) lo = mid + 1; else hi = mid; }
+    let lo = 0, hi = lane.bins.at.length; const want = Math.floor(time / lane.bin_us);
+    while (lo < hi) { const mid = (lo + hi) >> 1; if (lane.bins.at[mid] < want) lo = mid + 1; else hi = mid; }
     return lo;
   }
   // Bins that fall on one pixel are merged, so a frame costs what is on screen, not what is in the trace.
   function pixel(lane, from, to) {
     const sums = new Map(), n = Math.max(1, (to - from) / lane.bin_us);
-    for (let i = first(lane, from); i < lane.bins.length && lane.bins[i].at * lane.bin_us < to; i++) {
-      for (const [k, part] of Object.entries(lane.bins[i].parts)) sums.set(+k, (sums.get(+k) || 0) + part / 1000 / n);
+    for (let i = first(lane, from); i < lane.bins.at.length && lane.bins.at[i] * lane.bin_us < to; i++) {
+      for (const [k, part] of Object.entries(lane.bins.parts[i])) sums.set(+k, (sums.get(+k) || 0) + part / 1000 / n);
     }
     return sums;
   }
@@ -66,6 +66,6 @@ function timeline(s, id, data) {
     showTip(e, lane.label + '\nat ' + time(t) + '\n' + (parts.join('\n') || 'idle'));
   });
   c.addEventListener('pointerleave', hideTip);
-  legend(s, categories, new Set(lanes.flatMap((l) => l.bins.flatMap((b) => Object.keys(b.parts).map(Number)))));
+  legend(s, categories, new Set(lanes.flatMap((l) => l.bins.parts.flatMap((p) => Object.keys(p).map(Number)))));
   redraws.push(draw); draw();
 }
