@@ -96,12 +96,9 @@ fn the_page_of_a_run_holds_its_figures_and_its_spans() {
     // Another run beside it: equal conditions have ratios, others are named and have none.
     let text = run(folder.path(), &with(&["--html", "b.html", "--against", "a"])).ok().stdout;
     assert!(text.contains("Conditions are equal") && text.contains("Per sample"), "{text}");
-    let beside = drawn(&fs::read_to_string(folder.path().join("b.html")).unwrap());
-    assert_eq!(
-        (&beside["comparison"]["comparable"], &beside["comparison"]["a"]),
-        (&true.into(), &"a".into())
-    );
-    assert!(beside["run"]["flame"].is_object(), "the page has spans although no folder keeps them");
+    let beside = fs::read_to_string(folder.path().join("b.html")).unwrap();
+    assert!(beside.contains("id=\"comparison-samples\"") && beside.contains("a: a · b: "), "{text}");
+    assert!(beside.contains("id=\"flame\""), "the page has spans although no folder keeps them");
     let text = run(folder.path(), &with(&["--against", "a", "--no-trace"])).ok().stdout;
     assert!(text.contains("No ratio") && text.contains("profiler"), "{text}");
     run(folder.path(), &with(&["--against", "nowhere"])).fails(2, &["nowhere does not exist"]);
