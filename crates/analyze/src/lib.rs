@@ -1,10 +1,23 @@
-//! Kineto traces become findings: where the time went, and what changed between two traces. Foreign logs too: how fast
-//! the runs that printed them were.
+//! Findings from Kineto traces, from logs of training runs, and from steps that knockout measured itself.
 //!
-//! Four stages, a folder each: `collect` (on `sort`), `attribute`, `assemble`, `findings`. A *step* is always one of training. HTA is
-//! Holistic Trace Analysis, a Python package whose figures are repeated by its own rule beside the exact ones.
+//! Everything here is a value: `knockout-report` writes the sentences, tables and pages. The crate opens no files; events come from
+//! [`knockout_trace`].
 //!
-//! Reads events through [`knockout_trace`]; knows nothing of files, terminals or renderings, nor of runs we measure ourselves.
+//! # Traces
+//!
+//! A file passes through four stages. No stage depends on a later one, except that `assemble` uses the values of `findings`, which depends on
+//! `collect` alone:
+//!
+//! 1. `collect`: a [`Collector`] receives the events while the file is read. [`Rules`] give every kind of event its categories. Spans are
+//!    sorted by lane, beyond a memory budget in a temporary file.
+//! 2. `attribute`: every instant of a lane belongs to the innermost event, its category and its step. Device events are joined with the
+//!    calls that launched them.
+//! 3. `assemble`: [`Collector::finish`] turns the sums into the [`FileFindings`] of the file.
+//! 4. `findings`: [`Analysis`] joins the files of several ranks, [`Bound`] names the limit of the steps, and a [`Comparison`] has two
+//!    analyses side by side.
+//!
+//! A *step* is always a step of training. HTA is Holistic Trace Analysis, a Python package; its figures are repeated by its own rules beside
+//! the exact ones.
 //!
 //! ```
 //! use knockout_analyze::{Analysis, Collector, Options, Rules};
@@ -21,6 +34,12 @@
 //! assert_eq!(analysis.operations[1].self_us, 4.5);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Logs and measured runs
+//!
+//! [`logs`] turns the progress bars of a log into rates. [`profile`] turns the steps of a run into a
+//! [`RunProfile`](profile::RunProfile), two of them into a [`RunComparison`](profile::RunComparison), and many into an
+//! [`Experiment`](profile::experiment::Experiment). [`reference`] reproduces the figures of an older script.
 
 mod assemble;
 mod attribute;

@@ -1,5 +1,5 @@
 //! The reference's analysis, flaws and all: each event goes to the first rule with a word in its name, and durations
-//! are summed without regard to nesting. Kept so that old reports can be reproduced; the honest figures are elsewhere.
+//! are summed without regard to nesting. Kept so that old reports can be reproduced; the exact figures are elsewhere.
 
 use crate::collect::counts::Counts;
 use crate::findings::warning::{self, Counted, TraceWarning};
@@ -72,7 +72,7 @@ const WORDS: [(Category, &[&str]); 9] = [
     (Category::TensorOps, &["aten::", "matmul", "mul", "add", "gather", "scatter", "index"]),
 ];
 
-/// What a name alone says; `None` when the event's `cat` decides between kernels and the rest.
+/// Returns the category of a name; `None` when the event's `cat` decides between kernels and the rest.
 fn category_of_name(name: &str) -> Option<Category> {
     let name = name.to_lowercase();
     let by_word = WORDS.iter().find(|(_, words)| words.iter().any(|word| name.contains(word)));
@@ -181,7 +181,7 @@ pub struct ReferenceFile {
     pub counts: Counts,
     /// Whether it is damaged, so that the figures are those of a rescued part.
     pub rescued: bool,
-    /// What a reader of the figures must know.
+    /// Reasons to distrust the figures.
     pub warnings: Vec<TraceWarning>,
 }
 
@@ -211,7 +211,7 @@ pub struct OperationTime {
     pub nanos: u128,
 }
 
-/// What stands out, by the reference's thresholds. Shares are fractions of the sum.
+/// Findings that stand out, by the reference's thresholds. Shares are fractions of the sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Finding {
     /// Data loading is above 15 %.
@@ -332,7 +332,7 @@ impl Reference {
         self.categories().iter().find(|time| time.category == category).map_or(0.0, |time| time.share)
     }
 
-    /// What the reference's thresholds say.
+    /// Returns the findings by the reference's thresholds.
     pub fn findings(&self) -> Vec<Finding> {
         let categories = self.categories();
         if categories.is_empty() {

@@ -76,7 +76,7 @@ pub(crate) fn path(parts: &Attributed<'_>) -> Option<CriticalPath> {
     })
 }
 
-/// What a stretch of the path is.
+/// Kind of a stretch of the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum On {
     Host(Piece),
@@ -145,7 +145,7 @@ impl Walk<'_> {
         }
     }
 
-    /// One stretch on the host up to `now`: what it is, from and until when, and where the path goes on.
+    /// Returns one stretch on the host up to `now`: its kind, its start and end, and where the path continues.
     fn on_host(&self, now: i64, tell: &mut impl FnMut(On, i64)) -> (On, (i64, i64), Option<usize>) {
         let index = self.main.partition_point(|piece| piece.from < now);
         let Some(piece) = index.checked_sub(1).and_then(|at| self.main.get(at)).copied() else {

@@ -26,7 +26,7 @@ fn overlap(both: i64, communication: i64) -> (Option<f64>, Option<f64>) {
     (Some((fraction * 10_000.0).round() / 100.0), Some(fraction))
 }
 
-/// What both rules say in the same words.
+/// Returns the times that both rules have.
 fn times(busy: &Busy) -> DeviceTimes {
     let (pct, fraction) = overlap(busy.overlap.both_nanos, busy.communication.nanos);
     DeviceTimes {

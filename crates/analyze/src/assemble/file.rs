@@ -101,7 +101,7 @@ fn categories(parts: &Attributed<'_>, autograd: &Autograd) -> (Vec<CategoryShare
     (CategoryShare::with_shares(times.collect(), &waits), (side(false), side(true)))
 }
 
-/// What is known of autograd's own threads.
+/// Times of autograd's own threads.
 struct Autograd {
     /// Backward time of host threads other than these, where there are any: they wait.
     wait: i128,
@@ -164,7 +164,7 @@ fn event_cats(parts: &Attributed<'_>) -> Vec<EventCat> {
     out.into_iter().map(|(_, row)| row).collect()
 }
 
-/// What the trace says about how it was made. Only plain values: a trace may carry an environment with secrets.
+/// Returns the conditions under which the trace was recorded. Only plain values: a trace may carry an environment with secrets.
 fn conditions(parts: &Attributed<'_>) -> BTreeMap<String, String> {
     const KEYS: [&str; 10] = [
         "schemaVersion",

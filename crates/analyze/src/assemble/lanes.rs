@@ -14,7 +14,7 @@ pub(crate) fn lanes(parts: &Attributed<'_>) -> Vec<LaneFindings> {
     parts.lanes.iter().filter(|lane| lane.time.spans > 0).map(|lane| findings(parts, lane)).collect()
 }
 
-/// What to call a lane: the thread's name if the trace has one, else its numbers.
+/// Returns the name of a lane: the thread's name if the trace has one, else its numbers.
 pub(crate) fn name(parts: &Attributed<'_>, id: LaneId) -> String {
     let symbols = &parts.outcome.symbols;
     let thread = parts.lane_names.get(&id).map(|name| parts.text(*name).trim().to_owned());

@@ -1,4 +1,4 @@
-//! What the HTML picture and the collapsed stacks are drawn from.
+//! The values behind the HTML picture and the collapsed stacks.
 
 use super::lanes;
 use crate::attribute::Attributed;

@@ -1,10 +1,10 @@
 //! Time in which a thread waits for autograd's own threads, where no span says so.
 //!
-//! `loss.backward()` hands its graph to threads of autograd's and waits for them. Where nobody annotated it, the waiting thread has nothing but
-//! the step's span around it. It surely waits from the first to the last of the functions that autograd evaluates while that thread has
-//! no event of its own; that nothing but this thread could have asked for them follows from there being one thread with steps.
+//! `loss.backward()` passes its graph to autograd's threads and waits for them. Without an annotation, the waiting thread has nothing but
+//! the step's span around it. It waits from the first to the last of the functions that autograd evaluates while that thread has
+//! no event of its own. Where only one thread has steps, only that thread can have called them.
 
-/// Stretches of time kept of a lane; of a lane with more nothing is said.
+/// Most stretches of time kept of a lane; a lane with more is left out.
 const MOST: usize = 1 << 20;
 
 /// Stretches of time on a lane, by start.
@@ -28,7 +28,7 @@ impl Stretches {
     }
 }
 
-/// Nanoseconds of `gaps`, in which a thread does nothing that anybody named, between the first and the last function that autograd evaluates
+/// Returns the nanoseconds of `gaps`, in which a thread has no named event, between the first and the last function that autograd evaluates
 /// wholly inside of each.
 pub(crate) fn waited<'s>(gaps: &Stretches, engines: impl Iterator<Item = &'s Stretches> + Clone) -> i64 {
     if gaps.is_full || engines.clone().any(|engine| engine.is_full) {

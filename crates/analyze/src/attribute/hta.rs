@@ -13,7 +13,7 @@ pub(crate) struct Hta {
     pub(crate) fractional: bool,
     /// Host rows from here on are dropped (HTA's clock), if there is more than one step name.
     pub(crate) cut: Option<i64>,
-    /// The same by the exact clock; the largest number when nothing is dropped.
+    /// `cut` by the exact clock; the largest number when nothing is dropped.
     dropped_from: i64,
     pub(crate) trimmed: bool,
     pub(crate) step_names: usize,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// A step whose pieces are kept for the critical path has at most this many of them per lane.
 const MAX_PIECES: usize = 1 << 20;
 
-/// What all lanes of a file share.
+/// The values that all lanes of a file share.
 #[derive(Debug, Clone)]
 pub(crate) struct Shared {
     pub(crate) store: Arc<Store>,
@@ -41,7 +41,7 @@ impl Shared {
     }
 }
 
-/// What one lane gave.
+/// The sums of one lane.
 #[derive(Debug)]
 pub(crate) struct LaneResult {
     pub(crate) lane: LaneId,
@@ -71,7 +71,7 @@ pub(crate) struct Piece {
     pub(crate) category: CategoryId,
 }
 
-/// What a thread keeps between the lanes it sweeps: sums by step, and room to count in.
+/// The state that a thread keeps between the lanes it sweeps: sums by step, and room to count in.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     pub(crate) steps: StepTable,

@@ -20,7 +20,7 @@ pub(crate) trait Visitor {
     fn run(&mut self, node: NodeId, from: i64, to: i64);
 }
 
-/// What a lane amounts to.
+/// The times of a lane.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LaneTime {
     /// Spans placed.
@@ -115,7 +115,7 @@ pub(crate) fn sweep<V: Visitor>(
             if span.end() > end {
                 time.clipped += u64::from(!again);
                 now = from;
-                // Ends only grow towards the outermost: before the last one that it overlaps has ended there is no place for it.
+                // Ends only grow towards the outermost: it cannot be placed before the last one that it overlaps has ended.
                 // Trying at every end between would cost the square of the depth.
                 let inside = stack.partition_point(|&(end, _)| end >= span.end());
                 let until = stack.get(inside).map_or(end, |&(end, _)| end);
@@ -248,7 +248,7 @@ mod tests {
         assert_eq!((time.busy_nanos, time.clipped, time.spans), (8000, 1, 2));
     }
 
-    /// Trying a place at every end of the spans around it would make pieces in the square of their number.
+    /// Trying every end of the spans around it would make pieces in the square of their number.
     #[test]
     fn overlaps_with_deep_nesting_cost_no_more_than_their_number() {
         let deep = 2_000;

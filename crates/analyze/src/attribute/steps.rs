@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
-/// Beyond this many (step, operation) pairs, operations are no longer told apart by step.
+/// Beyond this many (step, operation) pairs, operations are no longer counted by step.
 const MAX_PAIRS: usize = 1 << 20;
 
 /// One profiler step.
@@ -28,7 +28,7 @@ pub(crate) struct StepTable {
     categories: usize,
     /// Nanoseconds by step and category of host time.
     pub(crate) host: Vec<i64>,
-    /// The same of device time, by the step that launched it.
+    /// Nanoseconds by step and category of device time; the step is the one that launched it.
     pub(crate) device: Vec<i64>,
     /// Self time and number by step and kind.
     pairs: HashMap<u64, (i64, u64), BuildHasherDefault<Mix>>,

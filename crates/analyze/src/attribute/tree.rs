@@ -145,7 +145,7 @@ impl Tree {
     }
 }
 
-/// A hasher for keys that are numbers already: one multiplication. Never iterated, so its order is nobody's concern.
+/// A hasher for keys that are numbers already: one multiplication. Its maps are never iterated.
 #[derive(Debug, Default)]
 pub(crate) struct Mix(u64);
 

@@ -84,7 +84,7 @@ pub(crate) struct Totals {
     pub(crate) naive_nanos: i128,
     /// First start and last end.
     pub(crate) window: Option<(i64, i64)>,
-    /// The same without the profiler's own spans.
+    /// First start and last end without the profiler's own spans.
     pub(crate) work_window: Option<(i64, i64)>,
     pub(crate) any_stream: bool,
     pub(crate) hta_rows: u64,

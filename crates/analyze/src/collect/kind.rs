@@ -29,7 +29,7 @@ const DEVICE_CATS: [&str; 6] = ["kernel", "gpu_memcpy", "gpu_memset", "memcpy", 
 const HTA_IDLE_CATS: [&str; 7] =
     ["kernel", "Kernel", "gpu_memset", "Memset", "gpu_memcpy", "Memcpy", "mtia_ccp_events"];
 
-/// What a device event does, by its name.
+/// Work of a device event, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Work {
     Computation,
@@ -38,7 +38,7 @@ pub(crate) enum Work {
     Other,
 }
 
-/// What kind of launch call an event is.
+/// Kind of a launch call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Launch {
     No,
@@ -76,7 +76,7 @@ impl Kind {
     pub(crate) const SYNC_ROW: u16 = 32;
     /// The name begins with `ProfilerStep`.
     pub(crate) const STEP: u16 = 64;
-    /// The name contains `ProfilerStep`, which is what HTA asks for.
+    /// The name contains `ProfilerStep`, which is HTA's condition.
     pub(crate) const HTA_STEP: u16 = 128;
     /// A Python frame.
     pub(crate) const PYTHON: u16 = 256;
@@ -119,7 +119,7 @@ impl Kind {
         } else {
             Launch::No
         };
-        // Also what is drawn on a device's lanes and is no work.
+        // Also spans on a device's lanes that are not work.
         let claim = if flags & (Self::DEVICE | Self::NO_CALL) != 0 {
             rules.device_claim(text, cat, origin)
         } else {

@@ -60,7 +60,7 @@ impl Default for Bins {
     }
 }
 
-/// What one memory event says.
+/// The fields of one memory event.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Change {
     pub(crate) at: Option<i64>,

@@ -6,7 +6,7 @@ use crate::sort::{Record, put, put_signed, take, take_signed};
 use knockout_trace::LaneId;
 use std::cmp::{Ordering, Reverse};
 
-/// What stands for "no correlation"; HTA's own number for it.
+/// HTA's number for "no correlation".
 pub(crate) const NO_CORRELATION: i64 = -1;
 
 /// Side of the machine that a lane or step belongs to.
@@ -201,7 +201,7 @@ pub(crate) struct Point {
     pub(crate) what: What,
 }
 
-/// What a [`Point`] stands for.
+/// Kind of a [`Point`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum What {
     /// Calls made, by either rule.

@@ -38,11 +38,11 @@ pub enum ComparisonWarning {
 pub struct Comparison {
     /// See [`SCHEMA`].
     pub schema: u32,
-    /// What the first trace is called.
+    /// Name of the first trace.
     pub a: String,
-    /// What the second trace is called.
+    /// Name of the second trace.
     pub b: String,
-    /// What times are compared per: whole traces unless both have steps.
+    /// Unit of the times: whole traces unless both have steps.
     pub per: TimeUnit,
     /// No condition differs that makes times differ by itself.
     pub comparable: bool,
@@ -50,7 +50,7 @@ pub struct Comparison {
     pub differences: Vec<Difference>,
     /// The step, then categories: microseconds per step in `a` and `b`.
     pub rows: Vec<Row>,
-    /// The same by operation (self time), largest difference first.
+    /// Self time by operation in `a` and `b`, largest difference first.
     pub operations: Vec<Row>,
     /// Operations only in `b`, largest first.
     pub added: Vec<Row>,
@@ -58,12 +58,12 @@ pub struct Comparison {
     pub removed: Vec<Row>,
     /// The first profiler step of each by HTA's rule; `None` unless both have steps.
     pub first_step: Option<FirstStepComparison>,
-    /// What changed most, the largest first: categories of either side, then an operation.
+    /// The largest changes, the largest first: categories of either side, then an operation.
     pub contributors: Vec<Contributor>,
     /// Samples of a step in `a` and `b`, where times are per sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples_per_step: Option<(f64, f64)>,
-    /// What to know before trusting the figures.
+    /// Reasons to distrust the figures.
     #[serde(skip)]
     pub warnings: Vec<ComparisonWarning>,
     /// Categories in which nothing is done: however long, they are not a difference worth naming.
@@ -74,7 +74,7 @@ pub struct Comparison {
     asleep: BTreeSet<String>,
 }
 
-/// What times are compared per.
+/// Unit of the times that are compared.
 #[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeUnit {
@@ -95,13 +95,13 @@ impl TimeUnit {
 pub struct Contributor {
     /// A category or an operation.
     pub name: String,
-    /// Which of the two, and of which side.
+    /// Kind of quantity, with its side.
     pub about: About,
     /// Microseconds per step (or sample) in `b` minus those in `a`.
     pub difference_us: f64,
 }
 
-/// What a row is about.
+/// Kind of quantity in a row.
 #[derive(Debug, Clone, Copy, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum About {
@@ -118,7 +118,7 @@ pub enum About {
 /// One thing in both traces.
 pub type Row = knockout_base::stats::Row<About>;
 
-/// The condition that says how many files a side has.
+/// The condition with the number of files of a side.
 const RANKS: &str = "ranks";
 
 /// Conditions that make times differ by themselves.
@@ -190,7 +190,7 @@ impl Comparison {
         comparison
     }
 
-    /// Sorts operations by their difference, sleeping threads last, and says what changed most.
+    /// Sorts operations by their difference, sleeping threads last, and finds the largest changes.
     fn order(&mut self) {
         let Self { rows, operations, added, removed, asleep, asleep_categories, .. } = self;
         let is_asleep = |row: &Row| asleep.contains(&row.name);
@@ -215,7 +215,7 @@ impl Comparison {
             .collect();
     }
 
-    /// The same with every time per sample, where a step has so many of them in `a` and in `b`: batches of unlike size compare.
+    /// Divides every time by the samples of a step in `a` and in `b`, so that batches of unlike size compare.
     #[must_use]
     pub fn per_sample(mut self, a: f64, b: f64) -> Self {
         let lists = [&mut self.rows, &mut self.operations, &mut self.added, &mut self.removed];
@@ -233,7 +233,7 @@ impl Comparison {
         self.differences.iter().filter(|difference| is_decisive(difference))
     }
 
-    /// The numbers of ranks, where they differ: times are sums over ranks, so that there is no ratio worth saying.
+    /// Returns the numbers of ranks, where they differ: times are sums over ranks, so a ratio would mislead.
     pub fn unlike_ranks(&self) -> Option<&Difference> {
         self.differences.iter().find(|difference| difference.what == RANKS)
     }
@@ -243,8 +243,8 @@ impl Comparison {
         self.rows.iter().find(|row| row.about == About::Step)
     }
 
-    /// The rows that are slower than `ratio` even at the low end of their interval. Only the step decides: a category
-    /// that grows while the step does not is no regression. Where there are too few steps for an interval nothing is.
+    /// Returns the rows that are slower than `ratio` even at the low end of their interval. Only the step decides: a category
+    /// that grows while the step does not is not a regression. With too few steps for an interval the list is empty.
     pub fn slower_than(&self, ratio: f64) -> Vec<&Row> {
         let step = self.step().filter(|row| row.is_interval() && row.low.is_some_and(|low| low > ratio));
         step.into_iter().collect()

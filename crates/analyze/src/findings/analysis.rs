@@ -71,10 +71,10 @@ pub struct Analysis {
     /// Ranks beside each other; `None` for one file.
     #[serde(skip)]
     pub stragglers: Option<Stragglers>,
-    /// What stands out.
+    /// Findings that stand out.
     #[serde(skip)]
     pub verdicts: Vec<Sourced<Standout>>,
-    /// What to know before trusting the figures.
+    /// Reasons to distrust the figures.
     #[serde(skip)]
     pub warnings: Vec<Sourced<TraceWarning>>,
     /// Everything about each file.

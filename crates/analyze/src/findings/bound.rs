@@ -1,4 +1,4 @@
-//! What bounds the steps of a trace: always an answer, by the figures that the other findings rest on. Values only.
+//! The limit of the steps of a trace. There is always one, by the figures that the other findings use. Values only.
 
 use crate::collect::rules::{Role, words};
 use crate::findings::{CategoryShare, CriticalPath, FileFindings, Operation, OperationPart};
@@ -12,10 +12,10 @@ const EXPOSED: f64 = 0.30;
 /// Data loading is the limit above this share of a step.
 const DATA: f64 = 0.30;
 
-/// A trace that is longer than the device's own time by this factor makes its share of both worth saying.
+/// If the trace is longer than the device's time by this factor, the shares of both are reported.
 const MUCH_LONGER: f64 = 1.5;
 
-/// What a step waits for most.
+/// The resource that a step waits for most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
@@ -33,16 +33,16 @@ pub enum Limit {
     Nothing,
 }
 
-/// What bounds a trace, and the figures that say so.
+/// The limit of a trace, and the figures behind it.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Bound {
-    /// What is waited for.
+    /// The resource that is waited for.
     pub limit: Limit,
     /// The share that decides: busy or idle time of the device, exposed communication, data loading or the largest operation.
     pub share: f64,
     /// Share of the time between its first and its last event in which the device is busy; `None` without a device.
     pub device_busy: Option<f64>,
-    /// The same of the whole trace, where that is much longer.
+    /// Share of the whole trace in which the device is busy, where the trace is much longer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_busy_of_trace: Option<f64>,
     /// The category that is the limit, or the largest of the side that is, and its share of that side. Never a wait: threads that
@@ -53,7 +53,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// What bounds one file.
+    /// Returns the limit of one file.
     pub fn of(findings: &FileFindings) -> Self {
         let device = findings.gpu.as_ref().map(|gpu| &gpu.times).filter(|times| times.kernel_time_us > 0.0);
         let device_busy = device.map(|times| share(times.busy_us, times.kernel_time_us));
@@ -124,7 +124,7 @@ fn largest_operation(
 ) -> Option<(String, f64)> {
     let is_in = |part: &&OperationPart| part.category == category.name && part.device == category.device;
     let self_us = |row: &Operation| row.by_category.iter().find(is_in).map_or(0.0, |part| part.self_us);
-    // A phase's own span repeats the category: what it has for itself is waiting, or nobody's.
+    // A phase's own span repeats the category: its self time is waiting, or unattributed.
     let own_name = words(&category.name);
     let works = |row: &&Operation| {
         self_us(row) > 0.0

@@ -26,7 +26,7 @@ pub struct DeviceTimes {
     pub comm_comp_overlap_us: f64,
     /// That, in per cent of communication, two decimals; `None` without communication.
     pub comm_comp_overlap_pct: Option<f64>,
-    /// The same as a fraction, unrounded.
+    /// The overlap as a fraction, unrounded.
     pub overlap: Option<f64>,
 }
 

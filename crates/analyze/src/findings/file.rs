@@ -1,4 +1,4 @@
-//! What is known about one file, as values. Times in microseconds, shares as fractions, lists largest first.
+//! The findings of one file, as values. Times in microseconds, shares as fractions, lists largest first.
 
 use super::device::{Gpu, GpuHta};
 use super::share::Share;
@@ -21,11 +21,11 @@ pub struct FileFindings {
     pub world_size: Option<i64>,
     /// Names of the devices.
     pub devices: Vec<String>,
-    /// What the trace says about how it was made; compared before two traces are.
+    /// Conditions under which the trace was recorded; compared before two traces are.
     pub conditions: BTreeMap<String, String>,
     /// Objects in the list of events.
     pub events: u64,
-    /// The same by `ph`.
+    /// Number of these objects by `ph`.
     pub events_by_ph: BTreeMap<String, u64>,
     /// Events with `ph` `X`.
     pub complete_events: u64,
@@ -53,10 +53,10 @@ pub struct FileFindings {
     pub host_us: f64,
     /// Self time in categories of the device.
     pub device_us: f64,
-    /// Of the host's backward time, what the thread that asked for it spends waiting for autograd's own threads: counted in the
-    /// categories, since it is that thread's time, and no work.
+    /// Part of the host's backward time in which the calling thread waits for autograd's own threads. It is counted in the
+    /// categories, since it is that thread's time, but it is not work.
     pub autograd_wait_us: f64,
-    /// The same where no span says so, of the thread with the steps: counted as unattributed. 0 where `autograd_wait_us` is not.
+    /// Such waiting of the thread with the steps without a span, counted as unattributed. 0 where `autograd_wait_us` is not.
     pub autograd_wait_unnamed_us: f64,
     /// Time in which autograd's own threads are busy.
     pub autograd_threads_us: f64,
@@ -85,12 +85,12 @@ pub struct FileFindings {
     pub gpu_hta: Option<GpuHta>,
     /// Memory by device.
     pub memory: Vec<MemoryDevice>,
-    /// What the slowest step waited for; `None` without steps.
+    /// Critical path of the slowest step; `None` without steps.
     pub critical_path: Option<CriticalPath>,
-    /// What stands out, the strongest first; empty when nothing does.
+    /// Findings that stand out, the strongest first.
     #[serde(skip)]
     pub verdicts: Vec<Standout>,
-    /// What to know before trusting the figures.
+    /// Reasons to distrust the figures.
     #[serde(skip)]
     pub warnings: Vec<TraceWarning>,
     /// Bytes of packed events that did not fit into memory.
@@ -147,8 +147,8 @@ pub struct CategoryShare {
     pub device: bool,
     /// Of the self time of its side, host or device.
     pub share_of_side: f64,
-    /// The same without the time in which nothing is done: Python threads that sleep, and spans drawn over device work with
-    /// nothing under them, which have none; and a thread that waits for autograd's, which is a part of its category.
+    /// Share of the work of its side. Python threads that sleep, and spans drawn over device work with
+    /// nothing under them, have none. Waiting for autograd's threads is not work.
     pub share_of_work: Option<f64>,
     /// Role of the category in the rules.
     #[serde(skip)]
@@ -265,7 +265,7 @@ pub struct LaneFindings {
     pub tid: serde_json::Value,
     /// `thread_name` and process label, where the trace has them.
     pub name: String,
-    /// Which rank it belongs to, among several.
+    /// Its rank, among several.
     pub rank: Option<i64>,
     /// It holds device work.
     pub device_lane: bool,
@@ -366,7 +366,7 @@ impl StepSummary {
     }
 }
 
-/// What the end of a step waited for, back to its start.
+/// The critical path of a step, from its end back to its start.
 #[derive(Debug, Clone, Serialize)]
 pub struct CriticalPath {
     /// Name of the step: `ProfilerStep#…`.
@@ -379,7 +379,7 @@ pub struct CriticalPath {
     pub operations: Vec<Share>,
 }
 
-/// What the HTML picture and the collapsed stacks are drawn from; bounded.
+/// The values behind the HTML picture and the collapsed stacks; bounded.
 #[derive(Debug, Clone, Default)]
 pub struct Picture {
     /// Categories by number.
@@ -401,7 +401,7 @@ pub struct Picture {
 /// A lane's timeline.
 #[derive(Debug, Clone)]
 pub struct LanePicture {
-    /// What to write beside it.
+    /// Label beside it.
     pub label: String,
     /// Whether it is a stream of a device.
     pub device: bool,
@@ -412,13 +412,13 @@ pub struct LanePicture {
 /// A lane's call tree.
 #[derive(Debug, Clone)]
 pub struct LaneStacks {
-    /// What to call it.
+    /// Name of the lane.
     pub label: String,
     /// Parents come before children.
     pub nodes: Vec<StackNode>,
 }
 
-/// One place in a call tree.
+/// One node of a call tree.
 #[derive(Debug, Clone, Copy)]
 pub struct StackNode {
     /// Number of the parent.

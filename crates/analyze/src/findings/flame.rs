@@ -4,13 +4,13 @@ use crate::findings::Analysis;
 use crate::findings::{LaneStacks, Picture, StackNode};
 use std::collections::BTreeMap;
 
-/// What the steps together are called.
+/// Name of all steps together.
 const STEPS: &str = "steps";
 /// How a profiler names a step; a number follows.
 const STEP: &str = "ProfilerStep#";
 
 impl Analysis {
-    /// The same with the stacks of all steps summed, as if every step had one name.
+    /// Sums the stacks of all steps, as if every step had one name.
     #[must_use]
     pub fn with_steps_added_up(mut self) -> Self {
         for file in &mut self.ranks {

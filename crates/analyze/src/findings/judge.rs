@@ -93,7 +93,7 @@ fn slow_steps(findings: &FileFindings) -> Option<Standout> {
 fn unattributed(findings: &FileFindings) -> Option<Standout> {
     let row = findings.categories.iter().find(|row| row.role == Role::Unattributed && !row.device)?;
     let share = row.share_of_work.unwrap_or(row.share_of_side);
-    // Waiting that is known is no part of it.
+    // Known waiting is not a part of it.
     let us = row.us - findings.autograd_wait_unnamed_us;
     let is_known = findings.waits().iter().any(|(_, us)| *us > 0.0);
     let autograd_us = if is_known { 0.0 } else { findings.autograd_threads_us.min(us) };

@@ -1,5 +1,5 @@
-//! What stands out in a trace. Values only: the sentences are written in `knockout-report`. When nothing stands out there are
-//! none.
+//! Findings that stand out in a trace. Values only: `knockout-report` writes the
+//! sentences.
 
 /// Something that stands out in a trace. Shares are fractions, times microseconds.
 #[derive(Debug, Clone, PartialEq)]

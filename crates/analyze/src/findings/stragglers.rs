@@ -17,7 +17,7 @@ pub struct Stragglers {
     pub ranks: Vec<RankRow>,
     /// Steps that all ranks have.
     pub steps: Vec<StepRow>,
-    /// What stands out.
+    /// Findings that stand out.
     #[serde(skip)]
     pub verdict: Option<Standout>,
 }
@@ -46,7 +46,7 @@ pub struct StepRow {
     pub name: String,
     /// Length on each rank, in the order of `ranks`.
     pub us: Vec<f64>,
-    /// The slowest rank (its place in `ranks` where the file names none).
+    /// The slowest rank (its index in `ranks` where the file names none).
     pub slowest_rank: i64,
     /// Whether it is longer than the next by more than one per cent.
     pub is_clear: bool,

@@ -1,4 +1,4 @@
-//! What a reader should know before trusting the figures of a trace. Values only: the sentences are written in
+//! Reasons to distrust the figures of a trace. Values only: the sentences are written in
 //! `knockout-report`.
 
 use crate::collect::counts::Counts;
@@ -38,7 +38,7 @@ pub enum Counted {
     NegativeDuration,
     /// Times finer than a nanosecond.
     FinerThanNanos,
-    /// Members of the list that are no objects.
+    /// Members of the list that are not objects.
     NotEvents,
     /// Begin or end events without a partner.
     UnmatchedBeginEnd,

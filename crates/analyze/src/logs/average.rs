@@ -1,4 +1,4 @@
-//! What an average over printed figures contains: which bars they came from.
+//! The contents of an average over printed figures: the bars that they came from.
 //!
 //! The usual script takes every number in front of `it/s`, keeps the last twenty and averages them. Also reads the
 //! lists such scripts leave in their reports, and looks for the figures in the bars of the same text.
@@ -11,7 +11,7 @@ use serde::Serialize;
 const KEPT: usize = 20;
 /// Neighbouring figures of one bar do not differ by more than this factor.
 const JUMP: f64 = 1.25;
-/// Lists in a report; more are no report.
+/// Most lists in a report.
 const MAX_LISTS: usize = 1000;
 
 /// A printed figure and the bar it is of.
@@ -21,7 +21,7 @@ pub(super) struct Printed {
     pub(super) figure: Figure,
 }
 
-/// An average over figures, taken apart.
+/// An average over figures, with its parts.
 #[derive(Debug, Clone, Serialize, PartialEq)]
 pub struct Average {
     /// Name of the log.
@@ -109,7 +109,7 @@ fn numbered(line: &str, expected: usize) -> Option<f64> {
     figure.trim().parse::<f64>().ok().filter(|figure| figure.is_finite() && *figure >= 0.0)
 }
 
-/// All averages of one log; `places` says which row each bar became.
+/// Returns all averages of one log; `places` has the row of each bar.
 pub(super) fn averages(
     file: &str,
     printed: &[Printed],
@@ -171,7 +171,7 @@ fn by_bar(figures: &[(f64, Option<&LogRow>)]) -> Vec<AveragePart> {
         .collect()
 }
 
-/// Without bars: a figure that jumps from the one before is another bar's, or of a clock that went on without steps.
+/// Without bars: a figure that jumps from the one before is another bar's, or of a clock that ran without steps.
 fn by_jumps(figures: &[f64]) -> Vec<AveragePart> {
     figures
         .chunk_by(|a, b| a.max(*b) <= JUMP * a.min(*b))

@@ -8,11 +8,11 @@ const MAX_BAR_CHARS: usize = 2048;
 const MAX_CLOCK_BYTES: usize = 4096;
 /// A longer name is another program's text that ran into the line; its end is kept.
 const MAX_NAME_CHARS: usize = 40;
-/// What Lightning's bars are called; the text before it belongs to somebody else.
+/// Names of Lightning's bars; the text before a name is not part of the bar.
 const KNOWN_NAMES: [&str; 6] =
     ["Sanity Checking", "Epoch ", "Validation", "Testing", "Predicting", "Training"];
 
-/// What a bar counts, by its name.
+/// Kind of a bar, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum BarKind {
     Sanity,
@@ -88,7 +88,7 @@ pub(super) fn bars_in(line: &str) -> Vec<BarLine> {
     found
 }
 
-/// What stands in brackets: elapsed time, the figure if there is one, and where the brackets close.
+/// The part in brackets: elapsed time, the figure if there is one, and where the brackets close.
 fn clock(text: &str) -> Option<(u64, Option<Figure>, usize)> {
     let end = text.bytes().take(MAX_CLOCK_BYTES).position(|byte| byte == b']')?;
     let inside = text.get(..end)?;
@@ -97,7 +97,7 @@ fn clock(text: &str) -> Option<(u64, Option<Figure>, usize)> {
     let after = inside.get(stop..)?;
     let rate = after.get(after.find(',')? + 1..)?;
     let rate = rate.split(',').next()?.trim();
-    // A time alone is no clock of a bar.
+    // A time alone is not the clock of a bar.
     let (_, unit) = rate.split_once('/')?;
     let figure = figure(rate);
     (figure.is_some() || (rate.starts_with('?') && !unit.is_empty())).then_some((elapsed, figure, end + 1))
@@ -159,7 +159,7 @@ fn number(text: &str) -> Option<(Number, &str)> {
     Some((Number { value: value * factor, half_digit: half_digit * factor }, rest))
 }
 
-/// What stands before the brackets.
+/// The part before the brackets.
 struct Head<'a> {
     name: &'a str,
     count: u64,
@@ -231,7 +231,7 @@ fn bare(text: &str) -> &str {
     text.trim().trim_end_matches(':').trim_end()
 }
 
-/// What the bar calls itself.
+/// Name of the bar in the log.
 fn name_of(text: &str) -> String {
     let text = bare(text);
     let known = KNOWN_NAMES.iter().filter_map(|known| text.rfind(known)).max();

@@ -27,7 +27,7 @@ pub struct Logs {
     pub schema: u32,
     /// One per bar, in the order in which they began.
     pub rows: Vec<LogRow>,
-    /// What averages over printed figures contained.
+    /// Contents of averages over printed figures.
     pub averages: Vec<Average>,
 }
 
@@ -69,7 +69,7 @@ impl LogReader {
         }
     }
 
-    /// What was in the log; `file` is what to call it.
+    /// Returns the contents of the log; `file` names it.
     pub fn finish(mut self, file: &str) -> Result<Log> {
         self.end_line();
         let lists = std::mem::take(&mut self.lists).finish();

@@ -144,7 +144,7 @@ fn between_ends(run: &[(u64, Between)]) -> Option<Stretch> {
     (last > first).then(|| Stretch { steps: last - first, time: to.since(*from) })
 }
 
-/// Divides a run into stretches that the clock can tell apart; a rest that is too short is in none of them.
+/// Divides a run into stretches that the clock can resolve; a rest that is too short is in none of them.
 fn divide(run: &[(u64, Between)], least: u64) -> Vec<Stretch> {
     let mut out: Vec<Stretch> = Vec::new();
     let Some(mut start) = run.first().copied() else { return out };

@@ -10,7 +10,7 @@ pub struct LogRow {
     pub file: String,
     /// `training`, `validation`, `sanity check`, `testing`, `predicting`, or what the bar calls itself (`unnamed` if nothing).
     pub bar: String,
-    /// What the bar calls itself.
+    /// Name of the bar in the log.
     pub name: String,
     /// From the bar's name, or that of the training bar before it.
     pub epoch: Option<u64>,
@@ -20,7 +20,7 @@ pub struct LogRow {
     pub series: usize,
     /// Iterations the rate rests on.
     pub count: u64,
-    /// Iterations per second by the bar's own clock; `None` when there is too little to go by, and `note` says why.
+    /// Iterations per second by the bar's own clock; `None` when there is too little to go by, with the reason in `note`.
     pub it_per_s: Option<f64>,
     /// Slowest stretch, as low as the clock's rounding allows.
     pub low: Option<f64>,
@@ -30,15 +30,15 @@ pub struct LogRow {
     pub stretches: usize,
     /// Iterations done.
     pub steps: u64,
-    /// Iterations planned; `None` if the bar does not say.
+    /// Iterations planned; `None` if the bar has no total.
     pub total: Option<u64>,
     /// Iterations at the start that were left out.
     pub warmup: u64,
-    /// Seconds the bar's clock went on without an iteration at its end: validation, checkpoints.
+    /// Seconds at the end of the bar without an iteration: validation, checkpoints.
     pub idle_after_s: u64,
     /// Iterations left out because another bar ran between them.
     pub interrupted: u64,
-    /// What the bar printed.
+    /// Figures that the bar printed.
     pub figures: Figures,
     /// Why there is no rate, or what to know about it.
     pub note: Option<String>,

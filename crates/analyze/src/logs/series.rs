@@ -1,4 +1,4 @@
-//! Puts the states of bars together: which line goes on which bar. Knows nothing of rates.
+//! Joins the states of bars: which line continues which bar. Independent of rates.
 
 use super::bar::{BarKind, BarLine, Figure};
 use std::cmp::Reverse;
@@ -49,7 +49,7 @@ pub(super) struct SeriesTable {
 }
 
 impl SeriesTable {
-    /// Adds a state of a bar; gives the number of the bar, or nothing for a placeholder that says nothing.
+    /// Adds a state of a bar and returns the index of the bar, or nothing for a placeholder.
     pub(super) fn add(&mut self, bar: &BarLine) -> Option<usize> {
         if bar.total.is_none() && bar.count == 0 && bar.figure.is_none() {
             return None;
@@ -125,8 +125,8 @@ impl SeriesTable {
         Some(index)
     }
 
-    /// The bars in the order in which they began; those that never printed a figure nor moved are left out. The first
-    /// list says where each bar went.
+    /// Returns the bars in the order in which they began, without those that never printed a figure nor moved. The first
+    /// list has the index of each bar among them.
     pub(super) fn finish(self) -> (Vec<Option<usize>>, Vec<Series>) {
         let mut places = Vec::with_capacity(self.all.len());
         let mut kept = Vec::new();

@@ -25,7 +25,7 @@ pub(crate) const MAX_ENCODED: usize = 160;
 
 /// Something that can be sorted, stored compactly and read back.
 pub(crate) trait Record: Copy + Send {
-    /// What the first record of a segment is encoded against.
+    /// The record that the first one of a segment is encoded against.
     const ZERO: Self;
     /// Records of different groups are never compared.
     fn group(&self) -> u32;
@@ -33,7 +33,7 @@ pub(crate) trait Record: Copy + Send {
     fn order(&self, other: &Self) -> Ordering;
     /// Appends at most [`MAX_ENCODED`] bytes; the group is not stored.
     fn encode(&self, previous: &Self, out: &mut Vec<u8>);
-    /// Reads what `encode` wrote; `None` if the bytes are no record.
+    /// Reads what `encode` wrote; `None` if the bytes are not a record.
     fn decode(previous: &Self, group: u32, input: &mut &[u8]) -> Option<Self>;
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Cursor<R> {
     previous: R,
     bytes: Vec<u8>,
     at: usize,
-    /// What of the file is still to be read: offset and length; held segments have none.
+    /// Rest of the segment in the file: offset and length; empty for segments in memory.
     beyond: (u64, u64),
     held_bytes: usize,
 }

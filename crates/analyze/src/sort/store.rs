@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A place for encoded segments, shared by all threads.
+/// A store of encoded segments, shared by all threads.
 #[derive(Debug)]
 pub(crate) struct Store {
     budget_bytes: usize,
@@ -92,7 +92,7 @@ impl Store {
         self.held_bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// A panic elsewhere leaves the file usable: every write is at the end and every read says where.
+    /// A panic elsewhere leaves the file usable: every write is at the end and every read has its own offset.
     fn lock(&self) -> MutexGuard<'_, Option<File>> {
         self.file.lock().unwrap_or_else(PoisonError::into_inner)
     }

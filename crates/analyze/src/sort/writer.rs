@@ -125,7 +125,7 @@ impl<R: Record + 'static> Writer<R> {
             Work::Here(sorter) => sorter.take(&mut self.buffer),
             Work::Elsewhere { full, empty, .. } => {
                 let next = empty.try_recv().unwrap_or_default();
-                // A helper that stopped has an error to tell; `finish` hears it.
+                // A helper that stopped has failed; `finish` returns its error.
                 full.send(std::mem::replace(&mut self.buffer, next)).unwrap_or_default();
                 Ok(())
             }

@@ -17,7 +17,7 @@ const MAX_GROUP: usize = 1 << 16;
 /// every pair.
 const MAX_CALLS: usize = 16;
 
-/// What joining needs to know.
+/// The input of joining.
 pub(crate) struct Join<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) streams: &'a [Stream],
@@ -25,7 +25,7 @@ pub(crate) struct Join<'a> {
     pub(crate) loose_host_rows: u64,
 }
 
-/// What joining gives.
+/// The result of joining.
 #[derive(Debug)]
 pub(crate) struct Joined {
     pub(crate) points: Vec<Segment<Point>>,
@@ -38,7 +38,7 @@ pub(crate) struct Joined {
     pub(crate) by_phase: Vec<i64>,
 }
 
-/// What a thread has joined so far: sums, so it does not matter which correlations it got.
+/// The sums of one thread; they do not depend on which correlations it joined.
 struct State<'a> {
     join: &'a Join<'a>,
     points: Writer<Point>,
@@ -294,7 +294,7 @@ impl<'a> Few<'a> {
     }
 }
 
-/// What HTA's rule says about one correlation.
+/// One correlation by HTA's rule.
 struct HtaGroup {
     /// How often device rows are kept.
     copies: u32,

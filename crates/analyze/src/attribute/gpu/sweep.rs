@@ -102,7 +102,7 @@ pub(crate) struct DeviceSpan {
     pub(crate) call: Option<i64>,
 }
 
-/// What the sweep needs to know.
+/// The input of the sweep.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sweep<'a> {
     pub(crate) kinds: &'a [Kind],
@@ -139,7 +139,7 @@ impl Sweep<'_> {
             let gone = exact.go_over(points, see, |point| {
                 lot.push(*point);
                 if lot.len() == LOT {
-                    // Nobody listens only after a panic, which `join` hands on.
+                    // The receiver is gone only after a panic, which `join` resumes.
                     full.send(std::mem::replace(&mut lot, Vec::with_capacity(LOT))).unwrap_or_default();
                 }
             });
@@ -155,7 +155,7 @@ impl Sweep<'_> {
 struct Exact<'a> {
     sweep: Sweep<'a>,
     out: ExactTime,
-    /// What happens at the instant being collected: calls and starts by stream.
+    /// The instant being collected, with its calls and starts by stream.
     now: Option<i64>,
     at_once: Vec<(Option<StreamId>, u64, u64)>,
 }
@@ -246,7 +246,7 @@ impl Exact<'_> {
 struct Rounded<'a> {
     sweep: Sweep<'a>,
     out: HtaTime,
-    /// What happens at the instant being collected.
+    /// The instant being collected.
     now: Option<i64>,
     rows: Vec<HtaRow>,
     /// Calls and starts by stream.

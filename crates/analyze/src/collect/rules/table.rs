@@ -1,6 +1,6 @@
-//! Which event belongs to which category: rules as data, read from TOML.
+//! Rules that assign events to categories, read from TOML.
 //!
-//! A rule sees one event's name and `cat`; what encloses the event is combined with that in [`crate::attribute::tree`].
+//! A rule sees one event's name and `cat`. The call tree of a lane adds what encloses the event.
 
 use super::words;
 use crate::collect::id::CategoryId;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// The built-in rules.
 const DEFAULT_TOML: &str = include_str!("default.toml");
 
-/// What to do about a file that lacks something.
+/// The remedy for an incomplete file.
 const WHOLE_FILE: &str = "a rule file has `version = 1`, [[rule]] entries and [otherwise], and replaces the built-in rules: begin with a copy of crates/analyze/src/collect/rules/default.toml";
 
 /// A rule set.
@@ -114,7 +114,7 @@ enum Claims {
     Itself,
 }
 
-/// What the rules say about one kind of event, before anything is known of its surroundings.
+/// The categories that the rules give one kind of event, independent of the events around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Claim {
     /// Takes the event's self time, whatever encloses it.
@@ -250,7 +250,7 @@ impl Rules {
         Ok(rules)
     }
 
-    /// What the rules call themselves: the name of their file.
+    /// Returns the name of the rules: that of their file.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -280,7 +280,7 @@ impl Rules {
         Ok(CategoryId::from_index(self.categories.len() - 1))
     }
 
-    /// What the rules say about device work of this name and `cat`. Where work is done follows from its `cat`, whatever the rules say: a rule
+    /// Returns the claim on device work of this name and `cat`. The `cat` decides that it is device work: a rule
     /// without `device` gives its name to a category of the device.
     pub(crate) fn device_claim(&mut self, name: &str, cat: &str, origin: EventOrigin) -> Claim {
         let claim = self.claim(name, cat, origin);
@@ -320,7 +320,7 @@ impl Rules {
         let mut not_inside = Vec::new();
         for name in &entry.not_inside {
             let Some(index) = self.categories.iter().position(|c| &c.name == name && !c.device) else {
-                return Err(format!("not_inside names {name:?}, which is no category of these rules"));
+                return Err(format!("not_inside names {name:?}, which is not a category of these rules"));
             };
             not_inside.push(CategoryId::from_index(index));
         }
@@ -338,7 +338,7 @@ impl Rules {
         })
     }
 
-    /// What the rules say about events of this name and `cat`.
+    /// Returns the claim on events of this name and `cat`.
     pub(crate) fn claim(&self, name: &str, cat: &str, origin: EventOrigin) -> Claim {
         let cat = cat.to_lowercase();
         let cut = words::words(name);

@@ -1,6 +1,6 @@
 //! Names as words: the difference between `gin` and `engine`.
 
-/// The words of a name, lower-cased: cut at everything that is no letter or digit, and where a capital begins a
+/// Returns the words of a name in lower case: cut at everything except letters and digits, and where a capital begins a
 /// new word (`MSELossBackward0` is `mse loss backward 0`).
 pub(crate) fn words(name: &str) -> Vec<String> {
     let chars: Vec<char> = name.chars().collect();

@@ -10,7 +10,7 @@ fn read(text: &str) -> Result<Log> {
     reader.finish("a.log")
 }
 
-/// A bar as tqdm prints it, with the mean figure Lightning asks for.
+/// Returns a bar as tqdm prints it, with the mean figure that Lightning configures.
 fn line(name: &str, count: u64, total: u64, seconds: f64) -> String {
     let figure =
         if seconds > 0.0 { format!("{:5.2}it/s", count as f64 / seconds) } else { "?it/s".to_owned() };
@@ -70,7 +70,7 @@ fn bars_are_told_apart_and_pauses_do_not_count() {
     assert_eq!(training.idle_after_s, 5);
     assert_eq!(training.figures.kind, FiguresKind::Cumulative);
     assert!(near(log.rows[2].it_per_s, 20.0), "{:?}", log.rows[2]);
-    assert_eq!(log.rows[0].it_per_s, None, "two steps are no rate");
+    assert_eq!(log.rows[0].it_per_s, None, "two steps are too few");
 }
 
 #[test]

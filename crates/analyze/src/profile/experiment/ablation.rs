@@ -5,7 +5,7 @@ use crate::profile::run::RunProfile;
 use knockout_base::stats::{Estimate, relative_iqr};
 use serde::Serialize;
 
-/// What was measured of one model's switches.
+/// Measurements of one model's switches.
 #[derive(Debug, Clone)]
 pub struct SwitchRuns {
     /// The model without any, measured in the same way as with them.
@@ -21,13 +21,13 @@ pub struct Switch {
     pub name: String,
     /// Overrides that turn it on.
     pub keys: Vec<String>,
-    /// What else it changes than time; empty if nothing.
+    /// Effects other than on time; empty if none.
     pub note: String,
-    /// What came of it.
+    /// Outcome of the switch.
     pub outcome: SwitchOutcome,
 }
 
-/// What came of a switch.
+/// Outcome of a switch.
 #[derive(Debug, Clone)]
 pub enum SwitchOutcome {
     /// It was measured.
@@ -71,13 +71,13 @@ pub struct Tried {
     pub name: String,
     /// Overrides that turn it on.
     pub keys: Vec<String>,
-    /// What else it changes.
+    /// Effects other than on time.
     pub note: String,
     /// Wall time of a sample with it.
     pub s_per_sample: Estimate,
     /// How many times as fast: time per sample without it by time with it, paired by round.
     pub gain: Estimate,
-    /// The same of CPU time.
+    /// Ratio of the CPU times.
     pub cpu_gain: Estimate,
     /// Most memory of the engine's buffers, where it was sampled.
     pub pool_bytes: Option<u64>,
@@ -85,7 +85,7 @@ pub struct Tried {
     pub verdict: Effect,
 }
 
-/// What a switch does to the time of a step.
+/// Effect of a switch on the time of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum Effect {
     /// The interval of the gain is above 1.

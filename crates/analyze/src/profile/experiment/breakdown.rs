@@ -13,7 +13,7 @@ const LAYERS: usize = 4;
 pub struct Breakdown {
     /// Name of the model.
     pub model: String,
-    /// The same, and on how many ranks where several numbers of them were measured.
+    /// Name of the model, with the number of ranks where several were measured.
     pub name: String,
     /// Whether the layers are known: spans were recorded.
     pub recorded: bool,

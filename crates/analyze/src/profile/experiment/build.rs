@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 const VARIED: [&str; 5] = ["model", "mode", "processor", "profiler", "world"];
 
 impl Experiment {
-    /// The findings of cells that were measured in turns, and of switches that had theirs beside a baseline.
+    /// Returns the findings of cells that were measured alternately, and of switches that were measured beside a baseline.
     pub fn of(plan: ExperimentPlan, profiles: Vec<RunProfile>, switches: Vec<SwitchRuns>) -> Result<Self> {
         let names = |part: fn(&RunProfile) -> &String| {
             let mut seen = BTreeSet::new();

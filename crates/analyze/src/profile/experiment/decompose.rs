@@ -7,7 +7,7 @@ use knockout_base::stats::share;
 use knockout_trace::meter::StepPhase;
 use serde::Serialize;
 
-/// A disagreement below this share of a step is nobody's business.
+/// A disagreement below this share of a step is ignored.
 const NEGLIGIBLE: f64 = 0.01;
 
 /// The parts of one model's step.
@@ -15,7 +15,7 @@ const NEGLIGIBLE: f64 = 0.01;
 pub struct Decomposition {
     /// Name of the model.
     pub model: String,
-    /// The same, and on how many ranks where several numbers of them were measured.
+    /// Name of the model, with the number of ranks where several were measured.
     pub name: String,
     /// Number of ranks.
     pub world: u64,
@@ -55,15 +55,15 @@ struct Recipe {
     modes: &'static str,
     /// The mode, and the one before it.
     by: By,
-    /// Which phases it holds, `None` for what is in none.
+    /// Phases in it; `None` for time in no phase.
     belongs: fn(Option<StepPhase>) -> bool,
 }
 
 /// The second way.
 enum By {
-    /// The part's own phases in the data mode: that mode runs nothing else, so the two parts of it cannot be told apart by modes.
+    /// The part's own phases in the data mode: that mode runs nothing else, so modes cannot separate its two parts.
     Data,
-    /// What a mode takes longer than another.
+    /// Time of a mode minus that of another.
     Difference(&'static str, &'static str),
 }
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 /// How the cells were measured.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct ExperimentPlan {
-    /// What the dataset is called.
+    /// Name of the dataset.
     pub dataset: String,
     /// Rounds: in each, every cell has its turn.
     pub rounds: u64,
@@ -41,7 +41,7 @@ pub struct Crowd {
 pub enum ExperimentWarning {
     /// Rounds too few for an interval: bounds are the range seen.
     FewRounds(u64),
-    /// More threads than cores: ranks took turns on the cores, so wall times say nothing of ranks that have cores of their own.
+    /// More threads than cores: ranks shared cores, so wall times do not hold for ranks with cores of their own.
     Crowded(Crowd),
 }
 
@@ -57,9 +57,9 @@ pub struct Experiment {
     pub plan: ExperimentPlan,
     /// Conditions all cells share: name and value.
     pub conditions: Vec<(String, String)>,
-    /// The models, in the order asked for.
+    /// The models, in the order given.
     pub models: Vec<String>,
-    /// The numbers of ranks, in the order asked for.
+    /// The numbers of ranks, in the order given.
     pub worlds: Vec<u64>,
     /// Every cell.
     #[serde(skip)]
@@ -68,24 +68,24 @@ pub struct Experiment {
     pub ratios: Vec<CellRatio>,
     /// Where a full step goes, by model.
     pub decomposition: Vec<Decomposition>,
-    /// The same as a tree with its largest layers, by model.
+    /// Parts of a full step as a tree with its largest layers, by model.
     pub breakdown: Vec<Breakdown>,
-    /// What more ranks gain, where several numbers of them were measured.
+    /// Gain by more ranks, where several numbers of them were measured.
     pub ranks: Vec<RankScaling>,
-    /// What recording costs, by model.
+    /// Cost of recording, by model.
     pub recording: Vec<RecordingCost>,
     /// Switches that were tried, by model.
     pub ablation: Vec<Ablation>,
     /// Questions the figures answer.
     #[serde(skip)]
     pub decisions: Vec<Decision>,
-    /// What stands out.
+    /// Findings that stand out.
     #[serde(skip)]
     pub insights: Vec<Insight>,
-    /// What to do next.
+    /// Next steps, the most promising first.
     #[serde(skip)]
     pub next_steps: Vec<NextStep>,
-    /// What to know before trusting the figures.
+    /// Reasons to distrust the figures.
     #[serde(skip)]
     pub warnings: Vec<ExperimentWarning>,
 }

@@ -1,4 +1,4 @@
-//! What stands out in an experiment, and what to do next. Values only: the sentences are written in `knockout-report`.
+//! Findings that stand out in an experiment, and next steps. Values only: `knockout-report` writes the sentences.
 
 use knockout_base::stats::Estimate;
 
@@ -54,7 +54,7 @@ pub enum Insight {
         /// Time per sample, `b / a`.
         ratio: Estimate,
     },
-    /// What more ranks gain.
+    /// Gain by more ranks.
     Ranks {
         /// Name of the model.
         model: String,
@@ -75,7 +75,7 @@ pub enum Insight {
         model: String,
         /// Wall time of a step with recording by time without.
         wall: Estimate,
-        /// The same of CPU time.
+        /// Ratio of the CPU times.
         cpu: Estimate,
     },
     /// The switch that gained most.
@@ -131,7 +131,7 @@ pub enum NextStep {
         keys: Vec<String>,
         /// How many times as fast per sample.
         gain: Estimate,
-        /// What else it changes; empty if nothing.
+        /// Effects other than on time; empty if none.
         note: String,
     },
     /// Look at a layer first.

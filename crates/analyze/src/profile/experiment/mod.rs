@@ -1,4 +1,4 @@
-//! Many runs measured in turns become one experiment: modes, models and switches that can be compared because they took the
+//! Many runs, measured alternately, become one experiment: modes, models and switches that can be compared because they took the
 //! same batches on the same machine at the same time.
 //!
 //! Every figure is taken per round: the mean over a round's steps, so that nothing is left out. Rounds of different cells

@@ -1,4 +1,4 @@
-//! What more ranks gain: the same steps on one number of ranks and on others.
+//! Gain by more ranks: the same steps on one number of ranks and on others.
 
 use super::cell::{CellFindings, Rounds};
 use knockout_base::stats::{Estimate, share};
@@ -14,11 +14,11 @@ pub struct RankScaling {
     pub processor: String,
     /// Name of the mode.
     pub mode: String,
-    /// By the number of ranks, as they were asked for; the first is what the others are compared with.
+    /// By the number of ranks, in the order given; the others are compared with the first.
     pub rows: Vec<RankRow>,
 }
 
-/// The same steps on one number of ranks.
+/// The steps on one number of ranks.
 #[derive(Debug, Clone, Serialize)]
 pub struct RankRow {
     /// Number of ranks.

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Two cells that differ in one thing on purpose.
 #[derive(Debug, Clone, Serialize)]
 pub struct CellRatio {
-    /// What differs on purpose: `model`, `processor` or `world`.
+    /// The condition that differs on purpose: `model`, `processor` or `world`.
     pub vary: &'static str,
     /// The mode of both.
     pub mode: String,
@@ -43,7 +43,7 @@ impl CellRatio {
     }
 }
 
-/// What recording spans costs.
+/// Cost of recording spans.
 #[derive(Debug, Clone, Serialize)]
 pub struct RecordingCost {
     /// Name of the model.

@@ -43,9 +43,9 @@ pub struct RunComparison {
     pub schema: u32,
     /// `comparison`
     pub kind: &'static str,
-    /// What the first run is called.
+    /// Name of the first run.
     pub a: String,
-    /// What the second run is called.
+    /// Name of the second run.
     pub b: String,
     /// Everything that could make times differ by itself is equal, or was declared to be the point.
     pub comparable: bool,
@@ -57,11 +57,11 @@ pub struct RunComparison {
     pub varied: Vec<String>,
     /// The step, CPU time, then phases: microseconds per sample in `a` and `b`. Empty unless comparable.
     pub rows: Vec<Row>,
-    /// The same per iteration: batches of unlike size make these unlike.
+    /// Rows per iteration: batches of unlike size make these unlike.
     pub iterations: Vec<Row>,
     /// Conditions of both.
     pub conditions: (Conditions, Conditions),
-    /// What to know before trusting the figures.
+    /// Reasons to distrust the figures.
     #[serde(skip)]
     pub warnings: Vec<ComparisonWarning>,
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Conditions that may differ in any comparison: another commit is what a comparison is usually about.
 const HARMLESS: [&str; 1] = ["commit"];
 
-/// What could make two runs' times differ besides the code.
+/// Conditions other than the code that make two runs' times differ.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conditions {
     /// The dataset's hash.
@@ -25,7 +25,7 @@ pub struct Conditions {
     pub precision: String,
     /// Name of the model; empty when none ran.
     pub model: String,
-    /// Which phases ran: `data`, `forward`, `backward` or `full`.
+    /// Phases that ran: `data`, `forward`, `backward` or `full`.
     pub mode: String,
     /// How deletions were represented.
     pub processor: String,
@@ -61,12 +61,12 @@ impl Conditions {
         own.into_iter().chain(settings).collect()
     }
 
-    /// The same as a trace keeps them.
+    /// Returns the conditions as a trace keeps them.
     pub fn to_map(&self) -> Map<String, Value> {
         self.entries().into_iter().map(|(name, value)| (name.to_owned(), Value::from(value))).collect()
     }
 
-    /// What differs from another run's.
+    /// Returns the differences from another run's conditions.
     pub fn differences(&self, other: &Self) -> Vec<Difference> {
         let (own, theirs) = (self.entries(), other.entries());
         let value = |list: &[(&str, String)], key: &str| {

@@ -1,4 +1,4 @@
-//! What stands out in a run, and what to know before trusting its figures. Values only: the sentences are written in
+//! Findings that stand out in a run, and reasons to distrust its figures. Values only: the sentences are written in
 //! `knockout-report`.
 
 /// Something that stands out in a run. Shares are of a step's wall time.
@@ -61,7 +61,7 @@ impl RunFinding {
 /// A reason to distrust a run's figures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RunWarning {
-    /// So few steps say little about the next one.
+    /// Too few steps to predict the next one.
     FewSteps(u64),
     /// Share of a step that is in no phase.
     Untracked(f64),

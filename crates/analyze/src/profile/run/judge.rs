@@ -37,7 +37,7 @@ fn longest(profile: &RunProfile) -> Option<RunFinding> {
     Some(RunFinding::LongestPhase { phase: row.name.clone(), share: part(row), of_median })
 }
 
-/// Whether single steps are so long that the mean says nothing of the others.
+/// Whether single steps are so long that the mean does not describe the others.
 fn is_uneven(profile: &RunProfile) -> bool {
     profile.wall_s_per_step > UNEVEN * profile.step.median_s
 }

@@ -1,4 +1,4 @@
-//! What a page draws of a run: its steps one by one, and memory over time. Places on a time axis are computed here, so that
+//! The pictures of a run: its steps one by one, and memory over time. Positions on a time axis are computed here, so that
 //! renderers need not.
 
 use super::profile::RunProfile;
@@ -8,11 +8,11 @@ use knockout_trace::meter::StepPhase;
 /// One step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepBar {
-    /// Which of the measured steps, from 0.
+    /// Index among the measured steps.
     pub number: usize,
     /// How long it took.
     pub us: f64,
-    /// Phases that took time, by their place in [`RunProfile::phases`], in microseconds.
+    /// Phases that took time, by their index in [`RunProfile::phases`], in microseconds.
     pub parts: Vec<(usize, f64)>,
     /// Whether it stands out.
     pub is_slow: bool,

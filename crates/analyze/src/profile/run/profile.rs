@@ -5,7 +5,7 @@ use super::finding::{RunFinding, RunWarning};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The findings of one run. Times are seconds; means over the steps where nothing else is said. `knockout-report` adds the
+/// The findings of one run. Times are seconds, and means over the steps unless noted. `knockout-report` adds the
 /// sentences to make the document of `--json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunProfile {
@@ -51,10 +51,10 @@ pub struct RunProfile {
     /// Most memory of the engine's buffers, where it was sampled.
     #[serde(default)]
     pub pool_bytes: Option<u64>,
-    /// What stands out, computed from the figures above.
+    /// Findings that stand out, computed from the figures above.
     #[serde(skip)]
     pub verdict: Vec<RunFinding>,
-    /// What to know before trusting the figures.
+    /// Reasons to distrust the figures.
     #[serde(skip)]
     pub warnings: Vec<RunWarning>,
     /// Under what conditions this holds.
