@@ -2,7 +2,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use knockout_engine::grad::{AdamW, AdamWConfig, Gradients, Tape};
-use knockout_models::{Dango, DangoNetwork, SelfLoops};
+use knockout_models::{Dango, DangoNetwork, LossAt, SelfLoops};
 use knockout_sources::synth::{Config, synthesise};
 
 fn step(criterion: &mut Criterion) {
@@ -21,7 +21,7 @@ fn step(criterion: &mut Criterion) {
             bencher.iter(|| {
                 let mut tape = Tape::new(model.parameters());
                 let forward = model.forward(&mut tape, sets);
-                let loss = model.loss(&mut tape, &forward, &targets, alpha);
+                let loss = model.loss(&mut tape, &forward, &targets, alpha, LossAt::default());
                 gradients.clear();
                 tape.backward(loss.total, &mut gradients);
                 let norm = gradients.norm();

@@ -9,8 +9,7 @@
 use knockout_data::batch::Graphs;
 use knockout_data::cell::GeneSetsRef;
 use knockout_engine::grad::{Gradients, Tape};
-use knockout_engine::kernel::Scalar;
-use knockout_models::loss::interaction_loss;
+use knockout_models::loss::{Precision, interaction_loss};
 use knockout_models::{AggregationWeights, HeteroOptions, Input, ModelOptions};
 use knockout_sources::synth::{Config, synthesise};
 
@@ -31,13 +30,13 @@ struct Found {
     genes: usize,
 }
 
-fn find<T: Scalar>(
+fn find<T: Precision>(
     options: &HeteroOptions,
     cell: &knockout_data::cell::Cell,
     sets: GeneSetsRef<'_>,
     targets: &[f64],
 ) -> Found {
-    let model = options.model::<T>(cell, 1).expect("options were checked");
+    let model = options.model::<T>(cell, 1);
     let targets: Vec<T> = targets.iter().map(|&target| T::of(target)).collect();
     let mut tape = Tape::new(model.parameters());
     let forward =

@@ -6,10 +6,12 @@ mod dango;
 mod hetero;
 mod init;
 pub mod layer;
+pub mod limits;
 pub mod loss;
 mod model;
 mod network;
 mod options;
+mod registry;
 mod sharing;
 #[cfg(test)]
 mod testing;
@@ -19,14 +21,16 @@ pub use dango::{Dango, DangoForward, DangoLoss, DangoNetwork, DangoOptions, Netw
 pub use hetero::{
     Aggregation, AggregationWeights, ChangedRows, Combination, Difference, Hetero, HeteroForward,
     HeteroNetwork, HeteroOptions, HeteroParts, MetabolicGraph, MetabolismSwitch, NoiseKind, NormKind,
-    ObjectiveName, ReadoutVars, Route, StartKind,
+    ReadoutVars, Route, StartKind,
 };
 pub use init::Init;
-pub use model::{FixedScorer, Forward, Input, Loss, LossAt, Model, ShardAt};
+pub use loss::{LossAt, RecordedLoss, ShardAt};
+pub use model::{FixedScorer, Forward, Input, Model};
 pub use network::{SelfLoops, StringChannels, string_lambda};
 pub(crate) use network::{graph_of, merged_graph};
-pub use options::{
-    MODELS, ModelConfig, ModelConfigError, ModelEntry, ModelOptions, OptionsError, SizeEstimate, Solver,
-};
+pub use options::{ModelOptions, SizeEstimate};
+pub use registry::{MODELS, ModelConfig, ModelEntry, Solver};
 pub use sharing::sharing_order;
-pub use transformer::{Transformer, TransformerForward, TransformerOptions, TransformerSizes};
+pub use transformer::{
+    Transformer, TransformerForward, TransformerLoss, TransformerOptions, TransformerSizes,
+};

@@ -1,90 +1,103 @@
-//! What a training loop asks of a model.
+//! The interface between a model and the training loop.
 
-use crate::loss::{BufferError, BufferState, CircularBuffer, Restored};
+use crate::loss::{BufferState, CircularBuffer, LossAt, RecordedLoss, Restored, ScoreLoss, ScoredRows};
+use knockout_base::error::Result;
 use knockout_data::batch::Graphs;
 use knockout_data::cell::GeneSetsRef;
 use knockout_engine::grad::{Parameters, Tape, Var};
 
 /// A model that scores sets of deleted genes.
 pub trait Model: Send + Sync {
-    /// Its name on the command line and in reports.
+    /// Returns its name on the command line and in reports.
     fn name(&self) -> &'static str;
 
-    /// What is trained.
+    /// Returns the trained parameters.
     fn parameters(&self) -> &Parameters<f32>;
 
-    /// The same, to change it.
+    /// Returns the trained parameters, mutable.
     fn parameters_mut(&mut self) -> &mut Parameters<f32>;
 
     /// Records the prediction for every set.
     fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward;
 
+    /// Returns the loss of its scores, one of [`crate::loss::LOSSES`].
+    fn score_loss(&self) -> &ScoreLoss<f32>;
+
     /// Records the loss of a forward pass: `targets` are standardised scores, one per set.
+    ///
+    /// A model with terms of its own adds them here and in [`Model::loss_without_samples`].
     fn loss<'a>(
         &'a self,
         tape: &mut Tape<'a, f32>,
         forward: &Forward,
         targets: &'a [f32],
         at: LossAt,
-    ) -> Loss;
+    ) -> RecordedLoss {
+        self.score_loss().record(tape, forward.rows(), targets, at, None)
+    }
 
-    /// Whether the loss of a batch is more than the mean of those of its samples and terms that no sample enters.
+    /// Returns whether the loss of a batch is more than the mean of those of its samples and terms that no sample enters.
     fn couples_samples(&self) -> bool {
-        false
+        self.score_loss().couples_samples()
     }
 
-    /// What such a loss needs of all samples at once: values of a forward pass with a row for every sample.
-    fn coupled_rows(&self, _forward: &Forward) -> Vec<Var> {
-        Vec::new()
+    /// Returns the variables that such a loss reads of all samples at once, with a row for every sample.
+    fn coupled_rows(&self, forward: &Forward) -> Vec<Var> {
+        self.score_loss().variables(forward.rows())
     }
 
-    /// Records the part of the loss that samples enter, from [`Model::coupled_rows`] of the whole batch, which may come from several tapes.
-    /// Only asked of a model that has such rows.
+    /// Records the terms that samples enter, from [`Model::coupled_rows`] of the whole batch, which may come from several tapes.
     fn loss_of_rows<'a>(
         &'a self,
         tape: &mut Tape<'a, f32>,
         rows: &[Var],
         targets: &'a [f32],
         at: LossAt,
-    ) -> Loss {
-        let (predictions, hidden) = rows.split_first().expect("rows of a loss that couples them");
-        self.loss(tape, &Forward { predictions: *predictions, hidden: hidden.to_vec() }, targets, at)
+    ) -> RecordedLoss {
+        let (&predictions, rest) = rows.split_first().expect("rows of a loss that couples them");
+        let forward = Forward { representation: rest.first().copied(), ..Forward::scores(predictions) };
+        self.loss(tape, &forward, targets, at)
     }
 
-    /// Records the rest of such a loss, which no sample enters.
-    fn loss_without_samples<'a>(&'a self, _tape: &mut Tape<'a, f32>, _forward: &Forward) -> Option<Loss> {
+    /// Records the other terms of such a loss, which no sample enters.
+    fn loss_without_samples<'a>(
+        &'a self,
+        _tape: &mut Tape<'a, f32>,
+        _forward: &Forward,
+        _at: LossAt,
+    ) -> Option<RecordedLoss> {
         None
     }
 
-    /// Name of the parameter with a row for every gene, where the model has one: it may start from what another model knows.
+    /// Returns the name of the parameter with a row for every gene, where the model has one. It may start from another model.
     fn gene_table(&self) -> Option<&'static str> {
         None
     }
 
-    /// Tables made once of weights that no longer change, for a model whose score of a set needs few operations given them.
+    /// Returns tables of weights that no longer change, for a model whose score of a set then needs few operations.
     fn fixed(&self) -> Option<Box<dyn FixedScorer + '_>> {
         None
     }
 
-    /// Whether a batch of sets that share genes takes less time, with the same predictions; see [`crate::sharing_order`].
+    /// Returns whether a batch of sets that share genes takes less time, with the same predictions; see [`crate::sharing_order`].
     fn shares_rows(&self) -> bool {
         false
     }
 
-    /// What its loss remembers of earlier batches, by name: a checkpoint keeps it.
+    /// Returns copies of the buffers of its loss by name; a checkpoint saves them.
     fn loss_buffers(&self) -> Vec<(&'static str, CircularBuffer<f32>)> {
-        Vec::new()
+        self.score_loss().buffers()
     }
 
-    /// Takes over one of [`Model::loss_buffers`].
+    /// Restores one of [`Model::loss_buffers`].
     fn restore_loss_buffer(
         &mut self,
-        _name: &str,
-        _state: BufferState,
-        _features: &[f32],
-        _labels: &[f32],
-    ) -> Result<Restored, BufferError> {
-        Ok(Restored::Unknown)
+        name: &str,
+        state: BufferState,
+        features: &[f32],
+        labels: &[f32],
+    ) -> Result<Restored> {
+        self.score_loss().restore(name, state, features, labels)
     }
 }
 
@@ -99,63 +112,38 @@ pub trait FixedScorer: Send + Sync {
 pub struct Input<'a, 'g> {
     /// The deleted genes of every sample.
     pub sets: GeneSetsRef<'a>,
-    /// What the loader made of them.
+    /// Their graphs, as the loader prepared them.
     pub graphs: &'g Graphs<'g>,
-    /// Where in a run the model is trained on the batch; `None`: it is evaluated, and nothing is left to chance.
+    /// Position in the run; `None` in evaluation mode: no dropout.
     pub training: Option<LossAt>,
 }
 
 impl<'a, 'g> Input<'a, 'g> {
-    /// A batch to be evaluated.
+    /// Creates a batch in evaluation mode.
     pub fn evaluated(sets: GeneSetsRef<'a>, graphs: &'g Graphs<'g>) -> Self {
         Self { sets, graphs, training: None }
     }
 }
 
-/// What a forward pass computed.
+/// The output of a forward pass.
 #[derive(Debug, Clone)]
 pub struct Forward {
     /// One standardised score per set.
     pub predictions: Var,
-    /// What else the loss needs.
+    /// A representation of each sample, `[sets, width]`, where the model has one: losses may compare them.
+    pub representation: Option<Var>,
+    /// Variables that other terms of the loss read.
     pub hidden: Vec<Var>,
 }
 
-/// Where in a run a loss is taken: what schedules and random choices are keyed by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LossAt {
-    /// Zero-based epoch.
-    pub epoch: u32,
-    /// Batches before this one, in the whole run.
-    pub step: u64,
-    /// Which samples of the batch these are.
-    pub shard: ShardAt,
-}
-
-impl LossAt {
-    /// A whole batch.
-    pub fn new(epoch: u32, step: u64) -> Self {
-        Self { epoch, step, shard: ShardAt::default() }
+impl Forward {
+    /// Creates the output of a model that has scores alone.
+    pub fn scores(predictions: Var) -> Self {
+        Self { predictions, representation: None, hidden: Vec::new() }
     }
-}
 
-/// Which samples of a batch are given to a model; by default all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ShardAt {
-    /// Samples of the batch before these: dropout masks depend on the position in the whole batch.
-    pub first_sample: u32,
-    /// Deleted genes of the samples before these.
-    pub first_member: u32,
-    /// Whether a loss sees a part of the batch only. What it remembers of earlier batches is then read and not written: not everybody has
-    /// seen these samples.
-    pub is_part: bool,
-}
-
-/// A loss and its parts.
-#[derive(Debug, Clone)]
-pub struct Loss {
-    /// What is minimised.
-    pub total: Var,
-    /// Its parts and weights by name, for the log.
-    pub parts: Vec<(String, f64)>,
+    /// Returns the rows that a loss reads.
+    pub(crate) fn rows(&self) -> ScoredRows {
+        ScoredRows { predictions: self.predictions, representation: self.representation }
+    }
 }

@@ -1,6 +1,7 @@
 //! A cell's networks as models read them: which ones, merged or apart, with self-loops or without.
 
-use crate::OptionsError;
+use crate::limits;
+use knockout_base::error::{Error, Result};
 use knockout_data::cell::{Cell, Network};
 use knockout_engine::kernel::{Csr, Graph};
 use serde::{Deserialize, Serialize};
@@ -56,17 +57,25 @@ impl StringChannels {
 }
 
 /// Refuses names of networks that a cell does not have.
-pub(crate) fn check_names<'n>(
-    cell: &Cell,
-    names: impl IntoIterator<Item = &'n str>,
-) -> Result<(), OptionsError> {
+pub(crate) fn check_names<'n>(cell: &Cell, names: impl IntoIterator<Item = &'n str>) -> Result<()> {
     match names.into_iter().find(|name| cell.network(name).is_none()) {
         None => Ok(()),
-        Some(name) => Err(OptionsError::NoSuchNetwork {
-            name: name.to_owned(),
-            have: cell.networks().iter().map(|network| network.name().to_owned()).collect(),
-        }),
+        Some(name) => {
+            let have: Vec<&str> = cell.networks().iter().map(Network::name).collect();
+            Err(Error::request(format!("the dataset has no network {name:?}; it has {}", have.join(", "))))
+        }
     }
+}
+
+/// Refuses a cell without networks for a model that is made of them.
+pub(crate) fn check_any(model: &str, cell: &Cell) -> Result<()> {
+    if cell.networks().is_empty() {
+        return Err(Error::request(format!(
+            "the dataset has no networks, and {model} is made of them; train the stack or low-rank, or import the screen \
+             again with --network"
+        )));
+    }
+    Ok(())
 }
 
 /// A network of a cell.
@@ -99,12 +108,12 @@ fn graph(genes: usize, self_loops: SelfLoops, targets: impl Fn(usize) -> Vec<u32
 }
 
 /// Refuses a network that is named twice.
-pub(crate) fn check_once<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), OptionsError> {
+pub(crate) fn check_once<'a>(names: impl Iterator<Item = &'a str>) -> Result<()> {
     let mut seen = BTreeSet::new();
     for name in names {
         if !seen.insert(name) {
             let value = format!("{name:?} twice");
-            return Err(OptionsError::out_of_range("model.networks", value, "each network can be read once"));
+            return Err(limits::out_of_range("model.networks", value, "each network can be read once"));
         }
     }
     Ok(())

@@ -4,7 +4,7 @@
 //! H1_k = relu(SAGE(X0)), H2_k = relu(SAGE(H1_k))      one pair of layers per network k, X0 shared by all
 //! E_i  = Σ_k w_ik H2_k[i]                              meta-embedding, weights by attention over networks
 //! ŷ_b  = set scorer over E[genes of sample b]
-//! loss = α · mean over k of the reconstruction of network k from H2_k + (1 − α) · mean log cosh(ŷ − y)
+//! loss = α · mean over k of the reconstruction of network k from H2_k + (1 − α) · loss of the scores (default: log cosh)
 //! ```
 //!
 //! The embeddings do not depend on the sample, so a step costs nearly the same for any batch.
@@ -18,10 +18,8 @@ use crate::init::Init;
 use crate::layer::{
     GeneFeatures, GeneRows, MetaEmbedding, Reconstruction, Sage, SetScorer, SetScores, gather, weighted_sum,
 };
-use crate::loss::{AlphaSchedule, interaction_loss};
-use crate::{
-    FixedScorer, Forward, Input, Loss, LossAt, Model, ModelOptions, SelfLoops, graph_of, merged_graph,
-};
+use crate::loss::{AlphaSchedule, LossAt, RecordedLoss, ScoreLoss, ScoredRows};
+use crate::{FixedScorer, Forward, Input, Model, ModelOptions, SelfLoops, graph_of, merged_graph};
 use knockout_data::cell::GeneSetsRef;
 use knockout_data::cell::Network;
 use knockout_engine::grad::{Parameters, Tape, Var};
@@ -56,6 +54,7 @@ pub struct Dango<T: Scalar> {
     set: SetScorer,
     width: usize,
     alpha: (AlphaSchedule, u32),
+    loss: ScoreLoss<T>,
 }
 
 /// What a forward pass computed.
@@ -74,11 +73,11 @@ pub struct DangoForward {
 /// The loss and its parts.
 #[derive(Debug, Clone)]
 pub struct DangoLoss {
-    /// What is minimised.
+    /// The value that is minimised.
     pub total: Var,
-    /// Mean log cosh of the scores' errors.
-    pub interaction: Var,
-    /// By network; empty where α is 0, for then nothing of it is computed.
+    /// The loss of the scores.
+    pub interaction: RecordedLoss,
+    /// By network; empty where α is 0, because it is then not computed.
     pub reconstruction: Vec<Var>,
 }
 
@@ -166,6 +165,7 @@ impl<T: Scalar> Dango<T> {
             set,
             width,
             alpha: (AlphaSchedule::PreThenPost, 10),
+            loss: ScoreLoss::default(),
         }
     }
 
@@ -176,12 +176,18 @@ impl<T: Scalar> Dango<T> {
         self
     }
 
-    /// What is trained.
+    /// Replaces the loss of the scores.
+    #[must_use]
+    pub(crate) fn with_loss(self, loss: ScoreLoss<T>) -> Self {
+        Self { loss, ..self }
+    }
+
+    /// Returns the trained parameters.
     pub fn parameters(&self) -> &Parameters<T> {
         &self.parameters
     }
 
-    /// The same, to change it.
+    /// Returns the trained parameters, mutable.
     pub fn parameters_mut(&mut self) -> &mut Parameters<T> {
         &mut self.parameters
     }
@@ -214,36 +220,54 @@ impl<T: Scalar> Dango<T> {
         (first, second, meta)
     }
 
-    /// The loss of a forward pass, with weight `alpha` on the reconstruction.
+    /// Records the loss of a forward pass, with weight `alpha` on the reconstruction.
     pub fn loss<'a>(
         &'a self,
         tape: &mut Tape<'a, T>,
         forward: &DangoForward,
         targets: &'a [T],
         alpha: f64,
+        at: LossAt,
     ) -> DangoLoss {
-        self.loss_of(tape, forward.set.scores, &forward.second, targets, alpha)
+        self.loss_of(tape, forward.set.scores, &forward.second, targets, alpha, at)
     }
 
     fn loss_of<'a>(
         &'a self,
         tape: &mut Tape<'a, T>,
-        scores: Var,
+        predictions: Var,
         embeddings: &[Var],
         targets: &'a [T],
         alpha: f64,
+        at: LossAt,
     ) -> DangoLoss {
-        let interaction = interaction_loss(tape, scores, targets);
-        let mut parts = vec![(interaction, 1.0 - alpha)];
-        let mut reconstruction = Vec::new();
-        if alpha != 0.0 {
-            for (layers, &h) in self.networks.iter().zip(embeddings) {
-                let part = layers.reconstruction.loss(tape, h, &layers.target, layers.network.lambda);
-                parts.push((part, alpha / self.networks.len() as f64));
-                reconstruction.push(part);
-            }
-        }
+        let rows = ScoredRows { predictions, representation: None };
+        let interaction = self.loss.record(tape, rows, targets, at, None);
+        let reconstruction = self.reconstruction(tape, embeddings, alpha);
+        let mut parts = vec![(interaction.total, 1.0 - alpha)];
+        parts.extend(reconstruction.iter().map(|&part| (part, alpha / self.networks.len() as f64)));
         DangoLoss { total: weighted_sum(tape, &parts), interaction, reconstruction }
+    }
+
+    /// Records the reconstruction of each network, unless its weight is 0.
+    fn reconstruction<'a>(&'a self, tape: &mut Tape<'a, T>, embeddings: &[Var], alpha: f64) -> Vec<Var> {
+        let layers = self.networks.iter().zip(embeddings).filter(|_| alpha != 0.0);
+        layers
+            .map(|(layers, &h)| layers.reconstruction.loss(tape, h, &layers.target, layers.network.lambda))
+            .collect()
+    }
+
+    fn alpha_at(&self, at: LossAt) -> f64 {
+        let (schedule, transition_epoch) = self.alpha;
+        schedule.at(at.epoch, transition_epoch)
+    }
+}
+
+/// Adds the mean of the reconstructions to the parts of a loss, if they were computed.
+fn add_reconstruction(parts: &mut Vec<(String, f64)>, tape: &Tape<'_, f32>, reconstruction: &[Var]) {
+    if !reconstruction.is_empty() {
+        let sum: f64 = reconstruction.iter().map(|&part| f64::from(tape.scalar(part))).sum();
+        parts.push(("reconstruction".to_owned(), sum / reconstruction.len() as f64));
     }
 }
 
@@ -266,11 +290,15 @@ impl Model for Dango<f32> {
 
     fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward {
         let forward = self.forward(tape, input.sets);
-        Forward { predictions: forward.set.scores, hidden: forward.second }
+        Forward { hidden: forward.second, ..Forward::scores(forward.set.scores) }
     }
 
     fn fixed(&self) -> Option<Box<dyn FixedScorer + '_>> {
         Some(Box::new(fixed::FixedDango::new(self)?))
+    }
+
+    fn score_loss(&self) -> &ScoreLoss<f32> {
+        &self.loss
     }
 
     fn loss<'a>(
@@ -279,19 +307,28 @@ impl Model for Dango<f32> {
         forward: &Forward,
         targets: &'a [f32],
         at: LossAt,
-    ) -> Loss {
-        let (schedule, transition_epoch) = self.alpha;
-        let alpha = schedule.at(at.epoch, transition_epoch);
-        let loss = self.loss_of(tape, forward.predictions, &forward.hidden, targets, alpha);
-        let mut parts = vec![
-            ("interaction".to_owned(), f64::from(tape.scalar(loss.interaction))),
-            ("alpha".to_owned(), alpha),
-        ];
-        if !loss.reconstruction.is_empty() {
-            let sum: f64 = loss.reconstruction.iter().map(|&part| f64::from(tape.scalar(part))).sum();
-            parts.push(("reconstruction".to_owned(), sum / loss.reconstruction.len() as f64));
-        }
-        Loss { total: loss.total, parts }
+    ) -> RecordedLoss {
+        let alpha = self.alpha_at(at);
+        let loss = self.loss_of(tape, forward.predictions, &forward.hidden, targets, alpha, at);
+        let mut parts = loss.interaction.parts;
+        parts.push(("alpha".to_owned(), alpha));
+        add_reconstruction(&mut parts, tape, &loss.reconstruction);
+        RecordedLoss { total: loss.total, parts }
+    }
+
+    fn loss_without_samples<'a>(
+        &'a self,
+        tape: &mut Tape<'a, f32>,
+        forward: &Forward,
+        at: LossAt,
+    ) -> Option<RecordedLoss> {
+        let alpha = self.alpha_at(at);
+        let reconstruction = self.reconstruction(tape, &forward.hidden, alpha);
+        let weight = alpha / self.networks.len() as f64;
+        let terms: Vec<(Var, f64)> = reconstruction.iter().map(|&part| (part, weight)).collect();
+        let mut parts = Vec::new();
+        add_reconstruction(&mut parts, tape, &reconstruction);
+        (!terms.is_empty()).then(|| RecordedLoss { total: weighted_sum(tape, &terms), parts })
     }
 }
 

@@ -2,9 +2,11 @@
 
 use super::{Dango, DangoNetwork};
 use crate::layer::FeatureUse;
-use crate::loss::AlphaSchedule;
-use crate::network::{MERGED_STRING, check_names, check_once, string_lambda};
-use crate::{Model, ModelOptions, OptionsError, SelfLoops, SizeEstimate, StringChannels};
+use crate::limits;
+use crate::loss::{AlphaSchedule, LossConfig, LossShape};
+use crate::network::{MERGED_STRING, check_any, check_names, check_once, string_lambda};
+use crate::{Model, ModelOptions, SelfLoops, SizeEstimate, StringChannels};
+use knockout_base::error::{Error, Result};
 use knockout_data::cell::{Cell, Network};
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +32,9 @@ pub struct DangoOptions {
     pub features: FeatureUse,
     /// The networks it reads, each with its λ.
     pub networks: Vec<NetworkChoice>,
+    /// Loss of the scores. It is written only if it is not the default, as in runs from before it was a key.
+    #[serde(default, skip_serializing_if = "LossConfig::is_default")]
+    pub loss: LossConfig,
 }
 
 /// A network and the weight of a pair without an edge in its reconstruction.
@@ -62,27 +67,36 @@ impl ModelOptions for DangoOptions {
             string_channels: StringChannels::Apart,
             features: FeatureUse::None,
             networks: cell.networks().iter().filter_map(choice).collect(),
+            loss: LossConfig::default(),
         }
     }
 
-    fn check(&self, cell: &Cell) -> Result<(), OptionsError> {
-        OptionsError::size("model.width", self.width)?;
-        OptionsError::size("model.heads", self.heads)?;
+    fn check(&self, cell: &Cell) -> Result<()> {
+        limits::size("model.width", self.width)?;
+        limits::size("model.heads", self.heads)?;
         if !self.width.is_multiple_of(self.heads) || !self.width.is_multiple_of(2) {
             let value = format!("{} with {} heads", self.width, self.heads);
             let rule = "it must be even and a multiple of model.heads";
-            return Err(OptionsError::out_of_range("model.width", value, rule));
+            return Err(limits::out_of_range("model.width", value, rule));
         }
         self.features.check(cell)?;
-        OptionsError::any_networks(Self::NAME, cell)?;
+        self.loss.check(Self::NAME, false)?;
+        check_any(Self::NAME, cell)?;
         if self.networks.is_empty() {
-            return Err(OptionsError::NoNetwork);
+            return Err(Error::request(
+                "no network is configured; the dataset has no STRING channel, so name some: \
+                 model.networks=[{name=\"physical\",lambda=1.0}]",
+            ));
         }
         check_names(cell, self.networks.iter().map(|choice| &choice.name[..]))?;
         check_once(self.networks.iter().map(|choice| &choice.name[..]))?;
         self.networks
             .iter()
-            .try_for_each(|choice| OptionsError::not_negative("model.networks.lambda", choice.lambda))
+            .try_for_each(|choice| limits::not_negative("model.networks.lambda", choice.lambda))
+    }
+
+    fn loss(&self) -> LossConfig {
+        self.loss.clone()
     }
 
     fn size_estimate(&self, cell: &Cell) -> SizeEstimate {
@@ -97,11 +111,12 @@ impl ModelOptions for DangoOptions {
         }
     }
 
-    fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>, OptionsError> {
+    fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>> {
         let (networks, features) = (self.networks_of(cell), self.features.of(cell));
         let model =
             Dango::with_features(cell.genes().len(), networks, features, [self.width, self.heads], seed);
-        Ok(Box::new(model.with_alpha(self.alpha, self.transition_epoch)))
+        let loss = self.loss.build(LossShape { width: 0, seed });
+        Ok(Box::new(model.with_alpha(self.alpha, self.transition_epoch).with_loss(loss)))
     }
 }
 

@@ -66,8 +66,8 @@ fn forward_and_gradients<T: Scalar>(case: &Case, precision: Precision) {
         case.check("output.meta_embedding", wide(embedding), precision);
         case.check("output.set_dynamic", wide(tape.value(forward.set.dynamic)), precision);
         case.check("output.scores", wide(tape.value(forward.set.scores)), precision);
-        let loss = model.loss(&mut tape, &forward, targets, alpha);
-        case.check("loss.interaction", wide(tape.value(loss.interaction)), precision);
+        let loss = model.loss(&mut tape, &forward, targets, alpha, LossAt::default());
+        case.check("loss.interaction", wide(tape.value(loss.interaction.total)), precision);
         if alpha != 0.0 {
             let parts: Vec<f64> =
                 loss.reconstruction.iter().map(|&part| tape.scalar(part).to_f64()).collect();
@@ -118,7 +118,7 @@ fn optimiser_steps<T: Scalar>(case: &Case, precision: Precision) {
     for &alpha in &alphas {
         let mut tape = Tape::new(model.parameters());
         let forward = model.forward(&mut tape, sets);
-        let loss = model.loss(&mut tape, &forward, &targets, alpha);
+        let loss = model.loss(&mut tape, &forward, &targets, alpha, LossAt::default());
         losses.push(tape.scalar(loss.total).to_f64());
         gradients.clear();
         tape.backward(loss.total, &mut gradients);
@@ -128,7 +128,7 @@ fn optimiser_steps<T: Scalar>(case: &Case, precision: Precision) {
     }
     let mut tape = Tape::new(model.parameters());
     let forward = model.forward(&mut tape, sets);
-    let loss = model.loss(&mut tape, &forward, &targets, *alphas.last().unwrap());
+    let loss = model.loss(&mut tape, &forward, &targets, *alphas.last().unwrap(), LossAt::default());
     losses.push(tape.scalar(loss.total).to_f64());
     case.check("train.losses", losses, precision);
     case.check("train.gradient_norms", norms, precision);
@@ -185,7 +185,7 @@ fn gradients_agree_with_differences() {
         let worst = gradient_check(&mut parameters, 24, |parameters, gradients| {
             let mut tape = Tape::new(parameters);
             let forward = model.forward(&mut tape, GeneSetsRef::new(&offsets, &genes));
-            let loss = model.loss(&mut tape, &forward, &targets, 0.4);
+            let loss = model.loss(&mut tape, &forward, &targets, 0.4, LossAt::default());
             evaluate_loss(tape, loss.total, gradients)
         });
         assert!(worst.tolerances <= 1.0, "{worst:?}");
@@ -199,7 +199,7 @@ fn the_gram_form_is_the_dense_form() {
         let (offsets, genes) = ([0, 2], [3, 4]);
         let mut tape = Tape::new(model.parameters());
         let forward = model.forward(&mut tape, GeneSetsRef::new(&offsets, &genes));
-        let loss = model.loss(&mut tape, &forward, &[0.5], 0.5);
+        let loss = model.loss(&mut tape, &forward, &[0.5], 0.5, LossAt::default());
         for (k, layers) in model.networks.iter().enumerate() {
             let (h, rows) = (tape.value(forward.second[k]), 12);
             let (v, c) = (tape.value(layers.reconstruction.weight), tape.value(layers.reconstruction.bias));

@@ -18,7 +18,6 @@ mod dropout;
 mod gin;
 mod metabolism;
 mod norm;
-mod objective;
 mod options;
 mod plan;
 mod pooling;
@@ -31,15 +30,14 @@ pub use aggregate::{Aggregation, AggregationWeights};
 pub use dropout::NoiseKind;
 pub use metabolism::{MetabolicGraph, MetabolismSwitch};
 pub use norm::NormKind;
-pub use objective::ObjectiveName;
 pub use options::HeteroOptions;
 pub use readout::{Combination, Difference, ReadoutVars};
 pub use start::StartKind;
 
 use crate::init::Init;
 use crate::layer::{GeneFeatures, GeneRows, Linear, Mlp, activate, apply_dropout};
-use crate::loss::{BufferError, BufferState, CircularBuffer, LossError, MleWassSupCrOptions, Restored};
-use crate::{Forward, Input, Loss, LossAt, Model, ModelOptions, SelfLoops};
+use crate::loss::{LossAt, ScoreLoss};
+use crate::{Forward, Input, Model, ModelOptions, SelfLoops};
 use aggregate::{Aggregate, AggregationSizes};
 use deletion::Deletion;
 use dropout::{DropoutPass, Site};
@@ -50,7 +48,6 @@ use knockout_engine::grad::{Parameters, Tape, Var};
 use knockout_engine::kernel::{Activation, Graph, Scalar};
 use metabolism::{Metabolic, MetabolicCells};
 use norm::Norm;
-use objective::Objective;
 use plan::{Extent, Plan, Stage};
 use pooling::AttentionPooling;
 use reach::Spread;
@@ -174,12 +171,12 @@ pub struct Hetero<T: Scalar> {
     layers: Vec<Layer>,
     pool: AttentionPooling,
     readout: Readout,
-    objective: Objective,
+    loss: ScoreLoss<T>,
     networks: Vec<HeteroNetwork>,
     metabolism: Option<MetabolicGraph>,
     options: HeteroOptions,
     genes: usize,
-    /// What is dropout follows from it.
+    /// Seed of the dropout masks.
     seed: u64,
 }
 
@@ -305,7 +302,7 @@ impl<T: Scalar> Hetero<T> {
             layers,
             pool,
             readout,
-            objective: Objective::LogCosh,
+            loss: ScoreLoss::default(),
             networks,
             metabolism,
             options,
@@ -318,23 +315,18 @@ impl<T: Scalar> Hetero<T> {
         model
     }
 
-    /// Another loss than mean log cosh.
-    pub(crate) fn with_objective(
-        mut self,
-        name: ObjectiveName,
-        options: &MleWassSupCrOptions,
-        seed: u64,
-    ) -> Result<Self, LossError> {
-        self.objective = Objective::new(name, options, self.options.width, seed)?;
-        Ok(self)
+    /// Replaces the loss of the scores.
+    #[must_use]
+    pub(crate) fn with_loss(self, loss: ScoreLoss<T>) -> Self {
+        Self { loss, ..self }
     }
 
-    /// What is trained.
+    /// Returns the trained parameters.
     pub fn parameters(&self) -> &Parameters<T> {
         &self.parameters
     }
 
-    /// The same, to change it.
+    /// Returns the trained parameters, mutable.
     pub fn parameters_mut(&mut self) -> &mut Parameters<T> {
         &mut self.parameters
     }
@@ -472,43 +464,16 @@ impl Model for Hetero<f32> {
 
     fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward {
         let forward = self.forward(tape, input, AggregationWeights::Discard);
-        Forward { predictions: forward.readout.predictions, hidden: vec![forward.readout.difference] }
+        let ReadoutVars { predictions, difference, .. } = forward.readout;
+        Forward { representation: Some(difference), ..Forward::scores(predictions) }
     }
 
-    fn loss<'a>(
-        &'a self,
-        tape: &mut Tape<'a, f32>,
-        forward: &Forward,
-        targets: &'a [f32],
-        at: LossAt,
-    ) -> Loss {
-        self.objective.record(tape, (forward.predictions, forward.hidden[0]), targets, at)
-    }
-
-    fn couples_samples(&self) -> bool {
-        matches!(self.objective, Objective::MleWassSupCr(_))
-    }
-
-    fn coupled_rows(&self, forward: &Forward) -> Vec<Var> {
-        vec![forward.predictions, forward.hidden[0]]
+    fn score_loss(&self) -> &ScoreLoss<f32> {
+        &self.loss
     }
 
     fn shares_rows(&self) -> bool {
         self.route() == Route::ChangedRows
-    }
-
-    fn loss_buffers(&self) -> Vec<(&'static str, CircularBuffer<f32>)> {
-        self.objective.buffers()
-    }
-
-    fn restore_loss_buffer(
-        &mut self,
-        name: &str,
-        state: BufferState,
-        features: &[f32],
-        labels: &[f32],
-    ) -> Result<Restored, BufferError> {
-        self.objective.restore(name, state, features, labels)
     }
 }
 

@@ -2,15 +2,17 @@
 
 use super::{
     Aggregation, Combination, Difference, Hetero, HeteroNetwork, HeteroParts, METABOLISM, MetabolicGraph,
-    MetabolismSwitch, NoiseKind, NormKind, ObjectiveName, Route, StartKind,
+    MetabolismSwitch, NoiseKind, NormKind, Route, StartKind,
 };
 use crate::layer::FeatureUse;
-use crate::loss::{LossError, MleWassSupCrOptions};
-use crate::network::{MERGED_STRING, check_names, check_once};
-use crate::{Model, ModelOptions, OptionsError, SelfLoops, SizeEstimate, StringChannels};
+use crate::limits;
+use crate::loss::{LossConfig, LossOptions, LossShape, MleWassSupCrOptions, Precision};
+use crate::network::{MERGED_STRING, check_any, check_names, check_once};
+use crate::{Model, ModelOptions, SelfLoops, SizeEstimate, StringChannels};
+use knockout_base::error::{Error, Result};
 use knockout_data::batch::ProcessorKind;
 use knockout_data::cell::{Cell, Metabolism, Network};
-use knockout_engine::kernel::{Activation, Scalar};
+use knockout_engine::kernel::Activation;
 use serde::{Deserialize, Serialize};
 
 /// The hetero model's options.
@@ -69,9 +71,9 @@ pub struct HeteroOptions {
     /// Whether content features stand beside the gene table, instead of it, or are not read. Runs from before it was a key read none.
     #[serde(default)]
     pub features: FeatureUse,
-    /// Loss function.
-    pub loss: ObjectiveName,
-    /// Options of `loss=mle_wass_supcr`.
+    /// Loss of the scores.
+    pub loss: LossConfig,
+    /// Options of the loss `mle_wass_supcr`.
     pub mle_wass_supcr: MleWassSupCrOptions,
 }
 
@@ -102,7 +104,7 @@ impl Default for HeteroOptions {
             string_channels: StringChannels::Apart,
             metabolism: MetabolismSwitch::Off,
             features: FeatureUse::None,
-            loss: ObjectiveName::LogCosh,
+            loss: LossConfig::default(),
             mle_wass_supcr: MleWassSupCrOptions::default(),
         }
     }
@@ -132,13 +134,22 @@ impl ModelOptions for HeteroOptions {
         }
     }
 
-    fn check(&self, cell: &Cell) -> Result<(), OptionsError> {
+    fn check(&self, cell: &Cell) -> Result<()> {
         self.check_sizes()?;
         self.check_networks(cell)?;
         self.check_metabolism(cell)?;
         self.features.check(cell)?;
         self.mle_wass_supcr.check()?;
+        self.loss().check(Self::NAME, true)?;
         self.check_route()
+    }
+
+    fn loss(&self) -> LossConfig {
+        if self.loss.name() == MleWassSupCrOptions::NAME {
+            LossConfig::new(self.mle_wass_supcr.clone())
+        } else {
+            self.loss.clone()
+        }
     }
 
     fn size_estimate(&self, cell: &Cell) -> SizeEstimate {
@@ -164,8 +175,8 @@ impl ModelOptions for HeteroOptions {
         }
     }
 
-    fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>, OptionsError> {
-        Ok(Box::new(self.model::<f32>(cell, seed)?))
+    fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>> {
+        Ok(Box::new(self.model::<f32>(cell, seed)))
     }
 
     fn processor(&self) -> Option<ProcessorKind> {
@@ -198,17 +209,17 @@ impl ModelOptions for HeteroOptions {
 
 impl HeteroOptions {
     /// Builds the model in any precision. The options have been checked.
-    pub fn model<T: Scalar>(&self, cell: &Cell, seed: u64) -> Result<Hetero<T>, LossError> {
+    pub fn model<T: Precision>(&self, cell: &Cell, seed: u64) -> Hetero<T> {
         let parts = HeteroParts {
             networks: self.networks_of(cell),
             metabolism: self.metabolism_of(cell).map(MetabolicGraph::of),
             features: self.features.of(cell),
         };
-        let model = Hetero::with_parts(cell.genes().len(), parts, self.clone(), seed);
-        model.with_objective(self.loss, &self.mle_wass_supcr, seed)
+        let loss = self.loss().build(LossShape { width: self.width, seed });
+        Hetero::with_parts(cell.genes().len(), parts, self.clone(), seed).with_loss(loss)
     }
 
-    fn check_sizes(&self) -> Result<(), OptionsError> {
+    fn check_sizes(&self) -> Result<()> {
         for (key, value) in [
             ("model.width", self.width),
             ("model.layers", self.layers),
@@ -219,19 +230,19 @@ impl HeteroOptions {
             ("model.local_heads", self.local_heads),
             ("model.pair_linears", self.pair_linears),
         ] {
-            OptionsError::size(key, value)?;
+            limits::size(key, value)?;
         }
-        OptionsError::size("model.local_layers", self.local_layers.max(1))?;
+        limits::size("model.local_layers", self.local_layers.max(1))?;
         let divides = |key, heads: usize, matters: bool| {
             if matters && !self.width.is_multiple_of(heads) {
                 let value = format!("{} with {heads} heads", self.width);
-                return Err(OptionsError::out_of_range(key, value, "heads must divide model.width"));
+                return Err(limits::out_of_range(key, value, "heads must divide model.width"));
             }
             Ok(())
         };
         divides("model.local_heads", self.local_heads, self.combination != Combination::GlobalOnly)?;
         divides("model.cross_heads", self.cross_heads, self.aggregation == Aggregation::CrossAttention)?;
-        let refuse = |key, value: String, rule| Err(OptionsError::out_of_range(key, value, rule));
+        let refuse = |key, value: String, rule| Err(limits::out_of_range(key, value, rule));
         if !self.width.is_multiple_of(2) {
             return refuse("model.width", self.width.to_string(), "it must be even");
         }
@@ -249,9 +260,9 @@ impl HeteroOptions {
         Ok(())
     }
 
-    fn check_networks(&self, cell: &Cell) -> Result<(), OptionsError> {
-        let refuse = |value: String, rule| Err(OptionsError::out_of_range("model.networks", value, rule));
-        OptionsError::any_networks(Self::NAME, cell)?;
+    fn check_networks(&self, cell: &Cell) -> Result<()> {
+        let refuse = |value: String, rule| Err(limits::out_of_range("model.networks", value, rule));
+        check_any(Self::NAME, cell)?;
         if self.networks.is_empty() {
             return refuse("[]".to_owned(), "it must name at least one network");
         }
@@ -264,8 +275,8 @@ impl HeteroOptions {
         cell.metabolism().filter(|_| self.metabolism == MetabolismSwitch::On)
     }
 
-    fn check_metabolism(&self, cell: &Cell) -> Result<(), OptionsError> {
-        let refuse = |rule| Err(OptionsError::out_of_range("model.metabolism", "on", rule));
+    fn check_metabolism(&self, cell: &Cell) -> Result<()> {
+        let refuse = |rule| Err(limits::out_of_range("model.metabolism", "on", rule));
         if self.metabolism == MetabolismSwitch::Off {
             return Ok(());
         }
@@ -280,7 +291,7 @@ impl HeteroOptions {
         Ok(())
     }
 
-    fn check_route(&self) -> Result<(), OptionsError> {
+    fn check_route(&self) -> Result<()> {
         let why = match (self.route, self.norm, self.self_loops) {
             (Route::Rebuilt, NormKind::Graph, _) => {
                 "cannot be taken with model.norm=graph, whose statistics are those of all rows of the batch: use node-mask"
@@ -296,7 +307,7 @@ impl HeteroOptions {
             }
             _ => return Ok(()),
         };
-        Err(OptionsError::Route { route: self.route.name(), why })
+        Err(Error::request(format!("model.route={} {why}", self.route.name())))
     }
 
     /// The networks as the model reads them.

@@ -1,8 +1,9 @@
 //! The rows that genes start from: a table that is learnt, content features through a linear map that is learnt, or both.
 
 use super::{Linear, add_to, forward_term};
-use crate::OptionsError;
 use crate::init::Init;
+use crate::limits;
+use knockout_base::error::Result;
 use knockout_data::cell::Cell;
 use knockout_engine::grad::{Parameters, Tape, Var};
 use knockout_engine::kernel::{Activation, Scalar, Store};
@@ -23,7 +24,7 @@ pub enum FeatureUse {
 
 impl FeatureUse {
     /// Refuses features that a dataset does not have.
-    pub(crate) fn check(self, cell: &Cell) -> Result<(), OptionsError> {
+    pub(crate) fn check(self, cell: &Cell) -> Result<()> {
         let value = match self {
             Self::None => return Ok(()),
             Self::Beside => "beside",
@@ -33,7 +34,7 @@ impl FeatureUse {
             return Ok(());
         }
         let rule = "the dataset has no features: import it again with --features, or use model.features=none";
-        Err(OptionsError::out_of_range("model.features", value, rule))
+        Err(limits::out_of_range("model.features", value, rule))
     }
 
     /// The features of a cell, if they are used. Options have been checked.

@@ -3,6 +3,7 @@
 //! A buffer holds pairs of rows (predictions and targets, or embeddings and labels) without gradients. It knows nothing of
 //! the loss that reads it.
 
+use knockout_base::error::{Error, Result};
 use knockout_base::random::Rng;
 use knockout_engine::kernel::Real;
 use serde::{Deserialize, Serialize};
@@ -16,18 +17,6 @@ pub enum WriteOrder {
     MixFirst,
     /// Before, as the reference does (`parity`): the current batch counts twice.
     WriteFirst,
-}
-
-/// A stored buffer that does not fit the configuration.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "the stored loss buffer does not fit: {what} is {stored}, this configuration needs {needed}; resume with the \
-     configuration the run was started with"
-)]
-pub struct BufferError {
-    what: &'static str,
-    stored: usize,
-    needed: usize,
 }
 
 /// Sizes and position of a buffer: with its values, enough to resume exactly.
@@ -98,8 +87,14 @@ impl<T: Real> CircularBuffer<T> {
     /// Restores the buffer from a checkpoint.
     ///
     /// On an error nothing was changed.
-    pub fn restore(&mut self, state: BufferState, features: &[T], labels: &[T]) -> Result<(), BufferError> {
+    pub fn restore(&mut self, state: BufferState, features: &[T], labels: &[T]) -> Result<()> {
         let mine = self.state;
+        let refuse = |what: &str, stored: usize, needed: usize| {
+            Err(Error::failure(format!(
+                "the stored loss buffer does not fit: {what} is {stored}, this configuration needs {needed}; resume with the \
+                 configuration the run was started with"
+            )))
+        };
         for (what, stored, needed) in [
             ("the number of rows", state.capacity, mine.capacity),
             ("the width of its rows", state.feature_width, mine.feature_width),
@@ -108,14 +103,14 @@ impl<T: Real> CircularBuffer<T> {
             ("the number of label values", labels.len(), self.labels.len()),
         ] {
             if stored != needed {
-                return Err(BufferError { what, stored, needed });
+                return refuse(what, stored, needed);
             }
         }
         if state.count > state.capacity {
-            return Err(BufferError { what: "the count", stored: state.count, needed: state.capacity });
+            return refuse("the count", state.count, state.capacity);
         }
         if state.pointer >= state.capacity.max(1) {
-            return Err(BufferError { what: "the pointer", stored: state.pointer, needed: 0 });
+            return refuse("the pointer", state.pointer, 0);
         }
         self.state = state;
         self.features.copy_from_slice(features);

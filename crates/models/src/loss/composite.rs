@@ -1,14 +1,16 @@
-//! Weighted sums of losses, every part reported by name: what they share.
+//! The trait of losses, and what weighted sums of losses share.
 //!
 //! A term with weight 0 is skipped: neither computed nor reported. Gradients reach the rows of the current batch only;
 //! rows out of a buffer are constants.
 
-use super::buffer::{BufferError, BufferState, CircularBuffer, WriteOrder, rows_taken};
+use super::buffer::{BufferState, CircularBuffer, WriteOrder, rows_taken};
 use super::schedule::BufferWeight;
 use super::wasserstein::{Transport, wasserstein};
+use knockout_base::error::Result;
 use knockout_base::random::Rng;
 use knockout_engine::kernel::Real;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Training or validation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,14 +23,14 @@ pub enum Phase {
     Validate,
 }
 
-/// One batch as a composite loss sees it.
+/// One batch of samples, as a loss reads it.
 #[derive(Debug, Clone, Copy)]
 pub struct BatchRows<'a, T> {
     /// `[rows, dimensions]`.
     pub predictions: &'a [T],
     /// `[rows, dimensions]`, NaN where there is none.
     pub targets: &'a [T],
-    /// `[rows, width]`; empty where no term needs them.
+    /// Representations, `[rows, width]`; empty where no term reads them.
     pub embeddings: &'a [T],
     /// From 0; what schedules follow.
     pub epoch: u32,
@@ -167,23 +169,35 @@ impl<T: Real> Distribution<T> {
     }
 }
 
-/// The terms of one evaluation, on their way to a [`LossValue`].
-#[derive(Default)]
-pub(super) struct Terms {
+/// The terms of one evaluation, from which [`Terms::finish`] makes a [`LossValue`].
+#[derive(Debug, Default)]
+pub struct Terms {
     parts: Vec<Part>,
     /// Name, value, weight.
     terms: Vec<(&'static str, f64, f64)>,
+    is_sum: bool,
 }
 
 impl Terms {
-    pub(super) fn note(&mut self, name: impl Into<String>, value: f64) {
+    /// Adds a number to the log that is not a term.
+    pub fn note(&mut self, name: impl Into<String>, value: f64) {
         self.parts.push(Part { name: name.into(), value });
     }
 
-    pub(super) fn term(&mut self, name: &'static str, value: f64, weight: f64) {
-        self.terms.push((name, value, weight));
+    /// Adds the value of a loss that is not a weighted sum.
+    pub fn only(&mut self, name: &'static str, value: f64) {
+        self.terms.push((name, value, 1.0));
         self.note(name, value);
+    }
+
+    /// Adds a weighted term.
+    pub fn term(&mut self, name: &'static str, value: f64, weight: f64) {
+        self.is_sum = true;
+        self.only(name, value);
         self.note(format!("weighted_{name}"), weight * value);
+        if let Some(term) = self.terms.last_mut() {
+            term.2 = weight;
+        }
     }
 
     /// The values of single dimensions, where there are several.
@@ -195,15 +209,18 @@ impl Terms {
         }
     }
 
-    pub(super) fn finish(mut self) -> LossValue {
+    /// Adds up the terms; of a weighted sum, the shares of its terms are parts as well.
+    pub fn finish(mut self) -> LossValue {
         let total: f64 = self.terms.iter().map(|(_, value, weight)| weight * value).sum();
-        let unweighted: f64 = self.terms.iter().map(|(_, value, _)| value).sum();
-        let share = |part: f64, whole: f64| if whole == 0.0 { 0.0 } else { part / whole };
-        for (name, value, weight) in std::mem::take(&mut self.terms) {
-            self.note(format!("norm_weighted_{name}"), share(weight * value, total));
-            self.note(format!("norm_unweighted_{name}"), share(value, unweighted));
+        if self.is_sum {
+            let unweighted: f64 = self.terms.iter().map(|(_, value, _)| value).sum();
+            let share = |part: f64, whole: f64| if whole == 0.0 { 0.0 } else { part / whole };
+            for (name, value, weight) in std::mem::take(&mut self.terms) {
+                self.note(format!("norm_weighted_{name}"), share(weight * value, total));
+                self.note(format!("norm_unweighted_{name}"), share(value, unweighted));
+            }
+            self.note("total_loss", total);
         }
-        self.note("total_loss", total);
         LossValue { total, parts: self.parts }
     }
 }
@@ -220,7 +237,7 @@ pub(super) fn normalised(weights: &[f64]) -> Vec<f64> {
     weights.iter().map(|weight| weight / sum).collect()
 }
 
-/// Whether a stored buffer found its place.
+/// Whether a stored buffer was restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Restored {
     /// It was taken over.
@@ -234,22 +251,41 @@ pub(super) const DISTRIBUTION: &str = "loss.distribution";
 /// Name of the buffer of embeddings.
 pub(super) const CONTRAST: &str = "loss.contrast";
 
-/// A loss with buffers of earlier batches, which checkpoints save by name.
-pub trait BufferedLoss<T: Real> {
-    /// Its buffers by name.
-    fn buffers(&self) -> Vec<(&'static str, &CircularBuffer<T>)>;
+/// A loss of predicted scores, in one precision.
+pub trait Loss<T: Real>: fmt::Debug + Send {
+    /// Returns the name of its operation on the tape.
+    fn operation(&self) -> &'static str;
 
-    /// The same, mutable.
-    fn buffers_mut(&mut self) -> Vec<(&'static str, &mut CircularBuffer<T>)>;
+    /// Adds the terms of one batch, and overwrites the gradients.
+    ///
+    /// # Panics
+    ///
+    /// If the lengths do not fit.
+    fn add_terms(&mut self, batch: &BatchRows<'_, T>, gradients: &mut Gradients<'_, T>, terms: &mut Terms);
+
+    /// Returns the buffers of earlier batches by name; checkpoints save them.
+    fn buffers(&self) -> Vec<(&'static str, &CircularBuffer<T>)> {
+        Vec::new()
+    }
+
+    /// Returns the buffers, mutable.
+    fn buffers_mut(&mut self) -> Vec<(&'static str, &mut CircularBuffer<T>)> {
+        Vec::new()
+    }
+
+    /// Computes value, parts and gradients of one batch.
+    ///
+    /// # Panics
+    ///
+    /// As [`Loss::add_terms`].
+    fn evaluate(&mut self, batch: &BatchRows<'_, T>, gradients: &mut Gradients<'_, T>) -> LossValue {
+        let mut terms = Terms::default();
+        self.add_terms(batch, gradients, &mut terms);
+        terms.finish()
+    }
 
     /// Restores the buffer `name` from a checkpoint; on an error nothing was changed.
-    fn restore(
-        &mut self,
-        name: &str,
-        state: BufferState,
-        features: &[T],
-        labels: &[T],
-    ) -> Result<Restored, BufferError> {
+    fn restore(&mut self, name: &str, state: BufferState, features: &[T], labels: &[T]) -> Result<Restored> {
         match self.buffers_mut().into_iter().find(|(own, _)| *own == name) {
             Some((_, buffer)) => buffer.restore(state, features, labels).map(|()| Restored::Taken),
             None => Ok(Restored::Unknown),

@@ -2,14 +2,16 @@
 
 use super::buffer::CircularBuffer;
 use super::composite::{
-    BatchRows, BufferOptions, BufferedLoss, CONTRAST, DISTRIBUTION, Distribution, Gradients, LossValue,
-    Memory, Phase, Terms, add, normalised,
+    BatchRows, BufferOptions, CONTRAST, DISTRIBUTION, Distribution, Gradients, Loss, Memory, Phase, Terms,
+    add, normalised,
 };
-use super::options::{self, LossError};
+use super::options;
+use super::registry::{LossOptions, LossShape};
 use super::schedule::Temperature;
 use super::supcr::supcr;
 use super::wasserstein::Transport;
 use super::weighted_mse::weighted_mse;
+use knockout_base::error::Result;
 use knockout_base::random::Rng;
 use knockout_engine::kernel::Real;
 use serde::{Deserialize, Serialize};
@@ -62,9 +64,10 @@ pub struct MleWassSupCr<T> {
     width: usize,
 }
 
-impl MleWassSupCrOptions {
-    /// Checks everything that can be refused before anything is computed.
-    pub(crate) fn check(&self) -> Result<(), LossError> {
+impl LossOptions for MleWassSupCrOptions {
+    const NAME: &'static str = "mle_wass_supcr";
+
+    fn check(&self) -> Result<()> {
         options::lambda("lambda_mse", self.lambda_mse)?;
         options::lambda("lambda_wasserstein", self.lambda_wasserstein)?;
         options::lambda("lambda_supcr", self.lambda_supcr)?;
@@ -72,12 +75,96 @@ impl MleWassSupCrOptions {
         options::temperature(self.temperature)?;
         options::buffer(self.buffer)
     }
+
+    fn couples_samples(&self) -> bool {
+        true
+    }
+
+    fn needs_representation(&self) -> bool {
+        self.lambda_supcr != 0.0
+    }
+
+    fn build<T: Real>(&self, shape: LossShape) -> Box<dyn Loss<T>> {
+        Box::new(MleWassSupCr::new(self.clone(), shape.width, shape.seed))
+    }
+}
+
+/// Options of the Wasserstein distance alone.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WassersteinOptions {
+    /// Distance between distributions.
+    pub transport: Transport,
+    /// `None`: no buffer.
+    pub buffer: Option<BufferOptions>,
+}
+
+impl LossOptions for WassersteinOptions {
+    const NAME: &'static str = "wasserstein";
+
+    fn check(&self) -> Result<()> {
+        options::buffer(self.buffer)
+    }
+
+    fn couples_samples(&self) -> bool {
+        true
+    }
+
+    fn build<T: Real>(&self, shape: LossShape) -> Box<dyn Loss<T>> {
+        let options = MleWassSupCrOptions {
+            lambda_mse: 0.0,
+            lambda_wasserstein: 1.0,
+            transport: self.transport,
+            buffer: self.buffer,
+            ..MleWassSupCrOptions::default()
+        };
+        options.build(shape)
+    }
+}
+
+/// Options of supervised contrastive regression alone. It trains representations, not the scores made from them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SupCrOptions {
+    /// Temperature of the similarities.
+    pub temperature: Temperature,
+    /// `None`: no buffer.
+    pub buffer: Option<BufferOptions>,
+}
+
+impl LossOptions for SupCrOptions {
+    const NAME: &'static str = "supcr";
+
+    fn check(&self) -> Result<()> {
+        options::temperature(self.temperature)?;
+        options::buffer(self.buffer)
+    }
+
+    fn couples_samples(&self) -> bool {
+        true
+    }
+
+    fn needs_representation(&self) -> bool {
+        true
+    }
+
+    fn build<T: Real>(&self, shape: LossShape) -> Box<dyn Loss<T>> {
+        let options = MleWassSupCrOptions {
+            lambda_mse: 0.0,
+            lambda_wasserstein: 0.0,
+            lambda_supcr: 1.0,
+            temperature: self.temperature,
+            buffer: self.buffer,
+            ..MleWassSupCrOptions::default()
+        };
+        options.build(shape)
+    }
 }
 
 impl<T: Real> MleWassSupCr<T> {
-    /// The loss of a model whose embeddings have `width` numbers; `seed` keys the choice of stored rows.
-    pub fn new(options: MleWassSupCrOptions, width: usize, seed: u64) -> Result<Self, LossError> {
-        options.check()?;
+    /// Creates the loss of a model whose representations have `width` numbers; `seed` keys the choice of stored rows. The options
+    /// have been checked.
+    pub fn new(options: MleWassSupCrOptions, width: usize, seed: u64) -> Self {
         let dimensions = options.dimension_weights.len();
         let memory = |lambda: f64, width| {
             options.buffer.filter(|_| lambda != 0.0).map(|buffer| Memory::new(buffer, width, dimensions))
@@ -88,45 +175,7 @@ impl<T: Real> MleWassSupCr<T> {
             memory: memory(options.lambda_wasserstein, dimensions),
             seed,
         };
-        Ok(Self { contrast: memory(options.lambda_supcr, width), distribution, options, width })
-    }
-
-    /// Value, parts and gradients of one batch.
-    ///
-    /// # Panics
-    ///
-    /// If the lengths do not fit.
-    pub fn evaluate(&mut self, batch: &BatchRows<'_, T>, gradients: &mut Gradients<'_, T>) -> LossValue {
-        let mut terms = Terms::default();
-        gradients.predictions.fill(T::ZERO);
-        gradients.embeddings.fill(T::ZERO);
-        let mut slope = vec![T::ZERO; gradients.predictions.len()];
-        let options = &self.options;
-        if options.lambda_mse != 0.0 {
-            let weights = &self.distribution.weights;
-            let (value, per) = weighted_mse(batch.predictions, batch.targets, weights, &mut slope);
-            terms.term("mse_loss", value.to_f64(), options.lambda_mse);
-            terms.dimensions("mse_loss", &per);
-            add(gradients.predictions, options.lambda_mse, &slope);
-        }
-        if options.lambda_wasserstein != 0.0 {
-            let (value, per) = self.distribution.evaluate(batch, &mut slope);
-            terms.term("wasserstein_loss", value.to_f64(), options.lambda_wasserstein);
-            terms.dimensions("wasserstein_loss", &per);
-            add(gradients.predictions, options.lambda_wasserstein, &slope);
-        }
-        if options.lambda_supcr != 0.0 {
-            let temperature = options.temperature.at(batch.epoch);
-            let mut slope = vec![T::ZERO; gradients.embeddings.len()];
-            let value = self.contrast(batch, temperature, &mut slope);
-            terms.term("supcr_loss", value, self.options.lambda_supcr);
-            terms.note("temperature", temperature);
-            add(gradients.embeddings, self.options.lambda_supcr, &slope);
-        }
-        if let Some(buffer) = self.options.buffer {
-            terms.note("buffer_weight", buffer.weight.at(batch.epoch));
-        }
-        terms.finish()
+        Self { contrast: memory(options.lambda_supcr, width), distribution, options, width }
     }
 
     fn contrast(&mut self, batch: &BatchRows<'_, T>, temperature: f64, gradient: &mut [T]) -> f64 {
@@ -161,7 +210,42 @@ impl<T: Real> MleWassSupCr<T> {
     }
 }
 
-impl<T: Real> BufferedLoss<T> for MleWassSupCr<T> {
+impl<T: Real> Loss<T> for MleWassSupCr<T> {
+    fn operation(&self) -> &'static str {
+        "loss.mle_wass_supcr"
+    }
+
+    fn add_terms(&mut self, batch: &BatchRows<'_, T>, gradients: &mut Gradients<'_, T>, terms: &mut Terms) {
+        gradients.predictions.fill(T::ZERO);
+        gradients.embeddings.fill(T::ZERO);
+        let mut slope = vec![T::ZERO; gradients.predictions.len()];
+        let options = &self.options;
+        if options.lambda_mse != 0.0 {
+            let weights = &self.distribution.weights;
+            let (value, per) = weighted_mse(batch.predictions, batch.targets, weights, &mut slope);
+            terms.term("mse_loss", value.to_f64(), options.lambda_mse);
+            terms.dimensions("mse_loss", &per);
+            add(gradients.predictions, options.lambda_mse, &slope);
+        }
+        if options.lambda_wasserstein != 0.0 {
+            let (value, per) = self.distribution.evaluate(batch, &mut slope);
+            terms.term("wasserstein_loss", value.to_f64(), options.lambda_wasserstein);
+            terms.dimensions("wasserstein_loss", &per);
+            add(gradients.predictions, options.lambda_wasserstein, &slope);
+        }
+        if options.lambda_supcr != 0.0 {
+            let temperature = options.temperature.at(batch.epoch);
+            let mut slope = vec![T::ZERO; gradients.embeddings.len()];
+            let value = self.contrast(batch, temperature, &mut slope);
+            terms.term("supcr_loss", value, self.options.lambda_supcr);
+            terms.note("temperature", temperature);
+            add(gradients.embeddings, self.options.lambda_supcr, &slope);
+        }
+        if let Some(buffer) = self.options.buffer {
+            terms.note("buffer_weight", buffer.weight.at(batch.epoch));
+        }
+    }
+
     fn buffers(&self) -> Vec<(&'static str, &CircularBuffer<T>)> {
         let distribution = self.distribution.memory.iter().map(|memory| (DISTRIBUTION, &memory.buffer));
         distribution.chain(self.contrast.iter().map(|memory| (CONTRAST, &memory.buffer))).collect()

@@ -2,38 +2,28 @@
 
 use super::composite::BufferOptions;
 use super::schedule::{BufferWeight, Temperature};
+use crate::limits;
+use knockout_base::error::Result;
 
-/// An invalid option of a loss.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{key} is {value}, but {rule}")]
-pub struct LossError {
-    /// Key of the option.
-    pub key: &'static str,
-    /// Value given.
-    pub value: String,
-    /// Rule that it violates.
-    pub rule: &'static str,
-}
-
-fn require(holds: Option<()>, key: &'static str, value: f64, rule: &'static str) -> Result<(), LossError> {
-    holds.ok_or_else(|| LossError { key, value: value.to_string(), rule })
+fn require(holds: bool, key: &str, value: f64, rule: &str) -> Result<()> {
+    if holds { Ok(()) } else { Err(limits::out_of_range(&format!("the loss: {key}"), value, rule)) }
 }
 
 /// The weight of a term: 0 leaves it out.
-pub(super) fn lambda(key: &'static str, value: f64) -> Result<(), LossError> {
+pub(super) fn lambda(key: &'static str, value: f64) -> Result<()> {
     let holds = value.is_finite() && value >= 0.0;
-    require(holds.then_some(()), key, value, "a weight is a number from 0 up")
+    require(holds, key, value, "a weight is a number from 0 up")
 }
 
-pub(super) fn dimension_weights(weights: &[f64]) -> Result<(), LossError> {
+pub(super) fn dimension_weights(weights: &[f64]) -> Result<()> {
     for &weight in weights {
         lambda("dimension_weights", weight)?;
     }
     let sum: f64 = weights.iter().sum();
-    require((sum > 0.0).then_some(()), "the sum of dimension_weights", sum, "one of them must be above 0")
+    require(sum > 0.0, "the sum of dimension_weights", sum, "one of them must be above 0")
 }
 
-pub(super) fn temperature(temperature: Temperature) -> Result<(), LossError> {
+pub(super) fn temperature(temperature: Temperature) -> Result<()> {
     let (first, last) = match temperature {
         Temperature::Constant { first } => (first, first),
         Temperature::Exponential { first, last, .. } | Temperature::Cosine { first, last, .. } => {
@@ -42,15 +32,15 @@ pub(super) fn temperature(temperature: Temperature) -> Result<(), LossError> {
     };
     for value in [first, last] {
         let holds = value.is_finite() && value > 0.0;
-        require(holds.then_some(()), "temperature", value, "a temperature is a number above 0")?;
+        require(holds, "temperature", value, "a temperature is a number above 0")?;
     }
     Ok(())
 }
 
-pub(super) fn buffer(options: Option<BufferOptions>) -> Result<(), LossError> {
+pub(super) fn buffer(options: Option<BufferOptions>) -> Result<()> {
     let Some(BufferOptions { size, weight, .. }) = options else { return Ok(()) };
     require(
-        (1..=1 << 24).contains(&size).then_some(()),
+        (1..=1 << 24).contains(&size),
         "buffer.size",
         size as f64,
         "a buffer holds from 1 to 16777216 rows; leave it out instead of 0",
@@ -58,7 +48,7 @@ pub(super) fn buffer(options: Option<BufferOptions>) -> Result<(), LossError> {
     match weight {
         BufferWeight::Constant { weight } => {
             let holds = (0.0..=1.0).contains(&weight);
-            require(holds.then_some(()), "buffer.weight", weight, "it is a share from 0 to 1")
+            require(holds, "buffer.weight", weight, "it is a share from 0 to 1")
         }
         BufferWeight::Rising { .. } => Ok(()),
     }
@@ -67,7 +57,7 @@ pub(super) fn buffer(options: Option<BufferOptions>) -> Result<(), LossError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::loss::{MleWassSupCr, MleWassSupCrOptions, PointDist, PointDistOptions};
+    use crate::loss::{LossOptions, MleWassSupCrOptions, PointDistOptions};
 
     #[test]
     fn invalid_options_are_named() {
@@ -98,12 +88,11 @@ mod tests {
                 "buffer.weight",
             ),
         ] {
-            assert_eq!(MleWassSupCr::<f32>::new(options, 2, 1).unwrap_err().key, key);
+            let error = options.check().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("the loss: {key} is ")), "{error}");
         }
-        let error = PointDist::<f32>::new(
-            PointDistOptions { lambda_dist: f64::INFINITY, ..PointDistOptions::default() },
-            1,
-        );
-        assert_eq!(error.unwrap_err().to_string(), "lambda_dist is inf, but a weight is a number from 0 up");
+        let options = PointDistOptions { lambda_dist: f64::INFINITY, ..PointDistOptions::default() };
+        let error = options.check().unwrap_err().to_string();
+        assert_eq!(error, "the loss: lambda_dist is inf, but a weight is a number from 0 up");
     }
 }

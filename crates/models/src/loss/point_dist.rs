@@ -1,14 +1,15 @@
-//! The loss of single rows and the distance of distributions, added up, with the model's own regularisation.
+//! The loss of single rows and the distance of distributions, added up.
 
 use super::buffer::CircularBuffer;
 use super::composite::{
-    BatchRows, BufferOptions, BufferedLoss, DISTRIBUTION, Distribution, LossValue, Memory, Terms, add,
-    normalised,
+    BatchRows, BufferOptions, DISTRIBUTION, Distribution, Gradients, Loss, Memory, Terms, add, normalised,
 };
 use super::log_cosh::{Reduction, log_cosh};
-use super::options::{self, LossError};
+use super::options;
+use super::registry::{LossOptions, LossShape};
 use super::wasserstein::Transport;
 use super::weighted_mse::weighted_mse;
+use knockout_base::error::Result;
 use knockout_engine::kernel::Real;
 use serde::{Deserialize, Serialize};
 
@@ -33,8 +34,6 @@ pub struct PointDistOptions {
     pub lambda_point: f64,
     /// Weight of the distance between distributions.
     pub lambda_dist: f64,
-    /// Weight of the model's own graph regularisation.
-    pub lambda_graph: f64,
     /// Weight of each dimension of the targets; normalised to sum 1.
     pub dimension_weights: Vec<f64>,
     /// Distance between distributions.
@@ -49,7 +48,6 @@ impl Default for PointDistOptions {
             point: PointLoss::default(),
             lambda_point: 1.0,
             lambda_dist: 0.0,
-            lambda_graph: 0.0,
             dimension_weights: vec![1.0],
             transport: Transport::default(),
             buffer: None,
@@ -57,21 +55,35 @@ impl Default for PointDistOptions {
     }
 }
 
-/// `λ_p · (MSE or log-cosh) + λ_d · Wasserstein + λ_g · graph regularisation`
+/// `λ_p · (MSE or log-cosh) + λ_d · Wasserstein`
 #[derive(Debug, Clone)]
 pub struct PointDist<T> {
     options: PointDistOptions,
     distribution: Distribution<T>,
 }
 
+impl LossOptions for PointDistOptions {
+    const NAME: &'static str = "point_dist";
+
+    fn check(&self) -> Result<()> {
+        options::lambda("lambda_point", self.lambda_point)?;
+        options::lambda("lambda_dist", self.lambda_dist)?;
+        options::dimension_weights(&self.dimension_weights)?;
+        options::buffer(self.buffer)
+    }
+
+    fn couples_samples(&self) -> bool {
+        self.lambda_dist != 0.0
+    }
+
+    fn build<T: Real>(&self, shape: LossShape) -> Box<dyn Loss<T>> {
+        Box::new(PointDist::new(self.clone(), shape.seed))
+    }
+}
+
 impl<T: Real> PointDist<T> {
-    /// The loss; `seed` keys the choice of stored rows.
-    pub fn new(options: PointDistOptions, seed: u64) -> Result<Self, LossError> {
-        options::lambda("lambda_point", options.lambda_point)?;
-        options::lambda("lambda_dist", options.lambda_dist)?;
-        options::lambda("lambda_graph", options.lambda_graph)?;
-        options::dimension_weights(&options.dimension_weights)?;
-        options::buffer(options.buffer)?;
+    /// Creates the loss; `seed` keys the choice of stored rows. The options have been checked.
+    pub fn new(options: PointDistOptions, seed: u64) -> Self {
         let dimensions = options.dimension_weights.len();
         let buffer = options.buffer.filter(|_| options.lambda_dist != 0.0);
         let distribution = Distribution {
@@ -80,29 +92,19 @@ impl<T: Real> PointDist<T> {
             memory: buffer.map(|buffer| Memory::new(buffer, dimensions, dimensions)),
             seed,
         };
-        Ok(Self { options, distribution })
+        Self { options, distribution }
+    }
+}
+
+impl<T: Real> Loss<T> for PointDist<T> {
+    fn operation(&self) -> &'static str {
+        "loss.point_dist"
     }
 
-    /// Whether a row's loss depends on the other rows of its batch.
-    pub(crate) fn couples_rows(&self) -> bool {
-        self.options.lambda_dist != 0.0
-    }
-
-    /// What the gradient of the graph regularisation is multiplied by.
-    pub fn graph_weight(&self) -> f64 {
-        self.options.lambda_graph
-    }
-
-    /// Value, parts and gradient of one batch; `graph` is the model's graph regularisation, 0 where it has none. Its
-    /// gradient is the model's, times [`Self::graph_weight`].
-    ///
-    /// # Panics
-    ///
-    /// If the lengths do not fit.
-    pub fn evaluate(&mut self, batch: &BatchRows<'_, T>, graph: f64, gradient: &mut [T]) -> LossValue {
-        let mut terms = Terms::default();
-        let mut slope = vec![T::ZERO; gradient.len()];
-        gradient.fill(T::ZERO);
+    fn add_terms(&mut self, batch: &BatchRows<'_, T>, gradients: &mut Gradients<'_, T>, terms: &mut Terms) {
+        let mut slope = vec![T::ZERO; gradients.predictions.len()];
+        gradients.predictions.fill(T::ZERO);
+        gradients.embeddings.fill(T::ZERO);
         let options = &self.options;
         if options.lambda_point != 0.0 {
             let (predictions, targets) = (batch.predictions, batch.targets);
@@ -113,22 +115,16 @@ impl<T: Real> PointDist<T> {
                 }
             };
             terms.term("point_loss", value.to_f64(), options.lambda_point);
-            add(gradient, options.lambda_point, &slope);
+            add(gradients.predictions, options.lambda_point, &slope);
         }
         if options.lambda_dist != 0.0 {
             let (value, per) = self.distribution.evaluate(batch, &mut slope);
             terms.term("dist_loss", value.to_f64(), options.lambda_dist);
             terms.dimensions("dist_loss", &per);
-            add(gradient, options.lambda_dist, &slope);
+            add(gradients.predictions, options.lambda_dist, &slope);
         }
-        if options.lambda_graph != 0.0 {
-            terms.term("graph_reg_loss", graph, options.lambda_graph);
-        }
-        terms.finish()
     }
-}
 
-impl<T: Real> BufferedLoss<T> for PointDist<T> {
     fn buffers(&self) -> Vec<(&'static str, &CircularBuffer<T>)> {
         self.distribution.memory.iter().map(|memory| (DISTRIBUTION, &memory.buffer)).collect()
     }

@@ -35,7 +35,7 @@ impl FixedScorer for FixedTransformer<'_> {
             |_, (), _| {},
         );
         let cls = tape.op("slice", width, |_, out| out.copy_from_slice(cls), |_, (), _| {});
-        let (_, scores) = self.model.read(&mut tape, members, cls, sets, None);
+        let [.., scores] = self.model.read(&mut tape, members, cls, sets, None);
         out.copy_from_slice(tape.value(scores));
     }
 }

@@ -5,7 +5,7 @@
 //! X    ← encoder layer(X), `layers` times                the same for every sample: computed once per step
 //! Z_b  = transform(X[genes of b])                        each deleted gene attends to the genes deleted with it
 //! ŷ_b  = MLP([X_cls ‖ mean of Z_b])
-//! loss = point loss (+ λ Wasserstein) + λ · mean over networks of KL(network ‖ attention of its head)
+//! loss = loss of the scores (default: MSE) + λ · mean over networks of KL(network ‖ attention of its head)
 //! ```
 //!
 //! The reference transforms all genes of every sample and reads the deleted ones: only their rows are computed here, which is the same.
@@ -15,23 +15,19 @@ mod dropout;
 mod fixed;
 mod options;
 
-pub use options::TransformerOptions;
+pub use options::{TransformerLoss, TransformerOptions};
 
 use crate::init::Init;
 use crate::layer::{
     AttentionVars, GeneFeatures, GeneRows, GraphPenalty, Linear, Mlp, add_scaled, add_to, gather, slice,
 };
-use crate::loss::{
-    BatchRows, BufferError, BufferState, BufferedLoss, CircularBuffer, LossError, Phase, PointDist,
-    PointDistOptions, Restored,
-};
-use crate::{FixedScorer, Forward, Input, Loss, LossAt, Model, ModelOptions};
+use crate::loss::{LossAt, Penalty, RecordedLoss, ScoreLoss, ScoredRows};
+use crate::{FixedScorer, Forward, Input, Model, ModelOptions};
 use block::AttentionBlock;
 use dropout::{DropoutPass, Site};
 use knockout_data::cell::GeneSetsRef;
 use knockout_engine::grad::{Parameters, Tape, Var};
 use knockout_engine::kernel::{Activation, Graph, Pool, Scalar};
-use std::sync::{Mutex, PoisonError};
 
 /// Sizes of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,8 +49,9 @@ pub struct Transformer<T: Scalar> {
     transform: AttentionBlock,
     readout: Mlp,
     penalties: Vec<HeadPenalty>,
-    /// Its buffers are written while a loss is recorded, by one thread at a time.
-    objective: Mutex<PointDist<T>>,
+    /// Weight of the penalties.
+    lambda_graph: f64,
+    loss: ScoreLoss<T>,
     sizes: TransformerSizes,
     genes: usize,
     dropout: f64,
@@ -74,10 +71,19 @@ pub struct TransformerForward {
     pub tokens: Var,
     /// The transformed states of the deleted genes `[members, width]`.
     pub members: Var,
+    /// The input of the readout, `[sets, 2 width]`: the cell's token, and the mean of the set's states.
+    pub pooled: Var,
     /// One standardised score per set.
     pub scores: Var,
     /// Attention of every encoder layer.
     pub attention: Vec<AttentionVars>,
+}
+
+impl TransformerForward {
+    /// Returns the rows that a loss reads.
+    pub fn rows(&self) -> ScoredRows {
+        ScoredRows { predictions: self.scores, representation: Some(self.pooled) }
+    }
 }
 
 impl<T: Scalar> Transformer<T> {
@@ -86,13 +92,8 @@ impl<T: Scalar> Transformer<T> {
     /// # Panics
     ///
     /// If `heads` does not divide `width`: callers check.
-    pub fn new(
-        genes: usize,
-        sizes: TransformerSizes,
-        objective: PointDistOptions,
-        seed: u64,
-    ) -> Result<Self, LossError> {
-        Self::with_features(genes, sizes, None, objective, seed)
+    pub fn new(genes: usize, sizes: TransformerSizes, seed: u64) -> Self {
+        Self::with_features(genes, sizes, None, seed)
     }
 
     /// The same with content features of the genes, if any.
@@ -104,9 +105,8 @@ impl<T: Scalar> Transformer<T> {
         genes: usize,
         sizes: TransformerSizes,
         features: Option<GeneFeatures>,
-        objective: PointDistOptions,
         seed: u64,
-    ) -> Result<Self, LossError> {
+    ) -> Self {
         let TransformerSizes { width, layers, heads } = sizes;
         assert!(width.is_multiple_of(heads), "{heads} heads in a width of {width}");
         let (mut parameters, mut init) = (Parameters::new(&Pool::new()), Init::by_inputs(seed));
@@ -120,7 +120,7 @@ impl<T: Scalar> Transformer<T> {
         };
         let linears = vec![linear("readout.hidden", 2 * width, width), linear("readout.score", width, 1)];
         let readout = Mlp { linears, between: Activation::Relu, norm: None, last: Activation::None };
-        Ok(Self {
+        Self {
             parameters,
             rows,
             cls,
@@ -128,12 +128,13 @@ impl<T: Scalar> Transformer<T> {
             transform,
             readout,
             penalties: Vec::new(),
-            objective: Mutex::new(PointDist::new(objective, seed)?),
+            lambda_graph: 0.0,
+            loss: ScoreLoss::default(),
             sizes,
             genes,
             dropout: 0.0,
             seed,
-        })
+        }
     }
 
     /// With dropout in training.
@@ -141,6 +142,18 @@ impl<T: Scalar> Transformer<T> {
     pub(crate) fn with_dropout(mut self, rate: f64) -> Self {
         self.dropout = rate;
         self
+    }
+
+    /// Replaces the loss of the scores.
+    #[must_use]
+    pub(crate) fn with_loss(self, loss: ScoreLoss<T>) -> Self {
+        Self { loss, ..self }
+    }
+
+    /// Sets the weight of the penalties.
+    #[must_use]
+    pub(crate) fn with_lambda_graph(self, lambda_graph: f64) -> Self {
+        Self { lambda_graph, ..self }
     }
 
     /// Pulls heads towards networks, one each: the heads of `first_layer` first, then those of the layers after it. A network without an edge has
@@ -164,12 +177,12 @@ impl<T: Scalar> Transformer<T> {
         self
     }
 
-    /// What is trained.
+    /// Returns the trained parameters.
     pub fn parameters(&self) -> &Parameters<T> {
         &self.parameters
     }
 
-    /// The same, to change it.
+    /// Returns the trained parameters, mutable.
     pub fn parameters_mut(&mut self) -> &mut Parameters<T> {
         &mut self.parameters
     }
@@ -188,8 +201,8 @@ impl<T: Scalar> Transformer<T> {
         let cls = slice(tape, tokens, 0..width);
         let states = slice(tape, tokens, width..(self.genes + 1) * width);
         let members = gather(tape, states, sets.genes(), width);
-        let (members, scores) = self.read(tape, members, cls, sets, pass);
-        TransformerForward { tokens, members, scores, attention }
+        let [members, pooled, scores] = self.read(tape, members, cls, sets, pass);
+        TransformerForward { tokens, members, pooled, scores, attention }
     }
 
     /// Records the encoder, which no set changes.
@@ -220,7 +233,7 @@ impl<T: Scalar> Transformer<T> {
         (tokens, attention)
     }
 
-    /// Records what depends on the sets: the transformed states of their members, and their scores.
+    /// Records the operations that depend on the sets: the transformed states of their members, the readout's input and the scores.
     fn read<'a>(
         &self,
         tape: &mut Tape<'a, T>,
@@ -228,7 +241,7 @@ impl<T: Scalar> Transformer<T> {
         cls: Var,
         sets: GeneSetsRef<'a>,
         pass: Option<DropoutPass>,
-    ) -> (Var, Var) {
+    ) -> [Var; 3] {
         let width = self.sizes.width;
         let dropout = pass.map(|pass| pass.at(Site::Transform, &DropoutPass::members(sets)));
         let members = self.transform.transform(tape, members, sets, dropout.as_ref());
@@ -261,7 +274,7 @@ impl<T: Scalar> Transformer<T> {
             },
         );
         let dropout = pass.map(|pass| pass.at(Site::Readout, &DropoutPass::sets(sets)));
-        (members, self.readout.forward(tape, "readout", pooled, dropout.as_ref()))
+        [members, pooled, self.readout.forward(tape, "readout", pooled, dropout.as_ref())]
     }
 
     /// Records the mean over networks of the penalties; `None` without any.
@@ -280,47 +293,22 @@ impl<T: Scalar> Transformer<T> {
     pub fn loss<'a>(
         &'a self,
         tape: &mut Tape<'a, T>,
-        scores: Var,
+        rows: ScoredRows,
         attention: &[AttentionVars],
         targets: &'a [T],
         at: LossAt,
-    ) -> Loss {
-        let objective = || self.objective.lock().unwrap_or_else(PoisonError::into_inner);
-        let weight = objective().graph_weight();
-        // Without the attention only what samples enter is asked for.
+    ) -> RecordedLoss {
+        let weight = self.lambda_graph;
+        // Without the attention only the terms that samples enter are recorded.
         let has_penalty = weight != 0.0 && !attention.is_empty();
-        let penalty = if has_penalty { self.penalty(tape, attention) } else { None };
-        let mut parts = Vec::new();
-        let total = tape.op(
-            "loss.point_dist",
-            1,
-            |values, out| {
-                let predictions = values.of(scores);
-                let mut slope = values.pool().scratch(predictions.len());
-                let batch = BatchRows {
-                    predictions,
-                    targets,
-                    embeddings: &[],
-                    epoch: at.epoch,
-                    step: at.step,
-                    phase: if at.shard.is_part { Phase::TrainPart } else { Phase::Train },
-                };
-                let graph = penalty.map_or(0.0, |penalty| values.of(penalty)[0].to_f64());
-                let value = objective().evaluate(&batch, graph, &mut slope);
-                out[0] = T::of(value.total);
-                parts.extend(value.parts.into_iter().map(|part| (part.name, part.value)));
-                slope
-            },
-            move |step, slope, gradients| {
-                gradients.add(scores, |sum| add_scaled(sum, step.gradient[0], &slope));
-                if let Some(penalty) = penalty {
-                    gradients.add(penalty, |sum| sum[0] += T::of(weight) * step.gradient[0]);
-                }
-            },
-        );
-        Loss { total, parts }
+        let value = if has_penalty { self.penalty(tape, attention) } else { None };
+        let penalty = (weight != 0.0).then_some(Penalty { name: PENALTY, value, weight });
+        self.loss.record(tape, rows, targets, at, penalty)
     }
 }
+
+/// Name of the penalty in the log.
+const PENALTY: &str = "graph_reg_loss";
 
 /// The attention of every encoder layer, as [`Model::forward`] hands it on.
 fn attention_of(forward: &Forward) -> Vec<AttentionVars> {
@@ -344,7 +332,11 @@ impl Model for Transformer<f32> {
     fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward {
         let forward = self.forward(tape, input.sets, input.training);
         let vars = forward.attention.iter().flat_map(|vars| [vars.query, vars.key, vars.attended]);
-        Forward { predictions: forward.scores, hidden: vars.collect() }
+        Forward { predictions: forward.scores, representation: Some(forward.pooled), hidden: vars.collect() }
+    }
+
+    fn score_loss(&self) -> &ScoreLoss<f32> {
+        &self.loss
     }
 
     fn loss<'a>(
@@ -353,44 +345,25 @@ impl Model for Transformer<f32> {
         forward: &Forward,
         targets: &'a [f32],
         at: LossAt,
-    ) -> Loss {
-        self.loss(tape, forward.predictions, &attention_of(forward), targets, at)
+    ) -> RecordedLoss {
+        self.loss(tape, forward.rows(), &attention_of(forward), targets, at)
     }
 
-    fn couples_samples(&self) -> bool {
-        self.objective.lock().unwrap_or_else(PoisonError::into_inner).couples_rows()
-    }
-
-    fn coupled_rows(&self, forward: &Forward) -> Vec<Var> {
-        vec![forward.predictions]
-    }
-
-    fn loss_without_samples<'a>(&'a self, tape: &mut Tape<'a, f32>, forward: &Forward) -> Option<Loss> {
-        let weight = self.objective.lock().unwrap_or_else(PoisonError::into_inner).graph_weight();
+    fn loss_without_samples<'a>(
+        &'a self,
+        tape: &mut Tape<'a, f32>,
+        forward: &Forward,
+        _at: LossAt,
+    ) -> Option<RecordedLoss> {
+        let weight = self.lambda_graph;
         let penalty = if weight == 0.0 { None } else { self.penalty(tape, &attention_of(forward)) }?;
         let value = f64::from(tape.scalar(penalty));
         let total = crate::layer::weighted_sum(tape, &[(penalty, weight)]);
-        Some(Loss { total, parts: vec![("graph_reg_loss".to_owned(), value)] })
+        Some(RecordedLoss { total, parts: vec![(PENALTY.to_owned(), value)] })
     }
 
     fn fixed(&self) -> Option<Box<dyn FixedScorer + '_>> {
         Some(Box::new(fixed::FixedTransformer::new(self)))
-    }
-
-    fn loss_buffers(&self) -> Vec<(&'static str, CircularBuffer<f32>)> {
-        let objective = self.objective.lock().unwrap_or_else(PoisonError::into_inner);
-        objective.buffers().into_iter().map(|(name, buffer)| (name, buffer.clone())).collect()
-    }
-
-    fn restore_loss_buffer(
-        &mut self,
-        name: &str,
-        state: BufferState,
-        features: &[f32],
-        labels: &[f32],
-    ) -> Result<Restored, BufferError> {
-        let objective = self.objective.get_mut().unwrap_or_else(PoisonError::into_inner);
-        objective.restore(name, state, features, labels)
     }
 }
 

@@ -2,12 +2,14 @@
 
 use super::{Transformer, TransformerSizes};
 use crate::layer::FeatureUse;
-use crate::loss::{LossError, PointDist, PointDistOptions, PointLoss};
+use crate::limits;
+use crate::loss::{LOSSES, LossConfig, LossOptions, LossShape, PointDistOptions, PointLoss, Precision};
 use crate::network::{check_names, check_once, graph_of};
-use crate::{Model, ModelOptions, OptionsError, SelfLoops, SizeEstimate};
+use crate::{Model, ModelOptions, SelfLoops, SizeEstimate};
+use knockout_base::error::{Error, Result};
 use knockout_data::cell::Cell;
-use knockout_engine::kernel::Scalar;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use toml::Value;
 
 /// The transformer's options.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,8 +31,60 @@ pub struct TransformerOptions {
     /// Whether content features stand beside the gene table, instead of it, or are not read. Runs from before it was a key read none.
     #[serde(default)]
     pub features: FeatureUse,
-    /// The loss: of single records, of distributions, and the weight of the pull towards networks (`lambda_graph`).
-    pub loss: PointDistOptions,
+    /// The loss of the scores, and the weight of the pull towards networks.
+    pub loss: TransformerLoss,
+}
+
+/// The key `model.loss` of the transformer: a loss of the scores, with the key `lambda_graph` beside its options.
+///
+/// A table without a name is one of [`PointDistOptions`], as in runs from before losses had names, and so it is written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TransformerLoss {
+    /// Loss of the scores.
+    pub scores: LossConfig,
+    /// Weight of the pull towards networks.
+    pub lambda_graph: f64,
+}
+
+const LAMBDA_GRAPH: &str = "lambda_graph";
+
+impl Default for TransformerLoss {
+    fn default() -> Self {
+        let options = PointDistOptions { point: PointLoss::Mse, ..PointDistOptions::default() };
+        Self { scores: LossConfig::new(options), lambda_graph: 0.1 }
+    }
+}
+
+impl TransformerLoss {
+    fn read(value: Value) -> Result<Self> {
+        let Value::Table(mut table) = value else {
+            return Ok(Self { scores: LossConfig::read(value, LOSSES)?, ..Self::default() });
+        };
+        let lambda_graph = match table.remove(LAMBDA_GRAPH) {
+            None => 0.0,
+            Some(Value::Float(weight)) => weight,
+            Some(Value::Integer(weight)) => weight as f64,
+            Some(_) => return Err(Error::request("lambda_graph takes a number")),
+        };
+        Ok(Self { scores: LossConfig::read(Value::Table(table), LOSSES)?, lambda_graph })
+    }
+}
+
+impl Serialize for TransformerLoss {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut table = self.scores.table().map_err(serde::ser::Error::custom)?;
+        if self.scores.name() == PointDistOptions::NAME {
+            table.remove("name");
+        }
+        table.insert(LAMBDA_GRAPH.to_owned(), Value::Float(self.lambda_graph));
+        table.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for TransformerLoss {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::read(Value::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
 }
 
 impl ModelOptions for TransformerOptions {
@@ -58,34 +112,22 @@ impl ModelOptions for TransformerOptions {
             penalty_layer: 1,
             networks: cell.networks().iter().map(|network| network.name().to_owned()).collect(),
             features: FeatureUse::None,
-            loss: PointDistOptions {
-                point: PointLoss::Mse,
-                lambda_graph: 0.1,
-                ..PointDistOptions::default()
-            },
+            loss: TransformerLoss::default(),
         }
     }
 
-    fn check(&self, cell: &Cell) -> Result<(), OptionsError> {
-        OptionsError::size("model.width", self.width)?;
-        OptionsError::size("model.heads", self.heads)?;
+    fn check(&self, cell: &Cell) -> Result<()> {
+        limits::size("model.width", self.width)?;
+        limits::size("model.heads", self.heads)?;
         if !self.width.is_multiple_of(self.heads) {
             let value = format!("{} with {} heads", self.width, self.heads);
-            return Err(OptionsError::out_of_range(
-                "model.width",
-                value,
-                "it must be a multiple of model.heads",
-            ));
+            return Err(limits::out_of_range("model.width", value, "it must be a multiple of model.heads"));
         }
         if self.layers > 1 << 10 {
-            return Err(OptionsError::out_of_range("model.layers", self.layers, "it must be from 0 to 1024"));
+            return Err(limits::out_of_range("model.layers", self.layers, "it must be from 0 to 1024"));
         }
         if !(0.0..1.0).contains(&self.dropout) {
-            return Err(OptionsError::out_of_range(
-                "model.dropout",
-                self.dropout,
-                "it must be from 0 to below 1",
-            ));
+            return Err(limits::out_of_range("model.dropout", self.dropout, "it must be from 0 to below 1"));
         }
         check_names(cell, self.networks.iter().map(String::as_str))?;
         check_once(self.networks.iter().map(String::as_str))?;
@@ -94,11 +136,15 @@ impl ModelOptions for TransformerOptions {
             let value = format!("{} networks", self.networks.len());
             let rule = "each needs a head from model.penalty_layer on: more layers or heads, fewer networks, \
                         or model.loss.lambda_graph=0";
-            return Err(OptionsError::out_of_range("model.networks", value, rule));
+            return Err(limits::out_of_range("model.networks", value, rule));
         }
         self.features.check(cell)?;
-        PointDist::<f32>::new(self.loss.clone(), 0)?;
-        Ok(())
+        limits::not_negative("model.loss.lambda_graph", self.loss.lambda_graph)?;
+        self.loss.scores.check(Self::NAME, true)
+    }
+
+    fn loss(&self) -> LossConfig {
+        self.loss.scores.clone()
     }
 
     fn size_estimate(&self, cell: &Cell) -> SizeEstimate {
@@ -111,8 +157,8 @@ impl ModelOptions for TransformerOptions {
         }
     }
 
-    fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>, OptionsError> {
-        Ok(Box::new(self.model::<f32>(cell, seed)?))
+    fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>> {
+        Ok(Box::new(self.model::<f32>(cell, seed)))
     }
 }
 
@@ -122,17 +168,19 @@ impl TransformerOptions {
         self.loss.lambda_graph != 0.0 && !self.networks.is_empty()
     }
 
-    /// The model of checked options.
-    pub(super) fn model<T: Scalar>(&self, cell: &Cell, seed: u64) -> Result<Transformer<T>, LossError> {
+    /// Builds the model in any precision. The options have been checked.
+    pub(super) fn model<T: Precision>(&self, cell: &Cell, seed: u64) -> Transformer<T> {
         let sizes = TransformerSizes { width: self.width, layers: self.layers, heads: self.heads };
-        let (features, loss) = (self.features.of(cell), self.loss.clone());
-        let model = Transformer::with_features(cell.genes().len(), sizes, features, loss, seed)?
-            .with_dropout(self.dropout);
+        let loss = self.loss.scores.build(LossShape { width: 2 * self.width, seed });
+        let model = Transformer::with_features(cell.genes().len(), sizes, self.features.of(cell), seed)
+            .with_dropout(self.dropout)
+            .with_loss(loss)
+            .with_lambda_graph(self.loss.lambda_graph);
         if !self.pulls() {
-            return Ok(model);
+            return model;
         }
         let networks = self.networks.iter().filter_map(|name| cell.network(name));
         let graphs: Vec<_> = networks.map(|network| graph_of(network, SelfLoops::AsStored)).collect();
-        Ok(model.with_penalties(&graphs, self.penalty_layer))
+        model.with_penalties(&graphs, self.penalty_layer)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::layer::dot;
-use crate::loss::PointLoss;
+use crate::loss::{LossConfig, LossShape, MeanSquaredError};
 use crate::testing::{check_gradients, fill_all, graph, wide};
 use knockout_base::random::Rng;
 use knockout_data::cell::GeneSets;
@@ -10,11 +10,11 @@ use knockout_engine::grad::{evaluate_loss, gradient_check};
 use knockout_engine::kernel::slices::softmax;
 use knockout_testdata::golden::{Case, Precision, small_cases};
 
-fn objective(lambda_graph: f64) -> PointDistOptions {
-    PointDistOptions { point: PointLoss::Mse, lambda_graph, ..PointDistOptions::default() }
+fn mse<T: crate::loss::Precision>() -> ScoreLoss<T> {
+    LossConfig::new(MeanSquaredError {}).build(LossShape::default())
 }
 
-fn golden<T: Scalar>(case: &Case, precision: Precision) {
+fn golden<T: crate::loss::Precision>(case: &Case, precision: Precision) {
     let size = |name: &str| case.json["sizes"][name].as_u64().unwrap() as usize;
     let option = |name: &str| &case.json["options"][name];
     let graphs: Vec<Graph> = option("networks")
@@ -30,8 +30,9 @@ fn golden<T: Scalar>(case: &Case, precision: Precision) {
         .collect();
     let sizes = TransformerSizes { width: size("width"), layers: size("layers"), heads: size("heads") };
     let lambda = option("lambda_graph").as_f64().unwrap();
-    let mut model = Transformer::<T>::new(size("genes"), sizes, objective(lambda), 0)
-        .unwrap()
+    let mut model = Transformer::<T>::new(size("genes"), sizes, 0)
+        .with_loss(mse())
+        .with_lambda_graph(lambda)
         .with_penalties(&graphs, option("penalty_layer").as_u64().unwrap() as usize);
     fill_all(case, model.parameters_mut());
     let (offsets, genes) =
@@ -42,7 +43,7 @@ fn golden<T: Scalar>(case: &Case, precision: Precision) {
     case.check("output.tokens", wide(tape.value(forward.tokens)), precision);
     case.check("output.members", wide(tape.value(forward.members)), precision);
     case.check("output.scores", wide(tape.value(forward.scores)), precision);
-    let loss = model.loss(&mut tape, forward.scores, &forward.attention, &targets, LossAt::default());
+    let loss = model.loss(&mut tape, forward.rows(), &forward.attention, &targets, LossAt::default());
     let penalty = loss.parts.iter().find(|(name, _)| name == "graph_reg_loss").unwrap().1;
     case.check("loss.penalty", [penalty], precision);
     case.check("loss.total", wide(tape.value(loss.total)), precision);
@@ -63,8 +64,8 @@ fn edges() -> [Graph; 2] {
     [graph(7, &[(0, 1), (0, 1), (0, 3), (2, 2), (5, 0), (6, 1)]), graph(7, &[(1, 4), (4, 1)])]
 }
 
-fn small<T: Scalar>() -> Transformer<T> {
-    let model = Transformer::new(7, SIZES, objective(0.3), 3).unwrap();
+fn small<T: crate::loss::Precision>() -> Transformer<T> {
+    let model = Transformer::new(7, SIZES, 3).with_loss(mse()).with_lambda_graph(0.3);
     let mut model = model.with_penalties(&edges(), 1).with_dropout(0.25);
     let mut rng = Rng::new(8, "transformer test");
     for at in 0..model.parameters.len() {
@@ -87,7 +88,7 @@ fn gradients_equal_their_definition() {
     let worst = gradient_check(&mut parameters, 24, |parameters, gradients| {
         let mut tape = Tape::new(parameters);
         let forward = model.forward(&mut tape, sets.view(), Some(at));
-        let loss = model.loss(&mut tape, forward.scores, &forward.attention, &targets, at);
+        let loss = model.loss(&mut tape, forward.rows(), &forward.attention, &targets, at);
         evaluate_loss(tape, loss.total, gradients)
     });
     assert!(worst.tolerances <= 1.0, "{worst:?}");
@@ -134,7 +135,7 @@ fn parameter_counts_are_the_references() {
         (TransformerSizes { width: 64, layers: 6, heads: 8 }, 781_121),
         (TransformerSizes { width: 180, layers: 8, heads: 9 }, 4_774_861),
     ] {
-        let model = Transformer::<f32>::new(6_607, sizes, objective(0.0), 0).unwrap();
+        let model = Transformer::<f32>::new(6_607, sizes, 0);
         assert_eq!(model.parameters().element_count(), count);
     }
 }

@@ -4,7 +4,7 @@ use knockout_data::batch::Graphs;
 use knockout_data::cell::{Cell, Features, GeneSetsRef};
 use knockout_engine::grad::{Parameters, Tape, Var, evaluate_loss, gradient_check};
 use knockout_models::layer::{FeatureUse, GeneFeatures};
-use knockout_models::loss::{PointDistOptions, interaction_loss};
+use knockout_models::loss::interaction_loss;
 use knockout_models::{
     AggregationWeights, Dango, DangoNetwork, DangoOptions, Hetero, HeteroNetwork, HeteroOptions, HeteroParts,
     Input, ModelConfig, ModelOptions, SelfLoops, Transformer, TransformerOptions, TransformerSizes,
@@ -17,7 +17,7 @@ const TARGETS: [f64; 3] = [0.3, -1.0, 0.7];
 const COLUMNS: usize = 5;
 
 #[expect(clippy::unwrap_used, reason = "part of a test")]
-fn cell() -> Cell {
+pub(crate) fn cell() -> Cell {
     let config = synth::Config::preset("tiny").unwrap();
     let dataset = synth::synthesise(&config, 3, "tiny", "test", &|_| ()).unwrap();
     let genes = dataset.cell.genes().len();
@@ -66,9 +66,7 @@ fn gradients_equal_differences_of_the_loss() {
             model.forward(tape, GeneSetsRef::new(&OFFSETS, &GENES)).set.scores
         });
         let sizes = TransformerSizes { width: 8, layers: 1, heads: 2 };
-        let model =
-            Transformer::<f64>::with_features(genes, sizes, features(), PointDistOptions::default(), 1)
-                .unwrap();
+        let model = Transformer::<f64>::with_features(genes, sizes, features(), 1);
         check(&of("transformer", model.parameters()), &model, model.parameters(), |model, tape| {
             model.forward(tape, GeneSetsRef::new(&OFFSETS, &GENES), None).scores
         });

@@ -2,7 +2,7 @@
 
 use knockout_engine::kernel::Real;
 use knockout_models::loss::{
-    AlphaSchedule, BatchRows, BufferOptions, BufferWeight, BufferedLoss, Gradients, MleWassSupCr,
+    AlphaSchedule, BatchRows, BufferOptions, BufferWeight, Gradients, Loss, MleWassSupCr,
     MleWassSupCrOptions, Phase, PointDist, PointDistOptions, Reduction, Temperature, Transport, WriteOrder,
     exact_transport, log_cosh, log_cosh_each, rows_taken, sinkhorn, supcr, wasserstein, weighted_mse,
 };
@@ -153,8 +153,7 @@ fn buffer_case<T: Real>(case: &Case) {
     let mut distance = PointDist::<T>::new(
         PointDistOptions { lambda_point: 0.0, lambda_dist: 1.0, buffer: buffer(1.0), ..Default::default() },
         1,
-    )
-    .expect("settings that can be followed");
+    );
     let mut contrast = MleWassSupCr::<T>::new(
         MleWassSupCrOptions {
             lambda_mse: 0.0,
@@ -166,8 +165,7 @@ fn buffer_case<T: Real>(case: &Case) {
         },
         width,
         1,
-    )
-    .expect("settings that can be followed");
+    );
     let predictions = read::<T>(case, "input.predictions");
     let targets = read::<T>(case, "input.targets");
     let embeddings = read::<T>(case, "input.embeddings");
@@ -185,7 +183,8 @@ fn buffer_case<T: Real>(case: &Case) {
             phase: Phase::Train,
         };
         let mut slope = vec![T::ONE; batch];
-        distances.push(distance.evaluate(&rows, 0.0, &mut slope).total);
+        let mut gradients = Gradients { predictions: &mut slope, embeddings: &mut [] };
+        distances.push(distance.evaluate(&rows, &mut gradients).total);
         distance_gradients.extend(wide(&slope));
         let mut pull = vec![T::ONE; batch * width];
         let mut gradients = Gradients { predictions: &mut slope, embeddings: &mut pull };

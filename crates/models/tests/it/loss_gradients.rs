@@ -2,9 +2,9 @@
 
 use knockout_base::random::Rng;
 use knockout_models::loss::{
-    BatchRows, BufferOptions, BufferWeight, BufferedLoss, Gradients, LossValue, MleWassSupCr,
-    MleWassSupCrOptions, Phase, PointDist, PointDistOptions, PointLoss, Reduction, Restored, Temperature,
-    Transport, WriteOrder, exact_transport, log_cosh, sinkhorn, supcr, wasserstein, weighted_mse,
+    BatchRows, BufferOptions, BufferWeight, Gradients, Loss, LossValue, MleWassSupCr, MleWassSupCrOptions,
+    Phase, PointDist, PointDistOptions, PointLoss, Reduction, Restored, Temperature, Transport, WriteOrder,
+    exact_transport, log_cosh, sinkhorn, supcr, wasserstein, weighted_mse,
 };
 use proptest::prelude::{ProptestConfig, Strategy, prop_assert, proptest};
 
@@ -116,7 +116,7 @@ proptest! {
     #[test]
     fn composites_agree_with_differences(seed in seeds(), early in 0_usize..3) {
         let rng = &mut Rng::new(seed, "composite");
-        let mut loss = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, seed).unwrap();
+        let mut loss = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, seed);
         for step in 0..early {
             let batch = Batch::new(rng, 4);
             loss.evaluate(&batch.rows(step as u64), &mut Gradients { predictions: &mut [0.0; 4], embeddings: &mut [0.0; 12] });
@@ -189,7 +189,7 @@ fn full(order: WriteOrder) -> MleWassSupCrOptions {
 #[test]
 fn every_part_has_its_name_and_they_add_up() {
     let value = Batch::new(&mut Rng::new(1, "parts"), 6)
-        .through(&mut MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 1).unwrap(), 0);
+        .through(&mut MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 1), 0);
     let part = |name: &str| value.part(name).unwrap_or_else(|| panic!("no part {name:?} in {value:?}"));
     let mut total = 0.0;
     for (name, weight) in [("mse_loss", 0.7), ("wasserstein_loss", 1.3), ("supcr_loss", 0.4)] {
@@ -209,7 +209,7 @@ fn a_term_without_weight_is_skipped() {
     let options =
         MleWassSupCrOptions { lambda_supcr: 0.0, lambda_wasserstein: 0.0, ..full(WriteOrder::MixFirst) };
     // No embeddings are needed then.
-    let mut loss = MleWassSupCr::new(options, 3, 1).unwrap();
+    let mut loss = MleWassSupCr::new(options, 3, 1);
     let batch = Batch { embeddings: Vec::new(), ..Batch::new(&mut Rng::new(1, "skip"), 6) };
     let value = batch.through(&mut loss, 0);
     assert_eq!(value.part("supcr_loss").or(value.part("wasserstein_loss")), None);
@@ -220,10 +220,10 @@ fn a_term_without_weight_is_skipped() {
 fn the_batch_counts_once_unless_parity_is_asked_for() {
     let rng = &mut Rng::new(5, "once");
     let (first, second) = (Batch::new(rng, 6), Batch::new(rng, 6));
-    let mut ours = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 1).unwrap();
-    let mut parity = MleWassSupCr::new(full(WriteOrder::WriteFirst), 3, 1).unwrap();
+    let mut ours = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 1);
+    let mut parity = MleWassSupCr::new(full(WriteOrder::WriteFirst), 3, 1);
     let mut without =
-        MleWassSupCr::new(MleWassSupCrOptions { buffer: None, ..full(WriteOrder::MixFirst) }, 3, 1).unwrap();
+        MleWassSupCr::new(MleWassSupCrOptions { buffer: None, ..full(WriteOrder::MixFirst) }, 3, 1);
     // Nothing is stored yet: mixing first is the batch by itself.
     let wasserstein = |value: &LossValue| value.part("wasserstein_loss");
     assert_eq!(wasserstein(&first.through(&mut ours, 0)), wasserstein(&first.through(&mut without, 0)));
@@ -236,7 +236,7 @@ fn the_batch_counts_once_unless_parity_is_asked_for() {
 
 #[test]
 fn too_few_rows_give_zero_and_are_stored() {
-    let mut loss = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 1).unwrap();
+    let mut loss = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 1);
     let batch = Batch::new(&mut Rng::new(5, "few"), 3);
     let value = batch.through(&mut loss, 0);
     assert_eq!((value.part("wasserstein_loss"), value.part("supcr_loss")), (Some(0.0), Some(0.0)));
@@ -246,9 +246,9 @@ fn too_few_rows_give_zero_and_are_stored() {
 #[test]
 fn validation_leaves_the_buffers_alone() {
     let rng = &mut Rng::new(5, "validation");
-    let mut loss = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 1).unwrap();
+    let mut loss = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 1);
     let mut without =
-        MleWassSupCr::new(MleWassSupCrOptions { buffer: None, ..full(WriteOrder::MixFirst) }, 3, 1).unwrap();
+        MleWassSupCr::new(MleWassSupCrOptions { buffer: None, ..full(WriteOrder::MixFirst) }, 3, 1);
     Batch::new(rng, 6).through(&mut loss, 0);
     let before = loss.buffers()[0].1.state();
     let batch = Batch::new(rng, 6);
@@ -263,15 +263,15 @@ fn validation_leaves_the_buffers_alone() {
 fn a_restored_loss_goes_on_bit_for_bit() {
     let rng = &mut Rng::new(8, "resume");
     let batches: Vec<Batch> = (0..9).map(|_| Batch::new(rng, 4)).collect();
-    let mut whole = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 7).unwrap();
+    let mut whole = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 7);
     let values: Vec<LossValue> =
         batches.iter().enumerate().map(|(step, batch)| batch.through(&mut whole, step as u64)).collect();
 
-    let mut first = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 7).unwrap();
+    let mut first = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 7);
     for (step, batch) in batches[..5].iter().enumerate() {
         batch.through(&mut first, step as u64);
     }
-    let mut second = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 7).unwrap();
+    let mut second = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, 7);
     for (name, buffer) in first.buffers() {
         let restored = second.restore(name, buffer.state(), buffer.features(), buffer.labels()).unwrap();
         assert_eq!(restored, Restored::Taken);
@@ -283,28 +283,26 @@ fn a_restored_loss_goes_on_bit_for_bit() {
 }
 
 #[test]
-fn point_and_distribution_add_up_with_the_graph_term() {
+fn point_and_distribution_add_up() {
     let options = PointDistOptions {
         point: PointLoss::Mse,
         lambda_point: 0.5,
         lambda_dist: 2.0,
-        lambda_graph: 0.25,
         transport: Transport::Exact,
         ..PointDistOptions::default()
     };
     let batch = Batch::new(&mut Rng::new(2, "point"), 5);
     for point in [PointLoss::Mse, PointLoss::LogCosh] {
-        let loss = PointDist::new(PointDistOptions { point, ..options.clone() }, 1).unwrap();
+        let loss = PointDist::new(PointDistOptions { point, ..options.clone() }, 1);
         let evaluate = |predictions: &[f64]| {
             let mut gradient = vec![0.0; 5];
             let rows = BatchRows { predictions, ..batch.rows(0) };
-            (loss.clone().evaluate(&rows, 3.0, &mut gradient), gradient)
+            let mut gradients = Gradients { predictions: &mut gradient, embeddings: &mut [] };
+            (loss.clone().evaluate(&rows, &mut gradients), gradient)
         };
         let (value, gradient) = evaluate(&batch.predictions);
         let part = |name| value.part(name).unwrap();
-        let total = 0.5 * part("point_loss") + 2.0 * part("dist_loss") + 0.25 * 3.0;
-        assert!((value.total - total).abs() < 1e-12);
-        assert_eq!(loss.graph_weight(), 0.25);
+        assert!((value.total - 0.5 * part("point_loss") - 2.0 * part("dist_loss")).abs() < 1e-12);
         let off = worst(&batch.predictions, &gradient, |x| evaluate(x).0.total);
         assert!(off <= 1.0, "off by {off} tolerances");
     }

@@ -5,3 +5,4 @@ mod features;
 mod golden_losses;
 mod loss_gradients;
 mod routes;
+mod score_losses;

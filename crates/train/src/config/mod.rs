@@ -22,11 +22,11 @@ use knockout_base::error::{Class, Classified, Error};
 use knockout_data::batch::ProcessorKind;
 use knockout_data::cell::Cell;
 use knockout_data::screen::{Dataset, Split};
-use knockout_models::{MODELS, ModelConfig, ModelConfigError, ModelEntry, OptionsError};
+use knockout_models::{MODELS, ModelConfig, ModelEntry, limits};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
-use toml::Table;
+use toml::{Table, Value};
 
 /// Every setting of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -120,18 +120,12 @@ pub struct RunOptions {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The model's options.
-    #[error(transparent)]
-    Model(#[from] OptionsError),
-    /// The section `[model]` cannot be read.
-    #[error(transparent)]
-    ModelSection(#[from] ModelConfigError),
     /// A schedule that cannot be followed.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
-    /// An override that cannot be applied.
+    /// A section that cannot be read, or a setting that cannot be carried out.
     #[error(transparent)]
-    Override(#[from] Error),
+    Settings(#[from] Error),
     /// There is not enough memory.
     #[error("{0}; lower model.width or the number of layers, or use a larger machine")]
     TooLarge(#[source] Error),
@@ -178,12 +172,7 @@ impl Config {
 
     /// The defaults of a model of [`MODELS`] on a cell, with overrides.
     pub fn of<S: AsRef<str>>(model: &str, cell: &Cell, overrides: &[S]) -> Result<Self, ConfigError> {
-        let known = || MODELS.iter().map(|entry| entry.name).collect();
-        let entry = MODELS
-            .iter()
-            .find(|entry| entry.name == model)
-            .ok_or_else(|| ModelConfigError::UnknownModel { name: model.to_owned(), known: known() })?;
-        Self::defaults(entry, cell)?.with(overrides)
+        Self::defaults(&ModelEntry::find(model, MODELS)?, cell)?.with(overrides)
     }
 
     /// Applies overrides `key=value` in order, later ones winning.
@@ -194,12 +183,18 @@ impl Config {
             Some(run) => format!("from.start={run}"),
             None => key.as_ref().to_owned(),
         };
-        let overrides: Vec<String> = overrides.iter().map(spelt).collect();
-        knockout_base::config::apply(&mut table, &overrides, |key| {
+        let synonyms = |key: &str| {
             // A British word in American spelling, of a section that exists.
             let spelt = key.trim_start_matches('+').replace("optimizer", "optimiser");
             [spelt].into_iter().chain(synonym(key).map(str::to_owned)).collect()
-        })?;
+        };
+        for text in overrides.iter().map(spelt) {
+            let rest = match table.get_mut("model") {
+                Some(Value::Table(section)) => self.model.adapt_loss(section, text)?,
+                _ => Some(text),
+            };
+            knockout_base::config::apply(&mut table, rest.as_slice(), synonyms)?;
+        }
         Self::read(table, &[self.model.entry()])
     }
 
@@ -229,10 +224,7 @@ impl Config {
             from,
             residuals,
         } = document;
-        let model = ModelConfig::read(model, models).map_err(|error| match error {
-            ModelConfigError::Options(error) => ConfigError::from(error),
-            error => error.into(),
-        })?;
+        let model = ModelConfig::read(model, models)?;
         Ok(Self {
             seed,
             batch,
@@ -261,12 +253,12 @@ impl Config {
         within("loader.threads", self.loader.threads, 0..=1024, "it must be from 0 to 1024")?;
         within("loader.depth", self.loader.depth, 0..=4096, "it must be from 0 to 4096")?;
         within("train.shards", self.train.shards, 1..=MOST_SHARDS, "it must be from 1 to 65536")?;
-        OptionsError::at_least_one("train.gather_every", self.train.gather_every as usize)?;
-        OptionsError::at_least_one("loader.queries", self.loader.queries)?;
-        OptionsError::at_least_one("epochs", self.epochs as usize)?;
-        OptionsError::not_negative("optimiser.weight_decay", self.optimiser.weight_decay)?;
-        OptionsError::not_negative("optimiser.clip_norm", self.optimiser.clip_norm)?;
-        OptionsError::not_negative("run.checkpoint_every", self.run.checkpoint_every)?;
+        limits::at_least_one("train.gather_every", self.train.gather_every as usize)?;
+        limits::at_least_one("loader.queries", self.loader.queries)?;
+        limits::at_least_one("epochs", self.epochs as usize)?;
+        limits::not_negative("optimiser.weight_decay", self.optimiser.weight_decay)?;
+        limits::not_negative("optimiser.clip_norm", self.optimiser.clip_norm)?;
+        limits::not_negative("run.checkpoint_every", self.run.checkpoint_every)?;
         self.split.check()?;
         self.optimiser.check()?;
         self.check_steps(cell)?;
@@ -426,8 +418,8 @@ fn within(
     value: usize,
     range: RangeInclusive<usize>,
     rule: &'static str,
-) -> Result<(), OptionsError> {
-    if range.contains(&value) { Ok(()) } else { Err(OptionsError::out_of_range(key, value, rule)) }
+) -> Result<(), Error> {
+    if range.contains(&value) { Ok(()) } else { Err(limits::out_of_range(key, value, rule)) }
 }
 
 impl Classified for ConfigError {

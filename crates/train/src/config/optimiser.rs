@@ -4,7 +4,7 @@ use super::ConfigError;
 use crate::schedule::{
     Accumulation, Cosine, CosineOptions, LearningRate, Plateau, PlateauOptions, ScheduleError,
 };
-use knockout_models::OptionsError;
+use knockout_models::limits;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -92,7 +92,7 @@ impl OptimiserOptions {
             let Some((epoch, batches)) = entry else {
                 let rule = "each entry is \"epoch:batches\", such as \"10:4\"";
                 let value = format!("{text:?}");
-                return Err(OptionsError::out_of_range("optimiser.accumulate", value, rule).into());
+                return Err(limits::out_of_range("optimiser.accumulate", value, rule).into());
             };
             steps.insert(epoch, batches);
         }

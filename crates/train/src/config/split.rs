@@ -2,7 +2,7 @@
 
 use knockout_base::error::{Class, Classified, Error};
 use knockout_data::screen::{DEFAULT_SPLIT_SEED, Dataset, Division, Scheme, Split, SplitSpec};
-use knockout_models::OptionsError;
+use knockout_models::limits;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -119,11 +119,11 @@ impl Default for SplitOptions {
 
 impl SplitOptions {
     /// Checks the fractions.
-    pub(super) fn check(&self) -> Result<(), OptionsError> {
+    pub(super) fn check(&self) -> Result<(), Error> {
         let rule = "it must be from 0 to below 1, and leave something to train on";
         for (key, value) in [("split.val", self.val), ("split.test", self.test)] {
             if !(0.0..1.0).contains(&value) || self.val + self.test >= 1.0 {
-                return Err(OptionsError::out_of_range(key, value, rule));
+                return Err(limits::out_of_range(key, value, rule));
             }
         }
         Ok(())

@@ -5,7 +5,6 @@ use crate::config::ConfigError;
 use crate::metrics::Metrics;
 use crate::step::{NotFinite, StepOutcome};
 use knockout_base::error::{Class, Classified, Error};
-use knockout_models::loss::BufferError;
 use knockout_ranks::WorldError;
 use knockout_trace::meter::StepTimes;
 use std::collections::BTreeMap;
@@ -133,7 +132,7 @@ pub enum FitError {
         /// The buffer.
         name: String,
         /// Cause: how the buffer differs.
-        source: BufferError,
+        source: Error,
     },
     /// A checkpoint has a loss buffer that this loss does not have.
     #[error("the checkpoint's loss buffer {name:?} does not fit: this loss has no buffer of that name")]

@@ -20,9 +20,10 @@ use crate::fit::{EpochReport, FitError};
 use crate::metrics::Metrics;
 use crate::predictor::{STACKED_INTERCEPT, STACKED_OWN, stacked_weight};
 use crate::schedule::LearningRate;
+use knockout_base::error::Error;
 use knockout_base::stats::pearson;
 use knockout_data::screen::{Dataset, Part, Split};
-use knockout_models::{MODELS, OptionsError, Solver};
+use knockout_models::{MODELS, Solver};
 use knockout_solve::{Choice, Problem, Records, Solution, SolveObserver, StackWeights, Tensor, TriedSetting};
 use knockout_trace::{Clock as _, SystemClock};
 use std::collections::BTreeMap;
@@ -125,7 +126,10 @@ pub struct Solved {
 /// How the model is solved; an error where it is trained step by step.
 fn solver(config: &Config) -> Result<&dyn Solver, ConfigError> {
     let name = config.model.name();
-    config.model.solver().ok_or(OptionsError::NotSolved { name }.into())
+    config.model.solver().ok_or_else(|| {
+        Error::request(format!("{name} is trained step by step, not solved; train it as a run of steps"))
+            .into()
+    })
 }
 
 /// Training and validation records.

@@ -2,7 +2,7 @@
 
 use crate::step::{NotFinite, StepOutcome};
 use knockout_engine::grad::Tape;
-use knockout_models::Loss;
+use knockout_models::RecordedLoss;
 use knockout_ranks::{Ranks, WorldError};
 
 /// The loss of one shard and its share in that of the batch.
@@ -17,7 +17,7 @@ pub(super) struct ShardLoss {
 impl ShardLoss {
     pub(super) fn of(
         tape: &Tape<'_, f32>,
-        loss: &Loss,
+        loss: &RecordedLoss,
         shard: usize,
         weight: f64,
     ) -> Result<Self, NotFinite> {

@@ -72,7 +72,7 @@ impl<'a> Coupled<'a> {
             losses.push(loss);
         }
         for Waiting { mut tape, forward, place, targets } in waiting {
-            let rest = self.model.loss_without_samples(&mut tape, &forward);
+            let rest = self.model.loss_without_samples(&mut tape, &forward, self.at);
             let weight = weight(place, targets);
             if let Some(rest) = &rest {
                 losses.push(ShardLoss::of(&tape, rest, place.shard, weight)?);

@@ -3,8 +3,8 @@
 //! The model is a toy; the parts around it are those of the real loop: buffered loss, schedules, metrics, checkpoints.
 
 use knockout_models::loss::{
-    BatchRows, BufferOptions, BufferWeight, BufferedLoss, Gradients, MleWassSupCr, MleWassSupCrOptions,
-    Phase, Restored, Temperature,
+    BatchRows, BufferOptions, BufferWeight, Gradients, Loss, MleWassSupCr, MleWassSupCrOptions, Phase,
+    Restored, Temperature,
 };
 use knockout_train::checkpoint::{
     Checkpoint, Checkpoints, Contents, Identity, Number, Position, Slot, State, Tensor, TensorRef,
@@ -40,7 +40,7 @@ fn loss() -> MleWassSupCr<f32> {
         buffer: Some(buffer),
         ..MleWassSupCrOptions::default()
     };
-    MleWassSupCr::new(options, WIDTH, 11).unwrap()
+    MleWassSupCr::new(options, WIDTH, 11)
 }
 
 fn identity() -> Identity {

@@ -1,20 +1,23 @@
-//! A model is one folder and one line of the registry: this one is trained, resumed and asked for predictions without a change
-//! anywhere else.
+//! A model is one folder and one line of a registry, and so is a loss: both are trained here without a change anywhere else.
 
+use knockout_base::error::Result;
 use knockout_data::cell::{Cell, GeneSetsRef};
-use knockout_engine::grad::{Parameters, Tape, Var};
-use knockout_engine::kernel::{Activation, Pool};
+use knockout_engine::grad::{Parameters, Tape, Var, evaluate_loss, gradient_check};
+use knockout_engine::kernel::{Activation, Pool, Real};
 use knockout_models::layer::{SetScorer, gather};
-use knockout_models::loss::interaction_loss;
+use knockout_models::loss::{
+    BatchRows, Gradients, LOSSES, Loss, LossConfig, LossEntry, LossOptions, LossShape, ScoreLoss, ScoredRows,
+    Terms,
+};
 use knockout_models::{
-    Forward, Init, Input, Loss, LossAt, MODELS, Model, ModelEntry, ModelOptions, OptionsError, SizeEstimate,
+    Forward, Init, Input, LossAt, MODELS, Model, ModelEntry, ModelOptions, SizeEstimate, limits,
 };
 use knockout_sources::synth;
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::config::Config;
 use knockout_train::predictor::{Predictor, PredictorError};
 use knockout_train::run::{End, Event, Run, RunContext};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::Arc;
 
 /// A gene table and a scorer of sets of its rows; it reads no network.
@@ -23,6 +26,13 @@ use std::sync::Arc;
 struct TableOptions {
     /// Numbers of a gene's row.
     width: usize,
+    /// Loss of the scores.
+    #[serde(deserialize_with = "read_loss")]
+    loss: LossConfig,
+}
+
+fn read_loss<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LossConfig, D::Error> {
+    LossConfig::read(toml::Value::deserialize(deserializer)?, LOSS_REGISTRY).map_err(serde::de::Error::custom)
 }
 
 impl ModelOptions for TableOptions {
@@ -31,11 +41,16 @@ impl ModelOptions for TableOptions {
     const TRAINING: &'static [&'static str] = &["batch=200", "optimiser.learning_rate=0.01"];
 
     fn defaults(_: &Cell) -> Self {
-        Self { width: 8 }
+        Self { width: 8, loss: LossConfig::default() }
     }
 
-    fn check(&self, _: &Cell) -> Result<(), OptionsError> {
-        OptionsError::size("model.width", self.width)
+    fn check(&self, _: &Cell) -> Result<()> {
+        limits::size("model.width", self.width)?;
+        self.loss.check(Self::NAME, false)
+    }
+
+    fn loss(&self) -> LossConfig {
+        self.loss.clone()
     }
 
     fn size_estimate(&self, cell: &Cell) -> SizeEstimate {
@@ -43,11 +58,12 @@ impl ModelOptions for TableOptions {
         SizeEstimate { parameters: numbers, activations: 0.0 }
     }
 
-    fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>, OptionsError> {
+    fn build(&self, cell: &Cell, seed: u64) -> Result<Box<dyn Model>> {
         let (mut parameters, mut init) = (Parameters::new(&Pool::new()), Init::new(seed));
         let table = parameters.add("table", &[cell.genes().len(), self.width], || init.normal(0.1));
         let scorer = SetScorer::new(&mut parameters, "set", self.width, 2, 1, Activation::Relu, &mut init);
-        Ok(Box::new(Table { parameters, rows: table, scorer, width: self.width }))
+        let loss = self.loss.build(LossShape { width: 0, seed });
+        Ok(Box::new(Table { parameters, rows: table, scorer, width: self.width, loss }))
     }
 }
 
@@ -56,6 +72,7 @@ struct Table {
     rows: Var,
     scorer: SetScorer,
     width: usize,
+    loss: ScoreLoss<f32>,
 }
 
 impl Model for Table {
@@ -78,21 +95,67 @@ impl Model for Table {
     fn forward<'a>(&'a self, tape: &mut Tape<'a, f32>, input: Input<'a, '_>) -> Forward {
         let members = gather(tape, self.rows, input.sets.genes(), self.width);
         let scores = self.scorer.forward(tape, members, input.sets, None).scores;
-        Forward { predictions: scores, hidden: Vec::new() }
+        Forward::scores(scores)
     }
 
-    fn loss<'a>(
-        &'a self,
-        tape: &mut Tape<'a, f32>,
-        forward: &Forward,
-        targets: &'a [f32],
-        _: LossAt,
-    ) -> Loss {
-        Loss { total: interaction_loss(tape, forward.predictions, targets), parts: Vec::new() }
+    fn score_loss(&self) -> &ScoreLoss<f32> {
+        &self.loss
     }
 }
 
-/// The one line.
+/// Options of a loss that is quadratic near 0 and linear from `delta` on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct HuberOptions {
+    delta: f64,
+}
+
+impl Default for HuberOptions {
+    fn default() -> Self {
+        Self { delta: 1.0 }
+    }
+}
+
+impl LossOptions for HuberOptions {
+    const NAME: &'static str = "huber";
+
+    fn check(&self) -> Result<()> {
+        limits::not_negative("the loss: delta", self.delta)
+    }
+
+    fn build<T: Real>(&self, _: LossShape) -> Box<dyn Loss<T>> {
+        Box::new(Huber { delta: self.delta })
+    }
+}
+
+#[derive(Debug)]
+struct Huber {
+    delta: f64,
+}
+
+impl<T: Real> Loss<T> for Huber {
+    fn operation(&self) -> &'static str {
+        "loss.huber"
+    }
+
+    fn add_terms(&mut self, batch: &BatchRows<'_, T>, gradients: &mut Gradients<'_, T>, terms: &mut Terms) {
+        let count = batch.targets.len() as f64;
+        let mut sum = 0.0;
+        let pairs = batch.predictions.iter().zip(batch.targets);
+        for ((&prediction, &target), gradient) in pairs.zip(&mut *gradients.predictions) {
+            let error = prediction.to_f64() - target.to_f64();
+            let clipped = error.clamp(-self.delta, self.delta);
+            sum += clipped * (error - 0.5 * clipped);
+            *gradient = T::of(clipped / count);
+        }
+        terms.only("huber_loss", sum / count);
+    }
+}
+
+/// The one line of the loss.
+const LOSS_REGISTRY: &[LossEntry] = &[LOSSES[0], LOSSES[1], LOSSES[4], LossEntry::of::<HuberOptions>()];
+
+/// The one line of the model.
 const REGISTRY: &[ModelEntry] = &[MODELS[0], MODELS[1], ModelEntry::of::<TableOptions>()];
 
 #[test]
@@ -143,4 +206,59 @@ fn a_toy_model_trains_resumes_and_predicts() {
         synth::synthesise(&synth::Config::preset("tiny").unwrap(), 4, "tiny", "test", &|_| ()).unwrap();
     let error = Predictor::new(&checkpoint, &other.cell, REGISTRY).err().unwrap().to_string();
     assert!(error.contains("genes") || error.contains("networks"), "{error}");
+}
+
+#[test]
+fn a_toy_loss_trains_by_its_name_with_its_options() {
+    let home = tempfile::tempdir().unwrap();
+    let (data, folder) = (home.path().join("data"), home.path().join("run"));
+    let mut dataset =
+        synth::synthesise(&synth::Config::preset("tiny").unwrap(), 3, "tiny", "test", &|_| ()).unwrap();
+    dataset.write(&data, &|_| ()).unwrap();
+    let dataset = Arc::new(dataset);
+    let config = Config::defaults(&REGISTRY[2], &dataset.cell).unwrap();
+    let config = config.with(&["epochs=1", "model.loss=huber", "model.loss.delta=0.5"]).unwrap();
+    assert!(config.to_toml().unwrap().contains("[model.loss]\ndelta = 0.5\nname = \"huber\""));
+    assert_eq!(Config::from_toml(&config.to_toml().unwrap(), REGISTRY).unwrap(), config);
+    let error = config.with(&["model.loss.delta=-1"]).unwrap().check(&dataset.cell).unwrap_err().to_string();
+    assert_eq!(error, "the loss: delta is -1, but it must be a number from 0 up");
+
+    let mut run = Run::create(&folder, dataset, config, &RunContext::new(&data)).unwrap();
+    let Some(Ok(Event::Step(step))) = run.next() else { panic!("a step") };
+    assert!(step.outcome.parts.iter().any(|(name, value)| name == "huber_loss" && *value > 0.0));
+    assert!(run.all(|event| event.is_ok()));
+}
+
+#[test]
+fn the_gradient_of_the_toy_loss_equals_differences() {
+    let loss: ScoreLoss<f64> = LossConfig::new(HuberOptions { delta: 0.7 }).build(LossShape::default());
+    let mut parameters = Parameters::new(&Pool::new());
+    let mut next = -1.5;
+    let predictions = parameters.add("predictions", &[6], || {
+        next += 0.6;
+        next
+    });
+    let worst = gradient_check(&mut parameters, 6, |parameters, gradients| {
+        let mut tape = Tape::new(parameters);
+        let rows = ScoredRows { predictions, representation: None };
+        let recorded = loss.record(&mut tape, rows, &[0.1; 6], LossAt::default(), None);
+        evaluate_loss(tape, recorded.total, gradients)
+    });
+    assert!(worst.tolerances < 1.0, "{worst:?}");
+}
+
+#[test]
+fn a_loss_of_representations_is_refused_by_a_model_without_any() {
+    let config = synth::Config::preset("tiny").unwrap();
+    let dataset = synth::synthesise(&config, 3, "tiny", "test", &|_| ()).unwrap();
+    let config = Config::defaults(&REGISTRY[2], &dataset.cell).unwrap();
+    let config = config.with(&["model.loss=mle_wass_supcr"]).unwrap();
+    config.check(&dataset.cell).unwrap();
+    let error = config.with(&["model.loss.lambda_supcr=0.1"]).unwrap().check(&dataset.cell).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("the loss mle_wass_supcr compares representations of samples, and table has none"),
+        "{error}"
+    );
 }

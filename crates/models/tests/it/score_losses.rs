@@ -1,0 +1,127 @@
+//! Every registered loss on a tape, and the forms of `model.loss`.
+
+use knockout_base::error::Class;
+use knockout_data::cell::Cell;
+use knockout_engine::grad::{Parameters, Tape, evaluate_loss, gradient_check};
+use knockout_engine::kernel::{Activation, Pool};
+use knockout_models::layer::Linear;
+use knockout_models::loss::{LOSSES, LossConfig, LossShape, Penalty, ScoreLoss, ScoredRows};
+use knockout_models::{
+    DangoOptions, HeteroOptions, Init, LossAt, MODELS, ModelConfig, ShardAt, TransformerOptions,
+};
+use toml::{Table, Value};
+
+/// A position that reads buffers without writing to them.
+const AT: LossAt =
+    LossAt { epoch: 1, step: 2, shard: ShardAt { first_sample: 0, first_member: 0, is_part: true } };
+const TARGETS: [f64; 5] = [0.4, -0.9, f64::NAN, 1.3, -0.2];
+
+fn loss(text: &str) -> LossConfig {
+    let mut table: Table = toml::from_str(&format!("loss = {text}")).unwrap();
+    LossConfig::read(table.remove("loss").unwrap(), LOSSES).unwrap()
+}
+
+/// Every loss with options that make its gradient exact.
+fn configured(name: &str) -> LossConfig {
+    loss(&match name {
+        "wasserstein" => format!("{{name = \"{name}\", transport = \"exact\"}}"),
+        "supcr" => format!("{{name = \"{name}\", temperature = {{name = \"constant\", first = 0.7}}}}"),
+        "mle_wass_supcr" => format!(
+            "{{name = \"{name}\", transport = \"exact\", lambda_supcr = 0.3, buffer = {{min_samples = 1}}}}"
+        ),
+        "point_dist" => format!("{{name = \"{name}\", transport = \"exact\", lambda_dist = 0.5}}"),
+        _ => format!("\"{name}\""),
+    })
+}
+
+#[test]
+fn gradients_of_every_loss_equal_differences() {
+    for entry in LOSSES {
+        let loss: ScoreLoss<f64> = configured(entry.name).build(LossShape { width: 3, seed: 4 });
+        let (mut parameters, mut init) = (Parameters::new(&Pool::new()), Init::new(6));
+        let rows = parameters.add("rows", &[5, 2], || init.normal(1.0));
+        let hidden = Linear::new(&mut parameters, "hidden", 2, 3, &mut init);
+        let score = Linear::new(&mut parameters, "score", 3, 1, &mut init);
+        let weight = parameters.add("penalty", &[1], || init.normal(1.0));
+        let worst = gradient_check(&mut parameters, 20, |parameters, gradients| {
+            let mut tape = Tape::new(parameters);
+            let representation = hidden.forward(&mut tape, "hidden", rows, Activation::Tanh);
+            let predictions = score.forward(&mut tape, "score", representation, Activation::None);
+            let rows = ScoredRows { predictions, representation: Some(representation) };
+            let penalty = Penalty { name: "penalty", value: Some(weight), weight: 0.6 };
+            let recorded = loss.record(&mut tape, rows, &TARGETS, AT, Some(penalty));
+            assert!(recorded.parts.iter().any(|(name, _)| name == "weighted_penalty"), "{recorded:?}");
+            evaluate_loss(tape, recorded.total, gradients)
+        });
+        assert!(worst.tolerances < 1.0, "{}: {worst:?}", entry.name);
+    }
+}
+
+fn section(model: &str, cell: &Cell) -> Table {
+    let entry = MODELS.iter().find(|entry| entry.name == model).unwrap();
+    Table::try_from(entry.defaults(cell)).unwrap()
+}
+
+fn with_loss(mut section: Table, loss: Value) -> ModelConfig {
+    section.insert("loss".to_owned(), loss);
+    ModelConfig::read(section, MODELS).unwrap()
+}
+
+#[test]
+fn every_network_takes_every_loss_or_says_why_not() {
+    let cell = super::features::cell();
+    for model in ["dango", "hetero", "transformer"] {
+        for entry in LOSSES {
+            let config = with_loss(section(model, &cell), configured(entry.name).table().unwrap().into());
+            let needs = ["supcr", "mle_wass_supcr"].contains(&entry.name);
+            match config.check(&cell) {
+                Ok(()) => assert!(model != "dango" || !needs, "{model} {}", entry.name),
+                Err(error) => {
+                    assert!(model == "dango" && needs, "{model} {}: {error}", entry.name);
+                    assert_eq!(error.class(), Class::Request);
+                    assert!(
+                        error.to_string().contains("compares representations of samples, and dango has none")
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_default_loss_is_written_as_before() {
+    let cell = super::features::cell();
+    assert!(!section("dango", &cell).contains_key("loss"));
+    let hetero = section("hetero", &cell);
+    assert_eq!(hetero["loss"].as_str(), Some("log_cosh"));
+    assert_eq!(hetero["mle_wass_supcr"]["lambda_wasserstein"].as_float(), Some(0.1));
+    let transformer = section("transformer", &cell);
+    let keys: Vec<&str> = transformer["loss"].as_table().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(
+        keys,
+        ["dimension_weights", "lambda_dist", "lambda_graph", "lambda_point", "point", "transport"]
+    );
+}
+
+#[test]
+fn both_forms_of_a_loss_are_read() {
+    let cell = super::features::cell();
+    let config = with_loss(section("dango", &cell), "mse".into());
+    assert_eq!(config.options::<DangoOptions>().unwrap().loss.name(), "mse");
+    let table = configured("mle_wass_supcr").table().unwrap();
+    let config = with_loss(section("hetero", &cell), table.into());
+    let options = config.options::<HeteroOptions>().unwrap();
+    assert_eq!((options.loss.name(), options.mle_wass_supcr.lambda_supcr), ("mle_wass_supcr", 0.3));
+    let config = with_loss(section("transformer", &cell), "log_cosh".into());
+    let options = config.options::<TransformerOptions>().unwrap();
+    assert_eq!((options.loss.scores.name(), options.loss.lambda_graph), ("log_cosh", 0.1));
+}
+
+#[test]
+fn an_unknown_loss_is_refused_with_the_known_ones() {
+    let error = LossConfig::read("huber".into(), LOSSES).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "there is no loss \"huber\"; choose from log_cosh, mse, wasserstein, supcr, mle_wass_supcr, point_dist"
+    );
+}
