@@ -5,8 +5,7 @@ use super::composite::{
     BatchRows, BufferOptions, CONTRAST, DISTRIBUTION, Distribution, Gradients, Loss, Memory, Phase, Terms,
     add, normalised,
 };
-use super::options;
-use super::registry::{LossOptions, LossShape};
+use super::options::{self, LossOptions, LossShape};
 use super::schedule::Temperature;
 use super::supcr::supcr;
 use super::wasserstein::Transport;

@@ -1,9 +1,48 @@
-//! Validation of loss options before training.
+//! The interface of a loss's options, and checks that several losses share.
 
-use super::composite::BufferOptions;
+use super::composite::{BufferOptions, Loss};
 use super::schedule::{BufferWeight, Temperature};
 use crate::limits;
 use knockout_base::error::Result;
+use knockout_engine::kernel::Real;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fmt;
+
+/// Options of one loss: the keys beside `name` in `model.loss`.
+pub trait LossOptions:
+    Serialize + DeserializeOwned + Default + Clone + fmt::Debug + Send + Sync + 'static
+{
+    /// Name in configurations.
+    const NAME: &'static str;
+
+    /// Checks everything that can be checked before anything is computed.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Returns whether the loss of a batch is more than the mean of the losses of its samples.
+    fn couples_samples(&self) -> bool {
+        false
+    }
+
+    /// Returns whether it reads a representation of each sample beside its score.
+    fn needs_representation(&self) -> bool {
+        false
+    }
+
+    /// Builds the loss. The options have been checked.
+    fn build<T: Real>(&self, shape: LossShape) -> Box<dyn Loss<T>>;
+}
+
+/// Facts of the model that a loss is built for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LossShape {
+    /// Width of the representation of a sample; 0 without any.
+    pub width: usize,
+    /// Seed of the run, which keys random choices.
+    pub seed: u64,
+}
 
 fn require(holds: bool, key: &str, value: f64, rule: &str) -> Result<()> {
     if holds { Ok(()) } else { Err(limits::out_of_range(&format!("the loss: {key}"), value, rule)) }

@@ -5,8 +5,7 @@ use super::composite::{
     BatchRows, BufferOptions, DISTRIBUTION, Distribution, Gradients, Loss, Memory, Terms, add, normalised,
 };
 use super::log_cosh::{Reduction, log_cosh};
-use super::options;
-use super::registry::{LossOptions, LossShape};
+use super::options::{self, LossOptions, LossShape};
 use super::wasserstein::Transport;
 use super::weighted_mse::weighted_mse;
 use knockout_base::error::Result;

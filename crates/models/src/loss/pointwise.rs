@@ -2,7 +2,7 @@
 
 use super::composite::{BatchRows, Gradients, Loss, Terms};
 use super::log_cosh::{Reduction, log_cosh};
-use super::registry::{LossOptions, LossShape};
+use super::options::{LossOptions, LossShape};
 use super::weighted_mse::weighted_mse;
 use knockout_engine::kernel::Real;
 use serde::{Deserialize, Serialize};

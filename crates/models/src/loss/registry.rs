@@ -5,12 +5,13 @@
 
 use super::composite::Loss;
 use super::mle_wass_supcr::{MleWassSupCrOptions, SupCrOptions, WassersteinOptions};
+use super::options::{LossOptions, LossShape};
 use super::point_dist::PointDistOptions;
 use super::pointwise::{LogCosh, MeanSquaredError};
 use super::score::ScoreLoss;
 use knockout_base::error::{Error, Result};
-use knockout_engine::kernel::{Real, Scalar};
-use serde::de::{DeserializeOwned, Error as _};
+use knockout_engine::kernel::Scalar;
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::sync::Arc;
@@ -25,41 +26,6 @@ pub const LOSSES: &[LossEntry] = &[
     LossEntry::of::<MleWassSupCrOptions>(),
     LossEntry::of::<PointDistOptions>(),
 ];
-
-/// Options of one loss: the keys beside `name` in `model.loss`.
-pub trait LossOptions:
-    Serialize + DeserializeOwned + Default + Clone + fmt::Debug + Send + Sync + 'static
-{
-    /// Name in configurations.
-    const NAME: &'static str;
-
-    /// Checks everything that can be checked before anything is computed.
-    fn check(&self) -> Result<()> {
-        Ok(())
-    }
-
-    /// Returns whether the loss of a batch is more than the mean of the losses of its samples.
-    fn couples_samples(&self) -> bool {
-        false
-    }
-
-    /// Returns whether it reads a representation of each sample beside its score.
-    fn needs_representation(&self) -> bool {
-        false
-    }
-
-    /// Builds the loss. The options have been checked.
-    fn build<T: Real>(&self, shape: LossShape) -> Box<dyn Loss<T>>;
-}
-
-/// Facts of the model that a loss is built for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LossShape {
-    /// Width of the representation of a sample; 0 without any.
-    pub width: usize,
-    /// Seed of the run, which keys random choices.
-    pub seed: u64,
-}
 
 /// A registered loss.
 #[derive(Clone, Copy)]
@@ -187,9 +153,8 @@ impl LossConfig {
 
     /// Returns the table of the name and all options.
     pub fn table(&self) -> Result<Table, toml::ser::Error> {
-        let mut table = self.options.table()?;
-        table.insert("name".to_owned(), Value::String(self.name.to_owned()));
-        Ok(table)
+        let name = ("name".to_owned(), Value::String(self.name.to_owned()));
+        Ok([name].into_iter().chain(self.options.table()?).collect())
     }
 
     /// Returns whether all options have their defaults.

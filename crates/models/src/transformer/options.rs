@@ -9,7 +9,7 @@ use crate::{Model, ModelOptions, SelfLoops, SizeEstimate};
 use knockout_base::error::{Error, Result};
 use knockout_data::cell::Cell;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use toml::Value;
+use toml::{Table, Value};
 
 /// The transformer's options.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,9 +72,16 @@ impl TransformerLoss {
 
 impl Serialize for TransformerLoss {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut table = self.scores.table().map_err(serde::ser::Error::custom)?;
-        if self.scores.name() == PointDistOptions::NAME {
-            table.remove("name");
+        let mut table = Table::new();
+        for (key, value) in self.scores.table().map_err(serde::ser::Error::custom)? {
+            let is_before = key == "lambda_dist";
+            if key != "name" || self.scores.name() != PointDistOptions::NAME {
+                table.insert(key, value);
+            }
+            // Its position in the files of all runs.
+            if is_before {
+                table.insert(LAMBDA_GRAPH.to_owned(), Value::Float(self.lambda_graph));
+            }
         }
         table.insert(LAMBDA_GRAPH.to_owned(), Value::Float(self.lambda_graph));
         table.serialize(serializer)

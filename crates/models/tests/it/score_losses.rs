@@ -99,7 +99,7 @@ fn a_default_loss_is_written_as_before() {
     let keys: Vec<&str> = transformer["loss"].as_table().unwrap().keys().map(String::as_str).collect();
     assert_eq!(
         keys,
-        ["dimension_weights", "lambda_dist", "lambda_graph", "lambda_point", "point", "transport"]
+        ["point", "lambda_point", "lambda_dist", "lambda_graph", "dimension_weights", "transport"]
     );
 }
 

@@ -218,7 +218,7 @@ fn a_toy_loss_trains_by_its_name_with_its_options() {
     let dataset = Arc::new(dataset);
     let config = Config::defaults(&REGISTRY[2], &dataset.cell).unwrap();
     let config = config.with(&["epochs=1", "model.loss=huber", "model.loss.delta=0.5"]).unwrap();
-    assert!(config.to_toml().unwrap().contains("[model.loss]\ndelta = 0.5\nname = \"huber\""));
+    assert!(config.to_toml().unwrap().contains("[model.loss]\nname = \"huber\"\ndelta = 0.5"));
     assert_eq!(Config::from_toml(&config.to_toml().unwrap(), REGISTRY).unwrap(), config);
     let error = config.with(&["model.loss.delta=-1"]).unwrap().check(&dataset.cell).unwrap_err().to_string();
     assert_eq!(error, "the loss: delta is -1, but it must be a number from 0 up");
