@@ -8,9 +8,11 @@ mod check;
 mod gradients;
 mod parameters;
 mod tape;
+mod var;
 
 pub use adamw::{AdamW, AdamWConfig, Moments, clip_factor};
 pub use check::{Mismatch, evaluate_loss, gradient_check};
 pub use gradients::Gradients;
 pub use parameters::{Parameter, Parameters};
-pub use tape::{Observer, Pass, Step, Tape, Values, Var};
+pub use tape::{Observer, Pass, Step, Tape, Values};
+pub use var::Var;

@@ -8,38 +8,9 @@
 //! The forward function fills the output and returns what the backward pass needs. The backward function is given the gradient of
 //! the output and adds to the gradients of the operation's inputs.
 
+use crate::grad::var::{Source, Var};
 use crate::grad::{Gradients, Parameters};
 use crate::kernel::{Buffer, Pool, Real};
-
-/// A parameter, or the output of an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Var(Source);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
-    Parameter(usize),
-    Value(usize),
-}
-
-impl Var {
-    pub(crate) fn parameter(index: usize) -> Self {
-        Self(Source::Parameter(index))
-    }
-
-    pub(crate) fn as_parameter(self) -> Option<usize> {
-        match self.0 {
-            Source::Parameter(index) => Some(index),
-            Source::Value(_) => None,
-        }
-    }
-
-    pub(crate) fn as_value(self) -> usize {
-        match self.0 {
-            Source::Value(index) => index,
-            Source::Parameter(_) => unreachable!("asked for the value of a parameter"),
-        }
-    }
-}
 
 /// Direction of a pass over the tape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +40,7 @@ pub struct Values<'t, T: Real> {
 impl<'t, T: Real> Values<'t, T> {
     /// Values of a variable.
     pub fn of(&self, var: Var) -> &'t [T] {
-        match var.0 {
+        match var.source() {
             Source::Parameter(index) => self.parameters.get(index).values(),
             Source::Value(index) => &self.outputs[index],
         }
@@ -157,7 +128,7 @@ impl<'a, T: Real> Tape<'a, T> {
         let backward =
             Box::new(move |step: Step<'_, T>, gradients: &mut Gradients<T>| backward(step, saved, gradients));
         self.operations.push(Operation { name, backward });
-        Var(Source::Value(self.outputs.len() - 1))
+        Var::value(self.outputs.len() - 1)
     }
 
     /// Adds the gradient of `loss` (one value) to the gradients of all parameters it depends on.
@@ -249,7 +220,7 @@ mod tests {
         tape.backward(loss, &mut whole);
         let (tape, _) = record(&parameters, a, b);
         // d loss / d product = 2 · product, as the other tape finds by itself.
-        tape.backward_from(&[(Var(Source::Value(0)), &[30.0, 30.0])], &mut seeded);
+        tape.backward_from(&[(Var::value(0), &[30.0, 30.0])], &mut seeded);
         assert_eq!(whole.parameter(0), seeded.parameter(0));
         assert_eq!(whole.parameter(1), seeded.parameter(1));
     }

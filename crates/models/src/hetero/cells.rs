@@ -5,7 +5,7 @@
 //! Samples of one query pair have the cell without the pair as a base; samples that share one gene, the cell without it. The wild type is the
 //! base of all and has no number here.
 
-use super::plan::OwnRows;
+use super::own_rows::OwnRows;
 use knockout_data::cell::GeneSetsRef;
 use std::collections::BTreeMap;
 

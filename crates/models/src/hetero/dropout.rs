@@ -1,6 +1,6 @@
 //! Dropout sites of the model, and the keys of the rows at each.
 
-use super::plan::OwnRows;
+use super::own_rows::OwnRows;
 use crate::ShardAt;
 use crate::layer::Dropout;
 use serde::{Deserialize, Serialize};

@@ -19,6 +19,7 @@ mod gin;
 mod metabolism;
 mod norm;
 mod options;
+mod own_rows;
 mod plan;
 mod pooling;
 mod propagate;

@@ -12,7 +12,8 @@
 //! ```
 
 use super::deletion::Deletion;
-use super::plan::{LayerPlan, OwnRows, Stage};
+use super::own_rows::OwnRows;
+use super::plan::{LayerPlan, Stage};
 use knockout_engine::kernel::slices::add_to;
 use knockout_engine::kernel::{
     Buffer, Graph, MASKED, NeighbourSum, Pool, RowGradients, Scalar, Spmm, Store, reduce_in_order,

@@ -4,7 +4,6 @@
 //! pair of potentials share one pass over the matrix of exponentials.
 
 use super::exponential::exp_8;
-use super::wasserstein::in_order;
 use knockout_engine::kernel::Real;
 
 /// The smallest temperature is the square of this.
@@ -218,6 +217,13 @@ fn exponents(place: f64, to: &[f64], potential: &[f64], epsilon: f64) -> (Vec<f6
 
 fn mean_difference(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a - b).sum::<f64>() / a.len() as f64
+}
+
+/// Returns the rows by value, equal ones in row order.
+pub(super) fn in_order<T: Real>(values: &[T]) -> Vec<(usize, f64)> {
+    let mut rows: Vec<(usize, f64)> = values.iter().map(|value| value.to_f64()).enumerate().collect();
+    rows.sort_by(|a, b| a.1.total_cmp(&b.1));
+    rows
 }
 
 #[cfg(test)]

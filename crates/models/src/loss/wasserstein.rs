@@ -3,7 +3,7 @@
 //! Two forms in one dimension: the debiased Sinkhorn divergence that the reference trains with, and the exact distance
 //! it approaches as the blur goes to 0.
 
-use super::sinkhorn::sinkhorn;
+use super::sinkhorn::{in_order, sinkhorn};
 use knockout_engine::kernel::Real;
 use serde::{Deserialize, Serialize};
 
@@ -120,13 +120,6 @@ pub fn exact_transport<T: Real>(predictions: &[T], targets: &[T], gradient: &mut
         }
     }
     T::of(0.5 * total)
-}
-
-/// Rows by value, equal ones in row order.
-pub(super) fn in_order<T: Real>(values: &[T]) -> Vec<(usize, f64)> {
-    let mut rows: Vec<(usize, f64)> = values.iter().map(|value| value.to_f64()).enumerate().collect();
-    rows.sort_by(|a, b| a.1.total_cmp(&b.1));
-    rows
 }
 
 #[cfg(test)]

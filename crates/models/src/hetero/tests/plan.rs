@@ -2,7 +2,7 @@
 
 use super::super::*;
 use super::network;
-use crate::hetero::plan::OwnRows;
+use crate::hetero::own_rows::OwnRows;
 use knockout_engine::kernel::MASKED;
 
 const GENES: [&str; 4] = ["A", "B", "C", "D"];

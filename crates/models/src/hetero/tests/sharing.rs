@@ -130,7 +130,7 @@ fn two_samples_share_the_cell_without_their_query() {
     let sets: GeneSets = [&[a, c][..], &[a, d]].into_iter().collect();
     let plan = Plan::new(&[&physical], 5, sets.view(), 2, Extent::Changed);
     let [first, second] = &plan.layers[..] else { panic!("two layers") };
-    let own = |rows: &plan::OwnRows| (0..3).map(|cell| rows.of(cell).to_vec()).collect::<Vec<_>>();
+    let own = |rows: &own_rows::OwnRows| (0..3).map(|cell| rows.of(cell).to_vec()).collect::<Vec<_>>();
     // Cells: without A, then the two samples. A reaches B in one layer, B and C in two.
     assert_eq!(own(&first.output.own_rows), [vec![a, b], vec![c, d], vec![d, e]]);
     assert_eq!(own(&second.output.own_rows), [vec![a, b, c], vec![c, d, e], vec![d, e]]);
