@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .module import MERGED, Model, Sets, _is_channel, log_cosh
+from .module import MERGED, Model, Sets, _is_channel, check_loss, log_cosh
 from .sparse import Adjacency
 
 
@@ -58,6 +58,7 @@ class Dango(Model):
 
     def loss(self, genes: Tensor, offsets: Tensor, targets: Tensor, *, epoch: int = 0, alpha: float | None = None) -> Tensor:
         """Returns the loss of a batch; targets are standardised scores."""
+        check_loss(self.options, "log_cosh")
         alpha = self.alpha(epoch) if alpha is None else alpha
         sets = Sets(genes, offsets)
         embeddings = self.embeddings()

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from ..errors import RequestError
-from .module import Edges, Model, Sets, activation, log_cosh
+from .module import Edges, Model, Sets, activation, check_loss, log_cosh
 
 #: Samples and genes that have rows, as long as each other, in the order of the rows: by sample, then gene.
 Places = tuple[Tensor, ...]
@@ -48,9 +48,7 @@ class Hetero(Model):
 
     def loss(self, genes: Tensor, offsets: Tensor, targets: Tensor, *, epoch: int = 0) -> Tensor:
         """Returns the loss of a batch; targets are standardised scores."""
-        kind = self.options.get("loss", "log-cosh").replace("_", "-")
-        if kind not in ("log-cosh", "logcosh"):
-            raise RequestError(f"the loss {kind} is for `knockout train`; knockout.torch has log-cosh")
+        check_loss(self.options, "log_cosh")
         return log_cosh(self._scores(*self._prepare(genes, offsets)), targets)
 
     # Shapes that depend on values, and nothing that has a gradient: what is compiled begins after it.

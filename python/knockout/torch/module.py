@@ -29,6 +29,14 @@ _M = TypeVar("_M", bound="Model")
 Edges = tuple[NDArray[Any], NDArray[Any]]
 
 
+def check_loss(options: Mapping[str, Any], known: str) -> None:
+    """Refuses a loss of the scores other than the one that a module computes."""
+    chosen = options.get("loss", known)
+    name = chosen.get("name", "point_dist") if isinstance(chosen, Mapping) else chosen
+    if name.replace("-", "").replace("_", "") != known.replace("_", ""):
+        raise RequestError(f"the loss {name} is for `knockout train`; knockout.torch has {known}")
+
+
 def log_cosh(predictions: Tensor, targets: Tensor) -> Tensor:
     """Returns the mean of log cosh of the errors."""
     error = (predictions - targets).abs()

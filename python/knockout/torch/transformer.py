@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from ..errors import RequestError
-from .module import Edges, Model, Sets, log_cosh
+from .module import Edges, Model, Sets, check_loss, log_cosh
 from .sparse import Adjacency
 
 #: What is added to attention in the logarithm of a penalty.
@@ -99,6 +99,7 @@ class Transformer(Model):
 
     def loss(self, genes: Tensor, offsets: Tensor, targets: Tensor, *, epoch: int = 0) -> Tensor:
         """Returns the loss of a batch; targets are standardised scores."""
+        check_loss(self.options, "point_dist")
         options = self.options["loss"]
         if options.get("lambda_dist", 0.0) != 0.0:
             raise RequestError("model.loss.lambda_dist is for `knockout train`; knockout.torch has the loss of single records")
