@@ -3,8 +3,8 @@
 use crate::error::{Fault, raise};
 use crate::{array, json, workers};
 use knockout_data::cell::Network;
-use knockout_predict::lists;
 use knockout_data::screen::{DEFAULT_SPLIT_SEED, Part, Summary};
+use knockout_sources::lists;
 use knockout_train::config::SplitOptions;
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -153,7 +153,7 @@ impl Dataset {
     fn split(&self, py: Python<'_>, options: &str) -> PyResult<Split> {
         let dataset = self.get()?;
         let options = split_options(options)?;
-        let split = workers::run(py, |_| Ok(options.split(&dataset)?))?;
+        let split = workers::run(py, |_| Ok(options.apply(&dataset)?))?;
         Ok(Split { split })
     }
 

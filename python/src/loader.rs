@@ -6,8 +6,8 @@
 use crate::dataset::Dataset;
 use crate::error::Fault;
 use knockout_data::batch::{MaskLayout, MaskMethod, MaskSet, Section, Subgraph};
-use knockout_train::loader::{Loader, LoaderOptions, LoaderPlan, Shards};
 use knockout_data::cell::Cell;
+use knockout_train::loader::{Loader, LoaderOptions, LoaderPlan, Shards};
 use numpy::ndarray::Array2;
 use numpy::{PyArray1, PyArray2, PyArrayMethods as _, PyReadonlyArray1};
 use pyo3::prelude::*;

@@ -2,16 +2,17 @@
 
 use crate::dataset::{Dataset, part_of};
 use crate::error::Fault;
-use crate::training::CancelOnStep;
+use crate::training::CancelSolver;
 use crate::{json, workers};
 use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_data::cell::{GeneSets, GeneSetsRef};
+use knockout_predict::evaluation::{Model, Pairs, StackPredictions, evaluate_beside};
 use knockout_predict::explain::Detail;
 use knockout_predict::scorer::{OpenRuns, Scores, Threads};
+use knockout_predict::stack_predictions;
 use knockout_train::checkpoint::Slot;
 use knockout_train::config::Config;
-use knockout_train::evaluation::{Model, Pairs, StackPredictions, evaluate_beside};
-use knockout_train::run::{RunFolder, stack_predictions};
+use knockout_train::run::RunFolder;
 use numpy::{PyArray1, PyArrayDyn, PyArrayMethods as _, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -47,7 +48,7 @@ struct Evaluated {
     split: &'static str,
     part: &'static str,
     #[serde(flatten)]
-    evaluation: knockout_train::evaluation::Evaluation,
+    evaluation: knockout_predict::evaluation::Evaluation,
 }
 
 #[pymethods]
@@ -105,7 +106,7 @@ impl OpenRun {
     /// Rows of the gene table that systematic or standard names mean.
     fn find_genes<'py>(&self, py: Python<'py>, names: Vec<String>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let genes = self.opened.dataset.cell.genes();
-        let found = knockout_predict::lists::find_genes(&names, genes, "the set").map_err(Fault::from)?;
+        let found = knockout_sources::lists::find_genes(&names, genes, "the set").map_err(Fault::from)?;
         Ok(PyArray1::from_vec(py, found))
     }
 
@@ -138,7 +139,8 @@ impl OpenRun {
                 match scorer.threads() {
                     // A forward pass: a block of it takes up to a minute.
                     Threads::All => {
-                        some.mean = run.predictor().predict_heard(chunk.view(), &|| cancel.check())?;
+                        some.mean =
+                            run.predictor().predict_with_progress(chunk.view(), &|| cancel.check())?;
                     }
                     Threads::One => scorer.score(chunk.view(), &mut some)?,
                 }
@@ -165,10 +167,10 @@ impl OpenRun {
             let OpenRuns { dataset, split, .. } = &self.opened;
             let rows = split.rows(part).iter();
             let sets: GeneSets = rows.map(|&row| dataset.samples.genes(row as usize)).collect();
-            let predictions = run.predictor().predict_heard(sets.view(), &|| cancel.check())?;
+            let predictions = run.predictor().predict_with_progress(sets.view(), &|| cancel.check())?;
             let sorted = sets.view().sorted();
             let stack =
-                stack_predictions(&self.folder, dataset, split, sorted.view(), &mut CancelOnStep(cancel))?;
+                stack_predictions(&self.folder, dataset, split, sorted.view(), &mut CancelSolver(cancel))?;
             let stack = stack.map_or(StackPredictions::ToBeSolved, StackPredictions::Known);
             cancel.check();
             let name = self.folder.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -263,15 +265,7 @@ pub(crate) fn initial_weights<'py>(
     let model = workers::run(py, |_| {
         let config = Config::of(model, &dataset.cell, &keys)?;
         config.check(&dataset.cell)?;
-        if config.model.entry().is_solved {
-            return Err(Fault::request(format!(
-                "{model} is solved, not trained: it has no weights to begin with"
-            )));
-        }
-        Ok(config
-            .model
-            .build(&dataset.cell, config.seed)
-            .map_err(knockout_train::config::ConfigError::from)?)
+        config.model.build(&dataset.cell, config.seed).map_err(|error| Fault::request(error.to_string()))
     })?;
     let weights = PyDict::new(py);
     for entry in model.parameters().iter() {

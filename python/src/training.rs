@@ -5,12 +5,10 @@ use crate::error::Fault;
 use crate::json;
 use crate::workers::{self, Cancel};
 use knockout_models::MODELS;
-use knockout_solve::{SolveObserver, TriedSetting};
-use knockout_train::checkpoint::Tensor;
+use knockout_solve::SolveObserver;
 use knockout_train::config::Config;
-use knockout_train::run::{
-    End, Event, MetricsLine, Run, RunContext, RunDescription, SolveProgress, SolvedRun, default_folder,
-};
+use knockout_train::run::{End, Event, MetricsLine, Run, RunContext, default_folder};
+use knockout_train::tensors::Tensor;
 use numpy::{PyArrayMethods as _, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -28,12 +26,11 @@ pub(crate) struct Training {
 }
 
 enum Work {
-    Steps(Box<Run>),
-    Solved(Box<SolvedRun>),
+    Running(Box<Run>),
     Over(&'static str),
 }
 
-/// What comes of an epoch.
+/// The result of an epoch.
 enum Outcome {
     Epoch(String),
     End(&'static str),
@@ -42,8 +39,7 @@ enum Outcome {
 impl Training {
     fn of(work: Work) -> Self {
         let folder = match &work {
-            Work::Steps(run) => run.folder().to_owned(),
-            Work::Solved(run) => run.folder().to_owned(),
+            Work::Running(run) => run.folder().to_owned(),
             Work::Over(_) => PathBuf::new(),
         };
         let wants_stop = Arc::new(AtomicBool::new(false));
@@ -64,13 +60,7 @@ impl Training {
     fn epoch(&self, work: &mut Work, cancel: &Cancel) -> Result<Outcome, Fault> {
         match work {
             Work::Over(end) => Ok(Outcome::End(end)),
-            Work::Solved(run) => {
-                let solved = run.solve(&mut CancelOnStep(cancel))?;
-                let line = json::text(&solved.line)?;
-                *work = Work::Over("solved");
-                Ok(Outcome::Epoch(line))
-            }
-            Work::Steps(run) => {
+            Work::Running(run) => {
                 let outcome = steps(run, &self.wants_stop, cancel);
                 if let Ok(Outcome::End(end)) = outcome {
                     *work = Work::Over(end);
@@ -81,21 +71,11 @@ impl Training {
     }
 }
 
-/// Stops a solver at its next step if the call was cancelled.
-pub(crate) struct CancelOnStep<'a>(pub(crate) &'a Cancel);
+/// Ends the solving of a model at its next step after a cancellation.
+pub(crate) struct CancelSolver<'a>(pub(crate) &'a Cancel);
 
-impl SolveObserver for CancelOnStep<'_> {
-    fn on_step(&mut self, _computation: &str, _step: usize) {
-        self.0.check();
-    }
-}
-
-impl SolveProgress for CancelOnStep<'_> {
-    fn stage(&mut self, _stage: TriedSetting) {
-        self.0.check();
-    }
-
-    fn step(&mut self, _what: &str, _step: usize) {
+impl SolveObserver for CancelSolver<'_> {
+    fn on_step(&mut self, _what: &str, _step: usize) {
         self.0.check();
     }
 }
@@ -138,24 +118,18 @@ impl Training {
         let (data, place) = (dataset.get()?, dataset.folder());
         let work = workers::run(py, |_| {
             let (folder, config, context) = plan(&data, place, model, out, keys)?;
-            if config.model.entry().is_solved {
-                return Ok(Work::Solved(Box::new(SolvedRun::create(&folder, data, config, &context)?)));
-            }
-            Ok(Work::Steps(Box::new(Run::create(&folder, data, config, &context)?)))
+            Ok(Work::Running(Box::new(Run::create(&folder, data, config, &context)?)))
         })?;
         Ok(Self::of(work))
     }
 
-    /// Goes on with a run.
+    /// Resumes a run.
     #[staticmethod]
     #[pyo3(signature = (folder, data, keys))]
     fn resume(py: Python<'_>, folder: PathBuf, data: Option<PathBuf>, keys: Vec<String>) -> PyResult<Self> {
         let work = workers::run(py, |_| {
             let data = data.as_deref();
-            if RunDescription::read(&folder, &keys, MODELS)?.config.model.entry().is_solved {
-                return Ok(Work::Solved(Box::new(SolvedRun::resume(&folder, &keys, data)?)));
-            }
-            Ok(Work::Steps(Box::new(Run::resume_with(&folder, &keys, data, MODELS)?)))
+            Ok(Work::Running(Box::new(Run::resume_with(&folder, &keys, data, MODELS)?)))
         })?;
         Ok(Self::of(work))
     }
@@ -245,11 +219,6 @@ pub(crate) fn adopt<'py>(
     let (data, place) = (dataset.get()?, dataset.folder());
     let (folder, line) = workers::run(py, |cancel| {
         let (folder, config, context) = plan(&data, place, model, out, keys)?;
-        if config.model.entry().is_solved {
-            return Err(Fault::request(format!(
-                "{model} is solved, not trained: it has no weights to take over"
-            )));
-        }
         let mut run = Run::create(&folder, data, config, &context)?;
         let asked = cancel.clone();
         run.stop_when(move || asked.is_set());

@@ -4,7 +4,7 @@
 
 use crate::failure::Result;
 use crate::ui::Ui;
-use knockout_ranks::{Launch, Ranks, WorldError, launched};
+use knockout_ranks::{Launch, Ranks, launched};
 
 /// Joins the ranks of this launch; a process that was started by itself is alone.
 pub(crate) fn join(ui: &Ui) -> Result<Ranks> {
@@ -17,19 +17,17 @@ pub(crate) fn join(ui: &Ui) -> Result<Ranks> {
 }
 
 #[cfg(feature = "mpi")]
-fn join_launch(launch: Launch) -> Result<Ranks, WorldError> {
+fn join_launch(launch: Launch) -> Result<Ranks> {
     let ranks = Ranks::new(std::sync::Arc::new(knockout_ranks::Mpi::join(launch)?));
     ranks.start()?;
     Ok(ranks)
 }
 
 #[cfg(not(feature = "mpi"))]
-fn join_launch(launch: Launch) -> Result<Ranks, WorldError> {
-    let Launch { variable, size } = launch;
+fn join_launch(launch: Launch) -> Result<Ranks> {
     let why = "this knockout was built without MPI, and every copy of it would do all of the work; build it with `cargo build --release \
-               --features mpi`"
-        .to_owned();
-    Err(WorldError::NotOneWorld { variable, size, seen: 1, why })
+               --features mpi`";
+    Err(launch.refused(1, why).into())
 }
 
 /// Threads of this rank: those that were asked for, or its share of the machine.

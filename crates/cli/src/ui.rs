@@ -81,7 +81,7 @@ impl Ui {
             if !ranks.is_first() {
                 std::thread::sleep(Duration::from_secs(2));
             }
-            self.error(&format!("{}: {failure}", ranks.place()));
+            self.error(&format!("{}: {failure}", ranks.label()));
             return ranks.abort(failure.code());
         }
         if !self.is_silent() {

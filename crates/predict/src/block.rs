@@ -4,58 +4,15 @@
 //! scores' units, and `sd` where there is one. The key `knockout.block` of the metadata says of which plan the block is and what was
 //! scored, kept or not.
 
-use crate::{Extremes, Keep, Plan, PredictError, Scores};
+use crate::folder::{damaged, unreadable};
+use crate::{Extremes, Hit, Keep, Plan, Scores};
+use knockout_base::error::{Error, Result};
 use knockout_data::cell::{GeneSets, GeneTable};
 use knockout_data::table::{Columns, Table};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 const METADATA: &str = "knockout.block";
-
-/// A prediction that stands out.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Hit {
-    /// Number of the candidate.
-    pub number: u64,
-    /// Rows of the gene table, ascending.
-    pub genes: Vec<u32>,
-    /// In the scores' units.
-    pub prediction: f64,
-    /// Its standard deviation, where there is one.
-    pub sd: Option<f64>,
-}
-
-/// Equal bins between two values; what lies outside counts in the first or last.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Histogram {
-    /// Lower end of the first bin.
-    pub low: f64,
-    /// Upper end of the last bin.
-    pub high: f64,
-    /// Number of bins.
-    pub bins: usize,
-}
-
-impl Histogram {
-    /// Six standard deviations on either side of a mean.
-    pub fn around(mean: f64, sd: f64) -> Self {
-        let half = 6.0 * if sd > 0.0 { sd } else { 1.0 };
-        Self { low: mean - half, high: mean + half, bins: 96 }
-    }
-
-    /// The bin of a value.
-    pub fn bin(&self, value: f64) -> usize {
-        let place = (value - self.low) / (self.high - self.low) * self.bins as f64;
-        (place.max(0.0) as usize).min(self.bins - 1)
-    }
-
-    /// How many of the values fall into each bin.
-    pub fn count(&self, values: impl IntoIterator<Item = f64>) -> Vec<u64> {
-        let mut counts = vec![0; self.bins];
-        values.into_iter().for_each(|value| counts[self.bin(value)] += 1);
-        counts
-    }
-}
 
 /// What was scored in a block, kept or not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -140,7 +97,7 @@ impl Block {
     }
 
     /// The file's bytes; `order` is the number of gene columns.
-    pub(crate) fn encode(&self, genes: &GeneTable, order: usize) -> Result<Vec<u8>, PredictError> {
+    pub(crate) fn encode(&self, genes: &GeneTable, order: usize) -> Result<Vec<u8>> {
         let names: Vec<&str> = genes.genes().iter().map(|gene| gene.systematic.as_str()).collect();
         // Plain numbers and text: nothing here can fail to be written.
         let said = serde_json::to_string(&self.scored).unwrap_or_default();
@@ -168,32 +125,30 @@ impl Block {
         if let Some(sd) = &self.scores.sd {
             table = table.f64s("sd", |row| sd[row]);
         }
-        table.encode().map_err(PredictError::Encode)
+        table.encode().map_err(|error| Error::failure("predictions could not be encoded").caused_by(error))
     }
 
     /// Reads a block of a plan and checks that it is that block.
-    pub(crate) fn read(path: &Path, plan: &Plan, identity: &str, block: u64) -> Result<Self, PredictError> {
-        let bytes =
-            std::fs::read(path).map_err(|source| PredictError::Read { path: path.to_owned(), source })?;
-        let damaged = |detail: String| PredictError::Damaged { path: path.to_owned(), detail };
+    pub(crate) fn read(path: &Path, plan: &Plan, identity: &str, block: u64) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(unreadable(path))?;
         Self::decode(bytes, plan.candidates.order)
-            .map_err(|error| damaged(error.to_string()))?
+            .map_err(|error| damaged(path, &error.to_string()))?
             .filter(|found| found.scored.plan == identity && found.scored.block == block)
-            .ok_or_else(|| damaged(format!("it is not block {block} of these predictions")))
+            .ok_or_else(|| damaged(path, &format!("it is not block {block} of these predictions")))
     }
 
-    fn decode(bytes: Vec<u8>, order: usize) -> Result<Option<Self>, knockout_base::error::Error> {
+    fn decode(bytes: Vec<u8>, order: usize) -> Result<Option<Self>> {
         let table = Table::decode(bytes)?;
         let said = table.metadata(METADATA).and_then(|said| serde_json::from_str(said).ok());
         let Some(scored) = said else { return Ok(None) };
         let numbers = table.u64s("number")?;
-        let places = (1..=order)
-            .map(|place| table.optional_u32s(&format!("index_{place}")))
-            .collect::<Result<Vec<_>, _>>()?;
+        let columns = (1..=order)
+            .map(|column| table.optional_u32s(&format!("index_{column}")))
+            .collect::<Result<Vec<_>>>()?;
         let (mut sets, mut set) = (GeneSets::default(), Vec::new());
         for row in 0..numbers.len() {
             set.clear();
-            set.extend(places.iter().filter_map(|place| place[row]));
+            set.extend(columns.iter().filter_map(|column| column[row]));
             sets.push(&set);
         }
         let mean = table.f64s("prediction")?;

@@ -1,7 +1,8 @@
 //! How far predictions can be trusted: those of the test part beside what was measured there.
 
 use crate::scorer::OpenRuns;
-use crate::{PredictError, Scorer as _, Scores};
+use crate::{Scorer as _, Scores};
+use knockout_base::error::Result;
 use knockout_data::cell::GeneSets;
 use knockout_data::screen::Part;
 use knockout_train::metrics::Metrics;
@@ -24,7 +25,7 @@ const GROUPS: usize = 10;
 
 impl Calibration {
     /// Predicts the test part of the runs' split.
-    pub fn of(opened: &OpenRuns) -> Result<Self, PredictError> {
+    pub fn of(opened: &OpenRuns) -> Result<Self> {
         let (samples, rows) = (&opened.dataset.samples, opened.split.rows(Part::Test));
         let sets: GeneSets = rows.iter().map(|&row| samples.genes(row as usize)).collect();
         let measured: Vec<f64> = rows.iter().map(|&row| samples.scores()[row as usize]).collect();

@@ -1,9 +1,9 @@
 //! Which gene sets are predicted: numbered, enumerated by range, filtered one by one. Only sets that a file or the dataset lists are
 //! held in memory; combinations never are.
 
-use crate::PredictError;
 use crate::combination::{Combination, binomial};
 use hashbrown::HashSet;
+use knockout_base::error::{Error, Result};
 use knockout_data::cell::{Cell, GeneSets, GeneSetsRef};
 use knockout_data::screen::{Part, Samples, Split};
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub enum Choice {
         /// Genes that every set has.
         with: Vec<u32>,
     },
-    /// Sets that somebody listed.
+    /// Sets that a user listed.
     Listed(GeneSets),
     /// The samples of a part of the dataset.
     DatasetPart(Part),
@@ -75,7 +75,7 @@ impl Candidates {
         cell: &Cell,
         samples: &Samples,
         split: &Split,
-    ) -> Result<Self, PredictError> {
+    ) -> Result<Self> {
         let gene_count = cell.genes().len();
         let mut allowed: Vec<bool> =
             (0..gene_count).map(|gene| total_degree(cell, gene) >= filters.min_degree).collect();
@@ -91,9 +91,9 @@ impl Candidates {
                 with.sort_unstable();
                 if let Some(pair) = with.windows(2).find(|pair| pair[0] == pair[1]) {
                     let name = cell.genes().genes()[pair[0] as usize].systematic.clone();
-                    return Err(PredictError::RepeatedGene { place: "--with".to_owned(), name });
+                    return Err(repeated_gene("--with", &name));
                 }
-                // Whoever asks for a gene by name means it, whatever the filters say of others.
+                // A gene that is named is allowed, whatever the filters are.
                 for &gene in &with {
                     allowed[gene as usize] = true;
                 }
@@ -101,7 +101,10 @@ impl Candidates {
                 genes.sort_unstable();
                 genes.dedup();
                 if with.len() >= order {
-                    return Err(PredictError::QueryTooLong { query: with.len(), order });
+                    let query = with.len();
+                    return Err(Error::request(format!(
+                        "a query of {query} genes leaves nothing to choose in sets of {order}; name fewer genes or ask for larger sets"
+                    )));
                 }
                 let choose = order - with.len();
                 what = format!("sets of {order} genes out of {}", genes.len());
@@ -140,7 +143,7 @@ impl Candidates {
             hash: hash_of(&source, &allowed, filters, samples),
         };
         if description.count == 0 {
-            return Err(PredictError::NoCandidates { what: description.what });
+            return Err(nothing_to_predict(&description.what));
         }
         Ok(Self { source, allowed, measured, description })
     }
@@ -235,6 +238,16 @@ impl Source {
             Self::Listed(sets) => sets.view().iter().map(<[u32]>::len).max().unwrap_or(0),
         }
     }
+}
+
+/// The error of a request without a candidate.
+pub(crate) fn nothing_to_predict(what: &str) -> Error {
+    Error::request(format!("nothing to predict: {what}"))
+}
+
+/// The error of a set that names a gene twice.
+pub(crate) fn repeated_gene(place: &str, name: &str) -> Error {
+    Error::request(format!("{place} names {name} twice; a set has every gene once"))
 }
 
 /// Edges of a gene over all networks, both directions.

@@ -3,7 +3,9 @@
 //!
 //! Everything is asked of the model itself, by predicting again without a network, a neighbour or a gene; the module knows no model.
 
-use crate::{OpenRun, PredictError};
+use crate::OpenRun;
+use crate::candidates::repeated_gene;
+use knockout_base::error::{Error, Result};
 use knockout_data::cell::{Cell, Edge, GeneSets, Network, SelfLoops};
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_train::config::Config;
@@ -164,13 +166,13 @@ impl OpenRun {
         split: &Split,
         detail: Detail,
         advance: &dyn Fn(),
-    ) -> Result<Explanation, PredictError> {
+    ) -> Result<Explanation> {
         let cell = &dataset.cell;
         let mut set = genes.to_vec();
         set.sort_unstable();
         if let Some(pair) = set.windows(2).find(|pair| pair[0] == pair[1]) {
             let name = name_of(cell, pair[0]).systematic;
-            return Err(PredictError::RepeatedGene { place: "the set".to_owned(), name });
+            return Err(repeated_gene("the set", &name));
         }
         let prediction = self.predict_one(&set)?;
         let parts_of_rows = parts_of_rows(dataset, split);
@@ -202,7 +204,7 @@ impl OpenRun {
         })
     }
 
-    fn predict_one(&self, set: &[u32]) -> Result<f64, PredictError> {
+    fn predict_one(&self, set: &[u32]) -> Result<f64> {
         Ok(self.predictor().predict([set].into_iter().collect::<GeneSets>().view())?[0])
     }
 
@@ -225,7 +227,7 @@ impl OpenRun {
         set: &[u32],
         cell: &Cell,
         keep: &dyn Fn(&str, u32, u32) -> bool,
-    ) -> Result<f64, PredictError> {
+    ) -> Result<f64> {
         let networks = cell.networks().iter().map(|network| {
             let ends = network.sources().iter().zip(network.targets()).zip(network.weights());
             let edges: Vec<Edge> = ends
@@ -238,9 +240,9 @@ impl OpenRun {
             Network::from_edges(network.name(), network.gene_count(), edges, SelfLoops::Keep)
                 .map(|(network, _)| network)
         });
-        let networks = networks.collect::<Result<Vec<_>, _>>().map_err(PredictError::Cell)?;
-        let less = Cell::new(cell.genes().clone(), networks, cell.metabolism().cloned())
-            .map_err(PredictError::Cell)?;
+        let networks = networks.collect::<Result<Vec<_>, _>>().map_err(unchanged)?;
+        let less =
+            Cell::new(cell.genes().clone(), networks, cell.metabolism().cloned()).map_err(unchanged)?;
         let config: &Config = &self.description().config;
         let predictor =
             knockout_train::predictor::Predictor::with_labels(self.weights(), config, self.labels(), &less)?;
@@ -253,7 +255,7 @@ impl OpenRun {
     }
 
     /// Inclusion and exclusion over the subsets of the set, from the mean of the training scores up.
-    fn terms(&self, set: &[u32], prediction: f64, cell: &Cell) -> Result<Vec<Term>, PredictError> {
+    fn terms(&self, set: &[u32], prediction: f64, cell: &Cell) -> Result<Vec<Term>> {
         let base = self.labels().mean;
         let subset = |mask: usize| -> Vec<u32> {
             set.iter()
@@ -290,7 +292,7 @@ impl OpenRun {
         cell: &Cell,
         used: &[String],
         advance: &dyn Fn(),
-    ) -> Result<Vec<Ablation>, PredictError> {
+    ) -> Result<Vec<Ablation>> {
         let mut found = Vec::new();
         for name in used {
             let without = self.predict_without(set, cell, &|network, _, _| network != name)?;
@@ -315,7 +317,7 @@ impl OpenRun {
         used: &[String],
         count: usize,
         advance: &dyn Fn(),
-    ) -> Result<Vec<Neighbour>, PredictError> {
+    ) -> Result<Vec<Neighbour>> {
         let mut networks: BTreeMap<u32, BTreeSet<&str>> = BTreeMap::new();
         for network in cell.networks().iter().filter(|network| used.iter().any(|name| name == network.name()))
         {
@@ -353,7 +355,7 @@ impl OpenRun {
         dataset: &Dataset,
         parts: &[Option<&'static str>],
         count: usize,
-    ) -> Result<Vec<Nearby>, PredictError> {
+    ) -> Result<Vec<Nearby>> {
         let (samples, cell) = (&dataset.samples, &dataset.cell);
         let around = |genes: &mut dyn Iterator<Item = u32>| -> BTreeSet<u32> {
             genes
@@ -408,12 +410,7 @@ impl OpenRun {
     }
 
     /// How predictions of the test part do: of samples that share a gene with `near`, or of all.
-    fn reliability(
-        &self,
-        dataset: &Dataset,
-        split: &Split,
-        near: Option<&[u32]>,
-    ) -> Result<Reliability, PredictError> {
+    fn reliability(&self, dataset: &Dataset, split: &Split, near: Option<&[u32]>) -> Result<Reliability> {
         let samples = &dataset.samples;
         let is_near = |row: &&u32| {
             near.is_none_or(|set| samples.genes(**row as usize).iter().any(|gene| set.contains(gene)))
@@ -462,4 +459,8 @@ fn drawn_edges(cell: &Cell, used: &[String], genes: &BTreeSet<u32>) -> Vec<Drawn
         networks: networks.len(),
     };
     edges.into_iter().map(drawn).collect()
+}
+
+fn unchanged(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::failure("the cell could not be changed").caused_by(error)
 }

@@ -5,9 +5,10 @@
 //!     predictions/block-000000000.parquet  …
 //! ```
 //!
-//! One process writes a folder at a time. The module knows nothing of how predictions are made.
+//! One process writes a folder at a time. The module does not depend on scorers.
 
-use crate::{Plan, PredictError};
+use crate::Plan;
+use knockout_base::error::{Error, Result, class_of_path};
 use knockout_base::files::{StagedDir, inside, replace};
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -29,19 +30,23 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Starts a folder, or goes on with one of the same plan.
-    pub fn start(path: &Path, plan: Plan) -> Result<Self, PredictError> {
+    /// Starts a folder, or resumes one of the same plan.
+    pub fn start(path: &Path, plan: Plan) -> Result<Self> {
         if path.symlink_metadata().is_ok() {
-            let found = Self::read_plan(path).map_err(|error| match error {
-                PredictError::NotPredictions { path } => PredictError::Exists { path },
-                other => other,
+            let found = Self::find_plan(path)?.ok_or_else(|| {
+                let path = path.display();
+                let advice = "choose another folder or remove it first";
+                Error::request(format!("{path} exists and holds no predictions; {advice}"))
             })?;
             let mut keys = found.differences(&plan);
             if found.part != plan.part {
                 keys.push("the part");
             }
             if !keys.is_empty() {
-                return Err(PredictError::OtherRequest { path: path.to_owned(), keys });
+                let (path, keys) = (path.display(), keys.join(", "));
+                return Err(Error::request(format!(
+                    "{path} holds predictions of another request: {keys} differ; choose another folder, or run the command that began it to resume"
+                )));
             }
             return Self::lock(path, found);
         }
@@ -49,65 +54,69 @@ impl Folder {
     }
 
     /// Makes a folder; `fill` puts blocks into it before it appears.
-    pub(crate) fn create(
-        path: &Path,
-        plan: Plan,
-        fill: impl FnOnce(&Path) -> Result<(), PredictError>,
-    ) -> Result<Self, PredictError> {
-        let at = |path: &Path| {
-            let path = path.to_owned();
-            move |source| PredictError::Read { path, source }
-        };
-        let staged = StagedDir::create(path)?;
+    pub(crate) fn create(path: &Path, plan: Plan, fill: impl FnOnce(&Path) -> Result<()>) -> Result<Self> {
+        let staged = StagedDir::create(path).map_err(unwritten)?;
         let blocks = staged.path().join(PREDICTIONS);
-        fs::create_dir(&blocks).map_err(at(&blocks))?;
+        fs::create_dir(&blocks).map_err(unreadable(&blocks))?;
         // Maps with text keys and plain numbers: nothing here can fail to be written.
         let text = serde_json::to_string_pretty(&plan).unwrap_or_default() + "\n";
         let manifest = staged.path().join(MANIFEST);
-        fs::write(&manifest, text).map_err(at(&manifest))?;
+        fs::write(&manifest, text).map_err(unreadable(&manifest))?;
         fill(&blocks)?;
-        staged.commit()?;
+        staged.commit().map_err(unwritten)?;
         Self::lock(path, plan)
     }
 
-    /// Opens a folder to read it, whoever writes it.
-    pub fn read_plan(path: &Path) -> Result<Plan, PredictError> {
-        let manifest = path.join(MANIFEST);
-        let text = fs::read(&manifest).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-                PredictError::NotPredictions { path: path.to_owned() }
-            }
-            _ => PredictError::Read { path: manifest.clone(), source },
-        })?;
-        // Manifests of runs have the same name and are no predictions.
-        let value: serde_json::Value = serde_json::from_slice(&text)
-            .map_err(|error| PredictError::Damaged { path: manifest.clone(), detail: error.to_string() })?;
-        if value.get("candidates").is_none() {
-            return Err(PredictError::NotPredictions { path: path.to_owned() });
-        }
-        serde_json::from_value(value)
-            .map_err(|error| PredictError::Damaged { path: manifest, detail: error.to_string() })
+    /// Reads the plan of a folder; needs no lock.
+    pub fn read_plan(path: &Path) -> Result<Plan> {
+        Self::find_plan(path)?.ok_or_else(|| {
+            let advice = "name a folder that `knockout predict` made";
+            Error::request(format!("{} holds no predictions; {advice}", path.display()))
+        })
     }
 
-    fn lock(path: &Path, plan: Plan) -> Result<Self, PredictError> {
-        let at = |source| PredictError::Read { path: path.to_owned(), source };
-        let lock = File::open(path).map_err(at)?;
+    /// Reads the plan of a folder; `None` if it holds no predictions.
+    fn find_plan(path: &Path) -> Result<Option<Plan>> {
+        let manifest = path.join(MANIFEST);
+        let text = match fs::read(&manifest) {
+            Ok(text) => text,
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(unreadable(&manifest)(error)),
+        };
+        let unparsable = |error: serde_json::Error| damaged(&manifest, &error.to_string());
+        // Manifests of runs have the same name and no candidates.
+        let value: serde_json::Value = serde_json::from_slice(&text).map_err(unparsable)?;
+        if value.get("candidates").is_none() {
+            return Ok(None);
+        }
+        serde_json::from_value(value).map(Some).map_err(unparsable)
+    }
+
+    fn lock(path: &Path, plan: Plan) -> Result<Self> {
+        let lock = File::open(path).map_err(unreadable(path))?;
         match lock.try_lock() {
-            Err(TryLockError::WouldBlock) => return Err(PredictError::Busy { path: path.to_owned() }),
+            Err(TryLockError::WouldBlock) => {
+                let path = path.display();
+                return Err(Error::request(format!(
+                    "another process is writing {path}; wait for it to end or stop it first"
+                )));
+            }
             // A file system without locks: two writers are then the user's care.
             Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => {
-                return Err(at(error));
+                return Err(unreadable(path)(error));
             }
             _ => {}
         }
         // Blocks are written and left-overs removed there.
-        inside(path, PREDICTIONS)?;
+        inside(path, PREDICTIONS).map_err(unwritten)?;
         let folder = Self { path: path.to_owned(), identity: plan.identity(), plan, _lock: lock };
         folder.remove_abandoned();
         Ok(folder)
     }
 
-    /// Removes what killed processes left half-written; nobody else writes while the lock is held.
+    /// Removes what killed processes left half-written; the lock is held.
     fn remove_abandoned(&self) {
         for folder in [self.path.clone(), self.path.join(PREDICTIONS)] {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -145,9 +154,36 @@ impl Folder {
         missing(&self.path, &self.plan)
     }
 
-    pub(crate) fn write_block(&self, block: u64, bytes: &[u8]) -> Result<(), PredictError> {
-        Ok(replace(&inside(&self.path, block_name(block))?, |out| out.write_all(bytes))?)
+    pub(crate) fn write_block(&self, block: u64, bytes: &[u8]) -> Result<()> {
+        let path = inside(&self.path, block_name(block)).map_err(unwritten)?;
+        replace(&path, |out| out.write_all(bytes)).map_err(unwritten)
     }
+}
+
+/// The error of a file that could not be written; the files before it are whole.
+pub(crate) fn unwritten(error: Error) -> Error {
+    error.while_doing(
+        "predictions could not be written; the blocks before are kept; run the same command again to resume",
+    )
+}
+
+/// The error of a file that could not be read.
+pub(crate) fn unreadable(path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let message = format!("could not read {}", path.display());
+    move |error| Error::new(class_of_path(error.kind()), message).caused_by(error)
+}
+
+/// The error of a file that is damaged.
+pub(crate) fn damaged(path: &Path, detail: &str) -> Error {
+    let advice = "remove it and run the same command again";
+    Error::damage(format!("{} is damaged ({detail}); {advice}", path.display()))
+}
+
+/// The error of a part that lacks blocks.
+pub(crate) fn unfinished(path: &Path, missing: u64, blocks: u64) -> Error {
+    let advice = "run its command again, then merge";
+    let path = path.display();
+    Error::request(format!("{path} is not finished: {missing} of {blocks} blocks are missing; {advice}"))
 }
 
 pub(crate) fn block_path(folder: &Path, block: u64) -> PathBuf {

@@ -1,14 +1,16 @@
 //! Parts of predictions joined: what a whole run would have written, to the byte.
 
 use crate::block::Block;
-use crate::folder::{block_path, missing};
-use crate::{Folder, Plan, PredictError, Share};
+use crate::candidates::nothing_to_predict;
+use crate::folder::{block_path, missing, unfinished, unreadable};
+use crate::{Folder, Plan, Share};
+use knockout_base::error::{Error, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Joins parts into a new folder; refuses parts of different predictions, a part that is there twice or not at all, one that is
 /// not finished, and blocks that are damaged.
-pub fn merge(out: &Path, parts: &[PathBuf]) -> Result<Folder, PredictError> {
+pub fn merge(out: &Path, parts: &[PathBuf]) -> Result<Folder> {
     let mut plans: Vec<(&PathBuf, Plan)> = Vec::new();
     for path in parts {
         let plan = Folder::read_plan(path)?;
@@ -18,18 +20,21 @@ pub fn merge(out: &Path, parts: &[PathBuf]) -> Result<Folder, PredictError> {
                 keys.push("the number of parts");
             }
             if !keys.is_empty() {
-                return Err(PredictError::OtherParts { first: (*first).clone(), other: path.clone(), keys });
+                let (first, other, keys) = (first.display(), path.display(), keys.join(", "));
+                return Err(Error::request(format!(
+                    "{first} and {other} are parts of different predictions: {keys} differ"
+                )));
             }
         }
         if let Some((first, _)) = plans.iter().find(|(_, other)| other.part == plan.part) {
-            let (first, other, share) = ((*first).clone(), path.clone(), plan.part.to_string());
-            return Err(PredictError::PartTwice { first, other, share });
+            let (first, other, part) = (first.display(), path.display(), plan.part);
+            return Err(Error::request(format!("{first} and {other} are both part {part}")));
         }
         plans.push((path, plan));
     }
     plans.sort_by_key(|(_, plan)| plan.part.index);
     let Some((_, first)) = plans.first() else {
-        return Err(PredictError::NoCandidates { what: "no part was named".to_owned() });
+        return Err(nothing_to_predict("no part was named"));
     };
     let of = first.part.of;
     let absent: Vec<String> = (1..=of)
@@ -37,13 +42,13 @@ pub fn merge(out: &Path, parts: &[PathBuf]) -> Result<Folder, PredictError> {
         .map(|index| index.to_string())
         .collect();
     if !absent.is_empty() {
-        return Err(PredictError::MissingParts { parts: absent, of });
+        let parts = absent.join(", ");
+        return Err(Error::request(format!("part {parts} of {of} missing; predict it, then merge again")));
     }
     for (path, plan) in &plans {
         let (missing, range) = (missing(path, plan).len() as u64, plan.part.of_blocks(plan.blocks()));
         if missing > 0 {
-            let (path, blocks) = ((*path).clone(), range.end - range.start);
-            return Err(PredictError::Unfinished { path, missing, blocks });
+            return Err(unfinished(path, missing, range.end - range.start));
         }
     }
     let (plan, identity) = (Plan { part: Share::default(), ..first.clone() }, first.identity());
@@ -53,8 +58,7 @@ pub fn merge(out: &Path, parts: &[PathBuf]) -> Result<Folder, PredictError> {
                 let from = block_path(path, block);
                 Block::read(&from, plan, &identity, block)?;
                 let name = from.file_name().unwrap_or_default();
-                fs::copy(&from, blocks.join(name))
-                    .map_err(|source| PredictError::Read { path: from.clone(), source })?;
+                fs::copy(&from, blocks.join(name)).map_err(unreadable(&from))?;
             }
         }
         Ok(())

@@ -2,14 +2,15 @@
 
 use crate::block::Block;
 use crate::scorer::Threads;
-use crate::{Candidates, Extremes, Folder, PredictError, Scorer, Scores, Summary};
+use crate::{Candidates, Extremes, Folder, Scorer, Scores, Summary};
+use knockout_base::error::{Class, Error, Result};
 use knockout_data::cell::{GeneSets, GeneTable};
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
-/// Whoever watches predictions, and may stop them.
+/// Observes predictions, and may stop them.
 pub trait Progress: Sync {
-    /// Hears that so many more candidates are done.
+    /// Called when so many more candidates are done.
     fn advance(&self, candidates: u64);
 
     /// Whether to end after the blocks in hand.
@@ -21,7 +22,7 @@ pub trait Progress: Sync {
 pub enum Outcome {
     /// Every block of the part is there.
     Finished(Box<Summary>),
-    /// Stopped before; the same request goes on.
+    /// Stopped before; the same request resumes.
     Stopped {
         /// Blocks that are missing.
         missing: u64,
@@ -36,7 +37,7 @@ pub fn predict(
     genes: &GeneTable,
     hits: (usize, usize),
     progress: &dyn Progress,
-) -> Result<Outcome, PredictError> {
+) -> Result<Outcome> {
     let plan = folder.plan();
     let (missing, all) = (folder.missing(), plan.part.of_blocks(plan.blocks()));
     let summary = Mutex::new(Summary::new(plan, Extremes::new(hits.0, hits.1)));
@@ -53,7 +54,7 @@ pub fn predict(
     for block in all.filter(|block| missing.binary_search(block).is_err()) {
         add(&Block::read(&folder.block_path(block), plan, folder.identity(), block)?);
     }
-    let score = |&block: &u64| -> Result<(), PredictError> {
+    let score = |&block: &u64| -> Result<()> {
         if progress.is_stopped() {
             return Ok(());
         }
@@ -61,7 +62,11 @@ pub fn predict(
         candidates.fill(candidates_of(block), &mut numbers, &mut sets);
         scorer.score(sets.view(), &mut scores)?;
         if let Some(set) = scores.mean.iter().position(|mean| !mean.is_finite()) {
-            return Err(PredictError::NotFinite { number: numbers[set], value: scores.mean[set] });
+            let (number, value) = (numbers[set], scores.mean[set]);
+            let message = format!(
+                "the prediction of candidate {number} is {value}; the run has diverged, take another state or run"
+            );
+            return Err(Error::new(Class::Diverged, message));
         }
         let block = Block::new(plan, folder.identity(), block, numbers, sets, scores);
         folder.write_block(block.scored.block, &block.encode(genes, plan.candidates.order)?)?;

@@ -2,7 +2,9 @@
 //!
 //! Whatever a checkpoint holds, [`OpenRun::scorer`] makes a [`Scorer`] of it; everything else here knows no model.
 
-use crate::{PredictError, RunEntry};
+use crate::RunEntry;
+use crate::candidates::nothing_to_predict;
+use knockout_base::error::{Error, Result};
 use knockout_data::cell::GeneSetsRef;
 use knockout_data::screen::{Dataset, LabelStats, Split};
 use knockout_models::{FixedScorer, MODELS};
@@ -34,7 +36,7 @@ pub enum Threads {
 /// Scores gene sets. A score depends on its own set alone, up to rounding.
 pub trait Scorer: Send + Sync {
     /// Replaces `out` by the scores of `sets`.
-    fn score(&self, sets: GeneSetsRef<'_>, out: &mut Scores) -> Result<(), PredictError>;
+    fn score(&self, sets: GeneSetsRef<'_>, out: &mut Scores) -> Result<()>;
 
     /// Candidates in a block: what a kill may lose, in seconds rather than minutes.
     fn block(&self) -> u64;
@@ -79,7 +81,7 @@ pub struct OpenRuns {
 impl OpenRuns {
     /// Opens a state of each run: the best Pearson where nothing is said, or the last where no epoch has ended. `data` is where the
     /// dataset is now, if it moved; its contents must be what the runs were trained on.
-    pub fn open(folders: &[PathBuf], state: Option<Slot>, data: Option<&Path>) -> Result<Self, PredictError> {
+    pub fn open(folders: &[PathBuf], state: Option<Slot>, data: Option<&Path>) -> Result<Self> {
         let mut opened: Option<Self> = None;
         for folder in folders {
             let mut description = RunDescription::read(folder, &[] as &[&str], MODELS)?;
@@ -88,15 +90,17 @@ impl OpenRuns {
             }
             let (dataset, split, dataset_folder) = if let Some(first) = &opened {
                 if description.manifest.inputs.dataset != first.dataset.manifest.data_hash() {
-                    let (first, other) = (folders[0].clone(), folder.clone());
-                    return Err(PredictError::OtherDataset { first, other });
+                    let (first, other) = (folders[0].display(), folder.display());
+                    return Err(Error::request(format!(
+                        "{other} was trained on another dataset than {first}; runs of one ensemble share their dataset"
+                    )));
                 }
                 let split = Arc::new(description.split_of(&first.dataset)?);
                 (Arc::clone(&first.dataset), split, first.dataset_folder.clone())
             } else {
-                let place = description.dataset_folder()?.to_owned();
+                let folder = description.dataset_folder()?.to_owned();
                 let (dataset, split) = description.open_dataset()?;
-                (dataset, split, place)
+                (dataset, split, folder)
             };
             let run = OpenRun::open(description, state, &dataset, &split)?;
             match &mut opened {
@@ -104,7 +108,7 @@ impl OpenRuns {
                 None => opened = Some(Self { runs: vec![run], dataset, dataset_folder, split }),
             }
         }
-        opened.ok_or_else(|| PredictError::NoCandidates { what: "no run was named".to_owned() })
+        opened.ok_or_else(|| nothing_to_predict("no run was named"))
     }
 
     /// A scorer of all runs together.
@@ -124,11 +128,14 @@ impl OpenRun {
         state: Option<Slot>,
         dataset: &Dataset,
         split: &Split,
-    ) -> Result<Self, PredictError> {
+    ) -> Result<Self> {
         let folder = description.folder();
         let Some((slot, path, checkpoint)) = Checkpoints::of_run(folder).choose(state)? else {
             let state = state.unwrap_or(Slot::Last).name();
-            return Err(PredictError::NoState { run: folder.to_owned(), state });
+            let run = folder.display();
+            return Err(Error::request(format!(
+                "{run} has no state {state:?} yet; let it train for an epoch, or take --state last"
+            )));
         };
         let predictor = description.predictor(&checkpoint, dataset, split)?;
         let entry = RunEntry {
@@ -184,7 +191,7 @@ struct Solved<'a> {
 }
 
 impl Scorer for Solved<'_> {
-    fn score(&self, sets: GeneSetsRef<'_>, out: &mut Scores) -> Result<(), PredictError> {
+    fn score(&self, sets: GeneSetsRef<'_>, out: &mut Scores) -> Result<()> {
         out.mean = self.predictor.predict(sets)?;
         out.sd = self.predictor.deviations(sets);
         Ok(())
@@ -205,7 +212,7 @@ struct Forward<'a> {
 }
 
 impl Scorer for Forward<'_> {
-    fn score(&self, sets: GeneSetsRef<'_>, out: &mut Scores) -> Result<(), PredictError> {
+    fn score(&self, sets: GeneSetsRef<'_>, out: &mut Scores) -> Result<()> {
         out.mean = self.predictor.predict(sets)?;
         out.sd = None;
         Ok(())
@@ -228,7 +235,7 @@ struct Fixed<'a> {
 }
 
 impl Scorer for Fixed<'_> {
-    fn score(&self, sets: GeneSetsRef<'_>, out: &mut Scores) -> Result<(), PredictError> {
+    fn score(&self, sets: GeneSetsRef<'_>, out: &mut Scores) -> Result<()> {
         knockout_train::predictor::check_genes(sets, self.gene_count)?;
         let mut standardised = vec![0.0; sets.len()];
         self.tables.score(sets, &mut standardised);
@@ -260,12 +267,15 @@ impl<'a> Ensemble<'a> {
     }
 
     /// Refuses sets of a size that a member does not score.
-    pub fn check_orders(&self, orders: &[usize], runs: &[OpenRun]) -> Result<(), PredictError> {
+    pub fn check_orders(&self, orders: &[usize], runs: &[OpenRun]) -> Result<()> {
         for (member, run) in self.members.iter().zip(runs) {
             let (low, high) = member.orders();
             if let Some(&order) = orders.iter().find(|order| !(low..=high).contains(order)) {
-                let model = format!("{} ({})", run.entry.folder.display(), run.entry.model);
-                return Err(PredictError::WrongOrder { model, orders: (low, high), order });
+                let (folder, model) = (run.entry.folder.display(), &run.entry.model);
+                let scored = if low == high { low.to_string() } else { format!("{low} to {high}") };
+                return Err(Error::request(format!(
+                    "{folder} ({model}) scores sets of {scored} genes, and there are candidates of {order}"
+                )));
             }
         }
         Ok(())
@@ -273,7 +283,7 @@ impl<'a> Ensemble<'a> {
 }
 
 impl Scorer for Ensemble<'_> {
-    fn score(&self, sets: GeneSetsRef<'_>, out: &mut Scores) -> Result<(), PredictError> {
+    fn score(&self, sets: GeneSetsRef<'_>, out: &mut Scores) -> Result<()> {
         if let [only] = &self.members[..] {
             return only.score(sets, out);
         }

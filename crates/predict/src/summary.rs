@@ -1,8 +1,9 @@
-//! What predictions amount to: counts, a histogram, the highest and the lowest; and the tables that are made of them.
+//! Summary of predictions (counts, a histogram, the highest and the lowest) and the tables written from it.
 
 use crate::block::{Block, Scored};
-use crate::folder::{block_path, missing};
-use crate::{Extremes, Folder, Histogram, Hit, Plan, PredictError};
+use crate::folder::{block_path, missing, unfinished, unreadable, unwritten};
+use crate::{Extremes, Folder, Histogram, Hit, Plan};
+use knockout_base::error::Result;
 use knockout_base::files::{PendingFile, inside, replace};
 use knockout_data::cell::GeneTable;
 use std::collections::BTreeMap;
@@ -43,7 +44,7 @@ impl Summary {
     }
 
     /// Reads the blocks of a finished folder.
-    pub fn read(folder: &Folder, top: usize, bottom: usize) -> Result<Self, PredictError> {
+    pub fn read(folder: &Folder, top: usize, bottom: usize) -> Result<Self> {
         let plan = folder.plan();
         let mut summary = Self::new(plan, Extremes::new(top, bottom));
         for block in plan.part.of_blocks(plan.blocks()) {
@@ -73,17 +74,18 @@ impl Summary {
 }
 
 /// Writes `top.csv` and `bottom.csv` into the folder, those that have rows; returns their paths.
-pub fn write_hits(folder: &Path, summary: &Summary, genes: &GeneTable) -> Result<Vec<PathBuf>, PredictError> {
+pub fn write_hits(folder: &Path, summary: &Summary, genes: &GeneTable) -> Result<Vec<PathBuf>> {
     let mut written = Vec::new();
     for (name, hits) in [("top.csv", summary.extremes.top()), ("bottom.csv", summary.extremes.bottom())] {
         if !hits.is_empty() {
-            let path = inside(folder, name)?;
+            let path = inside(folder, name).map_err(unwritten)?;
             let order = hits.iter().map(|hit| hit.genes.len()).max().unwrap_or(0);
             let has_sd = hits.iter().any(|hit| hit.sd.is_some());
             replace(&path, |out| {
                 header(out, order, has_sd)?;
                 hits.iter().try_for_each(|hit| line(out, hit, genes, order))
-            })?;
+            })
+            .map_err(unwritten)?;
             written.push(path);
         }
     }
@@ -91,46 +93,44 @@ pub fn write_hits(folder: &Path, summary: &Summary, genes: &GeneTable) -> Result
 }
 
 /// Writes every kept prediction of a finished folder into one CSV file.
-pub fn write_csv(folder: &Folder, genes: &GeneTable) -> Result<PathBuf, PredictError> {
+pub fn write_csv(folder: &Folder, genes: &GeneTable) -> Result<PathBuf> {
     let plan = folder.plan();
-    let unfinished = missing(folder.path(), plan);
-    if !unfinished.is_empty() {
-        let (missing, blocks) = (unfinished.len() as u64, plan.blocks());
-        return Err(PredictError::Unfinished { path: folder.path().to_owned(), missing, blocks });
+    let missing = missing(folder.path(), plan).len() as u64;
+    if missing > 0 {
+        return Err(unfinished(folder.path(), missing, plan.blocks()));
     }
-    let path = inside(folder.path(), "predictions.csv")?;
-    let mut out = PendingFile::create(&path)?;
-    let failed = |source| PredictError::Read { path: path.clone(), source };
+    let path = inside(folder.path(), "predictions.csv").map_err(unwritten)?;
+    let mut out = PendingFile::create(&path).map_err(unwritten)?;
     let (mut is_first, order) = (true, plan.candidates.order);
     for block in plan.part.of_blocks(plan.blocks()) {
         let block = Block::read(&block_path(folder.path(), block), plan, folder.identity(), block)?;
         if is_first {
-            header(&mut out, order, block.scores.sd.is_some()).map_err(failed)?;
+            header(&mut out, order, block.scores.sd.is_some()).map_err(unreadable(&path))?;
             is_first = false;
         }
         for row in 0..block.numbers.len() {
-            line(&mut out, &block.hit(row), genes, order).map_err(failed)?;
+            line(&mut out, &block.hit(row), genes, order).map_err(unreadable(&path))?;
         }
     }
-    out.commit()?;
+    out.commit().map_err(unwritten)?;
     Ok(path)
 }
 
 fn header(out: &mut dyn Write, order: usize, has_sd: bool) -> io::Result<()> {
     write!(out, "number")?;
-    (1..=order).try_for_each(|place| write!(out, ",gene_{place}"))?;
-    (1..=order).try_for_each(|place| write!(out, ",name_{place}"))?;
+    (1..=order).try_for_each(|column| write!(out, ",gene_{column}"))?;
+    (1..=order).try_for_each(|column| write!(out, ",name_{column}"))?;
     writeln!(out, ",prediction{}", if has_sd { ",sd" } else { "" })
 }
 
 fn line(out: &mut dyn Write, hit: &Hit, genes: &GeneTable, order: usize) -> io::Result<()> {
     write!(out, "{}", hit.number)?;
-    let gene = |place: usize| hit.genes.get(place).and_then(|&gene| genes.genes().get(gene as usize));
-    for place in 0..order {
-        write!(out, ",{}", gene(place).map_or("", |gene| &gene.systematic))?;
+    let gene = |index: usize| hit.genes.get(index).and_then(|&gene| genes.genes().get(gene as usize));
+    for index in 0..order {
+        write!(out, ",{}", gene(index).map_or("", |gene| &gene.systematic))?;
     }
-    for place in 0..order {
-        write!(out, ",{}", gene(place).and_then(|gene| gene.standard.as_deref()).unwrap_or(""))?;
+    for index in 0..order {
+        write!(out, ",{}", gene(index).and_then(|gene| gene.standard.as_deref()).unwrap_or(""))?;
     }
     write!(out, ",{}", hit.prediction)?;
     if let Some(sd) = hit.sd {

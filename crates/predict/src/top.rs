@@ -1,8 +1,20 @@
 //! The highest and the lowest of a stream of predictions, in memory that does not grow with it. Equal predictions are ordered by
 //! their candidates' numbers, so that the order of the stream does not matter.
 
-use crate::Hit;
 use std::cmp::Ordering;
+
+/// A prediction that stands out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// Number of the candidate.
+    pub number: u64,
+    /// Rows of the gene table, ascending.
+    pub genes: Vec<u32>,
+    /// In the scores' units.
+    pub prediction: f64,
+    /// Its standard deviation, where there is one.
+    pub sd: Option<f64>,
+}
 
 /// The highest and the lowest predictions so far.
 #[derive(Debug, Clone, Default, PartialEq)]

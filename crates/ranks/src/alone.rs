@@ -1,6 +1,8 @@
 //! The world of a process that trains by itself.
 
-use crate::{World, WorldError};
+use crate::World;
+use crate::error::no_such_rank;
+use knockout_base::error::Result;
 use std::time::Duration;
 
 /// One rank.
@@ -20,12 +22,12 @@ impl World for Alone {
         "this machine"
     }
 
-    fn send(&self, to: usize, _: &[u8], _: Duration) -> Result<(), WorldError> {
-        Err(WorldError::NoSuchRank { rank: to, size: 1 })
+    fn send(&self, to: usize, _: &[u8], _: Duration) -> Result<()> {
+        Err(no_such_rank(to, 1))
     }
 
-    fn receive(&self, from: usize, _: &mut [u8], _: Duration) -> Result<(), WorldError> {
-        Err(WorldError::NoSuchRank { rank: from, size: 1 })
+    fn receive(&self, from: usize, _: &mut [u8], _: Duration) -> Result<()> {
+        Err(no_such_rank(from, 1))
     }
 
     fn abort(&self, _: u8) {}

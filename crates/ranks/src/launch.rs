@@ -1,19 +1,30 @@
-//! What the launcher says in environment variables. It only guards: which rank a process is, MPI says.
+//! The launcher's environment variables. They only guard: MPI numbers the ranks.
+
+use knockout_base::error::Error;
 
 /// Several processes that were started together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launch {
-    /// The variable that says so.
+    /// The variable that holds their number.
     pub variable: &'static str,
     /// Number of processes that it started.
     pub size: usize,
+}
+
+impl Launch {
+    /// Refuses a process that sees another number of ranks than the launcher started.
+    pub fn refused(self, seen: usize, why: &str) -> Error {
+        let Self { variable, size } = self;
+        let found = format!("{variable}={size} means {size} ranks, and this process sees {seen}");
+        Error::request(format!("{found}: {why}"))
+    }
 }
 
 /// Variables of Open MPI's mpirun, of MPICH's and Intel's (PMI) and of Slurm's srun. `SLURM_NTASKS` is not among them: a batch script has it
 /// too, and starts programs that are alone.
 const VARIABLES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"];
 
-/// How many processes the launcher of this one started, where it started more than one.
+/// Returns the launch of this process, if its launcher started more than one.
 pub fn launched() -> Option<Launch> {
     launched_by(|variable| std::env::var(variable).ok())
 }

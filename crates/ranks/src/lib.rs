@@ -1,11 +1,21 @@
-//! Ranks: the processes that train one run together, and what they send each other.
+//! Ranks: the processes that train one run together, and the messages between them.
 //!
-//! A [`World`] moves bytes between two ranks and gives up when it has waited for too long; [`Ranks`] makes of it what training needs: everybody
-//! gets what the first rank has, the first rank gets what everybody has, somebody wants to stop. There are three worlds: [`Alone`], [`Local`]
-//! (threads of one process, for tests and examples) and, with the feature `mpi`, `Mpi`.
+//! A [`World`] moves bytes between two ranks and fails after a timeout. [`Ranks`] builds on it: broadcast, gather, a logical OR that is
+//! also a barrier, and a check that all ranks agree. There are three worlds: [`Alone`], [`Local`] (threads of one process, for tests and
+//! examples) and, with the feature `mpi`, `Mpi`.
 //!
-//! The crate adds up nothing: sums of floating-point numbers whose order an MPI library chooses are not the same bits on two clusters. It
-//! knows nothing of models, runs or files.
+//! ```
+//! use knockout_ranks::Local;
+//!
+//! let sums = Local::on_ranks(3, |ranks| {
+//!     let parts = ranks.all_gather(&[ranks.rank() as u8]).unwrap();
+//!     parts.concat().iter().sum::<u8>()
+//! });
+//! assert_eq!(sums, [3, 3, 3]);
+//! ```
+//!
+//! The crate adds no numbers: an MPI library chooses the order of its sums, and their bits differ between clusters. The crate does not
+//! depend on models, runs or files.
 
 mod alone;
 mod error;
@@ -16,13 +26,14 @@ mod mpi;
 mod ranks;
 
 pub use alone::Alone;
-pub use error::WorldError;
+pub use error::wrong_length;
 pub use launch::{Launch, launched};
 pub use local::Local;
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 pub use ranks::Ranks;
 
+use knockout_base::error::Result;
 use std::fmt::Debug;
 use std::time::Duration;
 
@@ -40,13 +51,12 @@ pub trait World: Debug + Send + Sync {
     fn host(&self, rank: usize) -> &str;
 
     /// Sends bytes to another rank; afterwards they may change.
-    fn send(&self, to: usize, bytes: &[u8], patience: Duration) -> Result<(), WorldError>;
+    fn send(&self, to: usize, bytes: &[u8], patience: Duration) -> Result<()>;
 
     /// Fills `bytes` with what another rank sent: a message of the same length.
-    fn receive(&self, from: usize, bytes: &mut [u8], patience: Duration) -> Result<(), WorldError>;
+    fn receive(&self, from: usize, bytes: &mut [u8], patience: Duration) -> Result<()>;
 
-    /// Tells all ranks to end at once with this exit code; what they hold is lost. Where this process cannot be ended, as in a
-    /// test, it returns.
+    /// Ends all ranks at once with this exit code. It returns where this process cannot be ended, as in a test.
     fn abort(&self, code: u8);
 
     /// Waits until all ranks are done and leaves the world; nothing may be sent afterwards.

@@ -1,6 +1,8 @@
 //! Ranks that are threads of one process: what ranks do, without a launcher.
 
-use crate::{Ranks, World, WorldError};
+use crate::error::{no_such_rank, silent, wrong_length};
+use crate::{Ranks, World};
+use knockout_base::error::{Error, Result};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -47,9 +49,13 @@ impl Local {
         })
     }
 
-    fn named(&self, rank: usize) -> Result<usize, WorldError> {
+    fn ended(&self, rank: usize) -> Error {
+        Error::failure(format!("rank {rank} on {} has ended", self.host(rank)))
+    }
+
+    fn named(&self, rank: usize) -> Result<usize> {
         let size = self.size();
-        if rank < size { Ok(rank) } else { Err(WorldError::NoSuchRank { rank, size }) }
+        if rank < size { Ok(rank) } else { Err(no_such_rank(rank, size)) }
     }
 }
 
@@ -66,23 +72,20 @@ impl World for Local {
         "this machine"
     }
 
-    fn send(&self, to: usize, bytes: &[u8], _: Duration) -> Result<(), WorldError> {
+    fn send(&self, to: usize, bytes: &[u8], _: Duration) -> Result<()> {
         let to = self.named(to)?;
-        self.to[to]
-            .send(bytes.to_vec())
-            .map_err(|mpsc::SendError(_)| WorldError::Ended { rank: to, host: self.host(to).to_owned() })
+        self.to[to].send(bytes.to_vec()).map_err(|mpsc::SendError(_)| self.ended(to))
     }
 
-    fn receive(&self, from: usize, bytes: &mut [u8], patience: Duration) -> Result<(), WorldError> {
+    fn receive(&self, from: usize, bytes: &mut [u8], patience: Duration) -> Result<()> {
         let from = self.named(from)?;
         let receiver = self.from[from].lock().unwrap_or_else(PoisonError::into_inner);
-        let host = || self.host(from).to_owned();
         let message = receiver.recv_timeout(patience).map_err(|error| match error {
-            RecvTimeoutError::Timeout => WorldError::Silent { rank: from, host: host(), waited: patience },
-            RecvTimeoutError::Disconnected => WorldError::Ended { rank: from, host: host() },
+            RecvTimeoutError::Timeout => silent(from, self.host(from), patience),
+            RecvTimeoutError::Disconnected => self.ended(from),
         })?;
         if message.len() != bytes.len() {
-            return Err(WorldError::Length { rank: from, found: message.len(), expected: bytes.len() });
+            return Err(wrong_length(from, message.len(), bytes.len()));
         }
         bytes.copy_from_slice(&message);
         Ok(())

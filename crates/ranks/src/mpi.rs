@@ -4,11 +4,13 @@
 //! of them waits, so every wait is a loop of ours with a deadline. Bytes that are on their way belong to MPI: they are in memory of their own,
 //! which is given up, not freed, where a wait ends without them.
 //!
-//! The calls go through `mpi.c`, which is compiled by whatever compiler MPI brings: bindings that are generated from its header would need
+//! The calls go through `mpi.c`, which is compiled by the compiler that MPI brings: bindings that are generated from its header would need
 //! libclang, which clusters seldom have.
 #![expect(unsafe_code, reason = "MPI is a C library; see the comments at each call")]
 
-use crate::{Launch, World, WorldError};
+use crate::error::{no_such_rank, silent};
+use crate::{Launch, World};
+use knockout_base::error::{Error, Result};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::ManuallyDrop;
 use std::sync::Mutex;
@@ -50,17 +52,17 @@ impl Mpi {
     ///
     /// A launcher of another MPI than the program was built with starts processes that each believe to be alone; they are refused, because
     /// each of them would train the whole run.
-    pub fn join(launch: Launch) -> Result<Self, WorldError> {
+    pub fn join(launch: Launch) -> Result<Self> {
         let (mut rank, mut size) = (0, 0);
         // SAFETY: both pointers are to integers that live through the call.
         let started = unsafe { knockout_mpi_start(&raw mut rank, &raw mut size) };
         if started == 1 {
-            return Err(WorldError::Start("its start-up failed".to_owned()));
+            return Err(not_started("its start-up failed"));
         }
         let library = text_of::<8192>(knockout_mpi_library);
         let library = library.lines().next().unwrap_or_default();
         if started != 0 {
-            return Err(WorldError::Start(format!("{library} was built without support for threads")));
+            return Err(not_started(&format!("{library} was built without support for threads")));
         }
         let (rank, size) = (rank as usize, size as usize);
         if size != launch.size {
@@ -68,8 +70,7 @@ impl Mpi {
                 "the launcher is of another MPI than this program, which was built with {library}; start it with that MPI's mpirun, \
                  or with srun --mpi=pmix where Slurm has it"
             );
-            let Launch { variable, size: said } = launch;
-            return Err(WorldError::NotOneWorld { variable, size: said, seen: size, why });
+            return Err(launch.refused(size, &why));
         }
         let hosts = vec![String::new(); size];
         let mut world = Self { rank, hosts, calls: Mutex::new(()), has_left: AtomicBool::new(false) };
@@ -78,7 +79,7 @@ impl Mpi {
     }
 
     /// The machines of all ranks: to the first, and from there to all.
-    fn all_hosts(&self, patience: Duration) -> Result<Vec<String>, WorldError> {
+    fn all_hosts(&self, patience: Duration) -> Result<Vec<String>> {
         let size = self.hosts.len();
         let mut all = vec![0; size * HOST_BYTES];
         let name = text_of::<HOST_BYTES>(knockout_mpi_host);
@@ -97,20 +98,19 @@ impl Mpi {
     }
 
     /// Asks until what was begun is done, or for too long.
-    fn wait(&self, request: *mut c_void, rank: usize, patience: Duration) -> Result<(), WorldError> {
+    fn wait(&self, request: *mut c_void, rank: usize, patience: Duration) -> Result<()> {
         if request.is_null() {
-            return Err(WorldError::Start("there is no memory for a message".to_owned()));
+            return Err(not_started("there is no memory for a message"));
         }
         let (began, mut pause) = (Instant::now(), Duration::from_micros(10));
         loop {
-            // SAFETY: the request was begun by `send` or `receive`, and nobody asks for it again once it is done.
+            // SAFETY: the request was begun by `send` or `receive`, and is not asked for again once it is done.
             if unsafe { knockout_mpi_is_done(request) } != 0 {
                 return Ok(());
             }
             let waited = began.elapsed();
             if waited >= patience {
-                let host = self.hosts[rank].clone();
-                return Err(WorldError::Silent { rank, host, waited });
+                return Err(silent(rank, &self.hosts[rank], waited));
             }
             if waited > EAGER {
                 std::thread::sleep(pause);
@@ -121,9 +121,9 @@ impl Mpi {
         }
     }
 
-    fn named(&self, rank: usize) -> Result<usize, WorldError> {
+    fn named(&self, rank: usize) -> Result<usize> {
         let size = self.hosts.len();
-        if rank < size { Ok(rank) } else { Err(WorldError::NoSuchRank { rank, size }) }
+        if rank < size { Ok(rank) } else { Err(no_such_rank(rank, size)) }
     }
 }
 
@@ -140,7 +140,7 @@ impl World for Mpi {
         self.hosts.get(rank).map_or("", String::as_str)
     }
 
-    fn send(&self, to: usize, bytes: &[u8], patience: Duration) -> Result<(), WorldError> {
+    fn send(&self, to: usize, bytes: &[u8], patience: Duration) -> Result<()> {
         let (to, _one_at_a_time) = (self.named(to)?, self.calls.lock());
         for piece in bytes.chunks(PIECE) {
             let leaving = ManuallyDrop::new(piece.to_vec());
@@ -152,7 +152,7 @@ impl World for Mpi {
         Ok(())
     }
 
-    fn receive(&self, from: usize, bytes: &mut [u8], patience: Duration) -> Result<(), WorldError> {
+    fn receive(&self, from: usize, bytes: &mut [u8], patience: Duration) -> Result<()> {
         let (from, _one_at_a_time) = (self.named(from)?, self.calls.lock());
         for piece in bytes.chunks_mut(PIECE) {
             let mut arriving = ManuallyDrop::new(vec![0_u8; piece.len()]);
@@ -178,7 +178,11 @@ impl World for Mpi {
     }
 }
 
-/// A text that a function of MPI writes.
+fn not_started(reason: &str) -> Error {
+    Error::request(format!("MPI could not be started: {reason}"))
+}
+
+/// Returns the text that a function of MPI writes.
 fn text_of<const CAPACITY: usize>(write: unsafe extern "C" fn(*mut c_char, c_int)) -> String {
     let mut text = [0_u8; CAPACITY];
     // SAFETY: the function writes at most as many bytes, of which the last is 0.

@@ -1,18 +1,20 @@
-//! What training makes of a world: everybody gets what the first rank has, the first rank gets what everybody has.
+//! Collective operations over a world: broadcast, gather, logical OR.
 
-use crate::{Alone, World, WorldError};
+use crate::error::wrong_length;
+use crate::{Alone, World};
+use knockout_base::error::{Error, Result};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a rank is waited for beyond what this one itself needed, unless `KNOCKOUT_RANK_PATIENCE` says otherwise. The others wait half as
-/// long again for the first rank as it does for them, so that it is the one who says which rank is missing.
+/// long again for the first rank as it does for them, so that its error names the missing rank.
 const PATIENCE: Duration = Duration::from_secs(18);
 /// Ranks do equal parts of a step, on machines that are not quite equal.
 const SLOWER: u32 = 4;
 /// How long the start of a rank may take: programs and datasets come from file systems that all ranks ask at once.
 const START: Duration = Duration::from_mins(10);
-/// More than any rank has to say at once; a length beyond it is no length.
+/// Longest message; a longer length is an error.
 const LONGEST_PART: usize = 64 << 20;
 
 /// The ranks of a run, as one of them sees the others.
@@ -25,7 +27,7 @@ pub struct Ranks {
 
 #[derive(Debug)]
 struct Shared {
-    /// When this rank last heard of the others.
+    /// Time of the last message.
     met: Mutex<Instant>,
     /// The step under way, for messages.
     step: AtomicU64,
@@ -51,7 +53,7 @@ impl Ranks {
         Self { world, patience: patience.unwrap_or(PATIENCE), shared: Arc::new(shared) }
     }
 
-    /// With another patience than usual.
+    /// Sets the time to wait for another rank.
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
@@ -68,12 +70,12 @@ impl Ranks {
         self.world.size()
     }
 
-    /// Whether there is no other.
+    /// Returns whether this is the only rank.
     pub fn is_alone(&self) -> bool {
         self.size() == 1
     }
 
-    /// Whether this is the rank that writes files and speaks.
+    /// Returns whether this is the rank that writes files and prints.
     pub fn is_first(&self) -> bool {
         self.rank() == 0
     }
@@ -92,13 +94,13 @@ impl Ranks {
         hosts.len()
     }
 
-    /// Takes note of the step under way.
+    /// Records the step under way, for messages.
     pub fn note_step(&self, step: u64) {
         self.shared.step.store(step, Ordering::Relaxed);
     }
 
-    /// Which rank this is, where and at which step, as the beginning of a message.
-    pub fn place(&self) -> String {
+    /// Describes this rank, its machine and its step: the beginning of a message.
+    pub fn label(&self) -> String {
         let (rank, size, host) = (self.rank(), self.size(), self.world.host(self.rank()));
         match self.shared.step.load(Ordering::Relaxed) {
             0 => format!("rank {rank} of {size} on {host}"),
@@ -117,17 +119,17 @@ impl Ranks {
     }
 
     /// Waits until all ranks have started.
-    pub fn start(&self) -> Result<(), WorldError> {
+    pub fn start(&self) -> Result<()> {
         self.with_patience_of(START).any(false).map(|_| ())
     }
 
-    /// Copies what the first rank has to all.
-    pub fn broadcast(&self, bytes: &mut [u8]) -> Result<(), WorldError> {
+    /// Copies the bytes of the first rank to all.
+    pub fn broadcast(&self, bytes: &mut [u8]) -> Result<()> {
         self.exchange(|world, patience| spread(world, bytes, patience))
     }
 
-    /// The same of numbers.
-    pub fn broadcast_floats(&self, values: &mut [f32]) -> Result<(), WorldError> {
+    /// Copies the numbers of the first rank to all.
+    pub fn broadcast_floats(&self, values: &mut [f32]) -> Result<()> {
         if self.is_alone() {
             return Ok(());
         }
@@ -137,13 +139,13 @@ impl Ranks {
         Ok(())
     }
 
-    /// Gives the first rank what every rank has, by rank; the others get nothing.
-    pub fn gather(&self, mine: &[u8]) -> Result<Option<Vec<Vec<u8>>>, WorldError> {
+    /// Returns the bytes of every rank, by rank, on the first rank; `None` on the others.
+    pub fn gather(&self, mine: &[u8]) -> Result<Option<Vec<Vec<u8>>>> {
         self.exchange(|world, patience| collect(world, mine, patience))
     }
 
-    /// Gives every rank what every rank has, by rank.
-    pub fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>, WorldError> {
+    /// Returns the bytes of every rank, by rank, on every rank.
+    pub fn all_gather(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
         let Some(parts) = self.gather(mine)? else {
             return self.exchange(|world, patience| {
                 let mut parts = Vec::with_capacity(world.size());
@@ -158,8 +160,8 @@ impl Ranks {
         })
     }
 
-    /// Whether it is so on any rank. Nobody goes on before all have asked.
-    pub fn any(&self, is_so: bool) -> Result<bool, WorldError> {
+    /// Returns the logical OR over all ranks; also a barrier.
+    pub fn any(&self, is_so: bool) -> Result<bool> {
         if self.is_alone() {
             return Ok(is_so);
         }
@@ -170,7 +172,7 @@ impl Ranks {
     }
 
     /// Checks that something is the same on all ranks.
-    pub fn all_same(&self, what: &'static str, mine: &str, advice: &'static str) -> Result<(), WorldError> {
+    pub fn all_same(&self, what: &str, mine: &str, advice: &str) -> Result<()> {
         if self.is_alone() {
             return Ok(());
         }
@@ -178,19 +180,21 @@ impl Ranks {
         let other = parts.iter().position(|part| *part != parts[0]);
         other.map_or(Ok(()), |rank| {
             let text = |part: &[u8]| String::from_utf8_lossy(part).into_owned();
-            let host = self.world.host(rank).to_owned();
+            let host = self.world.host(rank);
             let (here, there) = (text(&parts[0]), text(&parts[rank]));
-            Err(WorldError::Differs { rank, host, what, here, there, advice })
+            let difference =
+                format!("rank {rank} on {host} has another {what} than rank 0: {there} and {here}");
+            Err(Error::request(format!("{difference}; {advice}")))
         })
     }
 
     /// Sends numbers to another rank.
-    pub fn send_floats(&self, to: usize, values: &[f32]) -> Result<(), WorldError> {
+    pub fn send_floats(&self, to: usize, values: &[f32]) -> Result<()> {
         self.exchange(|world, patience| world.send(to, &bytes_of(values), patience))
     }
 
     /// Receives as many numbers from another rank.
-    pub fn receive_floats(&self, from: usize, values: &mut [f32]) -> Result<(), WorldError> {
+    pub fn receive_floats(&self, from: usize, values: &mut [f32]) -> Result<()> {
         let mut bytes = vec![0; size_of_val(values)];
         self.exchange(|world, patience| world.receive(from, &mut bytes, patience))?;
         floats_from(&bytes, values);
@@ -202,10 +206,7 @@ impl Ranks {
     }
 
     /// Talks to other ranks, for as long as they may need.
-    fn exchange<T>(
-        &self,
-        talk: impl FnOnce(&dyn World, Duration) -> Result<T, WorldError>,
-    ) -> Result<T, WorldError> {
+    fn exchange<T>(&self, talk: impl FnOnce(&dyn World, Duration) -> Result<T>) -> Result<T> {
         let mut met = self.shared.met.lock().unwrap_or_else(PoisonError::into_inner);
         let mut patience = self.patience.saturating_add(met.elapsed().saturating_mul(SLOWER));
         if !self.is_first() {
@@ -217,8 +218,8 @@ impl Ranks {
     }
 }
 
-/// From the first rank to all, along a binary tree: rank r passes on to 2r + 1 and 2r + 2.
-fn spread(world: &dyn World, bytes: &mut [u8], patience: Duration) -> Result<(), WorldError> {
+/// Copies bytes from the first rank to all, along a binary tree: rank r sends to 2r + 1 and 2r + 2.
+fn spread(world: &dyn World, bytes: &mut [u8], patience: Duration) -> Result<()> {
     let (rank, size) = (world.rank(), world.size());
     if rank > 0 {
         world.receive((rank - 1) / 2, bytes, patience)?;
@@ -231,8 +232,8 @@ fn spread(world: &dyn World, bytes: &mut [u8], patience: Duration) -> Result<(),
     Ok(())
 }
 
-/// The same of bytes whose number only the first rank knows.
-fn spread_part(world: &dyn World, part: Vec<u8>, patience: Duration) -> Result<Vec<u8>, WorldError> {
+/// Copies bytes whose number only the first rank has.
+fn spread_part(world: &dyn World, part: Vec<u8>, patience: Duration) -> Result<Vec<u8>> {
     let mut length = (part.len() as u64).to_le_bytes();
     spread(world, &mut length, patience)?;
     let mut bytes = part;
@@ -241,8 +242,8 @@ fn spread_part(world: &dyn World, part: Vec<u8>, patience: Duration) -> Result<V
     Ok(bytes)
 }
 
-/// From every rank to the first, each by itself: the first rank then knows who is missing.
-fn collect(world: &dyn World, mine: &[u8], patience: Duration) -> Result<Option<Vec<Vec<u8>>>, WorldError> {
+/// Copies bytes from every rank to the first, one by one, so that an error names the missing rank.
+fn collect(world: &dyn World, mine: &[u8], patience: Duration) -> Result<Option<Vec<Vec<u8>>>> {
     if world.rank() > 0 {
         world.send(0, &(mine.len() as u64).to_le_bytes(), patience)?;
         world.send(0, mine, patience)?;
@@ -260,13 +261,9 @@ fn collect(world: &dyn World, mine: &[u8], patience: Duration) -> Result<Option<
 }
 
 /// A length that another rank announced; one of another program may be anything.
-fn checked_length(rank: usize, length: [u8; 8]) -> Result<usize, WorldError> {
+fn checked_length(rank: usize, length: [u8; 8]) -> Result<usize> {
     let found = u64::from_le_bytes(length) as usize;
-    if found > LONGEST_PART {
-        Err(WorldError::Length { rank, found, expected: LONGEST_PART })
-    } else {
-        Ok(found)
-    }
+    if found > LONGEST_PART { Err(wrong_length(rank, found, LONGEST_PART)) } else { Ok(found) }
 }
 
 fn bytes_of(values: &[f32]) -> Vec<u8> {

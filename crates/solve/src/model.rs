@@ -4,6 +4,7 @@ use crate::error::no_training_samples;
 use crate::tensor::Tensor;
 use knockout_base::error::Error;
 use knockout_data::cell::{Cell, GeneSets, GeneSetsRef};
+use knockout_data::screen::Samples;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
@@ -15,6 +16,18 @@ pub struct Records {
     pub sets: GeneSets,
     /// The score of each record.
     pub scores: Vec<f64>,
+}
+
+impl Records {
+    /// Collects the records of some rows, their genes ascending.
+    pub fn of(samples: &Samples, rows: &[u32]) -> Self {
+        let mut records = Self::default();
+        for &row in rows {
+            records.sets.push_sorted(samples.genes(row as usize));
+            records.scores.push(samples.scores()[row as usize]);
+        }
+        records
+    }
 }
 
 /// The input of [`SolvedOptions::solve`].

@@ -2,7 +2,7 @@
 //! small refuses the request, and stops no run in the middle.
 
 use crate::config::Config;
-use knockout_base::error::{Class, Classified, Error};
+use knockout_base::error::{Error, Result};
 use knockout_data::batch::{Origin, ProcessorKind, Store};
 use knockout_data::screen::Dataset;
 use std::path::{Path, PathBuf};
@@ -14,22 +14,6 @@ pub struct Stores {
     opened: Vec<Arc<Store>>,
 }
 
-/// A store that a run's configuration asks for and that cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "loader.processor={processor} reads what `knockout data precompute {} {flag}{out}` stores",
-    dataset.display()
-)]
-pub struct RunStoreError {
-    processor: &'static str,
-    dataset: PathBuf,
-    flag: &'static str,
-    out: String,
-    /// Cause: what is wrong with the store.
-    #[source]
-    pub source: Box<Error>,
-}
-
 impl Stores {
     /// What the loader of a run reads: `loader.store`, or where `data precompute` puts it if that is not given. `None` for
     /// representations that are not stored.
@@ -39,17 +23,16 @@ impl Stores {
         dataset_folder: &Path,
         dataset: &Dataset,
         rows: &[u32],
-    ) -> Result<Option<Arc<Store>>, RunStoreError> {
+    ) -> Result<Option<Arc<Store>>> {
         let kind = config.processor();
         let Some(flag) = kind.store_flag() else { return Ok(None) };
         let named = Some(&config.loader.store).filter(|store| !store.is_empty());
         let folder = named.map_or_else(|| usual_folder(dataset_folder, kind), PathBuf::from);
-        let failed = |source| RunStoreError {
-            processor: kind.name(),
-            dataset: dataset_folder.to_owned(),
-            flag,
-            out: named.map(|store| format!(" --out {store}")).unwrap_or_default(),
-            source: Box::new(source),
+        let failed = |error: Error| {
+            let out = named.map(|store| format!(" --out {store}")).unwrap_or_default();
+            let command = format!("knockout data precompute {} {flag}{out}", dataset_folder.display());
+            let message = format!("loader.processor={} reads what `{command}` stores", kind.name());
+            error.while_doing(message)
         };
         let store = self.open(&folder, dataset, rows).map_err(failed)?;
         store.check_kind(kind).map_err(failed)?;
@@ -57,7 +40,7 @@ impl Stores {
     }
 
     /// Opens a store that must hold these rows of the dataset; one that is open is taken again.
-    pub fn open(&mut self, folder: &Path, dataset: &Dataset, rows: &[u32]) -> Result<Arc<Store>, Error> {
+    pub fn open(&mut self, folder: &Path, dataset: &Dataset, rows: &[u32]) -> Result<Arc<Store>> {
         if let Some(store) = self.opened.iter().find(|store| store.path() == folder) {
             return Ok(Arc::clone(store));
         }
@@ -72,13 +55,7 @@ impl Stores {
     }
 }
 
-/// Where `data precompute` puts the store of a representation unless told otherwise.
+/// Returns the folder in which `data precompute` stores a representation by default.
 pub fn usual_folder(dataset_folder: &Path, kind: ProcessorKind) -> PathBuf {
     dataset_folder.join(kind.name())
-}
-
-impl Classified for RunStoreError {
-    fn class(&self) -> Class {
-        self.source.class()
-    }
 }

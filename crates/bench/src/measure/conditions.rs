@@ -1,7 +1,7 @@
 //! What is measured, and under what conditions.
 
-use crate::measure::MeasureError;
 use knockout_analyze::profile::Conditions;
+use knockout_base::error::Result;
 use knockout_data::batch::Store;
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_engine::kernel::Isa;
@@ -61,7 +61,7 @@ impl Subject {
     }
 
     /// Opens what the loader of a configuration reads, before anything is measured.
-    pub fn open_store(&mut self, config: &Config, dataset_folder: &Path) -> Result<(), MeasureError> {
+    pub fn open_store(&mut self, config: &Config, dataset_folder: &Path) -> Result<()> {
         let rows = self.split.rows(Part::Train);
         self.stores.for_run(config, dataset_folder, &self.dataset, rows)?;
         Ok(())
@@ -72,18 +72,13 @@ impl Subject {
     }
 
     /// A configuration's model before its first step.
-    pub(crate) fn fit(&self, config: &Config) -> Result<Fit, MeasureError> {
+    pub(crate) fn fit(&self, config: &Config) -> Result<Fit> {
         let fit = Fit::new(config.clone(), Arc::clone(&self.dataset), Arc::clone(&self.split))?;
         Ok(fit.with_store(self.store(config)).on_ranks(self.ranks.clone())?)
     }
 
     /// Under what conditions steps of a configuration are measured.
-    pub(crate) fn conditions(
-        &self,
-        config: &Config,
-        mode: Mode,
-        recording: Recording,
-    ) -> Result<Conditions, MeasureError> {
+    pub(crate) fn conditions(&self, config: &Config, mode: Mode, recording: Recording) -> Result<Conditions> {
         let records = self.split.rows(Part::Train).len();
         Ok(Conditions {
             data: self.dataset.manifest.data_hash(),
@@ -110,7 +105,7 @@ impl Subject {
         recording: Recording,
         trace_folder: Option<&Path>,
         conditions: &Conditions,
-    ) -> Result<Meter, MeasureError> {
+    ) -> Result<Meter> {
         let recorder = match recording {
             Recording::Off => Recorder::off(),
             Recording::On => {

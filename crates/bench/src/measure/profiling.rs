@@ -1,9 +1,10 @@
 //! The profile of one configuration in one mode.
 
 use crate::measure::conditions::{Recording, Subject};
+use crate::measure::memory;
 use crate::measure::ranks::of_all_ranks;
-use crate::measure::{MeasureError, memory};
 use knockout_analyze::profile::RunProfile;
+use knockout_base::error::Result;
 use knockout_trace::meter::Schedule;
 use knockout_train::config::Config;
 use knockout_train::step::Mode;
@@ -37,7 +38,7 @@ pub struct Measured {
 
 impl Profiling {
     /// Measures; `on_step` hears of every step.
-    pub fn run(&self, subject: &Subject, mut on_step: impl FnMut()) -> Result<Measured, MeasureError> {
+    pub fn run(&self, subject: &Subject, mut on_step: impl FnMut()) -> Result<Measured> {
         let mut fit = subject.fit(&self.config)?;
         let conditions = subject.conditions(&self.config, self.mode, self.recording)?;
         memory::reset_peak();

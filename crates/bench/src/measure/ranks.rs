@@ -1,25 +1,20 @@
 //! Measurements over several ranks: each measures itself, and the first one's figures stand for all where they cannot be added up.
 
-use crate::measure::MeasureError;
+use knockout_base::error::Result;
 use knockout_base::files::create_folder;
 use knockout_ranks::Ranks;
 use knockout_trace::meter::StepLog;
-use knockout_train::fit::FitError;
 use std::path::Path;
 
 /// Adds the CPU time that the other ranks took for each step, and their memory: what a step costs is what all of them spend. Phases and wall
 /// time stay those of this rank.
-pub(crate) fn of_all_ranks(
-    log: &mut StepLog,
-    peak: Option<u64>,
-    ranks: &Ranks,
-) -> Result<Option<u64>, MeasureError> {
+pub(crate) fn of_all_ranks(log: &mut StepLog, peak: Option<u64>, ranks: &Ranks) -> Result<Option<u64>> {
     if ranks.is_alone() {
         return Ok(peak);
     }
     let mine = [peak.unwrap_or(0)].into_iter().chain(log.steps.iter().map(|step| step.cpu_nanos));
     let bytes: Vec<u8> = mine.flat_map(u64::to_le_bytes).collect();
-    let all = ranks.all_gather(&bytes).map_err(FitError::from)?;
+    let all = ranks.all_gather(&bytes)?;
     let mut sums = vec![0_u64; log.steps.len() + 1];
     for bytes in all {
         let numbers = bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
@@ -30,23 +25,17 @@ pub(crate) fn of_all_ranks(
 }
 
 /// Lets the first rank make folders that must not exist yet. Nobody goes on before they are there.
-pub(crate) fn create_folders(
-    paths: impl IntoIterator<Item = impl AsRef<Path>>,
-    ranks: &Ranks,
-) -> Result<(), MeasureError> {
+pub(crate) fn create_folders(paths: impl IntoIterator<Item = impl AsRef<Path>>, ranks: &Ranks) -> Result<()> {
     if ranks.is_first() {
         paths.into_iter().try_for_each(|path| create_folder(path.as_ref()))?;
     }
-    Ok(ranks.start().map_err(FitError::from)?)
+    Ok(ranks.start()?)
 }
 
 /// The first rank's numbers on all ranks: what is decided by them is decided alike.
-pub(crate) fn of_first<const N: usize>(
-    mut numbers: [u64; N],
-    ranks: &Ranks,
-) -> Result<[u64; N], MeasureError> {
+pub(crate) fn of_first<const N: usize>(mut numbers: [u64; N], ranks: &Ranks) -> Result<[u64; N]> {
     let mut bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-    ranks.broadcast(&mut bytes).map_err(FitError::from)?;
+    ranks.broadcast(&mut bytes)?;
     let read = bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes));
     numbers.iter_mut().zip(read).for_each(|(number, read)| *number = read);
     Ok(numbers)

@@ -1,6 +1,7 @@
-//! One run, trained for as much CPU time as it is given, and gone on with when it is given more.
+//! One run, trained for a budget of CPU time, and resumed when the budget grows.
 
-use crate::trials::{TrialError, kept};
+use crate::trials::kept;
+use knockout_base::error::{Error, Result};
 use knockout_data::cell::GeneSets;
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_models::MODELS;
@@ -8,7 +9,7 @@ use knockout_trace::{Clock as _, SystemClock};
 use knockout_train::checkpoint::Checkpoints;
 use knockout_train::config::Config;
 use knockout_train::run::{
-    End, Event, MetricsLine, Run, RunContext, RunDescription, RunError, SolvedRun, read_metrics,
+    End, Event, MetricsLine, Run, RunContext, RunDescription, other_dataset, read_metrics,
 };
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -16,10 +17,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Who may end the work: asked after every step.
+/// Ends the work when it returns true; called after every step.
 pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// What is told of a run while it trains.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Report<'a> {
     /// The run, such as `collins random-0 dango`.
@@ -55,7 +56,7 @@ pub enum TrialEnd {
     Stopped,
 }
 
-/// What training gave.
+/// The result of training.
 #[derive(Debug, Clone)]
 pub struct Trained {
     /// How far it came.
@@ -64,17 +65,14 @@ pub struct Trained {
     pub cpu_seconds: f64,
     /// Every line of its metrics.
     pub lines: Vec<MetricsLine>,
+    /// Epochs that were validated, if it was trained in epochs.
+    pub epochs: Option<usize>,
 }
 
 impl Trained {
     /// The best validation Pearson so far.
     pub fn best_pearson(&self) -> Option<f64> {
         self.lines.iter().filter_map(|line| line.val.pearson).reduce(f64::max)
-    }
-
-    /// Epochs that were validated.
-    pub fn epochs(&self) -> usize {
-        self.lines.len()
     }
 }
 
@@ -95,10 +93,7 @@ impl Trial {
         budget: Option<Duration>,
         stop: &Stop,
         on_report: &mut dyn FnMut(Report<'_>),
-    ) -> Result<Trained, TrialError> {
-        if self.config.model.entry().is_solved {
-            return self.solve(on_report);
-        }
+    ) -> Result<Trained> {
         let before = kept::read::<Ledger>(&self.folder.join(LEDGER))?.unwrap_or_default().cpu_seconds;
         let budget_seconds = budget.map(|budget| budget.as_secs_f64());
         let is_spent = |cpu_seconds: f64| budget_seconds.is_some_and(|budget| cpu_seconds >= budget);
@@ -108,7 +103,7 @@ impl Trial {
         let spent = move || before + clock.cpu_nanos().saturating_sub(began) as f64 / 1e9;
         let spent = Arc::new(spent);
         // However small the budget, a run takes a step: there would be nothing to judge it by.
-        let has_stepped = Arc::new(AtomicBool::new(run.fit().position().step > 0));
+        let has_stepped = Arc::new(AtomicBool::new(run.step_count() > 0));
         run.stop_when({
             let (spent, stop, has_stepped) = (Arc::clone(&spent), Arc::clone(stop), Arc::clone(&has_stepped));
             let is_spent = move || budget_seconds.is_some_and(|budget| spent() >= budget);
@@ -122,34 +117,45 @@ impl Trial {
                     continue;
                 }
                 Event::Epoch(line) => {
-                    kept::write(&self.folder, LEDGER, &Ledger { cpu_seconds: spent() })?;
+                    if has_stepped.load(Ordering::Relaxed) {
+                        kept::write(&self.folder, LEDGER, &Ledger { cpu_seconds: spent() })?;
+                    }
                     Some(line)
                 }
                 Event::Step(_) => {
                     has_stepped.store(true, Ordering::Relaxed);
                     None
                 }
-                Event::Validation { .. } => None,
+                Event::Validation { .. } | Event::Tried(_) | Event::Solving { .. } => None,
             };
             let (what, line) = (&self.name[..], line.as_ref());
+            // The budget is one of steps.
+            let budget_seconds = budget_seconds.filter(|_| has_stepped.load(Ordering::Relaxed));
             on_report(Report { what, cpu_seconds: spent(), budget_seconds, line });
         }
-        let step = run.fit().position().step;
+        let step = run.step_count();
         drop(run);
+        if step == 0 {
+            let end = if end == Some(End::Stopped) { TrialEnd::Stopped } else { TrialEnd::Finished };
+            let lines = read_metrics(&self.folder)?;
+            let cpu_seconds = lines.iter().filter_map(|line| line.times).map(|times| times.cpu_seconds).sum();
+            return Ok(Trained { end, cpu_seconds, lines, epochs: None });
+        }
         let end = match end {
             Some(End::Stopped) if stop() => TrialEnd::Stopped,
             Some(End::Stopped) if is_spent(spent()) => TrialEnd::Budget,
             _ => TrialEnd::Finished,
         };
-        if end == TrialEnd::Budget && step > 0 && read_metrics(&self.folder)?.is_empty() {
+        if end == TrialEnd::Budget && read_metrics(&self.folder)?.is_empty() {
             self.validate_at(step)?;
         }
         kept::write(&self.folder, LEDGER, &Ledger { cpu_seconds: spent() })?;
-        Ok(Trained { end, cpu_seconds: spent(), lines: read_metrics(&self.folder)? })
+        let lines = read_metrics(&self.folder)?;
+        Ok(Trained { end, cpu_seconds: spent(), epochs: Some(lines.len()), lines })
     }
 
-    /// Validates a run inside its first epoch. The line stands behind the checkpoint, and going on cuts it off.
-    fn validate_at(&self, step: u64) -> Result<(), TrialError> {
+    /// Validates a run inside its first epoch. The line stands behind the checkpoint, and resuming cuts it off.
+    fn validate_at(&self, step: u64) -> Result<()> {
         let keys = [format!("max_steps={step}")];
         let run = Run::resume_with(&self.folder, &keys, Some(&self.context.dataset_folder), MODELS);
         for event in run.map_err(|error| self.failed(error))? {
@@ -158,26 +164,7 @@ impl Trial {
         Ok(())
     }
 
-    fn solve(&self, on_report: &mut dyn FnMut(Report<'_>)) -> Result<Trained, TrialError> {
-        let run = if self.is_begun()? {
-            SolvedRun::resume(&self.folder, &[] as &[&str], Some(&self.context.dataset_folder))
-        } else {
-            SolvedRun::create(&self.folder, Arc::clone(&self.dataset), self.config.clone(), &self.context)
-        };
-        let run = run.map_err(|error| self.failed(error))?;
-        let clock = SystemClock::new();
-        let seconds = move || clock.cpu_nanos() as f64 / 1e9;
-        let began = seconds();
-        let solved = run.solve(&mut |_| {
-            let cpu_seconds = seconds() - began;
-            on_report(Report { what: &self.name, cpu_seconds, budget_seconds: None, line: None });
-        });
-        let line = solved.map_err(|error| self.failed(error))?.line;
-        let cpu_seconds = line.times.map_or(0.0, |times| times.cpu_seconds);
-        Ok(Trained { end: TrialEnd::Finished, cpu_seconds, lines: vec![line] })
-    }
-
-    fn open(&self) -> Result<Run, TrialError> {
+    fn open(&self) -> Result<Run> {
         let run = if self.is_begun()? {
             // How long it lasts may have changed.
             let keys = [format!("epochs={}", self.config.epochs), "max_steps=0".to_owned()];
@@ -189,7 +176,7 @@ impl Trial {
     }
 
     /// Whether the folder holds this run; another one is an error.
-    fn is_begun(&self) -> Result<bool, TrialError> {
+    fn is_begun(&self) -> Result<bool> {
         if !self.folder.join("manifest.json").exists() {
             return Ok(false);
         }
@@ -199,22 +186,28 @@ impl Trial {
         let found = there.config.identity(&there.manifest.inputs.gene_table);
         let differences = found.differences(&self.config.identity(&genes));
         if there.manifest.inputs.dataset != self.dataset.manifest.data_hash() {
-            let source = RunError::OtherDataset {
-                dataset: self.context.dataset_folder.clone(),
-                run: self.folder.clone(),
-            };
-            return Err(self.failed(source));
+            return Err(self.failed(other_dataset(&self.context.dataset_folder, &self.folder)));
         }
         if differences.is_empty() {
             Ok(true)
         } else {
-            Err(TrialError::OtherRun { folder: self.folder.clone(), differences })
+            let folder = self.folder.display();
+            let differences: Vec<String> = differences.iter().map(ToString::to_string).collect();
+            let differences = differences.join("; ");
+            Err(Error::request(format!(
+                "{folder} holds another run; choose another --out, or move it away: {differences}"
+            )))
         }
     }
 
-    fn failed(&self, source: RunError) -> TrialError {
-        TrialError::Run { folder: self.folder.clone(), source: Box::new(source) }
+    fn failed(&self, error: Error) -> Error {
+        in_run(&self.folder, error)
     }
+}
+
+/// Names the run of an error.
+fn in_run(folder: &Path, error: Error) -> Error {
+    error.while_doing(format!("the run in {}", folder.display()))
 }
 
 /// Predictions of a run for a part of its split, by its best state in validation; `None` where it has no state yet.
@@ -223,11 +216,11 @@ pub(crate) fn predict(
     dataset: &Dataset,
     split: &Split,
     part: Part,
-) -> Result<Option<Vec<f64>>, TrialError> {
-    let failed = |source: RunError| TrialError::Run { folder: folder.to_owned(), source: Box::new(source) };
+) -> Result<Option<Vec<f64>>> {
+    let failed = |error| in_run(folder, error);
     let run = RunDescription::read(folder, &[] as &[&str], MODELS).map_err(failed)?;
     let Some((_, _, checkpoint)) = Checkpoints::of_run(folder).choose(None)? else { return Ok(None) };
     let predictor = run.predictor(&checkpoint, dataset, split).map_err(failed)?;
     let sets: GeneSets = split.rows(part).iter().map(|&row| dataset.samples.genes(row as usize)).collect();
-    Ok(Some(predictor.predict(sets.view())?))
+    predictor.predict(sets.view()).map(Some)
 }

@@ -1,9 +1,10 @@
 //! Benchmarks and sweeps on the tiny yeast: interrupted, gone on with, refused where they are something else.
 
+use knockout_base::error::Result;
 use knockout_base::stats::bootstrap::Bootstrap;
+use knockout_bench::trials::Stop;
 use knockout_bench::trials::benchmark::{self, BenchmarkOutcome, BenchmarkRequest, Contestant, Progress};
 use knockout_bench::trials::sweep::{self, SweepOutcome, SweepRequest};
-use knockout_bench::trials::{Stop, TrialError};
 use knockout_data::screen::Scheme;
 use knockout_models::MODELS;
 use knockout_sources::synth;
@@ -40,7 +41,7 @@ fn never() -> Stop {
     Arc::new(|| false)
 }
 
-fn compare(request: &BenchmarkRequest, stop: &Stop) -> Result<BenchmarkOutcome, TrialError> {
+fn compare(request: &BenchmarkRequest, stop: &Stop) -> Result<BenchmarkOutcome> {
     benchmark::run(request, stop, &mut |_| ())
 }
 
@@ -118,7 +119,7 @@ fn a_budget_ends_a_network_and_a_larger_one_goes_on() {
     assert!(row.is_finished && row.splits[0].epochs == Some(3), "{row:?}");
 }
 
-fn search(folder: &Path, keys: &[&str], budget: u64, stop: &Stop) -> Result<SweepOutcome, TrialError> {
+fn search(folder: &Path, keys: &[&str], budget: u64, stop: &Stop) -> Result<SweepOutcome> {
     let request = SweepRequest {
         dataset: folder.join("tiny"),
         model: *MODELS.iter().find(|entry| entry.name == "dango").unwrap(),

@@ -10,9 +10,9 @@ use indicatif::ProgressBar;
 use knockout_base::files::StagedDir;
 use knockout_base::stats::pearson;
 use knockout_data::screen::{Ceiling, Dataset, Division, Part, Scheme, Split, SplitSpec};
-use knockout_train::baseline::{Baseline, Fitted, Ladder};
-use knockout_train::evaluation::{Figure, Model, Row, Spread, Unseen, rows_of};
-use knockout_train::predictions::Predictions;
+use knockout_predict::baseline::{Baseline, Baselines, Fitted};
+use knockout_predict::evaluation::{Figure, Model, Row, Spread, Unseen, rows_of};
+use knockout_predict::predictions::Predictions;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -132,15 +132,15 @@ fn climb(
             .with_context(|| format!("cannot split {}", args.dir.display()))?
     };
     let rows = split.rows(args.part);
-    let ladder = Ladder::new(&dataset.samples, dataset.cell.genes().len(), &split)?.over(&dataset.cell);
+    let baselines = Baselines::new(&dataset.samples, dataset.cell.genes().len(), &split)?.over(&dataset.cell);
     let mut fitted = Vec::new();
-    for baseline in ladder.baselines() {
+    for baseline in baselines.applicable() {
         let seeds: Vec<Option<u64>> =
             if baseline.is_random() { weight_seeds.iter().copied().map(Some).collect() } else { vec![None] };
         for seed in seeds {
             bar.set_message(baseline.name());
             let started = std::time::Instant::now();
-            let one = ladder.fit(baseline, rows, seed.unwrap_or(0), &|epoch| {
+            let one = baselines.fit(baseline, rows, seed.unwrap_or(0), &|epoch| {
                 let r = table::correlation(epoch.validation_pearson);
                 bar.set_message(format!("{}: epoch {}, val Pearson {r}", baseline.name(), epoch.epoch));
                 tracing::debug!("{} epoch {}: val Pearson {r}", baseline.name(), epoch.epoch);

@@ -206,7 +206,7 @@ fn measure(
 
 /// A dataset, split as a configuration says, to be measured on.
 pub(super) fn subject(dataset: Arc<Dataset>, config: &Config) -> Result<Subject> {
-    let split = config.split(&dataset)?;
+    let split = config.split.apply(&dataset)?;
     Ok(Subject::new(dataset, Arc::new(split), env!("KNOCKOUT_COMMIT")))
 }
 

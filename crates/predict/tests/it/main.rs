@@ -1,4 +1,6 @@
 //! Integration tests of the crate, one module per subject.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod baselines;
 mod predict;
+mod predictions;

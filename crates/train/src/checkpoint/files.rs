@@ -1,12 +1,16 @@
 //! One checkpoint on disk.
 
 use super::state::State;
-use super::{Checkpoint, CheckpointError, CheckpointErrorKind, Contents, Tensor, TensorRef, at};
+use super::{Checkpoint, Contents};
+use crate::context::at;
+use crate::tensors::{Tensor, TensorRef, weights_hash};
+use knockout_base::error::{Class, Classified, Error, Result};
 use knockout_base::files::{StagedDir, inside, replace};
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Display;
 use std::path::Path;
 use std::{fs, io};
 
@@ -44,44 +48,16 @@ struct Document {
     state: State,
 }
 
-/// blake3 over tensors in name order: of each its name, its shape and its values, little-endian.
-///
-/// Equal weights have equal hashes on every machine, in whatever order they are given.
-pub fn weights_hash(tensors: &[TensorRef<'_>]) -> String {
-    let mut order: Vec<&TensorRef<'_>> = tensors.iter().collect();
-    order.sort_by_key(|tensor| tensor.name);
-    let mut hasher = blake3::Hasher::new();
-    for tensor in order {
-        hasher.update(&(tensor.name.len() as u64).to_le_bytes());
-        hasher.update(tensor.name.as_bytes());
-        hasher.update(&(tensor.shape.len() as u64).to_le_bytes());
-        for &size in tensor.shape {
-            hasher.update(&(size as u64).to_le_bytes());
-        }
-        hasher.update(&bytes_of(tensor.values));
-    }
-    hasher.finalize().to_hex().to_string()
-}
-
-fn bytes_of(values: &[f32]) -> Vec<u8> {
-    let mut bytes = vec![0; values.len() * 4];
-    for (bytes, value) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(values) {
-        *bytes = value.to_le_bytes();
-    }
-    bytes
-}
-
-/// Writes a checkpoint as a new folder, whole or not at all, and gives the hash of its weights.
+/// Writes a checkpoint as a new folder, whole or not at all; returns the hash of its weights.
 ///
 /// After `Ok` it survives a power cut; on an error nothing is there. A folder of that name must not exist.
-pub fn save(target: &Path, contents: &Contents<'_>) -> Result<String, CheckpointError> {
-    let failed = |kind: CheckpointErrorKind| at("write", target)(kind);
-    let named = |prefix: &str, tensors: &[TensorRef<'_>]| -> Vec<(String, Vec<usize>, Vec<u8>)> {
-        let one = |t: &TensorRef<'_>| (format!("{prefix}{}", t.name), t.shape.to_vec(), bytes_of(t.values));
-        tensors.iter().map(one).collect()
-    };
+pub fn save(target: &Path, contents: &Contents<'_>) -> Result<String> {
+    write(target, contents).map_err(at("write checkpoint", target))
+}
+
+fn write(target: &Path, contents: &Contents<'_>) -> Result<String> {
     for tensors in [contents.weights, contents.first_moments, contents.second_moments, contents.buffers] {
-        check_tensors(tensors).map_err(failed)?;
+        check_tensors(tensors)?;
     }
     let hash = weights_hash(contents.weights);
     let document = Document {
@@ -91,61 +67,76 @@ pub fn save(target: &Path, contents: &Contents<'_>) -> Result<String, Checkpoint
         state: contents.state.clone(),
     };
     let mut state =
-        serde_json::to_vec_pretty(&document).map_err(|error| failed(io::Error::other(error).into()))?;
+        serde_json::to_vec_pretty(&document).map_err(|error| Error::failure(error.to_string()))?;
     state.push(b'\n');
     let moments =
         [named("first.", contents.first_moments), named("second.", contents.second_moments)].concat();
     let files = [
-        (WEIGHTS, pack(&named("", contents.weights)).map_err(failed)?),
-        (OPTIMISER, pack(&moments).map_err(failed)?),
-        (BUFFERS, pack(&named("", contents.buffers)).map_err(failed)?),
+        (WEIGHTS, pack(&named("", contents.weights))?),
+        (OPTIMISER, pack(&moments)?),
+        (BUFFERS, pack(&named("", contents.buffers))?),
         (STATE, state),
     ];
 
-    let staged = StagedDir::create(target).map_err(at("write", target))?;
+    let staged = StagedDir::create(target).map_err(storage_error)?;
     let mut manifest = Manifest { format: FORMAT, files: BTreeMap::new(), checksum: String::new() };
     for (name, bytes) in &files {
-        fs::write(staged.path().join(name), bytes).map_err(at("write", target))?;
+        fs::write(staged.path().join(name), bytes).map_err(Error::of)?;
         let blake3 = blake3::hash(bytes).to_hex().to_string();
         manifest.files.insert((*name).to_owned(), Sum { bytes: bytes.len() as u64, blake3 });
     }
-    fs::write(staged.path().join(MANIFEST), manifest.sealed()).map_err(at("write", target))?;
-    staged.commit().map_err(at("write", target))?;
+    fs::write(staged.path().join(MANIFEST), manifest.sealed()).map_err(Error::of)?;
+    staged.commit().map_err(storage_error)?;
     Ok(hash)
 }
 
-/// Keeps tensors that can be made again, in one file of a run that is whole or absent; its folder is made where there is none.
-pub(crate) fn save_tensors(run: &Path, name: &Path, tensors: &[Tensor]) -> Result<(), CheckpointError> {
-    let path = &inside(run, name).map_err(at("write", &run.join(name)))?;
-    let tensors: Vec<TensorRef<'_>> = tensors.iter().map(TensorRef::from).collect();
-    check_tensors(&tensors).map_err(at("write", path))?;
-    let named: Vec<(String, Vec<usize>, Vec<u8>)> =
-        tensors.iter().map(|t| (t.name.to_owned(), t.shape.to_vec(), bytes_of(t.values))).collect();
-    let bytes = pack(&named).map_err(at("write", path))?;
-    let sum = blake3::hash(&bytes);
-    replace(path, |file| {
-        file.write_all(&bytes)?;
-        file.write_all(sum.as_bytes())
-    })
-    .map_err(at("write", path))
+/// A tensor as it is packed: its name, shape and little-endian bytes.
+type Packed = (String, Vec<usize>, Vec<u8>);
+
+fn named(prefix: &str, tensors: &[TensorRef<'_>]) -> Vec<Packed> {
+    let one =
+        |tensor: &TensorRef<'_>| (format!("{prefix}{}", tensor.name), tensor.shape.to_vec(), tensor.bytes());
+    tensors.iter().map(one).collect()
 }
 
-/// What [`save_tensors`] kept; `None` where there is nothing, or not what was written.
-pub(crate) fn load_tensors(path: &Path) -> Option<Vec<Tensor>> {
+/// The error of a file that could not be stored: damage or a failure, never the user's request.
+fn storage_error(error: impl Classified + Send + Sync + 'static) -> Error {
+    let class = if error.class() == Class::Damage { Class::Damage } else { Class::Failure };
+    Error::new(class, error.to_string()).caused_by(error)
+}
+
+/// Caches tensors in one file of a run that is whole or absent; creates the folder of the file.
+pub fn save_tensors(run: &Path, name: &Path, tensors: &[Tensor]) -> Result<()> {
+    let tensors: Vec<TensorRef<'_>> = tensors.iter().map(TensorRef::from).collect();
+    let write = || -> Result<()> {
+        check_tensors(&tensors)?;
+        let bytes = pack(&named("", &tensors))?;
+        let sum = blake3::hash(&bytes);
+        let path = inside(run, name).map_err(storage_error)?;
+        let written = replace(&path, |file| {
+            file.write_all(&bytes)?;
+            file.write_all(sum.as_bytes())
+        });
+        written.map_err(storage_error)
+    };
+    write().map_err(at("write", &run.join(name)))
+}
+
+/// Reads what [`save_tensors`] wrote; `None` if the file is missing or damaged.
+pub fn load_tensors(path: &Path) -> Option<Vec<Tensor>> {
     let bytes = fs::read(path).ok()?;
     let (bytes, sum) = bytes.split_last_chunk::<{ blake3::OUT_LEN }>()?;
     if blake3::hash(bytes).as_bytes() != sum {
         return None;
     }
-    unpack("kept state", bytes).ok()
+    unpack("cached tensors", bytes).ok()
 }
 
 /// Names must be distinct and shapes must fit, or what is read is not what was written.
-fn check_tensors(tensors: &[TensorRef<'_>]) -> Result<(), CheckpointErrorKind> {
+fn check_tensors(tensors: &[TensorRef<'_>]) -> Result<()> {
     let mut seen = BTreeSet::new();
     for tensor in tensors {
-        let refuse =
-            |reason: String| Err(CheckpointErrorKind::Tensor { name: tensor.name.to_owned(), reason });
+        let refuse = |reason: String| Err(unwritable(tensor.name, reason));
         let expected = tensor.shape.iter().try_fold(1_usize, |count, &size| count.checked_mul(size));
         if expected != Some(tensor.values.len()) {
             return refuse(format!("has shape {:?} but {} values", tensor.shape, tensor.values.len()));
@@ -163,17 +154,18 @@ fn check_tensors(tensors: &[TensorRef<'_>]) -> Result<(), CheckpointErrorKind> {
     Ok(())
 }
 
-fn pack(tensors: &[(String, Vec<usize>, Vec<u8>)]) -> Result<Vec<u8>, CheckpointErrorKind> {
+fn unwritable(name: &str, reason: impl Display) -> Error {
+    Error::failure(format!("tensor {name:?} {reason}"))
+}
+
+fn pack(tensors: &[Packed]) -> Result<Vec<u8>> {
     let mut views = Vec::with_capacity(tensors.len());
     for (name, shape, bytes) in tensors {
-        let refuse = |error: safetensors::SafeTensorError| CheckpointErrorKind::Tensor {
-            name: name.clone(),
-            reason: error.to_string(),
-        };
-        views.push((name, TensorView::new(Dtype::F32, shape.clone(), bytes).map_err(refuse)?));
+        let view = TensorView::new(Dtype::F32, shape.clone(), bytes);
+        views.push((name, view.map_err(|error| unwritable(name, error))?));
     }
     let metadata = HashMap::from([("format".to_owned(), "pt".to_owned())]);
-    safetensors::serialize(views, Some(metadata)).map_err(|error| io::Error::other(error).into())
+    safetensors::serialize(views, Some(metadata)).map_err(|error| Error::failure(error.to_string()))
 }
 
 impl Manifest {
@@ -193,11 +185,11 @@ impl Manifest {
 }
 
 /// Reads a checkpoint; every byte of it is checked.
-pub fn load(folder: &Path) -> Result<Checkpoint, CheckpointError> {
-    read(folder).map_err(at("open", folder))
+pub fn load(folder: &Path) -> Result<Checkpoint> {
+    read(folder).map_err(at("open checkpoint", folder))
 }
 
-fn read(folder: &Path) -> Result<Checkpoint, CheckpointErrorKind> {
+fn read(folder: &Path) -> Result<Checkpoint> {
     let manifest = read_manifest(folder)?;
     decode(&Files {
         weights: &verified(folder, &manifest, WEIGHTS)?,
@@ -220,14 +212,13 @@ pub struct Files<'a> {
     pub state: &'a [u8],
 }
 
-/// Makes a checkpoint of the bytes of its files.
+/// Decodes a checkpoint from the bytes of its files.
 ///
-/// Any bytes give an error that names the file, or a checkpoint whose parts belong together and whose schedules can be gone
-/// on with; memory is at most a few times the bytes.
-pub fn decode(files: &Files<'_>) -> Result<Checkpoint, CheckpointErrorKind> {
-    let document: Document =
-        serde_json::from_slice(files.state).map_err(|error| damaged(STATE, error.to_string()))?;
-    document.state.check().map_err(|error| damaged(STATE, error.to_string()))?;
+/// Any bytes give an error that names the file, or a checkpoint whose parts belong together and whose schedules can be
+/// resumed; memory is at most a few times the bytes.
+pub fn decode(files: &Files<'_>) -> Result<Checkpoint> {
+    let document: Document = serde_json::from_slice(files.state).map_err(|error| damaged(STATE, error))?;
+    document.state.check().map_err(|error| damaged(STATE, error))?;
     let weights = unpack(WEIGHTS, files.weights)?;
     let moments = unpack(OPTIMISER, files.optimiser)?;
     let buffers = unpack(BUFFERS, files.buffers)?;
@@ -240,7 +231,7 @@ pub fn decode(files: &Files<'_>) -> Result<Checkpoint, CheckpointErrorKind> {
         let (list, name) = match tensor.name.split_once('.') {
             Some(("first", name)) => (&mut first_moments, name.to_owned()),
             Some(("second", name)) => (&mut second_moments, name.to_owned()),
-            _ => return Err(damaged(OPTIMISER, format!("tensor {:?} is no moment", tensor.name))),
+            _ => return Err(damaged(OPTIMISER, format!("tensor {:?} is not a moment", tensor.name))),
         };
         list.push(Tensor { name, ..tensor });
     }
@@ -254,29 +245,28 @@ pub fn decode(files: &Files<'_>) -> Result<Checkpoint, CheckpointErrorKind> {
     })
 }
 
-fn damaged(file: &str, reason: impl Into<String>) -> CheckpointErrorKind {
-    CheckpointErrorKind::Damaged { file: file.to_owned(), reason: reason.into() }
+fn damaged(file: &str, reason: impl Display) -> Error {
+    Error::damage(format!("{file} is damaged: {reason}"))
 }
 
-fn read_file(folder: &Path, name: &str) -> Result<Vec<u8>, CheckpointErrorKind> {
+fn read_file(folder: &Path, name: &str) -> Result<Vec<u8>> {
     fs::read(folder.join(name)).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-            CheckpointErrorKind::Missing { file: name.to_owned() }
-        }
-        _ => error.into(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Error::damage(format!("{name} is missing")),
+        _ => Error::of(error),
     })
 }
 
-fn read_manifest(folder: &Path) -> Result<Manifest, CheckpointErrorKind> {
+fn read_manifest(folder: &Path) -> Result<Manifest> {
     #[derive(Deserialize)]
     struct Format {
         format: u32,
     }
     let bytes = read_file(folder, MANIFEST)?;
-    let unreadable = |error: serde_json::Error| damaged(MANIFEST, error.to_string());
+    let unreadable = |error: serde_json::Error| damaged(MANIFEST, error);
     let Format { format: found } = serde_json::from_slice(&bytes).map_err(unreadable)?;
     if found > FORMAT {
-        return Err(CheckpointErrorKind::Newer { found, known: FORMAT });
+        let known = format!("this knockout reads up to {FORMAT}");
+        return Err(Error::damage(format!("its format is {found}, {known}; install a newer one")));
     }
     let manifest: Manifest = serde_json::from_slice(&bytes).map_err(unreadable)?;
     // Sealed anew it must be the same to the byte: that covers spaces and the checksum itself.
@@ -291,7 +281,7 @@ fn read_manifest(folder: &Path) -> Result<Manifest, CheckpointErrorKind> {
     Ok(manifest)
 }
 
-fn verified(folder: &Path, manifest: &Manifest, name: &str) -> Result<Vec<u8>, CheckpointErrorKind> {
+fn verified(folder: &Path, manifest: &Manifest, name: &str) -> Result<Vec<u8>> {
     let Some(sum) = manifest.files.get(name) else {
         return Err(damaged(MANIFEST, format!("it does not list {name}")));
     };
@@ -309,8 +299,8 @@ fn verified(folder: &Path, manifest: &Manifest, name: &str) -> Result<Vec<u8>, C
     Ok(bytes)
 }
 
-fn unpack(file: &str, bytes: &[u8]) -> Result<Vec<Tensor>, CheckpointErrorKind> {
-    let tensors = SafeTensors::deserialize(bytes).map_err(|error| damaged(file, error.to_string()))?;
+fn unpack(file: &str, bytes: &[u8]) -> Result<Vec<Tensor>> {
+    let tensors = SafeTensors::deserialize(bytes).map_err(|error| damaged(file, error))?;
     let mut list = Vec::with_capacity(tensors.len());
     for (name, view) in tensors.iter() {
         if view.dtype() != Dtype::F32 {
@@ -326,6 +316,7 @@ fn unpack(file: &str, bytes: &[u8]) -> Result<Vec<Tensor>, CheckpointErrorKind> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use knockout_base::error::chain;
 
     /// Files whose checksums are right but which nobody wrote: an error that names the file, never a panic.
     #[test]
@@ -341,18 +332,18 @@ mod tests {
             weights_hash: weights_hash(&[]),
             config_hash: String::new(),
             state: State {
-                identity: crate::checkpoint::Identity {
+                identity: crate::config::Identity {
                     model: "m".to_owned(),
                     gene_table: "g".to_owned(),
                     config: BTreeMap::new(),
                 },
-                position: crate::checkpoint::Position::default(),
+                position: crate::fit::Position::default(),
                 seed: 0,
                 learning_rate: crate::schedule::LearningRate::constant(1.0).unwrap(),
                 early_stopping: None,
                 best: BTreeMap::new(),
                 loss_buffers: BTreeMap::new(),
-                metrics: crate::run::LogPosition::START,
+                metrics: crate::checkpoint::LogPosition::START,
                 numbers: BTreeMap::new(),
                 card: None,
             },
@@ -384,7 +375,7 @@ mod tests {
             write(changed, bytes);
             let error = load(folder.path()).unwrap_err();
             assert!(
-                matches!(&error.kind, CheckpointErrorKind::Damaged { file, .. } if file == changed),
+                error.class() == Class::Damage && chain(&error).contains(&format!("{changed} is damaged")),
                 "{changed}: {error:?}"
             );
         }

@@ -1,34 +1,64 @@
-//! Where a run stands, beside its tensors.
+//! The state of a run beside its tensors.
 
-use super::identity::Identity;
-use crate::run::LogPosition;
-use crate::schedule::{Best, EarlyStopping, LearningRate, ScheduleError};
+use crate::config::Identity;
+use crate::fit::Position;
+use crate::schedule::{Best, EarlyStopping, LearningRate, refuse};
+use knockout_base::error::Result;
 use knockout_data::cell::Cell;
 use knockout_data::screen::LabelStats;
 use knockout_models::loss::BufferState;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A position in a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// blake3 of the lines before a position, in hexadecimal digits where it is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Digest(pub(crate) [u8; blake3::OUT_LEN]);
+
+impl Digest {
+    /// Returns the digest of bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(*blake3::hash(bytes).as_bytes())
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        blake3::Hash::from_bytes(digest.0).to_hex().to_string()
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = blake3::HexError;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Ok(Self(*blake3::Hash::from_hex(text)?.as_bytes()))
+    }
+}
+
+/// A position in the metrics file between two lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Position {
-    /// Batches trained on since the start: the step that metrics name.
-    pub step: u64,
-    /// Steps of the optimiser: the t of `AdamW`.
-    pub optimiser_step: u64,
-    /// Zero-based epoch.
-    pub epoch: u32,
-    /// Batches of this epoch that are done: where the loader goes on.
-    pub batch: u32,
+pub struct LogPosition {
+    /// Bytes before it.
+    pub bytes: u64,
+    /// Lines before it.
+    pub lines: u64,
+    /// Digest of those lines; earlier versions wrote none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blake3: Option<Digest>,
+}
+
+impl LogPosition {
+    /// Before the first line.
+    pub const START: Self = Self { bytes: 0, lines: 0, blake3: None };
 }
 
 /// A float that survives bit for bit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Number(#[serde(with = "crate::exact")] pub f64);
 
-/// What training the unfinished epoch of a checkpoint has taken, over all sittings: so that the epoch's time is right however often it was
-/// interrupted. No part of what is trained.
+/// Time spent on the unfinished epoch of a checkpoint, over all sittings. It does not affect what is trained.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct EpochSpent {
     /// Wall time, in seconds.
@@ -42,7 +72,7 @@ pub struct EpochSpent {
 impl EpochSpent {
     const NAMES: [&str; 3] = ["epoch_wall_seconds", "epoch_cpu_seconds", "epoch_timed_samples"];
 
-    /// What a checkpoint says; nothing where an epoch begins or an earlier version wrote it.
+    /// Returns the times in a checkpoint; zero at the start of an epoch and in checkpoints of earlier versions.
     pub fn of(state: &State) -> Self {
         let [wall_seconds, cpu_seconds, samples] = Self::NAMES.map(|name| {
             let number = state.numbers.get(name).map_or(0.0, |number| number.0);
@@ -65,9 +95,9 @@ impl EpochSpent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct State {
-    /// What the run is.
+    /// Identity of the run.
     pub identity: Identity,
-    /// Where it stands.
+    /// Position in the run.
     #[serde(rename = "place")]
     pub position: Position,
     /// Key of everything random: order of samples, dropout, choice of stored rows.
@@ -80,16 +110,16 @@ pub struct State {
     pub best: BTreeMap<String, Best>,
     /// Where each loss buffer stands, by name; its rows are among the tensors.
     pub loss_buffers: BTreeMap<String, BufferState>,
-    /// Where the metrics file ended.
+    /// End of the metrics file.
     pub metrics: LogPosition,
     /// Other numbers by name: the running loss of an unfinished epoch, its samples and the time they took.
     pub numbers: BTreeMap<String, Number>,
-    /// What predicting needs beside the weights; earlier versions wrote none.
+    /// Everything that predicting needs beside the weights; earlier versions wrote none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<ModelCard>,
 }
 
-/// What weights belong to: enough to predict with them, given the cell.
+/// Describes the model that weights belong to: enough to predict with them, given the cell.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelCard {
@@ -148,14 +178,13 @@ impl ModelCard {
 const MOST_STEPS: u64 = 1 << 53;
 
 impl State {
-    /// Refuses a state that no run can be in: going on from it would fail in the middle of an epoch.
-    pub(super) fn check(&self) -> Result<(), ScheduleError> {
+    /// Refuses a state that no run can be in: resuming from it would fail in the middle of an epoch.
+    pub(super) fn check(&self) -> Result<()> {
         for (key, value) in
             [("place.step", self.position.step), ("place.optimiser_step", self.position.optimiser_step)]
         {
             if value > MOST_STEPS {
-                let rule = "no run takes that many steps";
-                return Err(ScheduleError { key, value: value.to_string(), rule });
+                return refuse(key, value, "no run takes that many steps");
             }
         }
         self.learning_rate.check()

@@ -1,7 +1,9 @@
 //! The checkpoints of a run: the last two, the best by correlation, the best by error.
 
 use super::files::{load, save};
-use super::{Checkpoint, CheckpointError, Contents, at};
+use super::{Checkpoint, Contents};
+use crate::context::at;
+use knockout_base::error::{Error, Result};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -63,7 +65,7 @@ impl Checkpoints {
     }
 
     /// For the run's writer, before its first [`Self::save`]: removes what killed processes left half-done.
-    pub fn clean(&self) -> Result<(), CheckpointError> {
+    pub fn clean(&self) -> Result<()> {
         for name in self.names()? {
             let left = [".partial-", ".removed"].iter().any(|part| name.contains(part));
             if name.starts_with('.') && left {
@@ -75,7 +77,7 @@ impl Checkpoints {
     }
 
     /// Writes a checkpoint and then removes those of the slot that are no longer kept.
-    pub fn save(&self, slot: Slot, contents: &Contents<'_>) -> Result<Saved, CheckpointError> {
+    pub fn save(&self, slot: Slot, contents: &Contents<'_>) -> Result<Saved> {
         let before = self.list(slot)?;
         let next = before.first().map_or(1, |(count, _)| count.saturating_add(1));
         let path = self.folder.join(format!("{}-{next:06}", slot.name()));
@@ -87,28 +89,31 @@ impl Checkpoints {
     }
 
     /// The folders of a slot, newest first.
-    pub fn paths(&self, slot: Slot) -> Result<Vec<PathBuf>, CheckpointError> {
+    pub fn paths(&self, slot: Slot) -> Result<Vec<PathBuf>> {
         Ok(self.list(slot)?.into_iter().map(|(_, path)| path).collect())
     }
 
     /// Loads the newest of a slot; `None` if there is none yet.
     ///
     /// If it is damaged, the error names it and the newest one before that is whole.
-    pub fn newest(&self, slot: Slot) -> Result<Option<(PathBuf, Checkpoint)>, CheckpointError> {
+    pub fn newest(&self, slot: Slot) -> Result<Option<(PathBuf, Checkpoint)>> {
         let mut paths = self.paths(slot)?.into_iter();
         let Some(path) = paths.next() else { return Ok(None) };
         match load(&path) {
             Ok(checkpoint) => Ok(Some((path, checkpoint))),
-            Err(error) => Err(CheckpointError { before: paths.find(|path| load(path).is_ok()), ..error }),
+            Err(error) => {
+                let Some(whole) = paths.find(|path| load(path).is_ok()) else { return Err(error) };
+                let (damaged, whole) = (path.display(), whole.display());
+                let message = format!("{error}; {whole} is whole: move {damaged} away to resume from there");
+                let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+                Err(Error::new(error.class(), message).caused_by(cause))
+            }
         }
     }
 
     /// Loads the newest of the slot wanted; where nothing is wanted, the best Pearson, or the last while no epoch has ended (best
     /// states belong to the ends of epochs). `None` if there is none.
-    pub fn choose(
-        &self,
-        wanted: Option<Slot>,
-    ) -> Result<Option<(Slot, PathBuf, Checkpoint)>, CheckpointError> {
+    pub fn choose(&self, wanted: Option<Slot>) -> Result<Option<(Slot, PathBuf, Checkpoint)>> {
         let slots = wanted.map_or(vec![Slot::BestPearson, Slot::Last], |slot| vec![slot]);
         for slot in slots {
             if let Some((path, checkpoint)) = self.newest(slot)? {
@@ -118,7 +123,7 @@ impl Checkpoints {
         Ok(None)
     }
 
-    fn list(&self, slot: Slot) -> Result<Vec<(u64, PathBuf)>, CheckpointError> {
+    fn list(&self, slot: Slot) -> Result<Vec<(u64, PathBuf)>> {
         let mut list = Vec::new();
         for name in self.names()? {
             let count = name.strip_prefix(slot.name()).and_then(|rest| rest.strip_prefix('-'));
@@ -131,15 +136,15 @@ impl Checkpoints {
         Ok(list)
     }
 
-    fn names(&self) -> Result<Vec<String>, CheckpointError> {
+    fn names(&self) -> Result<Vec<String>> {
         let entries = fs::read_dir(&self.folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-        let entries = entries.map_err(at("look for a", &self.folder))?;
-        // Names that are not text are none of ours.
+        let entries = entries.map_err(at("look for a checkpoint in", &self.folder))?;
+        // Checkpoints have names of plain text.
         Ok(entries.into_iter().filter_map(|entry| entry.file_name().into_string().ok()).collect())
     }
 }
 
-/// Out of sight first, in one step: a kill meanwhile leaves no half checkpoint under a name that counts.
+/// Removes a checkpoint. It is renamed first: a kill meanwhile leaves no half checkpoint under a valid name.
 fn remove(folder: &Path) {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let hidden = folder.with_file_name(format!(".{name}.removed"));

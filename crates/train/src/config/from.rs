@@ -1,6 +1,6 @@
 //! Other runs that a run builds on.
 
-use knockout_base::error::{Class, Classified};
+use knockout_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -19,25 +19,9 @@ pub struct FromOptions {
     pub weights: BTreeMap<String, String>,
 }
 
-/// Runs that cannot be built on.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum FromError {
-    /// A key of trained models for a solved one, or the other way round.
-    #[error("{key} says nothing to {model}, which {why}; leave it out")]
-    NoUse {
-        /// The key.
-        key: &'static str,
-        /// Name of the model.
-        model: &'static str,
-        /// Reason why the model has no use for it.
-        why: &'static str,
-    },
-}
-
-impl Classified for FromError {
-    fn class(&self) -> Class {
-        Class::Request
-    }
+/// Refuses a key that a model does not use.
+pub(super) fn no_effect(key: &str, model: &str, why: &str) -> Error {
+    Error::request(format!("{key} has no effect on {model}, which {why}; leave it out"))
 }
 
 /// Copy of the run whose residuals are trained on.
@@ -61,7 +45,7 @@ impl FromOptions {
     }
 
     /// Refuses keys that mean nothing to a model.
-    pub(super) fn check(&self, model: &'static str, is_solved: bool) -> Result<(), FromError> {
+    pub(super) fn check(&self, model: &'static str, is_solved: bool) -> Result<()> {
         let solved = "is solved, not trained step by step";
         let trained = "is trained step by step; `train --model stack --with RUN` stacks it";
         let keys = [
@@ -70,7 +54,7 @@ impl FromOptions {
             ("from.with", !self.with.is_empty() && !is_solved, trained),
         ];
         match keys.into_iter().find(|(_, is_useless, _)| *is_useless) {
-            Some((key, _, why)) => Err(FromError::NoUse { key, model, why }),
+            Some((key, _, why)) => Err(no_effect(key, model, why)),
             None => Ok(()),
         }
     }

@@ -5,23 +5,23 @@
 //! `loader.*` to `knockout-batch`, `model.*` to the model's own options.
 
 mod from;
+mod identity;
 mod optimiser;
 mod split;
 mod synonyms;
 
-pub use from::{FromError, FromOptions};
+pub use from::FromOptions;
 pub(crate) use from::{RESIDUALS_OF, START, with_name};
+pub use identity::{Difference, Identity};
 pub use optimiser::{OptimiserOptions, ScheduleKind};
-pub use split::{Fold, SplitOptions, SplitOptionsError};
+pub use split::{Fold, SplitOptions};
 pub use synonyms::synonym;
 
-use crate::checkpoint::{Difference, Identity, flatten};
 use crate::loader::{LoaderOptions, RowOrder};
-use crate::schedule::ScheduleError;
-use knockout_base::error::{Class, Classified, Error};
+use identity::flatten;
+use knockout_base::error::{Error, Result};
 use knockout_data::batch::ProcessorKind;
 use knockout_data::cell::Cell;
-use knockout_data::screen::{Dataset, Split};
 use knockout_models::{MODELS, ModelConfig, ModelEntry, limits};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -116,43 +116,9 @@ pub struct RunOptions {
     pub predict_batch: usize,
 }
 
-/// A configuration that cannot be read or carried out.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ConfigError {
-    /// A schedule that cannot be followed.
-    #[error(transparent)]
-    Schedule(#[from] ScheduleError),
-    /// A section that cannot be read, or a setting that cannot be carried out.
-    #[error(transparent)]
-    Settings(#[from] Error),
-    /// There is not enough memory.
-    #[error("{0}; lower model.width or the number of layers, or use a larger machine")]
-    TooLarge(#[source] Error),
-    /// The text is not TOML.
-    #[error("{}", .0.message())]
-    Document(#[from] toml::de::Error),
-    /// Another run that means nothing to the model.
-    #[error(transparent)]
-    From(#[from] FromError),
-    /// A setting of steps for a model that takes none.
-    #[error(
-        "{key} says nothing to {model}, which is solved, not trained step by step; leave it out, or name a network, for example --model dango"
-    )]
-    NoSteps {
-        /// Key of the setting.
-        key: String,
-        /// Name of the solved model.
-        model: &'static str,
-    },
-    /// The configuration cannot be written as TOML.
-    #[error("the configuration cannot be written as TOML")]
-    Unwritable(#[from] toml::ser::Error),
-}
-
 impl Config {
     /// The defaults of a model on a cell.
-    pub fn defaults(model: &ModelEntry, cell: &Cell) -> Result<Self, ConfigError> {
+    pub fn defaults(model: &ModelEntry, cell: &Cell) -> Result<Self> {
         let common = Self {
             seed: 0,
             batch: 64,
@@ -171,14 +137,14 @@ impl Config {
     }
 
     /// The defaults of a model of [`MODELS`] on a cell, with overrides.
-    pub fn of<S: AsRef<str>>(model: &str, cell: &Cell, overrides: &[S]) -> Result<Self, ConfigError> {
+    pub fn of<S: AsRef<str>>(model: &str, cell: &Cell, overrides: &[S]) -> Result<Self> {
         Self::defaults(&ModelEntry::find(model, MODELS)?, cell)?.with(overrides)
     }
 
     /// Applies overrides `key=value` in order, later ones winning.
-    pub fn with<S: AsRef<str>>(&self, overrides: &[S]) -> Result<Self, ConfigError> {
-        let mut table = Table::try_from(self)?;
-        // Models know nothing of runs; what their gene table starts from is a key of the run's, whichever way it is spelt.
+    pub fn with<S: AsRef<str>>(&self, overrides: &[S]) -> Result<Self> {
+        let mut table = Table::try_from(self).map_err(unwritable)?;
+        // `model.start` is another spelling of `from.start`: models do not depend on runs.
         let spelt = |key: &S| match key.as_ref().strip_prefix("model.start=") {
             Some(run) => format!("from.start={run}"),
             None => key.as_ref().to_owned(),
@@ -199,16 +165,16 @@ impl Config {
     }
 
     /// Reads what [`Config::to_toml`] wrote; the model is one of `models`.
-    pub fn from_toml(text: &str, models: &[ModelEntry]) -> Result<Self, ConfigError> {
-        Self::read(toml::from_str(text)?, models)
+    pub fn from_toml(text: &str, models: &[ModelEntry]) -> Result<Self> {
+        Self::read(toml::from_str(text).map_err(|error| Error::request(error.message()))?, models)
     }
 
     /// The configuration as TOML.
-    pub fn to_toml(&self) -> Result<String, ConfigError> {
-        Ok(toml::to_string(self)?)
+    pub fn to_toml(&self) -> Result<String> {
+        toml::to_string(self).map_err(unwritable)
     }
 
-    fn read(table: Table, models: &[ModelEntry]) -> Result<Self, ConfigError> {
+    fn read(table: Table, models: &[ModelEntry]) -> Result<Self> {
         let document: Document = knockout_base::config::read(table)?;
         let Document {
             seed,
@@ -242,7 +208,7 @@ impl Config {
     }
 
     /// Checks everything that can be checked before anything is computed.
-    pub fn check(&self, cell: &Cell) -> Result<(), ConfigError> {
+    pub fn check(&self, cell: &Cell) -> Result<()> {
         within("batch", self.batch, 1..=MOST_SAMPLES, "it must be from 1 to 2147483647")?;
         within(
             "run.predict_batch",
@@ -265,20 +231,23 @@ impl Config {
         self.from.check(self.model.name(), self.model.entry().is_solved)?;
         self.check_folds()?;
         self.model.check(cell)?;
-        self.check_memory(cell).map_err(ConfigError::TooLarge)
+        self.check_memory(cell)
     }
 
     /// Refuses a model or batches that could not be held, before anything is allocated. `batch` may be larger than a part of the
     /// dataset, which then is one batch.
-    fn check_memory(&self, cell: &Cell) -> Result<(), Error> {
+    fn check_memory(&self, cell: &Cell) -> Result<()> {
         let prefetched =
             (self.loader.depth.max(self.loader.threads + 1) as u64).saturating_mul(PREFETCHED_BYTES);
         let needed = self.model.size_estimate(cell).training_bytes().saturating_add(prefetched);
-        knockout_base::memory::check("training this model", needed)
+        knockout_base::memory::check("training this model", needed).map_err(|error| {
+            let advice = "lower model.width or the number of layers, or use a larger machine";
+            Error::request(format!("{error}; {advice}")).caused_by(error)
+        })
     }
 
-    /// Refuses settings of steps for a model that takes none: nobody should wonder why they change nothing.
-    fn check_steps(&self, cell: &Cell) -> Result<(), ConfigError> {
+    /// Refuses settings of steps for a model that takes none, where they would have no effect.
+    fn check_steps(&self, cell: &Cell) -> Result<()> {
         let entry = self.model.entry();
         if entry.is_solved {
             let defaults = Self::defaults(&entry, cell)?.flat();
@@ -287,14 +256,19 @@ impl Config {
             };
             let mut changed = self.flat().into_iter().filter(|(key, value)| defaults.get(key) != Some(value));
             if let Some((key, _)) = changed.find(|(key, _)| !counts(key)) {
-                return Err(ConfigError::NoSteps { key, model: entry.name });
+                let message = format!(
+                    "{key} has no effect on {}, which is solved, not trained step by step; leave it out, or name a network, for example \
+                     --model dango",
+                    entry.name
+                );
+                return Err(Error::request(message));
             }
         }
         Ok(())
     }
 
-    /// Refuses folds that nobody could be trained on.
-    fn check_folds(&self) -> Result<(), ConfigError> {
+    /// Refuses folds for a model that cannot be solved without them.
+    fn check_folds(&self) -> Result<()> {
         let folds = self.residuals.folds;
         if folds == 0 {
             return Ok(());
@@ -306,7 +280,7 @@ impl Config {
             (true, false) => "is stacked with other runs, which saw all folds",
             (true, true) => return Ok(()),
         };
-        Err(FromError::NoUse { key: "residuals.folds", model: entry.name, why }.into())
+        Err(from::no_effect("residuals.folds", entry.name, why))
     }
 
     /// How the loader represents a deletion: as configured, but `perturbation` gives way to what the model needs.
@@ -317,14 +291,14 @@ impl Config {
         }
     }
 
-    /// What a user should know before a run starts, though it stops nothing.
-    pub fn notice(&self) -> Option<&'static str> {
-        self.model.notice(self.train.shards)
+    /// Returns whether residuals of a run of this configuration are of records that it was fitted to.
+    pub fn has_fitted_residuals(&self) -> bool {
+        self.model.entry().is_solved && self.residuals.folds == 0
     }
 
-    /// Divides a dataset as configured: by the recipe, or by `split.file`.
-    pub fn split(&self, dataset: &Dataset) -> Result<Split, SplitOptionsError> {
-        self.split.split(dataset)
+    /// Returns what a user should know before a run starts.
+    pub fn notice(&self) -> Option<&'static str> {
+        self.model.notice(self.train.shards)
     }
 
     /// What identifies a run of this configuration over a gene table, given by its hash: a checkpoint continues only a run that
@@ -369,7 +343,7 @@ impl Config {
 
     /// The settings that decide what a step costs and differ from the model's defaults on a cell, by key. Two measurements that
     /// differ in one of them are not of the same thing.
-    pub fn conditions(&self, cell: &Cell) -> Result<BTreeMap<String, String>, ConfigError> {
+    pub fn conditions(&self, cell: &Cell) -> Result<BTreeMap<String, String>> {
         // What a step costs does not depend on when the run ends or on which records it sees; batch, processor and the number
         // of records are conditions of their own.
         const ELSEWHERE: [&str; 7] =
@@ -413,17 +387,10 @@ const MOST_SAMPLES: usize = i32::MAX as usize;
 /// Room that a prefetched batch takes before there is anything in it.
 const PREFETCHED_BYTES: u64 = 4096;
 
-fn within(
-    key: &'static str,
-    value: usize,
-    range: RangeInclusive<usize>,
-    rule: &'static str,
-) -> Result<(), Error> {
+fn within(key: &'static str, value: usize, range: RangeInclusive<usize>, rule: &'static str) -> Result<()> {
     if range.contains(&value) { Ok(()) } else { Err(limits::out_of_range(key, value, rule)) }
 }
 
-impl Classified for ConfigError {
-    fn class(&self) -> Class {
-        Class::Request
-    }
+fn unwritable(error: toml::ser::Error) -> Error {
+    Error::request("the configuration cannot be written as TOML").caused_by(error)
 }

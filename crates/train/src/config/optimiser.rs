@@ -1,9 +1,7 @@
 //! The optimiser's options and the schedules they describe.
 
-use super::ConfigError;
-use crate::schedule::{
-    Accumulation, Cosine, CosineOptions, LearningRate, Plateau, PlateauOptions, ScheduleError,
-};
+use crate::schedule::{Accumulation, Cosine, CosineOptions, LearningRate, Plateau, PlateauOptions};
+use knockout_base::error::Result;
 use knockout_models::limits;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -64,7 +62,7 @@ impl Default for OptimiserOptions {
 
 impl OptimiserOptions {
     /// Checks the schedules, those that are not in use too: what is out of range says nothing, and is refused where it is seen.
-    pub(super) fn check(&self) -> Result<(), ConfigError> {
+    pub(super) fn check(&self) -> Result<()> {
         self.learning_rate()?;
         self.accumulation()?;
         Plateau::new(self.learning_rate, &self.plateau)?;
@@ -74,7 +72,7 @@ impl OptimiserOptions {
     }
 
     /// The schedule of the learning rate, at its start.
-    pub fn learning_rate(&self) -> Result<LearningRate, ScheduleError> {
+    pub fn learning_rate(&self) -> Result<LearningRate> {
         Ok(match self.schedule {
             ScheduleKind::Constant => LearningRate::constant(self.learning_rate)?,
             ScheduleKind::Plateau => LearningRate::Plateau(Plateau::new(self.learning_rate, &self.plateau)?),
@@ -83,7 +81,7 @@ impl OptimiserOptions {
     }
 
     /// Batches per optimiser step, by epoch.
-    pub fn accumulation(&self) -> Result<Accumulation, ConfigError> {
+    pub fn accumulation(&self) -> Result<Accumulation> {
         let mut steps = BTreeMap::new();
         for text in &self.accumulate {
             let entry = text.split_once(':').and_then(|(epoch, batches)| {
@@ -92,10 +90,10 @@ impl OptimiserOptions {
             let Some((epoch, batches)) = entry else {
                 let rule = "each entry is \"epoch:batches\", such as \"10:4\"";
                 let value = format!("{text:?}");
-                return Err(limits::out_of_range("optimiser.accumulate", value, rule).into());
+                return Err(limits::out_of_range("optimiser.accumulate", value, rule));
             };
             steps.insert(epoch, batches);
         }
-        Ok(Accumulation::new(steps)?)
+        Accumulation::new(steps)
     }
 }

@@ -1,11 +1,11 @@
 //! How samples are divided: by a recipe, by a fold of one, or by a file that says it.
 
-use knockout_base::error::{Class, Classified, Error};
+use knockout_base::error::{Error, Result};
 use knockout_data::screen::{DEFAULT_SPLIT_SEED, Dataset, Division, Scheme, Split, SplitSpec};
 use knockout_models::limits;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// How samples are divided: the keys `split.*`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,36 +33,6 @@ pub struct SplitOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Fold(Option<(u32, u32)>);
-
-/// Samples that cannot be divided as configured.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SplitOptionsError {
-    /// The recipe cannot be followed, or the file cannot be used.
-    #[error(transparent)]
-    Split(#[from] Error),
-    /// A key contradicts the file.
-    #[error("{} was made with split.{key}={found}, not {asked}; leave split.{key} out", file.display())]
-    Contradicted {
-        /// The split file.
-        file: PathBuf,
-        /// The key, without its section.
-        key: &'static str,
-        /// The value asked for.
-        asked: String,
-        /// The value that the file was made with.
-        found: String,
-    },
-}
-
-impl Classified for SplitOptionsError {
-    fn class(&self) -> Class {
-        match self {
-            Self::Split(error) => error.class(),
-            Self::Contradicted { .. } => Class::Request,
-        }
-    }
-}
 
 impl Fold {
     /// Fold `fold` of `folds`, from 0.
@@ -119,7 +89,7 @@ impl Default for SplitOptions {
 
 impl SplitOptions {
     /// Checks the fractions.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub(super) fn check(&self) -> Result<()> {
         let rule = "it must be from 0 to below 1, and leave something to train on";
         for (key, value) in [("split.val", self.val), ("split.test", self.test)] {
             if !(0.0..1.0).contains(&value) || self.val + self.test >= 1.0 {
@@ -143,9 +113,9 @@ impl SplitOptions {
     }
 
     /// Divides a dataset: reads the file, or follows the recipe.
-    pub fn split(&self, dataset: &Dataset) -> Result<Split, SplitOptionsError> {
+    pub fn apply(&self, dataset: &Dataset) -> Result<Split> {
         if self.file.is_empty() {
-            return Ok(Split::new(&dataset.samples, dataset.cell.genes(), self.spec())?);
+            return Split::new(&dataset.samples, dataset.cell.genes(), self.spec());
         }
         let split = Split::load(Path::new(&self.file), &dataset.manifest)?;
         self.refuse_contradiction(split.spec())?;
@@ -175,7 +145,7 @@ impl SplitOptions {
     }
 
     /// A key that was changed must say what the file says: a wish that the file silently overrules would mislead.
-    fn refuse_contradiction(&self, spec: &SplitSpec) -> Result<(), SplitOptionsError> {
+    fn refuse_contradiction(&self, spec: &SplitSpec) -> Result<()> {
         let keys = |options: &Self| {
             [
                 ("scheme", options.scheme.name().to_owned()),
@@ -190,7 +160,10 @@ impl SplitOptions {
         for ((default, asked), found) in defaults.into_iter().zip(asked).zip(found) {
             if asked != default && asked != found {
                 let ((key, asked), (_, found)) = (asked, found);
-                return Err(SplitOptionsError::Contradicted { file: (&self.file).into(), key, asked, found });
+                let file = &self.file;
+                return Err(Error::request(format!(
+                    "{file} was made with split.{key}={found}, not {asked}; leave split.{key} out"
+                )));
             }
         }
         Ok(())

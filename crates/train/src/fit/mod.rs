@@ -4,23 +4,23 @@
 //! measurement takes steps alone. It reads no clock but the meter's.
 
 mod report;
-mod state;
 
-pub use report::{EpochReport, FitError, StepReport};
-pub(crate) use state::copy_tensor;
+pub use report::{EpochReport, Improved, Position, StepReport};
 
-use crate::checkpoint::{Position, Slot, TensorRef, weights_hash};
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, Identity};
 use crate::loader::{EpochBatches, Loader, LoaderOptions, LoaderPlan};
 use crate::metrics::Metrics;
-use crate::predictor;
 use crate::schedule::{Accumulation, Best, Better, EarlyStopping, LearningRate, Progress};
-use crate::shards::{Sharding, Taken};
-use crate::step::{Mode, NotFinite, StepPlan, Trainer};
-use knockout_data::batch::Store;
+use crate::step::shards::{Sharding, Taken};
+use crate::step::{Mode, StepPlan, Trainer, diverged};
+use crate::tensors::{Tensor, TensorRef, weights_hash};
+use knockout_base::error::{Error, Result};
+use knockout_data::batch::{Graphs, Store};
+use knockout_data::cell::GeneSets;
 use knockout_data::screen::{Dataset, LabelStats, Part, Split};
+use knockout_engine::grad::Tape;
 use knockout_engine::kernel::Scalar as _;
-use knockout_models::{LossAt, Model};
+use knockout_models::{Input, LossAt, Model};
 use knockout_ranks::Ranks;
 use knockout_solve::GeneFactors;
 use knockout_trace::meter::{Gauge, Meter, StepPhase};
@@ -29,8 +29,8 @@ use std::sync::Arc;
 
 /// A model, its optimiser and where training stands.
 pub struct Fit {
-    config: Config,
-    dataset: Arc<Dataset>,
+    pub(crate) config: Config,
+    pub(crate) dataset: Arc<Dataset>,
     /// The dataset with the scores that are trained on: the dataset itself, or what another run leaves of its scores.
     trained_on: Arc<Dataset>,
     /// What that other run predicts for every sample.
@@ -38,37 +38,39 @@ pub struct Fit {
     split: Arc<Split>,
     store: Option<Arc<Store>>,
     sharding: Sharding,
-    model: Box<dyn Model>,
-    trainer: Trainer,
-    labels: LabelStats,
+    pub(crate) model: Box<dyn Model>,
+    pub(crate) trainer: Trainer,
+    pub(crate) labels: LabelStats,
     accumulation: Accumulation,
-    learning_rate: LearningRate,
-    stopping: Option<EarlyStopping>,
-    best_pearson: Best,
-    best_mse: Best,
-    position: Position,
+    pub(crate) learning_rate: LearningRate,
+    pub(crate) stopping: Option<EarlyStopping>,
+    pub(crate) best_pearson: Best,
+    pub(crate) best_mse: Best,
+    pub(crate) position: Position,
     /// Loss × samples and samples of the epoch so far.
-    epoch_loss: f64,
-    epoch_samples: f64,
+    pub(crate) epoch_loss: f64,
+    pub(crate) epoch_samples: f64,
     /// Parts of the loss × samples of the epoch so far, by name.
-    epoch_parts: BTreeMap<String, f64>,
+    pub(crate) epoch_parts: BTreeMap<String, f64>,
     /// The rest of the epoch, once its first batch was asked for.
-    batches: Option<EpochBatches>,
+    pub(crate) batches: Option<EpochBatches>,
 }
 
 impl Fit {
     /// A model before its first step.
-    pub fn new(config: Config, dataset: Arc<Dataset>, split: Arc<Split>) -> Result<Self, FitError> {
+    pub fn new(config: Config, dataset: Arc<Dataset>, split: Arc<Split>) -> Result<Self> {
         config.check(&dataset.cell)?;
-        let model = config.model.build(&dataset.cell, config.seed).map_err(ConfigError::from)?;
+        let model = config.model.build(&dataset.cell, config.seed)?;
         for part in [Part::Train, Part::Val] {
             if split.rows(part).is_empty() {
-                return Err(FitError::EmptyPart { part: part.name() });
+                let part = part.name();
+                let advice = "choose another scheme, shares or subset";
+                return Err(Error::request(format!("the {part} part of the split has no samples; {advice}")));
             }
         }
         check_scores(&dataset, &split)?;
         let labels = dataset.samples.label_stats(split.rows(Part::Train));
-        let labels = labels.filter(|labels| labels.sd > 0.0).ok_or(FitError::ConstantScores)?;
+        let labels = labels.filter(|labels| labels.sd > 0.0).ok_or_else(constant_scores)?;
         let patience = config.run.patience;
         let sharding = Sharding::new(config.train.shards, config.train.gather_every, Ranks::alone())?;
         Ok(Self {
@@ -80,7 +82,7 @@ impl Fit {
             model,
             labels,
             accumulation: config.optimiser.accumulation()?,
-            learning_rate: config.optimiser.learning_rate().map_err(ConfigError::from)?,
+            learning_rate: config.optimiser.learning_rate()?,
             stopping: (patience > 0).then(|| EarlyStopping::new(Better::Max, patience, 0.0)),
             best_pearson: Best::new(Better::Max),
             best_mse: Best::new(Better::Min),
@@ -100,7 +102,7 @@ impl Fit {
     }
 
     /// Shares the work of every step with other processes, all of which do the same. Weights and metrics are those of one process.
-    pub fn on_ranks(mut self, ranks: Ranks) -> Result<Self, FitError> {
+    pub fn on_ranks(mut self, ranks: Ranks) -> Result<Self> {
         self.sharding = Sharding::new(self.config.train.shards, self.config.train.gather_every, ranks)?;
         Ok(self)
     }
@@ -112,11 +114,11 @@ impl Fit {
 
     /// Trains on what is left of the scores when `base`, a prediction for every sample, is taken off them. Predictions and the
     /// validation are of the sum.
-    pub fn on_residuals(mut self, base: Vec<f64>) -> Result<Self, FitError> {
+    pub fn on_residuals(mut self, base: Vec<f64>) -> Result<Self> {
         let scores = self.dataset.samples.scores().iter().zip(&base).map(|(score, base)| score - base);
         let samples = self.dataset.samples.clone().with_scores(scores.collect());
         let labels = samples.label_stats(self.split.rows(Part::Train));
-        self.labels = labels.filter(|labels| labels.sd > 0.0).ok_or(FitError::ConstantScores)?;
+        self.labels = labels.filter(|labels| labels.sd > 0.0).ok_or_else(constant_scores)?;
         let manifest = self.dataset.manifest.clone();
         self.trained_on = Arc::new(Dataset { manifest, cell: Arc::clone(&self.dataset.cell), samples });
         self.base = Some(base);
@@ -193,7 +195,7 @@ impl Fit {
     }
 
     /// Takes the next batch of the epoch as far as `mode` goes; `None` when the epoch has no more.
-    pub fn step(&mut self, mode: Mode, meter: &mut Meter) -> Result<Option<StepReport>, FitError> {
+    pub fn step(&mut self, mode: Mode, meter: &mut Meter) -> Result<Option<StepReport>> {
         let (epoch, batch_count) = (self.position.epoch, self.batch_count());
         let mut batches = self.batches.take().unwrap_or_else(|| {
             let loader = self.loader().with_recorder(meter.recorder());
@@ -240,13 +242,10 @@ impl Fit {
         batches: &mut EpochBatches,
         plan: StepPlan,
         meter: &mut Meter,
-    ) -> Result<Option<Taken>, FitError> {
+    ) -> Result<Option<Taken>> {
         let Some(loaded) = batches.next_batch()? else { return Ok(None) };
         meter.load(loaded.times());
-        let outcome = self
-            .trainer
-            .step(&mut *self.model, loaded.batch(), &loaded.graphs(), plan, meter)
-            .map_err(|source| FitError::Diverged { step: plan.at.step + 1, epoch: plan.at.epoch, source })?;
+        let outcome = self.trainer.step(&mut *self.model, loaded.batch(), &loaded.graphs(), plan, meter)?;
         Ok(Some(Taken { outcome, samples: loaded.batch().len() }))
     }
 
@@ -288,7 +287,7 @@ impl Fit {
         until: u64,
         meter: &mut Meter,
         mut on_step: impl FnMut(&StepReport),
-    ) -> Result<(), FitError> {
+    ) -> Result<()> {
         while self.position.step < until {
             match self.step(mode, meter)? {
                 Some(report) => meter.time(StepPhase::Logging, || on_step(&report)),
@@ -308,12 +307,12 @@ impl Fit {
 
     /// What the epoch so far gave, and the metrics of these predictions for the validation part. A model that predicts anything but
     /// numbers has diverged.
-    pub fn report(&self, predictions: &[f64]) -> Result<EpochReport, FitError> {
+    pub fn report(&self, predictions: &[f64]) -> Result<EpochReport> {
         let rows = self.split.rows(Part::Val);
         let targets: Vec<f64> = rows.iter().map(|&row| self.dataset.samples.scores()[row as usize]).collect();
         let validation = Metrics::of(predictions, &targets);
         if validation.count > 0 && !validation.mse.is_some_and(f64::is_finite) {
-            return Err(self.diverged("a prediction for the validation part".to_owned()));
+            return Err(self.diverged("a prediction for the validation part"));
         }
         let samples = self.epoch_samples.max(1.0);
         Ok(EpochReport {
@@ -326,50 +325,45 @@ impl Fit {
         })
     }
 
-    /// Refuses a state with a number that is not finite: nobody could go on from it.
-    pub fn check_finite(&self) -> Result<(), FitError> {
+    /// Refuses a state with a number that is not finite: a run could not be resumed from it.
+    pub fn check_finite(&self) -> Result<()> {
         let is_broken = |values: &[f32]| values.iter().any(|value| !value.is_finite());
         let moments = &self.trainer.optimiser.moments;
         for (index, (weight, moments)) in self.weights().iter().zip(moments).enumerate() {
             let name = weight.name;
             if is_broken(weight.values) {
-                return Err(self.diverged(format!("the parameter {name:?}")));
+                return Err(self.diverged(&format!("the parameter {name:?}")));
             }
             if is_broken(&moments.first) || is_broken(&moments.second) {
-                return Err(self.diverged(format!("a moment of {name:?}")));
+                return Err(self.diverged(&format!("a moment of {name:?}")));
             }
             if !self.is_between_groups() && is_broken(self.trainer.gradients.parameter(index)) {
-                return Err(self.diverged(format!("the gradient of {name:?}")));
+                return Err(self.diverged(&format!("the gradient of {name:?}")));
             }
         }
         for (name, buffer) in self.model.loss_buffers() {
             if is_broken(buffer.features()) || is_broken(buffer.labels()) {
-                return Err(self.diverged(format!("the loss buffer {name:?}")));
+                return Err(self.diverged(&format!("the loss buffer {name:?}")));
             }
         }
         Ok(())
     }
 
-    fn diverged(&self, what: String) -> FitError {
-        let Position { step, epoch, .. } = self.position;
-        FitError::Diverged { step, epoch, source: NotFinite { what } }
+    fn diverged(&self, what: &str) -> Error {
+        diverged(self.position.step, self.position.epoch, what)
     }
 
-    /// Takes note of a validation, and says in which ways the model is the best so far.
-    pub fn observe(&mut self, validation: &Metrics) -> Vec<Slot> {
+    /// Records a validation; returns the measures by which the model is the best so far.
+    pub fn observe(&mut self, validation: &Metrics) -> Improved {
         let [pearson, mse] = [validation.pearson, validation.mse].map(|value| value.unwrap_or(f64::NAN));
-        let better = [
-            (Slot::BestPearson, self.best_pearson.observe(self.position.epoch, pearson)),
-            (Slot::BestMse, self.best_mse.observe(self.position.epoch, mse)),
-        ];
-        better
-            .into_iter()
-            .filter(|(_, progress)| *progress == Progress::Improved)
-            .map(|(slot, _)| slot)
-            .collect()
+        let epoch = self.position.epoch;
+        Improved {
+            pearson: self.best_pearson.observe(epoch, pearson) == Progress::Improved,
+            mse: self.best_mse.observe(epoch, mse) == Progress::Improved,
+        }
     }
 
-    /// Ends an epoch after its validation: schedules are stepped and the next epoch begins. Says whether patience is left.
+    /// Ends an epoch after its validation: schedules are stepped and the next epoch begins. Returns whether patience is left.
     pub fn end_epoch(&mut self, validation: &Metrics) -> Progress {
         let [pearson, mse] = [validation.pearson, validation.mse].map(|value| value.unwrap_or(f64::NAN));
         self.learning_rate.end_epoch(mse);
@@ -382,12 +376,12 @@ impl Fit {
 
     /// The predictions for a part, in the order of its rows and in the scores' own units.
     pub fn predict(&self, part: Part) -> Vec<f64> {
-        self.predict_unless(part, &|| false).unwrap_or_default()
+        self.predict_until(part, &|| false).unwrap_or_default()
     }
 
-    /// The same; `None` if `wants_stop`, which is asked before every batch of `run.predict_batch` samples, said so. This process alone
-    /// does it.
-    pub fn predict_unless(&self, part: Part, wants_stop: &dyn Fn() -> bool) -> Option<Vec<f64>> {
+    /// Predicts a part on this process alone, until `wants_stop` returns true: then `None`. It is called before every batch of
+    /// `run.predict_batch` samples.
+    pub fn predict_until(&self, part: Part, wants_stop: &dyn Fn() -> bool) -> Option<Vec<f64>> {
         let mut predictions = Vec::new();
         while predictions.len() < self.split.rows(part).len() {
             if wants_stop() {
@@ -399,8 +393,8 @@ impl Fit {
         Some(predictions)
     }
 
-    /// Adds the predictions of one batch more of a part, or of one for each rank; whether there are more to come.
-    pub fn predict_more(&self, part: Part, predictions: &mut Vec<f64>) -> Result<bool, FitError> {
+    /// Appends the predictions of the next batch of a part, or of one batch per rank; returns whether more follow.
+    pub fn predict_next_batch(&self, part: Part, predictions: &mut Vec<f64>) -> Result<bool> {
         let (ranks, from) = (&self.sharding.ranks, predictions.len());
         let mine = self.predict_batch(part, from + ranks.rank() * self.config.run.predict_batch);
         if ranks.is_alone() {
@@ -419,7 +413,7 @@ impl Fit {
         let (rows, batch) = (self.split.rows(part), self.config.run.predict_batch);
         let rows = &rows[from.min(rows.len())..rows.len().min(from.saturating_add(batch))];
         let sets = rows.iter().map(|&row| self.dataset.samples.genes(row as usize));
-        let mut predictions = predictor::predict(&*self.model, self.labels, batch, sets, &|| ());
+        let mut predictions = predict_sets(&*self.model, self.labels, batch, sets, &|| ());
         if let Some(base) = &self.base {
             let added = predictions.iter_mut().zip(rows);
             added.for_each(|(prediction, &row)| *prediction += base[row as usize]);
@@ -439,6 +433,43 @@ impl Fit {
         Loader::new(&self.trained_on, self.split.rows(Part::Train), plan).with_store(self.store.as_ref())
     }
 
+    /// Returns the identity of the run; a checkpoint of another one is refused.
+    pub fn identity(&self) -> Identity {
+        self.config.identity(&self.dataset.cell.genes().hash().to_hex())
+    }
+
+    /// Replaces all weights by those of the same model trained elsewhere, matched by name and shape. On an error nothing has
+    /// changed.
+    pub fn adopt(&mut self, weights: &[Tensor]) -> Result<()> {
+        let refuse = |name: &str, problem: &str| {
+            let advice = "they must be those of a model of the same configuration";
+            Error::request(format!("the weights do not fit the model: {name:?} {problem}; {advice}"))
+        };
+        let parameters = self.model.parameters_mut();
+        let mut found = Vec::with_capacity(parameters.len());
+        for index in 0..parameters.len() {
+            let entry = parameters.get(index);
+            let (name, expected) = (entry.name(), entry.shape());
+            let tensor = weights.iter().find(|tensor| tensor.name == name);
+            let tensor = tensor.ok_or_else(|| refuse(name, "is not among them"))?;
+            if tensor.shape != expected || tensor.values.len() != entry.values().len() {
+                return Err(refuse(name, &format!("has shape {:?} instead of {expected:?}", tensor.shape)));
+            }
+            if tensor.values.iter().any(|value| !value.is_finite()) {
+                return Err(refuse(name, "holds a number that is not finite"));
+            }
+            found.push(tensor);
+        }
+        let is_foreign = |tensor: &&Tensor| !found.iter().any(|known| known.name == tensor.name);
+        if let Some(foreign) = weights.iter().find(is_foreign) {
+            return Err(refuse(&foreign.name, "is not a parameter of the model"));
+        }
+        for (index, tensor) in found.into_iter().enumerate() {
+            parameters.values_mut(index).copy_from_slice(&tensor.values);
+        }
+        Ok(())
+    }
+
     pub(crate) fn weights(&self) -> Vec<TensorRef<'_>> {
         let entries = self.model.parameters().iter();
         entries
@@ -447,12 +478,40 @@ impl Fit {
     }
 }
 
+/// Predicts sets in batches; `on_batch` is called before each.
+pub(crate) fn predict_sets<'s>(
+    model: &dyn Model,
+    labels: LabelStats,
+    batch: usize,
+    sets: impl Iterator<Item = &'s [u32]>,
+    on_batch: &dyn Fn(),
+) -> Vec<f64> {
+    let (mut sets, mut chunk, mut predictions) = (sets.peekable(), GeneSets::default(), Vec::new());
+    while sets.peek().is_some() {
+        on_batch();
+        chunk.clear();
+        sets.by_ref().take(batch).for_each(|set| chunk.push(set));
+        let mut tape = Tape::new(model.parameters());
+        let forward = model.forward(&mut tape, Input::evaluated(chunk.view(), &Graphs::None));
+        let values = tape.value(forward.predictions).iter();
+        predictions.extend(values.map(|&value| labels.restore(f64::from(value))));
+    }
+    predictions
+}
+
+/// The error of scores that a model cannot be fitted to.
+pub(crate) fn constant_scores() -> Error {
+    Error::request("the training scores are all equal: there is nothing to learn")
+}
+
 /// Models compute in `f32`: a score beyond its range could be neither fitted nor judged.
-fn check_scores(dataset: &Dataset, split: &Split) -> Result<(), FitError> {
+fn check_scores(dataset: &Dataset, split: &Split) -> Result<()> {
     for row in Part::ALL.into_iter().flat_map(|part| split.rows(part)) {
         let score = dataset.samples.scores()[*row as usize];
         if score.is_infinite() || score.abs() > f64::from(f32::MAX) {
-            return Err(FitError::Score { row: *row, score });
+            return Err(Error::damage(format!(
+                "the score of sample {row} is {score:e}, beyond what a model can be trained on (±3.4e38); remove it or rescale the scores"
+            )));
         }
     }
     Ok(())

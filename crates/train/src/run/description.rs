@@ -1,11 +1,11 @@
-//! What a run says of itself: its manifest and its configuration, and through them its dataset and split.
+//! The description of a run in its folder: manifest and configuration, and through them its dataset and split.
 
-use super::sources::Sources;
-use super::{Manifest, RunError, RunFolder};
+use super::{Manifest, RunFolder};
 use crate::checkpoint::Checkpoint;
-use crate::config::Config;
-use crate::fit::FitError;
-use crate::predictor::Predictor;
+use crate::config::{Config, Difference};
+use crate::fit::constant_scores;
+use crate::predictor::{BaseRuns, Predictor};
+use knockout_base::error::{Error, Result};
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_models::ModelEntry;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// The split of a run, in its folder.
 pub(crate) const SPLIT_FILE: &str = "split.parquet";
 
-/// A run's folder as it describes itself; also of a run that another process is training.
+/// The manifest and configuration of a run; also of one that another process is training.
 #[derive(Debug)]
 pub struct RunDescription {
     folder: PathBuf,
@@ -28,22 +28,24 @@ pub struct RunDescription {
 
 impl RunDescription {
     /// Reads a run's description, with overrides that do not touch its numbers. Its model is one of `models`.
-    pub fn read<S: AsRef<str>>(
-        folder: &Path,
-        overrides: &[S],
-        models: &[ModelEntry],
-    ) -> Result<Self, RunError> {
+    pub fn read<S: AsRef<str>>(folder: &Path, overrides: &[S], models: &[ModelEntry]) -> Result<Self> {
         let manifest = RunFolder::read_manifest(folder)?;
         RunFolder::verify(folder)?;
         let text = RunFolder::read_config(folder)?;
-        let config = Config::from_toml(&text, models)
-            .map_err(|source| RunError::OtherVersion { path: folder.join("config.toml"), source })?;
+        let config = Config::from_toml(&text, models).map_err(|error| {
+            let path = folder.join("config.toml");
+            Error::request(format!("{} is not a configuration of this version: {error}", path.display()))
+                .caused_by(error)
+        })?;
         let changed = config.with(overrides)?;
         // What a run is was decided when it began, whether or not it has a checkpoint yet.
         let genes = &manifest.inputs.gene_table;
         let differences = config.identity(genes).differences(&changed.identity(genes));
         if !differences.is_empty() {
-            return Err(RunError::OtherSettings { run: folder.to_owned(), differences });
+            let fixed: Vec<String> = differences.iter().map(fixed).collect();
+            let (run, fixed) = (folder.display(), fixed.join(", "));
+            let message = format!("cannot resume {run}: {fixed}; start a new run to change it");
+            return Err(Error::request(message));
         }
         Ok(Self { folder: folder.to_owned(), dataset_now: None, manifest, config: changed })
     }
@@ -61,24 +63,26 @@ impl RunDescription {
     }
 
     /// Where the dataset is: as told, or where it was when the run began.
-    pub fn dataset_folder(&self) -> Result<&Path, RunError> {
+    pub fn dataset_folder(&self) -> Result<&Path> {
         let then = self.manifest.conditions.get("dataset_folder").map(Path::new);
-        self.dataset_now
-            .as_deref()
-            .or(then)
-            .ok_or_else(|| RunError::NoDataset { manifest: self.folder.join("manifest.json") })
+        self.dataset_now.as_deref().or(then).ok_or_else(|| {
+            let manifest = self.folder.join("manifest.json");
+            Error::request(format!("{} does not say where its dataset is", manifest.display()))
+        })
     }
 
     /// Opens the run's dataset, which must have the contents that it was trained on, and makes its split.
-    pub fn open_dataset(&self) -> Result<(Arc<Dataset>, Arc<Split>), RunError> {
+    pub fn open_dataset(&self) -> Result<(Arc<Dataset>, Arc<Split>)> {
         let folder = self.dataset_folder()?;
         if self.dataset_now.is_none() && !folder.exists() {
-            return Err(RunError::DatasetGone { dataset: folder.to_owned(), run: self.folder.clone() });
+            let (dataset, run) = (folder.display(), self.folder.display());
+            return Err(Error::request(format!(
+                "{dataset} is gone, on which {run} was trained; say where the dataset is now with --data DIR"
+            )));
         }
         let dataset = Dataset::open(folder)?;
         if dataset.manifest.data_hash() != self.manifest.inputs.dataset {
-            let (dataset, run) = (folder.to_owned(), self.folder.clone());
-            return Err(RunError::OtherDataset { dataset, run });
+            return Err(other_dataset(folder, &self.folder));
         }
         self.config.check(&dataset.cell)?;
         let split = self.split_of(&dataset)?;
@@ -86,11 +90,11 @@ impl RunDescription {
     }
 
     /// The split that the run is trained by, of its dataset.
-    pub fn split_of(&self, dataset: &Dataset) -> Result<Split, RunError> {
+    pub fn split_of(&self, dataset: &Dataset) -> Result<Split> {
         match self.split_file() {
-            None => Ok(self.config.split(dataset)?),
+            None => self.config.split.apply(dataset),
             // The run's own copy: the file that it was given may be gone or changed.
-            Some(file) => Ok(Split::load(&self.folder.join(file), &dataset.manifest)?),
+            Some(file) => Split::load(&self.folder.join(file), &dataset.manifest),
         }
     }
 
@@ -100,25 +104,33 @@ impl RunDescription {
     }
 
     /// A predictor of one of its checkpoints. Those of earlier versions do not describe their model; the run does.
-    pub fn predictor(
-        &self,
-        checkpoint: &Checkpoint,
-        dataset: &Dataset,
-        split: &Split,
-    ) -> Result<Predictor, RunError> {
-        checkpoint
-            .state
-            .identity
-            .check(&self.config.identity(&dataset.cell.genes().hash().to_hex()))
-            .map_err(FitError::from)?;
+    pub fn predictor(&self, checkpoint: &Checkpoint, dataset: &Dataset, split: &Split) -> Result<Predictor> {
+        let here = self.config.identity(&dataset.cell.genes().hash().to_hex());
+        checkpoint.state.identity.check(&here)?;
         // Of what the model was trained on, which may be what another run leaves of the scores.
         let labels = match &checkpoint.state.card {
             Some(card) => Some(card.labels()),
             None => dataset.samples.label_stats(split.rows(Part::Train)),
         };
-        let labels = labels.filter(|labels| labels.sd > 0.0).ok_or(FitError::ConstantScores)?;
+        let labels = labels.filter(|labels| labels.sd > 0.0).ok_or_else(constant_scores)?;
         let own = Predictor::with_labels(checkpoint, &self.config, labels, &dataset.cell)?;
-        let sources = Sources::kept(&self.config.from, &self.folder)?;
-        Ok(own.upon(checkpoint, &self.config, &dataset.cell, &sources)?)
+        let base_runs = BaseRuns::kept(&self.config.from, &self.folder)?;
+        own.with_base_runs(checkpoint, &self.config, &dataset.cell, &base_runs)
     }
+}
+
+/// The error of a dataset that a run was not trained on.
+pub fn other_dataset(dataset: &Path, run: &Path) -> Error {
+    let (dataset, run) = (dataset.display(), run.display());
+    Error::request(format!("{dataset} is not the dataset that {run} was trained on (its contents differ)"))
+}
+
+fn fixed(difference: &Difference) -> String {
+    let side = |value: &Option<String>| value.clone().unwrap_or_else(|| "nothing".to_owned());
+    format!(
+        "{} is fixed at {} (got {})",
+        difference.key,
+        side(&difference.checkpoint),
+        side(&difference.here)
+    )
 }

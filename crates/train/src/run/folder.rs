@@ -8,14 +8,16 @@
 //!     metrics.jsonl             one JSON object a line
 //!     events.out.tfevents.*     the same for TensorBoard
 //!     checkpoints/              see [`crate::checkpoint`]
-//!     log.txt                   what was said meanwhile
+//!     log.txt                   messages of the run
 //! ```
 //!
-//! A run directory appears whole and is never overwritten; one process writes it at a time. The module knows nothing of
+//! A run directory appears whole and is never overwritten; one process writes it at a time. The module does not depend on
 //! models: a configuration is text, a metric is a JSON value.
 
-use super::{EventWriter, LogPosition, Manifest, MetricsLog, Resumed};
-use knockout_base::error::{Class, Classified};
+use super::{EventWriter, Manifest, MetricsLog, Resumed};
+use crate::checkpoint::LogPosition;
+use crate::context::at;
+use knockout_base::error::{Error, Result};
 use knockout_base::files::{StagedDir, inside};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -23,105 +25,15 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A run directory that could not be made, opened or written.
-#[derive(Debug, thiserror::Error)]
-#[error("could not {act} {}", path.display())]
-#[non_exhaustive]
-pub struct RunFolderError {
-    act: &'static str,
-    path: PathBuf,
-    /// What went wrong.
-    #[source]
-    pub kind: RunFolderErrorKind,
+/// Wraps an error of a run directory that cannot be opened.
+fn unopened(folder: &Path) -> impl FnOnce(Error) -> Error {
+    at("open run", folder)
 }
 
-impl Classified for RunFolderError {
-    fn class(&self) -> Class {
-        use RunFolderErrorKind as Kind;
-        match self.kind {
-            Kind::Exists | Kind::NotARun { .. } | Kind::Busy => Class::Request,
-            Kind::Manifest(_)
-            | Kind::Seal
-            | Kind::Changed { .. }
-            | Kind::Line { .. }
-            | Kind::Shortened { .. }
-            | Kind::Altered { .. } => Class::Damage,
-            Kind::Io(_) => Class::Failure,
-            Kind::Durable(ref error) => error.class(),
-        }
-    }
-}
-
-/// What went wrong with a run directory.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunFolderErrorKind {
-    /// There is something of that name already.
-    #[error(
-        "it exists already, and a run is never overwritten; resume it with --resume, or choose another folder with --out"
-    )]
-    Exists,
-    /// It is no run directory.
-    #[error("it is not a run directory: there is no {missing}; name a folder that `knockout train` made")]
-    NotARun {
-        /// The file that is not there.
-        missing: &'static str,
-    },
-    /// Another process writes it.
-    #[error("another process is training in it; wait for it to end or stop it first")]
-    Busy,
-    /// The manifest cannot be read.
-    #[error("manifest.json is damaged: {0}")]
-    Manifest(#[source] serde_json::Error),
-    /// The manifest is not what was written.
-    #[error("manifest.json is damaged: it does not match its own checksum")]
-    Seal,
-    /// A file that is written once, when the run begins, is not what was written.
-    #[error("{file} is damaged: it is not what the run began with; put it back, or begin a new run")]
-    Changed {
-        /// Name of the file in the run directory.
-        file: String,
-    },
-    /// The metrics end before a checkpoint.
-    #[error(
-        "it is damaged: it has {found} bytes of {expected} that were there at the checkpoint; move the file away to resume without its history"
-    )]
-    Shortened {
-        /// Its length in bytes.
-        found: u64,
-        /// Bytes at the checkpoint.
-        expected: u64,
-    },
-    /// The metrics before a checkpoint are others.
-    #[error(
-        "it is damaged: its first {lines} lines are not those of the checkpoint; move the file away to resume without its history"
-    )]
-    Altered {
-        /// Lines at the checkpoint.
-        lines: u64,
-    },
-    /// A line of the metrics cannot be read.
-    #[error("line {line} is damaged: {source}; move the file away to resume without its history")]
-    Line {
-        /// One-based line.
-        line: u64,
-        /// What is wrong.
-        source: serde_json::Error,
-    },
-    /// The operating system refused.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    /// The operating system refused.
-    #[error(transparent)]
-    Durable(#[from] knockout_base::error::Error),
-}
-
-pub(super) fn at<K: Into<RunFolderErrorKind>>(
-    act: &'static str,
-    path: &Path,
-) -> impl FnOnce(K) -> RunFolderError {
-    let path = path.to_owned();
-    move |kind| RunFolderError { act, path, kind: kind.into() }
+/// The error of a folder that is not a run directory.
+fn not_a_run(folder: &Path, missing: &str) -> Error {
+    let reason = format!("it is not a run directory: there is no {missing}");
+    unopened(folder)(Error::request(format!("{reason}; name a folder that `knockout train` made")))
 }
 
 /// What a run is started with.
@@ -135,7 +47,7 @@ pub struct Start<'a> {
     pub manifest: &'a Manifest,
 }
 
-/// A run directory that this process writes; nobody else can while it is open.
+/// A run directory that this process writes; it holds a lock while it is open.
 #[derive(Debug)]
 pub struct RunFolder {
     folder: PathBuf,
@@ -148,22 +60,23 @@ impl RunFolder {
     /// Makes a run directory; its parents are made as needed.
     ///
     /// It appears whole or not at all. A name that exists is refused, whatever it is.
-    pub fn create(folder: &Path, start: Start<'_>) -> Result<Self, RunFolderError> {
+    pub fn create(folder: &Path, start: Start<'_>) -> Result<Self> {
         Self::create_with(folder, start, |_| Ok(()))
     }
 
-    /// The same, with what `fill` writes into the folder before it appears.
-    pub fn create_with<E: From<RunFolderError>>(
+    /// As [`Self::create`]; `fill` writes more files into the folder before it appears.
+    pub fn create_with(
         folder: &Path,
         start: Start<'_>,
-        fill: impl FnOnce(&Path) -> Result<(), E>,
-    ) -> Result<Self, E> {
-        let failed = |error: knockout_base::error::Error| match error.io_kind() {
+        fill: impl FnOnce(&Path) -> Result<()>,
+    ) -> Result<Self> {
+        let failed = |error: Error| {
             // The second where two begin a run of one name.
-            Some(io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty) => {
-                at("start a run in", folder)(RunFolderErrorKind::Exists)
-            }
-            _ => at("start a run in", folder)(error),
+            let exists = matches!(
+                error.io_kind(),
+                Some(io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty)
+            );
+            at("start a run in", folder)(if exists { already_exists() } else { error })
         };
         let staged = StagedDir::create(folder).map_err(failed)?;
         let write = |name: &str, text: &str| {
@@ -188,22 +101,25 @@ impl RunFolder {
         let checkpoints = staged.path().join("checkpoints");
         fs::create_dir(&checkpoints).map_err(at("create", &checkpoints))?;
         staged.commit().map_err(failed)?;
-        Ok(Self::open(folder)?)
+        Self::open(folder)
     }
 
-    /// Opens a run directory to go on with it.
-    pub fn open(folder: &Path) -> Result<Self, RunFolderError> {
+    /// Opens a run directory to resume the run.
+    pub fn open(folder: &Path) -> Result<Self> {
         let manifest = Self::read_manifest(folder)?;
         for missing in ["config.toml", "checkpoints"] {
             if !folder.join(missing).exists() {
-                return Err(at("open run", folder)(RunFolderErrorKind::NotARun { missing }));
+                return Err(not_a_run(folder, missing));
             }
         }
         // Checkpoints are written and removed there.
         inside(folder, "checkpoints").map_err(at("open run", folder))?;
         let lock = File::open(folder).map_err(at("open run", folder))?;
         match lock.try_lock() {
-            Err(TryLockError::WouldBlock) => return Err(at("open run", folder)(RunFolderErrorKind::Busy)),
+            Err(TryLockError::WouldBlock) => {
+                let reason = "another process is training in it; wait for it to end or stop it first";
+                return Err(unopened(folder)(Error::request(reason)));
+            }
             // A file system without locks: two writers are then the user's care.
             Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => {
                 return Err(at("lock", folder)(error));
@@ -214,34 +130,33 @@ impl RunFolder {
     }
 
     /// Reads the manifest of a run, also of one that is being written.
-    pub fn read_manifest(folder: &Path) -> Result<Manifest, RunFolderError> {
+    pub fn read_manifest(folder: &Path) -> Result<Manifest> {
         let (manifest, text) = Self::manifest_of(folder)?;
-        manifest.files(&text).map_err(at("open run", folder))?;
+        manifest.files(&text).map_err(unopened(folder))?;
         Ok(manifest)
     }
 
-    fn manifest_of(folder: &Path) -> Result<(Manifest, Vec<u8>), RunFolderError> {
+    fn manifest_of(folder: &Path) -> Result<(Manifest, Vec<u8>)> {
         let path = folder.join("manifest.json");
         let text = fs::read(&path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-                at("open run", folder)(RunFolderErrorKind::NotARun { missing: "manifest.json" })
-            }
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => not_a_run(folder, "manifest.json"),
             _ => at("read", &path)(error),
         })?;
-        let manifest: Manifest = serde_json::from_slice(&text)
-            .map_err(|error| at("open run", folder)(RunFolderErrorKind::Manifest(error)))?;
+        let manifest = Manifest::read(&text).map_err(unopened(folder))?;
         Ok((manifest, text))
     }
 
     /// Checks the files that are written once, when a run begins, against the manifest. Earlier versions did not list them.
-    pub fn verify(folder: &Path) -> Result<(), RunFolderError> {
+    pub fn verify(folder: &Path) -> Result<()> {
         let (manifest, text) = Self::manifest_of(folder)?;
-        let files = manifest.files(&text).map_err(at("open run", folder))?;
+        let files = manifest.files(&text).map_err(unopened(folder))?;
         for (name, expected) in files {
-            // A name that leads elsewhere is none that we wrote.
+            // A name that leads elsewhere was not written by a run.
             let is_plain = Path::new(&name).file_name() == Some(OsStr::new(&name));
             if !is_plain || file_hash(&folder.join(&name)).map_or(true, |found| found != expected) {
-                return Err(at("open run", folder)(RunFolderErrorKind::Changed { file: name }));
+                let reason = format!("{name} is damaged: it is not what the run began with");
+                let error = Error::damage(format!("{reason}; put it back, or begin a new run"));
+                return Err(unopened(folder)(error));
             }
         }
         Ok(())
@@ -258,7 +173,7 @@ impl RunFolder {
     }
 
     /// Reads the resolved configuration of a run, as TOML; also of one that is being written.
-    pub fn read_config(folder: &Path) -> Result<String, RunFolderError> {
+    pub fn read_config(folder: &Path) -> Result<String> {
         let path = folder.join("config.toml");
         fs::read_to_string(&path).map_err(at("read", &path))
     }
@@ -268,7 +183,7 @@ impl RunFolder {
         Self::checkpoints_of(&self.folder)
     }
 
-    /// The same of a folder that nobody claims.
+    /// Returns the folder of the checkpoints of a run.
     pub(super) fn checkpoints_of(folder: &Path) -> PathBuf {
         folder.join("checkpoints")
     }
@@ -279,12 +194,12 @@ impl RunFolder {
     }
 
     /// Returns the path of a file in the directory, ready to be written; a link is refused.
-    pub(super) fn to_write(&self, name: &str) -> Result<PathBuf, RunFolderError> {
+    pub(super) fn to_write(&self, name: &str) -> Result<PathBuf> {
         inside(&self.folder, name).map_err(at("write", &self.folder.join(name)))
     }
 
     /// The log, to append to.
-    pub(super) fn log(&self) -> Result<File, RunFolderError> {
+    pub(super) fn log(&self) -> Result<File> {
         let path = self.to_write("log.txt")?;
         File::options().create(true).append(true).open(&path).map_err(at("open", &path))
     }
@@ -292,17 +207,24 @@ impl RunFolder {
     /// The metrics of a run from where a checkpoint left them; what was written after it is cut off.
     ///
     /// A run without a checkpoint starts at [`LogPosition::START`].
-    pub fn metrics(&self, from: LogPosition) -> Result<(MetricsLog, Resumed), RunFolderError> {
+    pub fn metrics(&self, from: LogPosition) -> Result<(MetricsLog, Resumed)> {
         MetricsLog::resume(&self.to_write("metrics.jsonl")?, from)
     }
 
     /// A new file of TensorBoard events; `after_step` hides what earlier files say of later steps.
-    pub fn events(&self, wall_seconds: f64, after_step: Option<u64>) -> Result<EventWriter, RunFolderError> {
+    pub fn events(&self, wall_seconds: f64, after_step: Option<u64>) -> Result<EventWriter> {
         EventWriter::create(&self.folder, &self.manifest.host, wall_seconds, after_step)
     }
 }
 
-fn file_hash(path: &Path) -> Result<String, RunFolderError> {
+/// The error of a name that is in use.
+fn already_exists() -> Error {
+    Error::request(
+        "it exists already, and a run is never overwritten; resume it with --resume, or choose another folder with --out",
+    )
+}
+
+fn file_hash(path: &Path) -> Result<String> {
     let bytes = fs::read(path).map_err(at("read", path))?;
     Ok(blake3::hash(&bytes).to_hex().to_string())
 }
@@ -311,6 +233,7 @@ fn file_hash(path: &Path) -> Result<String, RunFolderError> {
 mod tests {
     use super::*;
     use crate::run::Inputs;
+    use knockout_base::error::{Class, chain};
 
     pub(super) fn manifest() -> Manifest {
         Manifest {
@@ -384,7 +307,7 @@ mod tests {
         let path = folder.path().join("run");
         fs::create_dir(&path).unwrap();
         let error = RunFolder::create(&path, start(&manifest())).unwrap_err();
-        assert!(matches!(error.kind, RunFolderErrorKind::Exists), "{error:?}");
+        assert!(chain(&error).contains("it exists already"), "{error:?}");
         assert_eq!(fs::read_dir(&path).unwrap().count(), 0);
     }
 
@@ -393,7 +316,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run");
         let run = RunFolder::create(&path, start(&manifest())).unwrap();
-        assert!(matches!(RunFolder::open(&path).unwrap_err().kind, RunFolderErrorKind::Busy));
+        let error = RunFolder::open(&path).unwrap_err();
+        assert!(chain(&error).contains("another process is training in it"), "{error:?}");
         // Reading is always possible.
         assert_eq!(RunFolder::read_manifest(&path).unwrap(), manifest());
         drop(run);
@@ -401,16 +325,14 @@ mod tests {
     }
 
     #[test]
-    fn another_folder_is_no_run() {
+    fn another_folder_is_not_a_run() {
         let folder = tempfile::tempdir().unwrap();
         for path in [folder.path().to_owned(), folder.path().join("nowhere")] {
             let error = RunFolder::open(&path).unwrap_err();
-            assert!(
-                matches!(error.kind, RunFolderErrorKind::NotARun { missing: "manifest.json" }),
-                "{error:?}"
-            );
+            assert!(chain(&error).contains("there is no manifest.json"), "{error:?}");
         }
         fs::write(folder.path().join("manifest.json"), "{\"schema\":").unwrap();
-        assert!(matches!(RunFolder::open(folder.path()).unwrap_err().kind, RunFolderErrorKind::Manifest(_)));
+        let error = RunFolder::open(folder.path()).unwrap_err();
+        assert!(chain(&error).contains("manifest.json is damaged"), "{error:?}");
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! Nothing is built: a configuration is read as a table, so that runs of models that this program does not have are listed too.
 
-use super::solved::SOLVING;
-use super::{Manifest, MetricsLine, RunFolder, RunFolderError, RunFolderErrorKind, read_metrics};
+use super::solving::SOLVING;
+use super::{Manifest, MetricsLine, RunFolder, read_metrics};
 use crate::checkpoint::{Checkpoints, Slot};
+use crate::context::at;
+use knockout_base::error::{Error, Result};
 use knockout_models::MODELS;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -76,14 +78,14 @@ pub struct RunList {
     /// Runs, by their folders' names.
     pub runs: Vec<RunSummary>,
     /// Folders that look like a run's and cannot be read, and why.
-    pub unreadable: Vec<(PathBuf, RunFolderError)>,
+    pub unreadable: Vec<(PathBuf, Error)>,
 }
 
 impl RunList {
     /// Finds the runs in a folder, or the one that it is.
-    pub fn find(folder: &Path) -> Result<Self, RunFolderError> {
+    pub fn find(folder: &Path) -> Result<Self> {
         let mut list = Self::default();
-        list.search(folder, DEPTH).map_err(super::folder::at("search", folder))?;
+        list.search(folder, DEPTH).map_err(at("search", folder))?;
         list.runs.sort_by(|a, b| a.folder.cmp(&b.folder));
         Ok(list)
     }
@@ -114,12 +116,10 @@ impl RunList {
 
 impl RunSummary {
     /// Reads one run's folder, also while it is being trained.
-    pub fn read(folder: &Path) -> Result<Self, RunFolderError> {
+    pub fn read(folder: &Path) -> Result<Self> {
         let manifest = RunFolder::read_manifest(folder)?;
-        let config: Table = toml::from_str(&RunFolder::read_config(folder)?).map_err(|error| {
-            let error = std::io::Error::new(std::io::ErrorKind::InvalidData, error.message().to_owned());
-            super::folder::at("read", &folder.join("config.toml"))(RunFolderErrorKind::Io(error))
-        })?;
+        let config: Table = toml::from_str(&RunFolder::read_config(folder)?)
+            .map_err(|error| at("read", &folder.join("config.toml"))(Error::failure(error.message())))?;
         let lines = read_metrics(folder)?;
         Ok(Self::of(folder, &manifest, &config, lines))
     }

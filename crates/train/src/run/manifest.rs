@@ -1,9 +1,10 @@
 //! What a run was started with, for people and for `compare`.
 
-use super::RunFolderErrorKind;
+use knockout_base::error::{Error, Result};
 use knockout_data::screen::Dataset;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 /// Where and with what a run was started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,7 +66,16 @@ impl Sealed<'_> {
     }
 }
 
+fn damaged(reason: impl Display) -> Error {
+    Error::damage(format!("manifest.json is damaged: {reason}"))
+}
+
 impl Manifest {
+    /// Reads a manifest; its checksum is verified by [`Self::files`].
+    pub(super) fn read(text: &[u8]) -> Result<Self> {
+        serde_json::from_slice(text).map_err(damaged)
+    }
+
     pub(super) fn sealed(&self, files: &BTreeMap<String, String>) -> String {
         let mut sealed = Sealed { manifest: self, files, checksum: String::new() };
         sealed.checksum = blake3::hash(sealed.text().as_bytes()).to_hex().to_string();
@@ -73,20 +83,20 @@ impl Manifest {
     }
 
     /// The hashes of a run's files, out of the text that this manifest was read from; none in one of an earlier version.
-    pub(super) fn files(&self, text: &[u8]) -> Result<BTreeMap<String, String>, RunFolderErrorKind> {
+    pub(super) fn files(&self, text: &[u8]) -> Result<BTreeMap<String, String>> {
         #[derive(Deserialize)]
         struct Seal {
             #[serde(default)]
             files: BTreeMap<String, String>,
             checksum: Option<String>,
         }
-        let Seal { files, checksum } = serde_json::from_slice(text).map_err(RunFolderErrorKind::Manifest)?;
+        let Seal { files, checksum } = serde_json::from_slice(text).map_err(damaged)?;
         // Sealed anew it must be the same to the byte.
         let is_ours = match checksum {
             Some(_) => self.sealed(&files).as_bytes() == text,
             // A seal that lost its checksum is damaged; earlier versions had neither.
             None => files.is_empty(),
         };
-        if is_ours { Ok(files) } else { Err(RunFolderErrorKind::Seal) }
+        if is_ours { Ok(files) } else { Err(damaged("it does not match its own checksum")) }
     }
 }

@@ -3,57 +3,16 @@
 //! A line is one write, so a killed process leaves whole lines and at most one torn at the end. A checkpoint remembers the
 //! [`LogPosition`] it was taken at; resuming cuts the file back to it, so that no line appears twice.
 
-use super::folder::{RunFolderError, RunFolderErrorKind, at};
+use crate::checkpoint::{Digest, LogPosition};
+use crate::context::at;
 use crate::fit::EpochReport;
 use crate::metrics::Metrics;
+use knockout_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-
-/// blake3 of the lines before a place, in hexadecimal digits where it is stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub struct Digest([u8; blake3::OUT_LEN]);
-
-impl Digest {
-    fn of(bytes: &[u8]) -> Self {
-        Self(*blake3::hash(bytes).as_bytes())
-    }
-}
-
-impl From<Digest> for String {
-    fn from(digest: Digest) -> Self {
-        blake3::Hash::from_bytes(digest.0).to_hex().to_string()
-    }
-}
-
-impl TryFrom<String> for Digest {
-    type Error = blake3::HexError;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        Ok(Self(*blake3::Hash::from_hex(text)?.as_bytes()))
-    }
-}
-
-/// A place in the file between two lines.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LogPosition {
-    /// Bytes before it.
-    pub bytes: u64,
-    /// Lines before it.
-    pub lines: u64,
-    /// What those lines were; earlier versions did not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub blake3: Option<Digest>,
-}
-
-impl LogPosition {
-    /// Before the first line.
-    pub const START: Self = Self { bytes: 0, lines: 0, blake3: None };
-}
 
 /// A line of `metrics.jsonl`: an epoch, or the end of a run inside one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -112,26 +71,35 @@ pub struct EpochTimes {
 
 /// Reads the metrics of a run, one line per epoch. A torn last line of a killed run is left out; any other line that cannot be
 /// read is an error that names it.
-pub fn read_metrics(folder: &Path) -> Result<Vec<MetricsLine>, RunFolderError> {
+pub fn read_metrics(folder: &Path) -> Result<Vec<MetricsLine>> {
     let path = folder.join("metrics.jsonl");
     let bytes = fs::read(&path).map_err(at("read", &path))?;
     let whole = bytes.split_inclusive(|&byte| byte == b'\n').filter(|line| line.ends_with(b"\n"));
     whole
         .enumerate()
         .map(|(index, line)| {
-            serde_json::from_slice(line).map_err(|source| {
-                at("read", &path)(RunFolderErrorKind::Line { line: index as u64 + 1, source })
-            })
+            serde_json::from_slice(line).map_err(|error| at("read", &path)(bad_line(index + 1, error)))
         })
         .collect()
 }
 
-/// What resuming found.
+/// Advice of every error of the metrics file.
+const ADVICE: &str = "move the file away to resume without its history";
+
+fn damaged(reason: &str) -> Error {
+    Error::damage(format!("it is damaged: {reason}; {ADVICE}"))
+}
+
+fn bad_line(line: usize, error: serde_json::Error) -> Error {
+    Error::damage(format!("line {line} is damaged: {error}; {ADVICE}")).caused_by(error)
+}
+
+/// Lines that resuming found in the metrics file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Resumed {
     /// Whole lines that were written after the checkpoint and are cut off: they will be written again.
     pub cut_lines: u64,
-    /// Lines before the checkpoint that are not there any more: somebody moved the file away.
+    /// Lines before the checkpoint that are missing: the file was moved away.
     pub missing_lines: u64,
 }
 
@@ -150,7 +118,7 @@ impl MetricsLog {
     ///
     /// A file that is not there any more begins anew; see [`Resumed::missing_lines`]. One that ends before the position, or whose
     /// lines before it are not those of the checkpoint, is damaged.
-    pub fn resume(path: &Path, from: LogPosition) -> Result<(Self, Resumed), RunFolderError> {
+    pub fn resume(path: &Path, from: LogPosition) -> Result<(Self, Resumed)> {
         let is_there = path.try_exists().map_err(at("open", path))?;
         let file = File::options().create(true).truncate(false).read(true).write(true).open(path);
         let mut file = file.map_err(at("open", path))?;
@@ -159,16 +127,16 @@ impl MetricsLog {
             Some(kept) => kept,
             None if !is_there => &[],
             None => {
-                let kind = RunFolderErrorKind::Shortened { found: bytes.len() as u64, expected: from.bytes };
-                return Err(at("resume from", path)(kind));
+                let found = bytes.len();
+                let expected = format!("of {} that were there at the checkpoint", from.bytes);
+                return Err(at("resume from", path)(damaged(&format!("it has {found} bytes {expected}"))));
             }
         };
         let mut lines = 0;
         for line in kept.split_inclusive(|&byte| byte == b'\n') {
             lines += 1;
-            serde_json::from_slice::<serde::de::IgnoredAny>(line).map_err(|error| {
-                at("resume from", path)(RunFolderErrorKind::Line { line: lines, source: error })
-            })?;
+            serde_json::from_slice::<serde::de::IgnoredAny>(line)
+                .map_err(|error| at("resume from", path)(bad_line(lines as usize, error)))?;
         }
         let cut_lines = bytes[kept.len()..]
             .split_inclusive(|&byte| byte == b'\n')
@@ -176,7 +144,9 @@ impl MetricsLog {
             .count() as u64;
         let is_other = from.blake3.is_some_and(|digest| digest != Digest::of(kept)) || lines != from.lines;
         if is_there && (is_other || !(kept.is_empty() || kept.ends_with(b"\n"))) {
-            return Err(at("resume from", path)(RunFolderErrorKind::Altered { lines: from.lines }));
+            let lines = from.lines;
+            let error = damaged(&format!("its first {lines} lines are not those of the checkpoint"));
+            return Err(at("resume from", path)(error));
         }
         let position = LogPosition { bytes: kept.len() as u64, lines, blake3: None };
         let mut hasher = blake3::Hasher::new();
@@ -188,7 +158,7 @@ impl MetricsLog {
     }
 
     /// Appends one line, in one write: after a kill it is there or not (a torn one is cut off on resuming).
-    pub fn append(&mut self, line: &impl Serialize) -> Result<(), RunFolderError> {
+    pub fn append(&mut self, line: &impl Serialize) -> Result<()> {
         let mut text = serde_json::to_vec(line)
             .map_err(|error| at("write", &self.path)(std::io::Error::other(error)))?;
         text.push(b'\n');
@@ -199,8 +169,8 @@ impl MetricsLog {
         Ok(())
     }
 
-    /// Makes everything written so far survive a power cut, and says where the file ends: for a checkpoint.
-    pub fn sync(&mut self) -> Result<LogPosition, RunFolderError> {
+    /// Makes everything written so far survive a power cut; returns the end of the file, for a checkpoint.
+    pub fn sync(&mut self) -> Result<LogPosition> {
         self.file.sync_data().map_err(at("sync", &self.path))?;
         Ok(LogPosition { blake3: Some(Digest(*self.hasher.finalize().as_bytes())), ..self.position })
     }
@@ -209,6 +179,7 @@ impl MetricsLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use knockout_base::error::chain;
     use serde_json::json;
 
     fn text(path: &Path) -> String {
@@ -263,12 +234,12 @@ mod tests {
         for end in 0..whole.len() {
             fs::write(&path, &whole[..end]).unwrap();
             let error = MetricsLog::resume(&path, checkpoint).unwrap_err();
-            assert!(matches!(error.kind, RunFolderErrorKind::Shortened { .. }), "cut at {end}: {error:?}");
+            assert!(chain(&error).contains("that were there at the checkpoint"), "cut at {end}: {error:?}");
             assert_eq!(text(&path), &whole[..end], "what is damaged is left as it is");
         }
         fs::write(&path, whole.replace('2', "3")).unwrap();
         let error = MetricsLog::resume(&path, checkpoint).unwrap_err();
-        assert!(matches!(error.kind, RunFolderErrorKind::Altered { lines: 2 }), "{error:?}");
+        assert!(chain(&error).contains("its first 2 lines are not those"), "{error:?}");
         fs::remove_file(&path).unwrap();
         let (_, resumed) = MetricsLog::resume(&path, checkpoint).unwrap();
         assert_eq!(resumed, Resumed { cut_lines: 0, missing_lines: 2 });
@@ -280,7 +251,7 @@ mod tests {
         let path = folder.path().join("metrics.jsonl");
         fs::write(&path, "{\"step\":1}\nnonsense\n{\"step\":3}\n").unwrap();
         let error = MetricsLog::resume(&path, LogPosition { bytes: 31, lines: 3, blake3: None }).unwrap_err();
-        assert!(matches!(error.kind, RunFolderErrorKind::Line { line: 2, .. }), "{error:?}");
+        assert!(chain(&error).contains("line 2 is damaged"), "{error:?}");
         // What comes after the checkpoint does not matter.
         let (_, resumed) =
             MetricsLog::resume(&path, LogPosition { bytes: 11, lines: 1, blake3: None }).unwrap();

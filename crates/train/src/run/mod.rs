@@ -1,4 +1,4 @@
-//! A training run: a [`Fit`] and the folder that keeps what it gives.
+//! A run: a model that is trained or solved, and the folder that keeps its results.
 //!
 //! ```no_run
 //! use knockout_train::config::Config;
@@ -17,10 +17,14 @@
 //! # }
 //! ```
 //!
-//! [`Run::resume`] goes on from the newest checkpoint to the same bits. [`RunDescription`] reads what a run says of itself.
+//! [`Run::resume`] continues from the newest checkpoint to the same bits. [`RunDescription`] reads the manifest and configuration of a
+//! run. A network takes steps ([`Event::Step`]), a solver tries settings ([`Event::Tried`]); both end with the metrics of an epoch and
+//! [`Event::End`].
 
+mod base_runs;
+mod context;
 mod description;
-mod error;
+mod event;
 mod files;
 mod folder;
 mod held_out;
@@ -28,594 +32,259 @@ mod listing;
 mod manifest;
 mod metrics;
 mod solved;
-pub(crate) mod sources;
-mod stack;
+mod solving;
 mod tensorboard;
+mod training;
 mod writer;
 
-pub use description::RunDescription;
-use description::SPLIT_FILE;
-pub use error::RunError;
-pub use folder::{RunFolder, RunFolderError, RunFolderErrorKind, Start};
+pub use context::{RunContext, dataset_word, default_folder};
+pub use description::{RunDescription, other_dataset};
+pub use event::{End, Event};
+pub use folder::{RunFolder, Start};
 pub use listing::{RunList, RunState, RunSummary};
 pub use manifest::{Inputs, Manifest};
-pub use metrics::{EpochTimes, LogPosition, MetricsLine, MetricsLog, Resumed, read_metrics};
-pub use solved::{SolveProgress, Solved, SolvedRun};
-pub use sources::SourceError;
-pub use stack::stack_predictions;
+pub use metrics::{EpochTimes, MetricsLine, MetricsLog, Resumed, read_metrics};
 pub use tensorboard::{EventWriter, Scalar};
 
-use crate::checkpoint::{EpochSpent, Saved, Slot, Tensor, weights_hash};
+use crate::checkpoint::Saved;
 use crate::config::Config;
-use crate::fit::{EpochReport, Fit, StepReport};
-use crate::schedule::Progress;
-use crate::step::Mode;
-use crate::stores::Stores;
-use files::RunFiles;
+use crate::fit::Fit;
+use crate::predictor::Predictor;
+use crate::tensors::Tensor;
+use knockout_base::error::{Error, Result};
+use knockout_data::cell::GeneSets;
 use knockout_data::screen::{Dataset, Part, Split};
-use knockout_engine::kernel::Isa;
 use knockout_models::{MODELS, ModelEntry};
 use knockout_ranks::Ranks;
-use knockout_trace::meter::{Meter, Schedule, StepPhase};
-use knockout_trace::{Clock as _, Recorder, SystemClock};
-use sources::Sources;
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use knockout_solve::Choice;
+use solved::Solving;
+use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// What a run says of itself beside its configuration.
-#[derive(Debug, Clone)]
-pub struct RunContext {
-    /// Folder of the dataset.
-    pub dataset_folder: PathBuf,
-    /// What was changed from the defaults, `key=value` each.
-    pub overrides: Vec<String>,
-    /// Version of the program.
-    pub version: String,
-    /// Commit it was built from.
-    pub commit: String,
-    /// The processes that train it together; the first of them writes its folder.
-    pub ranks: Ranks,
-}
-
-impl RunContext {
-    /// A run on the dataset in this folder.
-    pub fn new(dataset_folder: impl Into<PathBuf>) -> Self {
-        Self {
-            dataset_folder: dataset_folder.into(),
-            overrides: Vec::new(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            commit: "unknown".to_owned(),
-            ranks: Ranks::alone(),
-        }
-    }
-}
-
-/// The folder of a run for which none was named: `runs/MODEL-DATASET-SEED`.
-pub fn default_folder(model: &str, dataset: &Path, seed: u64) -> PathBuf {
-    Path::new("runs").join(format!("{model}-{}-{seed}", dataset_word(dataset)))
-}
-
-/// The name of a dataset's folder as a part of another folder's name: nothing that a shell would take apart.
-pub fn dataset_word(dataset: &Path) -> String {
-    let dataset = std::path::absolute(dataset).ok();
-    let name = dataset.as_ref().and_then(|dataset| dataset.file_name()).unwrap_or_default().to_string_lossy();
-    name.split_whitespace().collect::<Vec<_>>().join("-")
-}
-
-/// Why a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// `epochs` were trained.
-    Epochs,
-    /// `max_steps` was reached.
-    Steps,
-    /// No improvement for as long as patience allows.
-    Patience,
-    /// [`Run::stop`]; the state is saved.
-    Stopped,
-}
-
-impl End {
-    /// The word of JSON documents.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Epochs => "epochs",
-            Self::Steps => "steps",
-            Self::Patience => "patience",
-            Self::Stopped => "stopped",
-        }
-    }
-}
-
-/// What happened in a run.
-#[derive(Debug, Clone)]
-#[expect(clippy::large_enum_variant, reason = "one event exists at a time, and most are steps")]
-pub enum Event {
-    /// A step was taken.
-    Step(StepReport),
-    /// A part of the validation samples was predicted; not told of a validation that is done in one batch.
-    Validation {
-        /// Samples predicted.
-        done: usize,
-        /// Samples of the validation part.
-        total: usize,
-    },
-    /// An epoch, or a part of one at the end of a run, was validated and its line written.
-    Epoch(MetricsLine),
-    /// The run is over and its newest state that can be resumed is saved; no event follows.
-    End(End),
-}
+use training::Training;
 
 /// A run under way: an iterator of [`Event`]s. It ends with [`Event::End`] or with an error.
-pub struct Run {
-    fit: Fit,
-    path: PathBuf,
-    /// The files; the first rank has them.
-    files: Option<RunFiles>,
-    meter: Meter,
-    /// Interval of checkpoints inside an epoch.
-    save_every: Duration,
-    saved_at: Instant,
-    last_saved: Option<Saved>,
-    resumed_from: Option<u64>,
-    stop_requested: bool,
-    wants_stop: Box<dyn Fn() -> bool + Send + Sync>,
-    other_instructions: Option<String>,
-    stage: Stage,
-    /// Validation predictions: of the validation under way, or of the last one.
-    validation: Vec<f64>,
-    /// Step of the last validation that is complete.
-    validated_at: Option<u64>,
-    clock: SystemClock,
-    /// What earlier sittings spent on this epoch.
-    spent_before: EpochSpent,
-    /// Wall and CPU time when this epoch (or the rest of it) began, and when its validation did.
-    epoch_began: Moment,
-    validation_began: Option<Moment>,
-    /// Samples trained on since then.
-    epoch_samples: u64,
-}
+pub struct Run(Work);
 
-/// Wall and CPU time in nanoseconds.
-#[derive(Debug, Clone, Copy)]
-struct Moment {
-    wall: u64,
-    cpu: u64,
-}
-
-impl Moment {
-    /// Wall and CPU time from an earlier moment to this one, in seconds.
-    fn since(self, earlier: Self) -> [f64; 2] {
-        let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e9;
-        [seconds(earlier.wall, self.wall), seconds(earlier.cpu, self.cpu)]
-    }
-
-    fn now(clock: &SystemClock) -> Self {
-        Self { wall: clock.now_nanos(), cpu: clock.cpu_nanos() }
-    }
-}
-
-/// What comes next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Step,
-    /// After an epoch; or inside of one, where the run ends.
-    Validate(Option<End>),
-    End(End),
-    Over,
+enum Work {
+    Training(Box<Training>),
+    Solving(Box<Solving>),
 }
 
 impl Run {
-    /// Starts a run in a new folder. It appears with everything that decides the run, or not at all.
+    /// Starts a run in a new folder. It appears with everything that its numbers depend on, or not at all.
     pub fn create(
         folder: &Path,
         dataset: Arc<Dataset>,
-        mut config: Config,
+        config: Config,
         context: &RunContext,
-    ) -> Result<Self, RunError> {
-        let split = Arc::new(config.split(&dataset)?);
-        config.split = config.split.resolved(&split);
-        let sources = Sources::open(&config.from, &dataset, &split)?;
-        config.from.weights = sources.hashes();
-        let mut stores = Stores::default();
-        let store = stores.for_run(&config, &context.dataset_folder, &dataset, split.rows(Part::Train))?;
-        let fit = Fit::new(config, dataset, split)?.with_store(store.as_ref());
-        let fit = sources.apply(fit)?.on_ranks(context.ranks.clone())?;
-        agree(&fit)?;
-        let (config, dataset) = (fit.config(), fit.dataset());
-        let files = context.ranks.is_first().then(|| -> Result<RunFiles, RunError> {
-            let run = start_folder(folder, dataset, fit.split(), config, context, &sources)?;
-            RunFiles::open(run, LogPosition::START, None)
-        });
-        Ok(Self::begin(fit, folder, files.transpose()?, None))
+    ) -> Result<Self> {
+        Ok(Self(if config.model.entry().is_solved {
+            one_process(&config, &context.ranks)?;
+            Work::Solving(Box::new(Solving::create(folder, dataset, config, context)?))
+        } else {
+            Work::Training(Box::new(Training::create(folder, dataset, config, context)?))
+        }))
     }
 
-    /// Goes on with a run where its newest checkpoint left it, or from its start. Overrides that change its numbers are refused, and
-    /// so is another instruction set than the run was begun with, unless this CPU lacks that one: see
-    /// [`Self::other_instructions`].
-    pub fn resume<S: AsRef<str>>(folder: &Path, overrides: &[S]) -> Result<Self, RunError> {
+    /// Resumes a run at its newest checkpoint, or from its start. Overrides that change its numbers are refused, and so is another
+    /// instruction set than the run began with, unless this CPU lacks that one: see [`Self::other_instructions`].
+    pub fn resume<S: AsRef<str>>(folder: &Path, overrides: &[S]) -> Result<Self> {
         Self::resume_with(folder, overrides, None, MODELS)
     }
 
-    /// The same, where the dataset may be elsewhere now and the model is one of `models`.
+    /// Resumes a run whose dataset may be elsewhere now, and whose model is one of `models`.
     pub fn resume_with<S: AsRef<str>>(
         folder: &Path,
         overrides: &[S],
         dataset_folder: Option<&Path>,
         models: &[ModelEntry],
-    ) -> Result<Self, RunError> {
+    ) -> Result<Self> {
         Self::resume_on(&Ranks::alone(), folder, overrides, dataset_folder, models)
     }
 
-    /// The same on several processes, each of which calls this. They need not be as many as before.
+    /// Resumes a run on several processes, each of which calls this. Their number may change.
     pub fn resume_on<S: AsRef<str>>(
         ranks: &Ranks,
         folder: &Path,
         overrides: &[S],
         dataset_folder: Option<&Path>,
         models: &[ModelEntry],
-    ) -> Result<Self, RunError> {
-        let run = ranks.is_first().then(|| RunFiles::claim(folder)).transpose()?;
-        // Others look only when nothing is removed any more.
-        ranks.start()?;
+    ) -> Result<Self> {
         let mut description = RunDescription::read(folder, overrides, models)?;
         if let Some(dataset_folder) = dataset_folder {
             description = description.with_dataset(dataset_folder);
         }
-        let other_instructions = other_instructions(&description)?;
-        let (dataset, split) = description.open_dataset()?;
-        let checkpoint = RunFiles::newest(folder)?;
-        let mut stores = Stores::default();
-        let dataset_folder = description.dataset_folder()?;
-        let store = stores.for_run(&description.config, dataset_folder, &dataset, split.rows(Part::Train))?;
-        let sources = Sources::kept(&description.config.from, folder)?;
-        let fit = Fit::new(description.config, dataset, split)?.with_store(store.as_ref());
-        let mut fit = sources.apply(fit)?.on_ranks(ranks.clone())?;
-        let (mut from, mut after_step, mut spent_before) = (LogPosition::START, None, EpochSpent::default());
-        if let Some(checkpoint) = checkpoint {
-            fit.restore(&checkpoint)?;
-            (from, after_step) = (checkpoint.state.metrics, Some(checkpoint.state.position.step));
-            spent_before = EpochSpent::of(&checkpoint.state);
-        }
-        agree(&fit)?;
-        let files = run.map(|run| -> Result<RunFiles, RunError> {
-            if !folder.join(SPLIT_FILE).exists() {
-                // Runs of earlier versions could lose it to a kill at their start.
-                fit.split().save(&run.to_write(SPLIT_FILE)?, &fit.dataset().manifest)?;
-            }
-            let mut files = RunFiles::open(run, from, after_step)?;
-            let changes: Vec<&str> = overrides.iter().map(AsRef::as_ref).collect();
-            let with =
-                if changes.is_empty() { String::new() } else { format!(" with {}", changes.join(" ")) };
-            files.writer.say(&format!("resumed after step {}{with}", after_step.unwrap_or(0)))?;
-            if let Some(began) = &other_instructions {
-                let here = Isa::current().name();
-                let text =
-                    format!("begun with the instruction set {began}, which this CPU lacks: now {here}");
-                files.writer.say(&text)?;
-            }
-            Ok(files)
-        });
-        let mut run = Self::begin(fit, folder, files.transpose()?, after_step);
-        run.other_instructions = other_instructions;
-        run.spent_before = spent_before;
-        Ok(run)
+        Ok(Self(if description.config.model.entry().is_solved {
+            one_process(&description.config, ranks)?;
+            Work::Solving(Box::new(Solving::resume(description)?))
+        } else {
+            Work::Training(Box::new(Training::resume(description, overrides, ranks)?))
+        }))
     }
 
-    fn begin(fit: Fit, folder: &Path, files: Option<RunFiles>, after_step: Option<u64>) -> Self {
-        let clock = SystemClock::new();
-        Self {
-            validation: Vec::new(),
-            validated_at: None,
-            spent_before: EpochSpent::default(),
-            epoch_began: Moment::now(&clock),
-            validation_began: None,
-            epoch_samples: 0,
-            clock,
-            files,
-            path: folder.to_owned(),
-            // Times every step for its report and keeps none, so that a long run does not grow.
-            meter: Meter::new(&Recorder::off(), Schedule::AtStep(u64::MAX)),
-            save_every: Duration::try_from_secs_f64(fit.config().run.checkpoint_every * 60.0)
-                .unwrap_or(Duration::MAX),
-            saved_at: Instant::now(),
-            last_saved: None,
-            resumed_from: after_step,
-            stop_requested: false,
-            wants_stop: Box::new(|| false),
-            other_instructions: None,
-            // A run that patience has ended stays ended.
-            stage: if fit.is_out_of_patience() { Stage::End(End::Patience) } else { Stage::Step },
-            fit,
+    /// Returns the network and its position in training; `None` for a model that is solved.
+    pub fn fit(&self) -> Option<&Fit> {
+        match &self.0 {
+            Work::Training(run) => Some(run.fit()),
+            Work::Solving(_) => None,
         }
     }
 
-    /// The model and where training stands.
-    pub fn fit(&self) -> &Fit {
-        &self.fit
-    }
-
-    /// The run's folder.
+    /// Returns the run's folder.
     pub fn folder(&self) -> &Path {
-        &self.path
+        match &self.0 {
+            Work::Training(run) => run.folder(),
+            Work::Solving(run) => run.folder(),
+        }
     }
 
-    /// The step that the run was resumed from, if it was.
+    /// Returns the configuration.
+    pub fn config(&self) -> &Config {
+        match &self.0 {
+            Work::Training(run) => run.fit().config(),
+            Work::Solving(run) => run.config(),
+        }
+    }
+
+    /// Returns the dataset.
+    pub fn dataset(&self) -> &Arc<Dataset> {
+        match &self.0 {
+            Work::Training(run) => run.fit().dataset(),
+            Work::Solving(run) => run.dataset(),
+        }
+    }
+
+    /// Returns the split.
+    pub fn split(&self) -> &Arc<Split> {
+        match &self.0 {
+            Work::Training(run) => run.fit().split(),
+            Work::Solving(run) => run.split(),
+        }
+    }
+
+    /// Returns the processes that share the work.
+    pub fn ranks(&self) -> Ranks {
+        self.fit().map_or_else(Ranks::alone, |fit| fit.ranks().clone())
+    }
+
+    /// Returns the number of steps taken so far; 0 for a model that is solved.
+    pub fn step_count(&self) -> u64 {
+        self.fit().map_or(0, |fit| fit.position().step)
+    }
+
+    /// Returns the step that the run was resumed from, if it was.
     pub fn resumed_from(&self) -> Option<u64> {
-        self.resumed_from
+        match &self.0 {
+            Work::Training(run) => run.resumed_from(),
+            Work::Solving(_) => None,
+        }
     }
 
-    /// What resuming found in the metrics file: lines cut off behind the checkpoint, and lines before it that are missing.
+    /// Returns what resuming found in the metrics file: lines cut off behind the checkpoint, and lines before it that are missing.
     pub fn resumed_metrics(&self) -> Resumed {
-        self.files.as_ref().map_or_else(Resumed::default, |files| files.writer.resumed())
+        match &self.0 {
+            Work::Training(run) => run.resumed_metrics(),
+            Work::Solving(_) => Resumed::default(),
+        }
     }
 
-    /// Predictions for the validation part by the model as it is now, where its last validation made them.
-    pub fn validation_predictions(&self) -> Option<&[f64]> {
-        (self.validated_at == Some(self.fit.position().step)).then_some(&self.validation)
-    }
-
-    /// The newest state that this value has saved to go on from.
-    pub fn last_saved(&self) -> Option<&Saved> {
-        self.last_saved.as_ref()
-    }
-
-    /// The instruction set that a resumed run was begun with, where this CPU lacks it: its numbers are not those that it would have
-    /// come to there.
+    /// Returns the instruction set that a resumed run began with, if this CPU lacks it: its numbers then differ from those it would
+    /// have come to there.
     pub fn other_instructions(&self) -> Option<&str> {
-        self.other_instructions.as_deref()
+        match &self.0 {
+            Work::Training(run) => run.other_instructions(),
+            Work::Solving(_) => None,
+        }
     }
 
-    /// Asks for the end: after the step under way the state is saved.
+    /// Returns the newest state that this value has saved to resume from.
+    pub fn last_saved(&self) -> Option<&Saved> {
+        match &self.0 {
+            Work::Training(run) => run.last_saved(),
+            Work::Solving(run) => run.last_saved(),
+        }
+    }
+
+    /// Returns the settings that a solver chose, and the accuracy of its solution; empty before its end and for networks.
+    pub fn choices(&self) -> &[Choice] {
+        match &self.0 {
+            Work::Training(_) => &[],
+            Work::Solving(run) => run.choices(),
+        }
+    }
+
+    /// Predicts the validation part with the model as it is now; `None` if `wants_stop` returned true meanwhile. Predictions of the
+    /// last validation are used again.
+    pub fn predict_validation(&self, wants_stop: &dyn Fn() -> bool) -> Result<Option<Vec<f64>>> {
+        match &self.0 {
+            Work::Training(run) => Ok(match run.validation_predictions() {
+                Some(predictions) => Some(predictions.to_vec()),
+                None => run.fit().predict_until(Part::Val, wants_stop),
+            }),
+            Work::Solving(run) => {
+                if let Some(predictions) = run.validation_predictions() {
+                    return Ok(Some(predictions.to_vec()));
+                }
+                let Some(saved) = run.last_saved() else { return Ok(None) };
+                let (samples, rows) = (&run.dataset().samples, run.split().rows(Part::Val));
+                let sets: GeneSets = rows.iter().map(|&row| samples.genes(row as usize)).collect();
+                Predictor::open(&saved.path, &run.dataset().cell)?.predict(sets.view()).map(Some)
+            }
+        }
+    }
+
+    /// Requests the end: the state is saved after the step under way. A solver ends at its next step, and was saved at most a minute
+    /// before.
     pub fn stop(&mut self) {
-        self.stop_requested = true;
+        match &mut self.0 {
+            Work::Training(run) => run.stop(),
+            Work::Solving(run) => run.stop(),
+        }
     }
 
-    /// Ends as after [`Self::stop`] as soon as `wants_stop` says so. It is asked after every step and, while validating, after every
-    /// batch of predictions.
+    /// Ends as after [`Self::stop`] as soon as `wants_stop` returns true. It is called after every step and, while validating, after
+    /// every batch of predictions.
     pub fn stop_when(&mut self, wants_stop: impl Fn() -> bool + Send + Sync + 'static) {
-        self.wants_stop = Box::new(wants_stop);
+        match &mut self.0 {
+            Work::Training(run) => run.stop_when(Box::new(wants_stop)),
+            Work::Solving(run) => run.stop_when(Box::new(wants_stop)),
+        }
     }
 
-    /// Whether any rank is to stop; all of them ask at the same moments.
-    fn is_stopping(&self) -> Result<bool, RunError> {
-        Ok(self.fit.ranks().any(self.stop_requested || (self.wants_stop)())?)
-    }
-
-    /// Takes over weights that were trained elsewhere, as the outcome of one epoch: they are validated, the epoch's line is written and
-    /// the state saved in every slot. `train_loss` is that epoch's mean loss on standardised scores. `None` if [`Self::stop_when`]
-    /// said so meanwhile: then nothing was written.
+    /// Adopts weights that were trained elsewhere, as the result of one epoch: they are validated, the epoch's line is written and the
+    /// state saved in every slot. `train_loss` is that epoch's mean loss on standardised scores. Returns `None` if
+    /// [`Self::stop_when`] ended it: then nothing was written. A model that is solved has no weights to adopt.
     ///
-    /// For a run that was just begun; resumed, it goes on from these weights with an optimiser that has no history.
-    pub fn adopt(&mut self, weights: &[Tensor], train_loss: f64) -> Result<Option<MetricsLine>, RunError> {
-        self.fit.adopt(weights)?;
-        let Some(predictions) = self.fit.predict_unless(Part::Val, &*self.wants_stop) else {
-            return Ok(None);
-        };
-        let report = EpochReport { train_loss, ..self.fit.report(&predictions)? };
-        let times = self.epoch_times(self.epoch_began);
-        let line = self.write_epoch(&report, times)?;
-        self.fit.observe(&report.validation);
-        self.fit.end_epoch(&report.validation);
-        // Last at the end: where it is, all are.
-        for slot in [Slot::BestPearson, Slot::BestMse, Slot::Last] {
-            self.save(slot, EpochSpent::default())?;
-        }
-        Ok(Some(line))
-    }
-
-    /// Does what comes next, up to something to tell.
-    fn advance(&mut self) -> Result<Option<Event>, RunError> {
-        loop {
-            match self.stage {
-                Stage::Over => return Ok(None),
-                Stage::End(end) => {
-                    self.stage = Stage::Over;
-                    return Ok(Some(Event::End(end)));
-                }
-                Stage::Validate(end) => return self.validate(end).map(Some),
-                Stage::Step => {}
-            }
-            let is_stopping = self.is_stopping()?;
-            let config = self.fit.config();
-            let (position, max_steps) = (self.fit.position(), config.max_steps);
-            if is_stopping {
-                self.save(Slot::Last, self.spent_until(Moment::now(&self.clock)))?;
-                self.stage = Stage::End(End::Stopped);
-            } else if position.batch == 0 && position.epoch >= config.epochs {
-                self.stage = Stage::End(End::Epochs);
-            } else if max_steps > 0
-                && position.step >= max_steps
-                && position.batch as usize != self.fit.batch_count()
-            {
-                // At the beginning of an epoch the validation and the checkpoint of the one before are there already.
-                let is_validated = position.batch == 0 && position.step > 0;
-                self.stage =
-                    if is_validated { Stage::End(End::Steps) } else { Stage::Validate(Some(End::Steps)) };
-            } else if let Some(report) = self.fit.step(Mode::Full, &mut self.meter)? {
-                self.epoch_samples += report.times.samples;
-                if let Some(files) = &mut self.files {
-                    files.writer.step(&report, &mut self.meter)?;
-                }
-                if self.saved_at.elapsed() >= self.save_every {
-                    self.save(Slot::Last, self.spent_until(Moment::now(&self.clock)))?;
-                }
-                return Ok(Some(Event::Step(report)));
-            } else {
-                self.stage = Stage::Validate(None);
+    /// For a run that has just begun; resumed, it continues from these weights with an optimiser that has no history.
+    pub fn adopt(&mut self, weights: &[Tensor], train_loss: f64) -> Result<Option<MetricsLine>> {
+        match &mut self.0 {
+            Work::Training(run) => run.adopt(weights, train_loss),
+            Work::Solving(run) => {
+                let model = run.config().model.name();
+                Err(Error::request(format!("{model} is solved, not trained: it has no weights to take over")))
             }
         }
-    }
-
-    fn validate(&mut self, end: Option<End>) -> Result<Event, RunError> {
-        let began = *self.validation_began.get_or_insert_with(|| {
-            self.validation.clear();
-            Moment::now(&self.clock)
-        });
-        if self.is_stopping()? {
-            // The validation is done again when the run is resumed.
-            self.validation_began = None;
-            self.save(Slot::Last, self.spent_until(began))?;
-            self.stage = Stage::Over;
-            return Ok(Event::End(End::Stopped));
-        }
-        let Self { fit, meter, validation, .. } = self;
-        if meter.time(StepPhase::Validation, || fit.predict_more(Part::Val, validation))? {
-            let (done, total) = (validation.len(), fit.split().rows(Part::Val).len());
-            return Ok(Event::Validation { done, total });
-        }
-        let report = fit.report(validation)?;
-        let advice = "their memory or their programs differ; train on the machines of rank 0 alone, or exclude that one";
-        fit.ranks().all_same("hash of the weights", &report.weights_hash, advice)?;
-        self.validation_began = None;
-        self.validated_at = Some(report.position.step);
-        let spent = self.spent_until(began);
-        let times = self.epoch_times(began);
-        if let Some(end) = end {
-            // In the middle of an epoch, where only the limit of this sitting ends it: neither the schedules nor the best states may
-            // see this validation, and its line is written behind the checkpoint, which cuts it off when the run is resumed.
-            self.save(Slot::Last, spent)?;
-            self.stage = Stage::End(end);
-            return Ok(Event::Epoch(self.write_epoch(&report, times)?));
-        }
-        let line = self.write_epoch(&report, times)?;
-        for slot in self.fit.observe(&report.validation) {
-            self.save(slot, EpochSpent::default())?;
-        }
-        self.stage = match self.fit.end_epoch(&report.validation) {
-            Progress::Exhausted => Stage::End(End::Patience),
-            _ => Stage::Step,
-        };
-        self.save(Slot::Last, EpochSpent::default())?;
-        self.meter.restart();
-        Ok(Event::Epoch(line))
-    }
-
-    /// What training this epoch took up to a moment, in this sitting and earlier ones.
-    fn spent_until(&self, moment: Moment) -> EpochSpent {
-        let before = self.spent_before;
-        let [wall, cpu] = moment.since(self.epoch_began);
-        EpochSpent {
-            wall_seconds: before.wall_seconds + wall,
-            cpu_seconds: before.cpu_seconds + cpu,
-            samples: before.samples + self.epoch_samples as f64,
-        }
-    }
-
-    /// Times of the epoch that ends now, whose validation began then; the next one begins.
-    fn epoch_times(&mut self, validation_began: Moment) -> EpochTimes {
-        let spent = self.spent_until(validation_began);
-        let now = Moment::now(&self.clock);
-        let [validation_seconds, validation_cpu] = now.since(validation_began);
-        (self.spent_before, self.epoch_began, self.epoch_samples) = (EpochSpent::default(), now, 0);
-        let train_seconds = spent.wall_seconds;
-        EpochTimes {
-            train_seconds,
-            validation_seconds,
-            cpu_seconds: spent.cpu_seconds + validation_cpu,
-            samples_per_second: if train_seconds > 0.0 { spent.samples / train_seconds } else { 0.0 },
-        }
-    }
-
-    fn write_epoch(&mut self, report: &EpochReport, times: EpochTimes) -> Result<MetricsLine, RunError> {
-        let line = MetricsLine::of(report, times);
-        if let Some(files) = &mut self.files {
-            files.writer.epoch(&line, times)?;
-        }
-        Ok(line)
-    }
-
-    /// Saves the state, on the first rank: all have the same.
-    fn save(&mut self, slot: Slot, spent: EpochSpent) -> Result<(), RunError> {
-        self.fit.check_finite()?;
-        let Self { fit, files, meter, .. } = self;
-        let Some(files) = files else { return Ok(()) };
-        let saved = meter.time(StepPhase::Checkpoint, || files.save(fit, slot, spent))?;
-        if slot == Slot::Last {
-            self.saved_at = Instant::now();
-            self.last_saved = Some(saved);
-        }
-        Ok(())
-    }
-}
-
-/// Checks that all ranks are about to do the same.
-fn agree(fit: &Fit) -> Result<(), RunError> {
-    let ranks = fit.ranks();
-    if ranks.is_alone() {
-        return Ok(());
-    }
-    ranks.all_same("version of knockout", env!("CARGO_PKG_VERSION"), "install the same everywhere")?;
-    let set = "set KNOCKOUT_ISA to one that all have (see --help), because they round differently";
-    ranks.all_same("instruction set", Isa::current().name(), set)?;
-    let copy = "all ranks must see the same folder";
-    ranks.all_same("dataset", &fit.dataset().manifest.data_hash(), copy)?;
-    ranks.all_same("configuration", &fit.identity().config_hash(), "give all ranks the same command")?;
-    ranks.all_same("checkpoint", &weights_hash(&fit.weights()), copy)?;
-    Ok(())
-}
-
-/// The instruction set that a run was begun with, where it is another than here and this CPU lacks it; an error if it could be used.
-fn other_instructions(run: &RunDescription) -> Result<Option<String>, RunError> {
-    let here = Isa::current();
-    let began = run.manifest.conditions.get("instructions").filter(|began| *began != here.name());
-    let Some(began) = began else { return Ok(None) };
-    match Isa::available().into_iter().find(|isa| isa.name() == began) {
-        Some(began) => Err(RunError::OtherInstructions {
-            run: run.folder().to_owned(),
-            began: began.name(),
-            here: here.name(),
-        }),
-        None => Ok(Some(began.clone())),
     }
 }
 
 impl Iterator for Run {
-    type Item = Result<Event, RunError>;
+    type Item = Result<Event>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let event = self.advance().transpose();
-        if matches!(event, Some(Err(_))) {
-            self.stage = Stage::Over;
+        match &mut self.0 {
+            Work::Training(run) => run.next(),
+            Work::Solving(run) => run.next(),
         }
-        event
     }
 }
 
-/// Makes the folder of a run, with everything that decides it.
-fn start_folder(
-    folder: &Path,
-    dataset: &Dataset,
-    split: &Split,
-    config: &Config,
-    context: &RunContext,
-    sources: &Sources,
-) -> Result<RunFolder, RunError> {
-    let dataset_folder =
-        std::path::absolute(&context.dataset_folder).unwrap_or_else(|_| context.dataset_folder.clone());
-    // Written down with other letters it would not be found again.
-    let Some(dataset_folder) = dataset_folder.to_str() else {
-        return Err(RunError::NotText { dataset: dataset_folder });
-    };
-    let manifest = Manifest {
-        schema: 1,
-        version: context.version.clone(),
-        commit: context.commit.clone(),
-        seed: config.seed,
-        host: crate::machine::host(),
-        inputs: Inputs::of(dataset),
-        conditions: BTreeMap::from([
-            ("dataset_folder".to_owned(), dataset_folder.to_owned()),
-            ("threads".to_owned(), rayon::current_num_threads().to_string()),
-            ("instructions".to_owned(), Isa::current().name().to_owned()),
-            ("precision".to_owned(), "f32".to_owned()),
-        ]),
-    };
-    let start = Start { config: &config.to_toml()?, overrides: &context.overrides, manifest: &manifest };
-    RunFolder::create_with(folder, start, |staged| -> Result<(), RunError> {
-        sources.copy_to(staged)?;
-        Ok(split.save(&staged.join(SPLIT_FILE), &dataset.manifest)?)
-    })
+/// Refuses ranks for a model that has no steps to share.
+fn one_process(config: &Config, ranks: &Ranks) -> Result<()> {
+    if ranks.is_alone() {
+        return Ok(());
+    }
+    let model = config.model.name();
+    Err(Error::request(format!(
+        "{model} is solved by one process, not trained step by step; start it without mpirun or srun"
+    )))
 }

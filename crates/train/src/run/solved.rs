@@ -1,204 +1,271 @@
-//! A run of a model that is solved instead of trained step by step: the same folder, checkpoints and metrics, in one stroke.
+//! A run of a model that is solved instead of trained step by step: the same folder, checkpoints and metrics.
 //!
-//! Solving is deterministic and takes seconds to minutes. Where it takes longer, what was found is kept in `solving/` from time to
-//! time, and a run that was killed goes on there to the same bits; its folder says what it is from the first moment, and its
-//! checkpoint is whole or absent.
+//! Solving is deterministic and takes seconds to minutes. The solver saves its state in `solving/` of the run folder once a minute, and
+//! a run that was killed resumes there to the same bits. The checkpoint is whole or absent.
 
-use super::sources::Sources;
+use super::context::{RunContext, start_folder};
+use super::event::{End, Event, StopWhen};
+use super::solving::{SOLVING, SolveCheckpoints, SolveProgress};
 use super::writer::RunWriter;
-use super::{
-    EpochTimes, LogPosition, MetricsLine, RunContext, RunDescription, RunError, RunFolder, held_out,
-    read_metrics, start_folder,
-};
-use crate::baseline;
-use crate::checkpoint::{
-    CheckpointError, Checkpoints, Contents, ModelCard, Number, Position, Saved, Slot, State, TensorRef,
-    load_tensors, save_tensors, weights_hash,
-};
-use crate::config::{Config, ConfigError};
-use crate::fit::{EpochReport, FitError};
+use super::{EpochTimes, MetricsLine, RunDescription, RunFolder, base_runs, held_out, read_metrics};
+use crate::checkpoint::{Checkpoints, Contents, LogPosition, ModelCard, Number, Saved, Slot, State};
+use crate::config::Config;
+use crate::fit::{EpochReport, Position, constant_scores};
 use crate::metrics::Metrics;
-use crate::predictor::{STACKED_INTERCEPT, STACKED_OWN, stacked_weight};
+use crate::predictor::{BaseRuns, STACKED_INTERCEPT, STACKED_OWN, stacked_weight};
 use crate::schedule::LearningRate;
-use knockout_base::error::Error;
+use crate::tensors::{TensorRef, weights_hash};
+use crate::workers::workers;
+use knockout_base::error::{Error, Result};
 use knockout_base::stats::pearson;
 use knockout_data::screen::{Dataset, Part, Split};
-use knockout_models::{MODELS, Solver};
-use knockout_solve::{Choice, Problem, Records, Solution, SolveObserver, StackWeights, Tensor, TriedSetting};
+use knockout_models::Solver;
+use knockout_solve::{Choice, Problem, Records, Solution, StackWeights, TriedSetting};
 use knockout_trace::{Clock as _, SystemClock};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::panic::resume_unwind;
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::thread::{self, JoinHandle};
 
-/// A run of a solved model.
-pub struct SolvedRun {
+/// A run of a solved model: an iterator of [`Event`]s that ends with [`Event::End`] or with an error.
+///
+/// The solver runs on a thread of its own, with as many workers as the pool of the caller has. It waits until each of its events is
+/// taken. Dropping the run ends the solver at its next event.
+pub(super) struct Solving {
+    run: Arc<SolverRun>,
+    progress: SolverState,
+    wants_stop: StopWhen,
+    stop: Arc<AtomicBool>,
+    solved: Option<Solved>,
+}
+
+enum SolverState {
+    Ready,
+    Running { events: Receiver<Event>, thread: JoinHandle<Result<Solved>> },
+    Solved,
+    Over,
+}
+
+/// The folder and input of a solver.
+struct SolverRun {
     folder: RunFolder,
     config: Config,
     dataset: Arc<Dataset>,
     split: Arc<Split>,
 }
 
-/// The folder of what was found so far.
-pub(super) const SOLVING: &str = "solving";
-/// Seconds after which what was found so far is saved again.
-const SAVE_SECONDS: f64 = 60.0;
-
-/// Whoever watches a run being solved.
-pub trait SolveProgress {
-    /// Hears of every setting that was tried on the validation part.
-    fn stage(&mut self, stage: TriedSetting);
-
-    /// Hears of every step of something long: what it is, and which step.
-    fn step(&mut self, _what: &str, _step: usize) {}
-}
-
-/// Whoever only wants to hear of settings.
-impl<F: FnMut(TriedSetting)> SolveProgress for F {
-    fn stage(&mut self, stage: TriedSetting) {
-        self(stage);
-    }
-}
-
-/// Saves what was found so far in a folder of a run, from time to time.
-pub(super) struct SolveCheckpoints<'a> {
-    run: &'a Path,
-    /// Relative to the run.
-    folder: &'a Path,
-    progress: &'a mut dyn SolveProgress,
-    last: Instant,
-    failed: Option<CheckpointError>,
-}
-
-impl<'a> SolveCheckpoints<'a> {
-    pub(super) fn new(run: &'a Path, folder: &'a Path, progress: &'a mut dyn SolveProgress) -> Self {
-        Self { run, folder, progress, last: Instant::now(), failed: None }
-    }
-
-    /// What went wrong with saving, if anything did.
-    pub(super) fn end(self) -> Result<(), CheckpointError> {
-        self.failed.map_or(Ok(()), Err)
-    }
-
-    fn name(&self, part: &str) -> PathBuf {
-        self.folder.join(format!("{part}.tensors"))
-    }
-}
-
-impl SolveObserver for SolveCheckpoints<'_> {
-    fn on_setting(&mut self, tried: TriedSetting) {
-        self.progress.stage(tried);
-    }
-
-    fn on_step(&mut self, what: &str, step: usize) {
-        self.progress.step(what, step);
-    }
-
-    fn is_save_due(&mut self) -> bool {
-        self.last.elapsed().as_secs_f64() >= SAVE_SECONDS
-    }
-
-    fn save(&mut self, part: &'static str, state: Vec<Tensor>) {
-        if let Err(error) = save_tensors(self.run, &self.name(part), &state) {
-            self.failed = Some(error);
-        }
-        self.last = Instant::now();
-    }
-
-    fn saved(&mut self, part: &'static str) -> Option<Vec<Tensor>> {
-        load_tensors(&self.run.join(self.name(part)))
-    }
-}
-
-/// What solving gave.
+/// The result of solving.
 #[derive(Debug, Clone)]
-pub struct Solved {
+struct Solved {
     /// The line of `metrics.jsonl`.
-    pub line: MetricsLine,
-    /// What was chosen on the validation part, and how exact the solution is.
-    pub choices: Vec<Choice>,
-    /// The checkpoint.
-    pub saved: Saved,
-    /// Predictions for the validation part, where it was solved now and not before.
-    pub validation: Option<Vec<f64>>,
+    line: MetricsLine,
+    /// Settings chosen on the validation part, and the accuracy of the solution.
+    choices: Vec<Choice>,
+    saved: Saved,
+    /// Predictions for the validation part; `None` if the run was solved before.
+    validation: Option<Vec<f64>>,
 }
 
-/// How the model is solved; an error where it is trained step by step.
-fn solver(config: &Config) -> Result<&dyn Solver, ConfigError> {
+/// Unwinds a solver that is to end.
+struct Halted;
+
+/// Sends the solver's progress to the run.
+struct Reports {
+    events: SyncSender<Event>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Reports {
+    fn send(&self, event: Event) {
+        if self.stop.load(Ordering::Relaxed) || self.events.send(event).is_err() {
+            resume_unwind(Box::new(Halted));
+        }
+    }
+}
+
+impl SolveProgress for Reports {
+    fn setting(&mut self, tried: TriedSetting) {
+        self.send(Event::Tried(tried));
+    }
+
+    fn step(&mut self, what: &str, step: usize) {
+        self.send(Event::Solving { what: what.to_owned(), step });
+    }
+}
+
+impl Solving {
+    fn begin(run: SolverRun) -> Self {
+        Self {
+            run: Arc::new(run),
+            progress: SolverState::Ready,
+            wants_stop: Box::new(|| false),
+            stop: Arc::default(),
+            solved: None,
+        }
+    }
+
+    /// Starts a run in a new folder. It appears with everything that decides the run, or not at all.
+    pub(super) fn create(
+        folder: &Path,
+        dataset: Arc<Dataset>,
+        mut config: Config,
+        context: &RunContext,
+    ) -> Result<Self> {
+        solver(&config)?;
+        config.check(&dataset.cell)?;
+        let split = Arc::new(config.split.apply(&dataset)?);
+        config.split = config.split.resolved(&split);
+        let [train, val] = records(&dataset, &split);
+        // Before there is a folder: one without a result would be in the way of the next attempt.
+        Problem { cell: &dataset.cell, train: &train, val: &val }.check()?;
+        let base_runs = base_runs::open(&config.from, &dataset, &split)?;
+        config.from.weights = base_runs.hashes();
+        let folder = start_folder(folder, &dataset, &split, &config, context, &base_runs)?;
+        Ok(Self::begin(SolverRun { folder, config, dataset, split }))
+    }
+
+    /// Resumes a run.
+    pub(super) fn resume(description: RunDescription) -> Result<Self> {
+        let folder = RunFolder::open(description.folder())?;
+        solver(&description.config)?;
+        let (dataset, split) = description.open_dataset()?;
+        Checkpoints::at(&folder.checkpoints()).clean()?;
+        Ok(Self::begin(SolverRun { folder, config: description.config, dataset, split }))
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        self.run.folder.folder()
+    }
+
+    pub(super) fn config(&self) -> &Config {
+        &self.run.config
+    }
+
+    pub(super) fn dataset(&self) -> &Arc<Dataset> {
+        &self.run.dataset
+    }
+
+    pub(super) fn split(&self) -> &Arc<Split> {
+        &self.run.split
+    }
+
+    pub(super) fn stop_when(&mut self, wants_stop: StopWhen) {
+        self.wants_stop = wants_stop;
+    }
+
+    pub(super) fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn last_saved(&self) -> Option<&Saved> {
+        self.solved.as_ref().map(|solved| &solved.saved)
+    }
+
+    pub(super) fn choices(&self) -> &[Choice] {
+        self.solved.as_ref().map_or(&[], |solved| &solved.choices)
+    }
+
+    pub(super) fn validation_predictions(&self) -> Option<&[f64]> {
+        self.solved.as_ref()?.validation.as_deref()
+    }
+
+    fn start(&self) -> Result<SolverState> {
+        // Each event is taken before the solver continues.
+        let (sender, events) = mpsc::sync_channel(0);
+        let mut reports = Reports { events: sender, stop: Arc::clone(&self.stop) };
+        let run = Arc::clone(&self.run);
+        let unstarted = |error: &dyn std::fmt::Display| {
+            Error::failure(format!("could not start the threads of the solver: {error}"))
+        };
+        let pool = workers(rayon::current_num_threads()).map_err(|error| unstarted(&error))?;
+        let work = move || pool.install(|| run.solve(&mut reports));
+        let thread = thread::Builder::new().name("solver".to_owned()).spawn(work);
+        Ok(SolverState::Running { events, thread: thread.map_err(|error| unstarted(&error))? })
+    }
+
+    fn advance(&mut self) -> Result<Option<Event>> {
+        if matches!(self.progress, SolverState::Ready) {
+            self.progress = self.start()?;
+        }
+        while let SolverState::Running { events, .. } = &self.progress {
+            if (self.wants_stop)() {
+                self.stop();
+            }
+            match events.recv() {
+                Ok(_) if self.stop.load(Ordering::Relaxed) => {}
+                Ok(event) => return Ok(Some(event)),
+                Err(_) => return self.finish().map(Some),
+            }
+        }
+        if matches!(self.progress, SolverState::Solved) {
+            self.progress = SolverState::Over;
+            return Ok(Some(Event::End(End::Solved)));
+        }
+        Ok(None)
+    }
+
+    /// Takes the result of the solver's thread, which has ended.
+    fn finish(&mut self) -> Result<Event> {
+        let SolverState::Running { thread, .. } = std::mem::replace(&mut self.progress, SolverState::Over)
+        else {
+            return Ok(Event::End(End::Stopped));
+        };
+        match thread.join() {
+            Ok(solved) => {
+                let solved = self.solved.insert(solved?);
+                self.progress = SolverState::Solved;
+                Ok(Event::Epoch(solved.line.clone()))
+            }
+            Err(payload) if payload.is::<Halted>() => Ok(Event::End(End::Stopped)),
+            Err(payload) => resume_unwind(payload),
+        }
+    }
+}
+
+impl Iterator for Solving {
+    type Item = Result<Event>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.advance().transpose()
+    }
+}
+
+impl Drop for Solving {
+    fn drop(&mut self) {
+        if let SolverState::Running { events, thread } =
+            std::mem::replace(&mut self.progress, SolverState::Over)
+        {
+            self.stop();
+            drop(events);
+            // A panic of the solver has no one left to report to.
+            thread.join().ok();
+        }
+    }
+}
+
+/// Returns the solver of a model; an error if the model is trained step by step.
+fn solver(config: &Config) -> Result<&dyn Solver> {
     let name = config.model.name();
     config.model.solver().ok_or_else(|| {
         Error::request(format!("{name} is trained step by step, not solved; train it as a run of steps"))
-            .into()
     })
 }
 
 /// Training and validation records.
 fn records(dataset: &Dataset, split: &Split) -> [Records; 2] {
-    [Part::Train, Part::Val].map(|part| baseline::records(&dataset.samples, split.rows(part)))
+    [Part::Train, Part::Val].map(|part| Records::of(&dataset.samples, split.rows(part)))
 }
 
-impl SolvedRun {
-    /// Starts a run in a new folder. It appears with everything that decides the run, or not at all.
-    pub fn create(
-        folder: &Path,
-        dataset: Arc<Dataset>,
-        mut config: Config,
-        context: &RunContext,
-    ) -> Result<Self, RunError> {
-        solver(&config)?;
-        config.check(&dataset.cell)?;
-        let split = Arc::new(config.split(&dataset)?);
-        config.split = config.split.resolved(&split);
-        let [train, val] = records(&dataset, &split);
-        // Before there is a folder: one without a result would be in the way of the next attempt.
-        Problem { cell: &dataset.cell, train: &train, val: &val }.check()?;
-        let sources = Sources::open(&config.from, &dataset, &split)?;
-        config.from.weights = sources.hashes();
-        let folder = start_folder(folder, &dataset, &split, &config, context, &sources)?;
-        Ok(Self { folder, config, dataset, split })
-    }
-
-    /// Opens a run to solve it if it was interrupted; its dataset may be elsewhere now. Overrides that change its numbers are
-    /// refused.
-    pub fn resume<S: AsRef<str>>(
-        folder: &Path,
-        overrides: &[S],
-        dataset_folder: Option<&Path>,
-    ) -> Result<Self, RunError> {
-        let run = RunFolder::open(folder)?;
-        let mut description = RunDescription::read(folder, overrides, MODELS)?;
-        solver(&description.config)?;
-        if let Some(dataset_folder) = dataset_folder {
-            description = description.with_dataset(dataset_folder);
-        }
-        let (dataset, split) = description.open_dataset()?;
-        Checkpoints::at(&run.checkpoints()).clean()?;
-        let config = description.config;
-        Ok(Self { folder: run, config, dataset, split })
-    }
-
-    /// The run's folder.
-    pub fn folder(&self) -> &Path {
+impl SolverRun {
+    fn folder(&self) -> &Path {
         self.folder.folder()
     }
 
-    /// Its configuration.
-    pub fn config(&self) -> &Config {
-        &self.config
-    }
-
-    /// Its dataset.
-    pub fn dataset(&self) -> &Dataset {
-        &self.dataset
-    }
-
-    /// Its split.
-    pub fn split(&self) -> &Split {
-        &self.split
-    }
-
     /// Solves, unless that was done already.
-    pub fn solve(&self, progress: &mut dyn SolveProgress) -> Result<Solved, RunError> {
+    fn solve(&self, progress: &mut dyn SolveProgress) -> Result<Solved> {
         let checkpoints = Checkpoints::at(&self.folder.checkpoints());
         if let Some((path, checkpoint)) = checkpoints.newest(Slot::Last)?
             && let Some(line) = read_metrics(self.folder())?.pop()
@@ -233,15 +300,15 @@ impl SolvedRun {
         });
         tensors.extend(held_out);
         let weights: Vec<TensorRef<'_>> = tensors.iter().map(TensorRef::from).collect();
-        let labels =
-            self.dataset.samples.label_stats(self.split.rows(Part::Train)).ok_or(FitError::ConstantScores)?;
+        let labels = self.dataset.samples.label_stats(self.split.rows(Part::Train));
+        let labels = labels.ok_or_else(constant_scores)?;
         let stacked = self.stack(&*solution, &train, &val)?;
         // Nothing but this figure of the training part is kept, and ranks of millions of records take memory.
         let squares = stacked.train.iter().zip(&train.scores).map(|(fitted, score)| (fitted - score).powi(2));
         let train_mse = squares.sum::<f64>() / train.scores.len() as f64;
         let validation = stacked.validation;
         let position = Position { step: 1, optimiser_step: 0, epoch: 0, batch: 0 };
-        let learning_rate = LearningRate::constant(1.0).map_err(ConfigError::from)?;
+        let learning_rate = LearningRate::constant(1.0)?;
         let report = EpochReport {
             position,
             // On standardised scores, as the losses of the other models are.
@@ -266,7 +333,7 @@ impl SolvedRun {
             held_out_pearson.map(|value| Choice { name: "residuals.held_out_pearson".to_owned(), value });
         choices.extend(held_out);
         for choice in &choices {
-            writer.say(&format!("{} {}", choice.name, choice.value))?;
+            writer.log_line(&format!("{} {}", choice.name, choice.value))?;
         }
         let state = State {
             identity: self.config.identity(&self.dataset.cell.genes().hash().to_hex()),
@@ -297,17 +364,17 @@ impl SolvedRun {
     }
 
     /// The solution's predictions, stacked with those of other runs by least squares on the validation part where there are some.
-    fn stack(&self, solution: &dyn Solution, train: &Records, val: &Records) -> Result<Stacked, RunError> {
+    fn stack(&self, solution: &dyn Solution, train: &Records, val: &Records) -> Result<Stacked> {
         let [mut fitted, mut validation] = [train, val].map(|records| solution.predict(records.sets.view()));
         let with = &self.config.from.with;
         if with.is_empty() {
             return Ok(Stacked { train: fitted, validation, choices: Vec::new() });
         }
-        let sources = Sources::kept(&self.config.from, self.folder())?;
-        let runs = sources.stacked(with.len(), &self.dataset.cell)?;
+        let base_runs = BaseRuns::kept(&self.config.from, self.folder())?;
+        let runs = base_runs.stacked(with.len(), &self.dataset.cell)?;
         let of_runs = |records: &Records| {
             let predictions = runs.iter().map(|run| run.predict(records.sets.view()));
-            Ok::<_, RunError>(predictions.collect::<Result<Vec<_>, _>>()?)
+            predictions.collect::<Result<Vec<_>>>()
         };
         let (on_train, on_validation) = (of_runs(train)?, of_runs(val)?);
         let columns: Vec<Vec<f64>> = [validation.clone()].into_iter().chain(on_validation.clone()).collect();

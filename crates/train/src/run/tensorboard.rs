@@ -9,7 +9,8 @@
 //! SessionLog  1 status: enum (1 = START)
 //! ```
 
-use super::folder::{RunFolderError, at};
+use crate::context::at;
+use knockout_base::error::Result;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -34,12 +35,7 @@ impl EventWriter {
     /// Starts a new file `events.out.tfevents.SECONDS.HOST.PROCESS.N` in a folder.
     ///
     /// `after_step` is the step a resumed run goes on from: `TensorBoard` then drops what earlier files say of later steps.
-    pub fn create(
-        folder: &Path,
-        host: &str,
-        wall_seconds: f64,
-        after_step: Option<u64>,
-    ) -> Result<Self, RunFolderError> {
+    pub fn create(folder: &Path, host: &str, wall_seconds: f64, after_step: Option<u64>) -> Result<Self> {
         let host: String =
             host.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
         let stem = format!("events.out.tfevents.{:010}.{host}.{}", wall_seconds as u64, std::process::id());
@@ -57,12 +53,7 @@ impl EventWriter {
     }
 
     /// Appends the scalars of a step, in one write.
-    pub fn scalars(
-        &mut self,
-        wall_seconds: f64,
-        step: u64,
-        scalars: &[Scalar<'_>],
-    ) -> Result<(), RunFolderError> {
+    pub fn scalars(&mut self, wall_seconds: f64, step: u64, scalars: &[Scalar<'_>]) -> Result<()> {
         let mut summary = Vec::new();
         for scalar in scalars {
             let mut value = Vec::new();
@@ -76,12 +67,12 @@ impl EventWriter {
         self.record(&event)
     }
 
-    fn record(&mut self, data: &[u8]) -> Result<(), RunFolderError> {
+    fn record(&mut self, data: &[u8]) -> Result<()> {
         self.file.write_all(&framed(data)).map_err(at("write", &self.path))
     }
 }
 
-fn create_new(folder: &Path, stem: &str) -> Result<(PathBuf, File), RunFolderError> {
+fn create_new(folder: &Path, stem: &str) -> Result<(PathBuf, File)> {
     let mut count = 0_u32;
     loop {
         let path = folder.join(format!("{stem}.{count}"));

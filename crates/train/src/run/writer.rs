@@ -1,9 +1,10 @@
-//! Writes what a run gives into its folder: metrics, TensorBoard events, a log to read.
+//! Writes the results of a run into its folder: metrics, TensorBoard events and a log.
 
-use super::{
-    EpochTimes, EventWriter, LogPosition, MetricsLine, MetricsLog, Resumed, RunFolder, RunFolderError, Scalar,
-};
+use super::{EpochTimes, EventWriter, MetricsLine, MetricsLog, Resumed, RunFolder, Scalar};
+use crate::checkpoint::LogPosition;
+use crate::context::at;
 use crate::fit::StepReport;
+use knockout_base::error::Result;
 use knockout_trace::meter::{Meter, StepPhase};
 use std::fs::File;
 use std::io::Write as _;
@@ -21,19 +22,17 @@ pub(super) struct RunWriter {
 }
 
 impl RunWriter {
-    /// Goes on where a checkpoint left the metrics; [`LogPosition::START`] for a new run.
-    pub(super) fn open(
-        folder: &RunFolder,
-        from: LogPosition,
-        after_step: Option<u64>,
-    ) -> Result<Self, RunFolderError> {
+    /// Opens the files at the end of a checkpoint's metrics; [`LogPosition::START`] for a new run.
+    pub(super) fn open(folder: &RunFolder, from: LogPosition, after_step: Option<u64>) -> Result<Self> {
         let (metrics, resumed) = folder.metrics(from)?;
         let events = folder.events(unix_seconds(), after_step)?;
         let (log, log_path) = (folder.log()?, folder.log_path());
         let mut writer = Self { metrics, resumed, events, log, log_path };
         if resumed.missing_lines > 0 {
             let missing = resumed.missing_lines;
-            writer.say(&format!("metrics.jsonl lacks {missing} lines that were there at the checkpoint"))?;
+            writer.log_line(&format!(
+                "metrics.jsonl lacks {missing} lines that were there at the checkpoint"
+            ))?;
         }
         Ok(writer)
     }
@@ -43,7 +42,7 @@ impl RunWriter {
     }
 
     /// Logs a step; the time counts as logging of the next one.
-    pub(super) fn step(&mut self, report: &StepReport, meter: &mut Meter) -> Result<(), RunFolderError> {
+    pub(super) fn step(&mut self, report: &StepReport, meter: &mut Meter) -> Result<()> {
         meter.time(StepPhase::Logging, || {
             if !report.position.step.is_multiple_of(EVENT_STEPS) {
                 return Ok(());
@@ -63,7 +62,7 @@ impl RunWriter {
     }
 
     /// Writes the line of an epoch.
-    pub(super) fn epoch(&mut self, line: &MetricsLine, times: EpochTimes) -> Result<(), RunFolderError> {
+    pub(super) fn epoch(&mut self, line: &MetricsLine, times: EpochTimes) -> Result<()> {
         self.metrics.append(line)?;
         let figures = [
             ("val/pearson", line.val.pearson),
@@ -90,7 +89,7 @@ impl RunWriter {
         let parts: Vec<String> =
             line.loss_parts.iter().map(|(name, value)| format!("{name} {value}")).collect();
         let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
-        self.say(&format!(
+        self.log_line(&format!(
             "epoch {} step {}: train loss {}{parts}, validation Pearson {pearson}, learning rate {}, \
              {:.1} s training at {:.1} samples/s, {:.1} s validation",
             line.epoch + 1,
@@ -104,13 +103,13 @@ impl RunWriter {
     }
 
     /// Where the metrics file ends now, safe from a power cut: part of every checkpoint.
-    pub(super) fn position(&mut self) -> Result<LogPosition, RunFolderError> {
+    pub(super) fn position(&mut self) -> Result<LogPosition> {
         self.metrics.sync()
     }
 
     /// Adds a line to the log.
-    pub(super) fn say(&mut self, text: &str) -> Result<(), RunFolderError> {
-        writeln!(self.log, "{text}").map_err(super::folder::at("write", &self.log_path))
+    pub(super) fn log_line(&mut self, text: &str) -> Result<()> {
+        writeln!(self.log, "{text}").map_err(at("write", &self.log_path))
     }
 }
 

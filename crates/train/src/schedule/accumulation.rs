@@ -1,6 +1,7 @@
 //! How many batches make one step of the optimiser, by epoch.
 
-use super::{ScheduleError, refuse};
+use super::refuse;
+use knockout_base::error::Result;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -31,7 +32,7 @@ pub enum GroupEnd {
 
 impl Accumulation {
     /// From `{epoch: batches}`.
-    pub fn new(steps: BTreeMap<u32, u32>) -> Result<Self, ScheduleError> {
+    pub fn new(steps: BTreeMap<u32, u32>) -> Result<Self> {
         if let Some((epoch, _)) = steps.iter().find(|&(_, &batches)| batches == 0) {
             refuse("accumulation", format!("0 from epoch {epoch}"), "at least one batch makes a step")?;
         }

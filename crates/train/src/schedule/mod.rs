@@ -1,6 +1,6 @@
-//! What changes from epoch to epoch: the learning rate, the number of accumulated batches, whether to go on.
+//! What changes from epoch to epoch: the learning rate, the number of accumulated batches, whether to continue.
 //!
-//! Every schedule is a value: it can be saved in the middle of a run and goes on exactly. None knows the optimiser, the
+//! Every schedule is a value: it can be saved in the middle of a run and resumed exactly. None knows the optimiser, the
 //! loader or the clock.
 
 mod accumulation;
@@ -13,20 +13,9 @@ pub use cosine::{Cosine, CosineOptions};
 pub use plateau::{Plateau, PlateauOptions};
 pub use stopping::{Best, Better, EarlyStopping, Progress};
 
+use knockout_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt::Display;
-
-/// A schedule that cannot be followed.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("the schedule's {key} (optimiser.*) is {value}, but {rule}")]
-pub struct ScheduleError {
-    /// The setting.
-    pub key: &'static str,
-    /// What it is.
-    pub value: String,
-    /// What it has to be.
-    pub rule: &'static str,
-}
 
 /// A learning rate by epoch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,13 +35,13 @@ pub enum LearningRate {
 
 impl LearningRate {
     /// The same rate in every epoch.
-    pub fn constant(rate: f64) -> Result<Self, ScheduleError> {
+    pub fn constant(rate: f64) -> Result<Self> {
         positive("learning_rate", rate)?;
         Ok(Self::Constant { rate })
     }
 
-    /// Refuses a schedule that cannot be gone on with: one that was read, rather than made here.
-    pub(crate) fn check(&self) -> Result<(), ScheduleError> {
+    /// Refuses a schedule that cannot be resumed, such as one from a damaged file.
+    pub(crate) fn check(&self) -> Result<()> {
         match self {
             Self::Constant { rate } => positive("learning_rate", *rate),
             Self::Cosine(cosine) => cosine.check(),
@@ -79,15 +68,16 @@ impl LearningRate {
     }
 }
 
-fn refuse(key: &'static str, value: impl Display, rule: &'static str) -> Result<(), ScheduleError> {
-    Err(ScheduleError { key, value: value.to_string(), rule })
+/// Refuses a value of a schedule: `rule` states what it must be.
+pub(crate) fn refuse(key: &str, value: impl Display, rule: &str) -> Result<()> {
+    Err(Error::request(format!("the schedule's {key} (optimiser.*) is {value}, but {rule}")))
 }
 
-fn positive(key: &'static str, value: f64) -> Result<(), ScheduleError> {
+fn positive(key: &'static str, value: f64) -> Result<()> {
     if value.is_finite() && value > 0.0 { Ok(()) } else { refuse(key, value, "it must be a number above 0") }
 }
 
-fn not_negative(key: &'static str, value: f64) -> Result<(), ScheduleError> {
+fn not_negative(key: &'static str, value: f64) -> Result<()> {
     if value.is_finite() && value >= 0.0 {
         Ok(())
     } else {

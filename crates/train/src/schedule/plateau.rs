@@ -1,6 +1,7 @@
 //! Lowering the rate where the monitored value no longer improves, as PyTorch's `ReduceLROnPlateau` does.
 
-use super::{Better, ScheduleError, not_negative, positive, refuse};
+use super::{Better, not_negative, positive, refuse};
+use knockout_base::error::Result;
 use serde::{Deserialize, Serialize};
 
 /// Options of [`Plateau`]: the keys `optimiser.plateau.*`.
@@ -80,21 +81,21 @@ pub struct Plateau {
 
 impl Plateau {
     /// Before epoch 0; the monitored value is to become small.
-    pub fn new(rate: f64, options: &PlateauOptions) -> Result<Self, ScheduleError> {
+    pub fn new(rate: f64, options: &PlateauOptions) -> Result<Self> {
         let PlateauOptions { factor, patience, threshold, cooldown, lowest, epsilon } = *options;
         let mode = Better::Min;
         Self::of(Settings { rate, mode, factor, patience, threshold, cooldown, lowest, epsilon })
     }
 
     /// At epoch 0.
-    pub(super) fn of(options: Settings) -> Result<Self, ScheduleError> {
+    pub(super) fn of(options: Settings) -> Result<Self> {
         let start =
             Self { options, rate: options.rate, best: options.mode.worst(), bad_epochs: 0, cooling: 0 };
         start.check()?;
         Ok(start)
     }
 
-    pub(super) fn check(&self) -> Result<(), ScheduleError> {
+    pub(super) fn check(&self) -> Result<()> {
         let options = &self.options;
         positive("learning_rate", options.rate)?;
         positive("factor", options.factor)?;

@@ -1,11 +1,11 @@
 //! What a run refuses: states with numbers that are not finite, scores that cannot be learnt, settings that would make another run.
 
-use knockout_base::error::{Class, Classified as _};
+use knockout_base::error::{Class, Error};
 use knockout_data::screen::{Dataset, Sample, SamplesBuilder};
 use knockout_sources::synth;
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::config::Config;
-use knockout_train::run::{End, Event, Run, RunContext, RunError};
+use knockout_train::run::{End, Event, Run, RunContext};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn home() -> (tempfile::TempDir, Dataset) {
     (home, dataset)
 }
 
-fn create(home: &Path, dataset: Dataset, keys: &[&str]) -> Result<Run, RunError> {
+fn create(home: &Path, dataset: Dataset, keys: &[&str]) -> Result<Run, Error> {
     let common = ["batch=400", "epochs=2", "model.width=8", "run.checkpoint_every=0"];
     let config = Config::of("dango", &dataset.cell, &[&common, keys].concat()).unwrap();
     Run::create(&home.join("run"), Arc::new(dataset), config, &RunContext::new(home.join("data")))
@@ -77,7 +77,7 @@ fn a_run_is_decided_before_its_first_step() {
         let error = Run::resume(&folder, &[key]).err().unwrap();
         let name = key.split('=').next().unwrap();
         assert!(
-            matches!(error, RunError::OtherSettings { .. }) && error.to_string().contains(name),
+            error.class() == Class::Request && error.to_string().contains(&format!("{name} is fixed at")),
             "{error}"
         );
     }
@@ -143,7 +143,7 @@ fn weights_from_elsewhere_become_a_run_or_are_refused_whole() {
     wrong[0].pop();
     wrong[1][0].shape.push(1);
     wrong[2][0].values[0] = f32::NAN;
-    wrong[3].push(knockout_train::checkpoint::Tensor { name: "strange".to_owned(), ..weights[0].clone() });
+    wrong[3].push(knockout_train::tensors::Tensor { name: "strange".to_owned(), ..weights[0].clone() });
     for wrong in wrong {
         assert_eq!(run.adopt(&wrong, 0.5).unwrap_err().class(), Class::Request);
     }

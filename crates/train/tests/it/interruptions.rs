@@ -3,9 +3,9 @@
 
 use knockout_data::screen::Dataset;
 use knockout_sources::synth;
-use knockout_train::checkpoint::{Checkpoint, Checkpoints, EpochSpent, Slot, State};
+use knockout_train::checkpoint::{Checkpoint, Checkpoints, EpochSpent, LogPosition, Slot, State};
 use knockout_train::config::Config;
-use knockout_train::run::{End, EpochTimes, Event, LogPosition, Run, RunContext, read_metrics};
+use knockout_train::run::{End, EpochTimes, Event, Run, RunContext, read_metrics};
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -184,7 +184,7 @@ fn check(case: usize, cuts: &[(Cut, bool)]) {
         let every = if saves { "run.checkpoint_every=0" } else { "run.checkpoint_every=1000" };
         let mut keys = vec![every.to_owned()];
         if let Cut::Limit(steps) = cut {
-            let step = run.as_ref().map_or(0, |run| run.fit().position().step);
+            let step = run.as_ref().map_or(0, Run::step_count);
             // Not beyond where the run ends by itself.
             let last = WHOLE[case].states[0].as_ref().map_or(1, |last| last.state.position.step);
             keys.push(format!("max_steps={}", (step + steps).clamp(1, last)));

@@ -1,7 +1,6 @@
 //! Integration tests of the crate, one module per subject.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod baselines;
 mod checkpoint;
 mod example;
 mod fit;
@@ -10,7 +9,6 @@ mod interruptions;
 mod loader;
 mod loader_memory;
 mod oracle;
-mod predictions;
 mod ranges;
 mod ranks;
 mod replay;

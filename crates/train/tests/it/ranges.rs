@@ -4,7 +4,7 @@
 use knockout_data::cell::Cell;
 use knockout_models::{MODELS, ModelEntry};
 use knockout_sources::synth::synthesise;
-use knockout_train::config::{Config, ConfigError};
+use knockout_train::config::Config;
 use std::collections::BTreeMap;
 use toml::{Table, Value};
 
@@ -103,7 +103,7 @@ fn settings_of_runs_have_the_ranges_of_their_page() {
         for (key, (value, is_whole)) in found {
             let row =
                 documented.get(&key).unwrap_or_else(|| panic!("{key} of {} is not on the page", entry.name));
-            let check = |value: &str| -> Result<(), ConfigError> {
+            let check = |value: &str| -> knockout_base::error::Result<()> {
                 defaults.with(&[format!("{key}={value}")])?.check(&cell)
             };
             let of_steps =

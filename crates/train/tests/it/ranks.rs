@@ -8,7 +8,7 @@ use knockout_sources::synth;
 use knockout_trace::Recorder;
 use knockout_trace::meter::{Meter, Schedule, StepPhase};
 use knockout_train::config::Config;
-use knockout_train::fit::{Fit, FitError, StepReport};
+use knockout_train::fit::{Fit, StepReport};
 use knockout_train::run::{End, Event, MetricsLine, Run, RunContext, read_metrics};
 use knockout_train::step::Mode;
 use std::path::{Path, PathBuf};
@@ -109,7 +109,7 @@ fn meter() -> Meter {
 }
 
 fn fit(config: Config, ranks: Ranks) -> Fit {
-    let split: Arc<Split> = Arc::new(config.split(&HOME.dataset).unwrap());
+    let split: Arc<Split> = Arc::new(config.split.apply(&HOME.dataset).unwrap());
     Fit::new(config, Arc::clone(&HOME.dataset), split).unwrap().on_ranks(ranks).unwrap()
 }
 
@@ -118,7 +118,7 @@ fn trained(config: &Config, ranks: Ranks, steps: u64) -> (Vec<StepReport>, Vec<u
     let (mut fit, mut meter) = (fit(config.clone(), ranks), meter());
     let reports = (0..steps).map(|_| fit.step(Mode::Full, &mut meter).unwrap().unwrap()).collect();
     let mut predictions = Vec::new();
-    while fit.predict_more(Part::Val, &mut predictions).unwrap() {}
+    while fit.predict_next_batch(Part::Val, &mut predictions).unwrap() {}
     (reports, predictions.into_iter().map(f64::to_bits).collect())
 }
 
@@ -188,11 +188,11 @@ fn a_loss_that_is_gathered_seldom_is_another_one_in_between() {
 fn ranks_without_a_shard_are_refused_with_what_to_do() {
     let refused = Local::on_ranks(3, |ranks| {
         let config = config("dango", &["model.width=16", "model.heads=2"], 2);
-        let split = Arc::new(config.split(&HOME.dataset).unwrap());
+        let split = Arc::new(config.split.apply(&HOME.dataset).unwrap());
         Fit::new(config, Arc::clone(&HOME.dataset), split).unwrap().on_ranks(ranks).err().unwrap()
     });
     for error in refused {
-        assert!(matches!(error, FitError::TooFewShards { shards: 2, ranks: 3 }));
+        assert!(error.to_string().starts_with("3 ranks share the work of 2 shard(s)"), "{error}");
         assert!(error.to_string().contains("set train.shards=3 or a multiple of it"), "{error}");
     }
 }

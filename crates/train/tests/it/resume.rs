@@ -6,11 +6,12 @@ use knockout_models::loss::{
     BatchRows, BufferOptions, BufferWeight, Gradients, Loss, MleWassSupCr, MleWassSupCrOptions, Phase,
     Restored, Temperature,
 };
-use knockout_train::checkpoint::{
-    Checkpoint, Checkpoints, Contents, Identity, Number, Position, Slot, State, Tensor, TensorRef,
-};
-use knockout_train::run::{Inputs, LogPosition, Manifest, RunFolder, Start};
+use knockout_train::checkpoint::{Checkpoint, Checkpoints, Contents, LogPosition, Number, Slot, State};
+use knockout_train::config::Identity;
+use knockout_train::fit::Position;
+use knockout_train::run::{Inputs, Manifest, RunFolder, Start};
 use knockout_train::schedule::{Best, Better, Cosine, CosineOptions, EarlyStopping, LearningRate, Progress};
+use knockout_train::tensors::{Tensor, TensorRef};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -15,7 +15,7 @@ use knockout_models::{
 use knockout_sources::synth;
 use knockout_train::checkpoint::{Checkpoints, Slot};
 use knockout_train::config::Config;
-use knockout_train::predictor::{Predictor, PredictorError};
+use knockout_train::predictor::Predictor;
 use knockout_train::run::{End, Event, Run, RunContext};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::sync::Arc;
@@ -192,14 +192,17 @@ fn a_toy_model_trains_resumes_and_predicts() {
     let checkpoints = Checkpoints::at(&folder.join("checkpoints"));
     let (path, checkpoint) = checkpoints.newest(Slot::Last).unwrap().unwrap();
     let predictor = Predictor::new(&checkpoint, &dataset.cell, REGISTRY).unwrap();
-    let rows = run.fit().split().rows(knockout_data::screen::Part::Test);
+    let rows = run.split().rows(knockout_data::screen::Part::Test);
     let sets = rows
         .iter()
         .map(|&row| dataset.samples.genes(row as usize))
         .collect::<knockout_data::cell::GeneSets>();
-    assert_eq!(predictor.predict(sets.view()).unwrap(), run.fit().predict(knockout_data::screen::Part::Test));
+    assert_eq!(
+        predictor.predict(sets.view()).unwrap(),
+        run.fit().unwrap().predict(knockout_data::screen::Part::Test)
+    );
     let beyond = predictor.predict(GeneSetsRef::new(&[0, 2], &[1, 200])).unwrap_err();
-    assert!(matches!(beyond, PredictorError::UnknownGene { set: 0, gene: 200, count: 200 }), "{beyond}");
+    assert_eq!(beyond.to_string(), "set 0 names gene 200, but the cell has 200");
     // The standard registry does not know the model, and another cell is refused.
     assert!(Predictor::open(&path, &dataset.cell).is_err());
     let other =

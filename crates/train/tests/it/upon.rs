@@ -5,12 +5,11 @@ use knockout_base::stats::pearson;
 use knockout_data::cell::GeneSets;
 use knockout_data::screen::{Dataset, Part};
 use knockout_models::MODELS;
-use knockout_solve::TriedSetting;
 use knockout_sources::synth;
 use knockout_train::checkpoint::Checkpoints;
 use knockout_train::config::Config;
 use knockout_train::predictor::Predictor;
-use knockout_train::run::{Event, Run, RunContext, RunDescription, SolveProgress, SolvedRun, read_metrics};
+use knockout_train::run::{End, Event, Run, RunContext, RunDescription, read_metrics};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -39,9 +38,15 @@ impl Home {
 
     fn solve(&self, name: &str, model: &str, keys: &[String]) -> PathBuf {
         let config = Config::of(model, &self.dataset.cell, keys).unwrap();
-        let run =
-            SolvedRun::create(&self.path(name), Arc::clone(&self.dataset), config, &self.context()).unwrap();
-        run.solve(&mut |_| ()).unwrap();
+        self.finish(name, config)
+    }
+
+    /// Creates a run and takes all its events.
+    fn finish(&self, name: &str, config: Config) -> PathBuf {
+        let run = Run::create(&self.path(name), Arc::clone(&self.dataset), config, &self.context());
+        for event in run.unwrap() {
+            event.unwrap();
+        }
         self.path(name)
     }
 
@@ -51,12 +56,7 @@ impl Home {
     }
 
     fn train(&self, name: &str, keys: &[String]) -> PathBuf {
-        let run =
-            Run::create(&self.path(name), Arc::clone(&self.dataset), self.config(keys), &self.context());
-        for event in run.unwrap() {
-            event.unwrap();
-        }
-        self.path(name)
+        self.finish(name, self.config(keys))
     }
 
     /// Predictions for the validation part, through the run and through its checkpoint alone.
@@ -140,15 +140,9 @@ fn an_interrupted_run_goes_on_to_the_same_bits() {
     assert_ne!(hashes(&plain), hashes(&whole), "the start is another one");
 }
 
-/// Panics at the first step of a fold, as a kill would end it.
-struct Killed(&'static str);
-
-impl SolveProgress for Killed {
-    fn stage(&mut self, _stage: TriedSetting) {}
-
-    fn step(&mut self, what: &str, _step: usize) {
-        assert!(!what.starts_with(self.0), "killed");
-    }
+/// Whether an event is a step of this fold.
+fn is_of_fold(event: &Event, fold: &str) -> bool {
+    matches!(event, Event::Solving { what, .. } if what.starts_with(fold))
 }
 
 /// Predictions for training records that the model was not fitted to.
@@ -171,15 +165,34 @@ fn folds_give_a_network_what_is_left_of_records_that_were_not_fitted_to() {
     assert_ne!(last(&plain, "on-plain"), last(&folds, "on-folds"), "a network learns from other residuals");
     // Killed between two folds, it goes on to the same bits.
     let config = Config::of("stack", &home.dataset.cell, &["residuals.folds=3"]).unwrap();
-    let run = SolvedRun::create(&home.path("cut"), Arc::clone(&home.dataset), config, &home.context());
-    let run = run.unwrap();
-    let killed = std::panic::AssertUnwindSafe(|| run.solve(&mut Killed("fold 2 of 3")));
-    assert!(std::panic::catch_unwind(killed).is_err());
-    assert!(home.path("cut/solving/fold-1.tensors").exists());
+    let run = Run::create(&home.path("cut"), Arc::clone(&home.dataset), config, &home.context());
+    let mut run = run.unwrap();
+    assert!(run.any(|event| is_of_fold(&event.unwrap(), "fold 2 of 3")));
     drop(run);
-    let run = SolvedRun::resume(&home.path("cut"), &[] as &[&str], None).unwrap();
-    run.solve(&mut Killed("fold 1 of 3")).expect("the first fold is not solved again");
+    assert!(home.path("cut/solving/fold-1.tensors").exists());
+    let mut run = Run::resume(&home.path("cut"), &[] as &[&str]).unwrap();
+    let is_repeated = run.any(|event| is_of_fold(&event.unwrap(), "fold 1 of 3"));
+    assert!(!is_repeated, "the first fold is not solved again");
     assert_eq!(held_out(&home.path("cut")), held_out(&folds));
+}
+
+#[test]
+fn a_solver_ends_when_it_is_stopped_and_resumes_to_the_same_bits() {
+    let home = Home::new();
+    let whole = home.solve("whole", "low-rank", &[]);
+    let config = Config::of("low-rank", &home.dataset.cell, &[] as &[&str]).unwrap();
+    let run = Run::create(&home.path("cut"), Arc::clone(&home.dataset), config, &home.context());
+    let mut run = run.unwrap();
+    run.next().unwrap().unwrap();
+    run.stop();
+    let last = run.by_ref().last().unwrap().unwrap();
+    assert!(matches!(last, Event::End(End::Stopped)), "{last:?}");
+    drop(run);
+    for event in Run::resume(&home.path("cut"), &[] as &[&str]).unwrap() {
+        event.unwrap();
+    }
+    let hash = |run: &Path| read_metrics(run).unwrap().pop().unwrap().weights_hash;
+    assert_eq!(hash(&home.path("cut")), hash(&whole));
 }
 
 /// Scores that no gene decides: whatever is predicted of a record without its own score has nothing to do with it.
@@ -192,9 +205,10 @@ fn no_record_tells_of_itself() {
     let (manifest, cell) = (home.dataset.manifest.clone(), Arc::clone(&home.dataset.cell));
     let dataset = Arc::new(Dataset { manifest, cell, samples });
     let config = Config::of("network-kernel", &dataset.cell, &["residuals.folds=5"]).unwrap();
-    let run = SolvedRun::create(&home.path("noise"), Arc::clone(&dataset), config, &home.context()).unwrap();
-    let solved = run.solve(&mut |_| ()).unwrap();
-    let found = solved.choices.iter().find(|choice| choice.name == "residuals.held_out_pearson").unwrap();
+    let mut run = Run::create(&home.path("noise"), Arc::clone(&dataset), config, &home.context()).unwrap();
+    let last = run.by_ref().last().unwrap().unwrap();
+    assert!(matches!(last, Event::End(End::Solved)), "{last:?}");
+    let found = run.choices().iter().find(|choice| choice.name == "residuals.held_out_pearson").unwrap();
     // 1,600 records: the deviation of a correlation of nothing is 0.025.
     assert!(found.value.abs() < 0.1, "{}", found.value);
 }
@@ -246,7 +260,7 @@ fn runs_that_would_leak_or_mean_nothing_are_refused() {
     let check = |model: &str, key: &str| {
         Config::of(model, cell, &[key]).unwrap().check(cell).unwrap_err().to_string()
     };
-    assert!(check("stack", "from.start=x").contains("from.start says nothing to stack"));
+    assert!(check("stack", "from.start=x").contains("from.start has no effect on stack"));
     assert!(check("dango", "from.with=[\"x\"]").contains("--with"));
     assert!(check("dango", "residuals.folds=5").contains("only solved models"));
     assert!(check("stack", "residuals.folds=1").contains("from 2 to 100"));

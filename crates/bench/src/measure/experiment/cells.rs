@@ -3,9 +3,10 @@
 use super::ExperimentRequest;
 use super::turn::{Turn, schedule};
 use crate::measure::conditions::{Recording, Subject};
+use crate::measure::memory;
 use crate::measure::ranks::{create_folders, of_all_ranks, of_first};
-use crate::measure::{MeasureError, memory};
 use knockout_analyze::profile::{Conditions, RunProfile};
+use knockout_base::error::Result;
 use knockout_data::batch::ProcessorKind;
 use knockout_ranks::Ranks;
 use knockout_trace::Recorder;
@@ -24,10 +25,7 @@ pub(super) struct Variant {
 }
 
 /// Models times representations; each model with its own where none is named.
-pub(super) fn variants(
-    configs: &[Config],
-    processors: &[ProcessorKind],
-) -> Result<Vec<Variant>, MeasureError> {
+pub(super) fn variants(configs: &[Config], processors: &[ProcessorKind]) -> Result<Vec<Variant>> {
     let mut out = Vec::new();
     for config in configs {
         if processors.is_empty() {
@@ -63,11 +61,7 @@ struct Cell {
 type CellResults = (Vec<(String, RunProfile)>, Vec<(String, PathBuf)>);
 
 impl Cells {
-    pub(super) fn new(
-        variants: &[Variant],
-        request: &ExperimentRequest,
-        subject: &Subject,
-    ) -> Result<Self, MeasureError> {
+    pub(super) fn new(variants: &[Variant], request: &ExperimentRequest, subject: &Subject) -> Result<Self> {
         let (mut fits, mut firsts, mut planned) = (Vec::new(), Vec::new(), Vec::new());
         let several = variants.iter().any(|variant| !variant.is_first);
         for (fit, variant) in variants.iter().enumerate() {
@@ -111,7 +105,7 @@ impl Cells {
     }
 
     /// What each model says of itself once it has seen a batch.
-    pub(super) fn built(&mut self) -> Result<Vec<BuiltModel>, MeasureError> {
+    pub(super) fn built(&mut self) -> Result<Vec<BuiltModel>> {
         let mut out = Vec::new();
         for &at in &self.firsts {
             let Some(fit) = self.fits.get_mut(at) else { continue };
@@ -124,7 +118,7 @@ impl Cells {
         Ok(out)
     }
 
-    pub(super) fn take_turns(&mut self, turn: Turn, on_step: &mut dyn FnMut()) -> Result<(), MeasureError> {
+    pub(super) fn take_turns(&mut self, turn: Turn, on_step: &mut dyn FnMut()) -> Result<()> {
         for cell in turn.order(&mut self.all) {
             if let Some(fit) = self.fits.get_mut(cell.fit) {
                 turn.take(fit, cell.mode, &mut cell.meter, on_step)?;
@@ -133,7 +127,7 @@ impl Cells {
         Ok(())
     }
 
-    pub(super) fn finish(self) -> Result<CellResults, MeasureError> {
+    pub(super) fn finish(self) -> Result<CellResults> {
         let (mut profiles, mut traces) = (Vec::new(), Vec::new());
         for cell in self.all {
             let (mut log, written) = cell.meter.finish()?;

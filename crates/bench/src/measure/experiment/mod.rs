@@ -7,12 +7,12 @@ mod worlds;
 
 pub use worlds::{WorldRound, assembled};
 
-use crate::measure::MeasureError;
 use crate::measure::conditions::Subject;
 use crate::measure::ranks::{create_folders, of_first};
 use cells::Cells;
 use knockout_analyze::profile::RunProfile;
 use knockout_analyze::profile::experiment::ExperimentPlan;
+use knockout_base::error::{Error, Result};
 use knockout_data::batch::ProcessorKind;
 use knockout_ranks::Ranks;
 use knockout_train::config::Config;
@@ -92,10 +92,10 @@ impl ExperimentRequest {
 
 impl<'s> Experiment<'s> {
     /// Opens stores, makes the folder and builds every model.
-    pub fn new(request: &ExperimentRequest, subject: &'s mut Subject) -> Result<Self, MeasureError> {
+    pub fn new(request: &ExperimentRequest, subject: &'s mut Subject) -> Result<Self> {
         let configs = request.configs();
         if configs.is_empty() {
-            return Err(MeasureError::NoModel);
+            return Err(Error::request("name a model"));
         }
         let variants = cells::variants(&configs, &request.processors)?;
         for config in variants.iter().map(|variant| &variant.config).chain(&configs) {
@@ -139,7 +139,7 @@ impl<'s> Experiment<'s> {
         mut self,
         on_step: &mut dyn FnMut(),
         wants_stop: &dyn Fn() -> bool,
-    ) -> Result<ExperimentOutcome, MeasureError> {
+    ) -> Result<ExperimentOutcome> {
         let began = Instant::now();
         for round in self.rounds.clone() {
             let is_out_of_time =
@@ -157,11 +157,10 @@ impl<'s> Experiment<'s> {
             }
         }
         let (profiles, traces) = self.cells.finish()?;
-        let switches =
-            self.switches.into_iter().map(SwitchTrials::finish).collect::<Result<Vec<_>, MeasureError>>()?;
+        let switches = self.switches.into_iter().map(SwitchTrials::finish).collect::<Result<Vec<_>>>()?;
         let cells = profiles.iter().map(|(_, profile)| profile.clone()).collect();
         let findings = knockout_analyze::profile::experiment::Experiment::of(self.plan, cells, switches)
-            .map_err(MeasureError::Contradiction)?;
+            .map_err(contradiction)?;
         Ok(ExperimentOutcome { findings, profiles, traces })
     }
 }
@@ -170,4 +169,9 @@ impl<'s> Experiment<'s> {
 pub fn has_no_time_for_another(limit: Duration, began: Instant, rounds_done: u64) -> bool {
     let next_end = began.elapsed().mul_f64((rounds_done + 1) as f64 / rounds_done.max(1) as f64);
     rounds_done >= FEWEST_ROUNDS && next_end > limit
+}
+
+/// The error of figures that do not belong to one experiment.
+fn contradiction(error: Error) -> Error {
+    Error::failure("the measurements contradict each other").caused_by(error)
 }

@@ -4,11 +4,11 @@
 //! measured after the warm-up does not depend on it.
 
 use super::turn::{Turn, schedule};
-use crate::measure::MeasureError;
 use crate::measure::conditions::{Recording, Subject};
 use crate::measure::ranks::of_all_ranks;
 use knockout_analyze::profile::experiment::{ExperimentPlan, Switch, SwitchOutcome, SwitchRuns};
 use knockout_analyze::profile::{Conditions, RunProfile};
+use knockout_base::error::Result;
 use knockout_trace::meter::Meter;
 use knockout_train::config::Config;
 use knockout_train::step::Mode;
@@ -33,9 +33,9 @@ impl<'s> SwitchTrials<'s> {
         subject: &'s Subject,
         plan: &ExperimentPlan,
         built: BuiltModel,
-    ) -> Result<Self, MeasureError> {
+    ) -> Result<Self> {
         let cell = &subject.dataset().cell;
-        let trial = |config: Config| -> Result<Trial, MeasureError> {
+        let trial = |config: Config| -> Result<Trial> {
             let conditions = subject.conditions(&config, Mode::Full, Recording::Off)?;
             let meter = subject.meter(schedule(plan), Recording::Off, None, &conditions)?;
             Ok(Trial { config, conditions, meter })
@@ -69,7 +69,7 @@ impl<'s> SwitchTrials<'s> {
         1 + self.tried.iter().filter(|(_, outcome)| outcome.is_ok()).count()
     }
 
-    pub(super) fn take_turns(&mut self, turn: Turn, on_step: &mut dyn FnMut()) -> Result<(), MeasureError> {
+    pub(super) fn take_turns(&mut self, turn: Turn, on_step: &mut dyn FnMut()) -> Result<()> {
         let tried = self.tried.iter_mut().filter_map(|(_, outcome)| outcome.as_mut().ok());
         for trial in turn.order(std::iter::once(&mut self.baseline).chain(tried)) {
             let mut fit = self.subject.fit(&trial.config)?;
@@ -78,7 +78,7 @@ impl<'s> SwitchTrials<'s> {
         Ok(())
     }
 
-    pub(super) fn finish(self) -> Result<SwitchRuns, MeasureError> {
+    pub(super) fn finish(self) -> Result<SwitchRuns> {
         let mut found = Vec::new();
         for (switch, outcome) in self.tried {
             let outcome = match outcome {
@@ -97,7 +97,7 @@ impl<'s> SwitchTrials<'s> {
 }
 
 impl Trial {
-    fn finish(self, subject: &Subject) -> Result<RunProfile, MeasureError> {
+    fn finish(self, subject: &Subject) -> Result<RunProfile> {
         let (mut log, _) = self.meter.finish()?;
         of_all_ranks(&mut log, None, subject.ranks())?;
         Ok(RunProfile::of(&log, self.conditions)?)

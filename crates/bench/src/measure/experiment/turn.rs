@@ -1,7 +1,7 @@
 //! Whose turn it is, and on which batches.
 
-use crate::measure::MeasureError;
 use knockout_analyze::profile::experiment::ExperimentPlan;
+use knockout_base::error::Result;
 use knockout_trace::meter::{Meter, Schedule};
 use knockout_train::fit::Fit;
 use knockout_train::step::Mode;
@@ -40,7 +40,7 @@ impl Turn {
         mode: Mode,
         meter: &mut Meter,
         on_step: &mut dyn FnMut(),
-    ) -> Result<(), MeasureError> {
+    ) -> Result<()> {
         fit.seek(self.from);
         meter.restart();
         Ok(fit.measure_steps(mode, self.to, meter, |_| on_step())?)

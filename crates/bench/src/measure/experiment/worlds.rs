@@ -2,9 +2,10 @@
 //! one experiment.
 
 use super::ExperimentOutcome;
-use crate::measure::MeasureError;
+use super::contradiction;
 use knockout_analyze::profile::RunProfile;
 use knockout_analyze::profile::experiment::{Crowd, Experiment, ExperimentPlan};
+use knockout_base::error::{Error, Result};
 
 /// One round on one number of ranks.
 #[derive(Debug, Clone)]
@@ -16,10 +17,7 @@ pub struct WorldRound {
 }
 
 /// The experiment of these rounds: for each number of ranks, in the order asked for, its rounds in their order.
-pub fn assembled(
-    mut plan: ExperimentPlan,
-    worlds: &[Vec<WorldRound>],
-) -> Result<ExperimentOutcome, MeasureError> {
+pub fn assembled(mut plan: ExperimentPlan, worlds: &[Vec<WorldRound>]) -> Result<ExperimentOutcome> {
     plan.rounds = worlds.first().map_or(0, Vec::len) as u64;
     plan.crowded = worlds.iter().filter_map(|rounds| rounds.iter().find_map(|round| round.crowd)).collect();
     let names: Vec<&String> = worlds
@@ -34,7 +32,10 @@ pub fn assembled(
             let mut own = Vec::new();
             for round in rounds {
                 let cell = round.cells.get(index).filter(|(other, _)| other == name);
-                let (_, profile) = cell.ok_or_else(|| MeasureError::OtherCells { cell: name.clone() })?;
+                let (_, profile) = cell.ok_or_else(|| {
+                    let expected = "rounds of one experiment have the same cells";
+                    Error::failure(format!("a round was measured without {name}; {expected}"))
+                })?;
                 own.push(profile.clone());
             }
             let joined = RunProfile::joined(&own)?;
@@ -44,7 +45,7 @@ pub fn assembled(
         }
     }
     let cells = profiles.iter().map(|(_, profile)| profile.clone()).collect();
-    let findings = Experiment::of(plan, cells, Vec::new()).map_err(MeasureError::Contradiction)?;
+    let findings = Experiment::of(plan, cells, Vec::new()).map_err(contradiction)?;
     Ok(ExperimentOutcome { findings, profiles, traces: Vec::new() })
 }
 
@@ -138,7 +139,7 @@ mod tests {
             vec![vec![world_round(1, 1), world_round(1, 1)], vec![world_round(2, 1), world_round(2, 1)]];
         worlds[1][1].cells.pop();
         let refused = assembled(plan(), &worlds).unwrap_err();
-        assert!(matches!(&refused, MeasureError::OtherCells { cell } if cell == "hetero-data"), "{refused}");
+        assert!(refused.to_string().contains("without hetero-data"), "{refused}");
         worlds[1][1] = world_round(4, 1);
         let refused = assembled(plan(), &worlds).unwrap_err().to_string();
         assert!(refused.contains("differ in world"), "{refused}");

@@ -2,12 +2,12 @@
 
 use super::cell::predictions_path;
 use super::{BenchmarkRequest, CellResult, ContestantKind};
-use crate::trials::TrialError;
 use crate::trials::trial::TrialEnd;
+use knockout_base::error::Result;
 use knockout_data::screen::{Ceiling, Dataset, Part, Scheme, Split};
-use knockout_train::baseline::Baseline;
-use knockout_train::evaluation::{Figure, Spread};
-use knockout_train::predictions::Predictions;
+use knockout_predict::baseline::Baseline;
+use knockout_predict::evaluation::{Figure, Spread};
+use knockout_predict::predictions::Predictions;
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ impl Board {
         splits: &[Arc<Split>],
         results: &[Vec<CellResult>],
         left_out: Vec<LeftOut>,
-    ) -> Result<Self, TrialError> {
+    ) -> Result<Self> {
         let mut rows = Vec::new();
         for (contestant, results) in request.contestants.iter().zip(results) {
             if results.is_empty() {
@@ -162,7 +162,7 @@ fn against_stack(
     scheme: Scheme,
     request: &BenchmarkRequest,
     results: &[CellResult],
-) -> Result<Option<Against>, TrialError> {
+) -> Result<Option<Against>> {
     let mut differences = Vec::new();
     for result in results {
         let folder = request.out.join(word).join(format!("{}-{}", scheme.name(), result.seed));

@@ -1,16 +1,17 @@
 //! One contestant on one split: trained or fitted once, its figures kept.
 
 use super::{BenchmarkRequest, Contestant};
+use crate::trials::kept;
 use crate::trials::trial::{Report, Stop, Trial, TrialEnd, predict};
-use crate::trials::{TrialError, kept};
+use knockout_base::error::Result;
 use knockout_base::files::inside;
 use knockout_data::screen::{Dataset, Part, Split};
+use knockout_predict::baseline::{Baseline, Baselines};
+use knockout_predict::evaluation::{Model, rows_of};
+use knockout_predict::predictions::Predictions;
 use knockout_trace::{Clock as _, SystemClock};
-use knockout_train::baseline::{Baseline, Ladder};
 use knockout_train::config::Config;
-use knockout_train::evaluation::{Model, rows_of};
 use knockout_train::metrics::Metrics;
-use knockout_train::predictions::Predictions;
 use knockout_train::run::RunContext;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -69,9 +70,9 @@ impl<'a> CellPlan<'a> {
         let config = match contestant {
             Contestant::Baseline(baseline) => {
                 let genes = self.dataset.cell.genes().len();
-                let ladder = Ladder::new(&self.dataset.samples, genes, self.split);
-                let ladder = ladder.map_err(|error| error.to_string())?.over(&self.dataset.cell);
-                if !ladder.baselines().contains(&baseline) {
+                let baselines = Baselines::new(&self.dataset.samples, genes, self.split);
+                let baselines = baselines.map_err(|error| error.to_string())?.over(&self.dataset.cell);
+                if !baselines.applicable().contains(&baseline) {
                     return Err(
                         "it needs query pairs, networks or a validation part that are not there".to_owned()
                     );
@@ -113,7 +114,7 @@ impl Cell<'_> {
         &self,
         stop: &Stop,
         on_report: &mut dyn FnMut(Report<'_>),
-    ) -> Result<Option<CellResult>, TrialError> {
+    ) -> Result<Option<CellResult>> {
         let CellPlan { folder, dataset, split, request, .. } = &self.plan;
         let file_name = format!("{}.json", self.contestant.name());
         let path = folder.join(&file_name);
@@ -126,7 +127,7 @@ impl Cell<'_> {
             if kept.identity != identity {
                 let key = "other data or settings, whose hash is";
                 let (found, asked) = (short(&kept.identity), short(&identity));
-                return Err(TrialError::OtherPlan { folder: path, key, found, asked });
+                return Err(kept::other_plan(&path, key, &found, &asked));
             }
             let had_enough = match (budget_seconds, kept.budget_seconds) {
                 (Some(asked), Some(had)) => had >= asked,
@@ -178,7 +179,7 @@ impl Cell<'_> {
         config: &Config,
         stop: &Stop,
         on_report: &mut dyn FnMut(Report<'_>),
-    ) -> Result<Option<Fitted>, TrialError> {
+    ) -> Result<Option<Fitted>> {
         let CellPlan { name, folder, dataset_folder, dataset, split, request } = &self.plan;
         let folder = inside(folder, self.contestant.name())?;
         let trial = Trial {
@@ -200,18 +201,19 @@ impl Cell<'_> {
         Ok(Some(Fitted {
             end: trained.end,
             cpu_seconds: trained.cpu_seconds,
-            epochs: (!config.model.entry().is_solved).then_some(trained.epochs()),
+            epochs: trained.epochs,
             validation_pearson: trained.best_pearson(),
             predictions,
         }))
     }
 
-    fn fit(&self, baseline: Baseline) -> Result<Fitted, TrialError> {
+    fn fit(&self, baseline: Baseline) -> Result<Fitted> {
         let CellPlan { dataset, split, .. } = &self.plan;
-        let ladder = Ladder::new(&dataset.samples, dataset.cell.genes().len(), split)?.over(&dataset.cell);
+        let baselines =
+            Baselines::new(&dataset.samples, dataset.cell.genes().len(), split)?.over(&dataset.cell);
         let clock = SystemClock::new();
         let began = clock.cpu_nanos();
-        let fitted = ladder.fit(baseline, split.rows(Part::Test), split.spec().seed, &|_| ())?;
+        let fitted = baselines.fit(baseline, split.rows(Part::Test), split.spec().seed, &|_| ())?;
         Ok(Fitted {
             end: TrialEnd::Finished,
             cpu_seconds: clock.cpu_nanos().saturating_sub(began) as f64 / 1e9,

@@ -1,8 +1,8 @@
 //! Who takes part: models of the registry, and baselines that are no model.
 
-use crate::trials::TrialError;
+use knockout_base::error::{Error, Result};
 use knockout_models::{MODELS, ModelEntry};
-use knockout_train::baseline::Baseline;
+use knockout_predict::baseline::Baseline;
 use serde::Serialize;
 
 /// A model or a baseline.
@@ -37,7 +37,7 @@ impl Contestant {
     }
 
     /// Everybody by name; a model before a baseline of the same name.
-    pub fn find(name: &str) -> Result<Self, TrialError> {
+    pub fn find(name: &str) -> Result<Self> {
         let model = MODELS.iter().find(|entry| entry.name == name).copied().map(Self::Model);
         let baseline = || Baseline::ALL.into_iter().find(|baseline| baseline.name() == name);
         model.or_else(|| baseline().map(Self::Baseline)).ok_or_else(|| {
@@ -47,7 +47,8 @@ impl Contestant {
                     known.push(baseline);
                 }
             }
-            TrialError::UnknownModel { name: name.to_owned(), known }
+            let known = known.join(", ");
+            Error::request(format!("there is no model or baseline {name:?}; choose from {known}"))
         })
     }
 

@@ -14,9 +14,10 @@ pub use board::{Against, Board, BoardRow, LeftOut};
 pub use cell::CellResult;
 pub use contestant::{Contestant, ContestantKind};
 
+use crate::trials::kept;
 use crate::trials::trial::{Report, Stop};
-use crate::trials::{TrialError, kept};
 use cell::CellPlan;
+use knockout_base::error::{Error, Result};
 use knockout_base::files::inside;
 use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_data::screen::{Dataset, Division, Scheme, Split, SplitSpec};
@@ -80,7 +81,7 @@ pub fn run(
     request: &BenchmarkRequest,
     stop: &Stop,
     on_progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<BenchmarkOutcome, TrialError> {
+) -> Result<BenchmarkOutcome> {
     kept::make_folder(&request.out)?;
     let of = request.datasets.len() * request.schemes.len() * request.seeds.len() * request.contestants.len();
     let mut work = Work { request, stop, on_progress, done: 0, of, boards: Vec::new() };
@@ -93,8 +94,10 @@ pub fn run(
     }
     if work.boards.iter().all(|board| board.rows.is_empty()) && !is_stopped {
         let reasons = work.boards.iter().flat_map(|board| &board.left_out);
-        let reasons = reasons.map(|left_out| format!("{}: {}", left_out.name, left_out.why)).collect();
-        return Err(TrialError::NoModel { reasons });
+        let reasons =
+            reasons.map(|left_out| format!("{}: {}", left_out.name, left_out.why)).collect::<Vec<_>>();
+        let reasons = reasons.join("; ");
+        return Err(Error::request(format!("no model can be trained: {reasons}")));
     }
     Ok(BenchmarkOutcome { boards: work.boards, is_stopped })
 }
@@ -126,13 +129,7 @@ struct Work<'a> {
 
 impl Work<'_> {
     /// Does the cells of one dataset and scheme; whether all of them are done.
-    fn scheme(
-        &mut self,
-        folder: &Path,
-        word: &str,
-        dataset: &Arc<Dataset>,
-        scheme: Scheme,
-    ) -> Result<bool, TrialError> {
+    fn scheme(&mut self, folder: &Path, word: &str, dataset: &Arc<Dataset>, scheme: Scheme) -> Result<bool> {
         let request = self.request;
         let mut left_out: Vec<LeftOut> = Vec::new();
         let mut splits = Vec::new();
@@ -145,7 +142,10 @@ impl Work<'_> {
                     left_out.push(LeftOut { name: scheme.name().to_owned(), why: error.to_string() });
                     break;
                 }
-                Err(source) => return Err(TrialError::Split { dataset: folder.to_owned(), source }),
+                Err(error) => {
+                    let message = format!("cannot split {}", folder.display());
+                    return Err(Error::request(message).caused_by(error));
+                }
             }
         }
         let mut results: Vec<Vec<CellResult>> = Vec::new();

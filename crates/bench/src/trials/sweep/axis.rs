@@ -1,6 +1,6 @@
 //! `key=a,b,c`: a key and the values to try, and the grid of several.
 
-use crate::trials::TrialError;
+use knockout_base::error::{Error, Result};
 use std::fmt;
 use std::str::FromStr;
 
@@ -14,11 +14,11 @@ pub struct Axis {
 }
 
 impl FromStr for Axis {
-    type Err = TrialError;
+    type Err = Error;
 
     /// Values are separated by commas; those inside of brackets, braces or quotes belong to a value.
-    fn from_str(text: &str) -> Result<Self, TrialError> {
-        let refuse = |why: &str| TrialError::Setting { text: text.to_owned(), why: why.to_owned() };
+    fn from_str(text: &str) -> Result<Self> {
+        let refuse = |why: &str| Error::request(format!("{text:?}: {why}"));
         let (key, values) =
             text.split_once('=').ok_or_else(|| refuse("write key=value, or key=a,b,c to try several"))?;
         let values = separated(values);

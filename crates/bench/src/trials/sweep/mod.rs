@@ -7,9 +7,9 @@ mod axis;
 
 pub use axis::Axis;
 
+use crate::trials::kept;
 use crate::trials::trial::{Report, Stop, Trial, TrialEnd};
-use crate::trials::{TrialError, kept};
-use knockout_base::error::{Class, Classified as _};
+use knockout_base::error::{Class, Error, Result};
 use knockout_base::files::inside;
 use knockout_data::screen::Dataset;
 use knockout_models::ModelEntry;
@@ -154,16 +154,19 @@ pub fn run(
     request: &SweepRequest,
     stop: &Stop,
     on_progress: &mut dyn FnMut(SweepProgress<'_>),
-) -> Result<SweepOutcome, TrialError> {
+) -> Result<SweepOutcome> {
     if request.model.is_solved {
-        return Err(TrialError::NothingToSweep { name: request.model.name });
+        let name = request.model.name;
+        return Err(Error::request(format!(
+            "{name} is solved and chooses its settings itself on the validation part; there is nothing to sweep"
+        )));
     }
     let dataset = Arc::new(Dataset::open(&request.dataset)?);
     let settings = axis::grid(&request.axes);
     if settings.len() > MOST_SETTINGS {
         let why = format!("the grid has {} settings, and {MOST_SETTINGS} is the most", settings.len());
         let text = request.axes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
-        return Err(TrialError::Setting { text, why });
+        return Err(Error::request(format!("{text:?}: {why}")));
     }
     // Every setting is checked before any is trained.
     let defaults = Config::defaults(&request.model, &dataset.cell)?;
@@ -172,7 +175,7 @@ pub fn run(
         config.check(&dataset.cell)?;
         Ok(config)
     });
-    let configs = configs.collect::<Result<Vec<Config>, TrialError>>()?;
+    let configs = configs.collect::<Result<Vec<Config>>>()?;
     let mut search = Search { request, dataset, configs, sweep: begin(request, &settings)?, stop };
     let is_stopped = !search.climb(on_progress)?;
     let (ranking, lines) = search.ranking()?;
@@ -180,7 +183,7 @@ pub fn run(
 }
 
 /// The sweep in the folder, or a new one.
-fn begin(request: &SweepRequest, settings: &[Vec<String>]) -> Result<Sweep, TrialError> {
+fn begin(request: &SweepRequest, settings: &[Vec<String>]) -> Result<Sweep> {
     let rungs = rungs(settings.len(), request.budget, request.keep_one_of);
     let candidate = |(place, keys): (usize, &Vec<String>)| Candidate {
         keys: keys.clone(),
@@ -218,7 +221,7 @@ fn begin(request: &SweepRequest, settings: &[Vec<String>]) -> Result<Sweep, Tria
     };
     for ((key, found), (_, asked)) in views(&found).into_iter().zip(views(&fresh)) {
         if found != asked {
-            return Err(TrialError::OtherPlan { folder: request.out.clone(), key, found, asked });
+            return Err(kept::other_plan(&request.out, key, &found, &asked));
         }
     }
     Ok(found)
@@ -237,7 +240,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Climbs the rungs; whether it came to the end.
-    fn climb(&mut self, on_progress: &mut dyn FnMut(SweepProgress<'_>)) -> Result<bool, TrialError> {
+    fn climb(&mut self, on_progress: &mut dyn FnMut(SweepProgress<'_>)) -> Result<bool> {
         let rungs = self.sweep.rungs.clone();
         let mut left: Vec<usize> = (0..self.configs.len()).collect();
         for (number, rung) in rungs.iter().enumerate() {
@@ -278,7 +281,7 @@ impl Search<'_> {
         place: usize,
         rung: Rung,
         on_report: &mut dyn FnMut(Report<'_>),
-    ) -> Result<Option<RungResult>, TrialError> {
+    ) -> Result<Option<RungResult>> {
         let candidate = &self.sweep.candidates[place];
         if (self.stop)() {
             return Ok(None);
@@ -323,14 +326,14 @@ impl Search<'_> {
         Ok(Some(RungResult {
             validation_pearson: trained.best_pearson(),
             cpu_seconds: trained.cpu_seconds,
-            epochs: trained.epochs(),
+            epochs: trained.lines.len(),
             is_finished: trained.end == TrialEnd::Finished,
             failure: None,
         }))
     }
 
     /// Places of the settings, the best first, and the metrics of every run in the order of the settings.
-    fn ranking(&self) -> Result<(Vec<usize>, Vec<Vec<MetricsLine>>), TrialError> {
+    fn ranking(&self) -> Result<(Vec<usize>, Vec<Vec<MetricsLine>>)> {
         let mut ranking: Vec<usize> = (0..self.configs.len()).collect();
         let reached = |place: usize| self.sweep.candidates[place].trials.len();
         ranking.sort_by(|&a, &b| {

@@ -12,13 +12,13 @@ use crate::ui::Ui;
 use clap::Args;
 use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_data::screen::{Ceiling, Dataset, Part, Split};
-use knockout_train::baseline::Baseline;
-use knockout_train::checkpoint::Slot;
-use knockout_train::evaluation::{
+use knockout_predict::baseline::Baseline;
+use knockout_predict::evaluation::{
     Comparison, Evaluation, Model, Pairs, Row, Spread, StackPredictions, compare, ensemble, evaluate_beside,
     rows_of,
 };
-use knockout_train::predictions::Predictions;
+use knockout_predict::predictions::Predictions;
+use knockout_train::checkpoint::Slot;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

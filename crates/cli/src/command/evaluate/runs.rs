@@ -8,13 +8,12 @@ use knockout_base::files::inside;
 use knockout_data::cell::GeneSets;
 use knockout_data::screen::{Dataset, Part};
 use knockout_models::MODELS;
-use knockout_train::baseline::Baseline;
+use knockout_predict::baseline::Baseline;
+use knockout_predict::evaluation::StackPredictions;
+use knockout_predict::predictions::Predictions;
+use knockout_predict::stack_predictions;
 use knockout_train::checkpoint::{Checkpoints, Slot};
-use knockout_train::evaluation::StackPredictions;
-use knockout_train::predictions::Predictions;
-use knockout_train::run::{
-    RunDescription, RunError, RunFolderError, RunState, RunSummary, read_metrics, stack_predictions,
-};
+use knockout_train::run::{RunDescription, RunState, RunSummary, read_metrics};
 use std::path::{Path, PathBuf};
 
 /// Predicts a part with each run's weights; the predictions stay in the run's folder.
@@ -27,7 +26,7 @@ pub(super) fn subject(args: &EvaluateArgs, ui: &Ui) -> Result<Subject> {
             None => run,
         })
     });
-    let runs = runs.collect::<Result<Vec<_>, RunError>>()?;
+    let runs = runs.collect::<Result<Vec<_>>>()?;
     refuse_unlike(&runs, folders)?;
     let are_seeds = are_seeds(&runs, folders)?;
     if are_seeds {
@@ -188,7 +187,7 @@ fn are_seeds(runs: &[RunDescription], folders: &[PathBuf]) -> Result<bool> {
 /// How long a run lasts is no part of what it is, but a mean over runs of unlike length should not pass unnoticed.
 fn note_lengths(folders: &[PathBuf], ui: &Ui) -> Result<()> {
     let epochs = |folder: &PathBuf| Ok(read_metrics(folder)?.last().map_or(0, |line| line.epoch + 1));
-    let lengths = folders.iter().map(epochs).collect::<Result<Vec<u32>, RunFolderError>>()?;
+    let lengths = folders.iter().map(epochs).collect::<Result<Vec<u32>>>()?;
     if lengths.iter().any(|&length| length != lengths[0]) {
         let each =
             folders.iter().zip(&lengths).map(|(folder, length)| format!("{} {length}", folder.display()));

@@ -1,9 +1,9 @@
 //! Evaluations as text. A figure that is not defined is a dash.
 
 use knockout_data::screen::Ceiling;
+use knockout_predict::evaluation::{Comparison, Figure, Row, Spread, Unseen};
 use knockout_report::page::{Column, Table};
 use knockout_report::units::count;
-use knockout_train::evaluation::{Comparison, Figure, Row, Spread, Unseen};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 

@@ -18,10 +18,11 @@ use knockout_data::screen::Part;
 use knockout_predict::scorer::OpenRuns;
 use knockout_predict::{
     Candidates, Choice, Filters, Folder, Histogram, Hit, Keep, Outcome, PREDICTIONS, Plan, Progress,
-    Scorer as _, Share, Summary, lists, write_csv, write_hits,
+    Scorer as _, Share, Summary, write_csv, write_hits,
 };
 use knockout_report::page::{Column, Table};
 use knockout_report::units::count;
+use knockout_sources::lists;
 use knockout_train::checkpoint::Slot;
 use serde::Serialize;
 use std::fmt::Write as _;

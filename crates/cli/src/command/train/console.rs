@@ -5,9 +5,9 @@ use crate::interrupt::Interrupt;
 use crate::ui::{Ui, Unit};
 use indicatif::ProgressBar;
 use knockout_report::units::{duration, figure};
-use knockout_train::config::Config;
+use knockout_solve::TriedSetting;
 use knockout_train::fit::{Fit, StepReport};
-use knockout_train::run::MetricsLine;
+use knockout_train::run::{MetricsLine, Run};
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
@@ -50,14 +50,15 @@ struct Pace {
 }
 
 impl<'a> Console<'a> {
-    pub(super) fn new(ui: &'a Ui, fit: &Fit, max_time: Option<Duration>) -> Result<Self> {
-        let config: &Config = fit.config();
-        let is_alone = fit.ranks().is_alone();
+    pub(super) fn new(ui: &'a Ui, run: &Run, max_time: Option<Duration>) -> Result<Self> {
+        let config = run.config();
+        let is_alone = run.ranks().is_alone();
         let interrupted = if is_alone { Interrupt::install()? } else { Interrupt::install_on_ranks()? };
-        let batches = fit.batch_count() as u64;
+        let batches = run.fit().map_or(0, Fit::batch_count) as u64;
         let all = batches * u64::from(config.epochs);
         let steps = if config.max_steps > 0 { all.min(config.max_steps) } else { all };
-        let bar = ui.bar("training", steps, Unit::Items);
+        // How many steps a solver takes is not known before.
+        let bar = if steps == 0 { ui.steps("solve") } else { ui.bar("training", steps, Unit::Items) };
         let now = Instant::now();
         Ok(Self {
             ui,
@@ -113,7 +114,23 @@ impl<'a> Console<'a> {
         }
     }
 
+    /// Notes a setting that a solver tried.
+    pub(super) fn tried(&self, setting: &TriedSetting) {
+        let pearson = figure(setting.validation_pearson);
+        self.note(&format!("{}: validation Pearson {pearson}", setting.setting));
+    }
+
+    /// Shows a step of a solver.
+    pub(super) fn solving(&self, what: &str, step: usize) {
+        self.bar.set_message(format!("{what}, step {step}"));
+        self.bar.inc(1);
+    }
+
     pub(super) fn epoch(&self, line: &MetricsLine) {
+        if self.length.steps == 0 {
+            // The summary of a solver says it all.
+            return;
+        }
         let mut times = String::new();
         if let Some(spent) = line.times {
             self.pace.borrow_mut().validation_seconds = Some(spent.validation_seconds);

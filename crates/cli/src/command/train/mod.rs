@@ -2,7 +2,6 @@
 
 mod console;
 mod page;
-mod solved;
 
 use crate::choice;
 use crate::exit;
@@ -15,12 +14,14 @@ use knockout_data::screen::{Dataset, Part, Scheme};
 use knockout_engine::kernel::Isa;
 use knockout_models::{MODELS, ModelEntry};
 use knockout_ranks::Ranks;
-use knockout_report::units::figure;
+use knockout_report::units::{count, figure};
+use knockout_solve::Choice;
 use knockout_train::config::Config;
 use knockout_train::run::{
-    End, Event, MetricsLine, Run, RunContext, RunDescription, SolvedRun, default_folder, read_metrics,
+    End, Event, MetricsLine, Run, RunContext, RunDescription, default_folder, read_metrics,
 };
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -120,6 +121,8 @@ struct Trained<'a> {
     schema: u32,
     run: &'a Path,
     ended: &'static str,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    choices: BTreeMap<&'a str, f64>,
     #[serde(flatten)]
     last: Option<&'a MetricsLine>,
 }
@@ -143,7 +146,8 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<()> {
     let ranks = crate::ranks::join(ui)?;
     on_workers_of(&ranks, ui, || {
         if let Some(folder) = &args.resume {
-            return resume(args, folder, &resume_keys(args)?, args.data.as_deref(), &ranks, ui);
+            let (keys, data) = (resume_keys(args)?, args.data.as_deref());
+            return train(args, Run::resume_on(&ranks, folder, &keys, data, MODELS)?, ui);
         }
         let Plan { folder, dataset, config, context } = plan(args, &ranks, ui)?;
         if args.resume_or_start && is_begun(&folder, &ranks)? {
@@ -153,31 +157,12 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<()> {
                     format!("{} is a run of {begun}, not of {}", folder.display(), config.model.name());
                 return Err(request_error(message));
             }
-            return resume(args, &folder, &context.overrides, args.dir.as_deref(), &ranks, ui);
-        }
-        if config.model.entry().is_solved {
-            by_one_process(config.model.name(), &ranks)?;
-            return solved::solve(&SolvedRun::create(&folder, dataset, config, &context)?, ui);
+            let (keys, data) = (&context.overrides, args.dir.as_deref());
+            return train(args, Run::resume_on(&ranks, &folder, keys, data, MODELS)?, ui);
         }
         note_fitted(&config, ui)?;
         train(args, Run::create(&folder, dataset, config, &context)?, ui)
     })
-}
-
-fn resume(
-    args: &TrainArgs,
-    folder: &Path,
-    keys: &[String],
-    data: Option<&Path>,
-    ranks: &Ranks,
-    ui: &Ui,
-) -> Result<()> {
-    let model = RunDescription::read(folder, keys, MODELS)?.config.model.entry();
-    if model.is_solved {
-        by_one_process(model.name, ranks)?;
-        return solved::solve(&SolvedRun::resume(folder, keys, data)?, ui);
-    }
-    train(args, Run::resume_on(ranks, folder, keys, data, MODELS)?, ui)
 }
 
 /// Says so where a network is to learn from residuals of records that the other run was fitted to, though it need not.
@@ -187,7 +172,7 @@ fn note_fitted(config: &Config, ui: &Ui) -> Result<()> {
         return Ok(());
     }
     let other = RunDescription::read(Path::new(run), &[] as &[&str], MODELS)?.config;
-    if other.model.entry().is_solved && other.residuals.folds == 0 {
+    if other.has_fitted_residuals() {
         ui.note(&format!(
             "note: {run} was fitted to the records whose residuals are trained on, which leaves little to learn from; solve it with \
              residuals.folds=5"
@@ -201,17 +186,6 @@ fn is_begun(folder: &Path, ranks: &Ranks) -> Result<bool> {
     let mut is_begun = [u8::from(folder.join("manifest.json").exists())];
     ranks.broadcast(&mut is_begun)?;
     Ok(is_begun == [1])
-}
-
-/// Refuses ranks for a model that has no steps to share.
-fn by_one_process(model: &str, ranks: &Ranks) -> Result<()> {
-    if ranks.is_alone() {
-        return Ok(());
-    }
-    let message = format!(
-        "{model} is solved by one process, not trained step by step; start it without mpirun or srun"
-    );
-    Err(request_error(message))
 }
 
 /// Runs on the threads that train: as many as the program was given, with the instructions it was told to use.
@@ -326,17 +300,65 @@ fn resume_keys(args: &TrainArgs) -> Result<Vec<String>> {
 
 fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
     let folder = run.folder().to_owned();
-    let config = run.fit().config().clone();
-    let samples = run.fit().split().rows(Part::Train).len();
+    note_start(&run, ui);
+    let console = Console::new(ui, &run, args.max_time)?;
+    run.stop_when(console.wants_stop());
+    let (mut last, mut end, mut tried) = (None, End::Epochs, Vec::new());
+    while let Some(event) = run.next() {
+        let event = event.map_err(|error| {
+            console.bar.finish_and_clear();
+            let saved =
+                run.last_saved().map(|saved| format!("; the last good state is {}", saved.path.display()));
+            let context = format!("training in {} stopped{}", folder.display(), saved.unwrap_or_default());
+            Failure::from(error).context(context)
+        })?;
+        match event {
+            Event::Step(report) => {
+                console.step(&report);
+                crate::ranks::panic_if_asked(&run.ranks(), report.position.step);
+            }
+            Event::Tried(setting) => {
+                console.tried(&setting);
+                tried.push(setting);
+            }
+            Event::Solving { what, step } => console.solving(&what, step),
+            Event::Validation { done, total } => console.validation(done, total),
+            Event::Epoch(line) => {
+                console.epoch(&line);
+                last = Some(line);
+            }
+            Event::End(why) => end = why,
+        }
+    }
+    console.bar.finish_and_clear();
+    if !run.ranks().is_first() {
+        return ended(end, &folder);
+    }
+    let lines = read_metrics(&folder)?;
+    page::write(&run, &lines, end, &tried, &console.wants_stop())?;
+    let last = last.as_ref().or(lines.last());
+    let choices = run.choices().iter().map(|choice| (&choice.name[..], choice.value)).collect();
+    let trained = Trained { schema: 1, run: &folder, ended: end.name(), choices, last };
+    ui.result(|| summary(&folder, end, last, run.choices()), &trained)?;
+    ended(end, &folder)
+}
+
+/// Notes the size of a run, and what is unusual about it.
+fn note_start(run: &Run, ui: &Ui) {
+    let (folder, samples) = (run.folder(), run.split().rows(Part::Train).len());
+    let samples_text = format!("{} training samples", count(samples));
+    let Some(fit) = run.fit() else {
+        ui.note(&format!("{}: {}, {samples_text}", folder.display(), run.config().model.name()));
+        return;
+    };
+    let batch = run.config().batch;
     ui.note(&format!(
-        "{}: {} parameters, {} training samples, batch {}{}",
+        "{}: {} parameters, {samples_text}, batch {batch}{}",
         folder.display(),
-        knockout_report::units::count(run.fit().model().parameters().element_count()),
-        knockout_report::units::count(samples),
-        config.batch,
+        count(fit.model().parameters().element_count()),
         run.resumed_from().map(|step| format!(", from step {step}")).unwrap_or_default(),
     ));
-    if config.batch >= samples && samples > 1 {
+    if batch >= samples && samples > 1 {
         ui.note(&format!(
             "note: the batch holds the whole training part, so an epoch is one step; batch={} would take about ten",
             samples.div_ceil(10)
@@ -354,40 +376,6 @@ fn train(args: &TrainArgs, mut run: Run, ui: &Ui) -> Result<()> {
             "warning: the run was begun with the instruction set {began}, which this CPU lacks; the numbers will differ in their last bits"
         ));
     }
-    let console = Console::new(ui, run.fit(), args.max_time)?;
-    run.stop_when(console.wants_stop());
-    let (mut last, mut end) = (None, End::Epochs);
-    while let Some(event) = run.next() {
-        let event = event.map_err(|error| {
-            console.bar.finish_and_clear();
-            let saved =
-                run.last_saved().map(|saved| format!("; the last good state is {}", saved.path.display()));
-            let context = format!("training in {} stopped{}", folder.display(), saved.unwrap_or_default());
-            Failure::from(error).context(context)
-        })?;
-        match event {
-            Event::Step(report) => {
-                console.step(&report);
-                crate::ranks::panic_if_asked(run.fit().ranks(), report.position.step);
-            }
-            Event::Validation { done, total } => console.validation(done, total),
-            Event::Epoch(line) => {
-                console.epoch(&line);
-                last = Some(line);
-            }
-            Event::End(why) => end = why,
-        }
-    }
-    console.bar.finish_and_clear();
-    if !run.fit().ranks().is_first() {
-        return ended(end, &folder);
-    }
-    let lines = read_metrics(&folder)?;
-    page::write(&run, &lines, end, &console.wants_stop())?;
-    let last = last.as_ref().or(lines.last());
-    let trained = Trained { schema: 1, run: &folder, ended: end.name(), last };
-    ui.result(|| summary(&folder, end, last), &trained)?;
-    ended(end, &folder)
 }
 
 /// The verdict on how a run ended.
@@ -401,8 +389,12 @@ fn ended(end: End, folder: &Path) -> Result<()> {
     }
 }
 
-fn summary(folder: &Path, end: End, line: Option<&MetricsLine>) -> String {
+fn summary(folder: &Path, end: End, line: Option<&MetricsLine>, choices: &[Choice]) -> String {
+    if end == End::Solved {
+        return solved_summary(folder, line, choices);
+    }
     let why = match end {
+        End::Solved => "solved",
         End::Epochs => "all epochs done",
         End::Steps => "all steps done",
         End::Patience => "no better validation Pearson for as long as run.patience allows",
@@ -423,4 +415,24 @@ fn summary(folder: &Path, end: End, line: Option<&MetricsLine>) -> String {
     let folder = folder.display();
     let next = if end == End::Stopped { "train --resume" } else { "evaluate" };
     format!("{why}\n{line}next: knockout {next} {folder}\n")
+}
+
+fn solved_summary(folder: &Path, line: Option<&MetricsLine>, choices: &[Choice]) -> String {
+    let figures = line.map_or_else(String::new, |line| {
+        let (pearson, spearman) = (figure(line.val.pearson), figure(line.val.spearman));
+        let mse = line.val.mse.unwrap_or(f64::NAN);
+        format!("validation Pearson {pearson}, Spearman {spearman}, MSE {mse:.3e}")
+    });
+    let choices: String = choices.iter().map(|choice| format!("  {}\n", choice_text(choice))).collect();
+    format!("solved: {figures}\n{choices}next: knockout evaluate {}\n", folder.display())
+}
+
+/// Formats a setting that a solver chose: its name and its value.
+fn choice_text(choice: &Choice) -> String {
+    let Choice { name, value } = choice;
+    if *value != 0.0 && (value.abs() < 1e-3 || value.abs() >= 1e6) {
+        format!("{name} {value:.3e}")
+    } else {
+        format!("{name} {}", (value * 1e4).round() / 1e4)
+    }
 }

@@ -1,26 +1,38 @@
-//! `report.html` of a run: curves over epochs, predicted against measured.
+//! `report.html` of a run: curves over epochs or over the settings of a solver, predicted against measured.
 
+use super::choice_text;
 use crate::failure::{Context as _, Result};
 use knockout_base::files::{inside, replace};
-use knockout_data::screen::{Manifest, Part};
+use knockout_data::screen::{Dataset, Manifest, Part, Split};
+use knockout_predict::baseline::{Baseline, Baselines};
 use knockout_report::page::{Chart, Fact, Figure, Page, Scale, Scatter, Series};
 use knockout_report::units;
 use knockout_report::units::{duration, figure};
-use knockout_train::baseline::{Baseline, Ladder};
+use knockout_solve::{Choice, TriedSetting};
 use knockout_train::fit::Fit;
 use knockout_train::metrics::Metrics;
 use knockout_train::run::{End, EpochTimes, MetricsLine, Run};
 use std::time::Duration;
 
 /// Sentence at the end of pages of training.
-pub(super) const FOOTNOTE: &str = "Metrics are over whole parts, never over a sample.";
+const FOOTNOTE: &str = "Metrics are over whole parts, never over a sample.";
 
-/// Writes the page beside the metrics it shows. A run that was stopped has nothing predicted for it: whoever stops it does not want
-/// to wait.
-pub(super) fn write(run: &Run, lines: &[MetricsLine], end: End, wants_stop: &dyn Fn() -> bool) -> Result<()> {
-    let (folder, fit) = (run.folder(), run.fit());
-    let (config, dataset) = (fit.config(), fit.dataset());
-    let scatter = if end == End::Stopped { None } else { scatter(run, wants_stop) };
+/// Writes the page beside the metrics it shows. A run that was stopped is not predicted with: that would take time. A model that was
+/// solved before keeps its page, and a solver that was stopped has nothing to show.
+pub(super) fn write(
+    run: &Run,
+    lines: &[MetricsLine],
+    end: End,
+    tried: &[TriedSetting],
+    wants_stop: &dyn Fn() -> bool,
+) -> Result<()> {
+    let folder = run.folder();
+    let was_solved = end == End::Solved && tried.is_empty() && folder.join("report.html").exists();
+    if was_solved || (end == End::Stopped && run.fit().is_none()) {
+        return Ok(());
+    }
+    let (config, dataset) = (run.config(), run.dataset());
+    let scatter = if end == End::Stopped { None } else { scatter(run, end, wants_stop)? };
     let mut notes = vec![format!(
         "Validation figures only; `knockout evaluate {}` sets the test part beside the stack and the additive ridge.",
         folder.display()
@@ -30,22 +42,34 @@ pub(super) fn write(run: &Run, lines: &[MetricsLine], end: End, wants_stop: &dyn
             "Stopped before its end: predictions are set beside measurements when it has ended.".to_owned(),
         );
     }
+    if !tried.is_empty() {
+        let settings: Vec<&str> = tried.iter().map(|tried| tried.setting.as_str()).collect();
+        notes.push(format!("Settings tried, in order: {}.", settings.join("; ")));
+    }
+    let batch = run.fit().map_or_else(String::new, |_| format!(" batch {},", config.batch));
+    let mut facts = run.fit().map_or_else(|| chosen(run.choices()), |fit| facts(fit, lines));
+    facts.extend(ceiling_fact(&dataset.manifest));
+    facts.extend(time_facts(run, lines));
+    let mut charts = Vec::new();
+    if let Some(fit) = run.fit() {
+        charts = self::charts(fit, lines, if scatter.is_some() { ridge(fit) } else { None });
+    } else if !tried.is_empty() {
+        charts.push(tried_chart(tried));
+    }
     let name = folder
         .file_name()
         .map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned());
-    let charts = charts(fit, lines, if scatter.is_some() { ridge(fit) } else { None });
     let page = Page {
         title: name,
         subtitle: format!(
-            "{} on {} ({}), batch {}, {} split, seed {}",
-            fit.model().name(),
+            "{} on {} ({} samples),{batch} {} split, seed {}",
+            config.model.name(),
             dataset.manifest.name,
-            units::count(dataset.samples.len()) + " samples",
-            config.batch,
+            units::count(dataset.samples.len()),
             config.split.scheme.name(),
             config.seed
         ),
-        facts: facts(fit, lines),
+        facts,
         findings: notes,
         made_by: "knockout train".to_owned(),
         footnote: FOOTNOTE.to_owned(),
@@ -72,7 +96,14 @@ fn facts(fit: &Fit, lines: &[MetricsLine]) -> Vec<Fact> {
     }));
     let attainable = fit.dataset().manifest.synthetic.as_ref();
     facts.extend(attainable.map(|known| fact("attainable", format!("{:.4}", known.attainable_pearson))));
-    facts.extend(ceiling_fact(&fit.dataset().manifest));
+    facts
+}
+
+/// Times of training; a solver has none to show.
+fn time_facts(run: &Run, lines: &[MetricsLine]) -> Vec<Fact> {
+    let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
+    let mut facts = Vec::new();
+    let lines = if run.fit().is_some() { lines } else { &[] };
     let times: Vec<EpochTimes> = lines.iter().filter_map(|line| line.times).collect();
     if let Some(last) = times.last() {
         let sum = |of: fn(&EpochTimes) -> f64| times.iter().map(of).sum::<f64>();
@@ -86,10 +117,34 @@ fn facts(fit: &Fit, lines: &[MetricsLine]) -> Vec<Fact> {
 }
 
 /// How well repeated measurements agree, where the screen has some.
-pub(super) fn ceiling_fact(manifest: &Manifest) -> Option<Fact> {
+fn ceiling_fact(manifest: &Manifest) -> Option<Fact> {
     let ceiling = manifest.ceiling()?;
     let value = format!("{:.4} ({} sets)", ceiling.repeat_pearson, units::count(ceiling.sets));
     Some(Fact::new("measuring again", value))
+}
+
+/// Settings that a solver chose, and the accuracy of its solution.
+fn chosen(choices: &[Choice]) -> Vec<Fact> {
+    let fact = |choice: &Choice| {
+        let text = choice_text(choice);
+        let (name, value) = text.split_once(' ').unwrap_or((&text, ""));
+        Fact::new(name, value)
+    };
+    choices.iter().map(fact).collect()
+}
+
+/// The validation Pearson of every setting that a solver tried.
+fn tried_chart(tried: &[TriedSetting]) -> Chart {
+    let points = tried.iter().enumerate();
+    let points = points.map(|(index, tried)| (index as f64, tried.validation_pearson.unwrap_or(f64::NAN)));
+    Chart {
+        title: "Validation Pearson of every setting that was tried".to_owned(),
+        across: "setting".to_owned(),
+        counts_whole: true,
+        across_scale: Scale::Linear,
+        scale: Scale::Linear,
+        series: vec![Series { name: "validation Pearson".to_owned(), points: points.collect() }],
+    }
 }
 
 /// Curves over epochs, counted from 1; the last may be a part of one.
@@ -139,32 +194,24 @@ fn charts(fit: &Fit, lines: &[MetricsLine], ridge: Option<f64>) -> Vec<Chart> {
 /// The validation Pearson of the additive ridge, which knows genes by identity alone.
 fn ridge(fit: &Fit) -> Option<f64> {
     let (dataset, split) = (fit.dataset(), fit.split());
-    let ladder = Ladder::new(&dataset.samples, dataset.cell.genes().len(), split).ok()?;
+    let baselines = Baselines::new(&dataset.samples, dataset.cell.genes().len(), split).ok()?;
     let rows = split.rows(Part::Val);
-    let fitted = ladder.fit(Baseline::AdditiveRidge, rows, 0, &|_| ()).ok()?;
-    Metrics::of(&fitted.predictions, &measured(fit)).pearson
+    let fitted = baselines.fit(Baseline::AdditiveRidge, rows, 0, &|_| ()).ok()?;
+    Metrics::of(&fitted.predictions, &measured(dataset, split)).pearson
 }
 
-fn measured(fit: &Fit) -> Vec<f64> {
-    let rows = fit.split().rows(Part::Val).iter();
-    rows.map(|&row| fit.dataset().samples.scores()[row as usize]).collect()
-}
-
-/// Predicted against measured; what the last validation predicted is not predicted again.
-fn scatter(run: &Run, wants_stop: &dyn Fn() -> bool) -> Option<Scatter> {
-    let measured = measured(run.fit());
-    let predicted = match run.validation_predictions() {
-        Some(predicted) => predicted.to_vec(),
-        None => run.fit().predict_unless(Part::Val, wants_stop)?,
-    };
-    Some(scatter_of("Validation part, last state", &measured, &predicted))
+fn measured(dataset: &Dataset, split: &Split) -> Vec<f64> {
+    split.rows(Part::Val).iter().map(|&row| dataset.samples.scores()[row as usize]).collect()
 }
 
 /// Predicted against measured.
-pub(super) fn scatter_of(title: &str, measured: &[f64], predicted: &[f64]) -> Scatter {
-    let metrics = Metrics::of(predicted, measured);
-    Scatter {
-        title: title.to_owned(),
+fn scatter(run: &Run, end: End, wants_stop: &dyn Fn() -> bool) -> Result<Option<Scatter>> {
+    let measured = measured(run.dataset(), run.split());
+    let Some(predicted) = run.predict_validation(wants_stop)? else { return Ok(None) };
+    let metrics = Metrics::of(&predicted, &measured);
+    let state = if end == End::Solved { "" } else { ", last state" };
+    Ok(Some(Scatter {
+        title: format!("Validation part{state}"),
         caption: format!(
             "Pearson {}, Spearman {}, {} samples",
             figure(metrics.pearson),
@@ -173,5 +220,5 @@ pub(super) fn scatter_of(title: &str, measured: &[f64], predicted: &[f64]) -> Sc
         ),
         measured: measured.iter().map(|&value| value as f32).collect(),
         predicted: predicted.iter().map(|&value| value as f32).collect(),
-    }
+    }))
 }

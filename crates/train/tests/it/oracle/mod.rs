@@ -5,9 +5,9 @@
 //! fuzzer cannot see past.
 
 use knockout_models::MODELS;
-use knockout_train::checkpoint::{Checkpoint, Files, decode, load};
+use knockout_train::checkpoint::{Checkpoint, Files, LogPosition, decode, load};
 use knockout_train::config::Config;
-use knockout_train::run::{LogPosition, MetricsLog, RunFolder, read_metrics};
+use knockout_train::run::{MetricsLog, RunFolder, read_metrics};
 use std::fs;
 use std::path::Path;
 

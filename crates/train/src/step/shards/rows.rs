@@ -3,40 +3,13 @@
 use super::outcome::ShardLoss;
 use super::tree::GradientTree;
 use super::{Waiting, weight};
-use crate::fit::FitError;
-use crate::step::{Mode, NotFinite};
+use crate::step::Mode;
+use knockout_base::error::Result;
 use knockout_engine::grad::{Gradients, Observer, Tape, Var};
 use knockout_models::{LossAt, Model};
-use knockout_ranks::{Ranks, WorldError};
+use knockout_ranks::{Ranks, wrong_length};
 use knockout_trace::meter::{Meter, StepPhase};
 use std::cell::RefCell;
-
-/// Why a coupled loss could not be computed.
-pub(super) enum CoupledError {
-    World(WorldError),
-    NotFinite(NotFinite),
-}
-
-impl CoupledError {
-    pub(super) fn or(self, diverged: impl FnOnce(NotFinite) -> FitError) -> FitError {
-        match self {
-            Self::World(error) => error.into(),
-            Self::NotFinite(error) => diverged(error),
-        }
-    }
-}
-
-impl From<WorldError> for CoupledError {
-    fn from(error: WorldError) -> Self {
-        Self::World(error)
-    }
-}
-
-impl From<NotFinite> for CoupledError {
-    fn from(error: NotFinite) -> Self {
-        Self::NotFinite(error)
-    }
-}
 
 /// The rows of all samples of a batch, in their order.
 struct AllRows {
@@ -63,7 +36,7 @@ impl<'a> Coupled<'a> {
         meter: &mut Meter,
         losses: &mut Vec<ShardLoss>,
         tree: &mut GradientTree<'_>,
-    ) -> Result<(), CoupledError> {
+    ) -> Result<()> {
         let mine: Vec<(Vec<Var>, &Waiting<'a>)> =
             waiting.iter().map(|shard| (self.model.coupled_rows(&shard.forward), shard)).collect();
         let all = meter.time(StepPhase::Barrier, || gather_rows(&mine, ranks))?;
@@ -75,7 +48,7 @@ impl<'a> Coupled<'a> {
             let rest = self.model.loss_without_samples(&mut tape, &forward, self.at);
             let weight = weight(place, targets);
             if let Some(rest) = &rest {
-                losses.push(ShardLoss::of(&tape, rest, place.shard, weight)?);
+                losses.push(ShardLoss::of(&tape, rest, place.shard, weight, self.at)?);
             }
             if self.mode < Mode::Backward {
                 continue;
@@ -97,7 +70,7 @@ impl<'a> Coupled<'a> {
     }
 
     /// The loss of all samples, and its gradients with respect to their rows.
-    fn loss_and_slopes(&self, all: &AllRows) -> Result<(ShardLoss, Vec<Vec<f32>>), NotFinite> {
+    fn loss_and_slopes(&self, all: &AllRows) -> Result<(ShardLoss, Vec<Vec<f32>>)> {
         let slopes: Vec<RefCell<Vec<f32>>> =
             all.rows.iter().map(|rows| RefCell::new(vec![0.0; rows.len()])).collect();
         let mut tape = Tape::new(self.model.parameters()).observed(self.observer);
@@ -115,7 +88,7 @@ impl<'a> Coupled<'a> {
             })
             .collect();
         let loss = self.model.loss_of_rows(&mut tape, &vars, &all.targets, self.at);
-        let value = ShardLoss::of(&tape, &loss, 0, 1.0)?;
+        let value = ShardLoss::of(&tape, &loss, 0, 1.0, self.at)?;
         if self.mode >= Mode::Backward {
             // No parameter enters the loss but through the rows.
             tape.backward(loss.total, &mut Gradients::zeros(self.model.parameters()));
@@ -127,7 +100,7 @@ impl<'a> Coupled<'a> {
 }
 
 /// Puts the rows of all shards of all ranks together: shards are in the order of their samples, and ranks have consecutive ones.
-fn gather_rows(mine: &[(Vec<Var>, &Waiting<'_>)], ranks: &Ranks) -> Result<AllRows, WorldError> {
+fn gather_rows(mine: &[(Vec<Var>, &Waiting<'_>)], ranks: &Ranks) -> Result<AllRows> {
     let kinds = mine.iter().map(|(vars, _)| vars.len()).max().unwrap_or(0);
     let mut parts: Vec<Vec<f32>> = vec![Vec::new(); kinds + 1];
     for (vars, shard) in mine {
@@ -144,7 +117,7 @@ fn gather_rows(mine: &[(Vec<Var>, &Waiting<'_>)], ranks: &Ranks) -> Result<AllRo
 }
 
 /// The parts of all ranks, each joined in the order of the ranks. A rank without samples sends nothing.
-fn all_parts(mine: &[Vec<f32>], ranks: &Ranks) -> Result<Vec<Vec<f32>>, WorldError> {
+fn all_parts(mine: &[Vec<f32>], ranks: &Ranks) -> Result<Vec<Vec<f32>>> {
     let mut bytes = Vec::new();
     if mine.len() > 1 {
         for part in mine {
@@ -155,17 +128,17 @@ fn all_parts(mine: &[Vec<f32>], ranks: &Ranks) -> Result<Vec<Vec<f32>>, WorldErr
     let mut joined: Vec<Vec<f32>> = Vec::new();
     for (rank, message) in ranks.all_gather(&bytes)?.iter().enumerate() {
         let mut rest = &message[..];
-        let mut place = 0;
+        let mut part = 0;
         while !rest.is_empty() {
-            let cut = || WorldError::Length { rank, found: message.len(), expected: message.len() + 1 };
+            let cut = || wrong_length(rank, message.len(), message.len() + 1);
             let (length, after) = rest.split_first_chunk::<8>().ok_or_else(cut)?;
             let length = u64::from_le_bytes(*length) as usize;
             let (values, after) = after.split_at_checked(length.saturating_mul(4)).ok_or_else(cut)?;
-            if joined.len() == place {
+            if joined.len() == part {
                 joined.push(Vec::new());
             }
-            joined[place].extend(values.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)));
-            (rest, place) = (after, place + 1);
+            joined[part].extend(values.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)));
+            (rest, part) = (after, part + 1);
         }
     }
     Ok(joined)

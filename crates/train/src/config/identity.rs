@@ -1,11 +1,12 @@
-//! What a checkpoint belongs to: model, gene table, configuration.
+//! Identity of a run: model, gene table, and every setting that its numbers depend on.
 
+use knockout_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// What a run is. A checkpoint continues only a run that is the same.
+/// Everything that the numbers of a run depend on. A checkpoint resumes only a run of the same identity.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
@@ -35,28 +36,6 @@ impl fmt::Display for Difference {
     }
 }
 
-/// A checkpoint of another run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct IdentityError {
-    /// What differs, in order of the keys.
-    pub differences: Vec<Difference>,
-}
-
-impl std::error::Error for IdentityError {}
-
-impl fmt::Display for IdentityError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            out,
-            "the checkpoint belongs to another run; continue with the settings and the dataset it was made with"
-        )?;
-        for difference in &self.differences {
-            write!(out, "\n  {difference}")?;
-        }
-        Ok(())
-    }
-}
-
 impl Identity {
     /// One hash of all settings.
     pub fn config_hash(&self) -> String {
@@ -69,9 +48,15 @@ impl Identity {
     }
 
     /// Refuses a checkpoint (`self`) of another run than `here`, with every difference.
-    pub fn check(&self, here: &Self) -> Result<(), IdentityError> {
+    pub fn check(&self, here: &Self) -> Result<()> {
         let differences = self.differences(here);
-        if differences.is_empty() { Ok(()) } else { Err(IdentityError { differences }) }
+        if differences.is_empty() {
+            return Ok(());
+        }
+        let lines: Vec<String> = differences.iter().map(ToString::to_string).collect();
+        let advice = "continue with the settings and the dataset it was made with";
+        let lines = lines.join("\n  ");
+        Err(Error::request(format!("the checkpoint belongs to another run; {advice}\n  {lines}")))
     }
 
     /// Everything in which a checkpoint (`self`) is not of the run `here`: model, gene table, then settings by key.

@@ -4,8 +4,8 @@
 //! another rank has is sent there. MPI's own reductions choose an order by the number of ranks, their places and the library.
 
 use super::Sharding;
+use knockout_base::error::Result;
 use knockout_engine::grad::Gradients;
-use knockout_ranks::WorldError;
 use std::collections::BTreeMap;
 
 /// Gradients of some shards, added up as far as this rank has both sides.
@@ -38,7 +38,7 @@ impl<'d> GradientTree<'d> {
     }
 
     /// Adds the sum over all shards of a batch of `samples` to `total`, on every rank.
-    pub(super) fn sum_into(mut self, samples: usize, total: &mut Gradients<f32>) -> Result<(), WorldError> {
+    pub(super) fn sum_into(mut self, samples: usize, total: &mut Gradients<f32>) -> Result<()> {
         let Sharding { ranks, shards, .. } = self.sharding;
         let is_empty = |shard: usize| shards.rows(samples, shard).is_empty();
         let (count, me) = (shards.count(), ranks.rank());

@@ -1,37 +1,32 @@
-//! The state of a fit, saved and restored bit for bit.
+//! Saves the state of a [`Fit`] in checkpoints, and restores it bit for bit.
 
-use super::{Fit, FitError};
-use crate::checkpoint::{
-    Checkpoint, CheckpointError, Checkpoints, Contents, EpochSpent, Identity, ModelCard, Number, Saved, Slot,
-    State, Tensor, TensorRef,
+use super::{
+    Checkpoint, Checkpoints, Contents, EpochSpent, LogPosition, ModelCard, Number, Saved, Slot, State,
 };
-use crate::run::LogPosition;
+use crate::fit::Fit;
 use crate::schedule::Best;
+use crate::tensors::{TensorRef, copy_tensor, missing_tensor};
+use knockout_base::error::{Error, Result};
 use knockout_models::loss::{CircularBuffer, Restored};
 use std::collections::BTreeMap;
 
-/// What the names of sums of the loss's parts begin with.
+/// Prefix of the names of sums of the loss's parts.
 const PART: &str = "epoch_part.";
 
 impl Fit {
-    /// What identifies the run: a checkpoint of another one is refused.
-    pub fn identity(&self) -> Identity {
-        self.config.identity(&self.dataset.cell.genes().hash().to_hex())
-    }
-
-    /// What predicting with this model needs beside its weights.
+    /// Returns what predicting with this model needs beside its weights.
     fn card(&self) -> Option<ModelCard> {
         Some(ModelCard::new(self.config.to_toml().ok()?, self.labels, &self.dataset.cell))
     }
 
-    /// Saves the state. `metrics` is where the run's metrics file ends now, `spent` what the epoch under way has taken.
+    /// Saves the state. `metrics` is the present end of the run's metrics file, `spent` the time of the epoch so far.
     pub fn save(
         &self,
         checkpoints: &Checkpoints,
         slot: Slot,
         metrics: LogPosition,
         spent: EpochSpent,
-    ) -> Result<Saved, CheckpointError> {
+    ) -> Result<Saved> {
         let buffers = self.model.loss_buffers();
         let state = State {
             identity: self.identity(),
@@ -84,11 +79,12 @@ impl Fit {
     }
 
     /// Restores a state that was saved; one of another run is refused.
-    pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), FitError> {
+    pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         checkpoint.state.identity.check(&self.identity())?;
         let (batch, batches) = (checkpoint.state.position.batch, self.batch_count());
         if batch as usize > batches {
-            return Err(FitError::BeyondEpoch { batch, batches });
+            let found = format!("the checkpoint is at batch {batch} of an epoch that has {batches}");
+            return Err(Error::failure(format!("{found}; resume from another one")));
         }
         let parameters = self.model.parameters_mut();
         for (index, moments) in self.trainer.optimiser.moments.iter_mut().enumerate() {
@@ -101,15 +97,17 @@ impl Fit {
             let rows = |part: &str| {
                 let (name, count) = (format!("{name}.{part}"), state.capacity);
                 let found = checkpoint.buffers.iter().find(|tensor| tensor.name == name);
-                found.map(|tensor| &tensor.values[..]).ok_or(FitError::Tensor { name, count })
+                found.map(|tensor| &tensor.values[..]).ok_or_else(|| missing_tensor(&name, count))
             };
-            let taken = self
-                .model
-                .restore_loss_buffer(name, *state, rows("features")?, rows("labels")?)
-                .map_err(|source| FitError::Buffer { name: name.clone(), source })?;
-            if taken == Restored::Unknown {
-                return Err(FitError::UnknownBuffer { name: name.clone() });
-            }
+            let (features, labels) = (rows("features")?, rows("labels")?);
+            let restored = self.model.restore_loss_buffer(name, *state, features, labels);
+            let reason = match restored {
+                Ok(Restored::Unknown) => "this loss has no buffer of that name".to_owned(),
+                Ok(_) => continue,
+                Err(error) => error.to_string(),
+            };
+            let message = format!("the checkpoint's loss buffer {name:?} does not fit: {reason}");
+            return Err(Error::failure(message));
         }
         let state = &checkpoint.state;
         self.position = state.position;
@@ -131,39 +129,6 @@ impl Fit {
         let parts = state.numbers.iter();
         self.epoch_parts =
             parts.filter_map(|(name, sum)| Some((name.strip_prefix(PART)?.to_owned(), sum.0))).collect();
-        Ok(())
-    }
-}
-
-impl Fit {
-    /// Takes over weights of this model that were trained elsewhere: every parameter by its name and shape, and nothing else. On an
-    /// error nothing has changed.
-    pub fn adopt(&mut self, weights: &[Tensor]) -> Result<(), FitError> {
-        let parameters = self.model.parameters_mut();
-        let mut found = Vec::with_capacity(parameters.len());
-        for index in 0..parameters.len() {
-            let entry = parameters.get(index);
-            let (name, expected) = (entry.name().to_owned(), entry.shape().to_vec());
-            let refuse = |problem: String| FitError::Adopted { name: name.clone(), problem };
-            let same_name = |tensor: &&Tensor| tensor.name == name;
-            let tensor =
-                weights.iter().find(same_name).ok_or_else(|| refuse("is not among them".to_owned()))?;
-            if tensor.shape != expected || tensor.values.len() != entry.values().len() {
-                return Err(refuse(format!("has shape {:?} instead of {expected:?}", tensor.shape)));
-            }
-            if tensor.values.iter().any(|value| !value.is_finite()) {
-                return Err(refuse("holds a number that is not finite".to_owned()));
-            }
-            found.push(tensor);
-        }
-        let is_foreign = |tensor: &&Tensor| !found.iter().any(|known| known.name == tensor.name);
-        if let Some(foreign) = weights.iter().find(is_foreign) {
-            let problem = "is no parameter of the model".to_owned();
-            return Err(FitError::Adopted { name: foreign.name.clone(), problem });
-        }
-        for (index, tensor) in found.into_iter().enumerate() {
-            parameters.values_mut(index).copy_from_slice(&tensor.values);
-        }
         Ok(())
     }
 }
@@ -200,14 +165,4 @@ impl<'b> BufferRows<'b> {
     fn tensor(&self) -> TensorRef<'_> {
         TensorRef { name: &self.name, shape: &self.shape, values: self.values }
     }
-}
-
-/// Copies a tensor of a checkpoint into a parameter of the same length.
-pub(crate) fn copy_tensor(tensors: &[Tensor], name: &str, slots: &mut [f32]) -> Result<(), FitError> {
-    let found = tensors.iter().find(|tensor| tensor.name == name && tensor.values.len() == slots.len());
-    let Some(tensor) = found else {
-        return Err(FitError::Tensor { name: name.to_owned(), count: slots.len() });
-    };
-    slots.copy_from_slice(&tensor.values);
-    Ok(())
 }

@@ -1,9 +1,9 @@
-//! The ladder against golden numbers, and its behaviour on small screens.
+//! The baselines against golden numbers, and its behaviour on small screens.
 
 use knockout_data::screen::{Division, Part, Sample, Samples, SamplesBuilder, Scheme, Split, SplitSpec};
+use knockout_predict::baseline::{Baseline, Baselines, PairVocabulary, design};
 use knockout_solve::ridge::{ALPHAS, Ridge, choose};
 use knockout_testdata::golden::{Case, cases};
-use knockout_train::baseline::{Baseline, Ladder, PairVocabulary, design};
 use knockout_train::metrics::Metrics;
 use serde_json::Value;
 
@@ -70,7 +70,7 @@ fn golden_baselines_on_both_splits() {
         assert_eq!(case.json["options"]["pair_min_count"], PairVocabulary::LEAST_RECORDS);
         for (tag, expected) in case.json["expected"].as_object().unwrap() {
             let split = split_of(&case, tag);
-            let ladder = Ladder::new(&samples, genes, &split).unwrap();
+            let baselines = Baselines::new(&samples, genes, &split).unwrap();
             let mut left: Vec<&str> = expected.as_object().unwrap().keys().map(String::as_str).collect();
             let mut seen = |name: &str| left.retain(|key| *key != name);
 
@@ -88,11 +88,11 @@ fn golden_baselines_on_both_splits() {
             let mut known: Vec<&[u32]> =
                 vocabulary.iter().map(|&pair| &pairs[2 * pair as usize..2 * pair as usize + 2]).collect();
             known.sort_unstable();
-            assert_eq!(ladder.pairs().pairs().collect::<Vec<_>>(), known);
+            assert_eq!(baselines.pairs().pairs().collect::<Vec<_>>(), known);
             assert_eq!(expected["pair_vocabulary"], known.len());
             seen("pair_vocabulary");
 
-            for (name, pairs) in [("ridge", &PairVocabulary::default()), ("ridge_pairs", ladder.pairs())] {
+            for (name, pairs) in [("ridge", &PairVocabulary::default()), ("ridge_pairs", baselines.pairs())] {
                 let design = |rows| design(&samples, genes, pairs, rows);
                 let strong = &Ridge::fit(&design(train), &scores(train), &[30.0]).unwrap()[0];
                 let key = format!("{name}_alpha30");
@@ -128,7 +128,7 @@ fn golden_baselines_on_both_splits() {
                 ("pair_mean_backing_off", Baseline::HierarchicalMean),
             ];
             for (name, baseline) in rungs {
-                let fitted = ladder.fit(baseline, test, 0, &|_| ()).unwrap();
+                let fitted = baselines.fit(baseline, test, 0, &|_| ()).unwrap();
                 check(&case, tag, name, &fitted.predictions, &targets);
                 seen(name);
             }
@@ -170,22 +170,22 @@ fn screen(query: bool) -> (Samples, Split) {
 #[test]
 fn without_queries_the_pair_baselines_are_left_out() {
     let (samples, split) = screen(false);
-    let ladder = Ladder::new(&samples, 31, &split).unwrap();
-    let names: Vec<&str> = ladder.baselines().into_iter().map(Baseline::name).collect();
+    let baselines = Baselines::new(&samples, 31, &split).unwrap();
+    let names: Vec<&str> = baselines.applicable().into_iter().map(Baseline::name).collect();
     assert_eq!(names, ["train-mean", "hierarchical-mean", "additive-ridge", "gene-mlp"]);
     let (samples, split) = screen(true);
     // Without a cell the solved models are left out as well.
-    assert_eq!(Ladder::new(&samples, 31, &split).unwrap().baselines(), Baseline::ALL[..6]);
+    assert_eq!(Baselines::new(&samples, 31, &split).unwrap().applicable(), Baseline::ALL[..6]);
 }
 
 #[test]
 fn the_small_network_learns_and_is_the_same_for_any_number_of_threads() {
     let (samples, split) = screen(false);
-    let ladder = Ladder::new(&samples, 31, &split).unwrap();
+    let baselines = Baselines::new(&samples, 31, &split).unwrap();
     let test = split.rows(Part::Test);
     let run = |threads, seed| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| ladder.fit(Baseline::GeneMlp, test, seed, &|_| ()).unwrap())
+        pool.install(|| baselines.fit(Baseline::GeneMlp, test, seed, &|_| ()).unwrap())
     };
     let fitted = run(1, 1);
     assert!(run(2, 1) == fitted && run(7, 1) == fitted);
@@ -194,7 +194,7 @@ fn the_small_network_learns_and_is_the_same_for_any_number_of_threads() {
     assert!(fitted.predictions.iter().all(|value| value.is_finite()));
     // The scores hold a product of the genes' effects, which no sum of them explains.
     let targets: Vec<f64> = test.iter().map(|&row| samples.scores()[row as usize]).collect();
-    let ridge = ladder.fit(Baseline::AdditiveRidge, test, 0, &|_| ()).unwrap();
+    let ridge = baselines.fit(Baseline::AdditiveRidge, test, 0, &|_| ()).unwrap();
     let [network, ridge] =
         [&fitted, &ridge].map(|fitted| Metrics::of(&fitted.predictions, &targets).pearson.unwrap());
     assert!(network > ridge + 0.1, "{network} against {ridge}");

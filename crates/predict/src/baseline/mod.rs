@@ -1,8 +1,8 @@
-//! The ladder of baselines: what gene identity and query pairs give by themselves, without any network.
+//! Baselines: what gene identity and query pairs predict by themselves, without any network.
 //!
 //! A graph network has learnt something only where it beats these on the same split. Everything is fitted to the
 //! training part; the validation part chooses the ridge's penalty and the small network's stopping point; the rows that
-//! are predicted are never looked at. The module knows nothing of files and prints nothing.
+//! are predicted are never looked at. The module does not depend on files and prints nothing.
 
 mod design;
 mod means;
@@ -11,7 +11,7 @@ mod mlp;
 pub use design::{PairVocabulary, design};
 pub use mlp::{Epoch, Mlp, MlpConfig};
 
-use knockout_base::error::Error;
+use knockout_base::error::Result;
 use knockout_data::cell::Cell;
 use knockout_data::screen::{Part, Samples, Split};
 use knockout_solve::ridge::{self, Ridge};
@@ -19,7 +19,7 @@ use knockout_solve::{
     LowRankOptions, NetworkKernelOptions, Problem, Records, SolvedOptions, StackOptions, no_training_samples,
 };
 
-/// A rung of the ladder.
+/// A baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Baseline {
     /// The mean training score.
@@ -43,7 +43,7 @@ pub enum Baseline {
 }
 
 impl Baseline {
-    /// All rungs, the plainest first.
+    /// All baselines, the plainest first.
     pub const ALL: [Self; 9] = [
         Self::TrainMean,
         Self::QueryPairMean,
@@ -71,28 +71,28 @@ impl Baseline {
         }
     }
 
-    /// Whether it says nothing of its own without query pairs.
+    /// Returns whether it needs query pairs.
     pub fn needs_queries(self) -> bool {
         matches!(self, Self::QueryPairMean | Self::RidgePairs)
     }
 
-    /// Whether it says nothing without the cell's networks. The stack does: it has parts that read none.
+    /// Returns whether it needs the cell's networks. The stack does not: it has parts that read none.
     pub fn needs_networks(self) -> bool {
         self == Self::NetworkKernel
     }
 
-    /// Whether it is one of the solved models, which know the cell and choose settings on the validation part.
+    /// Returns whether it is one of the solved models, which depend on the cell and choose settings on the validation part.
     pub fn is_solved(self) -> bool {
         matches!(self, Self::LowRank | Self::NetworkKernel | Self::Stack)
     }
 
-    /// Whether it depends on a seed of its own.
+    /// Returns whether it depends on a seed of its own.
     pub fn is_random(self) -> bool {
         self == Self::GeneMlp
     }
 }
 
-/// A baseline's predictions, and what was chosen on the way.
+/// A baseline's predictions, and the settings that were chosen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
     /// The baseline.
@@ -107,7 +107,7 @@ pub struct Fitted {
 
 /// The baselines of one split.
 #[derive(Debug)]
-pub struct Ladder<'a> {
+pub struct Baselines<'a> {
     samples: &'a Samples,
     gene_count: usize,
     cell: Option<&'a Cell>,
@@ -118,9 +118,9 @@ pub struct Ladder<'a> {
     has_queries: bool,
 }
 
-impl<'a> Ladder<'a> {
+impl<'a> Baselines<'a> {
     /// Prepares the baselines of a split over a gene table of this size.
-    pub fn new(samples: &'a Samples, gene_count: usize, split: &'a Split) -> Result<Self, Error> {
+    pub fn new(samples: &'a Samples, gene_count: usize, split: &'a Split) -> Result<Self> {
         let train = split.rows(Part::Train);
         let stats = samples.label_stats(train).ok_or_else(no_training_samples)?;
         Ok(Self {
@@ -135,15 +135,15 @@ impl<'a> Ladder<'a> {
         })
     }
 
-    /// Adds the solved models, which know the cell.
+    /// Adds the solved models, which depend on the cell.
     #[must_use]
     pub fn over(self, cell: &'a Cell) -> Self {
         Self { cell: Some(cell), ..self }
     }
 
-    /// The rungs that apply: without query pairs those made of them are left out, without a cell the solved models, without
-    /// networks those that read them, and without a validation part to choose their settings on all of these.
-    pub fn baselines(&self) -> Vec<Baseline> {
+    /// Returns the baselines that apply. Those that need query pairs, a cell, networks or a validation part are left out without
+    /// them.
+    pub fn applicable(&self) -> Vec<Baseline> {
         let has_networks = self.cell.is_some_and(|cell| !cell.networks().is_empty());
         let applies = |baseline: &Baseline| {
             (self.has_queries || !baseline.needs_queries())
@@ -162,14 +162,14 @@ impl<'a> Ladder<'a> {
     ///
     /// # Panics
     ///
-    /// If the baseline [is solved](Baseline::is_solved) and the ladder was not told of the cell, see [`Ladder::over`].
+    /// If the baseline [is solved](Baseline::is_solved) and [`Baselines::over`] was not called.
     pub fn fit(
         &self,
         baseline: Baseline,
         rows: &[u32],
         seed: u64,
         on_epoch: &dyn Fn(Epoch),
-    ) -> Result<Fitted, Error> {
+    ) -> Result<Fitted> {
         let plain = |predictions| Fitted { baseline, predictions, alpha: None, epochs: None };
         match baseline {
             Baseline::TrainMean => Ok(plain(vec![self.mean; rows.len()])),
@@ -206,17 +206,17 @@ impl<'a> Ladder<'a> {
     ///
     /// # Panics
     ///
-    /// If the ladder was not told of the cell, see [`Ladder::over`].
-    fn solve<O: SolvedOptions>(&self, options: &O, rows: &[u32]) -> Result<Vec<f64>, Error> {
+    /// If [`Baselines::over`] was not called.
+    fn solve<O: SolvedOptions>(&self, options: &O, rows: &[u32]) -> Result<Vec<f64>> {
         let cell = self.cell.expect("solved models are fitted over a cell");
-        let records = |rows| records(self.samples, rows);
+        let records = |rows| Records::of(self.samples, rows);
         let (train, val) = (records(self.train), records(self.val));
         let solution = options.solve(Problem { cell, train: &train, val: &val }, &mut ())?;
         Ok(solution.predict(records(rows).sets.view()))
     }
 
     /// The ridge whose penalty validates best, and its predictions.
-    fn ridge(&self, pairs: &PairVocabulary, rows: &[u32]) -> Result<(Vec<f64>, ridge::ChosenRidge), Error> {
+    fn ridge(&self, pairs: &PairVocabulary, rows: &[u32]) -> Result<(Vec<f64>, ridge::ChosenRidge)> {
         let design = |rows| design(self.samples, self.gene_count, pairs, rows);
         let scores = |rows: &[u32]| -> Vec<f64> {
             rows.iter().map(|&row| self.samples.scores()[row as usize]).collect()
@@ -225,14 +225,4 @@ impl<'a> Ladder<'a> {
         let chosen = ridge::choose(ridges, &design(self.val), &scores(self.val));
         Ok((chosen.ridge.predict(&design(rows)), chosen))
     }
-}
-
-/// Rows as a solved model takes them.
-pub(crate) fn records(samples: &Samples, rows: &[u32]) -> Records {
-    let mut records = Records::default();
-    for &row in rows {
-        records.sets.push_sorted(samples.genes(row as usize));
-        records.scores.push(samples.scores()[row as usize]);
-    }
-    records
 }

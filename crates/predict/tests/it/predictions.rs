@@ -1,12 +1,12 @@
 //! Prediction files and evaluations: what is written comes back, what does not fit is refused by name.
 
-use knockout_base::error::{Class, Classified as _, chain};
+use knockout_base::error::{Class, chain};
 use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_data::screen::{Dataset, Division, Part, Scheme, Split, SplitSpec};
 use knockout_data::table::Columns;
+use knockout_predict::evaluation::{Model, Pairs, Unseen, evaluate};
+use knockout_predict::predictions::Predictions;
 use knockout_sources::synth::{Config, synthesise};
-use knockout_train::evaluation::{Model, Pairs, Unseen, evaluate};
-use knockout_train::predictions::Predictions;
 use std::path::{Path, PathBuf};
 
 fn dataset(folder: &Path, seed: u64) -> Dataset {

@@ -93,7 +93,9 @@ impl<T: Scalar> Network<T> {
 
 fn sets_of(samples: &Samples, rows: &[u32]) -> GeneSets {
     let mut sets = GeneSets::default();
-    rows.iter().for_each(|&row| sets.push_sorted(samples.genes(row as usize)));
+    for &row in rows {
+        sets.push_sorted(samples.genes(row as usize));
+    }
     sets
 }
 

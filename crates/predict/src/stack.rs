@@ -1,39 +1,40 @@
-//! The stack that a run is compared with: solved once for a dataset and a split, and kept in the run's folder.
+//! The stack that a run is compared with: solved once for a dataset and a split, and cached in the run's folder.
 
-use super::RunError;
-use super::folder::at;
-use crate::baseline::{self, Baseline, Ladder};
-use crate::checkpoint::{load_tensors, save_tensors};
+use crate::baseline::{Baseline, Baselines};
+use knockout_base::error::Result;
 use knockout_base::files::inside;
 use knockout_data::cell::GeneSetsRef;
 use knockout_data::screen::{Dataset, Part, Split};
-use knockout_solve::{Problem, SolveObserver, SolvedOptions as _, StackOptions};
+use knockout_solve::{Problem, Records, SolveObserver, SolvedOptions as _, StackOptions};
+use knockout_train::checkpoint::{load_tensors, save_tensors};
 use std::path::Path;
 
-/// What the stack with its defaults, solved for a split, says of sets; `None` where the dataset has no networks or the split no
-/// validation part. It is kept in `folder`, whole or absent, under a name that depends on all it was solved from. `observer` hears of
-/// the steps where it has to be solved.
+/// Returns the predictions of the stack with its default options, solved for a split; `None` if the dataset has no networks or the
+/// split no validation part. The solution is cached in `folder`, whole or absent, under a name that depends on all its input.
 pub fn stack_predictions(
     folder: &Path,
     dataset: &Dataset,
     split: &Split,
     sets: GeneSetsRef<'_>,
     observer: &mut dyn SolveObserver,
-) -> Result<Option<Vec<f64>>, RunError> {
+) -> Result<Option<Vec<f64>>> {
     let (samples, cell) = (&dataset.samples, &dataset.cell);
-    if !Ladder::new(samples, cell.genes().len(), split)?.over(cell).baselines().contains(&Baseline::Stack) {
+    let baselines = Baselines::new(samples, cell.genes().len(), split)?.over(cell);
+    if !baselines.applicable().contains(&Baseline::Stack) {
         return Ok(None);
     }
     let options = StackOptions::default();
     let name = format!("stack-{}.tensors", key(dataset, split, &options));
-    let path = inside(folder, &name).map_err(at("keep the stack in", folder))?;
+    let path = inside(folder, &name)
+        .map_err(|error| error.while_doing(format!("could not keep the stack in {}", folder.display())))?;
     if let Some(solution) = load_tensors(&path).and_then(|kept| options.load(&kept, cell).ok()) {
         return Ok(Some(solution.predict(sets)));
     }
-    let records = |part| baseline::records(samples, split.rows(part));
+    let records = |part| Records::of(samples, split.rows(part));
     let (train, val) = (records(Part::Train), records(Part::Val));
-    let solution = options.solve(Problem { cell, train: &train, val: &val }, observer)?;
-    // A folder that cannot be written is no reason to say nothing: it is solved again next time.
+    let problem = Problem { cell, train: &train, val: &val };
+    let solution = options.solve(problem, observer)?;
+    // If the folder cannot be written, the stack is solved again next time.
     save_tensors(folder, Path::new(&name), &solution.tensors()).ok();
     Ok(Some(solution.predict(sets)))
 }

@@ -1,10 +1,12 @@
-//! Gene sets and gene lists out of files: TSV, CSV or Parquet, with systematic or standard names. A name that means no gene, or
-//! several, is never dropped: all of them are listed.
+//! Gene sets and gene lists out of files: TSV, CSV, Excel or Parquet, with systematic or standard names.
+//!
+//! A name that matches no gene, or several, is never dropped: the error lists all of them.
 
-use crate::PredictError;
+use crate::import::ImportError;
+use crate::import::names::Names;
+use crate::import::read::{Column, Input, Quotes, Row, Style, Table};
+use knockout_base::error::{Classified as _, Error, Result};
 use knockout_data::cell::{GeneSets, GeneTable};
-use knockout_sources::import::names::Names;
-use knockout_sources::import::read::{Column, Input, Quotes, Row, Style, Table};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read as _;
@@ -23,7 +25,7 @@ const STYLE: Style = Style { format: "a list of gene names", separator: None, qu
 /// Reads sets: in a table with a header, the columns whose names begin with `gene`; without one, every cell of a line.
 ///
 /// Sets come sorted, in the order of the file.
-pub fn read_sets(path: &Path, genes: &GeneTable) -> Result<GeneSets, PredictError> {
+pub fn read_sets(path: &Path, genes: &GeneTable) -> Result<GeneSets> {
     let (names, mut unknown, mut sets) = (Names::new(genes), BTreeSet::new(), GeneSets::default());
     each_row(path, &names, |row, columns| {
         let (mut set, mut is_whole) = (Vec::with_capacity(4), true);
@@ -42,24 +44,22 @@ pub fn read_sets(path: &Path, genes: &GeneTable) -> Result<GeneSets, PredictErro
         set.sort_unstable();
         if let Some(pair) = set.windows(2).find(|pair| pair[0] == pair[1]) {
             let name = genes.genes()[pair[0] as usize].systematic.clone();
-            let place = format!("{}, line {},", path.display(), row.line());
-            return Err(PredictError::RepeatedGene { place, name });
+            let (path, line) = (path.display(), row.line());
+            return Err(Error::request(format!(
+                "{path}, line {line}, names {name} twice; a set has every gene once"
+            )));
         }
         if is_whole && !set.is_empty() {
             sets.push(&set);
         }
         Ok(())
     })?;
-    refuse_unknown(path.display().to_string(), unknown, genes)?;
-    if sets.is_empty() {
-        Err(PredictError::EmptyList { place: path.display().to_string() })
-    } else {
-        Ok(sets)
-    }
+    refuse_unknown(&path.display().to_string(), unknown, genes)?;
+    if sets.is_empty() { Err(empty_list(path)) } else { Ok(sets) }
 }
 
 /// Reads genes: the first gene column or the first cell of every line; a name may stand there twice.
-pub fn read_genes(path: &Path, genes: &GeneTable) -> Result<Vec<u32>, PredictError> {
+pub fn read_genes(path: &Path, genes: &GeneTable) -> Result<Vec<u32>> {
     let (names, mut unknown, mut found) = (Names::new(genes), BTreeSet::new(), Vec::new());
     each_row(path, &names, |row, columns| {
         let cell = columns.first().map_or(&[][..], |&column| row.bytes(column));
@@ -72,20 +72,16 @@ pub fn read_genes(path: &Path, genes: &GeneTable) -> Result<Vec<u32>, PredictErr
         }
         Ok(())
     })?;
-    refuse_unknown(path.display().to_string(), unknown, genes)?;
-    if found.is_empty() {
-        Err(PredictError::EmptyList { place: path.display().to_string() })
-    } else {
-        Ok(found)
-    }
+    refuse_unknown(&path.display().to_string(), unknown, genes)?;
+    if found.is_empty() { Err(empty_list(path)) } else { Ok(found) }
 }
 
-/// Genes by name, in the order given; `place` is where the names stand.
+/// Finds genes by name, in the order given; `place` names their source in errors.
 pub fn find_genes<S: AsRef<str>>(
     names: impl IntoIterator<Item = S>,
     genes: &GeneTable,
     place: &str,
-) -> Result<Vec<u32>, PredictError> {
+) -> Result<Vec<u32>> {
     let (known, mut unknown, mut found) = (Names::new(genes), BTreeSet::new(), Vec::new());
     for name in names {
         match known.gene(name.as_ref().trim().as_bytes()) {
@@ -95,11 +91,11 @@ pub fn find_genes<S: AsRef<str>>(
             }
         }
     }
-    refuse_unknown(place.to_owned(), unknown, genes)?;
+    refuse_unknown(place, unknown, genes)?;
     Ok(found)
 }
 
-fn refuse_unknown(place: String, unknown: BTreeSet<String>, genes: &GeneTable) -> Result<(), PredictError> {
+fn refuse_unknown(place: &str, unknown: BTreeSet<String>, genes: &GeneTable) -> Result<()> {
     let count = unknown.len();
     if count == 0 {
         return Ok(());
@@ -116,15 +112,27 @@ fn refuse_unknown(place: String, unknown: BTreeSet<String>, genes: &GeneTable) -
     if count > SHOWN {
         names.push(format!("… and {} more", count - SHOWN));
     }
-    Err(PredictError::UnknownGenes { place, count, names })
+    let (are, names) =
+        (if count == 1 { "one name is" } else { &format!("{count} names are") }, names.join(", "));
+    Err(Error::request(format!("{place}: {are} not a gene of the dataset: {names}")))
+}
+
+fn empty_list(path: &Path) -> Error {
+    let expected = "expected gene names, a set or a gene on each line";
+    Error::request(format!("{} lists nothing; {expected}", path.display()))
+}
+
+fn unreadable(error: ImportError) -> Error {
+    let ImportError { path, place, kind, .. } = error;
+    Error::new(kind.class(), format!("could not read {}{place}", path.display())).caused_by(kind)
 }
 
 /// Visits the rows of a table with the columns that hold genes.
 fn each_row(
     path: &Path,
     names: &Names,
-    mut visit: impl FnMut(&Row<'_>, &[usize]) -> Result<(), PredictError>,
-) -> Result<(), PredictError> {
+    mut visit: impl FnMut(&Row<'_>, &[usize]) -> Result<()>,
+) -> Result<()> {
     let mut magic = [0; 4];
     // A pipe gives its bytes once, so nothing looks into it ahead of the reader.
     let is_file = path.metadata().is_ok_and(|metadata| metadata.is_file());
@@ -139,16 +147,17 @@ fn each_row(
         ];
         let mut columns = vec![Column::required(first)];
         columns.extend(others.map(Column::optional));
-        let (mut table, found, _) = Table::open(path, STYLE, None, &columns, &|_| {})?;
+        let (mut table, found, _) = Table::open(path, STYLE, None, &columns, &|_| {}).map_err(unreadable)?;
         let columns: Vec<usize> = found.into_iter().flatten().collect();
-        while let Some(row) = table.next_row()? {
+        while let Some(row) = table.next_row().map_err(unreadable)? {
             visit(&row, &columns)?;
         }
         return Ok(());
     }
-    let mut table = Table::unchecked(Input::open(path, &|_| {})?, STYLE)?;
+    let mut table =
+        Table::unchecked(Input::open(path, &|_| {}).map_err(unreadable)?, STYLE).map_err(unreadable)?;
     let mut columns: Option<Vec<usize>> = None;
-    while let Some(row) = table.next_row()? {
+    while let Some(row) = table.next_row().map_err(unreadable)? {
         let Some(columns) = &columns else {
             let headed = header(&row, names);
             let is_header = headed.is_some();
@@ -165,7 +174,7 @@ fn each_row(
     Ok(())
 }
 
-/// The gene columns of a header; nothing where the line is no header.
+/// Returns the gene columns of a header; `None` if the line is not a header.
 fn header(row: &Row<'_>, names: &Names) -> Option<Vec<usize>> {
     if (0..row.width()).any(|cell| names.gene(row.bytes(cell)).is_some()) {
         return None;
@@ -211,7 +220,7 @@ mod tests {
         assert!(
             sets("YA\tYX\nYQ\tYB\n")
                 .unwrap_err()
-                .contains("2 names are no gene of the dataset: YQ (did you mean YA, ")
+                .contains("2 names are not a gene of the dataset: YQ (did you mean YA, ")
         );
         assert!(
             sets("YA\tYB\nYA\tAAA1\n")

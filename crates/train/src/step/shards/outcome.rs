@@ -1,9 +1,10 @@
 //! Losses of shards, and the loss of the batch that they are parts of.
 
-use crate::step::{NotFinite, StepOutcome};
+use crate::step::{StepOutcome, diverged_at};
+use knockout_base::error::Result;
 use knockout_engine::grad::Tape;
-use knockout_models::RecordedLoss;
-use knockout_ranks::{Ranks, WorldError};
+use knockout_models::{LossAt, RecordedLoss};
+use knockout_ranks::Ranks;
 
 /// The loss of one shard and its share in that of the batch.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,10 +21,11 @@ impl ShardLoss {
         loss: &RecordedLoss,
         shard: usize,
         weight: f64,
-    ) -> Result<Self, NotFinite> {
+        at: LossAt,
+    ) -> Result<Self> {
         let value = f64::from(tape.scalar(loss.total));
         if !value.is_finite() {
-            return Err(NotFinite { what: "the loss".to_owned() });
+            return Err(diverged_at(at, "the loss"));
         }
         Ok(Self { shard: shard as u64, weight, loss: value, parts: loss.parts.clone() })
     }
@@ -61,8 +63,8 @@ fn number(bytes: &mut &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(*number))
 }
 
-/// The losses of all shards on every rank, in the order of the shards. Nobody goes on before all have come as far.
-pub(super) fn everybodys(mine: &[ShardLoss], ranks: &Ranks) -> Result<Vec<ShardLoss>, WorldError> {
+/// Gathers the losses of all shards on every rank, in the order of the shards; also a barrier.
+pub(super) fn gather_losses(mine: &[ShardLoss], ranks: &Ranks) -> Result<Vec<ShardLoss>> {
     if ranks.is_alone() {
         return Ok(mine.to_vec());
     }

@@ -1,28 +1,28 @@
 //! A step whose batch is cut into shards, on one rank or on several: the same bits for any number of ranks.
 //!
 //! Every rank computes the gradients of its shards; they are added up along a binary tree over the shards ([`tree`]), which does not depend on
-//! who computed them, and all ranks take the same step of the optimiser. A loss that couples samples is computed on all ranks from the rows of
+//! the rank that computed them, and all ranks take the same step of the optimiser. A loss that couples samples is computed on all ranks from the rows of
 //! all samples ([`rows`]), and its gradients go on in each shard.
 
 mod outcome;
 mod rows;
 mod tree;
 
-use crate::fit::FitError;
+use super::{Mode, Spans, StepOutcome, StepPlan, Trainer};
 use crate::loader::{EpochBatches, ShardPlace, Shards};
 use crate::schedule::GroupEnd;
-use crate::step::{Mode, NotFinite, Spans, StepOutcome, StepPlan, Trainer};
+use knockout_base::error::{Error, Result};
 use knockout_data::cell::GeneSets;
 use knockout_engine::grad::{Gradients, Observer, Tape};
 use knockout_models::{Forward, Input, LossAt, Model, ShardAt};
-use knockout_ranks::{Ranks, WorldError};
+use knockout_ranks::Ranks;
 use knockout_trace::meter::{Meter, StepPhase};
 use outcome::ShardLoss;
 use rows::Coupled;
 use std::cell::OnceCell;
 use tree::GradientTree;
 
-/// How batches are cut into shards, and who computes which.
+/// How batches are cut into shards, and which rank computes which.
 #[derive(Debug, Clone)]
 pub(crate) struct Sharding {
     pub(crate) ranks: Ranks,
@@ -32,9 +32,13 @@ pub(crate) struct Sharding {
 
 impl Sharding {
     /// The shards of one rank; every rank must have one.
-    pub(crate) fn new(count: usize, gather_every: u64, ranks: Ranks) -> Result<Self, FitError> {
+    pub(crate) fn new(count: usize, gather_every: u64, ranks: Ranks) -> Result<Self> {
         if ranks.size() > count {
-            return Err(FitError::TooFewShards { shards: count, ranks: ranks.size() });
+            let ranks = ranks.size();
+            return Err(Error::request(format!(
+                "{ranks} ranks share the work of {count} shard(s): set train.shards={ranks} or a multiple of it. It is a part of what \
+                 the run is: a run with train.shards={ranks} then gives the same weights on any number of ranks up to {ranks}"
+            )));
         }
         Ok(Self { shards: Shards::of_rank(count, ranks.rank(), ranks.size()), gather_every, ranks })
     }
@@ -82,10 +86,8 @@ impl Trainer {
         plan: StepPlan,
         sharding: &Sharding,
         meter: &mut Meter,
-    ) -> Result<Option<Taken>, FitError> {
+    ) -> Result<Option<Taken>> {
         let owned = sharding.shards.owned().len();
-        let diverged =
-            |source: NotFinite| FitError::Diverged { step: plan.at.step + 1, epoch: plan.at.epoch, source };
         let gathers = model.couples_samples() && plan.at.step.is_multiple_of(sharding.gather_every);
         let held: Vec<Samples> = (0..owned).map(|_| Samples::default()).collect();
         let spans = Spans::new(meter.recorder().clone());
@@ -113,7 +115,7 @@ impl Trainer {
             }
             let loss = meter.time(StepPhase::Loss, || model.loss(&mut tape, &forward, targets, at));
             let weight = weight(place, targets);
-            losses.push(ShardLoss::of(&tape, &loss, place.shard, weight).map_err(diverged)?);
+            losses.push(ShardLoss::of(&tape, &loss, place.shard, weight, plan.at)?);
             if plan.mode >= Mode::Backward {
                 let mut gradients = Gradients::zeros(model.parameters());
                 meter.time(StepPhase::Backward, || {
@@ -129,26 +131,24 @@ impl Trainer {
         }
         let coupled = Coupled { model: &*model, at: plan.at, mode: plan.mode, observer };
         if gathers {
-            coupled
-                .finish(waiting, samples, &sharding.ranks, meter, &mut losses, &mut tree)
-                .map_err(|error| error.or(diverged))?;
+            coupled.finish(waiting, samples, &sharding.ranks, meter, &mut losses, &mut tree)?;
         } else {
             drop(waiting);
         }
         let ranks = &sharding.ranks;
-        let losses = meter.time(StepPhase::Barrier, || outcome::everybodys(&losses, ranks))?;
+        let losses = meter.time(StepPhase::Barrier, || outcome::gather_losses(&losses, ranks))?;
         let mut outcome = outcome::combined(&losses);
         if plan.mode == Mode::Forward {
             return Ok(Some(Taken { outcome, samples }));
         }
-        meter.time(StepPhase::Exchange, || -> Result<(), WorldError> {
+        meter.time(StepPhase::Exchange, || -> Result<()> {
             if plan.begins_group {
                 self.gradients.clear();
             }
             tree.sum_into(samples, &mut self.gradients)
         })?;
         if plan.mode == Mode::Full && plan.group.ends != GroupEnd::Accumulate {
-            outcome.gradient_norm = Some(self.update(model, plan, meter).map_err(diverged)?);
+            outcome.gradient_norm = Some(self.update(model, plan, meter)?);
         }
         Ok(Some(Taken { outcome, samples }))
     }

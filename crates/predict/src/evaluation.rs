@@ -3,11 +3,11 @@
 //! Everything a table or a JSON document says, as values. The module does not know where predictions come from and
 //! prints nothing.
 
-use crate::baseline::{Baseline, Ladder};
-use crate::metrics::Metrics;
-use knockout_base::error::Error;
+use crate::baseline::{Baseline, Baselines};
+use knockout_base::error::Result;
 use knockout_base::stats::bootstrap::{Bootstrap, Difference};
 use knockout_data::screen::{Ceiling, Dataset, Part, Split};
+use knockout_train::metrics::Metrics;
 use serde::Serialize;
 
 /// A model's predictions for the rows of a part, in their order.
@@ -93,7 +93,7 @@ pub fn evaluate(
     models: &[Model<'_>],
     pairs: Pairs,
     bootstrap: &Bootstrap,
-) -> Result<Evaluation, Error> {
+) -> Result<Evaluation> {
     evaluate_beside(dataset, split, part, models, pairs, bootstrap, &StackPredictions::ToBeSolved)
 }
 
@@ -121,14 +121,14 @@ pub fn evaluate_beside(
     pairs: Pairs,
     bootstrap: &Bootstrap,
     stack: &StackPredictions,
-) -> Result<Evaluation, Error> {
+) -> Result<Evaluation> {
     let rows = split.rows(part);
-    let ladder = Ladder::new(&dataset.samples, dataset.cell.genes().len(), split)?.over(&dataset.cell);
-    let ridge = ladder.fit(Baseline::AdditiveRidge, rows, 0, &|_| ())?;
+    let baselines = Baselines::new(&dataset.samples, dataset.cell.genes().len(), split)?.over(&dataset.cell);
+    let ridge = baselines.fit(Baseline::AdditiveRidge, rows, 0, &|_| ())?;
     // The best that is known to come without training; a network has learnt something new only where it beats that.
     let stack = match stack {
-        StackPredictions::ToBeSolved if ladder.baselines().contains(&Baseline::Stack) => {
-            Some(ladder.fit(Baseline::Stack, rows, 0, &|_| ())?.predictions)
+        StackPredictions::ToBeSolved if baselines.applicable().contains(&Baseline::Stack) => {
+            Some(baselines.fit(Baseline::Stack, rows, 0, &|_| ())?.predictions)
         }
         StackPredictions::Known(predictions) => Some(predictions.clone()),
         StackPredictions::ToBeSolved | StackPredictions::IsTheModel => None,

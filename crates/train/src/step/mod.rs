@@ -1,6 +1,9 @@
 //! One batch through the model: the phases of a step, in the order every report lists them.
 
+pub(crate) mod shards;
+
 use crate::schedule::{Group, GroupEnd};
+use knockout_base::error::{Class, Error, Result};
 use knockout_data::batch::{Batch, Graphs};
 use knockout_data::screen::LabelStats;
 use knockout_engine::grad::{AdamW, AdamWConfig, Gradients, Observer, Parameters, Pass, Tape, clip_factor};
@@ -10,17 +13,17 @@ use knockout_trace::{Recorder, SpanGuard};
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 
-/// How far a step goes. Each mode runs exactly the phases it names; there is one loop with an early exit.
+/// How far a step goes. Each mode runs exactly the phases it names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Fetching, processing and collating.
     Data,
-    /// That, the model and its loss.
+    /// As `Data`, and the model and its loss.
     Forward,
-    /// That, and gradients.
+    /// As `Forward`, and gradients.
     Backward,
-    /// That, clipping and the optimiser: training.
+    /// As `Backward`, and clipping and the optimiser: training.
     Full,
 }
 
@@ -39,12 +42,18 @@ impl Mode {
     }
 }
 
-/// A number that is not finite.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what} is not finite")]
-pub struct NotFinite {
-    /// What is not finite: the loss, a gradient, a parameter, a moment, a prediction.
-    pub what: String,
+/// Returns the error of a one-based step in which a loss, gradient, parameter, moment or prediction is not finite.
+pub(crate) fn diverged(step: u64, epoch: u32, what: &str) -> Error {
+    let message = format!(
+        "step {step} (epoch {}) diverged: {what} is not finite; lower optimiser.learning_rate or optimiser.clip_norm",
+        epoch + 1
+    );
+    Error::new(Class::Diverged, message)
+}
+
+/// Returns the error of a step that diverged at this point of a run.
+fn diverged_at(at: LossAt, what: &str) -> Error {
+    diverged(at.step + 1, at.epoch, what)
 }
 
 /// The optimiser and its memory.
@@ -58,7 +67,7 @@ pub struct Trainer {
     targets: Vec<f32>,
 }
 
-/// What a batch gave.
+/// The result of a step.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct StepOutcome {
     /// The loss; 0 where the mode does not reach it.
@@ -69,7 +78,7 @@ pub struct StepOutcome {
     pub gradient_norm: Option<f64>,
 }
 
-/// What a batch is used for.
+/// Mode, position and rates of a step.
 #[derive(Debug, Clone, Copy)]
 pub struct StepPlan {
     /// How far to go.
@@ -87,7 +96,7 @@ pub struct StepPlan {
 }
 
 impl Trainer {
-    /// Before the first step. A `clip_norm` of 0 leaves gradients as they are.
+    /// Creates the state before the first step. A `clip_norm` of 0 disables clipping.
     pub fn new(parameters: &Parameters<f32>, weight_decay: f64, clip_norm: f64) -> Self {
         let config = AdamWConfig { weight_decay, ..AdamWConfig::default() };
         Self {
@@ -106,7 +115,7 @@ impl Trainer {
         graphs: &Graphs<'_>,
         plan: StepPlan,
         meter: &mut Meter,
-    ) -> Result<StepOutcome, NotFinite> {
+    ) -> Result<StepOutcome> {
         let mut outcome = StepOutcome::default();
         if plan.mode == Mode::Data {
             return Ok(outcome);
@@ -124,7 +133,7 @@ impl Trainer {
         outcome.loss = f64::from(tape.scalar(loss.total));
         outcome.parts = loss.parts;
         if !outcome.loss.is_finite() {
-            return Err(NotFinite { what: "the loss".to_owned() });
+            return Err(diverged_at(plan.at, "the loss"));
         }
         if plan.mode == Mode::Forward {
             return Ok(outcome);
@@ -144,20 +153,14 @@ impl Trainer {
         Ok(outcome)
     }
 
-    /// Clips the gradients of a group of batches and takes a step of the optimiser; gives their norm before.
-    pub(crate) fn update(
-        &mut self,
-        model: &mut dyn Model,
-        plan: StepPlan,
-        meter: &mut Meter,
-    ) -> Result<f64, NotFinite> {
+    /// Clips the gradients of a group of batches and takes an optimiser step; returns the norm before clipping.
+    pub(crate) fn update(&mut self, model: &mut dyn Model, plan: StepPlan, meter: &mut Meter) -> Result<f64> {
         let share = 1.0 / f64::from(plan.group.batches);
         let norm = meter.time(StepPhase::Clip, || self.gradients.norm() * share);
         if !norm.is_finite() {
             let index = self.gradients.first_not_finite().unwrap_or(0);
-            return Err(NotFinite {
-                what: format!("the gradient of {:?}", model.parameters().get(index).name()),
-            });
+            let name = model.parameters().get(index).name();
+            return Err(diverged_at(plan.at, &format!("the gradient of {name:?}")));
         }
         let clip = if self.clip_norm > 0.0 { clip_factor(norm, self.clip_norm) } else { 1.0 };
         meter.time(StepPhase::Optimiser, || {
@@ -167,7 +170,7 @@ impl Trainer {
     }
 }
 
-/// Passes the tape's operations on to the recorder, as parts of the phases.
+/// Records the tape's operations as parts of the phases.
 pub(crate) struct Spans {
     recorder: Recorder,
     open: RefCell<Vec<SpanGuard>>,

@@ -4,12 +4,11 @@
 //! `knockout.predictions` of its metadata is a TOML table that says of what and by what. A file is written whole or not
 //! at all. The module knows nothing of how predictions are made or judged.
 
-use knockout_base::error::{Class, Classified, Error, class_of_path};
+use knockout_base::error::{Error, Result, class_of_path};
 use knockout_base::files::replace;
 use knockout_data::screen::{Dataset, Part, Split, SplitSpec};
 use knockout_data::table::{Columns, Table};
 use serde::{Deserialize, Serialize};
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// The key of the description in the file's metadata.
@@ -50,65 +49,6 @@ pub struct Predictions {
     pub predictions: Vec<f64>,
 }
 
-/// A prediction file that cannot be written or used.
-#[derive(Debug, thiserror::Error)]
-#[error("prediction file {}", path.display())]
-pub struct PredictionsError {
-    path: PathBuf,
-    #[source]
-    kind: PredictionsErrorKind,
-}
-
-#[derive(Debug, thiserror::Error)]
-enum PredictionsErrorKind {
-    #[error("could not be written")]
-    Write(#[source] Error),
-    #[error("could not be described: {0}")]
-    Describe(String),
-    #[error("could not be read")]
-    Read(#[source] io::Error),
-    #[error("is damaged or holds no predictions")]
-    Columns(#[source] Error),
-    #[error(
-        "has no {DESCRIPTION:?} in its metadata, so nobody knows which records it is about; docs/evaluate.md says how to \
-         write one"
-    )]
-    NoDescription,
-    #[error("has a description that does not parse")]
-    BadDescription(#[source] toml::de::Error),
-    #[error("holds no predictions: it has no rows")]
-    Empty,
-    #[error("the {column} of row {row} is {value}; it must be a finite number")]
-    NotFinite { column: &'static str, row: u32, value: f64 },
-    #[error("row {row} follows row {before}; rows must ascend, each once")]
-    Unsorted { before: u32, row: u32 },
-    #[error("belongs to another dataset (data hash {found}, {} has {expected})", folder.display())]
-    OtherDataset { found: String, expected: String, folder: PathBuf },
-    #[error("the split it names cannot be made of this dataset")]
-    Split(#[source] Error),
-    #[error("the split file it names cannot be used")]
-    SplitFile(#[source] Error),
-    #[error(
-        "has {found} rows that are not those of the {part} part of its {scheme} split (seed {seed}, {expected} rows)"
-    )]
-    OtherRows { found: usize, expected: usize, part: &'static str, scheme: &'static str, seed: u64 },
-    #[error("says that row {row} was measured as {found}, the dataset has {expected}")]
-    OtherScore { row: u32, found: f64, expected: f64 },
-}
-
-use PredictionsErrorKind as Kind;
-
-impl Classified for PredictionsError {
-    fn class(&self) -> Class {
-        match &self.kind {
-            Kind::Read(error) => class_of_path(error.kind()),
-            Kind::Write(error) => error.class(),
-            Kind::Describe(_) => Class::Request,
-            _ => Class::Damage,
-        }
-    }
-}
-
 impl Predictions {
     /// Puts predictions for a part of a split beside the measured scores.
     ///
@@ -132,44 +72,58 @@ impl Predictions {
     }
 
     /// Writes the file whole or not at all, replacing an older one only when complete.
-    pub fn save(&self, path: &Path) -> Result<(), PredictionsError> {
-        self.save_kind(path).map_err(|kind| PredictionsError { path: path.to_owned(), kind })
+    pub fn save(&self, path: &Path) -> Result<()> {
+        self.write(path).map_err(in_file(path))
     }
 
-    fn save_kind(&self, path: &Path) -> Result<(), Kind> {
-        let description =
-            toml::to_string(&self.description).map_err(|error| Kind::Describe(error.to_string()))?;
+    fn write(&self, path: &Path) -> Result<()> {
+        let description = toml::to_string(&self.description)
+            .map_err(|error| Error::request(format!("could not be described: {error}")))?;
         let bytes = Columns::new(self.rows.len())
             .with_metadata(DESCRIPTION, description)
             .u32s("row", |row| self.rows[row])
             .f64s("score", |row| self.scores[row])
             .f64s("prediction", |row| self.predictions[row])
             .encode()
-            .map_err(Kind::Columns)?;
-        replace(path, |out| out.write_all(&bytes)).map_err(Kind::Write)
+            .map_err(unreadable)?;
+        replace(path, |out| out.write_all(&bytes)).map_err(|error| Error::wrap("could not be written", error))
     }
 
     /// Reads a file and checks everything that can be checked without its dataset.
-    pub fn load(path: &Path) -> Result<Self, PredictionsError> {
-        Self::load_kind(path).map_err(|kind| PredictionsError { path: path.to_owned(), kind })
+    pub fn load(path: &Path) -> Result<Self> {
+        Self::read(path).map_err(in_file(path))
     }
 
-    fn load_kind(path: &Path) -> Result<Self, Kind> {
-        let table = Table::decode(std::fs::read(path).map_err(Kind::Read)?).map_err(Kind::Columns)?;
-        let rows = table.u32s("row").map_err(Kind::Columns)?;
-        let scores = table.f64s("score").map_err(Kind::Columns)?;
-        let predictions = table.f64s("prediction").map_err(Kind::Columns)?;
-        let description = table.metadata(DESCRIPTION).ok_or(Kind::NoDescription)?;
-        let description = toml::from_str(description).map_err(Kind::BadDescription)?;
+    fn read(path: &Path) -> Result<Self> {
+        let bytes = std::fs::read(path)
+            .map_err(|error| Error::new(class_of_path(error.kind()), "could not be read").caused_by(error))?;
+        let table = Table::decode(bytes).map_err(unreadable)?;
+        let rows = table.u32s("row").map_err(unreadable)?;
+        let scores = table.f64s("score").map_err(unreadable)?;
+        let predictions = table.f64s("prediction").map_err(unreadable)?;
+        let description = table.metadata(DESCRIPTION).ok_or_else(|| {
+            Error::damage(format!(
+                "has no {DESCRIPTION:?} in its metadata, so its records are unknown; docs/evaluate.md says how to write one"
+            ))
+        })?;
+        let description = toml::from_str(description).map_err(|error: toml::de::Error| {
+            Error::damage("has a description that does not parse").caused_by(error)
+        })?;
         if rows.is_empty() {
-            return Err(Kind::Empty);
+            return Err(Error::damage("holds no predictions: it has no rows"));
         }
         if let Some(pair) = rows.windows(2).find(|pair| pair[0] >= pair[1]) {
-            return Err(Kind::Unsorted { before: pair[0], row: pair[1] });
+            let (before, row) = (pair[0], pair[1]);
+            return Err(Error::damage(format!(
+                "row {row} follows row {before}; rows must ascend, each once"
+            )));
         }
         for (column, values) in [("score", &scores), ("prediction", &predictions)] {
             if let Some(index) = values.iter().position(|value| !value.is_finite()) {
-                return Err(Kind::NotFinite { column, row: rows[index], value: values[index] });
+                let (row, value) = (rows[index], values[index]);
+                return Err(Error::damage(format!(
+                    "the {column} of row {row} is {value}; it must be a finite number"
+                )));
             }
         }
         Ok(Self { description, rows, scores, predictions })
@@ -178,38 +132,44 @@ impl Predictions {
     /// Makes the split that the predictions are of, and refuses predictions that do not fit it or the dataset.
     ///
     /// `path` and `folder` are those of the file and the dataset, for the message.
-    pub fn split_of(&self, dataset: &Dataset, path: &Path, folder: &Path) -> Result<Split, PredictionsError> {
-        self.split_kind(dataset, path, folder)
-            .map_err(|kind| PredictionsError { path: path.to_owned(), kind })
+    pub fn split_of(&self, dataset: &Dataset, path: &Path, folder: &Path) -> Result<Split> {
+        self.checked_split(dataset, path, folder).map_err(in_file(path))
     }
 
-    fn split_kind(&self, dataset: &Dataset, path: &Path, folder: &Path) -> Result<Split, Kind> {
+    fn checked_split(&self, dataset: &Dataset, path: &Path, folder: &Path) -> Result<Split> {
         let Description { part, split: spec, split_file, data_hash, .. } = &self.description;
         let expected = dataset.manifest.data_hash();
         if *data_hash != expected {
-            return Err(Kind::OtherDataset { found: data_hash.clone(), expected, folder: folder.to_owned() });
+            let folder = folder.display();
+            return Err(Error::damage(format!(
+                "belongs to another dataset (data hash {data_hash}, {folder} has {expected})"
+            )));
         }
         let split = match split_file {
             Some(file) => {
                 let file = path.parent().unwrap_or(Path::new("")).join(file);
-                Split::load(&file, &dataset.manifest).map_err(Kind::SplitFile)?
+                Split::load(&file, &dataset.manifest).map_err(|error| {
+                    Error::damage("the split file it names cannot be used").caused_by(error)
+                })?
             }
-            None => Split::new(&dataset.samples, dataset.cell.genes(), *spec).map_err(Kind::Split)?,
+            None => Split::new(&dataset.samples, dataset.cell.genes(), *spec).map_err(|error| {
+                Error::damage("the split it names cannot be made of this dataset").caused_by(error)
+            })?,
         };
         let rows = split.rows(*part);
         if rows != self.rows {
-            return Err(Kind::OtherRows {
-                found: self.rows.len(),
-                expected: rows.len(),
-                part: part.name(),
-                scheme: spec.scheme.name(),
-                seed: spec.seed,
-            });
+            let (found, expected) = (self.rows.len(), rows.len());
+            let (part, scheme, seed) = (part.name(), spec.scheme.name(), spec.seed);
+            return Err(Error::damage(format!(
+                "has {found} rows that are not those of the {part} part of its {scheme} split (seed {seed}, {expected} rows)"
+            )));
         }
         for (&row, &found) in rows.iter().zip(&self.scores) {
             let expected = dataset.samples.scores()[row as usize];
             if found != expected {
-                return Err(Kind::OtherScore { row, found, expected });
+                return Err(Error::damage(format!(
+                    "says that row {row} was measured as {found}, the dataset has {expected}"
+                )));
             }
         }
         Ok(split)
@@ -236,6 +196,15 @@ impl Predictions {
         }
         found
     }
+}
+
+fn unreadable(error: impl std::error::Error + Send + Sync + 'static) -> Error {
+    Error::damage("is damaged or holds no predictions").caused_by(error)
+}
+
+/// Names the prediction file of an error.
+fn in_file(path: &Path) -> impl FnOnce(Error) -> Error {
+    move |error| error.while_doing(format!("prediction file {}", path.display()))
 }
 
 /// A condition in which two prediction files differ.
