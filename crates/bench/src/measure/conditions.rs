@@ -74,7 +74,7 @@ impl Subject {
     /// A configuration's model before its first step.
     pub(crate) fn fit(&self, config: &Config) -> Result<Fit> {
         let fit = Fit::new(config.clone(), Arc::clone(&self.dataset), Arc::clone(&self.split))?;
-        Ok(fit.with_store(self.store(config)).on_ranks(self.ranks.clone())?)
+        fit.with_store(self.store(config)).on_ranks(self.ranks.clone())
     }
 
     /// Under what conditions steps of a configuration are measured.

@@ -24,12 +24,12 @@ pub(crate) fn of_all_ranks(log: &mut StepLog, peak: Option<u64>, ranks: &Ranks) 
     Ok(peak.map(|_| sums[0]))
 }
 
-/// Lets the first rank make folders that must not exist yet. Nobody goes on before they are there.
+/// Lets the first rank make folders that must not exist yet. Also a barrier.
 pub(crate) fn create_folders(paths: impl IntoIterator<Item = impl AsRef<Path>>, ranks: &Ranks) -> Result<()> {
     if ranks.is_first() {
         paths.into_iter().try_for_each(|path| create_folder(path.as_ref()))?;
     }
-    Ok(ranks.start()?)
+    ranks.start()
 }
 
 /// The first rank's numbers on all ranks: what is decided by them is decided alike.

@@ -100,6 +100,6 @@ impl Trial {
     fn finish(self, subject: &Subject) -> Result<RunProfile> {
         let (mut log, _) = self.meter.finish()?;
         of_all_ranks(&mut log, None, subject.ranks())?;
-        Ok(RunProfile::of(&log, self.conditions)?)
+        RunProfile::of(&log, self.conditions)
     }
 }

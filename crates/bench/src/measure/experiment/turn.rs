@@ -43,7 +43,7 @@ impl Turn {
     ) -> Result<()> {
         fit.seek(self.from);
         meter.restart();
-        Ok(fit.measure_steps(mode, self.to, meter, |_| on_step())?)
+        fit.measure_steps(mode, self.to, meter, |_| on_step())
     }
 }
 

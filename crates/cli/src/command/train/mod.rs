@@ -423,8 +423,10 @@ fn solved_summary(folder: &Path, line: Option<&MetricsLine>, choices: &[Choice])
         let mse = line.val.mse.unwrap_or(f64::NAN);
         format!("validation Pearson {pearson}, Spearman {spearman}, MSE {mse:.3e}")
     });
-    let choices: String = choices.iter().map(|choice| format!("  {}\n", choice_text(choice))).collect();
-    format!("solved: {figures}\n{choices}next: knockout evaluate {}\n", folder.display())
+    let mut lines = vec![format!("solved: {figures}")];
+    lines.extend(choices.iter().map(|choice| format!("  {}", choice_text(choice))));
+    lines.push(format!("next: knockout evaluate {}\n", folder.display()));
+    lines.join("\n")
 }
 
 /// Formats a setting that a solver chose: its name and its value.
