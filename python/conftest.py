@@ -1,4 +1,4 @@
-"""What doctests and tests share: a synthetic yeast and a trace, made once."""
+"""Fixtures of doctests and tests: a synthetic yeast and a trace, created once."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="session")
 def small_trace(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A trace of two operations, one inside of the other, in two steps."""
+    """A trace of two operations, one inside the other, in two steps."""
     path: Path = tmp_path_factory.mktemp("traces") / "small.json"
     path.write_text(json.dumps(trace_of(5.5)))
     return str(path)

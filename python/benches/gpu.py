@@ -1,6 +1,6 @@
-"""Time of a training step on a device, for whoever has one: no figure of it is claimed anywhere in the repository.
+"""Measures the time of a training step on a GPU. The repository claims no figures of it.
 
-    python gpu.py yeast                       # made if it does not exist
+    python gpu.py yeast                       # created if it does not exist
     python gpu.py yeast --model hetero --batch 28 --dtype bfloat16
     python gpu.py yeast --model transformer --compile
     python gpu.py tiny --preset tiny --device cpu --steps 3
@@ -30,14 +30,14 @@ def main() -> None:
     parser.add_argument("--preset", default="yeast")
     parser.add_argument("--model", choices=MODELS)
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--dtype", choices=["float32", "bfloat16", "float16"], default="float32", help="of autocast")
+    parser.add_argument("--dtype", choices=["float32", "bfloat16", "float16"], default="float32", help="data type of autocast")
     parser.add_argument("--batch", type=int)
     parser.add_argument("--steps", type=int, default=20)
-    parser.add_argument("--recompute", action="store_true", help="hetero: less memory for more time")
+    parser.add_argument("--recompute", action="store_true", help="hetero: less memory, more time")
     parser.add_argument("--compile", action="store_true", help="with torch.compile")
     options = parser.parse_args()
     if options.device.startswith("cuda") and not torch.cuda.is_available():
-        parser.error("there is no GPU that PyTorch can use; --device cpu tries the script")
+        parser.error("PyTorch finds no GPU; use --device cpu to try the script")
     dataset = knockout.Dataset(options.data) if options.data.exists() else knockout.synth(options.data, options.preset)
     for name in [options.model] if options.model else MODELS:
         kind, usual = MODELS[name]

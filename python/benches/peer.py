@@ -1,12 +1,12 @@
-"""CPU time beside a PyTorch + PyG implementation of the same pipeline and models, in one process, in turns.
+"""Compares CPU time with a PyTorch + PyG implementation of the same pipeline and models, alternating in one process.
 
     python peer.py --peer FOLDER --data yeast loader
     python peer.py --peer FOLDER --data yeast dango
     python peer.py --peer FOLDER --data yeast hetero --side peer; python peer.py --peer FOLDER --data yeast hetero --side ours
 
 FOLDER holds the package `pyg_peer`, with its generated data in FOLDER/data or --peer-data. The dataset should have as many genes and
-edges as the peer's. Figures are CPU seconds of the process, all threads; the ratio is of medians over rounds. One side at a time shows
-its memory too, and leaves all of the machine's to it.
+edges as that of the peer. Figures are CPU time of the process, all threads; the ratio is that of medians over rounds. With --side the peak
+memory is reported too.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def cpu(work: Callable[[], Any], times: int) -> float:
 
 
 def in_turns(rounds: int, subjects: dict[str, tuple[Callable[[], Any], int, int]]) -> dict[str, float]:
-    """Median CPU seconds per sample of each; a subject is its work, how often it is done in a round, and the samples of one."""
+    """Returns the median CPU seconds per sample of each subject: its function, calls per round and samples per call."""
     found: dict[str, list[float]] = {name: [] for name in subjects}
     for work, _, _ in subjects.values():
         work()
@@ -83,7 +83,7 @@ def peers_step(name: str, dataset: knockout.Dataset, peer: Any, peer_data: str, 
         model="dango" if name == "dango" else "lazy", data=peer_data, impl="original", processor=None, metabolism=False,
         no_recon=False, as_original=False, scan_names=False, loss="logcosh", batch=batch,
     )
-    # Its models need many gigabytes: they are ended before the machine has none left.
+    # Its models need many gigabytes: the guard ends the process before memory runs out.
     peer.cli.memory_guard()
     task = peer.cli.Task(options)
     theirs = endless(lambda: peer.pipeline.loader(peer_data, task.proc, batch, 0))
@@ -116,10 +116,10 @@ def main() -> None:
     parser.add_argument("--peer", type=Path, required=True)
     parser.add_argument("--peer-data", type=Path)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--side", choices=SIDES, help="of a model; both in turns unless named")
+    parser.add_argument("--side", choices=SIDES, help="measure one side of a model only")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--batch", type=int, help="samples of a step; 64 for dango, 4 for hetero")
+    parser.add_argument("--batch", type=int, help="samples per step; default 64 for dango, 4 for hetero")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     sys.path.insert(0, str(options.peer))

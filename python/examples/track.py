@@ -1,4 +1,4 @@
-"""Runs in Weights & Biases or in MLflow: a callback is all it takes.
+"""Logs runs to Weights & Biases or MLflow with a callback.
 
     python track.py yeast --to wandb
     python track.py yeast --to mlflow --epochs 20 --out runs/second
@@ -13,12 +13,12 @@ import knockout
 
 
 def figures(line: dict[str, Any]) -> dict[str, float]:
-    """The numbers of an epoch under flat names."""
+    """Returns the metrics of an epoch with flat names."""
     named = {f"val/{key}": value for key, value in line["val"].items()}
     return {key: value for key, value in {"train/loss": line["train_loss"], **named}.items() if value is not None}
 
 
-# Whatever ends the run ends its copy too, as failed where it failed. The callbacks return nothing: what they return could stop the run.
+# The context manager ends the tracked run too, as failed after an error. The callbacks return None, because True would stop the run.
 @contextmanager
 def wandb_logger(config: dict[str, Any]) -> Iterator[Callable[[dict[str, Any]], None]]:
     import wandb
@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("data")
     parser.add_argument("--model", default="dango")
     parser.add_argument("--epochs", type=int)
-    parser.add_argument("--out", help="the run's folder to make; named after model and data unless said")
+    parser.add_argument("--out", help="new folder of the run; by default named after model and data")
     parser.add_argument("--to", choices=LOGGERS, default="wandb")
     options = parser.parse_args()
     with LOGGERS[options.to](knockout.config(options.data, options.model)) as log:

@@ -1,4 +1,4 @@
-"""Trains DANGO or the hetero model with PyTorch, on a GPU where there is one, and hands the weights back to the program.
+"""Trains DANGO or the hetero model with PyTorch, on a GPU if there is one, and turns the weights into a run.
 
     python train_torch.py yeast runs/torch --model dango --epochs 20
     knockout evaluate runs/torch
@@ -17,10 +17,10 @@ MODELS = {"dango": knockout.torch.Dango, "hetero": knockout.torch.Hetero}
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path, help="the dataset's folder; made if it does not exist")
-    parser.add_argument("run", type=Path, help="the run's folder to make")
+    parser.add_argument("data", type=Path, help="folder of the dataset; created if it does not exist")
+    parser.add_argument("run", type=Path, help="new folder of the run")
     parser.add_argument("--model", choices=MODELS, default="dango")
-    parser.add_argument("--preset", default="small", help="what to make where there is no dataset")
+    parser.add_argument("--preset", default="small", help="preset of a dataset that is created")
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting, as in `knockout train`")
@@ -33,7 +33,7 @@ def main() -> None:
     model = MODELS[options.model].from_dataset(dataset, settings=settings).to(device)
     rate, decay = config["optimiser"]["learning_rate"], config["optimiser"]["weight_decay"]
     optimiser = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=decay)
-    # The training part of the split that the run will record.
+    # The training part of the split of the run.
     batches = knockout.torch.dataloader(model.loader(dataset), num_workers=options.workers, pin_memory=device == "cuda")
     mean = float("nan")
     for epoch in range(options.epochs):

@@ -1,4 +1,4 @@
-"""Gene-deletion screens from Python: datasets, loaders, trained models, traces of PyTorch.
+"""Gene-deletion screens from Python: datasets, loaders, trained models and PyTorch traces.
 
 >>> import knockout
 >>> dataset = knockout.Dataset(tiny)
@@ -6,8 +6,7 @@
 >>> batch["genes"].shape, batch["score"].dtype
 ((192,), dtype('float32'))
 
-`knockout.torch` has the models as `torch.nn.Module`s and `knockout.pyg` graphs for PyG; both are imported by name, for they need those
-packages.
+`knockout.torch` has the models as `torch.nn.Module`s, and `knockout.pyg` has graphs for PyG. Import them by name; they need those packages.
 """
 
 from . import errors, trace

@@ -1,4 +1,4 @@
-"""Columns as whatever frame is installed. Knows nothing of what is in them."""
+"""Columns as pandas or polars frames, whichever is installed. Independent of their contents."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from .errors import RequestError
 
-#: Which library makes a frame: pandas or polars, `dict` for the columns themselves, `None` for the first that is installed.
+#: Kind of frame: pandas, polars, or `dict` for the columns themselves. `None` means the first that is installed.
 FrameKind = Literal["pandas", "polars", "dict"]
 
 
 def frame(columns: dict[str, Any], kind: FrameKind | None = None) -> Any:
-    """Returns columns as a pandas or polars frame, or as they are.
+    """Returns columns as a pandas or polars frame, or unchanged.
 
     >>> frame({"a": [1, 2]}, "dict")
     {'a': [1, 2]}
@@ -30,11 +30,11 @@ def frame(columns: dict[str, Any], kind: FrameKind | None = None) -> Any:
         import polars
 
         return polars.DataFrame(columns)
-    raise RequestError(f"there is no kind of frame {kind!r}; choose from 'pandas', 'polars', 'dict'")
+    raise RequestError(f"unknown kind of frame {kind!r}; choose from 'pandas', 'polars', 'dict'")
 
 
 def records(rows: list[dict[str, Any]], kind: FrameKind | None = None) -> Any:
-    """Returns rows of the same keys as a frame; a key that a row lacks is None there."""
+    """Returns dictionaries as a frame; missing keys become None."""
     names: dict[str, None] = {}
     for row in rows:
         names.update(dict.fromkeys(row))

@@ -1,4 +1,4 @@
-"""Settings as `key=value`, the form in which the libraries take changes. Knows no key."""
+"""Settings in the form `key=value` of the command line. Independent of the keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .errors import RequestError
 
 
 def keys_of(settings: Mapping[str, Any] | None, **named: Any) -> list[str]:
-    """Returns settings as the command line spells them; `None` means not set.
+    """Returns settings as `key=value`; `None` means not set.
 
     >>> keys_of({"optimiser.learning_rate": 3e-3, "model": {"layers": 2}}, epochs=2, seed=None)
     ['epochs=2', 'optimiser.learning_rate=0.003', 'model.layers=2']
@@ -21,10 +21,10 @@ def keys_of(settings: Mapping[str, Any] | None, **named: Any) -> list[str]:
 
 def _extend(keys: list[str], prefix: str, settings: Mapping[str, Any]) -> None:
     if not isinstance(settings, Mapping):
-        raise RequestError(f"settings are a mapping of keys to values, not {type(settings).__name__}")
+        raise RequestError(f"settings must be a mapping of keys to values, not {type(settings).__name__}")
     for key, value in settings.items():
         if not isinstance(key, str):
-            raise RequestError(f"the key {key!r} is no text")
+            raise RequestError(f"the key {key!r} is not a string")
         if isinstance(value, Mapping):
             _extend(keys, f"{prefix}{key}.", value)
         else:

@@ -1,4 +1,4 @@
-"""Compiled part of the package `knockout`; its public face is the package."""
+"""Compiled part of the package `knockout`, which is the public interface."""
 
 from pathlib import Path
 from typing import Any, final

@@ -24,7 +24,7 @@ PARTS = ("train", "val", "test")
 
 @dataclass(frozen=True)
 class Network:
-    """A gene network: directed entries in the order (source, target), as read-only arrays that copy nothing.
+    """A gene network: directed entries in the order (source, target), as read-only arrays without copies.
 
     >>> import knockout
     >>> network = knockout.Dataset(tiny).network("physical")
@@ -35,33 +35,33 @@ class Network:
     """
 
     name: str
-    #: Row starts: the entries that leave gene `i` are `targets[offsets[i]:offsets[i + 1]]`.
+    #: Row offsets: the targets of gene `i` are `targets[offsets[i]:offsets[i + 1]]`.
     offsets: NDArray[numpy.uint32]
     targets: NDArray[numpy.uint32]
     sources: NDArray[numpy.uint32]
     weights: NDArray[numpy.float32]
 
     def __len__(self) -> int:
-        """Number of entries."""
+        """Returns the number of entries."""
         return len(self.targets)
 
     @property
     def edge_index(self) -> NDArray[numpy.int64]:
-        """Sources and targets `[2, entries]`, the form of PyG; a copy."""
+        """Sources and targets `[2, entries]`, as PyG expects them; a copy."""
         return numpy.stack([self.sources, self.targets]).astype(numpy.int64)
 
     def csr(self) -> Any:
-        """Returns the network as a `scipy.sparse.csr_array` `[genes, genes]`, row = source, over the dataset's own memory."""
+        """Returns the network as a `scipy.sparse.csr_array` `[genes, genes]`, row = source, without a copy."""
         from scipy.sparse import csr_array
 
-        # The same bytes as signed numbers: scipy would copy unsigned ones.
+        # Reinterpreted as signed integers: scipy would copy unsigned ones.
         indices, indptr = self.targets.view(numpy.int32), self.offsets.view(numpy.int32)
         genes = len(self.offsets) - 1
         return csr_array((self.weights, indices, indptr), shape=(genes, genes), copy=False)
 
 
 class Split:
-    """Which samples train, validate and test: rows of the dataset by part.
+    """The rows of the training, validation and test parts.
 
     >>> import knockout
     >>> split = knockout.Dataset(tiny).split()
@@ -71,28 +71,28 @@ class Split:
 
     def __init__(self, rows: dict[str, NDArray[numpy.uint32]], scheme: str) -> None:
         self._rows = rows
-        #: What is kept apart: `random`, `pair-disjoint` or `gene-disjoint`.
+        #: Scheme of the split: `random`, `pair-disjoint` or `gene-disjoint`.
         self.scheme = scheme
 
     def __getitem__(self, part: str) -> NDArray[numpy.uint32]:
         try:
             return self._rows[part]
         except (KeyError, TypeError):
-            raise RequestError(f"there is no part {part!r}; choose from {', '.join(PARTS)}") from None
+            raise RequestError(f"unknown part {part!r}; choose from {', '.join(PARTS)}") from None
 
     @property
     def train(self) -> NDArray[numpy.uint32]:
-        """Rows for fitting."""
+        """Rows of the training part."""
         return self["train"]
 
     @property
     def val(self) -> NDArray[numpy.uint32]:
-        """Rows for choosing."""
+        """Rows of the validation part, on which settings are chosen."""
         return self["val"]
 
     @property
     def test(self) -> NDArray[numpy.uint32]:
-        """Rows for the number that is reported."""
+        """Rows of the test part."""
         return self["test"]
 
     def __repr__(self) -> str:
@@ -101,7 +101,7 @@ class Split:
 
 
 class Dataset:
-    """An open dataset. Every file's checksum is verified when it is opened.
+    """An open dataset. The checksums of all files are verified on opening.
 
     >>> import knockout
     >>> with knockout.Dataset(tiny) as dataset:
@@ -113,7 +113,7 @@ class Dataset:
         self._dataset = _knockout.Dataset(fspath(path))
 
     def close(self) -> None:
-        """Lets go of the memory. Arrays that were handed out stay valid; everything else raises `ClosedError`."""
+        """Releases the memory. Existing arrays stay valid; everything else raises `ClosedError`."""
         self._dataset.close()
 
     def __enter__(self) -> Dataset:
@@ -125,11 +125,11 @@ class Dataset:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy in another process opens the same folder again."""
+        """Pickles the path; the copy opens the same folder again."""
         return (_reopen, (str(self.path), self.data_hash))
 
     def __len__(self) -> int:
-        """Number of samples."""
+        """Returns the number of samples."""
         return self._dataset.sample_count
 
     def __repr__(self) -> str:
@@ -144,12 +144,12 @@ class Dataset:
 
     @property
     def name(self) -> str:
-        """The dataset's own name."""
+        """Name of the dataset."""
         return self._dataset.name
 
     @property
     def data_hash(self) -> str:
-        """Content hash of all data files: what a run is tied to."""
+        """Content hash of all data files; runs record it."""
         return self._dataset.data_hash
 
     @property
@@ -168,7 +168,7 @@ class Dataset:
         return frame({"systematic": systematic, "standard": standard}, kind)
 
     def find_genes(self, names: Iterable[str]) -> NDArray[numpy.uint32]:
-        """Returns the rows of genes by systematic or standard name, in any case; unknown names raise, all of them listed."""
+        """Returns the rows of genes by systematic or standard name, ignoring case. Unknown names raise an error that lists all of them."""
         return self._dataset.find_genes([_name(name) for name in names])
 
     @property
@@ -181,10 +181,10 @@ class Dataset:
         return Network(name, *self._dataset.network(name))
 
     def samples(self, kind: FrameKind | None = None) -> Any:
-        """Returns the samples: gene sets, scores and what else is known of each.
+        """Returns the samples: gene sets, scores and further columns.
 
-        As a frame `genes` and `query` are a list each; with `kind="dict"` they are flat arrays with `genes_offsets` and
-        `query_offsets` beside them, and `genes`, `genes_offsets` and `score` are the dataset's own memory. An unknown number is NaN.
+        In a frame, `genes` and `query` are columns of lists. With `kind="dict"` they are flat arrays with `genes_offsets` and
+        `query_offsets`, and `genes`, `genes_offsets` and `score` are not copied. Unknown numbers are NaN.
 
         >>> import knockout
         >>> columns = knockout.Dataset(tiny).samples("dict")
@@ -211,10 +211,10 @@ class Dataset:
         fold: str = "",
         file: str | PathLike[str] = "",
     ) -> Split:
-        """Divides the samples, as the keys `split.*` of a run do: the same arguments give the same rows everywhere.
+        """Splits the samples as the keys `split.*` of a run do: the same arguments always give the same rows.
 
-        `scheme` is `random`, `pair-disjoint` or `gene-disjoint`; `fold` such as `"0/5"` takes the place of `val` and `test`; `file` is
-        a split file of `knockout data split`.
+        `scheme` is `random`, `pair-disjoint` or `gene-disjoint`; `fold`, such as `"0/5"`, replaces `val` and `test`; `file` is a split file of
+        `knockout data split`.
         """
         options = {
             "scheme": scheme,
@@ -228,32 +228,32 @@ class Dataset:
         try:
             text = json.dumps(options)
         except TypeError as error:
-            raise RequestError(f"the samples cannot be divided so: {error}") from None
+            raise RequestError(f"cannot split the samples: {error}") from None
         split = self._dataset.split(text)
         return Split({part: split.rows(part) for part in PARTS}, split.scheme)
 
     def summary(self) -> dict[str, Any]:
-        """Returns what `knockout data show --json` says."""
+        """Returns the document of `knockout data show --json`."""
         return self._dataset.summary()
 
 
 def _name(name: Any) -> str:
     if not isinstance(name, str):
-        raise RequestError(f"a gene's name is a text, not {name!r}")
+        raise RequestError(f"gene names must be strings, not {name!r}")
     return name
 
 
 def _ragged(values: NDArray[Any], offsets: NDArray[Any]) -> NDArray[numpy.object_]:
     lists = numpy.empty(len(offsets) - 1, dtype=object)
-    for place, (begin, end) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
-        lists[place] = values[begin:end].tolist()
+    for index, (begin, end) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        lists[index] = values[begin:end].tolist()
     return lists
 
 
 def _reopen(path: str, data_hash: str) -> Dataset:
     dataset = Dataset(path)
     if dataset.data_hash != data_hash:
-        raise RequestError(f"{path} is not the dataset it was when this was sent here: its contents differ")
+        raise RequestError(f"the contents of {path} have changed since the dataset was pickled")
     return dataset
 
 
@@ -265,7 +265,7 @@ def synth(
     seed: int = 0,
     settings: dict[str, Any] | None = None,
 ) -> Dataset:
-    """Makes a synthetic yeast in a new folder and opens it.
+    """Creates a synthetic yeast in a new folder and opens it.
 
     `preset` is `tiny`, `small` or `yeast`; `settings` are keys of `knockout config show --preset`. The same arguments give the same
     bytes on any machine.
@@ -282,13 +282,13 @@ def synth(
 def import_recipe(
     out: str | PathLike[str], recipe: str | PathLike[str], data: str | PathLike[str] = ""
 ) -> tuple[Dataset, dict[str, Any]]:
-    """Makes a dataset of public files by a recipe (`examples/real-yeast/recipe.toml` is one) and opens it.
+    """Creates a dataset from public files with a recipe, such as `examples/real-yeast/recipe.toml`, and opens it.
 
-    `data` is the folder that the recipe's files lie in. Returns the dataset and the report of what was read and left out.
+    `data` is the folder of the recipe's files. Returns the dataset and the report of what was imported and skipped.
     """
     report = _knockout.import_recipe(fspath(out), fspath(recipe), fspath(data))
     return Dataset(out), report
 
 
-#: What `predict` takes for gene sets: names or rows, as many sets as wanted.
+#: Gene sets for `predict`: lists of names or of rows of the gene table.
 GeneSets = Sequence[Sequence[str]] | Sequence[Sequence[int]] | NDArray[numpy.integer[Any]]

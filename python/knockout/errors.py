@@ -1,6 +1,6 @@
-"""Exceptions: whose fault an error is.
+"""Exceptions of the package.
 
-The messages are those of the command line; the type says what to change.
+The type tells what to change; the messages are those of the command line.
 
 >>> import knockout
 >>> try:
@@ -14,7 +14,7 @@ __all__ = ["ClosedError", "DataError", "DivergedError", "FailureError", "Knockou
 
 
 class KnockoutError(Exception):
-    """Anything that knockout reports."""
+    """Base class of all errors of knockout."""
 
 
 class RequestError(KnockoutError, ValueError):
@@ -30,8 +30,8 @@ class DataError(KnockoutError):
 
 
 class DivergedError(KnockoutError, ArithmeticError):
-    """Training left the range of numbers: a loss or a gradient is not finite."""
+    """Training diverged: a loss or a gradient is not finite."""
 
 
 class FailureError(KnockoutError, RuntimeError):
-    """Nothing to change in the request: a disk is full, or there is a bug."""
+    """The request is valid, but it failed: a disk is full, or there is a bug."""

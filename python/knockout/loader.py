@@ -1,4 +1,4 @@
-"""Batches in the order in which training takes them."""
+"""Batches in the order of training."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ Form = Literal["genes", "masks", "packed", "graphs"]
 class Loader:
     """Batches of one part of a dataset.
 
-    A batch is a mapping of numpy arrays (which speak DLPack):
+    A batch is a dictionary of numpy arrays (which support DLPack):
 
     - `genes`, `offsets`: the deleted genes of sample `i` are `genes[offsets[i]:offsets[i + 1]]`, both int64;
-    - `score`: what was measured, float32; `rows`: the samples' rows in the dataset;
-    - with `form="masks"`: `gene_mask` `[batch, genes]` and `edge_masks`, by network `[batch, entries]`, True where kept;
-    - with `form="packed"`: the same, one bit each (`numpy.unpackbits(…, axis=1, bitorder="little")`);
+    - `score`: the measured scores, float32; `rows`: the rows of the samples in the dataset;
+    - with `form="masks"`: `gene_mask` `[batch, genes]` and `edge_masks`, by network `[batch, entries]`, True if kept;
+    - with `form="packed"`: the same masks with one bit per value (`numpy.unpackbits(…, axis=1, bitorder="little")`);
     - with `form="graphs"`: `graphs`, for each sample the kept `genes` and, by network, the CSR arrays `(indptr, indices)` of the graph
       rebuilt without the deleted genes.
 
-    The order is a pure function of (seed, epoch), the same as `knockout train` takes unless `loader.order` was set: batch `i` of epoch `e` is `loader[e, i]` in any
-    process. So a `torch.utils.data.DataLoader` works with it as it is, with worker processes or without:
+    The order is a pure function of (seed, epoch), and that of `knockout train` unless `loader.order` is set. Batch `i` of epoch `e` is
+    `loader[e, i]` in any process. So a `torch.utils.data.DataLoader` can use it directly, with or without worker processes:
 
         DataLoader(loader, batch_size=None, num_workers=4)
 
-    `loader[i]` and iteration use `loader.epoch`, which `set_epoch` sets; `knockout.torch.dataloader` advances it by itself. With ranks
-    (`rank`, `world`) every sample goes to exactly one of them, and all have the same number of batches (but for batches of one sample).
+    `loader[i]` and iteration use `loader.epoch`, which `set_epoch` sets; `knockout.torch.dataloader` advances it automatically. With
+    ranks (`rank`, `world`) every sample goes to exactly one rank, and all have the same number of batches, unless the batch size is 1.
 
-    The arguments alone choose rows and order. To train a model that `knockout.adopt` turns into a run, use `from_config`: it follows the
-    split, the seed and the batch size that the run records.
+    To train a model that `knockout.adopt` turns into a run, use `from_config`: it uses the split, the seed and the batch size that the run
+    records.
 
     >>> import knockout
     >>> loader = knockout.Loader(knockout.Dataset(tiny), batch=64)
@@ -67,8 +67,8 @@ class Loader:
         if split is None or isinstance(split, str):
             split = dataset.split(split or "random")
         if not isinstance(split, Split):
-            raise RequestError(f"split is a Split or the name of a scheme, not {type(split).__name__}")
-        # Training is shuffled; what is predicted comes in the order of the rows.
+            raise RequestError(f"split must be a Split or the name of a scheme, not {type(split).__name__}")
+        # The training part is shuffled; other parts keep the order of the rows.
         shuffle = part == "train" if shuffle is None else shuffle
         self._set(dataset, split[part], batch, form, seed, shuffle, rank, world)
 
@@ -85,9 +85,9 @@ class Loader:
         rank: int = 0,
         world: int = 1,
     ) -> Loader:
-        """Returns the batches of a part of a configuration's own split, in the order of its seed.
+        """Returns a loader with the split, seed and batch size of a configuration.
 
-        `config` is what `knockout.config` returns, or the `config` of a run. The batch size is the configuration's unless given.
+        `config` is what `knockout.config` returns, or the `config` of a run. `batch` overrides the batch size.
 
         >>> import knockout
         >>> dataset = knockout.Dataset(tiny)
@@ -102,7 +102,7 @@ class Loader:
             options, seed, size = config["split"], config["seed"], config["batch"]
             split = dataset.split(**options)
         except (KeyError, TypeError) as error:
-            raise RequestError(f"config is what knockout.config returns: {error}") from None
+            raise RequestError(f"config must be what knockout.config returns: {error}") from None
         size = size if batch is None else batch
         return cls(dataset, size, split, part, form, seed=seed, shuffle=shuffle, rank=rank, world=world)
 
@@ -122,33 +122,33 @@ class Loader:
         self.epoch = 0
         self._arguments = (rows, batch, form, seed, shuffle, rank, world)
         if form not in ("genes", "masks", "packed", "graphs"):
-            raise RequestError(f"there is no form {form!r}; choose from genes, masks, packed, graphs")
+            raise RequestError(f"unknown form {form!r}; choose from genes, masks, packed, graphs")
         self._batches = _knockout.Batches(dataset._dataset, rows, batch, shuffle, seed, rank, world)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy in another process has the same rows in the same order."""
+        """Pickles the arguments; the copy has the same rows in the same order."""
         return (_restore, (self.dataset, self._arguments, self.epoch))
 
     def set_epoch(self, epoch: int) -> None:
-        """Chooses the epoch whose order `loader[i]` and iteration follow."""
+        """Sets the epoch of `loader[i]` and of iteration."""
         epoch = operator.index(epoch)
         if epoch < 0:
-            raise RequestError(f"epoch {epoch}; epochs count from 0")
+            raise RequestError(f"epoch {epoch} does not exist; epochs count from 0")
         self.epoch = epoch
 
     def __len__(self) -> int:
-        """Batches of an epoch, on this rank."""
+        """Returns the number of batches of an epoch on this rank."""
         return len(self._batches)
 
     def __getitem__(self, index: int | tuple[int, int]) -> dict[str, Any]:
-        """Returns a batch of the current epoch, or `loader[epoch, index]` of any."""
-        self.dataset._dataset.sample_count  # a closed dataset is closed for its loaders too
+        """Returns a batch of the current epoch; `loader[epoch, index]` returns one of any epoch."""
+        self.dataset._dataset.sample_count  # raises if the dataset is closed
         epoch, index = index if isinstance(index, tuple) else (self.epoch, index)
         epoch, index = operator.index(epoch), operator.index(index)
         if index < 0:
             index += len(self)
         if index < 0 or epoch < 0:
-            raise IndexError(f"batch {index} of epoch {epoch}")
+            raise IndexError(f"no batch {index} in epoch {epoch}")
         return self._batches.get(epoch, index, self.form)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:

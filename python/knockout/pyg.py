@@ -1,6 +1,6 @@
-"""Graphs for PyG: the cell as `HeteroData`, with a sample's genes removed.
+"""Graphs for PyG: the cell as `HeteroData`, with the genes of a sample removed.
 
-For code that stays with PyG. A loader that copies graphs is what makes training slow: `knockout.Loader` yields gene indices instead.
+For code that uses PyG. Copying graphs is slow; `knockout.Loader` yields gene indices instead.
 
 >>> import knockout.pyg
 >>> dataset = knockout.Dataset(tiny)
@@ -37,18 +37,18 @@ def cell(dataset: Dataset) -> HeteroData:
 def sample(dataset: Dataset, row: int | None = None, *, genes: Iterable[str] | None = None) -> HeteroData:
     """Returns the cell without the genes of a sample (`row`), or without `genes`: nodes and edges removed, genes renumbered.
 
-    `data["gene"].kept` are the rows of the gene table that are left, `data["gene"].perturbation_indices` those that are gone; of a sample
-    `data["gene"].score` is what was measured.
+    `data["gene"].kept` are the kept rows of the gene table, `data["gene"].perturbation_indices` the removed ones. A sample has its measured
+    score in `data["gene"].score`.
     """
     if (row is None) == (genes is None):
-        raise RequestError("name a sample's row or the genes to remove, one of them")
+        raise RequestError("pass either a sample's row or the genes to remove")
     score = None
     if genes is not None:
         gone = torch.from_numpy(dataset.find_genes(genes).astype("int64")).unique()
     else:
         columns = dataset.samples("dict")
         if not isinstance(row, int) or not 0 <= row < len(dataset):
-            raise RequestError(f"row {row!r}; the dataset has {len(dataset)} samples")
+            raise RequestError(f"row {row!r} does not exist; the dataset has {len(dataset)} samples")
         begin, end = columns["genes_offsets"][row : row + 2]
         gone = torch.from_numpy(columns["genes"][begin:end].astype("int64"))
         score = float(columns["score"][row])
@@ -71,5 +71,5 @@ def sample(dataset: Dataset, row: int | None = None, *, genes: Iterable[str] | N
 
 
 def graphs(loader: Loader, index: int) -> list[Any]:
-    """Returns the samples of a batch of a loader as graphs, each with its genes removed."""
+    """Returns the samples of a batch as graphs, each with its genes removed."""
     return [sample(loader.dataset, int(row)) for row in loader[index]["rows"]]

@@ -1,4 +1,4 @@
-"""Runs: models trained, opened, asked and evaluated."""
+"""Runs: training, prediction and evaluation of models."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from .errors import RequestError
 
 __all__ = ["Prediction", "Run", "adopt", "config", "resume", "train"]
 
-#: Hears of every epoch: its line of `metrics.jsonl`, as a dictionary. Returning True stops the run; so does an exception, which is
-#: raised again once the state is saved.
+#: Called after every epoch with its line of `metrics.jsonl`, as a dictionary. Returning True stops the run. An exception stops it too and is
+#: raised again after the state is saved.
 Callback = Callable[[dict[str, Any]], "bool | None"]
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predictions in the scores' own units."""
+    """Predictions in the units of the scores."""
 
     mean: NDArray[numpy.float64]
-    #: Standard deviation of a new measurement around each; None where the model knows none.
+    #: Standard deviation of a new measurement around each prediction; None if the model has none.
     sd: NDArray[numpy.float64] | None
 
     def __len__(self) -> int:
@@ -54,9 +54,9 @@ class Run:
         self._state = state
         self._data = None if data is None else fspath(data)
         self._opened: _knockout.OpenRun | None = None
-        #: Why training ended, where this value is what `train` or `resume` returned.
+        #: Why training ended, if `train` or `resume` returned this run.
         self.ended: str | None = None
-        # Nothing is opened before it is asked for, but a folder that is no run is refused here.
+        # The model is opened lazily, but a folder that is not a run is rejected here.
         _knockout.read_metrics(fspath(self._folder))
 
     @classmethod
@@ -65,10 +65,10 @@ class Run:
     ) -> Run:
         """Opens a run.
 
-        `state` is `best-pearson` (where there is one), `best-mse` or `last`; `data` is where the dataset is now, if it moved.
+        `state` is `best-pearson` (the default if it exists), `best-mse` or `last`; `data` is the folder of the dataset, if it has moved.
         """
         run = cls(folder, state=state, data=data)
-        run._run  # noqa: B018 - a run without a checkpoint is refused here
+        run._run  # noqa: B018 - rejects a run without a checkpoint
         return run
 
     @property
@@ -90,7 +90,7 @@ class Run:
 
     @property
     def checkpoint(self) -> Path:
-        """The folder of the checkpoint in use; `weights.safetensors` in it opens in PyTorch as it is."""
+        """The folder of the checkpoint in use; PyTorch can load its `weights.safetensors`."""
         return Path(self._run.checkpoint)
 
     @property
@@ -100,7 +100,7 @@ class Run:
 
     @property
     def labels(self) -> tuple[float, float]:
-        """Mean and standard deviation of the training scores: models see scores standardised by them."""
+        """Mean and standard deviation of the training scores, which standardise the targets of models."""
         return self._run.labels()
 
     def info(self) -> dict[str, Any]:
@@ -116,7 +116,7 @@ class Run:
         return self._run.weights()
 
     def metrics(self, kind: FrameKind | None = None) -> Any:
-        """Returns the metrics of every epoch as a frame, nested values under dotted names (`val.pearson`)."""
+        """Returns the metrics of every epoch as a frame; nested values have dotted names (`val.pearson`)."""
         lines = _knockout.read_metrics(fspath(self._folder))
         return records([flat(line) for line in lines], kind)
 
@@ -129,9 +129,9 @@ class Run:
         return Prediction(*self._run.predict(genes, offsets))
 
     def evaluate(self, part: str = "test", *, resamples: int = 2000, kind: FrameKind | None = None) -> Any:
-        """Returns a frame: the model beside the stack and the additive ridge on one part of its own split.
+        """Returns a frame of the metrics of the model, the stack and the additive ridge on a part of the split.
 
-        `low` and `high` are the bootstrap interval of Pearson over records. `evaluation` has the paired differences too.
+        `low` and `high` are the bootstrap interval of Pearson over records. `evaluation` also has the paired differences.
         """
         return records(self.evaluation(part, resamples=resamples)["rows"], kind)
 
@@ -140,28 +140,28 @@ class Run:
         return self._run.evaluate(part, resamples)
 
     def explain(self, genes: Iterable[str] | Iterable[int], *, neighbours: int = 8, nearest: int = 8) -> dict[str, Any]:
-        """Takes one prediction apart: what genes, networks and neighbours contribute, and what was measured nearby."""
+        """Explains a prediction: contributions of genes, networks and neighbours, and measurements of similar sets."""
         one: Any = list(genes)
         found, _ = self._ragged([one])
         return self._run.explain(found, neighbours, nearest)
 
     def _ragged(self, sets: GeneSets) -> tuple[NDArray[numpy.uint32], NDArray[numpy.uint32]]:
         if isinstance(sets, str):
-            raise RequestError("sets are lists of genes; write [['YAL001C', 'YBR102C']]")
+            raise RequestError("sets must be lists of genes, such as [['YAL001C', 'YBR102C']]")
         if isinstance(sets, numpy.ndarray):
             if sets.ndim != 2 or not numpy.issubdtype(sets.dtype, numpy.integer):
-                raise RequestError(f"an array of sets is [sets, genes] of integers, not {sets.dtype} of {sets.ndim} dimensions")
+                raise RequestError(f"an array of sets must be [sets, genes] of integers, not {sets.dtype} of {sets.ndim} dimensions")
             flat_genes = _rows(sets.reshape(-1))
             return flat_genes, numpy.arange(0, sets.size + 1, max(sets.shape[1], 1), dtype=numpy.uint32)
         lists = [list(one) for one in sets if not _is_text(one)]
         if len(lists) != len(sets):
-            raise RequestError("a set is a list of genes, not a text; write [['YAL001C', 'YBR102C']]")
+            raise RequestError("a set must be a list of genes, not a string; write [['YAL001C', 'YBR102C']]")
         lengths = numpy.array([0, *(len(one) for one in lists)], dtype=numpy.int64)
         members: list[Any] = [gene for one in lists for gene in one]
         offsets = numpy.cumsum(lengths).astype(numpy.uint32)
         if any(isinstance(gene, str) for gene in members):
             if not all(isinstance(gene, str) for gene in members):
-                raise RequestError("genes are all names or all rows of the gene table, not both")
+                raise RequestError("genes must be all names or all rows of the gene table")
             return self._run.find_genes(members), offsets
         return _rows(members), offsets
 
@@ -175,7 +175,7 @@ def _rows(genes: Any) -> NDArray[numpy.uint32]:
     if rows.size == 0:
         return numpy.zeros(0, dtype=numpy.uint32)
     if not numpy.issubdtype(rows.dtype, numpy.integer):
-        raise RequestError(f"genes are names or rows of the gene table, not {rows.dtype}")
+        raise RequestError(f"genes must be names or rows of the gene table, not {rows.dtype}")
     if rows.min() < 0 or rows.max() > numpy.iinfo(numpy.uint32).max:
         raise RequestError("rows of the gene table count from 0")
     return rows.astype(numpy.uint32)
@@ -192,7 +192,7 @@ def _dataset(dataset: Dataset | str | PathLike[str]) -> Dataset:
 def config(
     dataset: Dataset | str | PathLike[str], model: str = "stack", *, settings: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Returns the configuration that a run would have: every key that `settings` can change.
+    """Returns the configuration of a run: every key that `settings` can change.
 
     >>> import knockout
     >>> knockout.config(tiny, "hetero", settings={"model.layers": 2})["model"]["layers"]
@@ -216,8 +216,8 @@ def train(
 ) -> Run:
     """Trains a model in a new folder and returns its run.
 
-    Some models are solved in one stroke, `stack` for one; others are trained, `dango` and `hetero` among them. `settings` are the keys of
-    `config`, dotted or nested. Ctrl-C saves the state and raises `KeyboardInterrupt`; `resume` goes on to the same bits.
+    Some models are solved in one step, such as `stack`; others are trained, such as `dango` and `hetero`. `settings` are the keys of `config`,
+    dotted or nested. Ctrl-C saves the state and raises `KeyboardInterrupt`; `resume` then continues to the same bits.
 
     >>> import knockout, tempfile
     >>> seen = []
@@ -228,8 +228,8 @@ def train(
     ([0, 1], 'stopped')
     """
     keys = keys_of(settings, epochs=epochs, batch=batch, seed=seed, max_steps=max_steps, **{"split.scheme": split})
-    place = None if out is None else fspath(out)
-    return _drive(_knockout.Training.create(_dataset(dataset)._dataset, model, place, keys), None, callback)
+    target = None if out is None else fspath(out)
+    return _drive(_knockout.Training.create(_dataset(dataset)._dataset, model, target, keys), None, callback)
 
 
 def resume(
@@ -240,10 +240,10 @@ def resume(
     max_steps: int | None = None,
     callback: Callback | None = None,
 ) -> Run:
-    """Goes on with a run that was stopped or killed, to the same bits as if it had not been."""
-    place = None if data is None else fspath(data)
+    """Resumes a run that was stopped or killed, to the same bits as an uninterrupted one."""
+    dataset = None if data is None else fspath(data)
     keys = keys_of(None, epochs=epochs, max_steps=max_steps)
-    return _drive(_knockout.Training.resume(fspath(folder), place, keys), place, callback)
+    return _drive(_knockout.Training.resume(fspath(folder), dataset, keys), dataset, callback)
 
 
 def _drive(training: _knockout.Training, data: str | None, callback: Callback | None) -> Run:
@@ -258,7 +258,7 @@ def _drive(training: _knockout.Training, data: str | None, callback: Callback | 
                 if callback(outcome):
                     training.stop()
             except BaseException:
-                # Whatever ends it, nothing is lost.
+                # Save the state first.
                 training.stop()
                 training.advance()
                 raise
@@ -278,16 +278,16 @@ def adopt(
     out: str | PathLike[str] | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Run:
-    """Makes a run of weights that were trained elsewhere, by `knockout.torch` on a GPU for one.
+    """Creates a run from weights that were trained elsewhere, for example by `knockout.torch` on a GPU.
 
-    `weights` are arrays or tensors by our names (a `state_dict`), all of them and no others; `settings` those that the model was built
-    with; `train_loss` the mean loss of the last epoch, on standardised scores. The weights are validated and saved as a run of one epoch:
-    `knockout evaluate`, `predict` and `explain` take it as any other, and `resume` goes on from it.
+    `weights` are all arrays or tensors of the model by name (a `state_dict`), `settings` those that the model was built with, and
+    `train_loss` is the mean loss of the last epoch on standardised scores. The weights are validated and saved as a run of one epoch,
+    which `knockout evaluate`, `predict` and `explain` accept and `resume` continues.
     """
     arrays = {name: _float32(name, value) for name, value in weights.items()}
-    place = None if out is None else fspath(out)
+    target = None if out is None else fspath(out)
     folder, _ = _knockout.adopt(
-        _dataset(dataset)._dataset, model, place, keys_of(settings), arrays, float(train_loss)
+        _dataset(dataset)._dataset, model, target, keys_of(settings), arrays, float(train_loss)
     )
     return Run(folder)
 
@@ -295,10 +295,10 @@ def adopt(
 def _float32(name: str, value: Any) -> NDArray[numpy.float32]:
     if hasattr(value, "detach"):
         value = value.detach().cpu()
-        # Half precision that numpy does not know.
+        # numpy does not support bfloat16.
         value = value.float() if value.is_floating_point() else value
     array = numpy.asarray(value)
     if array.dtype.kind not in "fiu":
-        raise RequestError(f"the weights {name!r} are numbers, not {array.dtype}")
-    # Not `ascontiguousarray`, which makes an array of one number of a number.
+        raise RequestError(f"the weights {name!r} must be numbers, not {array.dtype}")
+    # Not `ascontiguousarray`, which turns a scalar into an array of one element.
     return numpy.asarray(array, dtype=numpy.float32, order="C")

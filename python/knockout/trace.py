@@ -1,4 +1,4 @@
-"""Traces of the PyTorch profiler: where the time went, and what changed.
+"""Analysis and comparison of traces of the PyTorch profiler.
 
 >>> import knockout
 >>> analysis = knockout.trace.analyze(small_trace)
@@ -27,26 +27,26 @@ Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 
 class _Page:
-    """Something that is shown as one self-contained HTML page."""
+    """Base of results that are shown as one self-contained HTML page."""
 
     def html(self) -> str:
-        """Returns one self-contained page."""
+        """Returns one self-contained HTML page."""
         raise NotImplementedError
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Writes the page to a file."""
-        place = Path(path)
-        place.write_text(self.html(), encoding="utf-8")
-        return place
+        target = Path(path)
+        target.write_text(self.html(), encoding="utf-8")
+        return target
 
     def _repr_html_(self) -> str:
-        # A page of its own inside the notebook's: neither's styles reach the other.
+        # An iframe, so that the styles of the page and of the notebook do not mix.
         source = _html.escape(self.html(), quote=True)
         return f'<iframe srcdoc="{source}" style="width:100%;height:640px;border:0"></iframe>'
 
 
 class Analysis(_Page):
-    """What a trace, or the traces of the ranks of one job, say."""
+    """The analysis of a trace, or of the ranks of one job."""
 
     def __init__(self, analysis: _knockout.Analysis) -> None:
         self._analysis = analysis
@@ -54,7 +54,7 @@ class Analysis(_Page):
         self.document: dict[str, Any] = analysis.document()
 
     def frame(self, key: str, kind: FrameKind | None = None) -> Any:
-        """Returns a list of the document (`steps`, `operations`, `categories`, `lanes`, …) as a frame; lists inside of rows are left out."""
+        """Returns a list of the document (`steps`, `operations`, `categories`, `lanes`, …) as a frame; nested lists are left out."""
         rows = self.document.get(key)
         if not isinstance(rows, list):
             raise RequestError(f"the document has no list {key!r}")
@@ -72,31 +72,31 @@ class Analysis(_Page):
 
     @property
     def categories(self) -> Any:
-        """Where the time went, as a frame: the parts sum to the whole, nested time counted once."""
+        """Self time by category, as a frame; the categories add up to the total."""
         return self.frame("categories")
 
     @property
     def gpu(self) -> Any:
-        """Figures of the device by rank, as a frame with no row where there was none."""
+        """Figures of the GPU by rank, as a frame; empty without a GPU."""
         ranks = self.document.get("ranks") or []
         rows = [{"file": rank.get("file"), "rank": rank.get("rank")} | _scalars(rank["gpu"]) for rank in ranks if rank.get("gpu")]
         return records(rows)
 
     @property
     def warnings(self) -> list[str]:
-        """What is wrong with the trace, in sentences."""
+        """Problems of the trace, as sentences."""
         return self.document["warnings"]
 
     @property
     def verdicts(self) -> list[str]:
-        """What stands out, in sentences."""
-        return [said["text"] for said in self.document["verdicts"]]
+        """Findings, as sentences."""
+        return [verdict["text"] for verdict in self.document["verdicts"]]
 
     def html(self) -> str:
         return self._analysis.html()
 
     def collapsed(self) -> str:
-        """Returns stacks for flame graph programs, self time in nanoseconds."""
+        """Returns collapsed stacks for flame graphs, with the self time in nanoseconds."""
         return self._analysis.collapsed()
 
     def __str__(self) -> str:
@@ -108,7 +108,7 @@ class Analysis(_Page):
 
 
 class Comparison(_Page):
-    """What changed between two traces; ratios are b / a."""
+    """The comparison of two traces; ratios are b / a."""
 
     def __init__(self, comparison: _knockout.Comparison) -> None:
         self._comparison = comparison
@@ -117,7 +117,7 @@ class Comparison(_Page):
 
     @property
     def comparable(self) -> bool:
-        """Whether the conditions are the same; `differences` says which are not."""
+        """Whether the conditions are the same; `differences` lists those that are not."""
         return self.document["comparable"]
 
     @property
@@ -127,12 +127,12 @@ class Comparison(_Page):
 
     @property
     def rows(self) -> Any:
-        """Time per step of the whole and of every category, with the ratio's interval, as a frame."""
+        """Time per step, in total and by category, with the interval of the ratio, as a frame."""
         return records([_scalars(row) for row in self.document["rows"]])
 
     @property
     def operations(self) -> Any:
-        """The same of every operation."""
+        """Time per step of every operation, with the interval of the ratio, as a frame."""
         return records([_scalars(row) for row in self.document["operations"]])
 
     def html(self) -> str:
@@ -155,7 +155,7 @@ def _paths(paths: Paths) -> list[str]:
 def analyze(paths: Paths, *, rules: str | PathLike[str] | None = None) -> Analysis:
     """Analyses a trace (plain or gzip), or the traces of the ranks of one job.
 
-    `rules` is a TOML file that says how events become categories. A damaged trace gives what can be read of it, and `warnings` say so.
+    `rules` is a TOML file that maps events to categories. Of a damaged trace the readable part is analysed, with a warning in `warnings`.
     """
     return Analysis(_knockout.analyze(_paths(paths), None if rules is None else fspath(rules)))
 
@@ -163,18 +163,18 @@ def analyze(paths: Paths, *, rules: str | PathLike[str] | None = None) -> Analys
 def compare(
     a: Analysis | Paths, b: Analysis | Paths, *, samples_per_step: tuple[float, float] | None = None
 ) -> Comparison:
-    """Compares two traces per step, or per sample where a step of `a` and `b` has these many."""
+    """Compares two traces per step, or per sample with the given samples per step of `a` and `b`."""
     first, second = (side if isinstance(side, Analysis) else analyze(side) for side in (a, b))
     return Comparison(_knockout.compare(first._analysis, second._analysis, samples_per_step))
 
 
 class Recording:
-    """What `profile` records: the profiler while it runs, the analysis once it has ended."""
+    """A recording of `profile`: the profiler while it runs, and the analysis afterwards."""
 
     def __init__(self, profiler: Any, path: Path) -> None:
         #: The `torch.profiler.profile`; call `step()` after every step.
         self.profiler = profiler
-        #: The trace.
+        #: Path of the trace.
         self.path = path
         self._analysis: Analysis | None = None
 
@@ -184,17 +184,17 @@ class Recording:
 
     @property
     def analysis(self) -> Analysis:
-        """The analysis of what was recorded."""
+        """The analysis of the recording."""
         if self._analysis is None:
             if not self.path.exists():
-                raise RequestError("nothing was recorded yet: the analysis is there after the `with` block")
+                raise RequestError("nothing is recorded yet; the analysis is available after the `with` block")
             self._analysis = analyze(self.path)
         return self._analysis
 
 
 @contextmanager
 def profile(path: str | PathLike[str] | None = None, **options: Any) -> Iterator[Recording]:
-    """Records a block with `torch.profiler` and ends in an analysis.
+    """Records a block with `torch.profiler` and analyses it.
 
         with knockout.trace.profile() as recording:
             for batch in loader:
@@ -202,8 +202,8 @@ def profile(path: str | PathLike[str] | None = None, **options: Any) -> Iterator
                 recording.step()
         recording.analysis
 
-    `path` is where the trace is kept (`.json` or `.json.gz`; a temporary file otherwise); `options` are those of
-    `torch.profiler.profile`. With a `schedule` of several cycles the last one is kept.
+    `path` is the file of the trace (`.json` or `.json.gz`; a temporary file by default); `options` are those of `torch.profiler.profile`.
+    With a `schedule` of several cycles the last one is kept.
     """
     import torch
 
@@ -212,15 +212,15 @@ def profile(path: str | PathLike[str] | None = None, **options: Any) -> Iterator
         os.close(handle)
         os.unlink(name)
         path = name
-    place = Path(path)
-    own = options.pop("on_trace_ready", None)
+    target = Path(path)
+    on_ready = options.pop("on_trace_ready", None)
     # Without a schedule PyTorch marks no steps.
     options.setdefault("schedule", lambda step: torch.profiler.ProfilerAction.RECORD)
 
     def ready(profiler: Any) -> None:
-        profiler.export_chrome_trace(str(place))
-        if own is not None:
-            own(profiler)
+        profiler.export_chrome_trace(str(target))
+        if on_ready is not None:
+            on_ready(profiler)
 
     with torch.profiler.profile(on_trace_ready=ready, **options) as profiler:
-        yield Recording(profiler, place)
+        yield Recording(profiler, target)

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[pyclass(frozen, module = "knockout._knockout")]
 pub(crate) struct Dataset {
     path: PathBuf,
-    /// Nothing once it was closed.
+    /// `None` once closed.
     inner: Mutex<Option<Arc<knockout_data::screen::Dataset>>>,
 }
 
@@ -49,7 +49,7 @@ impl Dataset {
         Ok(Self { path, inner: Mutex::new(Some(Arc::new(inner))) })
     }
 
-    /// Lets go of the memory; arrays that were handed out stay valid.
+    /// Releases the memory; existing arrays stay valid.
     fn close(&self) {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
@@ -69,7 +69,7 @@ impl Dataset {
         Ok(self.get()?.manifest.name.clone())
     }
 
-    /// Content hash of all data files.
+    /// Returns the content hash of all data files.
     #[getter]
     fn data_hash(&self) -> PyResult<String> {
         Ok(self.get()?.manifest.data_hash())
@@ -85,14 +85,14 @@ impl Dataset {
         Ok(self.get()?.cell.genes().len())
     }
 
-    /// Systematic and standard names, in the order of the gene table.
+    /// Returns systematic and standard names, in the order of the gene table.
     fn gene_names(&self) -> PyResult<(Vec<String>, Vec<Option<String>>)> {
         let dataset = self.get()?;
         let genes = dataset.cell.genes().genes().iter();
         Ok(genes.map(|gene| (gene.systematic.clone(), gene.standard.clone())).unzip())
     }
 
-    /// Rows of the gene table that systematic or standard names mean.
+    /// Returns the rows of the gene table of systematic or standard names.
     fn find_genes<'py>(&self, py: Python<'py>, names: Vec<String>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let dataset = self.get()?;
         let found = lists::find_genes(&names, dataset.cell.genes(), "the list").map_err(Fault::from)?;
@@ -103,23 +103,23 @@ impl Dataset {
         Ok(self.get()?.cell.networks().iter().map(|network| network.name().to_owned()).collect())
     }
 
-    /// A network's arrays, without a copy.
+    /// Returns the arrays of a network, without copies.
     fn network<'py>(&self, py: Python<'py>, name: &str) -> PyResult<NetworkArrays<'py>> {
         let dataset = self.get()?;
         let networks = dataset.cell.networks();
-        let place = networks.iter().position(|network| network.name() == name).ok_or_else(|| {
-            let have: Vec<&str> = networks.iter().map(Network::name).collect();
-            Fault::request(format!("there is no network {name:?}; there are {}", have.join(", ")))
+        let index = networks.iter().position(|network| network.name() == name).ok_or_else(|| {
+            let known: Vec<&str> = networks.iter().map(Network::name).collect();
+            Fault::request(format!("unknown network {name:?}; choose from {}", known.join(", ")))
         })?;
         Ok((
-            array::view(py, &dataset, |dataset| dataset.cell.networks()[place].outgoing().offsets())?,
-            array::view(py, &dataset, |dataset| dataset.cell.networks()[place].targets())?,
-            array::view(py, &dataset, |dataset| dataset.cell.networks()[place].sources())?,
-            array::view(py, &dataset, |dataset| dataset.cell.networks()[place].weights())?,
+            array::view(py, &dataset, |dataset| dataset.cell.networks()[index].outgoing().offsets())?,
+            array::view(py, &dataset, |dataset| dataset.cell.networks()[index].targets())?,
+            array::view(py, &dataset, |dataset| dataset.cell.networks()[index].sources())?,
+            array::view(py, &dataset, |dataset| dataset.cell.networks()[index].weights())?,
         ))
     }
 
-    /// The samples by column; ragged ones as `NAME` and `NAME_offsets`, unknown numbers as NaN.
+    /// Returns the samples by column; ragged columns as `NAME` and `NAME_offsets`, unknown numbers as NaN.
     fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dataset = self.get()?;
         let (samples, columns) = (&dataset.samples, PyDict::new(py));
@@ -149,7 +149,7 @@ impl Dataset {
         Ok(columns)
     }
 
-    /// Divides the samples. `options` are the keys `split.*` of a configuration, as JSON.
+    /// Splits the samples. `options` are the keys `split.*` of a configuration, as JSON.
     fn split(&self, py: Python<'_>, options: &str) -> PyResult<Split> {
         let dataset = self.get()?;
         let options = split_options(options)?;
@@ -157,7 +157,7 @@ impl Dataset {
         Ok(Split { split })
     }
 
-    /// What `knockout data show` says, as a document.
+    /// Returns the document of `knockout data show --json`.
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let dataset = self.get()?;
         let text = workers::run(py, |_| json::text(&Summary::of(&dataset, DEFAULT_SPLIT_SEED)))?;
@@ -166,25 +166,24 @@ impl Dataset {
 }
 
 fn split_options(text: &str) -> Result<SplitOptions, Fault> {
-    serde_json::from_str(text)
-        .map_err(|error| Fault::request(format!("the samples cannot be divided so: {error}")))
+    serde_json::from_str(text).map_err(|error| Fault::request(format!("cannot split the samples: {error}")))
 }
 
-/// Which samples train, validate and test.
+/// The rows of the training, validation and test parts.
 #[pyclass(frozen, module = "knockout._knockout")]
 pub(crate) struct Split {
     split: knockout_data::screen::Split,
 }
 
-/// A part by its name.
+/// Returns a part by its name.
 pub(crate) fn part_of(name: &str) -> Result<Part, Fault> {
     let found = Part::ALL.into_iter().find(|part| part.name() == name);
-    found.ok_or_else(|| Fault::request(format!("there is no part {name:?}; choose from train, val, test")))
+    found.ok_or_else(|| Fault::request(format!("unknown part {name:?}; choose from train, val, test")))
 }
 
 #[pymethods]
 impl Split {
-    /// Rows of a part, ascending.
+    /// Returns the rows of a part, ascending.
     fn rows<'py>(&self, py: Python<'py>, part: &str) -> PyResult<Bound<'py, PyArray1<u32>>> {
         Ok(PyArray1::from_slice(py, self.split.rows(part_of(part)?)))
     }

@@ -1,11 +1,11 @@
-//! Errors of the libraries as Python exceptions: the class decides the type, the message is the same as on the command line.
+//! Errors of the libraries as Python exceptions: the class selects the type, and the message is that of the command line.
 
 use knockout_base::error::{Class, Classified, chain};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-/// An error of any library: whose fault it is and what to do.
+/// An error of any library: its class and its message.
 #[derive(Debug)]
 pub(crate) struct Fault {
     class: Class,
@@ -13,24 +13,24 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    /// An error with its class.
+    /// Creates an error of a class.
     pub(crate) fn new(class: Class, message: impl Into<String>) -> Self {
         Self { class, message: message.into() }
     }
 
-    /// A fault of the request.
+    /// Creates an error of the request.
     pub(crate) fn request(message: impl Into<String>) -> Self {
         Self::new(Class::Request, message)
     }
 
-    /// A fault of nobody's: a bug, or the machine.
+    /// Creates an error of the machine or of a bug.
     pub(crate) fn failure(message: impl Into<String>) -> Self {
         Self::new(Class::Failure, message)
     }
 
-    /// Says first what was being done.
-    pub(crate) fn context(self, doing: &str) -> Self {
-        Self { message: format!("{doing}: {}", self.message), ..self }
+    /// Adds the operation that failed.
+    pub(crate) fn context(self, operation: &str) -> Self {
+        Self { message: format!("{operation}: {}", self.message), ..self }
     }
 }
 
@@ -52,7 +52,7 @@ impl From<Fault> for PyErr {
     }
 }
 
-/// An exception of `knockout.errors`.
+/// Creates an exception of `knockout.errors`.
 pub(crate) fn raise(name: &str, message: impl Into<String>) -> PyErr {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     let message = message.into();

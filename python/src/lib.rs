@@ -1,7 +1,7 @@
 //! The extension module behind the Python package `knockout`.
 //!
-//! It translates: Python values to calls of the libraries in `crates/`, results to numpy arrays and JSON, errors to exceptions. What is
-//! convenient in Python (frames, sparse matrices, PyTorch) is written in Python, in `knockout/`.
+//! It converts Python values to calls of the libraries in `crates/`, results to numpy arrays and JSON, and errors to exceptions. Frames,
+//! sparse matrices and PyTorch modules are written in Python, in `knockout/`.
 
 mod array;
 mod dataset;
@@ -16,7 +16,7 @@ mod workers;
 
 use pyo3::prelude::*;
 
-/// Compiled part of the package `knockout`; its public face is the package.
+/// Compiled part of the package `knockout`, which is the public interface.
 #[pymodule]
 mod _knockout {
     #[pymodule_export]

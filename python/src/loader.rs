@@ -1,7 +1,6 @@
-//! Batches of a part of a dataset, in the order in which training takes them.
+//! Batches of a part of a dataset, in the order of training.
 //!
-//! A batch is a pure function of (rows, seed, epoch, index, rank, world): any process can make any batch, which is what worker processes
-//! and ranks need.
+//! A batch is a pure function of (rows, seed, epoch, index, rank, world), so any worker process or rank can make any batch.
 
 use crate::dataset::Dataset;
 use crate::error::Fault;
@@ -18,17 +17,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[pyclass(frozen, module = "knockout._knockout")]
 pub(crate) struct Batches {
     dataset: Arc<knockout_data::screen::Dataset>,
-    /// Over all ranks: it gives the order of an epoch.
+    /// Loader over the rows of all ranks; gives the order of an epoch.
     loader: Loader,
     row_count: usize,
     batch: usize,
     rank: usize,
     world: usize,
-    /// This rank's rows of the epoch that was asked for last.
+    /// This rank's rows of the last epoch used.
     order: Mutex<Option<(u64, Arc<[u32]>)>>,
 }
 
-/// How deletions are represented.
+/// Representation of deletions.
 #[derive(Clone, Copy)]
 enum Form {
     Genes,
@@ -45,7 +44,7 @@ impl Form {
             "packed" => Ok(Self::Packed),
             "graphs" => Ok(Self::Graphs),
             _ => Err(Fault::request(format!(
-                "there is no form {name:?}; choose from genes, masks, packed, graphs"
+                "unknown form {name:?}; choose from genes, masks, packed, graphs"
             ))),
         }
     }
@@ -66,17 +65,21 @@ impl Batches {
     ) -> PyResult<Self> {
         let (dataset, rows) = (dataset.get()?, rows.as_array().to_vec());
         if batch == 0 {
-            return Err(Fault::request("batch is 0; a batch has at least one sample").into());
+            return Err(Fault::request("batch is 0; it must be at least one sample").into());
         }
         if rank >= world {
-            return Err(Fault::request(format!("rank {rank} of {world}; ranks count from 0")).into());
+            return Err(
+                Fault::request(format!("rank {rank} of {world} does not exist; ranks count from 0")).into()
+            );
         }
         let count = dataset.samples.len();
         if let Some(row) = rows.iter().find(|&&row| row as usize >= count) {
-            return Err(Fault::request(format!("row {row}, but the dataset has {count} samples")).into());
+            return Err(
+                Fault::request(format!("row {row} does not exist; the dataset has {count} samples")).into()
+            );
         }
         if rows.len() < world {
-            let message = format!("{} samples for {world} ranks; every rank needs one", rows.len());
+            let message = format!("{} samples for {world} ranks; every rank needs at least one", rows.len());
             return Err(Fault::request(message).into());
         }
         let options = LoaderOptions::default();
@@ -92,18 +95,18 @@ impl Batches {
         Ok(Self { dataset, loader, row_count: rows.len(), batch, rank, world, order: Mutex::new(None) })
     }
 
-    /// Batches of an epoch: the same number for every rank, unless batches are of one sample.
+    /// Returns the number of batches of an epoch. It is the same for every rank unless the batch size is 1.
     fn __len__(&self) -> usize {
         let widest = if self.batch == 1 { self.own_count() } else { self.row_count.div_ceil(self.world) };
         widest.div_ceil(self.batch)
     }
 
-    /// This rank's rows of an epoch, in order.
+    /// Returns this rank's rows of an epoch, in order.
     fn order<'py>(&self, py: Python<'py>, epoch: u64) -> Bound<'py, PyArray1<u32>> {
         PyArray1::from_slice(py, &self.rows_of(py, epoch))
     }
 
-    /// A batch of an epoch. An index beyond the last raises `IndexError`.
+    /// Returns a batch of an epoch. An index out of range raises `IndexError`.
     fn get<'py>(
         &self,
         py: Python<'py>,
@@ -113,7 +116,7 @@ impl Batches {
     ) -> PyResult<Bound<'py, PyDict>> {
         let form = Form::of(form)?;
         if index >= self.__len__() {
-            let message = format!("batch {index} of {}", self.__len__());
+            let message = format!("batch index {index} is out of range for {} batches", self.__len__());
             return Err(pyo3::exceptions::PyIndexError::new_err(message));
         }
         let order = self.rows_of(py, epoch);
@@ -130,13 +133,13 @@ impl Batches {
 }
 
 impl Batches {
-    /// This rank's rows of an epoch.
+    /// Returns the number of this rank's rows.
     fn own_count(&self) -> usize {
         (self.row_count - self.rank).div_ceil(self.world)
     }
 
-    /// Where a batch begins among this rank's rows. A rank with one row less than others gives the last batch a row of the one before,
-    /// so that all take the same number of steps.
+    /// Returns the index of a batch's first row among this rank's rows. On a rank with one row less than others the last batch takes a row
+    /// of the one before, so that all ranks take the same number of steps.
     fn begin(&self, index: usize) -> usize {
         let (own, last) = (self.own_count(), self.__len__() - 1);
         match index {
@@ -147,7 +150,7 @@ impl Batches {
     }
 
     fn rows_of(&self, py: Python<'_>, epoch: u64) -> Arc<[u32]> {
-        // Locked while attached alone: no other thread can fork meanwhile, and none waits for the interpreter with the lock.
+        // Locked only while attached, so that no other thread can fork or wait for the interpreter with the lock.
         let last = || self.order.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((of, rows)) = &*last()
             && *of == epoch
@@ -162,7 +165,7 @@ impl Batches {
         rows
     }
 
-    /// Gene indices and scores: what says it all.
+    /// Returns gene indices, offsets, scores and rows.
     fn fetch<'py>(&self, py: Python<'py>, rows: &[u32]) -> PyResult<Bound<'py, PyDict>> {
         let samples = &self.dataset.samples;
         let (mut genes, mut offsets) =
@@ -181,7 +184,7 @@ impl Batches {
         Ok(batch)
     }
 
-    /// One byte per gene and per edge, true where it is kept.
+    /// Adds masks of one byte per gene and per edge, true if kept.
     fn add_masks(&self, py: Python<'_>, rows: &[u32], batch: &Bound<'_, PyDict>) -> PyResult<()> {
         let (cell, samples) = (&self.dataset.cell, &self.dataset.samples);
         let (genes, networks) = py.detach(|| {
@@ -210,7 +213,7 @@ impl Batches {
         batch.set_item("edge_masks", masks)
     }
 
-    /// The same, one bit each: what `numpy.unpackbits(…, bitorder="little")` opens.
+    /// Adds masks of one bit per gene and per edge, for `numpy.unpackbits(…, bitorder="little")`.
     fn add_packed(&self, py: Python<'_>, rows: &[u32], batch: &Bound<'_, PyDict>) -> PyResult<()> {
         let (cell, samples) = (&*self.dataset.cell, &self.dataset.samples);
         let sections = packed_sections(cell);
@@ -241,7 +244,7 @@ impl Batches {
         batch.set_item("edge_masks", masks)
     }
 
-    /// The cell rebuilt without the genes, for each sample: kept genes, and CSR arrays of every network in their numbering.
+    /// Adds the cell rebuilt without the deleted genes, for each sample: the kept genes, and CSR arrays of every network in their numbering.
     fn add_graphs(&self, py: Python<'_>, rows: &[u32], batch: &Bound<'_, PyDict>) -> PyResult<()> {
         let (cell, samples) = (&*self.dataset.cell, &self.dataset.samples);
         let mut subgraph = Subgraph::empty(cell);
@@ -271,7 +274,7 @@ impl Batches {
     }
 }
 
-/// Genes first, then the networks in order.
+/// Returns the sections of a mask: genes first, then the networks in order.
 fn packed_sections(cell: &Cell) -> Vec<Section> {
     let networks = (0..cell.networks().len()).map(Section::Network);
     [Section::Genes].into_iter().chain(networks).collect()

@@ -1,4 +1,4 @@
-//! Datasets that are made: the synthetic yeast, and imports by a recipe.
+//! Creation of datasets: the synthetic yeast, and imports with a recipe.
 
 use crate::error::Fault;
 use crate::json;
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Makes a synthetic yeast in a folder that does not exist yet.
+/// Creates a synthetic yeast in a new folder.
 #[pyfunction]
 #[pyo3(signature = (out, preset, samples, seed, keys))]
 pub(crate) fn synth(
@@ -25,7 +25,7 @@ pub(crate) fn synth(
     workers::run(py, |cancel| make(&out, preset, samples, seed, &keys, cancel))
 }
 
-/// What `synth.*` keys change.
+/// The configuration that `synth.*` keys override.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Keys {
@@ -42,7 +42,7 @@ fn make(
 ) -> Result<(), Fault> {
     Dataset::check_target(out)?;
     let synth = Config::preset(preset).ok_or_else(|| {
-        Fault::request(format!("there is no preset {preset:?}; choose from {}", PRESETS.join(", ")))
+        Fault::request(format!("unknown preset {preset:?}; choose from {}", PRESETS.join(", ")))
     })?;
     let mut config = knockout_base::config::resolve(&Keys { synth }, keys)?.synth;
     if let Some(samples) = samples {
@@ -54,7 +54,7 @@ fn make(
     Ok(dataset.write(out, &on_rows)?)
 }
 
-/// Makes a dataset by a recipe; returns what was read and what was left out.
+/// Creates a dataset with a recipe; returns the report of what was imported and skipped.
 #[pyfunction]
 #[pyo3(signature = (out, recipe, data))]
 pub(crate) fn import_recipe(

@@ -1,4 +1,4 @@
-//! Trained models: what a run's folder holds, and what its model says.
+//! Runs and predictions of their models.
 
 use crate::dataset::{Dataset, part_of};
 use crate::error::Fault;
@@ -35,14 +35,14 @@ impl OpenRun {
 fn slot_of(name: &str) -> Result<Slot, Fault> {
     let found = [Slot::Last, Slot::BestPearson, Slot::BestMse].into_iter().find(|slot| slot.name() == name);
     found.ok_or_else(|| {
-        Fault::request(format!("there is no state {name:?}; choose from last, best-pearson, best-mse"))
+        Fault::request(format!("unknown state {name:?}; choose from last, best-pearson, best-mse"))
     })
 }
 
-/// Predictions and, where the model has them, their standard deviations.
+/// Predictions and, if the model has them, their standard deviations.
 type Predicted<'py> = (Bound<'py, PyArray1<f64>>, Option<Bound<'py, PyArray1<f64>>>);
 
-/// What a document of `evaluate` says.
+/// The document of `evaluate`.
 #[derive(Serialize)]
 struct Evaluated {
     split: &'static str,
@@ -72,29 +72,29 @@ impl OpenRun {
         &self.opened.dataset_folder
     }
 
-    /// The folder of the checkpoint in use.
+    /// Returns the folder of the checkpoint in use.
     #[getter]
     fn checkpoint(&self) -> PyResult<&Path> {
         Ok(&self.run()?.checkpoint)
     }
 
-    /// Model, seed, state, step and hash of the weights.
+    /// Returns model, seed, state, step and hash of the weights.
     fn entry<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::loads(py, &json::text(&self.run()?.entry)?)
     }
 
-    /// The configuration as a document.
+    /// Returns the configuration as a document.
     fn config<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         json::loads(py, &json::text(&self.run()?.description().config)?)
     }
 
-    /// Mean and standard deviation of the scores that the model was trained on.
+    /// Returns the mean and standard deviation of the training scores.
     fn labels(&self) -> PyResult<(f64, f64)> {
         let labels = self.run()?.labels();
         Ok((labels.mean, labels.sd))
     }
 
-    /// The weights by name.
+    /// Returns the weights by name.
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let weights = PyDict::new(py);
         for tensor in &self.run()?.weights().weights {
@@ -103,7 +103,7 @@ impl OpenRun {
         Ok(weights)
     }
 
-    /// Rows of the gene table that systematic or standard names mean.
+    /// Returns the rows of the gene table of systematic or standard names.
     fn find_genes<'py>(&self, py: Python<'py>, names: Vec<String>) -> PyResult<Bound<'py, PyArray1<u32>>> {
         let genes = self.opened.dataset.cell.genes();
         let found = knockout_sources::lists::find_genes(&names, genes, "the set").map_err(Fault::from)?;
@@ -123,10 +123,10 @@ impl OpenRun {
             let scorer = run.scorer();
             let ((fewest, most), at_once) = (scorer.orders(), scorer.block() as usize);
             let is_scored = |set: &[u32]| (fewest..=most).contains(&set.len());
-            if let Some(place) = sets.view().iter().position(|set| !is_scored(set)) {
-                let count = sets.get(place).len();
+            if let Some(index) = sets.view().iter().position(|set| !is_scored(set)) {
+                let count = sets.get(index).len();
                 return Err(Fault::request(format!(
-                    "set {place} has {count} genes; this model scores sets of {fewest} to {most}"
+                    "set {index} has {count} genes; this model predicts sets of {fewest} to {most}"
                 )));
             }
             let (mut all, mut some, mut chunk) = (Scores::default(), Scores::default(), GeneSets::default());
@@ -137,7 +137,7 @@ impl OpenRun {
                 let end = (waiting + at_once).min(view.len());
                 (waiting..end).for_each(|set| chunk.push(view.get(set)));
                 match scorer.threads() {
-                    // A forward pass: a block of it takes up to a minute.
+                    // A forward pass, which takes up to a minute per block.
                     Threads::All => {
                         some.mean =
                             run.predictor().predict_with_progress(chunk.view(), &|| cancel.check())?;
@@ -155,12 +155,12 @@ impl OpenRun {
         Ok((PyArray1::from_vec(py, mean), sd.map(|sd| PyArray1::from_vec(py, sd))))
     }
 
-    /// Metrics over a part, beside the stack and the additive ridge.
+    /// Returns the metrics of a part, with those of the stack and the additive ridge.
     fn evaluate<'py>(&self, py: Python<'py>, part: &str, resamples: usize) -> PyResult<Bound<'py, PyAny>> {
         let (part, run) = (part_of(part)?, self.run()?);
         if !(1..=1_000_000).contains(&resamples) {
             return Err(
-                Fault::request(format!("{resamples} resamples; from 1 to 1000000 are possible")).into()
+                Fault::request(format!("resamples is {resamples}; it must be from 1 to 1000000")).into()
             );
         }
         let text = workers::run(py, |cancel| {
@@ -184,7 +184,7 @@ impl OpenRun {
         json::loads(py, &text)
     }
 
-    /// One prediction taken apart.
+    /// Explains one prediction.
     fn explain<'py>(
         &self,
         py: Python<'py>,
@@ -193,7 +193,7 @@ impl OpenRun {
         nearest: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (set, run) = (genes.as_array().to_vec(), self.run()?);
-        // The sets that can be predicted are those that can be explained.
+        // Only sets that can be predicted can be explained.
         gene_sets(&[0, set.len() as u32], &set)?;
         let text = workers::run(py, |cancel| {
             let OpenRuns { dataset, split, .. } = &self.opened;
@@ -204,42 +204,42 @@ impl OpenRun {
     }
 }
 
-/// Ragged sets from anywhere: offsets that fit, no set without a gene or with one twice.
+/// Checks ragged sets: valid offsets, and no set that is empty or has a gene twice.
 fn gene_sets(offsets: &[u32], genes: &[u32]) -> Result<GeneSets, Fault> {
     let ends_well = offsets.last().is_some_and(|&end| end as usize == genes.len());
     if offsets.first() != Some(&0) || !offsets.is_sorted() || !ends_well {
-        return Err(Fault::request("offsets begin at 0, never fall and end at the number of genes"));
+        return Err(Fault::request("offsets must start at 0, never fall and end at the number of genes"));
     }
     let mut sets = GeneSets::default();
-    for (place, set) in GeneSetsRef::new(offsets, genes).iter().enumerate() {
+    for (index, set) in GeneSetsRef::new(offsets, genes).iter().enumerate() {
         let mut set = set.to_vec();
         set.sort_unstable();
         if set.is_empty() {
-            return Err(Fault::request(format!("set {place} has no gene")));
+            return Err(Fault::request(format!("set {index} has no gene")));
         }
         if let Some([gene, ..]) = set.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(Fault::request(format!("set {place} names gene {gene} twice")));
+            return Err(Fault::request(format!("set {index} has gene {gene} twice")));
         }
         sets.push(&set);
     }
     Ok(sets)
 }
 
-/// A tensor as an array.
+/// Returns a tensor as an array.
 fn array_of<'py>(py: Python<'py>, shape: &[usize], values: &[f32]) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
     PyArray1::from_slice(py, values).reshape(shape.to_vec())
 }
 
-/// The lines of a run's `metrics.jsonl`.
+/// Returns the lines of a run's `metrics.jsonl`.
 #[pyfunction]
 pub(crate) fn read_metrics(py: Python<'_>, folder: PathBuf) -> PyResult<Bound<'_, PyAny>> {
-    // A folder that is no run is a wrong request; a run without its metrics is damaged.
+    // A folder that is not a run is a wrong request; a run without metrics is damaged.
     RunFolder::read_manifest(&folder).map_err(Fault::from)?;
     let lines = knockout_train::run::read_metrics(&folder).map_err(Fault::from)?;
     json::loads(py, &json::text(&lines)?)
 }
 
-/// A model's resolved configuration on a dataset.
+/// Returns the resolved configuration of a model on a dataset.
 #[pyfunction]
 pub(crate) fn configuration<'py>(
     py: Python<'py>,
@@ -253,7 +253,7 @@ pub(crate) fn configuration<'py>(
     json::loads(py, &json::text(&config)?)
 }
 
-/// The weights that a run of this configuration begins with, by name.
+/// Returns the initial weights of a run of this configuration, by name.
 #[pyfunction]
 pub(crate) fn initial_weights<'py>(
     py: Python<'py>,

@@ -1,4 +1,4 @@
-//! Traces of PyTorch: where the time went, and what changed.
+//! Analysis and comparison of PyTorch traces.
 
 use crate::error::Fault;
 use crate::json;
@@ -12,19 +12,19 @@ use std::io::{self, Read};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// What one trace, or the ranks of one job, say.
+/// The analysis of a trace, or of the ranks of one job.
 #[pyclass(frozen, module = "knockout._knockout")]
 pub(crate) struct Analysis {
     analysis: knockout_analyze::Analysis,
 }
 
-/// What changed between two traces.
+/// The comparison of two traces.
 #[pyclass(frozen, module = "knockout._knockout")]
 pub(crate) struct Comparison {
     comparison: knockout_analyze::Comparison,
 }
 
-/// Analyses traces, which must be one or the ranks of one job.
+/// Analyses one trace, or the traces of the ranks of one job.
 #[pyfunction]
 #[pyo3(signature = (paths, rules))]
 pub(crate) fn analyze(py: Python<'_>, paths: Vec<PathBuf>, rules: Option<PathBuf>) -> PyResult<Analysis> {
@@ -40,7 +40,7 @@ pub(crate) fn analyze(py: Python<'_>, paths: Vec<PathBuf>, rules: Option<PathBuf
         }
         if jobs(&found).len() > 1 {
             return Err(Fault::request(
-                "these traces are not the ranks of one job and are never summed; analyse them one by one",
+                "these traces are not the ranks of one job and cannot be summed; analyse them one by one",
             ));
         }
         Ok(knockout_analyze::Analysis::of(found))
@@ -57,13 +57,13 @@ fn rules_of(path: Option<&Path>) -> Result<Rules, Fault> {
     Ok(Rules::from_toml(&name, &text)?)
 }
 
-/// A file that can no longer be read once the call was asked to end.
-struct Heard<'a> {
+/// A file whose reads fail once the call was cancelled.
+struct CancellableFile<'a> {
     file: File,
     cancel: &'a Cancel,
 }
 
-impl Read for Heard<'_> {
+impl Read for CancellableFile<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.cancel.is_set() {
             return Err(io::Error::other("interrupted"));
@@ -77,7 +77,7 @@ fn read(path: &Path, rules: &Rules, cancel: &Cancel) -> Result<FileFindings, Fau
     let file = File::open(path).map_err(|error| {
         Fault::new(class_of_path(error.kind()), format!("could not open the trace {label}: {error}"))
     })?;
-    let source = Heard { file, cancel };
+    let source = CancellableFile { file, cancel };
     let threads = rayon::current_num_threads();
     let options = Options { threads, ..Options::default() };
     let mut collector = Collector::new(rules, &options);
@@ -102,7 +102,7 @@ pub(crate) fn compare(
         workers::run(py, |_| Ok(knockout_analyze::Comparison::of(&a.analysis, &b.analysis)))?;
     if let Some((a, b)) = samples_per_step {
         if ![a, b].iter().all(|samples| samples.is_finite() && *samples > 0.0) {
-            return Err(Fault::request(format!("{a} and {b} are no numbers of samples")).into());
+            return Err(Fault::request(format!("{a} and {b} samples per step; both must be positive")).into());
         }
         comparison = comparison.per_sample(a, b);
     }
@@ -111,23 +111,23 @@ pub(crate) fn compare(
 
 #[pymethods]
 impl Analysis {
-    /// The document of `knockout trace analyze --json`.
+    /// Returns the document of `knockout trace analyze --json`.
     fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let text = py.detach(|| json::text(&knockout_report::analysis_json(&self.analysis)))?;
         json::loads(py, &text)
     }
 
-    /// One self-contained page.
+    /// Returns one self-contained HTML page.
     fn html(&self, py: Python<'_>) -> String {
         py.detach(|| knockout_report::analysis_html(&self.analysis))
     }
 
-    /// What the command prints.
+    /// Returns the text that the command prints.
     fn text(&self, py: Python<'_>) -> String {
         py.detach(|| knockout_report::analysis_text(&self.analysis))
     }
 
-    /// Stacks for flame graph programs, self time in nanoseconds.
+    /// Returns collapsed stacks for flame graphs, with the self time in nanoseconds.
     fn collapsed(&self, py: Python<'_>) -> String {
         py.detach(|| knockout_report::collapsed(&self.analysis))
     }
@@ -135,18 +135,18 @@ impl Analysis {
 
 #[pymethods]
 impl Comparison {
-    /// The document of `knockout trace compare --json`.
+    /// Returns the document of `knockout trace compare --json`.
     fn document<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let text = py.detach(|| json::text(&knockout_report::compare_json(&self.comparison)))?;
         json::loads(py, &text)
     }
 
-    /// One self-contained page.
+    /// Returns one self-contained HTML page.
     fn html(&self, py: Python<'_>) -> String {
         py.detach(|| knockout_report::compare_html(&self.comparison))
     }
 
-    /// What the command prints.
+    /// Returns the text that the command prints.
     fn text(&self, py: Python<'_>) -> String {
         py.detach(|| knockout_report::compare_text(&self.comparison))
     }

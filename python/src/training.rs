@@ -1,4 +1,4 @@
-//! A run under way, epoch by epoch, and weights that were trained elsewhere.
+//! Training of a run, epoch by epoch, and runs from weights that were trained elsewhere.
 
 use crate::dataset::Dataset;
 use crate::error::Fault;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A run under way.
+/// A run in progress.
 #[pyclass(frozen, module = "knockout._knockout")]
 pub(crate) struct Training {
     process: u32,
@@ -46,14 +46,14 @@ impl Training {
         Self { process: std::process::id(), folder, wants_stop, work: Mutex::new(Some(work)) }
     }
 
-    /// A run has threads and a lock of its own process: a fork has neither.
+    /// Rejects calls in a forked process, which has neither the threads nor the lock of the run.
     fn check_process(&self) -> Result<(), Fault> {
         if self.process == std::process::id() {
             return Ok(());
         }
         let folder = self.folder.display();
         Err(Fault::request(format!(
-            "the run {folder} belongs to the process that began it; train in that one"
+            "the run {folder} belongs to the process that started it; train in that process"
         )))
     }
 
@@ -80,10 +80,10 @@ impl SolveObserver for CancelSolver<'_> {
     }
 }
 
-/// Takes steps up to the end of an epoch or of the run.
+/// Takes steps until the end of an epoch or of the run.
 fn steps(run: &mut Run, wants_stop: &Arc<AtomicBool>, cancel: &Cancel) -> Result<Outcome, Fault> {
     let (wants_stop, cancel) = (Arc::clone(wants_stop), cancel.clone());
-    // Asked while validating too, which takes minutes where the model is large.
+    // Also checked during validation, which takes minutes for a large model.
     run.stop_when(move || cancel.is_set() || wants_stop.load(Ordering::Relaxed));
     loop {
         match run.next() {
@@ -105,7 +105,7 @@ fn steps(run: &mut Run, wants_stop: &Arc<AtomicBool>, cancel: &Cancel) -> Result
 
 #[pymethods]
 impl Training {
-    /// Begins a run in a new folder.
+    /// Starts a run in a new folder.
     #[staticmethod]
     #[pyo3(signature = (dataset, model, out, keys))]
     fn create(
@@ -115,9 +115,9 @@ impl Training {
         out: Option<PathBuf>,
         keys: Vec<String>,
     ) -> PyResult<Self> {
-        let (data, place) = (dataset.get()?, dataset.folder());
+        let (data, data_folder) = (dataset.get()?, dataset.folder());
         let work = workers::run(py, |_| {
-            let (folder, config, context) = plan(&data, place, model, out, keys)?;
+            let (folder, config, context) = plan(&data, data_folder, model, out, keys)?;
             Ok(Work::Running(Box::new(Run::create(&folder, data, config, &context)?)))
         })?;
         Ok(Self::of(work))
@@ -139,7 +139,7 @@ impl Training {
         &self.folder
     }
 
-    /// Trains to the end of the epoch. Returns its line of `metrics.jsonl`, or the word for why the run ended.
+    /// Trains until the end of the epoch. Returns its line of `metrics.jsonl`, or the reason why the run ended.
     ///
     /// On Ctrl-C the state is saved before `KeyboardInterrupt` is raised.
     fn advance<'py>(&'py self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -147,14 +147,14 @@ impl Training {
         let taken = self.work.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut work) = taken else {
             let folder = self.folder.display();
-            let message = format!("the run {folder} is closed, or another thread trains it; resume it");
+            let message = format!("the run {folder} is closed, or another thread is training it; resume it");
             return Err(Fault::request(message).into());
         };
         let outcome = workers::run(py, |cancel| {
             let outcome = self.epoch(&mut work, cancel)?;
             Ok((work, outcome))
         });
-        // After an error or Ctrl-C the run is let go, so that it can be resumed.
+        // After an error or Ctrl-C the run is closed, so that it can be resumed.
         let (work, outcome) = outcome?;
         self.work.lock().unwrap_or_else(PoisonError::into_inner).replace(work);
         match outcome {
@@ -163,12 +163,12 @@ impl Training {
         }
     }
 
-    /// Asks for the end: the next `advance` saves the state and ends.
+    /// Requests a stop: the next `advance` saves the state and ends.
     fn stop(&self) {
         self.wants_stop.store(true, Ordering::Relaxed);
     }
 
-    /// Lets go of the run's folder, as the end of the process would.
+    /// Releases the run's folder, as the end of the process would.
     fn close(&self) -> PyResult<()> {
         self.check_process()?;
         self.work.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -176,7 +176,7 @@ impl Training {
     }
 }
 
-/// A process that was forked from the run's has its memory and not its threads: nothing may be ended there.
+/// A forked process has the memory of the run but not its threads, so there the run is leaked.
 impl Drop for Training {
     fn drop(&mut self) {
         if self.process != std::process::id() {
@@ -185,21 +185,21 @@ impl Drop for Training {
     }
 }
 
-/// The folder, configuration and description of a run that is to begin.
+/// Returns the folder, configuration and description of a new run.
 fn plan(
     dataset: &knockout_data::screen::Dataset,
-    place: &Path,
+    data_folder: &Path,
     model: &str,
     out: Option<PathBuf>,
     keys: Vec<String>,
 ) -> Result<(PathBuf, Config, RunContext), Fault> {
     let config = Config::of(model, &dataset.cell, &keys)?;
     config.check(&dataset.cell)?;
-    let folder = out.unwrap_or_else(|| default_folder(config.model.name(), place, config.seed));
-    Ok((folder, config, RunContext { overrides: keys, ..RunContext::new(place) }))
+    let folder = out.unwrap_or_else(|| default_folder(config.model.name(), data_folder, config.seed));
+    Ok((folder, config, RunContext { overrides: keys, ..RunContext::new(data_folder) }))
 }
 
-/// Makes a run of weights that were trained elsewhere; returns its folder and the line of its validation.
+/// Creates a run from weights that were trained elsewhere; returns its folder and the line of its validation.
 #[pyfunction]
 #[pyo3(signature = (dataset, model, out, keys, weights, train_loss))]
 pub(crate) fn adopt<'py>(
@@ -212,19 +212,19 @@ pub(crate) fn adopt<'py>(
     train_loss: f64,
 ) -> PyResult<(PathBuf, Bound<'py, PyAny>)> {
     if !train_loss.is_finite() {
-        return Err(Fault::request(format!("train_loss is {train_loss}; a loss is a finite number")).into());
+        return Err(Fault::request(format!("train_loss is {train_loss}; it must be a finite number")).into());
     }
     let weights =
         weights.iter().map(|(name, values)| tensor(&name, &values)).collect::<PyResult<Vec<_>>>()?;
-    let (data, place) = (dataset.get()?, dataset.folder());
+    let (data, data_folder) = (dataset.get()?, dataset.folder());
     let (folder, line) = workers::run(py, |cancel| {
-        let (folder, config, context) = plan(&data, place, model, out, keys)?;
+        let (folder, config, context) = plan(&data, data_folder, model, out, keys)?;
         let mut run = Run::create(&folder, data, config, &context)?;
-        let asked = cancel.clone();
-        run.stop_when(move || asked.is_set());
+        let flag = cancel.clone();
+        run.stop_when(move || flag.is_set());
         let adopted = run.adopt(&weights, train_loss);
         if !matches!(adopted, Ok(Some(_))) {
-            // What was begun here holds nothing yet, and would be in the way of the next attempt.
+            // The folder holds nothing yet and would block the next attempt.
             drop(run);
             std::fs::remove_dir_all(&folder).ok();
             cancel.check();
@@ -238,7 +238,7 @@ pub(crate) fn adopt<'py>(
 fn tensor(name: &Bound<'_, PyAny>, values: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let name: String = name.extract()?;
     let values = values.cast::<numpy::PyArrayDyn<f32>>().map_err(|_| {
-        Fault::request(format!("the weights {name:?} are no numpy array of float32; convert them"))
+        Fault::request(format!("the weights {name:?} are not a numpy array of float32; convert them"))
     })?;
     let values: PyReadonlyArrayDyn<'_, f32> = values.try_readonly()?;
     let values = values.as_array();

@@ -1,7 +1,7 @@
-//! Where long calls run: on threads of our own, with the interpreter released, so that Ctrl-C is heard.
+//! Runs long calls on a thread pool with the interpreter released, so that Ctrl-C works.
 //!
-//! Threads do not survive a `fork`, and a pool without its threads would wait for ever. So the pool belongs to the process that made it:
-//! another process makes its own, and nothing here ever uses the pool that is global to the program.
+//! Threads do not survive a `fork`, and a pool without its threads would wait forever. So every process has its own pool, and the global
+//! pool of rayon is never used.
 
 use crate::error::Fault;
 use knockout_engine::kernel::Isa;
@@ -14,10 +14,10 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How often a long call looks for Ctrl-C.
+/// Interval at which a long call checks for Ctrl-C.
 const SIGNAL_INTERVAL: Duration = Duration::from_millis(50);
-/// More threads than any machine makes use of.
-const MOST_THREADS: usize = 1024;
+/// Maximum number of threads.
+const MAX_THREADS: usize = 1024;
 
 struct Pool {
     process: u32,
@@ -25,24 +25,23 @@ struct Pool {
     workers: Arc<ThreadPool>,
 }
 
-/// Locked while attached to the interpreter alone: no other thread can fork meanwhile.
+/// Locked only while attached to the interpreter, so that no other thread can fork meanwhile.
 static POOL: Mutex<Option<Pool>> = Mutex::new(None);
 
-/// Whether a call was asked to end.
+/// Cancellation flag of a call.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cancel(Arc<AtomicBool>);
 
-/// What unwinds a call that was asked to end.
+/// Panic payload of a cancelled call.
 struct Cancelled;
 
 impl Cancel {
-    /// Whether the call was asked to end.
+    /// Returns whether the call was cancelled.
     pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Ends the call here if it was asked to: for callbacks of libraries that cannot be told otherwise. Unwinding removes what is half
-    /// written, as after an error.
+    /// Unwinds if the call was cancelled; for callbacks that cannot return an error. Unwinding removes incomplete output, as an error does.
     pub(crate) fn check(&self) {
         if self.is_set() {
             resume_unwind(Box::new(Cancelled));
@@ -50,17 +49,19 @@ impl Cancel {
     }
 }
 
-/// Number of threads that long calls use: as many as the machine has cores until `set_threads`.
+/// Returns the number of threads of long calls: one per core unless `set_threads` was called.
 #[pyfunction]
 pub(crate) fn threads(_py: Python<'_>) -> PyResult<usize> {
     Ok(pool()?.current_num_threads())
 }
 
-/// Sets the number of threads that long calls use; 0 means one per core. No result depends on it.
+/// Sets the number of threads of long calls; 0 means one per core. Results do not depend on it.
 #[pyfunction]
 pub(crate) fn set_threads(_py: Python<'_>, count: usize) -> PyResult<()> {
-    if count > MOST_THREADS {
-        return Err(Fault::request(format!("{count} threads; the most is {MOST_THREADS}")).into());
+    if count > MAX_THREADS {
+        return Err(
+            Fault::request(format!("cannot use {count} threads; the maximum is {MAX_THREADS}")).into()
+        );
     }
     let mut slot = POOL.lock().unwrap_or_else(PoisonError::into_inner);
     put(&mut slot, make(count)?);
@@ -74,7 +75,7 @@ fn make(threads: usize) -> Result<Pool, Fault> {
     Ok(Pool { process: std::process::id(), threads, workers: Arc::new(pool) })
 }
 
-/// Replaces the pool. One of a parent process is forgotten: to end it would wait for threads that are not here.
+/// Replaces the pool. A pool of the parent process is leaked, because dropping it would wait for threads of that process.
 fn put(slot: &mut Option<Pool>, pool: Pool) {
     if let Some(old) = slot.replace(pool)
         && old.process != std::process::id()
@@ -97,8 +98,8 @@ fn pool() -> Result<Arc<ThreadPool>, Fault> {
         .ok_or_else(|| Fault::failure("there are no worker threads"))
 }
 
-/// Runs `work` on the worker threads with the interpreter released. On Ctrl-C the work is asked to end and what the signal raised is
-/// raised; a panic is an error.
+/// Runs `work` on the worker threads with the interpreter released. Ctrl-C cancels the work and raises the exception of the signal
+/// handler. A panic becomes an error.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     work: impl FnOnce(&Cancel) -> Result<T, Fault> + Send,
@@ -109,7 +110,7 @@ pub(crate) fn run<T: Send>(
             let (done, waiting) = mpsc::channel::<()>();
             let (pool, cancel) = (&pool, &cancel);
             let worker = scope.spawn(move || {
-                // Dropped at the end, also of a panic: that is what ends the waiting.
+                // Dropped at the end, also after a panic, which ends the wait.
                 let _done = done;
                 catch_unwind(AssertUnwindSafe(|| pool.install(|| work(cancel))))
             });
@@ -128,15 +129,13 @@ pub(crate) fn run<T: Send>(
     match (outcome, signal) {
         (_, Some(signal)) => Err(signal),
         (Ok(outcome), None) => Ok(outcome?),
-        (Err(panic), None) => Err(Fault::failure(format!(
-            "this failed inside the program; please report it: {}",
-            text_of(&*panic)
-        ))
-        .into()),
+        (Err(panic), None) => {
+            Err(Fault::failure(format!("internal error; please report it: {}", text_of(&*panic))).into())
+        }
     }
 }
 
-/// Runs the handlers of signals that arrived, as the interpreter does between two of its steps.
+/// Runs the handlers of pending signals, as the interpreter does between bytecode instructions.
 fn look_for_signals(py: Python<'_>) -> PyResult<()> {
     py.check_signals()
 }

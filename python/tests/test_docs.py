@@ -10,10 +10,10 @@ import pytest
 from conftest import trace_of
 
 HERE = Path(__file__).parents[1]
-#: Beside the tests where they were copied away from the sources, and among the others of the repository.
+#: Next to the tests if these were copied from the sources, otherwise in the repository.
 DOCUMENT = next(path for path in (HERE / "python.md", HERE.parent / "docs" / "python.md") if path.exists())
 BLOCKS = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(), re.MULTILINE | re.DOTALL)
-#: What is made smaller for the test, and what only some machines have.
+#: Replacements that make the blocks smaller or independent of the machine.
 SMALLER = {
     'knockout.synth("yeast", "small")': 'knockout.synth("yeast", "tiny")',
     "epochs=20": "epochs=2",
@@ -27,7 +27,7 @@ HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the files that the document names."""
+    """Creates a folder with the files that the document names."""
     import gzip
     import json
 
@@ -51,7 +51,7 @@ def test_the_document_runs(home: Path) -> None:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    # What the reader has: their own steps, batches and place among ranks.
+    # Names that the reader defines: steps, batches and the rank.
     names: dict[str, Any] = {"optuna": optuna, "rank": 0, "world": 2, "epoch": 0, "batches": range(2), "train_step": lambda batch: None}
     assert len(BLOCKS) >= 7
     ran = 0

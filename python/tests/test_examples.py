@@ -1,4 +1,4 @@
-"""The examples for MLflow and Weights & Biases, with stand-ins that keep what they are told.
+"""The examples for MLflow and Weights & Biases, with fakes that record their calls.
 
 Both were run with the programs themselves too, and what those had kept was read back: see `docs/results/python.md`.
 """
@@ -16,12 +16,12 @@ import knockout
 
 HERE = Path(__file__).parents[1]
 TRACK = HERE / "examples" / "track.py"
-#: Beside the tests where they were copied away from the sources, and among the others of the repository.
+#: Next to the tests if these were copied from the sources, otherwise in the repository.
 EXPORT = next(path for path in (HERE / "export", HERE.parent / "examples" / "export") if path.exists())
 
 
 class Kept:
-    """What a tracker was told of one run."""
+    """The calls that a tracker received for one run."""
 
     def __init__(self, **about: Any) -> None:
         self.about = about
@@ -32,9 +32,9 @@ class Kept:
     def log(self, figures: dict[str, Any], *, step: int) -> str:
         assert self.state == "running"
         for name, value in figures.items():
-            # What MLflow allows.
+            # The names that MLflow allows.
             assert re.fullmatch(r"[\w.\- :/]{1,250}", name) and isinstance(value, (int, float)), (name, value)
-        assert not self.lines or self.lines[-1][0] < step, "Weights & Biases leaves out what steps back"
+        assert not self.lines or self.lines[-1][0] < step, "Weights & Biases drops lines whose step falls"
         self.lines.append((step, figures))
         return "sent later"
 
@@ -50,7 +50,7 @@ class Kept:
 
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> list[Kept]:
-    """The runs that stand-ins for both programs were told of."""
+    """The runs that fakes of both programs recorded."""
     runs: list[Kept] = []
 
     def begin(**about: Any) -> Kept:
@@ -120,7 +120,7 @@ def test_a_run_is_tracked_while_it_is_trained(
     start(TRACK, monkeypatch, tiny, "--to", tool, "--epochs", 2)
     (folder,) = (tmp_path / "runs").iterdir()
     metrics = knockout.Run(folder).metrics("dict")
-    # Both epochs, although what the trackers' functions return could be taken for the wish to stop.
+    # Both epochs: the return values of the trackers' functions must not stop the run.
     assert [(step, figures["val/mse"]) for step, figures in kept[0].lines] == list(zip(metrics["step"], metrics["val.mse"]))
     assert len(kept[0].lines) == 2 and kept[0].state == "finished" and kept[0].settings["model"]["name"] == "dango"
 

@@ -34,7 +34,7 @@ def test_a_batch_holds_what_the_samples_say(dataset: knockout.Dataset) -> None:
 
 
 def test_the_order_is_one_of_the_training_part(dataset: knockout.Dataset) -> None:
-    """That it is the order of `knockout train`, by the loss of its first step, is in tests_torch."""
+    """tests_torch compares the order with that of `knockout train`, by the loss of the first step."""
     loader = knockout.Loader(dataset, batch=64, seed=5)
     assert not numpy.array_equal(loader.order(0), loader.order(1))
     assert sorted(loader.order(0)) == sorted(loader.order(1)) == sorted(dataset.split().train)
@@ -50,7 +50,7 @@ def test_a_configurations_loader_leaves_out_the_test_part_of_the_adopted_run(
     recorded = run.config["split"]
     assert (recorded["scheme"], recorded["seed"]) == ("gene-disjoint", 3)
     tested = set(dataset.split(**recorded).test.tolist())
-    assert tested & set(knockout.Loader(dataset, part=part).order().tolist()), "any loader would do"
+    assert tested & set(knockout.Loader(dataset, part=part).order().tolist()), "the test must distinguish loaders"
     loader = knockout.Loader.from_config(dataset, knockout.config(dataset, "dango", settings=options), part)
     assert tested.isdisjoint(loader.order().tolist())
 
@@ -147,7 +147,7 @@ def _sum(loader: knockout.Loader, first: int, step: int) -> float:
 @pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
 def test_worker_processes_make_the_same_batches(dataset: knockout.Dataset, method: str) -> None:
     loader = knockout.Loader(dataset, batch=50)
-    dataset.summary()  # threads are up before the fork
+    dataset.summary()  # starts the threads before the fork
     with multiprocessing.get_context(method).Pool(2) as pool:
         sums = pool.starmap(_sum, [(loader, worker, 2) for worker in range(2)])
     assert sum(sums) == pytest.approx(_sum(loader, 0, 1), rel=1e-6)
@@ -158,7 +158,7 @@ def test_a_forked_process_has_threads_of_its_own(tiny: str) -> None:
     assert knockout.threads() >= 1
     child = os.fork()
     if child == 0:
-        # Opening and summarising need the pool: in a process without its threads they would wait for ever.
+        # Opening and summarising need the pool; without its threads they would wait forever.
         ok = knockout.Dataset(tiny).summary() == dataset.summary()
         os._exit(0 if ok else 1)
     assert os.waitpid(child, 0)[1] == 0

@@ -1,4 +1,4 @@
-"""Long calls: the interpreter goes on meanwhile, and Ctrl-C ends them."""
+"""Long calls: other threads keep running, and Ctrl-C ends the call."""
 
 import os
 import signal
@@ -64,7 +64,7 @@ CALLS: dict[str, Callable[[Any, Path], Any]] = {
 
 
 def moments_during(call: Callable[[], Any]) -> int:
-    """How often a thread that only counts was let in while a call worked."""
+    """Returns how often a counting thread ran during a call."""
     seen: list[float] = []
     over = threading.Event()
 
@@ -73,7 +73,7 @@ def moments_during(call: Callable[[], Any]) -> int:
             seen.append(time.perf_counter())
 
     interval = sys.getswitchinterval()
-    # Whoever waits for the interpreter would be let in after this long between two steps of Python code; calls are one step each.
+    # The interval at which Python code lets other threads in; without releasing the interpreter, a call would block them.
     sys.setswitchinterval(10.0)
     counter = threading.Thread(target=count)
     counter.start()
@@ -101,8 +101,8 @@ def test_a_call_that_keeps_the_interpreter_would_be_seen() -> None:
 
 
 def interrupted(code: str, folder: Path, *, feed: Callable[[subprocess.Popen[str]], None] | None = None) -> None:
-    """Runs code that would take very long, interrupts it, and waits for it to have said so."""
-    # A process that was started in the background ignores the signal unless it says otherwise.
+    """Runs code that would take very long, interrupts it, and waits for its message."""
+    # A background process ignores SIGINT by default.
     script = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
     script += f"import knockout, numpy\nprint('ready', flush=True)\ntry:\n    {code}\n    print('finished')\n"
     script += "except KeyboardInterrupt:\n    print('interrupted', flush=True)\n"
@@ -121,7 +121,7 @@ def interrupted(code: str, folder: Path, *, feed: Callable[[subprocess.Popen[str
 
 
 def test_ctrl_c_ends_synth(tmp_path: Path) -> None:
-    # Seconds of work, and a folder where it goes on to its end.
+    # Seconds of work, which is then resumed to its end.
     interrupted("knockout.synth('big', 'yeast', samples=1_600_000)", tmp_path)
     assert os.listdir(tmp_path) == []
 
@@ -143,7 +143,7 @@ def test_ctrl_c_ends_the_reading_of_a_trace(tmp_path: Path) -> None:
                 pipe.write(b'{"traceEvents":[')
                 at = 0
                 while not over.is_set():
-                    pipe.write(b"".join(event % (2 * (at + place)) for place in range(100)))
+                    pipe.write(b"".join(event % (2 * (at + i)) for i in range(100)))
                     at += 100
                     time.sleep(0.01)
         except BrokenPipeError:

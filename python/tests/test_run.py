@@ -1,4 +1,4 @@
-"""Runs: trained, stopped, resumed, asked; the same bits as the command line's promise."""
+"""Runs: training, stopping, resuming to the same bits, and predictions."""
 
 import json
 import os
@@ -99,9 +99,9 @@ def test_weights_come_back_as_a_run(run: knockout.Run, dataset: knockout.Dataset
         ({**weights, "gene_embedding": numpy.zeros((3, 3))}, "shape"),
         ({**weights, "gene_embedding": numpy.full_like(weights["gene_embedding"], numpy.nan)}, "finite"),
     ]
-    for place, (broken, said) in enumerate(wrong):
-        with pytest.raises(knockout.RequestError, match=said):
-            knockout.adopt(dataset, "dango", broken, train_loss=0.5, out=tmp_path / f"wrong{place}", settings=SMALL)
+    for index, (broken, message) in enumerate(wrong):
+        with pytest.raises(knockout.RequestError, match=message):
+            knockout.adopt(dataset, "dango", broken, train_loss=0.5, out=tmp_path / f"wrong{index}", settings=SMALL)
 
 
 def test_an_exception_of_the_callback_ends_the_run_and_loses_nothing(dataset: knockout.Dataset, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_optuna_prunes(dataset: knockout.Dataset, tmp_path: Path) -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
 
     def objective(trial: Any) -> float:
-        # The second trial hardly learns: it is the one that is pruned.
+        # The second trial hardly learns and is pruned.
         rate = 3e-3 if trial.number == 0 else 1e-9
 
         def report(line: dict[str, Any]) -> None:
@@ -142,7 +142,7 @@ def test_ctrl_c_saves(tiny: str, tmp_path: Path) -> None:
     """SIGINT in the middle of a run: KeyboardInterrupt, and a run that can be resumed."""
     code = f"""
 import knockout, signal
-# A process that was started in the background ignores the signal unless it says otherwise.
+# A background process ignores SIGINT by default.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 print("ready", flush=True)
 try:
@@ -192,16 +192,16 @@ def test_a_fork_cannot_go_on_with_the_parents_run(dataset: knockout.Dataset, tmp
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"model.wdth": 8}, "did you mean"),
         ({"model.width": "wide"}, "width"),
         ({"model.width": 7}, "even"),
         ({"batch": 0}, "batch"),
-        ({1: 2}, "no text"),
+        ({1: 2}, "not a string"),
     ],
 )
-def test_wrong_settings_are_named(dataset: knockout.Dataset, tmp_path: Path, settings: dict, said: str) -> None:
-    with pytest.raises(knockout.RequestError, match=said):
+def test_wrong_settings_are_named(dataset: knockout.Dataset, tmp_path: Path, settings: dict, message: str) -> None:
+    with pytest.raises(knockout.RequestError, match=message):
         knockout.train(dataset, "dango", out=tmp_path / "run", settings=settings)
     assert not (tmp_path / "run").exists()

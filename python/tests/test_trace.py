@@ -75,7 +75,7 @@ def test_two_traces_are_compared_per_step(tmp_path: Path) -> None:
         knockout.trace.compare(*paths, samples_per_step=(0, 1))
 
 
-def test_what_is_no_trace_is_said(tmp_path: Path, small_trace: str) -> None:
+def test_files_that_are_not_traces_are_rejected(tmp_path: Path, small_trace: str) -> None:
     with pytest.raises(knockout.RequestError, match="missing.json"):
         knockout.trace.analyze(tmp_path / "missing.json")
     with pytest.raises(knockout.RequestError, match="at least one"):

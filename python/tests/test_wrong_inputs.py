@@ -94,18 +94,18 @@ def test_no_call_ends_the_interpreter(name: str, subjects: dict[str, Any]) -> No
         made += 1
         try:
             CALLS[name](subjects, a, b, c)
-        except Exception as error:  # not BaseException: a panic of Rust is none of ours to raise
-            assert str(error), f"{type(error).__name__} says nothing"
+        except Exception as error:  # not BaseException: a panic of Rust must not be raised
+            assert str(error), f"{type(error).__name__} has no message"
             assert not isinstance(error, knockout.FailureError), error
 
     call()
     assert made >= EXAMPLES
 
 
-def test_what_is_refused_says_why(subjects: dict[str, Any], tmp_path: Path) -> None:
+def test_errors_name_the_reason(subjects: dict[str, Any], tmp_path: Path) -> None:
     dataset, run = subjects["dataset"], subjects["run"]
     request = knockout.RequestError
-    for call, said in [
+    for call, message in [
         (lambda: run.predict([[0, 0, 1]]), "twice"),
         (lambda: run.predict([[0, 999_999]]), "999999"),
         (lambda: run.predict([["NOGENE"]]), "NOGENE"),
@@ -124,11 +124,11 @@ def test_what_is_refused_says_why(subjects: dict[str, Any], tmp_path: Path) -> N
         (lambda: knockout.Loader.from_config(str(dataset.path), {}), "needs a Dataset, not str"),  # type: ignore[arg-type]
         (lambda: knockout.Run.open(tmp_path), "not|no"),
     ]:
-        with pytest.raises(request, match=said):
+        with pytest.raises(request, match=message):
             call()
     weights = run.weights()
-    for values, said in [(numpy.array(["a"]), "gene_embedding"), (numpy.array([1j]), "complex"), (None, "gene_embedding")]:
-        with pytest.raises(request, match=said):
+    for values, message in [(numpy.array(["a"]), "gene_embedding"), (numpy.array([1j]), "complex"), (None, "gene_embedding")]:
+        with pytest.raises(request, match=message):
             knockout.adopt(dataset, "dango", {**weights, "gene_embedding": values}, train_loss=0.5, out=tmp_path / "adopted")
     assert not (tmp_path / "adopted").exists()
     with pytest.raises(TypeError):

@@ -62,11 +62,11 @@ def test_hetero(folder: Path, recompute: bool) -> None:
     (genes, offsets), targets = sets_of(case), targets_of(case)
     case.check("output.wild.pre", model.pre())
     deleted = knockout.torch.hetero.Sets(genes, offsets).deleted(model.gene_count)
-    places = model.changes(deleted)
-    wild, own = model.rows(deleted, places)
+    changes = model.changes(deleted)
+    wild, own = model.rows(deleted, changes)
     case.check("output.z_w", wild)
     rows = wild.expand(len(deleted), -1, -1).clone()
-    rows[places[-1]] = own
+    rows[changes[-1]] = own
     case.check("output.z_i", rows)
     case.check("output.predictions", model(genes, offsets))
     loss = model.loss(genes, offsets, targets)

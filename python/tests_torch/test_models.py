@@ -11,7 +11,7 @@ import knockout
 import knockout.torch
 
 SETTINGS: dict[str, dict[str, Any]] = {
-    # Both parts of the loss count from the first epoch.
+    # Both parts of the loss have a weight from the first epoch.
     "dango": {"model.width": 8, "model.transition_epoch": 0, "batch": 64, "seed": 3},
     "hetero": {"model.width": 8, "model.gin_hidden": 8, "model.pair_hidden": 4, "model.layers": 2, "batch": 16, "seed": 3},
     "transformer": {"model.width": 16, "model.layers": 2, "model.dropout": 0.0, "batch": 64, "seed": 3},
@@ -30,7 +30,7 @@ def tensors(batch: dict[str, Any]) -> tuple[torch.Tensor, torch.Tensor, torch.Te
 
 @pytest.mark.parametrize("name", MODELS)
 def test_the_loss_of_the_first_step_is_the_runs(dataset: knockout.Dataset, tmp_path: Path, name: str) -> None:
-    """Same initial weights, same first batch, same loss: the run's first line of metrics says it."""
+    """Same initial weights and first batch give the loss in the first line of the run's metrics."""
     settings = SETTINGS[name]
     run = knockout.train(dataset, name, out=tmp_path / "run", max_steps=1, settings=settings)
     model = MODELS[name].from_dataset(dataset, settings=settings)
@@ -40,7 +40,7 @@ def test_the_loss_of_the_first_step_is_the_runs(dataset: knockout.Dataset, tmp_p
     assert model.loss(genes, offsets, model.standardise(score), epoch=0).item() == pytest.approx(expected, rel=2e-5)
     genes, offsets, score = tensors(loader[0, 1])
     other = model.loss(genes, offsets, model.standardise(score), epoch=0).item()
-    assert other != pytest.approx(expected, rel=2e-5), "any batch would do"
+    assert other != pytest.approx(expected, rel=2e-5), "the test must distinguish batches"
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -66,16 +66,16 @@ def test_a_trained_run_predicts_the_same(dataset: knockout.Dataset, tmp_path: Pa
 
 @pytest.mark.parametrize("norm", ["node", "none", "graph"])
 def test_changed_rows_are_all_that_change(dataset: knockout.Dataset, norm: str) -> None:
-    """Computing every row gives the same as computing those that a deletion reaches."""
+    """Computing all rows gives the same as computing only those that a deletion reaches."""
     settings = {**SETTINGS["hetero"], "model.norm": norm, "model.layers": 1}
     model = knockout.torch.Hetero.from_dataset(dataset, settings=settings).double()
     genes, offsets, _ = tensors(knockout.Loader(dataset, batch=8)[0])
     deleted = knockout.torch.hetero.Sets(genes, offsets).deleted(model.gene_count)
-    places = model.changes(deleted)
-    wild, own = model.rows(deleted, places)
+    changes = model.changes(deleted)
+    wild, own = model.rows(deleted, changes)
     assert len(own) == deleted.numel() if norm == "graph" else 0 < len(own) < deleted.numel()
     few = wild.expand(len(deleted), -1, -1).clone()
-    few[places[-1]] = own
+    few[changes[-1]] = own
     every = torch.ones_like(deleted).nonzero(as_tuple=True)
     x = model.pre()
     everywhere = model._layer(1, x, x.repeat(len(deleted), 1), every, every, deleted)[1].view_as(few)
@@ -96,7 +96,7 @@ def test_autocast(dataset: knockout.Dataset, name: str) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_what_is_compiled_is_one_graph(dataset: knockout.Dataset, name: str) -> None:
-    """All that has a gradient is seen whole, for batches of any size."""
+    """Everything with a gradient compiles into one graph, for batches of any size."""
     graphs: list[Any] = []
 
     def keep(graph: Any, inputs: Any) -> Any:
@@ -114,8 +114,8 @@ def test_what_is_compiled_is_one_graph(dataset: knockout.Dataset, name: str) -> 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_compile(dataset: knockout.Dataset, name: str) -> None:
-    """What is compiled gives the same loss and gradients, also of a batch of another size."""
-    # One layer: every operation is in it, and the compiler takes a second of CPU time for each.
+    """The compiled loss gives the same value and gradients, also for a batch of another size."""
+    # One layer has every operation, and the compiler takes a second of CPU time per operation.
     fewer = {"dango": {}, "hetero": {"model.layers": 1}, "transformer": {"model.layers": 1, "model.penalty_layer": 0}}[name]
     plain = MODELS[name].from_dataset(dataset, settings={**SETTINGS[name], **fewer})
     loss_of = torch.compile(plain.loss, dynamic=True)
@@ -154,7 +154,7 @@ def test_training_lowers_the_loss_and_comes_back(dataset: knockout.Dataset, tmp_
     assert len(run.evaluate(resamples=20, kind="dict")["name"]) == 3
 
 
-def test_what_is_not_offered_says_so(dataset: knockout.Dataset, tmp_path: Path) -> None:
+def test_unsupported_options_are_rejected(dataset: knockout.Dataset, tmp_path: Path) -> None:
     with pytest.raises(knockout.RequestError, match="dropout"):
         knockout.torch.Hetero.from_dataset(dataset, settings={"model.dropout": 0.1})
     run = knockout.train(dataset, "dango", out=tmp_path / "run", max_steps=1, settings=SETTINGS["dango"])
@@ -165,15 +165,15 @@ def test_what_is_not_offered_says_so(dataset: knockout.Dataset, tmp_path: Path) 
 def test_wrong_tensors_are_refused(dataset: knockout.Dataset) -> None:
     model = knockout.torch.Dango.from_dataset(dataset, settings=SETTINGS["dango"])
     genes, offsets = torch.tensor([0, 1, 2]), torch.tensor([0, 3])
-    for call, said in [
-        (lambda: model(genes.float(), offsets), "genes are one row of integers, not torch.float32"),
-        (lambda: model(genes, offsets.double()), "offsets are one row of integers"),
+    for call, message in [
+        (lambda: model(genes.float(), offsets), "genes must be a vector of integers, not torch.float32"),
+        (lambda: model(genes, offsets.double()), "offsets must be a vector of integers"),
         (lambda: model(genes.view(1, 3), offsets), "2 dimensions"),
         (lambda: model(-genes, offsets), "count from 0"),
         (lambda: model(genes, torch.tensor([0, 2])), "end at the number of genes"),
         (lambda: model(genes, torch.tensor([0, 3, 2, 3])), "never fall"),
     ]:
-        with pytest.raises(knockout.RequestError, match=said):
+        with pytest.raises(knockout.RequestError, match=message):
             call()
     with pytest.raises(IndexError):
         model(genes + dataset.gene_count, offsets)

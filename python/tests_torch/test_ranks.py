@@ -15,7 +15,7 @@ SETTINGS = {"model.width": 8, "model.transition_epoch": 0}
 
 
 class Loss(torch.nn.Module):
-    """The loss as a forward pass, which is what data parallelism looks after."""
+    """The loss as a forward pass, as data parallelism needs it."""
 
     def __init__(self, model: knockout.torch.Model) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ def train(rank: int, data: str, folder: str) -> None:
     torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
     dataset = knockout.Dataset(data)
     model = knockout.torch.Dango.from_dataset(dataset, settings=SETTINGS)
-    # The networks are buffers that nobody changes: they need not be sent before every step.
+    # The networks are constant buffers, so they need not be broadcast before every step.
     loss = DistributedDataParallel(Loss(model), broadcast_buffers=False)
     optimiser = torch.optim.SGD(model.parameters(), lr=1e-3)
     rows = []
@@ -47,7 +47,7 @@ def test_two_ranks_train_one_model(tiny: str, tmp_path: Path) -> None:
     torch.multiprocessing.spawn(train, (tiny, str(tmp_path)), nprocs=2)
     ranks = [torch.load(tmp_path / f"{rank}.pt") for rank in range(2)]
     dataset = knockout.Dataset(tiny)
-    # Nothing is left out and nothing comes twice.
+    # Every row comes exactly once.
     assert sorted(torch.cat([rank["rows"] for rank in ranks]).tolist()) == sorted(dataset.split().train.tolist())
     assert ranks[0]["steps"] == ranks[1]["steps"]
     begun = knockout.torch.Dango.from_dataset(dataset, settings=SETTINGS).state_dict()

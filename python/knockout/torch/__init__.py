@@ -1,8 +1,8 @@
-"""The models as `torch.nn.Module`s: the GPU route.
+"""The models as `torch.nn.Module`s, for training on a GPU.
 
-Parameters have our names, so `state_dict()` is what a checkpoint's `weights.safetensors` holds and the other way round. The algebra is
-exact and copies no graph: one sparse adjacency is shared by all samples, a deletion is a mask over genes, rows that a deletion does not
-reach are the wild type's, and the reconstruction loss never forms a dense matrix. Everything runs where the tensors are.
+Parameters have the names of a checkpoint's `weights.safetensors`, so `state_dict()` and checkpoints are interchangeable. No graph is
+copied: one sparse adjacency is shared by all samples, a deletion is a mask over genes, and rows that a deletion does not reach are those
+of the wild type. The reconstruction loss never forms a dense matrix. Everything runs on the device of the tensors.
 
     model = knockout.torch.Dango.from_dataset(dataset).to("cuda")
     for batch in knockout.torch.dataloader(model.loader(dataset)):

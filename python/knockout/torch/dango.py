@@ -14,14 +14,14 @@ from .sparse import Adjacency
 class Dango(Model):
     """Mean GraphSAGE over every network, attention over networks, a set scorer over the deleted genes.
 
-    `forward(genes, offsets)` gives standardised scores `[sets]`; `loss` adds the reconstruction of the networks, which is computed from
-    Gram matrices and the edges alone.
+    `forward(genes, offsets)` returns standardised scores `[sets]`; `loss` adds the reconstruction of the networks, which is computed from
+    Gram matrices and the edges only.
     """
 
     name = "dango"
 
     def embeddings(self) -> list[Tensor]:
-        """Returns the embeddings `[genes, width]` by network; no sample changes them."""
+        """Returns the embeddings `[genes, width]` by network; they do not depend on the sample."""
         x0 = self.weight("gene_embedding")
         return [
             self._sage(f"network.{name}.sage2", adjacency, self._sage(f"network.{name}.sage1", adjacency, x0))
@@ -33,7 +33,7 @@ class Dango(Model):
         return torch.relu(means + self.linear(f"{name}.self", x))
 
     def meta_embedding(self, embeddings: list[Tensor]) -> Tensor:
-        """Returns the embeddings of all networks as one, weighted by attention for every gene."""
+        """Returns the attention-weighted mean of the networks' embeddings, gene by gene."""
         stacked = torch.stack(embeddings, 1)
         scores = self.linear("meta.score", torch.relu(self.linear("meta.hidden", stacked)))
         return (scores.softmax(1) * stacked).sum(1)
@@ -68,7 +68,7 @@ class Dango(Model):
         return alpha * self.reconstruction_losses(embeddings).mean() + (1.0 - alpha) * interaction
 
     def reconstruction_losses(self, embeddings: list[Tensor]) -> Tensor:
-        """Returns how badly each network is reconstructed from its embedding.
+        """Returns the reconstruction loss of each network.
 
         With R = H Vᵀ + 1 cᵀ, the matrix of all pairs: `[λ Σ R² + Σ over distinct edges of ((R − A)² − λ R²)] / genes²`, where Σ R² is the
         Frobenius product of HᵀH and VᵀV, plus 2 (Σ rows of H) · (Vᵀ c), plus genes · |c|².
@@ -78,7 +78,7 @@ class Dango(Model):
 
     def _reconstruction(self, name: str, adjacency: Adjacency, h: Tensor) -> Tensor:
         v, c = (self.weight(f"network.{name}.reconstruction.{what}") for what in ("weight", "bias"))
-        # Large sums that nearly cancel: in double precision wherever there is one.
+        # Large sums that nearly cancel, so in double precision if the device supports it.
         wide = torch.float64 if h.device.type != "mps" else torch.float32
         grams = ((h.T @ h).to(wide) * (v.T @ v).to(wide)).sum()
         squares = grams + 2.0 * (h.sum(0).to(wide) @ (v.T @ c).to(wide)) + self.gene_count * (c.to(wide) ** 2).sum()
@@ -89,7 +89,7 @@ class Dango(Model):
         return ((penalty * squares + edges) / self.gene_count**2).to(h.dtype)
 
     def penalty(self, name: str) -> float:
-        """Returns λ: what a pair without an edge counts in the reconstruction of a network."""
+        """Returns λ, the weight of a pair without an edge in the reconstruction of a network."""
         chosen: dict[str, Any] = {choice["name"]: choice["lambda"] for choice in self.options["networks"]}
         if name == MERGED and name not in chosen:
             return min(value for channel, value in chosen.items() if _is_channel(channel))

@@ -14,7 +14,7 @@ __all__ = ["IterableBatches", "dataloader"]
 
 
 class _Epochs(Sampler[tuple[int, int]]):
-    """Batches of one epoch after the other: the epoch travels with the index, so that persistent workers hear of it too."""
+    """Yields (epoch, index), so that persistent workers use the current epoch."""
 
     def __init__(self, loader: Loader) -> None:
         self.loader = loader
@@ -23,7 +23,7 @@ class _Epochs(Sampler[tuple[int, int]]):
         return len(self.loader)
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
-        # A generator, begun with its first batch: `DataLoader` makes more iterators than it uses.
+        # A generator: `DataLoader` creates more iterators than it uses, and only a used one may advance the epoch.
         epoch = self.loader.epoch
         self.loader.set_epoch(epoch + 1)
         for index in range(len(self.loader)):
@@ -31,20 +31,20 @@ class _Epochs(Sampler[tuple[int, int]]):
 
 
 def dataloader(loader: Loader, **options: Any) -> DataLoader[Any]:
-    """Returns a `DataLoader` whose every iteration is the next epoch of a loader, as tensors.
+    """Returns a `DataLoader` of which each iteration is the next epoch of a loader, as tensors.
 
-    `options` are those of `DataLoader`, such as `num_workers`, `persistent_workers` and `pin_memory`. It begins with `loader.epoch`.
+    `options` are those of `DataLoader`, such as `num_workers`, `persistent_workers` and `pin_memory`. The first epoch is `loader.epoch`.
     """
     for option in ("batch_size", "sampler", "batch_sampler", "shuffle", "drop_last"):
         if option in options:
-            raise TypeError(f"{option} is the loader's: model.loader(dataset, batch=…)")
+            raise TypeError(f"{option} is set on the loader: model.loader(dataset, batch=…)")
     return DataLoader(loader, batch_size=None, sampler=_Epochs(loader), **options)  # type: ignore[arg-type]
 
 
 class IterableBatches(IterableDataset[dict[str, Any]]):
-    """The batches of a loader as an `IterableDataset`, for code that wants one: `DataLoader(IterableBatches(loader), batch_size=None)`.
+    """The batches of a loader as an `IterableDataset`: `DataLoader(IterableBatches(loader), batch_size=None)`.
 
-    Worker processes take turns: every batch comes once. The epoch is the loader's; set it before the `DataLoader` is iterated.
+    Worker processes take turns, so every batch comes once. Set the epoch of the loader before iterating the `DataLoader`.
     """
 
     def __init__(self, loader: Loader) -> None:

@@ -1,4 +1,4 @@
-"""The hetero model: a graph network over all gene networks that sees the cell with the genes gone."""
+"""The hetero model: a graph network over all gene networks of the cell without the deleted genes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from torch.utils.checkpoint import checkpoint
 from ..errors import RequestError
 from .module import Edges, Model, Sets, activation, check_loss, log_cosh
 
-#: Samples and genes that have rows, as long as each other, in the order of the rows: by sample, then gene.
-Places = tuple[Tensor, ...]
+#: Sample and gene indices of rows, ordered by sample, then gene.
+RowIndices = tuple[Tensor, ...]
 
-#: What norms add to a variance or a standard deviation.
+#: Added to variances and standard deviations in norms.
 EPSILON = 1e-5
 
 
 class Hetero(Model):
-    """GIN over every network with the deleted genes gone, networks combined gene by gene, attention pooling, a global and a local score.
+    """GIN over every network without the deleted genes, aggregation over networks, attention pooling, a global and a local score.
 
-    `forward(genes, offsets)` gives standardised scores `[sets]`. Every layer computes the wild type's rows and the rows that a deletion
-    reaches; all others are the wild type's. That is exact for norms `node` and `none`; with `graph` all rows are computed.
+    `forward(genes, offsets)` returns standardised scores `[sets]`. Every layer computes the rows of the wild type and the rows that a
+    deletion reaches; all others are those of the wild type. This is exact for the norms `node` and `none`; with `graph` all rows are
+    computed.
     """
 
     name = "hetero"
@@ -34,13 +35,13 @@ class Hetero(Model):
     ) -> None:
         super().__init__(weights, dict(sorted(networks.items())), options)
         if self.options.get("dropout", 0.0) > 0.0:
-            raise RequestError("model.dropout is for `knockout train`; knockout.torch has none")
+            raise RequestError("model.dropout is not supported by knockout.torch; use `knockout train`")
         if self.options.get("metabolism", "off") != "off":
-            raise RequestError("model.metabolism is for `knockout train`; knockout.torch reads networks alone")
+            raise RequestError("model.metabolism is not supported by knockout.torch; use `knockout train`")
         self.act = activation(self.options["activation"])
         self.norm_kind = self.options["norm"]
         self.aggregation = self.options["aggregation"].replace("-", "_")
-        #: Whether layers are recomputed in the backward pass instead of kept: less memory for more time.
+        #: Whether to recompute layers in the backward pass: less memory, more time.
         self.recompute = False
 
     def forward(self, genes: Tensor, offsets: Tensor) -> Tensor:
@@ -51,28 +52,28 @@ class Hetero(Model):
         check_loss(self.options, "log_cosh")
         return log_cosh(self._scores(*self._prepare(genes, offsets)), targets)
 
-    # Shapes that depend on values, and nothing that has a gradient: what is compiled begins after it.
+    # Shapes depend on values and nothing has a gradient, so this is not compiled.
     @torch.compiler.disable
-    def _prepare(self, genes: Tensor, offsets: Tensor) -> tuple[Sets, Tensor, list[Places]]:
+    def _prepare(self, genes: Tensor, offsets: Tensor) -> tuple[Sets, Tensor, list[RowIndices]]:
         sets = Sets(genes, offsets)
         deleted = sets.deleted(self.gene_count)
         return sets, deleted, self.changes(deleted)
 
-    def changes(self, deleted: Tensor) -> list[Places]:
-        """Returns where samples have rows of their own, before the first layer and after each, from where they lack genes `[samples, genes]`."""
+    def changes(self, deleted: Tensor) -> list[RowIndices]:
+        """Returns the rows that differ from the wild type, before the first layer and after each; `deleted` is `[samples, genes]`."""
         changed = deleted if self.norm_kind != "graph" else torch.ones_like(deleted)
-        places = [changed.nonzero(as_tuple=True)]
+        changes = [changed.nonzero(as_tuple=True)]
         for _ in range(self.options["layers"]):
             reached = [adjacency.reaches(changed.T).T for adjacency in self.adjacencies]
             changed = torch.stack([changed, *reached]).any(0)
-            places.append(changed.nonzero(as_tuple=True))
-        return places
+            changes.append(changed.nonzero(as_tuple=True))
+        return changes
 
-    def rows(self, deleted: Tensor, places: list[Places]) -> tuple[Tensor, Tensor]:
-        """Returns the last layer's rows: the wild type's `[genes, width]`, and those that samples have of their own, at the last of `places`."""
+    def rows(self, deleted: Tensor, changes: list[RowIndices]) -> tuple[Tensor, Tensor]:
+        """Returns the rows of the last layer: those of the wild type `[genes, width]`, and those of samples at the last of `changes`."""
         wild = self.pre()
-        own = wild[places[0][1]]
-        for layer, (before, after) in enumerate(pairwise(places), 1):
+        own = wild[changes[0][1]]
+        for layer, (before, after) in enumerate(pairwise(changes), 1):
             if self.recompute and torch.is_grad_enabled():
                 wild, own = checkpoint(self._layer, layer, wild, own, before, after, deleted, use_reentrant=False)
             else:
@@ -80,14 +81,14 @@ class Hetero(Model):
         return wild, own
 
     def pre(self) -> Tensor:
-        """Returns the rows before the first layer, which no deletion changes."""
+        """Returns the rows before the first layer, which do not depend on the deletion."""
         x = self.weight("gene_embedding")
         for at in (1, 2):
             x = self.act(self._norm("pre.norm", self.linear(f"pre.linear{at}", x), self.gene_count))
         return x
 
     def _norm(self, name: str, x: Tensor, wild: int) -> Tensor:
-        """Norm of rows, of which the first `wild` are the wild type's."""
+        """Normalises rows, of which the first `wild` are those of the wild type."""
         if self.norm_kind == "none":
             return x
         scale, shift = self.weight(f"{name}.scale"), self.weight(f"{name}.shift")
@@ -98,9 +99,9 @@ class Hetero(Model):
         return torch.cat(normed) * scale + shift
 
     def _layer(
-        self, layer: int, wild: Tensor, own: Tensor, before: Places, after: Places, deleted: Tensor
+        self, layer: int, wild: Tensor, own: Tensor, before: RowIndices, after: RowIndices, deleted: Tensor
     ) -> tuple[Tensor, Tensor]:
-        # All cells side by side, the wild type first: [genes, 1 + samples, width].
+        # All cells in one tensor, the wild type first: [genes, 1 + samples, width].
         sample, gene = before
         cells = wild.unsqueeze(1).expand(-1, len(deleted), -1).index_put((gene, sample), own)
         kept = torch.cat([deleted.new_ones(self.gene_count, 1), ~deleted.T], 1).unsqueeze(-1).to(wild.dtype)
@@ -144,13 +145,13 @@ class Hetero(Model):
         return self.linear(f"{name}.output", mixed).mean(1)
 
     def _pairs(self, name: str, networks: list[Tensor]) -> Tensor:
-        """An MLP for every pair of networks, weighted by a softmax over pairs and the mean, gene by gene.
+        """Applies an MLP to every pair of networks and weights them by a softmax over pairs and the mean, gene by gene.
 
-        No option `[rows, pairs, width]` is formed: the first linear splits into a part for each network of the pair, and the last one is
-        composed with the scorer's first and with the weighted sum.
+        The outputs `[rows, pairs, width]` are never formed: the first linear layer splits into a part for each network of the pair, and the
+        last one is composed with the first of the scorer and with the weighted sum.
         """
         names = [f"{a}+{b}" for a, b in combinations_with_replacement(self.network_names, 2)]
-        places = list(combinations_with_replacement(range(len(networks)), 2))
+        members = list(combinations_with_replacement(range(len(networks)), 2))
         width, last = networks[0].shape[-1], self.options["pair_linears"]
 
         def stacked(linear: int, what: str) -> Tensor:
@@ -158,10 +159,10 @@ class Hetero(Model):
 
         first = stacked(1, "weight")
         left, right = first[..., :width], first[..., width:]
-        parts: list[Any] = [None] * len(places)
+        parts: list[Any] = [None] * len(members)
         for network, g in enumerate(networks):
             for side, halves in ((0, left), (1, right)):
-                of = [pair for pair, place in enumerate(places) if place[side] == network]
+                of = [pair for pair, of_pair in enumerate(members) if of_pair[side] == network]
                 if of:
                     out = (g @ halves[of].reshape(-1, width).T).unflatten(-1, (len(of), -1))
                     for at, pair in enumerate(of):
@@ -181,23 +182,23 @@ class Hetero(Model):
         mixed = (hidden * pairs.T.unsqueeze(-1)).transpose(0, 1).flatten(1)
         return mixed @ outer.mT.flatten(0, 1) + pairs @ shift + alone * mean
 
-    def _pool(self, wild: Tensor, own: Tensor, changed: Places, deleted: Tensor) -> tuple[Tensor, Tensor]:
-        """Attention pooling over all genes of the wild type, and over the kept genes of every sample."""
+    def _pool(self, wild: Tensor, own: Tensor, changed: RowIndices, deleted: Tensor) -> tuple[Tensor, Tensor]:
+        """Pools by attention over all genes of the wild type, and over the kept genes of every sample."""
         rows = torch.cat([wild, own])
         gates = self.linear("pool.gate.out", self.act(self.linear("pool.gate.hidden", rows))).squeeze(-1)
         values = self.act(self.linear("pool.value", rows))
         genes = len(wild)
         of_wild = gates[:genes].softmax(0) @ values[:genes]
-        # A sample's sum is over the wild type's rows where it has none of its own.
+        # Rows that a sample does not change are those of the wild type.
         sample_gates = gates[:genes].expand(deleted.shape).index_put(changed, gates[genes:])
         weights = sample_gates.masked_fill(deleted, -torch.inf).softmax(1)
         shared = weights.index_put(changed, weights.new_zeros(())) @ values[:genes]
         mine = weights[changed].unsqueeze(-1) * values[genes:]
         return of_wild, shared.index_add(0, changed[0], mine.to(shared.dtype))
 
-    def _scores(self, sets: Sets, deleted: Tensor, places: list[Places]) -> Tensor:
-        wild, own = self.rows(deleted, places)
-        of_wild, of_samples = self._pool(wild, own, places[-1], deleted)
+    def _scores(self, sets: Sets, deleted: Tensor, changes: list[RowIndices]) -> Tensor:
+        wild, own = self.rows(deleted, changes)
+        of_wild, of_samples = self._pool(wild, own, changes[-1], deleted)
         overall = self.linear("global.out", self.act(self.linear("global.hidden", of_wild - of_samples))).squeeze(-1)
         combination = self.options["combination"].replace("-", "_")
         if combination == "global_only" or self.options.get("local") is False:

@@ -1,4 +1,4 @@
-"""What the models share: parameters by their dotted names, blocks, and where weights come from."""
+"""Common base of the models: parameters by dotted name, blocks, and loading of weights."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..loader import Loader
 from ..run import Run
 from .sparse import Adjacency
 
-#: What DANGO and the hetero model call the network that merged STRING channels become.
+#: Name of the merged STRING channels in DANGO and the hetero model.
 MERGED = "string"
 STRING_CHANNELS = ("neighborhood", "coexpression", "experimental", "fusion", "cooccurence", "database")
 
@@ -38,7 +38,7 @@ def check_loss(options: Mapping[str, Any], known: str) -> None:
 
 
 def log_cosh(predictions: Tensor, targets: Tensor) -> Tensor:
-    """Returns the mean of log cosh of the errors."""
+    """Returns the mean log-cosh of the errors."""
     error = (predictions - targets).abs()
     return (error + F.softplus(-2.0 * error) - math.log(2.0)).mean()
 
@@ -55,13 +55,13 @@ def activation(name: str) -> Any:
     try:
         return functions[name.replace("-", "_")]
     except KeyError:
-        raise RequestError(f"there is no activation {name!r}; choose from {', '.join(functions)}") from None
+        raise RequestError(f"unknown activation {name!r}; choose from {', '.join(functions)}") from None
 
 
 class Model(nn.Module):
-    """Parameters under the names of our checkpoints, networks, and options.
+    """Parameters with the names of checkpoints, networks and options.
 
-    Built by `from_dataset` (with the weights that a run of the same configuration begins with) or `from_run` (with trained ones).
+    Built by `from_dataset`, with the initial weights of a run of the same configuration, or `from_run`, with trained weights.
     """
 
     name: str
@@ -72,14 +72,14 @@ class Model(nn.Module):
         super().__init__()
         self.options = dict(options)
         if self.options.get("features", "none") != "none":
-            raise RequestError("model.features is for `knockout train`; knockout.torch reads no features")
-        self._places: dict[str, tuple[nn.Module, str]] = {}
+            raise RequestError("model.features is not supported by knockout.torch; use `knockout train`")
+        self._parameters_by_name: dict[str, tuple[nn.Module, str]] = {}
         for name, values in weights.items():
             self._add(name, torch.as_tensor(numpy.array(values, copy=True)))
         self.gene_count = self.weight("gene_embedding").shape[0]
-        #: Mean and standard deviation of the training scores: `loss` takes scores standardised by them.
+        #: Mean and standard deviation of the training scores, which standardise the targets of `loss`.
         self.score_mean, self.score_sd = 0.0, 1.0
-        #: What `knockout.adopt` has to know of the model's configuration.
+        #: Settings of the model for `knockout.adopt`.
         self.settings: dict[str, Any] = {}
         self.network_names = list(networks)
         self.adjacencies = nn.ModuleList(Adjacency(*edges, self.gene_count) for edges in networks.values())
@@ -88,26 +88,26 @@ class Model(nn.Module):
         *path, leaf = name.split(".")
         module: nn.Module = self
         for part in path:
-            # Not `add_module`: a network may have the name of a method.
+            # Not `add_module`, because a network may have the name of a method.
             module = module._modules.setdefault(part, nn.Module())  # type: ignore[assignment]
         module._parameters[leaf] = nn.Parameter(values)
-        self._places[name] = (module, leaf)
+        self._parameters_by_name[name] = (module, leaf)
 
     def weight(self, name: str) -> Tensor:
         """Returns a parameter by its full name."""
-        module, leaf = self._places[name]
+        module, leaf = self._parameters_by_name[name]
         return module._parameters[leaf]  # type: ignore[return-value]
 
     def linear(self, name: str, x: Tensor) -> Tensor:
         """Applies the linear layer of a name."""
-        bias = self.weight(f"{name}.bias") if f"{name}.bias" in self._places else None
+        bias = self.weight(f"{name}.bias") if f"{name}.bias" in self._parameters_by_name else None
         return F.linear(x, self.weight(f"{name}.weight"), bias)
 
     def set_scores(self, name: str, rows: Tensor, sets: Sets, heads: int, layers: int, act: Any) -> Tensor:
         """Returns the score of every set from the rows of its members `[sets, most, width]`.
 
-        Attention among the members of a set, never with oneself; the score is the mean over members of a linear function of how far
-        attention moved them from their static selves, squared.
+        Members of a set attend to each other but not to themselves. The score is the mean over members of a linear function of the squared
+        difference between their dynamic and static embeddings.
         """
         (count, most, width), x = rows.shape, rows
         allowed = (sets.mask.unsqueeze(1) & ~torch.eye(most, dtype=torch.bool, device=x.device)).unsqueeze(1)
@@ -119,7 +119,7 @@ class Model(nn.Module):
             )
             scores = query @ key.transpose(2, 3) * (width // heads) ** -0.5
             scores = scores.masked_fill(~allowed, torch.finfo(scores.dtype).min / 2)
-            # A gene that is alone has nobody to attend to.
+            # A single gene attends to nothing.
             weights = scores.softmax(-1) * allowed
             mixed = (weights @ value).transpose(1, 2).reshape(count, most, width)
             x = x + self.weight(f"{part}.rezero") * self.linear(f"{part}.output", mixed)
@@ -128,29 +128,29 @@ class Model(nn.Module):
         return (members * sets.mask).sum(1) / sets.mask.sum(1)
 
     def predict(self, genes: Tensor, offsets: Tensor) -> Tensor:
-        """Returns predictions in the scores' own units."""
+        """Returns predictions in the units of the scores."""
         return self(genes, offsets) * self.score_sd + self.score_mean
 
     def standardise(self, score: Tensor) -> Tensor:
-        """Returns scores as the loss wants them."""
+        """Returns standardised scores, the targets of the loss."""
         return (score - self.score_mean) / self.score_sd
 
     def loader(self, dataset: Dataset, part: str = "train", **options: Any) -> Loader:
         """Returns the batches of a part of the split that `knockout.adopt` records for this model's `settings`, with their seed.
 
-        `options` are those of `Loader.from_config`, such as `rank` and `world`. The batch size is the configuration's unless given.
+        `options` are those of `Loader.from_config`, such as `batch`, `rank` and `world`.
         """
         config = _knockout.configuration(dataset._dataset, self.name, keys_of(self.settings))
         return Loader.from_config(dataset, config, part, **options)
 
     def load_weights(self, path: str | PathLike[str]) -> None:
-        """Loads a file of `safetensors`, such as `weights.safetensors` of a checkpoint."""
+        """Loads a safetensors file, such as the `weights.safetensors` of a checkpoint."""
         from safetensors.torch import load_file
 
         self.load_state_dict(load_file(path))
 
     def save_weights(self, path: str | PathLike[str]) -> None:
-        """Saves the parameters as a file of `safetensors`, as a checkpoint holds them."""
+        """Saves the parameters as a safetensors file, as in a checkpoint."""
         from safetensors.torch import save_file
 
         weights = {name: value.detach().cpu().contiguous() for name, value in self.state_dict().items()}
@@ -160,7 +160,7 @@ class Model(nn.Module):
     def from_dataset(
         cls: type[_M], dataset: Dataset, *, settings: Mapping[str, Any] | None = None, part: str = "train"
     ) -> _M:
-        """Builds the model with the weights that `knockout.train` would begin with, for the same settings.
+        """Builds the model with the initial weights of `knockout.train` for the same settings.
 
         Scores are standardised over the training part of the configured split.
         """
@@ -177,7 +177,7 @@ class Model(nn.Module):
 
     @classmethod
     def from_run(cls: type[_M], run: Run | str | PathLike[str]) -> _M:
-        """Builds the model of a run, with its weights."""
+        """Builds the model of a run with its weights."""
         run = run if isinstance(run, Run) else Run.open(run)
         config = run.config
         if config["model"]["name"] != cls.name:
@@ -191,7 +191,7 @@ class Model(nn.Module):
 
 
 def networks_of(dataset: Dataset, options: Mapping[str, Any]) -> dict[str, Edges]:
-    """Returns the edges of the networks that a model reads, in its order."""
+    """Returns the edges of the networks of a model, in its order."""
     chosen = [choice if isinstance(choice, str) else choice["name"] for choice in options["networks"]]
     networks: dict[str, Edges] = {}
     merged: list[Edges] = []
@@ -219,27 +219,27 @@ def _is_channel(name: str) -> bool:
 
 
 class Sets:
-    """Ragged gene sets, padded: `index` `[sets, most]` and where it holds a member."""
+    """Padded gene sets: `index` `[sets, largest set]`, and `mask`, True at members."""
 
-    # Its shapes depend on values: what is compiled begins after it.
+    # Shapes depend on values, so this is not compiled.
     @torch.compiler.disable
     def __init__(self, genes: Tensor, offsets: Tensor) -> None:
         genes, offsets = _integers("genes", genes), _integers("offsets", offsets)
         if genes.device.type == "cpu":
-            # On a device the host would wait for the answer.
+            # Skipped on a GPU, where the check would wait for the device.
             _check(genes, offsets)
         lengths = offsets.diff()
         self.count = len(lengths)
         most = int(lengths.max()) if self.count else 0
-        places = torch.arange(most, device=genes.device)
-        self.mask = places < lengths.unsqueeze(1)
-        at = (offsets[:-1].unsqueeze(1) + places).clamp(max=max(len(genes) - 1, 0))
+        slots = torch.arange(most, device=genes.device)
+        self.mask = slots < lengths.unsqueeze(1)
+        at = (offsets[:-1].unsqueeze(1) + slots).clamp(max=max(len(genes) - 1, 0))
         self.index = torch.where(self.mask, genes[at], 0)
         self.genes = genes
         self.owners = torch.repeat_interleave(torch.arange(self.count, device=genes.device), lengths)
 
     def deleted(self, gene_count: int) -> Tensor:
-        """Returns where genes are deleted, `[sets, genes]`."""
+        """Returns the mask of deleted genes, `[sets, genes]`."""
         mask = torch.zeros(self.count, gene_count, dtype=torch.bool, device=self.genes.device)
         mask[self.owners, self.genes] = True
         return mask
@@ -247,7 +247,7 @@ class Sets:
 
 def _integers(name: str, values: Tensor) -> Tensor:
     if values.is_floating_point() or values.is_complex() or values.dtype == torch.bool or values.dim() != 1:
-        raise RequestError(f"{name} are one row of integers, not {values.dtype} of {values.dim()} dimensions")
+        raise RequestError(f"{name} must be a vector of integers, not {values.dtype} of {values.dim()} dimensions")
     return values.long()
 
 
@@ -255,4 +255,4 @@ def _check(genes: Tensor, offsets: Tensor) -> None:
     if len(genes) and int(genes.min()) < 0:
         raise RequestError("rows of the gene table count from 0")
     if not len(offsets) or int(offsets[0]) != 0 or int(offsets[-1]) != len(genes) or bool((offsets.diff() < 0).any()):
-        raise RequestError("offsets begin at 0, never fall and end at the number of genes")
+        raise RequestError("offsets must start at 0, never fall and end at the number of genes")

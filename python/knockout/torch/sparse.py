@@ -1,6 +1,6 @@
-"""Sparse products over one shared adjacency. Knows nothing of genes or models.
+"""Sparse products over one shared adjacency. Independent of genes and models.
 
-The products themselves are operators of their own, which `torch.compile` calls and does not look into: it knows no sparse tensors.
+The products are custom operators, which are opaque to `torch.compile`: it does not support sparse tensors.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-# CSR tensors are in beta, which PyTorch says once in every process; only their products are used here.
+# PyTorch warns once per process that CSR tensors are in beta; only their products are used here.
 warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta", category=UserWarning)
 
-#: Edges that are multiplied at once where only entries of a product are wanted.
+#: Edges per block of `products`.
 EDGES_AT_ONCE = 1 << 16
 
 
 def _csr(rows: NDArray[Any], columns: NDArray[Any], size: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Distinct entries by row, then column: row starts, columns, how often each occurs."""
+    """Returns the distinct entries by row, then column: row offsets, columns and multiplicities."""
     keys, counts = numpy.unique(rows.astype(numpy.int64) * size + columns.astype(numpy.int64), return_counts=True)
     starts = numpy.zeros(size + 1, dtype=numpy.int64)
     numpy.cumsum(numpy.bincount(keys // size, minlength=size), out=starts[1:])
@@ -31,7 +31,7 @@ def _csr(rows: NDArray[Any], columns: NDArray[Any], size: int) -> tuple[NDArray[
 class Adjacency(nn.Module):
     """Directed edges over `size` nodes, with multiplicity; messages flow from source to target.
 
-    The arrays move with the module and are no part of its state.
+    The arrays move with the module and are not part of its state.
     """
 
     def __init__(self, sources: NDArray[Any], targets: NDArray[Any], size: int) -> None:
@@ -43,7 +43,7 @@ class Adjacency(nn.Module):
             self._keep(f"{name}_starts", starts)
             self._keep(f"{name}_columns", columns)
             self._keep(f"{name}_counts", counts.astype(numpy.float32))
-        # Rows of the outgoing entries, and where each of them is among the incoming ones.
+        # Rows of the outgoing entries, and the permutation from outgoing to incoming order.
         rows = numpy.repeat(numpy.arange(size), numpy.diff(self.outgoing_starts.numpy()))
         self._keep("outgoing_rows", rows)
         self._keep("from_outgoing", numpy.lexsort((rows, self.outgoing_columns.numpy())))
@@ -54,17 +54,17 @@ class Adjacency(nn.Module):
         self.register_buffer(name, torch.from_numpy(numpy.ascontiguousarray(values)), persistent=False)
 
     def product(self, side: str, values: Tensor, x: Tensor) -> Tensor:
-        """Returns the product of the `incoming` or `outgoing` matrix, with these values at its entries, and `x` `[nodes, width]`."""
+        """Returns the product of the `incoming` or `outgoing` matrix, with the given entries, and `x` `[nodes, width]`."""
         return _product(getattr(self, f"{side}_starts"), getattr(self, f"{side}_columns"), values, x)
 
     def sums(self, x: Tensor) -> Tensor:
         """Returns the sum over incoming edges of `x` `[nodes, …]`."""
         flat = x.reshape(self.size, -1)
-        # Sparse products know half precision not everywhere, and sums over many neighbours want more of it anyway.
+        # Not every backend has sparse products in half precision, and sums over many neighbours need more precision anyway.
         return _Sums.apply(_wide(flat), self).to(x.dtype).reshape(x.shape)
 
     def means(self, x: Tensor) -> Tensor:
-        """Returns the mean over incoming edges of `x` `[nodes, width]`; 0 where there is none."""
+        """Returns the mean over incoming edges of `x` `[nodes, width]`; 0 without edges."""
         return self.sums(x) / self.degrees.to(x.dtype).unsqueeze(-1)
 
     def products(self, left: Tensor, right: Tensor) -> Tensor:
@@ -72,7 +72,7 @@ class Adjacency(nn.Module):
         return _Products.apply(_wide(left), _wide(right), self)
 
     def reaches(self, changed: Tensor) -> Tensor:
-        """Returns where an incoming edge comes from a marked node; `changed` is `[nodes, samples]`, of bools."""
+        """Returns the nodes with an incoming edge from a marked node; `changed` is a mask `[nodes, samples]`."""
         return self.product("incoming", self.incoming_counts.float(), changed.float()) > 0
 
 
@@ -81,13 +81,13 @@ def _wide(x: Tensor) -> Tensor:
 
 
 def _exactly(x: Tensor) -> Any:
-    """Without autocast, which would make sparse products of half precision."""
+    """Disables autocast, which would use half precision for sparse products."""
     return torch.autocast(x.device.type, enabled=False)
 
 
 @torch.library.custom_op("knockout::sparse_product", mutates_args=())
 def _product(starts: Tensor, columns: Tensor, values: Tensor, x: Tensor) -> Tensor:
-    """The product of a square CSR matrix and a dense one."""
+    """Returns the product of a square CSR matrix and a dense matrix."""
     size = len(x)
     with _exactly(x):
         return torch.sparse_csr_tensor(starts, columns, values, (size, size), check_invariants=False) @ x
@@ -100,7 +100,7 @@ def _(starts: Tensor, columns: Tensor, values: Tensor, x: Tensor) -> Tensor:
 
 @torch.library.custom_op("knockout::edge_products", mutates_args=())
 def _edge_products(rows: Tensor, columns: Tensor, left: Tensor, right: Tensor) -> Tensor:
-    """`left[row] · right[column]` for every entry."""
+    """Returns `left[row] · right[column]` for every entry."""
     out = left.new_empty(len(rows))
     for begin in range(0, len(rows), EDGES_AT_ONCE):
         some = slice(begin, begin + EDGES_AT_ONCE)

@@ -1,4 +1,4 @@
-"""The cell graph transformer: attention over all genes, pulled towards the networks; the deleted genes change each other."""
+"""The cell graph transformer: attention over all genes, regularised towards the networks, and a block over the deleted genes."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ..errors import RequestError
 from .module import Edges, Model, Sets, check_loss, log_cosh
 from .sparse import Adjacency
 
-#: What is added to attention in the logarithm of a penalty.
+#: Added to attention in the logarithm of the penalty.
 EPSILON = 1e-8
-#: What norms add to a variance.
+#: Added to variances in norms.
 NORM_EPSILON = 1e-5
-#: Queries whose scores over all genes are formed at once.
+#: Queries per block of scores over all genes.
 ROWS_AT_ONCE = 1024
 
 
 class Transformer(Model):
-    """An encoder over the cell's token and all genes, a block over the genes that are deleted together, a readout of both.
+    """An encoder over the cell token and all genes, a block over the genes that are deleted together, a readout of both.
 
-    `forward(genes, offsets)` gives standardised scores `[sets]`. The encoder is computed once for a batch, and only deleted genes are
-    transformed. The penalty reads attention at the edges of its network alone. Dropout is PyTorch's: in the same places as the
-    program's, with other noise; `eval()` turns it off.
+    `forward(genes, offsets)` returns standardised scores `[sets]`. The encoder runs once per batch, and only deleted genes are
+    transformed. The penalty reads attention only at the edges of its network. Dropout is at the same layers as in `knockout train`, with
+    other random numbers; `eval()` turns it off.
     """
 
     name = "transformer"
@@ -37,7 +37,7 @@ class Transformer(Model):
     ) -> None:
         super().__init__(weights, networks, options)
         self.rate = float(self.options.get("dropout", 0.0))
-        #: The weight of the pull towards networks.
+        #: Weight of the network penalty.
         self.pull = float(self.options["loss"]["lambda_graph"])
 
     def forward(self, genes: Tensor, offsets: Tensor) -> Tensor:
@@ -46,7 +46,7 @@ class Transformer(Model):
         return self.read(tokens, sets)[1]
 
     def tokens(self) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
-        """Returns the encoder's output `[1 + genes, width]`, the cell's token first, and queries and keys `[heads, …]` of every layer."""
+        """Returns the encoder's output `[1 + genes, width]`, the cell token first, and queries and keys `[heads, …]` of every layer."""
         x = torch.cat([self.weight("cls").unsqueeze(0), self.weight("gene_embedding")])
         attended = []
         for layer in range(self.options["layers"]):
@@ -58,7 +58,7 @@ class Transformer(Model):
         return x, attended
 
     def read(self, tokens: Tensor, sets: Sets) -> tuple[Tensor, Tensor]:
-        """Returns the transformed states of the members of sets `[sets, most, width]`, and the score of every set."""
+        """Returns the transformed states of the members of sets `[sets, largest set, width]`, and the score of every set."""
         rows = tokens[1:][sets.index]
         query, key, value = self._heads("transform", rows)
         scores = query @ key.transpose(2, 3) * query.shape[-1] ** -0.5
@@ -71,7 +71,7 @@ class Transformer(Model):
         return rows, self.linear("readout.score", hidden).squeeze(-1)
 
     def _heads(self, name: str, x: Tensor) -> list[Tensor]:
-        """Queries, keys and values `[…, heads, rows, width of a head]`."""
+        """Returns queries, keys and values `[…, heads, rows, width of a head]`."""
         shape = (*x.shape[:-1], self.options["heads"], -1)
         parts = (self.linear(f"{name}.attention.{what}", x).view(shape) for what in ("query", "key", "value"))
         return [part.transpose(-3, -2) for part in parts]
@@ -85,7 +85,7 @@ class Transformer(Model):
         return F.layer_norm(x, x.shape[-1:], self.weight(f"{name}.weight"), self.weight(f"{name}.bias"), NORM_EPSILON)
 
     def _drop(self, x: Tensor) -> Tensor:
-        # No product of conditions for an argument: the compiler would have it depend on the rate.
+        # A condition, not an argument of `dropout`: otherwise the compiled graph would depend on the rate.
         return F.dropout(x, self.rate) if self.training and self.rate > 0.0 else x
 
     def penalty(self, attended: list[tuple[Tensor, Tensor]]) -> Tensor:
@@ -102,7 +102,7 @@ class Transformer(Model):
         check_loss(self.options, "point_dist")
         options = self.options["loss"]
         if options.get("lambda_dist", 0.0) != 0.0:
-            raise RequestError("model.loss.lambda_dist is for `knockout train`; knockout.torch has the loss of single records")
+            raise RequestError("model.loss.lambda_dist is not supported by knockout.torch; use `knockout train`")
         sets = Sets(genes, offsets)
         tokens, attended = self.tokens()
         _, predictions = self.read(tokens, sets)
@@ -116,9 +116,9 @@ def _log_sums(query: Tensor, key: Tensor) -> Tensor:
 
 
 def _divergence(adjacency: Adjacency, query: Tensor, key: Tensor) -> Tensor:
-    """KL of a network's rows, each edge of a gene weighing the same, to the attention of one head over all tokens."""
+    """Returns KL(network ‖ attention) of one head; all edges of a gene have the same weight."""
     query = query * query.shape[-1] ** -0.5
-    # Scores of some rows at a time, formed again in the backward pass: never a matrix of genes by genes.
+    # Scores in blocks of rows, recomputed in the backward pass: never a gene-by-gene matrix.
     sums = [checkpoint(_log_sums, rows, key, use_reentrant=False) for rows in query[1:].split(ROWS_AT_ONCE)]
     rows = adjacency.outgoing_rows
     attention = (adjacency.products(query[1:], key[1:]) - torch.cat(sums)[rows]).exp()
