@@ -34,7 +34,7 @@ def check_loss(options: Mapping[str, Any], known: str) -> None:
     chosen = options.get("loss", known)
     name = chosen.get("name", "point_dist") if isinstance(chosen, Mapping) else chosen
     if name.replace("-", "").replace("_", "") != known.replace("_", ""):
-        raise RequestError(f"the loss {name} is for `knockout train`; knockout.torch has {known}")
+        raise RequestError(f"the loss {name} is not supported by knockout.torch, which has {known}; use `knockout train`")
 
 
 def log_cosh(predictions: Tensor, targets: Tensor) -> Tensor:
