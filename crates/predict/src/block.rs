@@ -1,8 +1,8 @@
 //! A block of predictions as a Parquet file: what pandas, polars and DuckDB open as it is.
 //!
 //! Columns: `number` (of the candidate), `gene_1` … (systematic names), `index_1` … (rows of the gene table), `prediction` in the
-//! scores' units, and `sd` where there is one. The key `knockout.block` of the metadata says of which plan the block is and what was
-//! scored, kept or not.
+//! scores' units, and `sd` where there is one. The key `knockout.block` of the metadata names the plan of the block and the
+//! figures of all that was scored, kept or not.
 
 use crate::folder::{damaged, unreadable};
 use crate::{Extremes, Hit, Keep, Plan, Scores};
@@ -14,7 +14,7 @@ use std::path::Path;
 
 const METADATA: &str = "knockout.block";
 
-/// What was scored in a block, kept or not.
+/// Figures of all candidates scored in a block, kept or not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Scored {
     /// [`Plan::identity`].
@@ -38,7 +38,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// Takes predictions and keeps what the plan says.
+    /// Creates a block of the predictions that the plan keeps.
     pub(crate) fn new(
         plan: &Plan,
         identity: &str,
@@ -100,9 +100,9 @@ impl Block {
     pub(crate) fn encode(&self, genes: &GeneTable, order: usize) -> Result<Vec<u8>> {
         let names: Vec<&str> = genes.genes().iter().map(|gene| gene.systematic.as_str()).collect();
         // Plain numbers and text: nothing here can fail to be written.
-        let said = serde_json::to_string(&self.scored).unwrap_or_default();
+        let scored = serde_json::to_string(&self.scored).unwrap_or_default();
         let mut table = Columns::new(self.numbers.len())
-            .with_metadata(METADATA, said)
+            .with_metadata(METADATA, scored)
             .u64s("number", |row| self.numbers[row]);
         // No set is empty; that others are shorter than the longest is known from the plan, not from a block.
         for place in 0..order {
@@ -139,8 +139,8 @@ impl Block {
 
     fn decode(bytes: Vec<u8>, order: usize) -> Result<Option<Self>> {
         let table = Table::decode(bytes)?;
-        let said = table.metadata(METADATA).and_then(|said| serde_json::from_str(said).ok());
-        let Some(scored) = said else { return Ok(None) };
+        let scored = table.metadata(METADATA).and_then(|text| serde_json::from_str(text).ok());
+        let Some(scored) = scored else { return Ok(None) };
         let numbers = table.u64s("number")?;
         let columns = (1..=order)
             .map(|column| table.optional_u32s(&format!("index_{column}")))

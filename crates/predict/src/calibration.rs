@@ -10,9 +10,9 @@ use knockout_train::metrics::Metrics;
 /// Predictions of the test part beside its scores.
 #[derive(Debug, Clone)]
 pub struct Calibration {
-    /// What was measured.
+    /// The measured scores.
     pub measured: Vec<f64>,
-    /// What is predicted.
+    /// The predictions.
     pub predicted: Vec<f64>,
     /// How the two agree.
     pub metrics: Metrics,

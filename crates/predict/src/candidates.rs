@@ -9,7 +9,7 @@ use knockout_data::screen::{Part, Samples, Split};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// What to predict.
+/// The gene sets to predict.
 #[derive(Debug, Clone)]
 pub enum Choice {
     /// All sets of `order` genes out of `genes`; with `with`, those that complete it.
@@ -27,7 +27,7 @@ pub enum Choice {
     DatasetPart(Part),
 }
 
-/// What is left out.
+/// The gene sets to leave out.
 #[derive(Debug, Clone, Default)]
 pub struct Filters {
     /// Sets that the dataset has a score for.
@@ -38,7 +38,7 @@ pub struct Filters {
     pub min_degree: usize,
 }
 
-/// What a manifest says of candidates.
+/// The description of candidates in a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Description {
     /// In words.
@@ -153,7 +153,7 @@ impl Candidates {
         self.description.count
     }
 
-    /// What they are.
+    /// Returns their description.
     pub fn description(&self) -> &Description {
         &self.description
     }

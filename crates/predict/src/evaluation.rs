@@ -1,7 +1,6 @@
 //! Models side by side on one part of one split, never without the additive ridge and the stack.
 //!
-//! Everything a table or a JSON document says, as values. The module does not know where predictions come from and
-//! prints nothing.
+//! Results are values; the module does not depend on the source of predictions and prints nothing.
 
 use crate::baseline::{Baseline, Baselines};
 use knockout_base::error::Result;
@@ -13,7 +12,7 @@ use serde::Serialize;
 /// A model's predictions for the rows of a part, in their order.
 #[derive(Debug, Clone, Copy)]
 pub struct Model<'a> {
-    /// What to call it.
+    /// Its name.
     pub name: &'a str,
     /// Its predictions.
     pub predictions: &'a [f64],
@@ -37,7 +36,7 @@ pub struct Row {
     pub high: Option<f64>,
 }
 
-/// What of a part training has never seen.
+/// Genes and records of a part that training has never seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Unseen {
     /// Genes of the part that no training record deletes.
@@ -62,13 +61,13 @@ pub struct Comparison {
 pub struct Evaluation {
     /// One line per model, then the stack, where there is a validation part, and the ridge.
     pub rows: Vec<Row>,
-    /// Paired differences, as [`Pairs`] says.
+    /// Paired differences, chosen by [`Pairs`].
     pub comparisons: Vec<Comparison>,
-    /// What of the part training has never seen.
+    /// Genes and records of the part that training has never seen.
     pub unseen: Unseen,
     /// The correlation no model can expect to exceed; synthetic data only.
     pub attainable_pearson: Option<f64>,
-    /// What repeated measurements leave for a model to reach, where the screen has some.
+    /// Agreement of repeated measurements, if the screen has some.
     pub ceiling: Option<Ceiling>,
 }
 
@@ -108,7 +107,7 @@ pub enum StackPredictions {
     IsTheModel,
 }
 
-/// The same, where the stack's predictions may be known already.
+/// As [`evaluate`], where the stack's predictions may be known already.
 ///
 /// # Panics
 ///
@@ -275,7 +274,7 @@ pub struct Spread {
     pub name: String,
     /// The figure.
     pub metric: Figure,
-    /// What the seeds are of: `weights` or `splits`.
+    /// Kind of the seeds: `weights` or `splits`.
     pub over: &'static str,
     /// Seeds of the runs, in the order of `values`.
     pub seeds: Vec<u64>,

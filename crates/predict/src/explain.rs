@@ -47,7 +47,7 @@ pub struct Explanation {
     pub nearest: Vec<Nearby>,
     /// How the model does on test samples that share a gene with the set.
     pub nearby: Reliability,
-    /// The same for the whole test part.
+    /// How the model does on the whole test part.
     pub overall: Reliability,
     /// Edges among the genes and neighbours above, for a drawing.
     pub edges: Vec<DrawnEdge>,
@@ -72,14 +72,14 @@ pub struct Measured {
     pub part: Option<&'static str>,
 }
 
-/// What some genes add to a prediction beyond what fewer of them do.
+/// The contribution of some genes to a prediction beyond that of fewer of them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Term {
     /// Names of the genes; none for the mean of the training scores.
     pub genes: Vec<String>,
-    /// What the model predicts for these genes alone.
+    /// The prediction for these genes alone.
     pub predicted: f64,
-    /// What they add: all terms together are the prediction.
+    /// Their contribution: all terms add up to the prediction.
     pub contribution: f64,
 }
 
@@ -119,9 +119,9 @@ pub struct Nearby {
     pub shared: usize,
     /// How alike the neighbours of the other genes are (Jaccard index).
     pub similarity: f64,
-    /// What was measured.
+    /// The measured score.
     pub score: f64,
-    /// What the model predicts.
+    /// The prediction.
     pub prediction: f64,
     /// Its part of the split.
     pub part: Option<&'static str>,
@@ -158,7 +158,7 @@ pub struct Detail {
 }
 
 impl OpenRun {
-    /// Takes the prediction for a set apart. `advance` hears of every model that was asked: one for each network and neighbour.
+    /// Takes the prediction for a set apart. `advance` is called after every prediction: one for each network and neighbour.
     pub fn explain(
         &self,
         genes: &[u32],

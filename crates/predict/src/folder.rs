@@ -135,7 +135,7 @@ impl Folder {
         &self.path
     }
 
-    /// What it holds.
+    /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }

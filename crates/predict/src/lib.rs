@@ -1,8 +1,34 @@
-//! Trained models put to use: predictions for very many gene sets, and one prediction taken apart.
+//! Everything that needs a finished run: predictions, explanations, evaluation and baselines.
 //!
-//! Candidates are numbered and cut into blocks; a block is a file that is whole or absent, so that a killed process loses at most
-//! the blocks in hand, and machines share the work by blocks. What a block holds depends on its number alone, never on threads,
-//! parts or interruptions. The crate knows nothing of the command line and never prints.
+//! [`scorer::OpenRuns`] opens runs of one dataset, and a [`Scorer`] scores gene sets with them. [`Candidates`] numbers the sets, and
+//! [`predict()`] scores them block by block into a [`Folder`]. A block is a file that is complete or absent, and its bytes depend only on its
+//! number: a killed command resumes to the same bytes, and machines share the work by blocks. Combinations are generated when needed, so
+//! memory does not grow with their number. [`explain`] attributes one prediction to genes and networks. [`evaluation`] compares
+//! predictions ([`predictions`]) with the measured scores of a part, beside the [`baseline`]s.
+//!
+//! ```
+//! use knockout_base::stats::bootstrap::Bootstrap;
+//! use knockout_predict::evaluation::{Model, Pairs, evaluate};
+//! use knockout_data::screen::{Division, Part, Scheme, Split, SplitSpec};
+//! use knockout_sources::synth;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let preset = synth::Config::preset("tiny").unwrap();
+//! let dataset = synth::synthesise(&preset, 3, "tiny", "example", &|_| ())?;
+//! let spec = SplitSpec { scheme: Scheme::Random, division: Division::default(), seed: 0, subset: None };
+//! let split = Split::new(&dataset.samples, dataset.cell.genes(), spec)?;
+//!
+//! let constant = vec![0.0; split.rows(Part::Test).len()];
+//! let model = Model { name: "constant", predictions: &constant };
+//! let bootstrap = Bootstrap { resamples: 10, ..Bootstrap::default() };
+//! let evaluation = evaluate(&dataset, &split, Part::Test, &[model], Pairs::Neighbours, &bootstrap)?;
+//! let names: Vec<&str> = evaluation.rows.iter().map(|row| &row.name[..]).collect();
+//! assert_eq!(names, ["constant", "stack", "additive-ridge"]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The crate does not depend on the command line and never prints.
 
 pub mod baseline;
 mod block;

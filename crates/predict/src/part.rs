@@ -34,7 +34,7 @@ impl std::str::FromStr for Share {
             text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
         match numbers {
             Some((index, of)) if index >= 1 && index <= of => Ok(Self { index, of }),
-            _ => Err(format!("{text:?} is no part; write 3/7 for the third of seven")),
+            _ => Err(format!("{text:?} is not a part; write 3/7 for the third of seven")),
         }
     }
 }

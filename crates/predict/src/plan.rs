@@ -1,4 +1,4 @@
-//! What a folder of predictions says of itself: its manifest.
+//! The manifest of a folder of predictions.
 
 use crate::candidates::Description;
 use crate::{Histogram, Share};
@@ -18,9 +18,9 @@ pub struct Plan {
     pub runs: Vec<RunEntry>,
     /// The dataset.
     pub dataset: DatasetEntry,
-    /// What is predicted.
+    /// The candidates.
     pub candidates: Description,
-    /// What is kept of it.
+    /// Which predictions are kept.
     pub keep: Keep,
     /// Candidates in a block.
     pub block: u64,
@@ -77,7 +77,7 @@ impl Plan {
         self.candidates.count.div_ceil(self.block)
     }
 
-    /// What decides the bytes of a block, hashed: blocks carry it.
+    /// Returns a hash of everything that the bytes of a block depend on; blocks carry it.
     pub fn identity(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         for (key, value) in self.keys() {
@@ -88,7 +88,7 @@ impl Plan {
         hasher.finalize().to_hex().to_string()
     }
 
-    /// What differs in a way that changes predictions.
+    /// Returns the differences that change predictions.
     pub fn differences(&self, other: &Self) -> Vec<&'static str> {
         let differing = self.keys().into_iter().zip(other.keys()).filter(|((_, a), (_, b))| a != b);
         differing.map(|((key, _), _)| key).collect()

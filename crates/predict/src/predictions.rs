@@ -1,8 +1,8 @@
-//! Prediction files: what a model says of every record of a part, beside what was measured.
+//! Prediction files: the predictions of a model for every record of a part, beside the measured scores.
 //!
 //! Parquet with the columns `row` (row of `samples.parquet`, ascending), `score` (measured) and `prediction`; the key
-//! `knockout.predictions` of its metadata is a TOML table that says of what and by what. A file is written whole or not
-//! at all. The module knows nothing of how predictions are made or judged.
+//! `knockout.predictions` of its metadata is a TOML table that describes model, dataset and split. A file is written whole or not
+//! at all. The module does not depend on scorers or metrics.
 
 use knockout_base::error::{Error, Result, class_of_path};
 use knockout_base::files::replace;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// The key of the description in the file's metadata.
 const DESCRIPTION: &str = "knockout.predictions";
 
-/// What a prediction file says of itself.
+/// The description in a prediction file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Description {
     /// The model's name.
@@ -45,7 +45,7 @@ pub struct Predictions {
     pub rows: Vec<u32>,
     /// Their measured scores.
     pub scores: Vec<f64>,
-    /// What was predicted for them.
+    /// Their predictions.
     pub predictions: Vec<f64>,
 }
 

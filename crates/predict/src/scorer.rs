@@ -1,4 +1,4 @@
-//! What scores gene sets: the one seam between models and predictions.
+//! Scorers of gene sets: the interface between models and predictions.
 //!
 //! Whatever a checkpoint holds, [`OpenRun::scorer`] makes a [`Scorer`] of it; everything else here knows no model.
 
@@ -57,7 +57,7 @@ const SLOW_BLOCK: u64 = 1 << 10;
 
 /// A run's checkpoint, ready to score.
 pub struct OpenRun {
-    /// What a manifest says of it.
+    /// Its entry in a manifest.
     pub entry: RunEntry,
     /// The checkpoint's folder.
     pub checkpoint: PathBuf,
@@ -79,7 +79,7 @@ pub struct OpenRuns {
 }
 
 impl OpenRuns {
-    /// Opens a state of each run: the best Pearson where nothing is said, or the last where no epoch has ended. `data` is where the
+    /// Opens a state of each run: by default the best Pearson, or the last where no epoch has ended. `data` is where the
     /// dataset is now, if it moved; its contents must be what the runs were trained on.
     pub fn open(folders: &[PathBuf], state: Option<Slot>, data: Option<&Path>) -> Result<Self> {
         let mut opened: Option<Self> = None;
@@ -149,7 +149,7 @@ impl OpenRun {
         Ok(Self { entry, checkpoint: path, description, weights: checkpoint, predictor })
     }
 
-    /// What the run says of itself.
+    /// Returns the description of the run.
     pub fn description(&self) -> &RunDescription {
         &self.description
     }

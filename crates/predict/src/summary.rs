@@ -17,7 +17,7 @@ pub struct Summary {
     pub scale: Histogram,
     /// Candidates of the part, those that filters left out included.
     pub candidates: u64,
-    /// The highest and lowest that were asked for.
+    /// The highest and lowest predictions.
     pub extremes: Extremes,
     /// By block: sums are taken in their order, whatever the order of the work.
     blocks: BTreeMap<u64, (u64, f64)>,

@@ -48,7 +48,7 @@ pub struct Mpi {
 }
 
 impl Mpi {
-    /// Joins the ranks that were started together, as the launcher says they were. To be called once.
+    /// Joins the ranks that were started together, and checks their number with the launcher's. To be called once.
     ///
     /// A launcher of another MPI than the program was built with starts processes that each believe to be alone; they are refused, because
     /// each of them would train the whole run.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a rank is waited for beyond what this one itself needed, unless `KNOCKOUT_RANK_PATIENCE` says otherwise. The others wait half as
+/// How long a rank is waited for beyond what this one itself needed, unless `KNOCKOUT_RANK_PATIENCE` is set. The others wait half as
 /// long again for the first rank as it does for them, so that its error names the missing rank.
 const PATIENCE: Duration = Duration::from_secs(18);
 /// Ranks do equal parts of a step, on machines that are not quite equal.

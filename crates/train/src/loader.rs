@@ -1,4 +1,4 @@
-//! Batches of an epoch, in order: made when they are asked for, or ahead of time by background threads.
+//! Batches of an epoch, in order: prepared on demand, or ahead of time by background threads.
 //!
 //! The order of samples is a pure function of (seed, epoch) and batches arrive in it whatever the number of threads.
 //! Memory is bounded: a fixed number of batches circulates between the workers and the consumer, and workers wait when
@@ -25,7 +25,7 @@ use std::time::Instant;
 
 /// How batches are made: the keys `loader.*` of a run's configuration.
 ///
-/// None of them but the order changes a number: models read gene indices, or what says the same, and batches come in the same order
+/// None of them but the order changes a number: models read gene indices or an equivalent, and batches come in the same order
 /// for any number of threads. They change the time, which is why they can be set and measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -69,7 +69,7 @@ impl Default for LoaderOptions {
     }
 }
 
-/// What to load.
+/// Options of a loader.
 #[derive(Debug, Clone)]
 pub struct LoaderPlan {
     /// How batches are made.

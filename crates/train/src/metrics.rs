@@ -1,7 +1,7 @@
 //! How close predictions are to what was measured: over a whole part of a split, in 64 bits.
 //!
 //! Never averaged over batches: a mean of batch correlations is not the correlation. A figure that is not defined is
-//! `None`, so that nobody mistakes a constant prediction for a correlation of 0. The module knows nothing of datasets.
+//! `None`, so that a constant prediction is not mistaken for a correlation of 0. The module does not depend on datasets.
 
 use knockout_base::stats::{
     is_constant, pearson, rows_with_target, spearman, sum, sum_of_squared_deviations,

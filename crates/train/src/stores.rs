@@ -15,8 +15,8 @@ pub struct Stores {
 }
 
 impl Stores {
-    /// What the loader of a run reads: `loader.store`, or where `data precompute` puts it if that is not given. `None` for
-    /// representations that are not stored.
+    /// Opens the store that the loader of a run reads: `loader.store`, or by default the folder that `data precompute` writes. Returns
+    /// `None` for representations that are not stored.
     pub fn for_run(
         &mut self,
         config: &Config,
@@ -39,7 +39,7 @@ impl Stores {
         Ok(Some(store))
     }
 
-    /// Opens a store that must hold these rows of the dataset; one that is open is taken again.
+    /// Opens a store that must hold these rows of the dataset; an open one is used again.
     pub fn open(&mut self, folder: &Path, dataset: &Dataset, rows: &[u32]) -> Result<Arc<Store>> {
         if let Some(store) = self.opened.iter().find(|store| store.path() == folder) {
             return Ok(Arc::clone(store));
@@ -49,7 +49,7 @@ impl Stores {
         Ok(Arc::clone(self.opened.push_mut(Arc::new(store))))
     }
 
-    /// The one that a representation is read from.
+    /// Returns the open store of a representation.
     pub fn of(&self, kind: ProcessorKind) -> Option<&Arc<Store>> {
         self.opened.iter().find(|store| store.form().kind() == kind)
     }

@@ -1,6 +1,6 @@
 //! Changes that could make training faster, as overrides of a run's configuration.
 //!
-//! A switch is of keys, never of a model: where a model has no such key, or nothing to switch off, it says so instead. Whether it helps
+//! A switch is of keys, never of a model: where a model has no such key, or nothing to switch off, it gives the reason instead. Whether it helps
 //! is measured elsewhere.
 
 use crate::config::Config;
@@ -15,11 +15,11 @@ pub struct Switch {
     pub name: &'static str,
     /// Overrides that turn it on, or why there are none.
     pub keys: Result<Vec<String>, String>,
-    /// What else it changes than time; empty if nothing.
+    /// Its effects beside time; empty if there are none.
     pub note: &'static str,
 }
 
-/// What only a built model that has seen a batch can say.
+/// Properties of a built model that has seen a batch.
 #[derive(Debug, Clone, Copy)]
 pub struct BuiltModel {
     /// Bytes of the model's buffers as it is configured.
@@ -91,7 +91,7 @@ impl Rules<'_> {
 
     /// The networks of the configuration: each as it is written, with its name.
     fn networks(&self) -> Result<Vec<(&Value, &str)>, String> {
-        let list = self.key("networks")?.as_array().ok_or("model.networks is no list")?;
+        let list = self.key("networks")?.as_array().ok_or("model.networks is not a list")?;
         let name = |entry: &Value| -> Option<String> {
             entry.as_str().or_else(|| entry.as_table()?.get("name")?.as_str()).map(str::to_owned)
         };

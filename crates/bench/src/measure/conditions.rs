@@ -1,4 +1,4 @@
-//! What is measured, and under what conditions.
+//! The subject of a measurement and its conditions.
 
 use knockout_analyze::profile::Conditions;
 use knockout_base::error::Result;

@@ -10,7 +10,7 @@ use knockout_train::config::Config;
 use knockout_train::step::Mode;
 use std::path::PathBuf;
 
-/// What to measure.
+/// A measurement to run.
 #[derive(Debug, Clone)]
 pub struct Profiling {
     /// The configuration.
@@ -27,7 +27,7 @@ pub struct Profiling {
     pub trace_folder: Option<PathBuf>,
 }
 
-/// What a measurement gave.
+/// The result of a measurement.
 #[derive(Debug)]
 pub struct Measured {
     /// Where the time went.
@@ -37,7 +37,7 @@ pub struct Measured {
 }
 
 impl Profiling {
-    /// Measures; `on_step` hears of every step.
+    /// Measures; `on_step` is called after every step.
     pub fn run(&self, subject: &Subject, mut on_step: impl FnMut()) -> Result<Measured> {
         let mut fit = subject.fit(&self.config)?;
         let conditions = subject.conditions(&self.config, self.mode, self.recording)?;

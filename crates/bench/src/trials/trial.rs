@@ -37,7 +37,7 @@ pub struct Report<'a> {
 pub(crate) struct Trial {
     /// Its folder, which may hold the run already.
     pub(crate) folder: PathBuf,
-    /// What it is called in reports.
+    /// Its name in reports.
     pub(crate) name: String,
     pub(crate) dataset: Arc<Dataset>,
     pub(crate) config: Config,
@@ -86,7 +86,7 @@ struct Ledger {
 const LEDGER: &str = "cpu-time.json";
 
 impl Trial {
-    /// Trains until the run ends, until all its sittings together have used `budget` of CPU time, or until `stop` says so. A run that
+    /// Trains until the run ends, until all its sittings together have used `budget` of CPU time, or until `stop` returns true. A run that
     /// has not validated once by then is validated where it stands, so that there is something to judge it by.
     pub(crate) fn train(
         &self,

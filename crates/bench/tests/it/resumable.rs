@@ -3,7 +3,7 @@
 use knockout_base::error::Result;
 use knockout_base::stats::bootstrap::Bootstrap;
 use knockout_bench::trials::Stop;
-use knockout_bench::trials::benchmark::{self, BenchmarkOutcome, BenchmarkRequest, Contestant, Progress};
+use knockout_bench::trials::benchmark::{self, BenchmarkModel, BenchmarkOutcome, BenchmarkRequest, Progress};
 use knockout_bench::trials::sweep::{self, SweepOutcome, SweepRequest};
 use knockout_data::screen::Scheme;
 use knockout_models::MODELS;
@@ -25,9 +25,7 @@ fn request(folder: &Path) -> BenchmarkRequest {
         datasets: vec![folder.join("tiny")],
         schemes: vec![Scheme::Random],
         seeds: vec![0, 1],
-        contestants: ["additive-ridge", "stack", "dango"]
-            .map(|name| Contestant::find(name).unwrap())
-            .to_vec(),
+        models: ["additive-ridge", "stack", "dango"].map(|name| BenchmarkModel::find(name).unwrap()).to_vec(),
         settings: ["model.width=16", "batch=200", "epochs=2"].map(setting).to_vec(),
         budget: None,
         out: folder.join("out"),
@@ -102,7 +100,7 @@ fn a_budget_ends_a_network_and_a_larger_one_goes_on() {
     let home = tempfile::tempdir().unwrap();
     tiny(home.path());
     let mut asked = BenchmarkRequest {
-        contestants: vec![Contestant::find("dango").unwrap()],
+        models: vec![BenchmarkModel::find("dango").unwrap()],
         seeds: vec![0],
         settings: vec![("dango".to_owned(), "model.width=16".to_owned())],
         budget: Some(Duration::from_millis(1)),

@@ -50,7 +50,7 @@ impl PairVocabulary {
     }
 }
 
-/// What a ridge sees of rows: one column per gene of the table, then one per pair of the vocabulary (give an empty one for genes
+/// Returns the design matrix of rows: one column per gene of the table, then one per pair of the vocabulary (give an empty one for genes
 /// alone).
 pub fn design(samples: &Samples, gene_count: usize, pairs: &PairVocabulary, rows: &[u32]) -> Design {
     let place: BTreeMap<&[u32], u32> = pairs.pairs().zip(gene_count as u32..).collect();

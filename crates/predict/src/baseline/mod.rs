@@ -97,7 +97,7 @@ impl Baseline {
 pub struct Fitted {
     /// The baseline.
     pub baseline: Baseline,
-    /// Its predictions, in the order of the rows asked for.
+    /// Its predictions, in the order of the rows.
     pub predictions: Vec<f64>,
     /// The ridge's penalty.
     pub alpha: Option<f64>,

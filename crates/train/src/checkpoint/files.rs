@@ -318,7 +318,7 @@ mod tests {
     use super::*;
     use knockout_base::error::chain;
 
-    /// Files whose checksums are right but which nobody wrote: an error that names the file, never a panic.
+    /// Files whose checksums are right but that were never written: an error that names the file, never a panic.
     #[test]
     fn wrong_content_under_right_checksums_is_named() {
         let folder = tempfile::tempdir().unwrap();

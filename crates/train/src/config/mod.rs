@@ -39,7 +39,7 @@ pub struct Config {
     pub epochs: u32,
     /// Batches trained on at most, over all epochs; 0 means no limit.
     pub max_steps: u64,
-    /// What is held out, and how.
+    /// How samples are divided.
     pub split: SplitOptions,
     /// How batches are made.
     pub loader: LoaderOptions,
@@ -53,7 +53,7 @@ pub struct Config {
     pub run: RunOptions,
     /// Other runs that it builds on.
     pub from: FromOptions,
-    /// What it keeps for runs that build on it.
+    /// Predictions that it keeps for runs that build on it.
     pub residuals: ResidualOptions,
 }
 
@@ -79,7 +79,7 @@ struct Document {
     residuals: ResidualOptions,
 }
 
-/// How a step is divided among processes: the keys `train.*`. The number of processes is no setting: it changes no number.
+/// How a step is divided among processes: the keys `train.*`. The number of processes is not a setting: no number depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TrainOptions {
@@ -95,7 +95,7 @@ impl Default for TrainOptions {
     }
 }
 
-/// What a solved run keeps for runs that are trained on what it leaves: the keys `residuals.*`.
+/// Predictions that a solved run keeps for runs that are trained on its residuals: the keys `residuals.*`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ResidualOptions {
@@ -301,7 +301,7 @@ impl Config {
         self.model.notice(self.train.shards)
     }
 
-    /// What identifies a run of this configuration over a gene table, given by its hash: a checkpoint continues only a run that
+    /// Returns the identity of a run of this configuration over a gene table, given by its hash: a checkpoint continues only a run that
     /// is the same.
     pub fn identity(&self, gene_table: &str) -> Identity {
         // How long a run lasts and how often it saves may change from one sitting to the next, and of the loader only the order
@@ -315,7 +315,7 @@ impl Config {
         if order == RowOrder::Shuffled {
             config.retain(|key, _| !["loader.order", "loader.queries"].contains(&&key[..]));
         }
-        // What other runs are is said by their weights, wherever they lie.
+        // Other runs are identified by their weights, not by their folders.
         for key in ["from.residuals_of", "from.start", "from.with"] {
             config.remove(key);
         }

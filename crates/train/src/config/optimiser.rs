@@ -61,7 +61,7 @@ impl Default for OptimiserOptions {
 }
 
 impl OptimiserOptions {
-    /// Checks the schedules, those that are not in use too: what is out of range says nothing, and is refused where it is seen.
+    /// Checks all schedules, also those that are not in use.
     pub(super) fn check(&self) -> Result<()> {
         self.learning_rate()?;
         self.accumulation()?;

@@ -1,4 +1,4 @@
-//! How samples are divided: by a recipe, by a fold of one, or by a file that says it.
+//! How samples are divided: by a recipe, by a fold of one, or by a file.
 
 use knockout_base::error::{Error, Result};
 use knockout_data::screen::{DEFAULT_SPLIT_SEED, Dataset, Division, Scheme, Split, SplitSpec};
@@ -11,7 +11,7 @@ use std::path::Path;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SplitOptions {
-    /// What is kept apart.
+    /// The scheme: what is held out.
     pub scheme: Scheme,
     /// Fraction of the validation part.
     pub val: f64,
@@ -144,7 +144,7 @@ impl SplitOptions {
         Self { scheme, val, test, subset, seed, fold, file: self.file.clone() }
     }
 
-    /// A key that was changed must say what the file says: a wish that the file silently overrules would mislead.
+    /// Refuses a changed key whose value differs from that of the file.
     fn refuse_contradiction(&self, spec: &SplitSpec) -> Result<()> {
         let keys = |options: &Self| {
             [

@@ -1,4 +1,4 @@
-//! What other programs call our keys: habits from Hydra, Lightning, PyTorch and argparse, for suggestions only.
+//! Names of keys in other programs: Hydra, Lightning, PyTorch and argparse, for suggestions only.
 //!
 //! A name here never sets anything; it only makes an unknown key's message say the right one.
 

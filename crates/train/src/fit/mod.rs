@@ -33,7 +33,7 @@ pub struct Fit {
     pub(crate) dataset: Arc<Dataset>,
     /// The dataset with the scores that are trained on: the dataset itself, or what another run leaves of its scores.
     trained_on: Arc<Dataset>,
-    /// What that other run predicts for every sample.
+    /// Predictions of that other run for every sample.
     base: Option<Vec<f64>>,
     split: Arc<Split>,
     store: Option<Arc<Store>>,
@@ -52,7 +52,7 @@ pub struct Fit {
     pub(crate) epoch_samples: f64,
     /// Parts of the loss × samples of the epoch so far, by name.
     pub(crate) epoch_parts: BTreeMap<String, f64>,
-    /// The rest of the epoch, once its first batch was asked for.
+    /// The rest of the epoch, once its first batch was loaded.
     pub(crate) batches: Option<EpochBatches>,
 }
 
@@ -305,7 +305,7 @@ impl Fit {
         self.batches = None;
     }
 
-    /// What the epoch so far gave, and the metrics of these predictions for the validation part. A model that predicts anything but
+    /// Returns the results of the epoch so far, and the metrics of these predictions for the validation part. A model that predicts anything but
     /// numbers has diverged.
     pub fn report(&self, predictions: &[f64]) -> Result<EpochReport> {
         let rows = self.split.rows(Part::Val);

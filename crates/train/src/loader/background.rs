@@ -28,12 +28,12 @@ pub(super) struct Background {
     lent: Option<LoadedBatch>,
 }
 
-/// What the workers share.
+/// The state that the workers share.
 #[derive(Debug)]
 struct Shared {
     loader: Loader,
     order: Vec<u32>,
-    /// The next batch that nobody prepares yet.
+    /// The next batch that no worker prepares yet.
     next: AtomicUsize,
     /// Batches that wait for the consumer.
     waiting: AtomicUsize,
@@ -106,7 +106,7 @@ impl Drop for Background {
 impl Shared {
     fn work(&self, to_consumer: &Sender<Made>) {
         loop {
-            // The lock orders the taking: whoever gets a free batch also gets the next index, so the batch that the
+            // The lock orders the taking: the worker that gets a free batch also gets the next index, so the batch that the
             // consumer needs next is always being made and waiting cannot become for ever.
             let taken = self.free.lock().ok().and_then(|free| {
                 let loaded = free.recv().ok()?;

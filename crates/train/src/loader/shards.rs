@@ -61,7 +61,7 @@ impl Shards {
     /// The place of a shard in a batch, which is given by its rows of the dataset.
     pub(super) fn place(&self, samples: &Samples, batch: &[u32], shard: usize) -> ShardPlace {
         if self.count == 1 {
-            // Nobody asks for more of a whole batch, which takes microseconds to load.
+            // A whole batch takes microseconds to load.
             return ShardPlace { batch_samples: batch.len(), ..ShardPlace::default() };
         }
         let first_sample = self.rows(batch.len(), shard).start;

@@ -1,4 +1,4 @@
-//! What a run begins with: its context and its folder.
+//! The start of a run: its context and its folder.
 
 use super::description::SPLIT_FILE;
 use super::folder::{RunFolder, Start};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub struct RunContext {
     /// Folder of the dataset.
     pub dataset_folder: PathBuf,
-    /// What was changed from the defaults, `key=value` each.
+    /// Changes of the defaults, `key=value` each.
     pub overrides: Vec<String>,
     /// Version of the program.
     pub version: String,

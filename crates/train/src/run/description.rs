@@ -55,7 +55,7 @@ impl RunDescription {
         &self.folder
     }
 
-    /// The same run with its dataset in another folder: runs and datasets move.
+    /// Sets the present folder of the dataset.
     #[must_use]
     pub fn with_dataset(mut self, folder: &Path) -> Self {
         self.dataset_now = Some(folder.to_owned());

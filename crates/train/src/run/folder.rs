@@ -36,12 +36,12 @@ fn not_a_run(folder: &Path, missing: &str) -> Error {
     unopened(folder)(Error::request(format!("{reason}; name a folder that `knockout train` made")))
 }
 
-/// What a run is started with.
+/// The contents of a new run directory.
 #[derive(Debug, Clone, Copy)]
 pub struct Start<'a> {
     /// The resolved configuration, as TOML.
     pub config: &'a str,
-    /// What was changed on the command line.
+    /// Overrides of the command line.
     pub overrides: &'a [String],
     /// Where and with what it runs.
     pub manifest: &'a Manifest,

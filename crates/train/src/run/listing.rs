@@ -27,7 +27,7 @@ pub enum RunState {
     Done,
     /// It was stopped, killed or limited before its end.
     Unfinished,
-    /// There is nothing yet to go on from, and nobody trains it.
+    /// There is nothing yet to resume from, and no process trains it.
     Empty,
 }
 
@@ -50,7 +50,7 @@ pub struct RunSummary {
     pub state: RunState,
     /// Epochs that are done, the last perhaps in part.
     pub epochs: u32,
-    /// Epochs that were asked for.
+    /// Epochs of the configuration.
     pub epochs_wanted: Option<i64>,
     /// Batches trained on.
     pub steps: u64,
@@ -219,7 +219,7 @@ impl RunSummary {
     }
 }
 
-/// Whether there is something to go on from: a checkpoint, or what a solver kept on its way.
+/// Returns whether there is something to resume from: a checkpoint, or the state of a solver.
 fn has_state(folder: &Path) -> bool {
     let last = Checkpoints::of_run(folder).paths(Slot::Last);
     last.is_ok_and(|paths| !paths.is_empty()) || folder.join(SOLVING).exists()

@@ -1,4 +1,4 @@
-//! What a run was started with, for people and for `compare`.
+//! The manifest of a run: where and with what it was started.
 
 use knockout_base::error::{Error, Result};
 use knockout_data::screen::Dataset;
@@ -19,9 +19,9 @@ pub struct Manifest {
     pub seed: u64,
     /// The machine's name.
     pub host: String,
-    /// What the run reads.
+    /// Hashes of the input.
     pub inputs: Inputs,
-    /// What else a comparison of two runs must know: threads, instruction set, batch, …
+    /// Other conditions of a comparison: threads, instruction set, batch, …
     pub conditions: BTreeMap<String, String>,
 }
 

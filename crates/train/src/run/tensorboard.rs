@@ -34,7 +34,7 @@ pub struct EventWriter {
 impl EventWriter {
     /// Starts a new file `events.out.tfevents.SECONDS.HOST.PROCESS.N` in a folder.
     ///
-    /// `after_step` is the step a resumed run goes on from: `TensorBoard` then drops what earlier files say of later steps.
+    /// `after_step` is the step that a run was resumed from: `TensorBoard` then drops later steps of earlier files.
     pub fn create(folder: &Path, host: &str, wall_seconds: f64, after_step: Option<u64>) -> Result<Self> {
         let host: String =
             host.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect();
@@ -94,7 +94,7 @@ fn framed(data: &[u8]) -> Vec<u8> {
     record
 }
 
-/// The checksum of `TFRecord`: rotated and shifted, so that a checksum of checksums is no trivial one.
+/// The checksum of `TFRecord`: rotated and shifted, so that a checksum of checksums is not trivial.
 fn masked_crc(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8)
 }

@@ -45,7 +45,7 @@ pub(super) struct Training {
     /// Step of the last validation that is complete.
     validated_at: Option<u64>,
     clock: SystemClock,
-    /// What earlier sittings spent on this epoch.
+    /// Time of earlier sittings on this epoch.
     spent_before: EpochSpent,
     /// Wall and CPU time when this epoch (or the rest of it) began, and when its validation did.
     epoch_began: Moment,
@@ -73,7 +73,7 @@ impl Moment {
     }
 }
 
-/// What comes next.
+/// The next action of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Step,
@@ -202,7 +202,6 @@ impl Training {
         self.resumed_from
     }
 
-    /// What resuming found in the metrics file: lines cut off behind the checkpoint, and lines before it that are missing.
     pub(super) fn resumed_metrics(&self) -> Resumed {
         self.files.as_ref().map_or_else(Resumed::default, |files| files.writer.resumed())
     }
@@ -212,7 +211,6 @@ impl Training {
         (self.validated_at == Some(self.fit.position().step)).then_some(&self.validation)
     }
 
-    /// The newest state that this value has saved to go on from.
     pub(super) fn last_saved(&self) -> Option<&Saved> {
         self.last_saved.as_ref()
     }
@@ -351,7 +349,7 @@ impl Training {
         Ok(Event::Epoch(line))
     }
 
-    /// What training this epoch took up to a moment, in this sitting and earlier ones.
+    /// Returns the time spent on training this epoch up to a moment, in all sittings.
     fn spent_until(&self, moment: Moment) -> EpochSpent {
         let before = self.spent_before;
         let [wall, cpu] = moment.since(self.epoch_began);

@@ -21,7 +21,7 @@ pub struct Group {
     pub ends: GroupEnd,
 }
 
-/// What follows a batch.
+/// The action after a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupEnd {
     /// More batches of the group.

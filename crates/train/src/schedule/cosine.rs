@@ -5,7 +5,7 @@ use knockout_base::error::Result;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
-/// What epoch 0 runs at.
+/// Learning rate of epoch 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum FirstEpoch {
@@ -52,7 +52,7 @@ pub(super) struct Settings {
     /// The top rate changes by this factor from cycle to cycle.
     #[serde(with = "crate::exact")]
     pub(super) gamma: f64,
-    /// What epoch 0 runs at.
+    /// Learning rate of epoch 0.
     pub(super) first_epoch: FirstEpoch,
 }
 

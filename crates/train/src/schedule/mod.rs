@@ -1,4 +1,4 @@
-//! What changes from epoch to epoch: the learning rate, the number of accumulated batches, whether to continue.
+//! Schedules over epochs: the learning rate, the number of accumulated batches, whether to continue.
 //!
 //! Every schedule is a value: it can be saved in the middle of a run and resumed exactly. None knows the optimiser, the
 //! loader or the clock.
@@ -21,7 +21,7 @@ use std::fmt::Display;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "name")]
 pub enum LearningRate {
-    /// The same in every epoch.
+    /// Constant over all epochs.
     Constant {
         /// Learning rate of every epoch.
         #[serde(with = "crate::exact")]
@@ -34,7 +34,7 @@ pub enum LearningRate {
 }
 
 impl LearningRate {
-    /// The same rate in every epoch.
+    /// Creates a constant rate.
     pub fn constant(rate: f64) -> Result<Self> {
         positive("learning_rate", rate)?;
         Ok(Self::Constant { rate })

@@ -12,7 +12,7 @@ pub struct PlateauOptions {
     pub factor: f64,
     /// Epochs without improvement before a reduction.
     pub patience: u32,
-    /// A change below this fraction of the best is no improvement.
+    /// A change below this fraction of the best is not an improvement.
     pub threshold: f64,
     /// Epochs after a reduction in which nothing is counted.
     pub cooldown: u32,
@@ -36,7 +36,7 @@ pub(super) struct Settings {
     pub(super) factor: f64,
     /// Epochs without improvement that are borne.
     pub(super) patience: u32,
-    /// A change below this share of the best is no improvement.
+    /// A change below this share of the best is not an improvement.
     #[serde(with = "crate::exact")]
     pub(super) threshold: f64,
     /// Epochs after a reduction in which nothing is counted.
@@ -114,7 +114,7 @@ impl Plateau {
         self.rate
     }
 
-    /// Takes the value of an epoch; NaN is no improvement.
+    /// Takes the value of an epoch; NaN is not an improvement.
     pub fn observe(&mut self, value: f64) {
         let Settings { mode, factor, patience, threshold, cooldown, lowest, epsilon, .. } = self.options;
         let improved = match mode {
@@ -157,7 +157,7 @@ mod tests {
             .collect()
     }
 
-    /// What `torch.optim.lr_scheduler.ReduceLROnPlateau` 2.15 gave for the same values.
+    /// Rates of `torch.optim.lr_scheduler.ReduceLROnPlateau` 2.15 for the same values.
     #[test]
     fn the_rates_are_pytorchs() {
         let options = Settings {

@@ -13,7 +13,7 @@ pub enum Better {
 }
 
 impl Better {
-    /// What every number improves on.
+    /// The value that every number improves on.
     pub(super) fn worst(self) -> f64 {
         match self {
             Self::Min => f64::INFINITY,
@@ -32,7 +32,7 @@ pub struct Best {
     epoch: Option<u32>,
 }
 
-/// What a new value is.
+/// The effect of a new value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// The best so far.

@@ -104,7 +104,7 @@ impl Cells {
         self.all.len()
     }
 
-    /// What each model says of itself once it has seen a batch.
+    /// Properties of each model after its first batch.
     pub(super) fn built(&mut self) -> Result<Vec<BuiltModel>> {
         let mut out = Vec::new();
         for &at in &self.firsts {

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 use switches::SwitchTrials;
 use turn::Turn;
 
-/// What to measure.
+/// An experiment to run.
 #[derive(Debug, Clone)]
 pub struct ExperimentRequest {
     /// A configuration for each model; all take the least of their batch sizes.
@@ -74,7 +74,7 @@ pub struct Experiment<'s> {
 /// A finished experiment.
 #[derive(Debug)]
 pub struct ExperimentOutcome {
-    /// What was found.
+    /// The findings.
     pub findings: knockout_analyze::profile::experiment::Experiment,
     /// The profile of each cell, by the name of its folder.
     pub profiles: Vec<(String, RunProfile)>,
@@ -133,7 +133,7 @@ impl<'s> Experiment<'s> {
         self.plan.rounds * (self.plan.warmup + self.plan.steps) * turns as u64
     }
 
-    /// Gives everybody a turn in every round. `on_step` hears of every step; `wants_stop` is asked after every round, and what was
+    /// Gives every cell a turn in every round. `on_step` is called after every step, `wants_stop` after every round; what was
     /// measured until then is the outcome.
     pub fn run(
         mut self,

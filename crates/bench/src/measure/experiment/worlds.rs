@@ -16,7 +16,7 @@ pub struct WorldRound {
     pub crowd: Option<Crowd>,
 }
 
-/// The experiment of these rounds: for each number of ranks, in the order asked for, its rounds in their order.
+/// Assembles the experiment of these rounds: for each number of ranks, in the given order, its rounds in their order.
 pub fn assembled(mut plan: ExperimentPlan, worlds: &[Vec<WorldRound>]) -> Result<ExperimentOutcome> {
     plan.rounds = worlds.first().map_or(0, Vec::len) as u64;
     plan.crowded = worlds.iter().filter_map(|rounds| rounds.iter().find_map(|round| round.crowd)).collect();

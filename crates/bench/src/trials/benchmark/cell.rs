@@ -1,6 +1,6 @@
-//! One contestant on one split: trained or fitted once, its figures kept.
+//! One model on one split: trained or fitted once, its figures kept.
 
-use super::{BenchmarkRequest, Contestant};
+use super::{BenchmarkModel, BenchmarkRequest};
 use crate::trials::kept;
 use crate::trials::trial::{Report, Stop, Trial, TrialEnd, predict};
 use knockout_base::error::Result;
@@ -59,16 +59,16 @@ pub(super) struct CellPlan<'a> {
 /// A cell that can be done.
 pub(super) struct Cell<'a> {
     plan: CellPlan<'a>,
-    contestant: Contestant,
+    model: BenchmarkModel,
     /// Of a model.
     config: Option<Config>,
 }
 
 impl<'a> CellPlan<'a> {
-    /// The cell of a contestant, or why it cannot take part on this dataset.
-    pub(super) fn prepare(self, contestant: Contestant) -> Result<Cell<'a>, String> {
-        let config = match contestant {
-            Contestant::Baseline(baseline) => {
+    /// The cell of a model, or why it cannot take part on this dataset.
+    pub(super) fn prepare(self, model: BenchmarkModel) -> Result<Cell<'a>, String> {
+        let config = match model {
+            BenchmarkModel::Baseline(baseline) => {
                 let genes = self.dataset.cell.genes().len();
                 let baselines = Baselines::new(&self.dataset.samples, genes, self.split);
                 let baselines = baselines.map_err(|error| error.to_string())?.over(&self.dataset.cell);
@@ -79,7 +79,7 @@ impl<'a> CellPlan<'a> {
                 }
                 None
             }
-            Contestant::Model(entry) => {
+            BenchmarkModel::Model(entry) => {
                 let spec = self.split.spec();
                 let mut keys = vec![
                     format!("seed={}", spec.seed),
@@ -95,11 +95,11 @@ impl<'a> CellPlan<'a> {
                 Some(config)
             }
         };
-        Ok(Cell { plan: self, contestant, config })
+        Ok(Cell { plan: self, model, config })
     }
 }
 
-/// What a cell's figures are made of.
+/// The result of training or fitting in a cell.
 struct Fitted {
     end: TrialEnd,
     cpu_seconds: f64,
@@ -116,7 +116,7 @@ impl Cell<'_> {
         on_report: &mut dyn FnMut(Report<'_>),
     ) -> Result<Option<CellResult>> {
         let CellPlan { folder, dataset, split, request, .. } = &self.plan;
-        let file_name = format!("{}.json", self.contestant.name());
+        let file_name = format!("{}.json", self.model.name());
         let path = folder.join(&file_name);
         let identity = self.identity();
         let budget_seconds = match self.config {
@@ -142,18 +142,17 @@ impl Cell<'_> {
             return Ok(None);
         }
         kept::make_folder(folder)?;
-        let fitted = match (&self.config, self.contestant) {
+        let fitted = match (&self.config, self.model) {
             (Some(config), _) => self.train(config, stop, on_report)?,
-            (None, Contestant::Baseline(baseline)) => Some(self.fit(baseline)?),
-            (None, Contestant::Model(_)) => None,
+            (None, BenchmarkModel::Baseline(baseline)) => Some(self.fit(baseline)?),
+            (None, BenchmarkModel::Model(_)) => None,
         };
         let Some(fitted) = fitted else { return Ok(None) };
-        let mut file =
-            Predictions::new(dataset, split, Part::Test, self.contestant.name(), fitted.predictions);
+        let mut file = Predictions::new(dataset, split, Part::Test, self.model.name(), fitted.predictions);
         file.description.seed = Some(split.spec().seed);
         file.description.folder = std::path::absolute(self.plan.dataset_folder).ok();
-        file.save(&inside(folder, predictions_name(self.contestant.name()))?)?;
-        let model = Model { name: self.contestant.name(), predictions: &file.predictions };
+        file.save(&inside(folder, predictions_name(self.model.name()))?)?;
+        let model = Model { name: self.model.name(), predictions: &file.predictions };
         let scheme = split.spec().scheme.name();
         let row = rows_of(&[model], &file.scores, scheme, Part::Test, &request.bootstrap).swap_remove(0);
         let result = CellResult {
@@ -181,7 +180,7 @@ impl Cell<'_> {
         on_report: &mut dyn FnMut(Report<'_>),
     ) -> Result<Option<Fitted>> {
         let CellPlan { name, folder, dataset_folder, dataset, split, request } = &self.plan;
-        let folder = inside(folder, self.contestant.name())?;
+        let folder = inside(folder, self.model.name())?;
         let trial = Trial {
             folder: folder.clone(),
             name: name.clone(),
@@ -232,11 +231,11 @@ impl Cell<'_> {
             Some(config) => config.identity(&genes).config_hash(),
             None => format!("{} {} {}", spec.scheme.name(), spec.division, spec.seed),
         };
-        format!("{} {} {settings}", dataset.manifest.data_hash(), self.contestant.name())
+        format!("{} {} {settings}", dataset.manifest.data_hash(), self.model.name())
     }
 }
 
-/// Where the predictions of a contestant are.
+/// Where the predictions of a model are.
 pub(super) fn predictions_path(folder: &Path, name: &str) -> PathBuf {
     folder.join(predictions_name(name))
 }

@@ -6,13 +6,13 @@
 //!                      dango.json      its figures; with it the cell is done
 //! ```
 
-mod board;
 mod cell;
-mod contestant;
+mod leaderboard;
+mod model;
 
-pub use board::{Against, Board, BoardRow, LeftOut};
 pub use cell::CellResult;
-pub use contestant::{Contestant, ContestantKind};
+pub use leaderboard::{Against, Leaderboard, LeaderboardRow, LeftOut};
+pub use model::{BenchmarkModel, ModelKind};
 
 use crate::trials::kept;
 use crate::trials::trial::{Report, Stop};
@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What to compare.
+/// A benchmark to run.
 #[derive(Debug, Clone)]
 pub struct BenchmarkRequest {
     /// Folders of datasets.
@@ -36,7 +36,7 @@ pub struct BenchmarkRequest {
     /// Seeds of the splits, which are those of the models too.
     pub seeds: Vec<u64>,
     /// Models and baselines.
-    pub contestants: Vec<Contestant>,
+    pub models: Vec<BenchmarkModel>,
     /// Changes of a model's settings: its name, and `key=value`.
     pub settings: Vec<(String, String)>,
     /// CPU time that a trained model may use on a split; solved models and baselines take what they need.
@@ -51,12 +51,12 @@ pub struct BenchmarkRequest {
     pub bootstrap: Bootstrap,
 }
 
-/// What is told between runs.
+/// Progress of a benchmark.
 #[derive(Debug, Clone, Copy)]
 pub enum Progress<'a> {
     /// A cell begins, or was done before.
     Cell {
-        /// What it is called.
+        /// Its name.
         name: &'a str,
         /// Cells before it.
         done: usize,
@@ -67,11 +67,11 @@ pub enum Progress<'a> {
     Run(Report<'a>),
 }
 
-/// What came out.
+/// The result of a benchmark.
 #[derive(Debug, Clone)]
 pub struct BenchmarkOutcome {
     /// A board for every dataset and scheme.
-    pub boards: Vec<Board>,
+    pub boards: Vec<Leaderboard>,
     /// Whether it was stopped before all cells were done.
     pub is_stopped: bool,
 }
@@ -83,7 +83,7 @@ pub fn run(
     on_progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<BenchmarkOutcome> {
     kept::make_folder(&request.out)?;
-    let of = request.datasets.len() * request.schemes.len() * request.seeds.len() * request.contestants.len();
+    let of = request.datasets.len() * request.schemes.len() * request.seeds.len() * request.models.len();
     let mut work = Work { request, stop, on_progress, done: 0, of, boards: Vec::new() };
     let mut is_stopped = false;
     for (folder, word) in request.datasets.iter().zip(words(&request.datasets)) {
@@ -124,7 +124,7 @@ struct Work<'a> {
     on_progress: &'a mut dyn FnMut(Progress<'_>),
     done: usize,
     of: usize,
-    boards: Vec<Board>,
+    boards: Vec<Leaderboard>,
 }
 
 impl Work<'_> {
@@ -150,19 +150,19 @@ impl Work<'_> {
         }
         let mut results: Vec<Vec<CellResult>> = Vec::new();
         let mut is_whole = true;
-        for contestant in &request.contestants {
+        for model in &request.models {
             let mut of_contestant = Vec::new();
             for split in &splits {
                 let place = Path::new(word).join(format!("{}-{}", scheme.name(), split.spec().seed));
                 let place = inside(&request.out, place)?;
-                let name = format!("{word} {} {} {}", scheme.name(), split.spec().seed, contestant.name());
+                let name = format!("{word} {} {} {}", scheme.name(), split.spec().seed, model.name());
                 (self.on_progress)(Progress::Cell { name: &name, done: self.done, of: self.of });
                 self.done += 1;
                 let plan = CellPlan { name, folder: place, dataset_folder: folder, dataset, split, request };
-                let cell = match plan.prepare(*contestant) {
+                let cell = match plan.prepare(*model) {
                     Ok(cell) => cell,
                     Err(why) => {
-                        left_out.push(LeftOut { name: contestant.name().to_owned(), why });
+                        left_out.push(LeftOut { name: model.name().to_owned(), why });
                         break;
                     }
                 };
@@ -174,7 +174,7 @@ impl Work<'_> {
             }
             results.push(of_contestant);
         }
-        self.boards.push(Board::of(word, dataset, scheme, request, &splits, &results, left_out)?);
+        self.boards.push(Leaderboard::of(word, dataset, scheme, request, &splits, &results, left_out)?);
         Ok(is_whole)
     }
 }

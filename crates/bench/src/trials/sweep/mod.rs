@@ -1,7 +1,7 @@
 //! Settings of one model, searched by successive halving on the validation part; the test part is never looked at.
 //!
-//! Every setting of a grid begins with a small share of the budget. Of each rung the best by validation Pearson go on with the next
-//! share, from where they were. `sweep.json` says after every run what is known, so that an interrupted sweep goes on.
+//! Every setting of a grid begins with a small share of the budget. Of each rung the best by validation Pearson continue with the next
+//! share. `sweep.json` is updated after every run, so that an interrupted sweep can be resumed.
 
 mod axis;
 
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What to search.
+/// A sweep to run.
 #[derive(Debug, Clone)]
 pub struct SweepRequest {
     /// Folder of the dataset.
@@ -44,7 +44,7 @@ pub struct SweepRequest {
 /// Settings at most: beyond it a rung would be too short to say anything.
 const MOST_SETTINGS: usize = 1_000;
 
-/// What is known of a sweep: the file `sweep.json`.
+/// The state of a sweep: the file `sweep.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sweep {
     /// Version of this document.
@@ -77,15 +77,15 @@ pub struct Rung {
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
-    /// What it changes, `key=value` each.
+    /// Its settings, `key=value` each.
     pub keys: Vec<String>,
     /// Folder of its run.
     pub run: PathBuf,
-    /// What came of it on each rung.
+    /// Its result on each rung.
     pub trials: Vec<RungResult>,
 }
 
-/// What came of a setting on a rung.
+/// The result of a setting on a rung.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RungResult {
     /// Best Pearson in validation so far; nothing where it is undefined or training diverged.
@@ -96,7 +96,7 @@ pub struct RungResult {
     pub epochs: usize,
     /// Whether the run ended by itself.
     pub is_finished: bool,
-    /// Why it could not go on, if it could not.
+    /// Why it ended early, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
@@ -114,7 +114,7 @@ pub struct SweepOutcome {
     pub is_stopped: bool,
 }
 
-/// What is reported while a sweep runs.
+/// Progress of a sweep.
 #[derive(Debug, Clone, Copy)]
 pub enum SweepProgress<'a> {
     /// A rung begins.
@@ -177,7 +177,7 @@ pub fn run(
     });
     let configs = configs.collect::<Result<Vec<Config>>>()?;
     let mut search = Search { request, dataset, configs, sweep: begin(request, &settings)?, stop };
-    let is_stopped = !search.climb(on_progress)?;
+    let is_stopped = !search.run_rungs(on_progress)?;
     let (ranking, lines) = search.ranking()?;
     Ok(SweepOutcome { sweep: search.sweep, ranking, lines, is_stopped })
 }
@@ -240,7 +240,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Climbs the rungs; whether it came to the end.
-    fn climb(&mut self, on_progress: &mut dyn FnMut(SweepProgress<'_>)) -> Result<bool> {
+    fn run_rungs(&mut self, on_progress: &mut dyn FnMut(SweepProgress<'_>)) -> Result<bool> {
         let rungs = self.sweep.rungs.clone();
         let mut left: Vec<usize> = (0..self.configs.len()).collect();
         for (number, rung) in rungs.iter().enumerate() {
@@ -305,7 +305,7 @@ impl Search<'_> {
         let budget = Duration::try_from_secs_f64(rung.cpu_seconds).unwrap_or(Duration::MAX);
         let trained = match trial.train(Some(budget), self.stop, on_report) {
             Ok(trained) => trained,
-            // A setting that makes training diverge is a bad one; it is no end of the search.
+            // A setting that makes training diverge is a bad one; it does not end the search.
             Err(error) if error.class() == Class::Diverged => {
                 let cpu_seconds = before.map_or(0.0, |trial| trial.cpu_seconds);
                 let failure = Some(knockout_base::error::chain(&error));

@@ -13,7 +13,7 @@ use crate::ui::{Ui, Unit};
 use clap::Args;
 use knockout_base::files::inside;
 use knockout_bench::trials::Stop;
-use knockout_bench::trials::benchmark::{self, BenchmarkRequest, Board, Contestant, Progress};
+use knockout_bench::trials::benchmark::{self, BenchmarkModel, BenchmarkRequest, Leaderboard, Progress};
 use knockout_data::screen::Scheme;
 use knockout_report::units::{duration, figure};
 use knockout_train::run::dataset_word;
@@ -81,19 +81,17 @@ struct Shown<'a> {
     resamples: usize,
     /// Whether every cell is done.
     complete: bool,
-    boards: &'a [Board],
+    boards: &'a [Leaderboard],
 }
 
 pub(crate) fn run(args: &BenchmarkArgs, ui: &Ui) -> Result<()> {
-    let contestants = if args.models.is_empty() {
-        Contestant::usual()
+    let models = if args.models.is_empty() {
+        BenchmarkModel::usual()
     } else {
-        args.models.iter().map(|name| Contestant::find(name)).collect::<Result<_, _>>()?
+        args.models.iter().map(|name| BenchmarkModel::find(name)).collect::<Result<_, _>>()?
     };
-    if let Some((model, _)) = args
-        .settings
-        .iter()
-        .find(|(model, _)| !contestants.iter().any(|contestant| contestant.name() == model))
+    if let Some((model, _)) =
+        args.settings.iter().find(|(name, _)| !models.iter().any(|model| model.name() == name))
     {
         return Err(request_error(format!("--set {model}:…: {model} does not take part; see --models")));
     }
@@ -105,7 +103,7 @@ pub(crate) fn run(args: &BenchmarkArgs, ui: &Ui) -> Result<()> {
         datasets: args.dirs.clone(),
         schemes: args.split.clone(),
         seeds: (0..u64::from(args.splits)).map(|i| args.seed.wrapping_add(i)).collect(),
-        contestants,
+        models,
         settings: args.settings.clone(),
         budget: (!args.budget.is_zero()).then_some(args.budget),
         out,

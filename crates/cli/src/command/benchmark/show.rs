@@ -1,7 +1,7 @@
 //! Boards as text, as Markdown and as a page.
 
 use crate::command::evaluate::table::{bounds, correlation};
-use knockout_bench::trials::benchmark::{Board, BoardRow};
+use knockout_bench::trials::benchmark::{Leaderboard, LeaderboardRow};
 use knockout_report::page::{Chart, Column, Fact, Figure, Page, Scale, Section, Series, Table};
 use knockout_report::units::count;
 use std::fmt::Write as _;
@@ -21,11 +21,11 @@ fn columns() -> [Column; 8] {
     ]
 }
 
-fn table(board: &Board) -> Table {
+fn table(board: &Leaderboard) -> Table {
     Table::new(columns()).with_rows(board.rows.iter().map(cells))
 }
 
-fn cells(row: &BoardRow) -> [String; 8] {
+fn cells(row: &LeaderboardRow) -> [String; 8] {
     let dash = || "–".to_owned();
     let interval = row.low.zip(row.high).map(|(low, high)| format!("[{low:.4}, {high:.4}]"));
     let against = row.against_stack.as_ref();
@@ -47,7 +47,7 @@ fn seconds(seconds: f64) -> String {
     if seconds < 10.0 { format!("{seconds:.2}") } else { format!("{seconds:.0}") }
 }
 
-fn heading(board: &Board) -> String {
+fn heading(board: &Leaderboard) -> String {
     let seeds: Vec<String> = board.seeds.iter().map(ToString::to_string).collect();
     format!(
         "{}, {} split{}, seed{} {}: {} samples, {} in the test part",
@@ -62,7 +62,7 @@ fn heading(board: &Board) -> String {
 }
 
 /// What the columns mean, for so many splits.
-fn legend(boards: &[Board], budget: Option<Duration>) -> Vec<String> {
+fn legend(boards: &[Leaderboard], budget: Option<Duration>) -> Vec<String> {
     let splits = boards.iter().map(|board| board.seeds.len()).max().unwrap_or(0);
     let mut lines = vec![if splits > 1 {
         "Pearson: mean over splits, [lowest, highest]; better/worse: splits whose paired bootstrap interval excludes 0; CPU s: mean \
@@ -81,11 +81,11 @@ fn legend(boards: &[Board], budget: Option<Duration>) -> Vec<String> {
     lines
 }
 
-fn left_out(board: &Board) -> Vec<String> {
+fn left_out(board: &Leaderboard) -> Vec<String> {
     board.left_out.iter().map(|left_out| format!("left out: {} ({})", left_out.name, left_out.why)).collect()
 }
 
-pub(super) fn text(boards: &[Board], budget: Option<Duration>, out: &Path) -> String {
+pub(super) fn text(boards: &[Leaderboard], budget: Option<Duration>, out: &Path) -> String {
     let mut page = String::new();
     for board in boards {
         writeln!(page, "{}\n", heading(board)).ok();
@@ -105,7 +105,7 @@ pub(super) fn text(boards: &[Board], budget: Option<Duration>, out: &Path) -> St
     page
 }
 
-pub(super) fn markdown(boards: &[Board], budget: Option<Duration>) -> String {
+pub(super) fn markdown(boards: &[Leaderboard], budget: Option<Duration>) -> String {
     let mut page = String::new();
     for board in boards {
         writeln!(page, "### {}\n", heading(board)).ok();
@@ -122,13 +122,13 @@ pub(super) fn markdown(boards: &[Board], budget: Option<Duration>) -> String {
     page
 }
 
-pub(super) fn page(boards: &[Board], budget: Option<Duration>) -> String {
-    let series = |row: &BoardRow| Series {
+pub(super) fn page(boards: &[Leaderboard], budget: Option<Duration>) -> String {
+    let series = |row: &LeaderboardRow| Series {
         name: row.name.clone(),
         // A logarithm has no place for nothing.
         points: vec![(row.cpu_seconds.max(1e-3), row.pearson.unwrap_or(f64::NAN))],
     };
-    let chart = |board: &Board| {
+    let chart = |board: &Leaderboard| {
         Figure::Chart(Chart {
             title: format!("Test Pearson against CPU time: {}, {}", board.dataset, board.split),
             across: "CPU seconds of a split".to_owned(),

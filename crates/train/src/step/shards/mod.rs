@@ -2,7 +2,7 @@
 //!
 //! Every rank computes the gradients of its shards; they are added up along a binary tree over the shards ([`tree`]), which does not depend on
 //! the rank that computed them, and all ranks take the same step of the optimiser. A loss that couples samples is computed on all ranks from the rows of
-//! all samples ([`rows`]), and its gradients go on in each shard.
+//! all samples ([`rows`]), and its gradients continue in each shard.
 
 mod outcome;
 mod rows;

@@ -1,7 +1,7 @@
 //! Contestants side by side on the splits of one dataset and scheme.
 
 use super::cell::predictions_path;
-use super::{BenchmarkRequest, CellResult, ContestantKind};
+use super::{BenchmarkRequest, CellResult, ModelKind};
 use crate::trials::trial::TrialEnd;
 use knockout_base::error::Result;
 use knockout_data::screen::{Ceiling, Dataset, Part, Scheme, Split};
@@ -11,9 +11,9 @@ use knockout_predict::predictions::Predictions;
 use serde::Serialize;
 use std::sync::Arc;
 
-/// A table: one dataset, one scheme, all contestants.
+/// A table: one dataset, one scheme, all models.
 #[derive(Debug, Clone, Serialize)]
-pub struct Board {
+pub struct Leaderboard {
     /// Name of the dataset's folder.
     pub dataset: String,
     /// Content hash of the dataset.
@@ -27,31 +27,31 @@ pub struct Board {
     /// Seeds of the splits.
     pub seeds: Vec<u64>,
     /// Contestants, the best first.
-    pub rows: Vec<BoardRow>,
+    pub rows: Vec<LeaderboardRow>,
     /// Who could not take part, and why.
     pub left_out: Vec<LeftOut>,
     /// The correlation no model can expect to exceed; synthetic data only.
     pub attainable_pearson: Option<f64>,
-    /// What repeated measurements leave for a model to reach.
+    /// Agreement of repeated measurements.
     pub ceiling: Option<Ceiling>,
 }
 
 /// Who could not take part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// The contestant or the scheme.
+    /// The model or the scheme.
     pub name: String,
     /// Reason it was left out.
     pub why: String,
 }
 
-/// A contestant's figures over all splits.
+/// A model's figures over all splits.
 #[derive(Debug, Clone, Serialize)]
-pub struct BoardRow {
+pub struct LeaderboardRow {
     /// The model or baseline.
     pub name: String,
     /// How it comes by its predictions.
-    pub kind: ContestantKind,
+    pub kind: ModelKind,
     /// Mean test Pearson over splits; `None` where it is undefined in all.
     pub pearson: Option<f64>,
     /// Their sample standard deviation; `None` with fewer than two.
@@ -72,7 +72,7 @@ pub struct BoardRow {
     pub splits: Vec<CellResult>,
 }
 
-/// Paired differences to another contestant.
+/// Paired differences to another model.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Against {
     /// Mean difference of Pearson over splits.
@@ -87,7 +87,7 @@ pub struct Against {
     pub worse: usize,
 }
 
-impl Board {
+impl Leaderboard {
     pub(super) fn of(
         word: &str,
         dataset: &Dataset,
@@ -98,18 +98,18 @@ impl Board {
         left_out: Vec<LeftOut>,
     ) -> Result<Self> {
         let mut rows = Vec::new();
-        for (contestant, results) in request.contestants.iter().zip(results) {
+        for (model, results) in request.models.iter().zip(results) {
             if results.is_empty() {
                 continue;
             }
-            let mut row = BoardRow::of(contestant.kind(), results);
+            let mut row = LeaderboardRow::of(model.kind(), results);
             if row.name != Baseline::Stack.name() {
                 row.against_stack = against_stack(word, scheme, request, results)?;
             }
             rows.push(row);
         }
         rows.sort_by(|a, b| {
-            let key = |row: &BoardRow| row.pearson.unwrap_or(f64::NEG_INFINITY);
+            let key = |row: &LeaderboardRow| row.pearson.unwrap_or(f64::NEG_INFINITY);
             key(b).total_cmp(&key(a)).then_with(|| a.name.cmp(&b.name))
         });
         Ok(Self {
@@ -127,8 +127,8 @@ impl Board {
     }
 }
 
-impl BoardRow {
-    fn of(kind: ContestantKind, results: &[CellResult]) -> Self {
+impl LeaderboardRow {
+    fn of(kind: ModelKind, results: &[CellResult]) -> Self {
         let seeds: Vec<u64> = results.iter().map(|result| result.seed).collect();
         let name = results[0].name.clone();
         let over = |figure: Figure| {

@@ -1,4 +1,4 @@
-//! Who takes part: models of the registry, and baselines that are no model.
+//! Entries of a benchmark: models of the registry, and baselines.
 
 use knockout_base::error::{Error, Result};
 use knockout_models::{MODELS, ModelEntry};
@@ -7,17 +7,17 @@ use serde::Serialize;
 
 /// A model or a baseline.
 #[derive(Debug, Clone, Copy)]
-pub enum Contestant {
+pub enum BenchmarkModel {
     /// A model, which leaves a run.
     Model(ModelEntry),
     /// A baseline that is fitted on the way.
     Baseline(Baseline),
 }
 
-/// How a contestant comes by its predictions.
+/// How a model comes by its predictions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum ContestantKind {
+pub enum ModelKind {
     /// It knows genes by identity alone.
     Baseline,
     /// It is solved.
@@ -26,10 +26,10 @@ pub enum ContestantKind {
     Trained,
 }
 
-/// Baselines that take part where nothing is said.
+/// Baselines of a default benchmark.
 const USUAL: [Baseline; 2] = [Baseline::AdditiveRidge, Baseline::GeneMlp];
 
-impl Contestant {
+impl BenchmarkModel {
     /// The usual baselines and all models.
     pub fn usual() -> Vec<Self> {
         let models = MODELS.iter().copied().map(Self::Model);
@@ -61,11 +61,11 @@ impl Contestant {
     }
 
     /// How it comes by its predictions.
-    pub fn kind(&self) -> ContestantKind {
+    pub fn kind(&self) -> ModelKind {
         match self {
-            Self::Baseline(_) => ContestantKind::Baseline,
-            Self::Model(entry) if entry.is_solved => ContestantKind::Solved,
-            Self::Model(_) => ContestantKind::Trained,
+            Self::Baseline(_) => ModelKind::Baseline,
+            Self::Model(entry) if entry.is_solved => ModelKind::Solved,
+            Self::Model(_) => ModelKind::Trained,
         }
     }
 }
