@@ -63,7 +63,7 @@ pub use findings::{
     Analysis, Bound, CategoryShare, Counted, CriticalPath, DeviceSummary, DeviceTimes, EventCat,
     FileFindings, FirstStepRow, FirstStepRows, Gpu, GpuHta, IdleStream, KernelType, LaneFindings,
     LanePicture, LaneStacks, LaunchFigures, Limit, Operation, OperationPart, Picture, PythonFunction,
-    QueueFigures, RankRow, SCHEMA, Share, Source, Sourced, StackNode, Standout, StepFindings, StepRow,
-    StepSpan, StepSummary, Stragglers, TraceWarning, jobs,
+    QueueFigures, RankRow, SCHEMA, Share, Source, Sourced, StackNode, StepFindings, StepRow, StepSpan,
+    StepSummary, Stragglers, TraceFinding, TraceWarning, jobs,
 };
 pub use knockout_base::stats::FEWEST_FOR_INTERVAL;

@@ -2,7 +2,7 @@
 
 use crate::page::{Bar, Cell, Column, Fact, Medium, Page, Section, Table};
 use crate::picture::{self, category_colour};
-use crate::sentence::{autograd_wait, bounds, cut_files, launches, sourced_standout, sourced_warning};
+use crate::sentence::{autograd_wait, bounds, cut_files, launches, sourced_finding, sourced_warning};
 use crate::units::{bytes, count, percent, shortened, time};
 use knockout_analyze::{
     Analysis, DeviceTimes, FEWEST_FOR_INTERVAL, FileFindings, Gpu, GpuHta, LaunchFigures, Share,
@@ -77,7 +77,7 @@ fn page(analysis: &Analysis) -> Page {
         findings: cut_files(analysis)
             .into_iter()
             .chain(bounds(analysis))
-            .chain(analysis.verdicts.iter().map(sourced_standout))
+            .chain(analysis.findings.iter().map(sourced_finding))
             .collect(),
         warnings: analysis.warnings.iter().map(sourced_warning).collect(),
         sections,
@@ -118,10 +118,10 @@ fn facts(analysis: &Analysis) -> Vec<Fact> {
 
 fn findings(analysis: &Analysis) -> Section {
     let section = Section::new("findings", "Findings");
-    if analysis.verdicts.is_empty() {
+    if analysis.findings.is_empty() {
         section.with("nothing else stands out")
     } else {
-        section.with(analysis.verdicts.iter().map(sourced_standout).collect::<Vec<_>>())
+        section.with(analysis.findings.iter().map(sourced_finding).collect::<Vec<_>>())
     }
 }
 

@@ -161,6 +161,8 @@ fn page(comparison: &Comparison) -> Page {
     let operations = [&comparison.operations, &comparison.added, &comparison.removed];
     let changed =
         comparison.rows.iter().skip(1).chain(operations.into_iter().flat_map(|rows| rows.iter().take(10)));
+    // Threads that sleep are not a change.
+    let changed = changed.filter(|row| !comparison.asleep_categories.contains(&row.name));
     sections.extend(changes("changes", comparison.rows.first(), changed));
     for (heading, about) in headings(comparison) {
         let id = format!("{about:?}").to_lowercase();
@@ -208,11 +210,8 @@ pub(crate) fn changes<'a, A: 'a>(
     whole: Option<&'a Row<A>>,
     others: impl Iterator<Item = &'a Row<A>>,
 ) -> Option<Section> {
-    /// Categories of threads that sleep, which is not a change.
-    const ASLEEP: [&str; 2] = ["waiting in python", "idle inside annotations"];
     let by = |row: &Row<A>| row.b - row.a;
-    let mut rows: Vec<&Row<A>> =
-        others.filter(|row| by(row) != 0.0 && !ASLEEP.contains(&row.name.as_str())).collect();
+    let mut rows: Vec<&Row<A>> = others.filter(|row| by(row) != 0.0).collect();
     rows.sort_by(|a, b| by(b).abs().total_cmp(&by(a).abs()));
     rows.truncate(10);
     rows.splice(..0, whole);

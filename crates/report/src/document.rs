@@ -2,7 +2,7 @@
 
 use crate::sentence::{
     bounds, decision_texts, experiment_warning, insight, next_step, run_comparison_warning, run_finding,
-    run_warning, sourced_standout, sourced_warning, trace_comparison_warning, trace_warning,
+    run_warning, sourced_finding, sourced_warning, trace_comparison_warning, trace_warning,
 };
 use knockout_analyze::profile::experiment::{CellFindings, Experiment};
 use knockout_analyze::profile::{RunComparison, RunProfile};
@@ -31,7 +31,7 @@ struct RunDocument<'a> {
 }
 
 fn run_document(profile: &RunProfile) -> RunDocument<'_> {
-    let findings = profile.verdict.iter().map(|found| FindingText {
+    let findings = profile.findings.iter().map(|found| FindingText {
         about: found.about(),
         figure: found.figure(),
         text: run_finding(found),
@@ -83,9 +83,9 @@ pub fn analysis_json(analysis: &Analysis) -> impl Serialize + '_ {
         analysis,
         stragglers: analysis.stragglers.as_ref().map(|stragglers| StragglersDocument {
             stragglers,
-            verdict: stragglers.verdict.as_ref().map(finding_text),
+            verdict: stragglers.finding.as_ref().map(finding_text),
         }),
-        verdicts: analysis.verdicts.iter().map(sourced).collect(),
+        verdicts: analysis.findings.iter().map(sourced).collect(),
         warnings: analysis.warnings.iter().map(sourced_warning).collect(),
         ranks: analysis.ranks.iter().map(rank).collect(),
         bound: analysis.ranks.iter().zip(bounds(analysis)).map(bound_text).collect(),
@@ -133,22 +133,22 @@ struct RankDocument<'a> {
 fn rank(file: &FileFindings) -> RankDocument<'_> {
     RankDocument {
         file,
-        verdicts: file.verdicts.iter().map(finding_text).collect(),
+        verdicts: file.findings.iter().map(finding_text).collect(),
         warnings: file.warnings.iter().map(trace_warning).collect(),
     }
 }
 
-fn finding_text(what: &knockout_analyze::Standout) -> FindingText {
+fn finding_text(what: &knockout_analyze::TraceFinding) -> FindingText {
     sourced(&Sourced { source: None, what: what.clone() })
 }
 
-fn sourced(found: &Sourced<knockout_analyze::Standout>) -> FindingText {
-    FindingText { about: found.what.about(), figure: found.what.figure(), text: sourced_standout(found) }
+fn sourced(found: &Sourced<knockout_analyze::TraceFinding>) -> FindingText {
+    FindingText { about: found.what.about(), figure: found.what.figure(), text: sourced_finding(found) }
 }
 
 /// Returns the document of `experiment`.
 pub fn experiment_json(experiment: &Experiment) -> impl Serialize + '_ {
-    let insights = experiment.insights.iter().map(|found| FindingText {
+    let insights = experiment.findings.iter().map(|found| FindingText {
         about: found.about(),
         figure: found.figure(),
         text: insight(found),
@@ -158,7 +158,7 @@ pub fn experiment_json(experiment: &Experiment) -> impl Serialize + '_ {
         figure: step.figure(),
         text: next_step(step),
     });
-    let decisions = experiment.decisions.iter().map(|decision| {
+    let decisions = experiment.answers.iter().map(|decision| {
         let [question, measured, rule] = decision_texts(decision);
         DecisionDocument {
             question,
@@ -216,7 +216,7 @@ pub(crate) fn answer(is_yes: bool) -> &'static str {
 
 /// Returns the findings of an experiment as sentences.
 pub fn insight_texts(experiment: &Experiment) -> Vec<String> {
-    experiment.insights.iter().map(insight).collect()
+    experiment.findings.iter().map(insight).collect()
 }
 
 /// Returns the recommended next steps as sentences.

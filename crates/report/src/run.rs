@@ -34,7 +34,7 @@ pub fn run_text(profile: &RunProfile) -> String {
         seconds(profile.wall_s_per_sample),
         rate(profile.samples_per_s),
     );
-    for finding in &profile.verdict {
+    for finding in &profile.findings {
         out += &format!("- {}\n", run_finding(finding));
     }
     out + &page(profile, None, None).sections_to_text()
@@ -76,7 +76,7 @@ fn page(profile: &RunProfile, recorded: Option<&Analysis>, comparison: Option<&R
         made_by: "knockout profile".to_owned(),
         footnote: FOOTNOTE.to_owned(),
         facts: facts(profile),
-        findings: profile.verdict.iter().map(run_finding).collect(),
+        findings: profile.findings.iter().map(run_finding).collect(),
         warnings: profile.warnings.iter().map(run_warning).collect(),
         sections,
         figures: Vec::new(),

@@ -70,7 +70,7 @@ fn findings(label: &str, mut parts: Attributed<'_>) -> FileFindings {
         gpu_hta: device::hta(parts),
         memory,
         critical_path: critical::path(parts),
-        verdicts: Vec::new(),
+        findings: Vec::new(),
         warnings: Vec::new(),
         spilled_bytes: parts.spilled_bytes,
         picture: picture::picture(parts),
@@ -78,7 +78,7 @@ fn findings(label: &str, mut parts: Attributed<'_>) -> FileFindings {
     };
     findings.step_summary = StepSummary::of(&mut findings.steps);
     findings.warnings = warnings::of_file(parts, &findings);
-    findings.verdicts = judge::of_file(&findings);
+    findings.findings = judge::of_file(&findings);
     findings
 }
 

@@ -1,7 +1,7 @@
 //! Two traces beside each other, per step: what differs in their conditions, then what takes longer and what is new.
 
 use super::first_step::{self, FirstStepComparison};
-use crate::findings::standout::Sourced;
+use crate::findings::finding::Sourced;
 use crate::findings::warning::TraceWarning;
 use crate::findings::{Analysis, SCHEMA};
 use crate::findings::{FileFindings, StepFindings};

@@ -4,7 +4,7 @@ use super::device::{DeviceTimes, Gpu, GpuHta, IdleStream, LaunchFigures, QueueFi
 use super::stragglers::{self, Stragglers};
 use crate::collect::memory::MemoryDevice;
 use crate::collect::rules::Role;
-use crate::findings::standout::{Source, Sourced, Standout};
+use crate::findings::finding::{Source, Sourced, TraceFinding};
 use crate::findings::warning::TraceWarning;
 use crate::findings::{
     CategoryShare, CriticalPath, FileFindings, LaneFindings, Operation, OperationPart, PythonFunction, Share,
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// Version of the document; grows when a key changes its meaning.
 pub const SCHEMA: u32 = 1;
 
-/// One file's findings, or several ranks' together. What needs words (ranks, stragglers, verdicts, warnings) is not serialised here:
+/// One file's findings, or several ranks' together. What needs words (ranks, stragglers, findings, warnings) is not serialised here:
 /// `knockout-report` makes the document of `--json`.
 ///
 /// With several files times are sums over the ranks, except for steps: a step lasts as long as its slowest rank.
@@ -73,7 +73,7 @@ pub struct Analysis {
     pub stragglers: Option<Stragglers>,
     /// Findings that stand out.
     #[serde(skip)]
-    pub verdicts: Vec<Sourced<Standout>>,
+    pub findings: Vec<Sourced<TraceFinding>>,
     /// Reasons to distrust the figures.
     #[serde(skip)]
     pub warnings: Vec<Sourced<TraceWarning>>,
@@ -107,14 +107,14 @@ impl Analysis {
         let (self_us, host_us, device_us) = (sum(|f| f.self_us), sum(|f| f.host_us), sum(|f| f.device_us));
         let stragglers = stragglers::of(&ranks);
         let (steps, step_summary) = steps(&ranks);
-        let straggler = stragglers.iter().filter_map(|found| found.verdict.clone());
-        let mut verdicts: Vec<Sourced<Standout>> =
+        let straggler = stragglers.iter().filter_map(|found| found.finding.clone());
+        let mut findings: Vec<Sourced<TraceFinding>> =
             straggler.map(|what| Sourced { source: None, what }).collect();
         let mut warnings = Vec::new();
         for rank in &ranks {
             let source = (ranks.len() > 1).then(|| Source::of(rank.rank, &rank.file));
             warnings.extend(sourced(source.as_ref(), &rank.warnings));
-            verdicts.extend(sourced(source.as_ref(), &rank.verdicts));
+            findings.extend(sourced(source.as_ref(), &rank.findings));
         }
         let rules = ranks.first().and_then(|f| f.conditions.get("rules")).cloned().unwrap_or_default();
         Self {
@@ -142,7 +142,7 @@ impl Analysis {
             memory: ranks.iter().flat_map(|f| f.memory.iter().cloned()).collect(),
             critical_path: slowest_path(&ranks),
             stragglers,
-            verdicts,
+            findings,
             warnings,
             ranks,
         }

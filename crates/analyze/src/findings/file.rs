@@ -1,8 +1,8 @@
 //! The findings of one file, as values. Times in microseconds, shares as fractions, lists largest first.
 
 use super::device::{Gpu, GpuHta};
+use super::finding::TraceFinding;
 use super::share::Share;
-use super::standout::Standout;
 use super::warning::TraceWarning;
 use crate::collect::memory::MemoryDevice;
 use crate::collect::rules::{Category, Role};
@@ -89,7 +89,7 @@ pub struct FileFindings {
     pub critical_path: Option<CriticalPath>,
     /// Findings that stand out, the strongest first.
     #[serde(skip)]
-    pub verdicts: Vec<Standout>,
+    pub findings: Vec<TraceFinding>,
     /// Reasons to distrust the figures.
     #[serde(skip)]
     pub warnings: Vec<TraceWarning>,

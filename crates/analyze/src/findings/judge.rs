@@ -2,7 +2,7 @@
 
 use super::device::IdleStream;
 use super::file::{FileFindings, StepFindings};
-use super::standout::Standout;
+use super::finding::TraceFinding;
 use crate::collect::rules::Role;
 use knockout_base::stats::{median, share};
 
@@ -17,8 +17,8 @@ const SLOW_STEP: f64 = 1.5;
 const BOUND: f64 = 0.50;
 
 /// Returns what stands out in one file, the strongest first.
-pub(crate) fn of_file(findings: &FileFindings) -> Vec<Standout> {
-    let mut out: Vec<Standout> = [
+pub(crate) fn of_file(findings: &FileFindings) -> Vec<TraceFinding> {
+    let mut out: Vec<TraceFinding> = [
         host_category(findings, Role::DataLoading, "data_loading", DATA),
         host_category(findings, Role::GraphProcessing, "graph_processing", GRAPH),
         exposed_communication(findings),
@@ -35,53 +35,64 @@ pub(crate) fn of_file(findings: &FileFindings) -> Vec<Standout> {
     out
 }
 
-fn host_category(findings: &FileFindings, role: Role, about: &'static str, limit: f64) -> Option<Standout> {
+fn host_category(
+    findings: &FileFindings,
+    role: Role,
+    about: &'static str,
+    limit: f64,
+) -> Option<TraceFinding> {
     let of_step = |step: &StepFindings| share(findings.us_of(&step.host, role).unwrap_or(0.0), step.us);
     let shares: Vec<f64> = findings.steps.iter().map(of_step).collect();
     let whole = || findings.share_of_phase(role);
     let share = median(&shares).or_else(whole)?;
     let category = findings.picture.categories.iter().find(|category| category.role == role)?.name.clone();
-    (share > limit).then_some(Standout::HostCategory { about, category, share, steps: shares.len(), limit })
+    (share > limit).then_some(TraceFinding::HostCategory {
+        about,
+        category,
+        share,
+        steps: shares.len(),
+        limit,
+    })
 }
 
-fn exposed_communication(findings: &FileFindings) -> Option<Standout> {
+fn exposed_communication(findings: &FileFindings) -> Option<TraceFinding> {
     let times = &findings.gpu.as_ref()?.times;
     let us = times.communication_us - times.comm_comp_overlap_us;
     let (of_us, hidden) = (times.kernel_time_us, times.overlap.unwrap_or(0.0));
     let share = share(us, of_us);
-    (share > EXPOSED).then_some(Standout::ExposedCommunication { share, us, of_us, hidden })
+    (share > EXPOSED).then_some(TraceFinding::ExposedCommunication { share, us, of_us, hidden })
 }
 
-fn idle(findings: &FileFindings) -> Option<Standout> {
+fn idle(findings: &FileFindings) -> Option<TraceFinding> {
     let gpu = findings.gpu.as_ref()?;
     let (us, of_us) = (gpu.times.idle_us, gpu.times.kernel_time_us);
     let idle = share(us, of_us);
     let sum = |cause: fn(&IdleStream) -> f64| gpu.idle_per_stream.values().map(cause).sum::<f64>();
     let (host, all) = (sum(|stream| stream.host_wait_us), sum(|stream| stream.idle_us));
     let host_limited = (all > 0.0).then(|| share(host, all));
-    (idle > IDLE).then_some(Standout::DeviceIdle { share: idle, us, of_us, host_limited })
+    (idle > IDLE).then_some(TraceFinding::DeviceIdle { share: idle, us, of_us, host_limited })
 }
 
-fn copies(findings: &FileFindings) -> Option<Standout> {
+fn copies(findings: &FileFindings) -> Option<TraceFinding> {
     let times = &findings.gpu.as_ref()?.times;
     let (us, of_us) = (times.memory_us, times.busy_us);
     let share = share(us, of_us);
-    (share > COPIES).then_some(Standout::MemoryCopies { share, us, of_us })
+    (share > COPIES).then_some(TraceFinding::MemoryCopies { share, us, of_us })
 }
 
-fn device_bound(findings: &FileFindings) -> Option<Standout> {
+fn device_bound(findings: &FileFindings) -> Option<TraceFinding> {
     let times = &findings.gpu.as_ref()?.times;
     let row = findings.categories.iter().find(|row| row.role == Role::DeviceWait)?;
     let device_busy = share(times.busy_us, times.kernel_time_us);
     (row.share_of_side > BOUND / 2.0 && device_busy > 1.0 - IDLE)
-        .then_some(Standout::DeviceBound { share: row.share_of_side, device_busy })
+        .then_some(TraceFinding::DeviceBound { share: row.share_of_side, device_busy })
 }
 
-fn slow_steps(findings: &FileFindings) -> Option<Standout> {
+fn slow_steps(findings: &FileFindings) -> Option<TraceFinding> {
     let summary = findings.step_summary.as_ref().filter(|summary| summary.count >= 3)?;
     let ratio = share(summary.max_us, summary.median_us);
     let name = summary.slowest.first()?;
-    (ratio > SLOW_STEP).then(|| Standout::SlowStep {
+    (ratio > SLOW_STEP).then(|| TraceFinding::SlowStep {
         name: name.clone(),
         us: summary.max_us,
         median_us: summary.median_us,
@@ -90,12 +101,12 @@ fn slow_steps(findings: &FileFindings) -> Option<Standout> {
     })
 }
 
-fn unattributed(findings: &FileFindings) -> Option<Standout> {
+fn unattributed(findings: &FileFindings) -> Option<TraceFinding> {
     let row = findings.categories.iter().find(|row| row.role == Role::Unattributed && !row.device)?;
     let share = row.share_of_work.unwrap_or(row.share_of_side);
     // Known waiting is not a part of it.
     let us = row.us - findings.autograd_wait_unnamed_us;
     let is_known = findings.waits().iter().any(|(_, us)| *us > 0.0);
     let autograd_us = if is_known { 0.0 } else { findings.autograd_threads_us.min(us) };
-    (share > UNATTRIBUTED).then_some(Standout::Unattributed { share, us, autograd_us })
+    (share > UNATTRIBUTED).then_some(TraceFinding::Unattributed { share, us, autograd_us })
 }

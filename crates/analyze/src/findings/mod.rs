@@ -4,10 +4,10 @@ mod analysis;
 mod bound;
 mod device;
 mod file;
+pub(crate) mod finding;
 mod flame;
 pub(crate) mod judge;
 mod share;
-pub(crate) mod standout;
 mod stragglers;
 pub(crate) mod warning;
 
@@ -19,8 +19,8 @@ pub use file::{
     LanePicture, LaneStacks, Operation, OperationPart, Picture, PythonFunction, StackNode, StepFindings,
     StepSpan, StepSummary,
 };
+pub use finding::{Source, Sourced, TraceFinding};
 pub use share::Share;
 pub(crate) use share::shares;
-pub use standout::{Source, Sourced, Standout};
 pub use stragglers::{RankRow, StepRow, Stragglers};
 pub use warning::{Counted, TraceWarning};

@@ -1,7 +1,7 @@
 //! Ranks beside each other: who makes the others wait.
 
 use crate::findings::FileFindings;
-use crate::findings::standout::{Source, Standout};
+use crate::findings::finding::{Source, TraceFinding};
 use knockout_base::stats::{median, share};
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ pub struct Stragglers {
     pub steps: Vec<StepRow>,
     /// Findings that stand out.
     #[serde(skip)]
-    pub verdict: Option<Standout>,
+    pub finding: Option<TraceFinding>,
 }
 
 /// One rank.
@@ -99,15 +99,15 @@ pub(crate) fn of(files: &[FileFindings]) -> Option<Stragglers> {
             slowest_in: *slowest_in,
         })
         .collect();
-    let verdict = verdict(&ranks, &steps);
-    Some(Stragglers { ranks, steps, verdict })
+    let finding = straggler(&ranks, &steps);
+    Some(Stragglers { ranks, steps, finding })
 }
 
 fn us_at(us: &[f64], index: usize) -> f64 {
     us.get(index).copied().unwrap_or(0.0)
 }
 
-fn verdict(ranks: &[RankRow], steps: &[StepRow]) -> Option<Standout> {
+fn straggler(ranks: &[RankRow], steps: &[StepRow]) -> Option<TraceFinding> {
     let compute: Vec<f64> = ranks.iter().filter_map(|rank| rank.compute_us).collect();
     let is_compute = compute.len() == ranks.len();
     let median_steps = || ranks.iter().filter_map(|rank| rank.median_step_us).collect();
@@ -125,7 +125,7 @@ fn verdict(ranks: &[RankRow], steps: &[StepRow]) -> Option<Standout> {
     let (row, us) = (ranks.get(slowest)?, us_at(&values, slowest));
     let excess = share(us - median_us, median_us);
     let per_step = if is_compute { steps.len() } else { 1 };
-    (excess > STRAGGLES).then(|| Standout::Straggler {
+    (excess > STRAGGLES).then(|| TraceFinding::Straggler {
         source: Source::of(row.rank, &row.file),
         against: other.and_then(|other| ranks.get(other)).map(|row| Source::of(row.rank, &row.file)),
         is_compute,
@@ -163,12 +163,14 @@ mod tests {
             spread_us: 0.0,
         };
         let steps = [step("1"), step("2")];
-        let two = verdict(&[row(0, 100.0), row(1, 150.0)], &steps).unwrap();
-        let Standout::Straggler { against, median_us, excess, step_us, .. } = two else { panic!("{two:?}") };
+        let two = straggler(&[row(0, 100.0), row(1, 150.0)], &steps).unwrap();
+        let TraceFinding::Straggler { against, median_us, excess, step_us, .. } = two else {
+            panic!("{two:?}")
+        };
         assert_eq!(against, Some(Source::Rank(0)));
         assert_eq!((median_us, excess, step_us), (100.0, 0.5, Some(25.0)));
-        let three = verdict(&[row(0, 100.0), row(1, 150.0), row(2, 110.0)], &steps).unwrap();
-        let Standout::Straggler { against, median_us, .. } = three else { panic!("{three:?}") };
+        let three = straggler(&[row(0, 100.0), row(1, 150.0), row(2, 110.0)], &steps).unwrap();
+        let TraceFinding::Straggler { against, median_us, .. } = three else { panic!("{three:?}") };
         assert_eq!((against, median_us), (None, 110.0));
     }
 }

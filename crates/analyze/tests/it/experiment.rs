@@ -1,8 +1,8 @@
 //! Experiments whose answers are known: cells measured with a clock that obeys, of one model and of two.
 
 use knockout_analyze::profile::experiment::{
-    Decision, Effect, Experiment, ExperimentPlan, ExperimentWarning, Insight, NextStep, Question, Switch,
-    SwitchOutcome, SwitchRuns,
+    Answer, Effect, Experiment, ExperimentFinding, ExperimentPlan, ExperimentWarning, NextStep, Question,
+    Switch, SwitchOutcome, SwitchRuns,
 };
 use knockout_analyze::profile::{Conditions, RunProfile};
 use knockout_trace::meter::{Meter, Schedule, StepPhase};
@@ -167,9 +167,9 @@ fn a_delay_in_a_phase_is_found_in_its_part_by_both_ways() {
             assert!((phases - expected).abs() < 1e-9, "{slow}: {component:?}");
             assert!((difference - expected).abs() < 1e-9, "{slow}: {component:?}");
         }
-        let first = &found.insights[0];
+        let first = &found.findings[0];
         assert!(
-            matches!(first, Insight::LargestPart { part: found, .. } if *found == part),
+            matches!(first, ExperimentFinding::LargestPart { part: found, .. } if *found == part),
             "{slow}: {first:?}"
         );
     }
@@ -186,11 +186,11 @@ fn a_mode_that_runs_what_it_should_not_is_found_out() {
         parts.components.iter().filter(|part| !part.agrees).map(|part| part.name).collect();
     assert_eq!(wrong, ["data pipeline", "forward and loss"]);
     assert!((parts.components[0].disagreement_s.median - 0.025).abs() < 1e-12);
-    let beyond = found.insights.iter().find(|insight| insight.about() == "disagreement").unwrap();
+    let beyond = found.findings.iter().find(|finding| finding.about() == "disagreement").unwrap();
     assert!((beyond.figure() - 0.5).abs() < 1e-9, "{beyond:?}");
     let agree =
-        |row: &&Decision| matches!(&row.question, Question::WaysAgree { model, .. } if model == "dango");
-    assert!(!found.decisions.iter().find(agree).unwrap().is_yes);
+        |row: &&Answer| matches!(&row.question, Question::WaysAgree { model, .. } if model == "dango");
+    assert!(!found.answers.iter().find(agree).unwrap().is_yes);
 }
 
 #[test]
@@ -198,8 +198,8 @@ fn time_in_no_phase_is_not_the_data_pipelines() {
     // Of 8 ms one makes a batch, and two are in no phase.
     let costs = DANGO.map(|(phase, _)| (phase, u64::from(phase >= StepPhase::Collate)));
     let found = Experiment::of(plan(), cells("dango", &costs), Vec::new()).unwrap();
-    let holds_back = |row: &&Decision| matches!(row.question, Question::DataHoldsBack { .. });
-    let decision = found.decisions.iter().find(holds_back).unwrap();
+    let holds_back = |row: &&Answer| matches!(row.question, Question::DataHoldsBack { .. });
+    let decision = found.answers.iter().find(holds_back).unwrap();
     assert!(!decision.is_yes && (decision.figure() - 0.125).abs() < 1e-9, "{decision:?}");
     let rest = found.decomposition[0].component("loop and untracked").unwrap();
     assert!((rest.share - 0.25).abs() < 1e-9 && rest.agrees, "{rest:?}");
@@ -224,13 +224,13 @@ fn two_models_are_compared_mode_by_mode_and_the_difference_is_located() {
     assert!((ratios[3].1 - 130.0 / 50.0).abs() < 1e-12, "{ratios:?}");
     let is_exact = |low: f64, median: f64| (low - median).abs() < 1e-9;
     assert!(found.ratios.iter().all(|ratio| is_exact(ratio.per_sample.low, ratio.per_sample.median)));
-    let full = found.insights.iter().find_map(|insight| match insight {
-        Insight::Models { a, b, ratio } if a == "dango full" && b == "hetero full" => Some(ratio),
+    let full = found.findings.iter().find_map(|finding| match finding {
+        ExperimentFinding::Models { a, b, ratio } if a == "dango full" && b == "hetero full" => Some(ratio),
         _ => None,
     });
     assert!(full.is_some_and(|ratio| (ratio.median - 2.6).abs() < 1e-12 && ratio.is_interval()), "{full:?}");
-    let located = found.insights.iter().find(|insight| insight.about() == "difference_of_models").unwrap();
-    assert!(matches!(located, Insight::DifferenceOfModels { part: "backward", .. }), "{located:?}");
+    let located = found.findings.iter().find(|finding| finding.about() == "difference_of_models").unwrap();
+    assert!(matches!(located, ExperimentFinding::DifferenceOfModels { part: "backward", .. }), "{located:?}");
     assert!((located.figure() - 0.75).abs() < 1e-9, "{located:?}");
     assert_eq!(found.breakdown.len(), 2);
     for breakdown in &found.breakdown {
@@ -266,7 +266,7 @@ fn switches_are_ranked_by_what_they_gain() {
     };
     let found = Experiment::of(plan(), cells("dango", &DANGO), vec![runs]).unwrap();
     let tried: Vec<(&str, Effect)> =
-        found.ablation[0].tried.iter().map(|tried| (tried.name.as_str(), tried.verdict)).collect();
+        found.ablation[0].tried.iter().map(|tried| (tried.name.as_str(), tried.effect)).collect();
     assert_eq!(
         tried,
         [("faster", Effect::Faster), ("nothing", Effect::NoDifference), ("slower", Effect::Slower)]
@@ -303,8 +303,8 @@ fn three_rounds_have_ranges_and_decide_by_them() {
     assert_eq!(found.warnings, [ExperimentWarning::FewRounds(3)]);
     let ratio = found.ratios.iter().find(|ratio| ratio.mode == "full").unwrap().per_sample;
     assert!(!ratio.is_interval() && ratio.low > 0.0, "{ratio:?}");
-    let slower = |row: &&Decision| matches!(row.question, Question::IsSlower { .. });
-    assert!(found.decisions.iter().find(slower).unwrap().is_yes, "every round says so: {ratio:?}");
+    let slower = |row: &&Answer| matches!(row.question, Question::IsSlower { .. });
+    assert!(found.answers.iter().find(slower).unwrap().is_yes, "every round says so: {ratio:?}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! Small traces made here, whose answers are known: categories by what encloses, verdicts, ranks, hostile input.
+//! Small traces made here, whose answers are known: categories by what encloses, findings, ranks, hostile input.
 
 use knockout_analyze::{
-    Analysis, Bound, Collector, Comparison, FileFindings, Limit, Options, Rules, Standout,
+    Analysis, Bound, Collector, Comparison, FileFindings, Limit, Options, Rules, TraceFinding,
 };
 use knockout_trace::{ReadOptions, read};
 use proptest::prelude::*;
@@ -149,8 +149,8 @@ fn a_thread_that_waits_for_autograd_does_no_work_of_the_host() {
     assert_eq!((found.autograd_wait_us, found.autograd_wait_unnamed_us), (0.0, 500.0));
     assert_eq!((category(&found, "unattributed"), category(&found, "backward")), (700.0, 480.0));
     assert!((share_of_work(&found, "unattributed") - 200.0 / (480.0 + 250.0 + 50.0 + 200.0)).abs() < 1e-12);
-    let standouts = |found: &FileFindings| found.verdicts.iter().map(Standout::about).collect::<Vec<_>>();
-    assert!(!standouts(&found).contains(&"unattributed"), "{:?}", found.verdicts);
+    let about = |found: &FileFindings| found.findings.iter().map(TraceFinding::about).collect::<Vec<_>>();
+    assert!(!about(&found).contains(&"unattributed"), "{:?}", found.findings);
     assert_eq!(Bound::of(&found).largest.unwrap().0, "backward");
 }
 
@@ -162,8 +162,8 @@ fn waiting_for_autograd_is_told_only_where_it_is_sure() {
     // Two threads with steps: nobody knows which of them waits.
     let found = with_autograd(&[span("user_annotation", "ProfilerStep#1", 3, 0, 1000, "")]);
     assert_eq!(found.autograd_wait_unnamed_us, 0.0);
-    let said = found.verdicts.iter().find(|standout| standout.about() == "unattributed").unwrap();
-    assert!(matches!(said, Standout::Unattributed { autograd_us: 480.0, .. }), "{said:?}");
+    let said = found.findings.iter().find(|finding| finding.about() == "unattributed").unwrap();
+    assert!(matches!(said, TraceFinding::Unattributed { autograd_us: 480.0, .. }), "{said:?}");
 }
 
 /// One complete event.
@@ -327,7 +327,7 @@ fn an_operation_inside_itself_is_inside_once() {
 }
 
 #[test]
-fn verdicts_carry_their_figure_and_are_quiet_when_nothing_stands_out() {
+fn findings_carry_their_figure_and_are_quiet_when_nothing_stands_out() {
     let step = |loading: i64| {
         findings(&trace(&[
             span("user_annotation", "ProfilerStep#1", 1, 0, 1000, ""),
@@ -336,15 +336,15 @@ fn verdicts_carry_their_figure_and_are_quiet_when_nothing_stands_out() {
             span("cpu_op", "aten::mm", 1, loading, 500 - loading, ""),
         ]))
     };
-    assert!(step(50).verdicts.is_empty(), "{:?}", step(50).verdicts);
+    assert!(step(50).findings.is_empty(), "{:?}", step(50).findings);
     let loud = step(300);
-    assert_eq!(loud.verdicts.len(), 1, "{:?}", loud.verdicts);
-    assert!((loud.verdicts[0].figure() - 0.3).abs() < 1e-9, "{:?}", loud.verdicts[0]);
+    assert_eq!(loud.findings.len(), 1, "{:?}", loud.findings);
+    assert!((loud.findings[0].figure() - 0.3).abs() < 1e-9, "{:?}", loud.findings[0]);
     let louder = step(400);
     assert!(
-        (louder.verdicts[0].figure() - 0.4).abs() < 1e-9,
+        (louder.findings[0].figure() - 0.4).abs() < 1e-9,
         "computed, not fixed: {:?}",
-        louder.verdicts[0]
+        louder.findings[0]
     );
 }
 

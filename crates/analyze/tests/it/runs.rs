@@ -68,7 +68,7 @@ fn one_long_step_does_not_name_the_longest_phase() {
         meter.end_step(BATCH).unwrap();
     }
     let found = RunProfile::of(&meter.finish().unwrap().0, conditions()).unwrap();
-    let longest = found.verdict.iter().find(|found| found.about() == "longest_phase").unwrap();
+    let longest = found.findings.iter().find(|found| found.about() == "longest_phase").unwrap();
     let wanted = RunFinding::LongestPhase {
         phase: StepPhase::Forward.name().to_owned(),
         share: 0.75,
@@ -97,7 +97,7 @@ fn a_delay_in_any_phase_is_found_in_that_phase_exactly() {
     let plain = profile(None, Duration::ZERO);
     for slow in StepPhase::ALL {
         let slower = profile(Some(slow), 5 * MS);
-        let longest = slower.verdict.iter().find(|found| found.about() == "longest_phase").unwrap();
+        let longest = slower.findings.iter().find(|found| found.about() == "longest_phase").unwrap();
         assert!(
             matches!(longest, RunFinding::LongestPhase { phase, share, .. } if phase == slow.name() && (share - 15.0 / 146.0).abs() < 1e-9),
             "{longest:?}"
@@ -212,7 +212,7 @@ fn work_ahead_of_time_is_beside_the_step_and_waiting_inside() {
     let names: Vec<&str> = found.phases.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["wait", "forward", "untracked"]);
     assert!((found.background[0].share - 3.0).abs() < 1e-9);
-    let data = found.verdict.iter().find(|found| found.about() == "data").unwrap();
+    let data = found.findings.iter().find(|found| found.about() == "data").unwrap();
     assert!((data.figure() - 0.4).abs() < 1e-9, "{data:?}");
     assert!(
         matches!(data, RunFinding::Data { background: Some(times), .. } if (times - 3.0).abs() < 1e-9),

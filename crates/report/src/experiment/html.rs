@@ -46,7 +46,7 @@ pub fn experiment_html(experiment: &Experiment, recorded: &[(String, Analysis)])
         made_by: "knockout experiment".to_owned(),
         footnote: "All cells took the same batches in turns; intervals are over rounds.".to_owned(),
         facts: facts(experiment),
-        findings: experiment.insights.iter().map(insight).collect(),
+        findings: experiment.findings.iter().map(insight).collect(),
         warnings: experiment.warnings.iter().copied().map(experiment_warning).collect(),
         sections,
         figures: Vec::new(),
@@ -118,7 +118,7 @@ fn switches(ablation: &Ablation) -> Section {
     let most = ablation.tried.iter().map(|tried| tried.gain.median.max(tried.gain.high)).fold(1.0, f64::max);
     let bars = Table::new([Column::text(""), Column::bar(), Column::number("gain")]).with_rows(
         ablation.tried.iter().map(|tried| {
-            let fill = match effect(tried.verdict) {
+            let fill = match effect(tried.effect) {
                 "faster" => "var(--good)",
                 "slower" => "var(--mark)",
                 _ => "#a7adb8",

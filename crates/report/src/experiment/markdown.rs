@@ -15,7 +15,7 @@ pub fn experiment_markdown(experiment: &Experiment) -> String {
     let mut out = format!("# Experiment on {}\n\n", escape(&experiment.plan.dataset));
     writeln!(out, "{}.\n", escape(&subtitle(experiment))).unwrap_or_default();
     out.push_str("## Executive summary\n\n");
-    list(&mut out, experiment.insights.iter().map(insight));
+    list(&mut out, experiment.findings.iter().map(insight));
     conditions(&mut out, experiment);
     out.push_str("\n## Detailed results\n");
     for (mode, title) in modes(experiment) {

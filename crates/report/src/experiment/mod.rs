@@ -188,7 +188,7 @@ fn switch_table(ablation: &Ablation) -> Table {
             estimate_cell(&tried.cpu_gain, two),
             seconds_cell(&tried.s_per_sample),
             Cell::from(tried.pool_bytes.map(bytes).unwrap_or_default()),
-            Cell::from(effect(tried.verdict)),
+            Cell::from(effect(tried.effect)),
             Cell::from(tried.keys.join(" ")),
             Cell::from(&tried.note[..]),
         ]
@@ -203,7 +203,7 @@ fn decision_table(experiment: &Experiment) -> Table {
         Column::text("yes if").wide_only(),
         Column::text("answer"),
     ];
-    Table::new(columns).with_rows(experiment.decisions.iter().map(|row| {
+    Table::new(columns).with_rows(experiment.answers.iter().map(|row| {
         let [question, measured, rule] = decision_texts(row);
         let answer = Cell::from(answer(row.is_yes)).marked(Some(Mark::Strong));
         [question.into(), measured.into(), rule.into(), answer]

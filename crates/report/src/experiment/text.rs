@@ -34,7 +34,7 @@ pub fn experiment_text(experiment: &Experiment, files: &[(String, String)]) -> S
         }
     }
     heading(&mut out, "INSIGHTS");
-    sentences(&mut out, experiment.insights.iter().map(insight));
+    sentences(&mut out, experiment.findings.iter().map(insight));
     if !experiment.ablation.is_empty() {
         heading(&mut out, "OPTIONS TRIED");
         experiment.ablation.iter().for_each(|ablation| options(&mut out, ablation));

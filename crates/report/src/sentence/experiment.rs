@@ -3,13 +3,13 @@
 use super::{estimate, range_not_interval};
 use crate::units::{percent, three, two};
 use knockout_analyze::profile::experiment::{
-    Crowd, Decision, ExperimentWarning, Insight, NextStep, Question,
+    Answer, Crowd, ExperimentFinding, ExperimentWarning, NextStep, Question,
 };
 use knockout_base::stats::{Estimate, FEWEST_FOR_INTERVAL};
 
-pub(crate) fn insight(insight: &Insight) -> String {
+pub(crate) fn insight(insight: &ExperimentFinding) -> String {
     match insight {
-        Insight::LargestPart { model, part, share, data } => {
+        ExperimentFinding::LargestPart { model, part, share, data } => {
             let besides =
                 data.map_or_else(String::new, |(name, share)| format!("; {name} takes {}", percent(share)));
             format!(
@@ -17,26 +17,26 @@ pub(crate) fn insight(insight: &Insight) -> String {
                 percent(*share)
             )
         }
-        Insight::Disagreement { model, part, share } => format!(
+        ExperimentFinding::Disagreement { model, part, share } => format!(
             "{model}: {part} by differences of modes is {} of a step {} than by its phases, beyond their spread",
             percent(share.abs()),
             if *share > 0.0 { "more" } else { "less" }
         ),
-        Insight::Models { a, b, ratio } => {
+        ExperimentFinding::Models { a, b, ratio } => {
             format!("{b} takes {} times as long per sample as {a}", estimate(ratio, two))
         }
-        Insight::DifferenceOfModels { a, b, part, share } => {
+        ExperimentFinding::DifferenceOfModels { a, b, part, share } => {
             format!("{} of the difference per sample between {b} and {a} is in {part}", percent(*share))
         }
-        Insight::Processors { a, b, ratio } => {
+        ExperimentFinding::Processors { a, b, ratio } => {
             format!("making a batch as {b} takes {} times as long as {a}", estimate(ratio, two))
         }
-        Insight::Ranks { model, mode, from, to, speedup, cpu } => format!(
+        ExperimentFinding::Ranks { model, mode, from, to, speedup, cpu } => format!(
             "{model} {mode}: {to} ranks are {} times as fast as {from}, for {} times the CPU time per sample",
             estimate(speedup, two),
             estimate(cpu, two)
         ),
-        Insight::Recording { model, wall, cpu } => {
+        ExperimentFinding::Recording { model, wall, cpu } => {
             let (wall_text, cpu) = (estimate(wall, three), estimate(cpu, three));
             if wall.clears(1.0) {
                 format!(
@@ -48,7 +48,7 @@ pub(crate) fn insight(insight: &Insight) -> String {
                 )
             }
         }
-        Insight::BestSwitch { model, tried, switch, gain } => format!(
+        ExperimentFinding::BestSwitch { model, tried, switch, gain } => format!(
             "of {tried} switches tried on {model}, {switch:?} gains most: {} times as fast per sample",
             estimate(gain, two)
         ),
@@ -97,7 +97,7 @@ pub(crate) fn next_step(step: &NextStep) -> String {
 }
 
 /// The question, what was measured, and what it was held against.
-pub(crate) fn decision_texts(decision: &Decision) -> [String; 3] {
+pub(crate) fn decision_texts(decision: &Answer) -> [String; 3] {
     let threshold = decision.threshold.unwrap_or(0.0);
     let of_a_step = |share: &f64| format!("{} of a full step", percent(*share));
     let above = || format!("above {}", percent(threshold));

@@ -3,7 +3,7 @@
 use super::range_not_interval;
 use crate::units::{count, percent, shortened, time};
 use knockout_analyze::{
-    Bound, ComparisonWarning, Counted, FileFindings, Gpu, Limit, Role, Source, Sourced, Standout,
+    Bound, ComparisonWarning, Counted, FileFindings, Gpu, Limit, Role, Source, Sourced, TraceFinding,
     TraceWarning,
 };
 use knockout_base::stats::FEWEST_FOR_INTERVAL;
@@ -24,8 +24,8 @@ fn labelled<T>(found: &Sourced<T>, text: impl Fn(&T) -> String) -> String {
     label + &text(&found.what)
 }
 
-pub(crate) fn sourced_standout(found: &Sourced<Standout>) -> String {
-    labelled(found, standout)
+pub(crate) fn sourced_finding(found: &Sourced<TraceFinding>) -> String {
+    labelled(found, trace_finding)
 }
 
 pub(crate) fn sourced_warning(found: &Sourced<TraceWarning>) -> String {
@@ -171,9 +171,9 @@ pub(crate) fn launches(gpu: &Gpu) -> String {
     )
 }
 
-fn standout(standout: &Standout) -> String {
-    match standout {
-        Standout::HostCategory { category, share, steps, .. } => {
+fn trace_finding(finding: &TraceFinding) -> String {
+    match finding {
+        TraceFinding::HostCategory { category, share, steps, .. } => {
             let of = match steps {
                 0 => "of the host's busy time".to_owned(),
                 1 => "of the one step there is".to_owned(),
@@ -181,14 +181,14 @@ fn standout(standout: &Standout) -> String {
             };
             format!("{category} takes {} {of}", percent(*share))
         }
-        Standout::ExposedCommunication { share, us, of_us, hidden } => format!(
+        TraceFinding::ExposedCommunication { share, us, of_us, hidden } => format!(
             "communication that no computation hides takes {} of the device's time, from its first to its last event ({} of {}); {} of communication is hidden",
             percent(*share),
             time(*us),
             time(*of_us),
             percent(*hidden)
         ),
-        Standout::DeviceIdle { share, us, of_us, host_limited } => {
+        TraceFinding::DeviceIdle { share, us, of_us, host_limited } => {
             let cause = host_limited.map_or_else(String::new, |share| {
                 format!(
                     "; {} of the streams' gaps end with a launch that came late (the host is the limit there)",
@@ -202,23 +202,23 @@ fn standout(standout: &Standout) -> String {
                 time(*of_us)
             )
         }
-        Standout::MemoryCopies { share, us, of_us } => format!(
+        TraceFinding::MemoryCopies { share, us, of_us } => format!(
             "copies and fills take {} of the device's busy time ({} of {})",
             percent(*share),
             time(*us),
             time(*of_us)
         ),
-        Standout::DeviceBound { share, device_busy } => format!(
+        TraceFinding::DeviceBound { share, device_busy } => format!(
             "the host waits for the device for {} of its busy time and the device is busy for {} of {DEVICE_TIME}: the device is the limit",
             percent(*share),
             percent(*device_busy)
         ),
-        Standout::SlowStep { name, us, median_us, steps, ratio } => format!(
+        TraceFinding::SlowStep { name, us, median_us, steps, ratio } => format!(
             "{name} takes {}, {ratio:.2} times the median of {steps} steps ({})",
             time(*us),
             time(*median_us)
         ),
-        Standout::Unattributed { share, us, autograd_us } => {
+        TraceFinding::Unattributed { share, us, autograd_us } => {
             let advice = if *autograd_us > 0.0 {
                 format!(
                     "up to {} of it is a thread that waits for autograd's own threads; wrap loss.backward() with torch.profiler.record_function(\"backward\") to tell that apart",
@@ -230,7 +230,7 @@ fn standout(standout: &Standout) -> String {
             let (share, us) = (percent(*share), time(*us));
             format!("{share} of the host's busy time ({us}) has no operator inside it; {advice}")
         }
-        Standout::Straggler {
+        TraceFinding::Straggler {
             source: rank,
             against,
             is_compute,
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn a_rank_that_computes_more_is_not_said_to_be_waited_for() {
-        let text = standout(&Standout::Straggler {
+        let text = trace_finding(&TraceFinding::Straggler {
             source: Source::Rank(1),
             against: Some(Source::Rank(0)),
             is_compute: true,
@@ -388,7 +388,7 @@ mod tests {
     fn every_sentence_says_its_figure() {
         let found = |source| Sourced {
             source,
-            what: Standout::HostCategory {
+            what: TraceFinding::HostCategory {
                 about: "data_loading",
                 category: "data loading".to_owned(),
                 share: 0.3,
@@ -396,8 +396,8 @@ mod tests {
                 limit: 0.15,
             },
         };
-        assert_eq!(sourced_standout(&found(None)), "data loading takes 30.0 % of a step (median of 4 steps)");
-        assert!(sourced_standout(&found(Some(Source::Rank(3)))).starts_with("rank 3: data loading takes"));
+        assert_eq!(sourced_finding(&found(None)), "data loading takes 30.0 % of a step (median of 4 steps)");
+        assert!(sourced_finding(&found(Some(Source::Rank(3)))).starts_with("rank 3: data loading takes"));
         assert_eq!(
             trace_warning(&TraceWarning::Counted(Counted::RecordsDropped, 4)),
             "records_dropped: 4 spans and counters were not recorded because memory for them ran out; record fewer steps"

@@ -82,7 +82,8 @@ pub struct Tried {
     /// Most memory of the engine's buffers, where it was sampled.
     pub pool_bytes: Option<u64>,
     /// Whether it makes steps faster, as far as the interval of the gain tells.
-    pub verdict: Effect,
+    #[serde(rename = "verdict")]
+    pub effect: Effect,
 }
 
 /// Effect of a switch on the time of a step.
@@ -132,7 +133,7 @@ impl Ablation {
                         keys,
                         note,
                         s_per_sample: Estimate::of(&with),
-                        verdict: Effect::of(&gain),
+                        effect: Effect::of(&gain),
                         gain,
                         cpu_gain: Estimate::paired(&cpu_without, &cpu_with, times),
                         pool_bytes: profile.pool_bytes,

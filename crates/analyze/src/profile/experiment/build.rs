@@ -45,8 +45,8 @@ impl Experiment {
             ranks: rank_scalings(&cells, rounds),
             recording: Vec::new(),
             ablation: switches.into_iter().map(|runs| Ablation::of(runs, rounds)).collect(),
-            decisions: Vec::new(),
-            insights: Vec::new(),
+            answers: Vec::new(),
+            findings: Vec::new(),
             next_steps: Vec::new(),
             warnings: warnings(&plan),
             plan,
@@ -79,8 +79,8 @@ impl Experiment {
                 experiment.recording.extend(pair.map(|(off, on)| RecordingCost::of(off, on, rounds)));
             }
         }
-        experiment.decisions = judge::decisions(&experiment);
-        experiment.insights = judge::insights(&experiment);
+        experiment.answers = judge::answers(&experiment);
+        experiment.findings = judge::findings(&experiment);
         experiment.next_steps = judge::next_steps(&experiment);
         Ok(experiment)
     }

@@ -1,11 +1,11 @@
 //! The experiment as a whole: the document every report is a rendering of.
 
 use super::ablation::Ablation;
+use super::answer::Answer;
 use super::breakdown::Breakdown;
 use super::cell::CellFindings;
-use super::decision::Decision;
 use super::decompose::Decomposition;
-use super::insights::{Insight, NextStep};
+use super::finding::{ExperimentFinding, NextStep};
 use super::ranks::RankScaling;
 use super::ratio::{CellRatio, RecordingCost};
 use serde::Serialize;
@@ -45,7 +45,7 @@ pub enum ExperimentWarning {
     Crowded(Crowd),
 }
 
-/// The findings of an experiment. Times are seconds. What needs words (cells' profiles, insights, decisions, warnings) is not
+/// The findings of an experiment. Times are seconds. What needs words (cells' profiles, findings, answers, warnings) is not
 /// serialised here: `knockout-report` makes the document of `--json`.
 #[derive(Debug, Clone, Serialize)]
 pub struct Experiment {
@@ -78,10 +78,10 @@ pub struct Experiment {
     pub ablation: Vec<Ablation>,
     /// Questions the figures answer.
     #[serde(skip)]
-    pub decisions: Vec<Decision>,
+    pub answers: Vec<Answer>,
     /// Findings that stand out.
     #[serde(skip)]
-    pub insights: Vec<Insight>,
+    pub findings: Vec<ExperimentFinding>,
     /// Next steps, the most promising first.
     #[serde(skip)]
     pub next_steps: Vec<NextStep>,

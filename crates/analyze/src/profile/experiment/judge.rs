@@ -1,10 +1,10 @@
 //! Decides what stands out in an experiment, which questions its figures answer, and what to do next.
 
 use super::ablation::Effect;
-use super::decision::{Decision, Question};
+use super::answer::{Answer, Question};
 use super::decompose::{self, Component, Decomposition};
+use super::finding::{ExperimentFinding, NextStep};
 use super::findings::Experiment;
-use super::insights::{Insight, NextStep};
 use knockout_base::stats::{relative_iqr, share};
 
 /// Thresholds, as fractions.
@@ -18,16 +18,16 @@ const TIE: f64 = 0.10;
 const SWITCHES: usize = 3;
 
 /// Returns all questions the experiment answers.
-pub(super) fn decisions(experiment: &Experiment) -> Vec<Decision> {
+pub(super) fn answers(experiment: &Experiment) -> Vec<Answer> {
     let mut out = Vec::new();
-    let mut decide = |question, threshold, is_yes| out.push(Decision { question, threshold, is_yes });
+    let mut answer = |question, threshold, is_yes| out.push(Answer { question, threshold, is_yes });
     for parts in &experiment.decomposition {
         let model = &parts.name;
         let share_of = |name: &str| parts.component(name).map_or(0.0, |component| component.share);
         let data = share_of(decompose::DATA);
-        decide(Question::DataHoldsBack { model: model.clone(), share: data }, Some(DATA), data > DATA);
+        answer(Question::DataHoldsBack { model: model.clone(), share: data }, Some(DATA), data > DATA);
         let update = share_of(decompose::UPDATING);
-        decide(
+        answer(
             Question::UpdateHoldsBack { model: model.clone(), share: update },
             Some(UPDATE),
             update > UPDATE,
@@ -35,18 +35,18 @@ pub(super) fn decisions(experiment: &Experiment) -> Vec<Decision> {
         let apart = parts.components.iter().map(|component| component.disagreement_s.median.abs());
         let worst = apart.map(|seconds| share(seconds, parts.step_s.median)).fold(0.0, f64::max);
         let agrees = parts.components.iter().all(|component| component.agrees);
-        decide(Question::WaysAgree { model: model.clone(), share: worst }, None, agrees);
+        answer(Question::WaysAgree { model: model.clone(), share: worst }, None, agrees);
     }
     for cost in &experiment.recording {
         let question = Question::RecordingDisturbs { model: cost.model.clone(), ratio: cost.ratio };
-        decide(question, Some(RECORDING), cost.ratio.clears(1.0 + RECORDING));
+        answer(question, Some(RECORDING), cost.ratio.clears(1.0 + RECORDING));
     }
     for ratio in experiment.ratios.iter().filter(|ratio| ratio.vary == "model" && ratio.mode == "full") {
         let question = Question::IsSlower { a: ratio.a.clone(), b: ratio.b.clone(), ratio: ratio.per_sample };
-        decide(question, Some(TIE), ratio.per_sample.clears(1.0 + TIE));
+        answer(question, Some(TIE), ratio.per_sample.clears(1.0 + TIE));
     }
     let noise = noise(experiment);
-    decide(Question::RoundsAlike { share: noise }, Some(UNSTEADY), noise <= UNSTEADY);
+    answer(Question::RoundsAlike { share: noise }, Some(UNSTEADY), noise <= UNSTEADY);
     out
 }
 
@@ -58,23 +58,31 @@ fn noise(experiment: &Experiment) -> f64 {
 }
 
 /// Returns what stands out.
-pub(super) fn insights(experiment: &Experiment) -> Vec<Insight> {
+pub(super) fn findings(experiment: &Experiment) -> Vec<ExperimentFinding> {
     let mut out = Vec::new();
     for parts in &experiment.decomposition {
         out.extend(largest(parts));
         out.extend(disagreements(parts));
     }
     for ratio in experiment.ratios.iter().filter(|ratio| ratio.vary == "model") {
-        out.push(Insight::Models { a: ratio.a.clone(), b: ratio.b.clone(), ratio: ratio.per_sample });
+        out.push(ExperimentFinding::Models {
+            a: ratio.a.clone(),
+            b: ratio.b.clone(),
+            ratio: ratio.per_sample,
+        });
     }
     out.extend(difference_of_models(experiment));
     for ratio in experiment.ratios.iter().filter(|ratio| ratio.vary == "processor" && ratio.mode == "data") {
-        out.push(Insight::Processors { a: ratio.a.clone(), b: ratio.b.clone(), ratio: ratio.per_sample });
+        out.push(ExperimentFinding::Processors {
+            a: ratio.a.clone(),
+            b: ratio.b.clone(),
+            ratio: ratio.per_sample,
+        });
     }
     let furthest = experiment.cells.iter().max_by_key(|cell| cell.ran.len()).map(|cell| cell.mode.as_str());
     for scaling in experiment.ranks.iter().filter(|scaling| Some(scaling.mode.as_str()) == furthest) {
         let from = scaling.rows.first().map_or(1, |row| row.world);
-        out.extend(scaling.rows.iter().skip(1).map(|row| Insight::Ranks {
+        out.extend(scaling.rows.iter().skip(1).map(|row| ExperimentFinding::Ranks {
             model: scaling.model.clone(),
             mode: scaling.mode.clone(),
             from,
@@ -85,11 +93,11 @@ pub(super) fn insights(experiment: &Experiment) -> Vec<Insight> {
     }
     for cost in &experiment.recording {
         let model = cost.model.clone();
-        out.push(Insight::Recording { model, wall: cost.ratio, cpu: cost.cpu_ratio });
+        out.push(ExperimentFinding::Recording { model, wall: cost.ratio, cpu: cost.cpu_ratio });
     }
     for ablation in &experiment.ablation {
-        let best = ablation.tried.first().filter(|tried| tried.verdict == Effect::Faster);
-        out.extend(best.map(|best| Insight::BestSwitch {
+        let best = ablation.tried.first().filter(|tried| tried.effect == Effect::Faster);
+        out.extend(best.map(|best| ExperimentFinding::BestSwitch {
             model: ablation.model.clone(),
             tried: ablation.tried.len(),
             switch: best.name.clone(),
@@ -99,10 +107,10 @@ pub(super) fn insights(experiment: &Experiment) -> Vec<Insight> {
     out
 }
 
-fn largest(parts: &Decomposition) -> Option<Insight> {
+fn largest(parts: &Decomposition) -> Option<ExperimentFinding> {
     let most = parts.components.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
     let data = parts.component(decompose::DATA)?;
-    Some(Insight::LargestPart {
+    Some(ExperimentFinding::LargestPart {
         model: parts.name.clone(),
         part: most.name,
         share: most.share,
@@ -110,10 +118,10 @@ fn largest(parts: &Decomposition) -> Option<Insight> {
     })
 }
 
-fn disagreements(parts: &Decomposition) -> impl Iterator<Item = Insight> + '_ {
+fn disagreements(parts: &Decomposition) -> impl Iterator<Item = ExperimentFinding> + '_ {
     // Of few rounds there is no spread to be beyond: on a busy machine three may well err to the same side.
     let is_sure = |component: &&Component| !component.agrees && component.disagreement_s.is_interval();
-    parts.components.iter().filter(is_sure).map(|component| Insight::Disagreement {
+    parts.components.iter().filter(is_sure).map(|component| ExperimentFinding::Disagreement {
         model: parts.name.clone(),
         part: component.name,
         share: share(component.disagreement_s.median, parts.step_s.median),
@@ -121,7 +129,7 @@ fn disagreements(parts: &Decomposition) -> impl Iterator<Item = Insight> + '_ {
 }
 
 /// The part of the step that accounts for the difference between two models.
-fn difference_of_models(experiment: &Experiment) -> Option<Insight> {
+fn difference_of_models(experiment: &Experiment) -> Option<ExperimentFinding> {
     let first = experiment.decomposition.first()?.world;
     let on_as_many: Vec<&Decomposition> =
         experiment.decomposition.iter().filter(|parts| parts.world == first).collect();
@@ -136,7 +144,7 @@ fn difference_of_models(experiment: &Experiment) -> Option<Insight> {
         (a_part.name, share(change * whole.signum(), whole.abs()))
     });
     let (part, share) = moved.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    (a.model != b.model && whole != 0.0).then(|| Insight::DifferenceOfModels {
+    (a.model != b.model && whole != 0.0).then(|| ExperimentFinding::DifferenceOfModels {
         a: a.model.clone(),
         b: b.model.clone(),
         part,
@@ -148,7 +156,7 @@ fn difference_of_models(experiment: &Experiment) -> Option<Insight> {
 pub(super) fn next_steps(experiment: &Experiment) -> Vec<NextStep> {
     let mut out = Vec::new();
     for ablation in &experiment.ablation {
-        let faster = ablation.tried.iter().filter(|tried| tried.verdict == Effect::Faster);
+        let faster = ablation.tried.iter().filter(|tried| tried.effect == Effect::Faster);
         out.extend(faster.take(SWITCHES).map(|tried| NextStep::UseSwitch {
             model: ablation.model.clone(),
             keys: tried.keys.clone(),

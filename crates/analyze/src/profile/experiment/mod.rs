@@ -6,24 +6,24 @@
 //! the interval is where it would lie had other rounds been measured. Knows neither models nor files.
 
 mod ablation;
+mod answer;
 mod breakdown;
 mod build;
 mod cell;
-mod decision;
 mod decompose;
+mod finding;
 mod findings;
-mod insights;
 mod judge;
 mod ranks;
 mod ratio;
 
 pub use ablation::{Ablation, Effect, RankedBy, Switch, SwitchOutcome, SwitchRuns, Tried};
+pub use answer::{Answer, Question};
 pub use breakdown::{Breakdown, BreakdownRow};
 pub use cell::CellFindings;
-pub use decision::{Decision, Question};
 pub use decompose::{Component, Decomposition};
+pub use finding::{ExperimentFinding, NextStep};
 pub use findings::{Crowd, Experiment, ExperimentPlan, ExperimentWarning};
-pub use insights::{Insight, NextStep};
 pub use ranks::{RankRow, RankScaling};
 pub use ratio::{CellRatio, RecordingCost};
 

@@ -65,7 +65,7 @@ impl RunProfile {
             background: columns(&log.steps, |step| &step.background).into_iter().map(row).collect(),
             peak_rss_bytes: log.steps.iter().flat_map(|step| step.rss_bytes).max().filter(|bytes| *bytes > 0),
             pool_bytes: log.steps.iter().map(|step| step.pool_bytes).max().filter(|bytes| *bytes > 0),
-            verdict: Vec::new(),
+            findings: Vec::new(),
             warnings: Vec::new(),
             conditions,
             per_step,
@@ -83,7 +83,7 @@ impl RunProfile {
 
     /// Derives what stands out from the figures.
     pub(super) fn judge(&mut self) {
-        self.verdict = judge::findings(self);
+        self.findings = judge::findings(self);
         self.warnings = judge::warnings(self);
     }
 }

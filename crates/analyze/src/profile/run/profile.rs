@@ -53,7 +53,7 @@ pub struct RunProfile {
     pub pool_bytes: Option<u64>,
     /// Findings that stand out, computed from the figures above.
     #[serde(skip)]
-    pub verdict: Vec<RunFinding>,
+    pub findings: Vec<RunFinding>,
     /// Reasons to distrust the figures.
     #[serde(skip)]
     pub warnings: Vec<RunWarning>,

@@ -53,7 +53,7 @@ pub fn assembled(mut plan: ExperimentPlan, worlds: &[Vec<WorldRound>]) -> Result
 mod tests {
     use super::*;
     use knockout_analyze::profile::Conditions;
-    use knockout_analyze::profile::experiment::{ExperimentWarning, Insight};
+    use knockout_analyze::profile::experiment::{ExperimentFinding, ExperimentWarning};
     use knockout_trace::meter::{StepLog, StepPhase, StepTimes};
 
     const MS: u64 = 1_000_000;
@@ -128,7 +128,9 @@ mod tests {
             .collect();
         assert_eq!(between_models.len(), 3, "one for each number of ranks");
         assert!(between_models.iter().all(|ratio| (ratio - 3.0).abs() < 1e-9));
-        assert!(findings.insights.iter().any(|found| matches!(found, Insight::Ranks { to: 4, .. })));
+        assert!(
+            findings.findings.iter().any(|found| matches!(found, ExperimentFinding::Ranks { to: 4, .. }))
+        );
         let crowd = Crowd { world: 4, threads: 4, cores: 2 };
         assert_eq!(findings.warnings, [ExperimentWarning::Crowded(crowd)]);
     }

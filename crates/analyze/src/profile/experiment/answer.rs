@@ -52,7 +52,7 @@ pub enum Question {
 
 /// One question and its answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Decision {
+pub struct Answer {
     /// Question, with the figures it is answered by.
     pub question: Question,
     /// The threshold, as a fraction (of a step, above 1 for ratios); `None` where an interval decides.
@@ -61,7 +61,7 @@ pub struct Decision {
     pub is_yes: bool,
 }
 
-impl Decision {
+impl Answer {
     /// The figure that decides.
     pub fn figure(&self) -> f64 {
         match &self.question {

@@ -3,7 +3,7 @@
 
 /// Something that stands out in a trace. Shares are fractions, times microseconds.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Standout {
+pub enum TraceFinding {
     /// A category of host work takes more than its part of a step.
     HostCategory {
         /// Stable name for scripts.
@@ -124,7 +124,7 @@ pub struct Sourced<T> {
     pub what: T,
 }
 
-impl Standout {
+impl TraceFinding {
     /// Stable name for scripts.
     pub fn about(&self) -> &'static str {
         match self {

@@ -4,7 +4,7 @@ use knockout_base::stats::Estimate;
 
 /// Something that stands out in an experiment.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Insight {
+pub enum ExperimentFinding {
     /// The largest part of a model's step.
     LargestPart {
         /// Name of the model.
@@ -91,7 +91,7 @@ pub enum Insight {
     },
 }
 
-impl Insight {
+impl ExperimentFinding {
     /// Stable name for scripts.
     pub fn about(&self) -> &'static str {
         match self {
