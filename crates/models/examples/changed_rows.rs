@@ -7,7 +7,7 @@ use knockout_base::random::Rng;
 use knockout_data::cell::{Edge, GeneSets, GeneSetsRef, Network};
 use knockout_engine::kernel::Activation;
 use knockout_models::{
-    Aggregation, ChangedRows, Combination, Hetero, HeteroNetwork, HeteroOptions, NormKind, SelfLoops,
+    Aggregation, ChangedRows, Hetero, HeteroNetwork, HeteroOptions, NormKind, ScoreCombination, SelfLoops,
     sharing_order,
 };
 use knockout_sources::synth::{Config, synthesise};
@@ -31,7 +31,7 @@ fn main() {
         activation: Activation::Relu,
         norm: NormKind::None,
         aggregation: Aggregation::Sum,
-        combination: Combination::GlobalOnly,
+        combination: ScoreCombination::GlobalOnly,
         ..HeteroOptions::default()
     };
     for (title, both) in [("as stored", false), ("both directions of every edge", true)] {

@@ -9,7 +9,7 @@
 use knockout_data::batch::Graphs;
 use knockout_data::cell::GeneSetsRef;
 use knockout_engine::grad::{Gradients, Tape};
-use knockout_models::loss::{Precision, interaction_loss};
+use knockout_models::loss::{LossPrecision, interaction_loss};
 use knockout_models::{AggregationWeights, HeteroOptions, Input, ModelOptions};
 use knockout_sources::synth::{Config, synthesise};
 
@@ -30,7 +30,7 @@ struct Found {
     genes: usize,
 }
 
-fn find<T: Precision>(
+fn find<T: LossPrecision>(
     options: &HeteroOptions,
     cell: &knockout_data::cell::Cell,
     sets: GeneSetsRef<'_>,

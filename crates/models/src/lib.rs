@@ -1,6 +1,20 @@
 //! Models and losses.
 //!
-//! The crate knows layers, DANGO, the hetero model, the transformer and what they minimise; it knows neither files nor the loop that trains.
+//! [`MODELS`] lists the models by name. A configuration holds one of them as a [`ModelConfig`], which builds a [`Model`] for a cell:
+//! DANGO, the hetero model or the transformer, made of the operations in [`layer`]. A model records a forward pass on a tape
+//! ([`Forward`]) and the loss of it ([`RecordedLoss`]); the loss of the scores is one of [`loss::LOSSES`]. Models that are solved
+//! instead of trained are in the same registry, behind [`Solver`].
+//!
+//! ```
+//! use knockout_models::{MODELS, ModelEntry};
+//!
+//! let dango = ModelEntry::find("dango", MODELS)?;
+//! assert!(!dango.is_solved);
+//! assert!(ModelEntry::find("dnago", MODELS).is_err());
+//! # Ok::<(), knockout_base::error::Error>(())
+//! ```
+//!
+//! The crate depends on neither files nor the training loop.
 
 mod dango;
 mod hetero;
@@ -19,9 +33,9 @@ mod transformer;
 
 pub use dango::{Dango, DangoForward, DangoLoss, DangoNetwork, DangoOptions, NetworkChoice};
 pub use hetero::{
-    Aggregation, AggregationWeights, ChangedRows, Combination, Difference, Hetero, HeteroForward,
-    HeteroNetwork, HeteroOptions, HeteroParts, MetabolicGraph, MetabolismSwitch, NoiseKind, NormKind,
-    ReadoutVars, Route, StartKind,
+    Aggregation, AggregationWeights, ChangedRows, DifferenceScale, Hetero, HeteroForward, HeteroNetwork,
+    HeteroOptions, HeteroParts, MetabolicGraph, MetabolismSwitch, NoiseKind, NormKind, ReadoutVars, Route,
+    ScoreCombination, StartKind,
 };
 pub use init::Init;
 pub use loss::{LossAt, RecordedLoss, ShardAt};

@@ -11,21 +11,21 @@ use std::collections::BTreeSet;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SelfLoops {
-    /// Where the network says so.
+    /// Where the network has a self-loop.
     #[default]
     AsStored,
     /// Always: one is added to every gene.
     Add,
 }
 
-/// What becomes of STRING's channels among the networks.
+/// Treatment of STRING's channels among the networks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StringChannels {
     /// Each is a network.
     #[default]
     Apart,
-    /// One network has the edges of all, each once; its λ is the least of theirs.
+    /// They become one network with each edge once; its λ is the least of theirs.
     Merged,
 }
 

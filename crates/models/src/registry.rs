@@ -154,9 +154,9 @@ impl<O: SolvedOptions> Solver for O {
 
 /// Options of a solved model among those of the others.
 #[derive(Debug)]
-struct Solved<O>(O);
+struct SolvedModel<O>(O);
 
-impl<O: SolvedOptions> ErasedOptions for Solved<O> {
+impl<O: SolvedOptions> ErasedOptions for SolvedModel<O> {
     fn table(&self) -> Result<Table, toml::ser::Error> {
         Table::try_from(&self.0)
     }
@@ -236,7 +236,7 @@ impl ModelConfig {
 
     /// Creates the section of the options of a solved model.
     pub fn solved<O: SolvedOptions>(options: O) -> Self {
-        Self { entry: ModelEntry::solved::<O>(), options: Arc::new(Solved(options)) }
+        Self { entry: ModelEntry::solved::<O>(), options: Arc::new(SolvedModel(options)) }
     }
 
     /// Reads a section; `name` is one of `models`.

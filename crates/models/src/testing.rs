@@ -1,4 +1,4 @@
-//! What tests against PyTorch's numbers share.
+//! Helpers of tests against PyTorch's numbers.
 
 use knockout_engine::grad::{Gradients, Parameters, Tape, Var};
 use knockout_engine::kernel::slices::{add_scaled, dot};
@@ -31,7 +31,7 @@ pub(crate) fn fill<T: Scalar>(case: &Case, parameters: &mut Parameters<T>) {
     }
 }
 
-/// The same for all parameters of a model: the case has no others.
+/// Fills all parameters of a model, and checks that the case has no others.
 pub(crate) fn fill_all<T: Scalar>(case: &Case, parameters: &mut Parameters<T>) {
     assert_eq!(parameters.len(), case.names("param.").count(), "{}: as many as PyTorch has", case.name);
     fill(case, parameters);

@@ -62,7 +62,7 @@ pub fn gradient_check(
     worst
 }
 
-/// Returns the value of a loss, after a backward pass where gradients are asked for.
+/// Returns the value of a loss, after a backward pass where gradients are given.
 pub fn evaluate_loss(tape: Tape<'_, f64>, loss: Var, gradients: Option<&mut Gradients<f64>>) -> f64 {
     let value = tape.scalar(loss);
     if let Some(gradients) = gradients {

@@ -17,7 +17,7 @@ pub struct Gradients<T: Real> {
 const SUM_CHUNK: usize = 1 << 14;
 
 impl<T: Real> Gradients<T> {
-    /// Zero gradients for all parameters.
+    /// Creates zero gradients for all parameters.
     pub fn zeros(parameters: &Parameters<T>) -> Self {
         let pool = parameters.pool().clone();
         Self {
@@ -33,23 +33,23 @@ impl<T: Real> Gradients<T> {
         self.parameters.par_iter_mut().for_each(|gradient| gradient.fill(T::ZERO));
     }
 
-    /// Adds those of another part of a batch.
+    /// Adds the gradients of another part of a batch.
     pub fn add_all(&mut self, other: &Self) {
         let pairs = self.parameters.par_iter_mut().zip(&other.parameters);
         pairs.for_each(|(sum, part)| sum.iter_mut().zip(&**part).for_each(|(sum, &part)| *sum += part));
     }
 
-    /// Number of parameters that have one.
+    /// Returns the number of parameters.
     pub fn parameter_count(&self) -> usize {
         self.parameters.len()
     }
 
-    /// Gradient of the parameter at an index.
+    /// Returns the gradient of the parameter at an index.
     pub fn parameter(&self, index: usize) -> &[T] {
         &self.parameters[index]
     }
 
-    /// The same, to be set: what was accumulated before an interruption.
+    /// Returns the gradient of the parameter at an index, mutable: resuming restores an accumulated one.
     pub fn parameter_mut(&mut self, index: usize) -> &mut [T] {
         &mut self.parameters[index]
     }
@@ -79,7 +79,7 @@ impl<T: Real> Gradients<T> {
     ///
     /// # Panics
     ///
-    /// If they are the same, or one is no parameter: a bug of the layer.
+    /// If they are the same, or one is not a parameter: a bug of the layer.
     pub fn add_pair(&mut self, [a, b]: [Var; 2], add: impl FnOnce(&mut [T], &mut [T])) {
         let (Some(a), Some(b)) = (a.as_parameter(), b.as_parameter()) else {
             unreachable!("a pair of parameters")

@@ -1,7 +1,7 @@
 //! Reverse-mode differentiation: a short tape over coarse operations, parameters, `AdamW`, gradient checks.
 //!
-//! The crate knows no model and no gene; an operation is a name, an output and a backward function. A whole
-//! layer is one operation, so a training step is some fifty of them and the overhead of the tape is negligible.
+//! The module depends on neither models nor genes; an operation is a name, an output and a backward function. A whole
+//! layer is one operation, so a training step has about fifty of them and the overhead of the tape is negligible.
 
 mod adamw;
 mod check;

@@ -8,7 +8,7 @@
 //! The forward function fills the output and returns what the backward pass needs. The backward function is given the gradient of
 //! the output and adds to the gradients of the operation's inputs.
 
-use crate::grad::var::{Source, Var};
+use crate::grad::var::{Var, VarSource};
 use crate::grad::{Gradients, Parameters};
 use crate::kernel::{Buffer, Pool, Real};
 
@@ -41,8 +41,8 @@ impl<'t, T: Real> Values<'t, T> {
     /// Values of a variable.
     pub fn of(&self, var: Var) -> &'t [T] {
         match var.source() {
-            Source::Parameter(index) => self.parameters.get(index).values(),
-            Source::Value(index) => &self.outputs[index],
+            VarSource::Parameter(index) => self.parameters.get(index).values(),
+            VarSource::Value(index) => &self.outputs[index],
         }
     }
 
@@ -65,7 +65,7 @@ pub struct Step<'t, T: Real> {
 
 type Backward<'a, T> = Box<dyn FnOnce(Step<'_, T>, &mut Gradients<T>) + 'a>;
 
-struct Operation<'a, T: Real> {
+struct TapeOperation<'a, T: Real> {
     name: &'static str,
     backward: Backward<'a, T>,
 }
@@ -74,12 +74,12 @@ struct Operation<'a, T: Real> {
 pub struct Tape<'a, T: Real> {
     parameters: &'a Parameters<T>,
     outputs: Vec<Buffer<T>>,
-    operations: Vec<Operation<'a, T>>,
+    operations: Vec<TapeOperation<'a, T>>,
     observer: Option<&'a dyn Observer>,
 }
 
 impl<'a, T: Real> Tape<'a, T> {
-    /// An empty tape over a model's parameters.
+    /// Creates an empty tape over a model's parameters.
     pub fn new(parameters: &'a Parameters<T>) -> Self {
         Self { parameters, outputs: Vec::new(), operations: Vec::new(), observer: None }
     }
@@ -91,7 +91,7 @@ impl<'a, T: Real> Tape<'a, T> {
         self
     }
 
-    /// Values of all variables so far.
+    /// Returns the values of all variables so far.
     pub fn values(&self) -> Values<'_, T> {
         Values { parameters: self.parameters, outputs: &self.outputs, pool: self.parameters.pool() }
     }
@@ -101,7 +101,7 @@ impl<'a, T: Real> Tape<'a, T> {
         self.values().of(var)
     }
 
-    /// The value of a scalar variable.
+    /// Returns the value of a scalar variable.
     pub fn scalar(&self, var: Var) -> T {
         self.value(var)[0]
     }
@@ -127,7 +127,7 @@ impl<'a, T: Real> Tape<'a, T> {
         self.outputs.push(output);
         let backward =
             Box::new(move |step: Step<'_, T>, gradients: &mut Gradients<T>| backward(step, saved, gradients));
-        self.operations.push(Operation { name, backward });
+        self.operations.push(TapeOperation { name, backward });
         Var::value(self.outputs.len() - 1)
     }
 
@@ -138,7 +138,7 @@ impl<'a, T: Real> Tape<'a, T> {
         self.backward_from(&[(loss, &[T::ONE])], gradients);
     }
 
-    /// The same, where the gradients of a loss with respect to some variables of this tape are known: they were computed elsewhere.
+    /// Adds the gradients of a loss whose gradients with respect to some variables of this tape were computed elsewhere.
     ///
     /// # Panics
     ///

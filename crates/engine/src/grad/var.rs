@@ -2,38 +2,38 @@
 
 /// A parameter, or the output of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Var(Source);
+pub struct Var(VarSource);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum VarSource {
     Parameter(usize),
     Value(usize),
 }
 
 impl Var {
     pub(crate) fn parameter(index: usize) -> Self {
-        Self(Source::Parameter(index))
+        Self(VarSource::Parameter(index))
     }
 
     pub(crate) fn value(index: usize) -> Self {
-        Self(Source::Value(index))
+        Self(VarSource::Value(index))
     }
 
-    pub(crate) fn source(self) -> Source {
+    pub(crate) fn source(self) -> VarSource {
         self.0
     }
 
     pub(crate) fn as_parameter(self) -> Option<usize> {
         match self.0 {
-            Source::Parameter(index) => Some(index),
-            Source::Value(_) => None,
+            VarSource::Parameter(index) => Some(index),
+            VarSource::Value(_) => None,
         }
     }
 
     pub(crate) fn as_value(self) -> usize {
         match self.0 {
-            Source::Value(index) => index,
-            Source::Parameter(_) => unreachable!("a parameter has no value on the tape"),
+            VarSource::Value(index) => index,
+            VarSource::Parameter(_) => unreachable!("a parameter has no value on the tape"),
         }
     }
 }

@@ -11,14 +11,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Sixteen values: one or two cache lines.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-struct Line<T>([T; LINE]);
+struct CacheLine<T>([T; LINE]);
 
 const LINE: usize = 16;
 
 /// Values zeroed by one task.
 const CLEAR_CHUNK: usize = 1 << 16;
 
-type FreeList<T> = BTreeMap<usize, Vec<Vec<Line<T>>>>;
+type FreeList<T> = BTreeMap<usize, Vec<Vec<CacheLine<T>>>>;
 
 /// A pool that buffers are taken from and return to when dropped. Clones share one free list.
 #[derive(Clone)]
@@ -42,14 +42,19 @@ impl<T: Real> Pool<T> {
 
     /// Returns a buffer with arbitrary contents, for results that overwrite every element.
     pub fn scratch(&self, len: usize) -> Buffer<T> {
-        const { assert!(size_of::<Line<T>>() == LINE * size_of::<T>(), "a line is its values and nothing else") }
+        const {
+            assert!(
+                size_of::<CacheLine<T>>() == LINE * size_of::<T>(),
+                "a line is its values and nothing else"
+            )
+        }
         let lines = self.take(len.div_ceil(LINE));
         Buffer { lines, len, pool: self.clone() }
     }
 
     /// Takes the smallest free buffer that fits without wasting half of it. If there is none, a new one replaces a free one that has
     /// become too small, so that the pool grows with the largest batch and not with the number of batch sizes.
-    fn take(&self, lines: usize) -> Vec<Line<T>> {
+    fn take(&self, lines: usize) -> Vec<CacheLine<T>> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let mut from = |range: RangeInclusive<usize>, last: bool| {
             let mut fitting = free.range_mut(range).filter(|(_, buffers)| !buffers.is_empty());
@@ -63,9 +68,9 @@ impl<T: Real> Pool<T> {
         drop(free);
         // A little room, so that a slightly larger batch finds this one large enough.
         let lines = if outgrown > 0 { lines + lines / 16 } else { lines };
-        self.allocated.fetch_add(lines * size_of::<Line<T>>(), Ordering::Relaxed);
-        self.allocated.fetch_sub(outgrown * size_of::<Line<T>>(), Ordering::Relaxed);
-        vec![Line([T::ZERO; LINE]); lines]
+        self.allocated.fetch_add(lines * size_of::<CacheLine<T>>(), Ordering::Relaxed);
+        self.allocated.fetch_sub(outgrown * size_of::<CacheLine<T>>(), Ordering::Relaxed);
+        vec![CacheLine([T::ZERO; LINE]); lines]
     }
 
     /// Returns a copy of a slice.
@@ -95,7 +100,7 @@ impl<T: Real> fmt::Debug for Pool<T> {
 
 /// A slice on cache-line boundaries, returned to its pool when dropped.
 pub struct Buffer<T: Real> {
-    lines: Vec<Line<T>>,
+    lines: Vec<CacheLine<T>>,
     len: usize,
     pool: Pool<T>,
 }

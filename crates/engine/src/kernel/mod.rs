@@ -1,16 +1,16 @@
 //! CPU kernels on plain slices: sparse products, fused layers, and the backward pass of each.
 //!
-//! The crate knows neither the tape nor genes: a row is a row, an edge is an entry of a sparse matrix. Every operation exists
+//! The module depends on neither the tape nor genes: a row is a row, an edge is an entry of a sparse matrix. Every operation exists
 //! twice: vectorised for `f32`, over the instruction sets the CPU has ([`Isa`]), and as a reference kernel for any [`Real`], which
 //! is what `f64` runs on and what tests compare with. [`Scalar`] chooses between them by type.
 //!
-//! | folder | what |
+//! | folder | contents |
 //! |---|---|
 //! | `sparse` | CSR matrices and the kernels that walk their entries |
 //! | `dense` | whole layers on rows: descriptions, and the parallel drivers over tiles of rows |
 //! | `elementwise` | activations, dropout masks |
-//! | `simd` | instruction sets, and what a tile of rows goes through in `f32` |
-//! | `reference` | every operation as its definition says, for any float type |
+//! | `simd` | instruction sets, and the operations on a tile of rows in `f32` |
+//! | `reference` | every operation as it is defined, for any float type |
 //!
 //! Work is cut into chunks whose number depends on the input alone, and partial sums are reduced in the order of the chunks:
 //! the result is the same to the last bit for any number of threads.
@@ -46,8 +46,6 @@ pub use dense::{
 pub use elementwise::{Activation, DropoutMask};
 pub use real::Real;
 pub use scalar::Scalar;
-pub use simd::{Isa, IsaError, PackedBlock, PackedPairwise};
-pub use sparse::{
-    Csr, CsrError, DistinctEdges, EdgeLoss, Graph, MASKED, NeighbourSum, RowGradients, Spmm, Store,
-};
+pub use simd::{Isa, PackedBlock, PackedPairwise};
+pub use sparse::{Csr, DistinctEdges, EdgeLoss, Graph, MASKED, NeighbourSum, RowGradients, Spmm, Store};
 pub use workers::worker_pool;

@@ -7,7 +7,7 @@ use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssi
 /// `f32` or `f64`. Training runs in `f32`; the same code in `f64` is what finite differences and golden values test.
 ///
 /// The functions are those of the `libm` crate, so that results do not depend on the C library of the machine.
-#[expect(clippy::return_self_not_must_use, reason = "a dropped number is no bug that a lint must find")]
+#[expect(clippy::return_self_not_must_use, reason = "a dropped number is not a bug")]
 pub trait Real:
     Copy
     + Default

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: random inputs, and distances between `f32` and `f64` results.
+//! Helpers of the tests of this crate: random inputs, and distances between `f32` and `f64` results.
 
 use crate::kernel::{Csr, Graph};
 use knockout_base::random::Rng;

@@ -20,12 +20,12 @@ pub(super) struct FixedDango {
 }
 
 /// A matrix `[rows, columns]` in `f64`.
-struct Matrix {
+struct WeightMatrix {
     values: Vec<f64>,
     columns: usize,
 }
 
-impl Matrix {
+impl WeightMatrix {
     fn row(&self, row: usize) -> &[f64] {
         &self.values[row * self.columns..(row + 1) * self.columns]
     }
@@ -47,15 +47,15 @@ struct Algebra {
     heads: usize,
     activation: Activation,
     /// The first layer's query, key and value, with their biases.
-    first: [(Matrix, Vec<f64>); 3],
+    first: [(WeightMatrix, Vec<f64>); 3],
     /// The second layer's query, key and value as they stand in the tables, and the identity for the difference.
-    second: Matrix,
-    /// What the biases of both layers add to them.
+    second: WeightMatrix,
+    /// Contribution of the biases of both layers.
     constant: Vec<f64>,
-    /// What a head's values in the first layer add to them, for those who attend to them.
-    moves: Vec<Matrix>,
+    /// Contribution of a head's values in the first layer, for members that attend to them.
+    moves: Vec<WeightMatrix>,
     /// The linear layer that attention is compared with.
-    fixed: (Matrix, Vec<f64>),
+    fixed: (WeightMatrix, Vec<f64>),
 }
 
 /// Where a channel of a head stands among interleaved heads.
@@ -67,7 +67,7 @@ fn interleaved(channel: usize, width: usize, heads: usize) -> usize {
 impl Algebra {
     fn new(tape: &Tape<'_, f32>, scorer: &SetScorer, width: usize, heads: usize) -> Self {
         let wide = |var: Var| tape.value(var).iter().map(|&value| f64::from(value)).collect::<Vec<f64>>();
-        let matrix = |linear: Linear| Matrix { values: wide(linear.weight), columns: width };
+        let matrix = |linear: Linear| WeightMatrix { values: wide(linear.weight), columns: width };
         let [first, second] = [scorer.layers[0], scorer.layers[1]];
         let [rezero1, rezero2] = [first, second].map(|layer| wide(layer.rezero)[0]);
         let (mut linear, mut constant) = (vec![0.0; 4 * width * width], vec![0.0; 4 * width]);
@@ -87,7 +87,7 @@ impl Algebra {
         for channel in 0..width {
             linear[(3 * width + channel) * width + channel] = 1.0;
         }
-        let linear = Matrix { values: linear, columns: width };
+        let linear = WeightMatrix { values: linear, columns: width };
         let shift: Vec<f64> = wide(first.projections.output.bias).iter().map(|bias| rezero1 * bias).collect();
         for (row, constant) in constant.iter_mut().enumerate() {
             *constant += dot(linear.row(row), &shift);
@@ -104,7 +104,10 @@ impl Algebra {
         let moves = (0..heads).map(|head| {
             let columns = head * head_width..(head + 1) * head_width;
             let values = (0..4 * width).flat_map(|row| columns.clone().map(move |column| (row, column)));
-            Matrix { values: values.map(|(row, column)| moved(row, column)).collect(), columns: head_width }
+            WeightMatrix {
+                values: values.map(|(row, column)| moved(row, column)).collect(),
+                columns: head_width,
+            }
         });
         Self {
             moves: moves.collect(),
@@ -122,7 +125,7 @@ impl Algebra {
     fn fill(&self, embedding: &[f32], row: &mut [f32]) {
         let Self { width, heads, .. } = *self;
         let x: Vec<f64> = embedding.iter().map(|&value| f64::from(value)).collect();
-        let affine = |(matrix, bias): &(Matrix, Vec<f64>)| -> Vec<f64> {
+        let affine = |(matrix, bias): &(WeightMatrix, Vec<f64>)| -> Vec<f64> {
             let mut out = Vec::new();
             matrix.times(&x, &mut out);
             out.iter_mut().zip(bias).for_each(|(out, bias)| *out += bias);

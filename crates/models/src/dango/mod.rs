@@ -32,7 +32,7 @@ pub struct DangoNetwork {
     pub name: String,
     /// Adjacency in both directions.
     pub graph: Graph,
-    /// λ: what a pair without an edge counts in the reconstruction.
+    /// λ: weight of a pair without an edge in the reconstruction.
     pub lambda: f64,
 }
 
@@ -57,7 +57,7 @@ pub struct Dango<T: Scalar> {
     loss: ScoreLoss<T>,
 }
 
-/// What a forward pass computed.
+/// The output of a forward pass.
 #[derive(Debug, Clone)]
 pub struct DangoForward {
     /// H1 by network, `[rows, width]`.
@@ -94,7 +94,7 @@ impl DangoNetwork {
 }
 
 impl<T: Scalar> Dango<T> {
-    /// A new model over `rows` genes.
+    /// Creates a model over `rows` genes.
     ///
     /// # Panics
     ///
@@ -103,7 +103,7 @@ impl<T: Scalar> Dango<T> {
         Self::with_features(rows, networks, None, [width, heads], seed)
     }
 
-    /// The same with content features of the genes, if any.
+    /// Creates a model with content features of the genes, if any.
     ///
     /// # Panics
     ///

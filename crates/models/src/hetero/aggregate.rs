@@ -27,7 +27,7 @@ pub enum Aggregation {
     PairwiseInteraction,
 }
 
-/// What happens to the weights that an aggregation computes.
+/// Whether the weights that an aggregation computes are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AggregationWeights {
     /// Training and prediction need none.
@@ -66,7 +66,7 @@ pub(super) enum Aggregate {
 pub(super) struct Aggregated<T> {
     /// `[rows, width]`.
     pub(super) rows: Var,
-    /// Attention weights, where asked for: `[rows, options]`, or `[rows, networks, networks]` averaged over heads.
+    /// Attention weights, where they are kept: `[rows, options]`, or `[rows, networks, networks]` averaged over heads.
     pub(super) weights: Option<Vec<T>>,
 }
 

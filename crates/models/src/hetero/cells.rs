@@ -14,7 +14,7 @@ const MAX_SHARED: usize = 4;
 
 /// The cells of a batch.
 #[derive(Debug)]
-pub(super) struct Cells {
+pub(super) struct BatchCells {
     /// Genes that each cell lacks.
     pub(super) deleted: OwnRows,
     /// Number of bases, which precede the samples.
@@ -34,7 +34,7 @@ pub(super) enum Sharing {
     None,
 }
 
-impl Cells {
+impl BatchCells {
     /// The samples of a batch and the bases that they share.
     pub(super) fn new(sets: GeneSetsRef<'_>, sharing: Sharing) -> Self {
         let samples: Vec<Vec<u32>> = sets

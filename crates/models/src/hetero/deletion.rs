@@ -3,7 +3,7 @@
 //! All give the same sums. The node mask costs nothing and is what training uses; the other two are what the reference system does, and are
 //! here for comparison.
 
-use super::plan::Stage;
+use super::plan::RowStage;
 use super::{HeteroNetwork, Route};
 use knockout_data::batch::{Graphs, Section};
 use knockout_data::cell::GeneSetsRef;
@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 /// The deleted genes of every sample of a batch.
 #[derive(Debug)]
-pub(super) struct Deletion {
+pub(super) struct DeletedEdges {
     method: Method,
     /// 0, 1, 2, …, one per row of all cells.
     identity: Vec<u32>,
@@ -22,7 +22,7 @@ pub(super) struct Deletion {
 
 #[derive(Debug)]
 enum Method {
-    /// Flags in [`Stage::row_of`].
+    /// Flags in [`RowStage::row_of`].
     NodeMask,
     /// By sample and network, one bit per entry of the incoming matrix.
     EdgeMask(Vec<Vec<Vec<u64>>>),
@@ -30,7 +30,7 @@ enum Method {
     Rebuilt(Vec<(Vec<u32>, Vec<Csr>)>),
 }
 
-impl Deletion {
+impl DeletedEdges {
     /// Takes masks or rebuilt graphs from the batch where it has them, and derives them from the gene sets otherwise.
     pub(super) fn new(
         route: Route,
@@ -72,7 +72,7 @@ impl Deletion {
     }
 
     /// The row of each node of the matrix in the stage that the sums read.
-    pub(super) fn row_of<'s>(&'s self, stage: &'s Stage, sample: usize) -> &'s [u32] {
+    pub(super) fn row_of<'s>(&'s self, stage: &'s RowStage, sample: usize) -> &'s [u32] {
         match &self.method {
             Method::NodeMask => stage.row_of(sample),
             Method::EdgeMask(_) | Method::Rebuilt(_) if !stage.own_rows.is_empty() => {

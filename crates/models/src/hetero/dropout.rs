@@ -79,7 +79,7 @@ impl DropoutPass {
         self.of_each(site, self.shard.first_sample, count)
     }
 
-    /// The same for rows of their deleted genes.
+    /// Returns the masks of rows of the samples' deleted genes.
     pub(super) fn of_members(&self, site: Site, count: usize) -> Dropout {
         self.of_each(site, self.shard.first_member, count)
     }

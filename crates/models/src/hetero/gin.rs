@@ -1,6 +1,6 @@
 //! A graph isomorphism layer over one network.
 
-use super::deletion::Deletion;
+use super::deletion::DeletedEdges;
 use super::norm::{Norm, NormKind, graph_norm};
 use super::plan::LayerPlan;
 use super::propagate::Propagation;
@@ -47,7 +47,7 @@ impl Gin {
         Self { mlp, eps, norm, activation }
     }
 
-    /// What follows the sum over neighbours.
+    /// The layers after the sum over neighbours.
     pub(super) fn mlp(&self) -> &Mlp {
         &self.mlp
     }
@@ -59,7 +59,7 @@ impl Gin {
         x: Var,
         (graph, k): (&'a Graph, usize),
         plan: &Arc<LayerPlan>,
-        deletion: &Arc<Deletion>,
+        deletion: &Arc<DeletedEdges>,
         dropout: Option<&Dropout>,
     ) -> Var {
         let (layer, rows, genes) = (self.clone(), plan.networks[k].len(), graph.row_count());

@@ -9,7 +9,7 @@
 //! ŷ    = combination of global(z_wild − z) and local(rows of the deleted genes in the wild type)
 //! ```
 //!
-//! The wild type and all samples of a batch go through the layers together; `plan` says which rows a sample has of its own.
+//! The wild type and all samples of a batch go through the layers together; `plan` computes which rows a sample has of its own.
 
 mod aggregate;
 mod cells;
@@ -32,7 +32,7 @@ pub use dropout::NoiseKind;
 pub use metabolism::{MetabolicGraph, MetabolismSwitch};
 pub use norm::NormKind;
 pub use options::HeteroOptions;
-pub use readout::{Combination, Difference, ReadoutVars};
+pub use readout::{DifferenceScale, ReadoutVars, ScoreCombination};
 pub use start::StartKind;
 
 use crate::init::Init;
@@ -40,7 +40,7 @@ use crate::layer::{GeneFeatures, GeneRows, Linear, Mlp, activate, apply_dropout}
 use crate::loss::{LossAt, ScoreLoss};
 use crate::{Forward, Input, Model, ModelOptions, SelfLoops};
 use aggregate::{Aggregate, AggregationSizes};
-use deletion::Deletion;
+use deletion::DeletedEdges;
 use dropout::{DropoutPass, Site};
 use gin::Gin;
 use knockout_data::cell::GeneSetsRef;
@@ -49,9 +49,9 @@ use knockout_engine::grad::{Parameters, Tape, Var};
 use knockout_engine::kernel::{Activation, Graph, Scalar};
 use metabolism::{Metabolic, MetabolicCells};
 use norm::Norm;
-use plan::{Extent, Plan, Stage};
+use plan::{Extent, RowPlan, RowStage};
 use pooling::AttentionPooling;
-use reach::Spread;
+use reach::MessageGraph;
 use readout::Readout;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -93,7 +93,7 @@ pub struct HeteroNetwork {
     pub name: String,
     /// Adjacency in both directions.
     pub graph: Graph,
-    /// Its place among the cell's networks.
+    /// Its index among the cell's networks.
     pub place: usize,
     /// For each entry of `graph.incoming`, the edge's position in the network as stored: what masks are indexed
     /// by. Empty until [`HeteroNetwork::indexed`].
@@ -101,13 +101,13 @@ pub struct HeteroNetwork {
 }
 
 impl HeteroNetwork {
-    /// A network of a cell, at `place` among the cell's.
+    /// Creates the network at index `place` of the cell's.
     pub fn of(network: &Network, place: usize, self_loops: SelfLoops) -> Self {
         let graph = crate::graph_of(network, self_loops);
         Self { name: network.name().to_owned(), graph, place, positions: Vec::new() }
     }
 
-    /// The same, ready for a batch's masks: only they need to know where edges are stored, and looking it up walks all of them.
+    /// Adds the positions of edges, which a batch's masks need. Other routes skip it, because the lookup walks all edges.
     #[must_use]
     pub fn indexed(mut self, network: &Network) -> Self {
         self.positions = vec![0; self.graph.incoming.entry_count()];
@@ -143,7 +143,7 @@ impl HeteroNetwork {
     }
 }
 
-/// What a model reads of a cell.
+/// Parts of a cell that a model reads.
 #[derive(Debug, Clone, Default)]
 pub struct HeteroParts {
     /// Gene networks, one contribution to every layer each.
@@ -157,7 +157,7 @@ pub struct HeteroParts {
 /// Deviation of the reference's gene table.
 const REFERENCE_GENE_DEVIATION: f64 = 0.02;
 
-struct Layer {
+struct HeteroLayer {
     networks: Vec<Gin>,
     metabolism: Option<Metabolic>,
     aggregate: Aggregate,
@@ -169,7 +169,7 @@ pub struct Hetero<T: Scalar> {
     rows: GeneRows<T>,
     pre: [Mlp; 2],
     pre_norm: Norm,
-    layers: Vec<Layer>,
+    layers: Vec<HeteroLayer>,
     pool: AttentionPooling,
     readout: Readout,
     loss: ScoreLoss<T>,
@@ -181,20 +181,20 @@ pub struct Hetero<T: Scalar> {
     seed: u64,
 }
 
-/// What a forward pass computed.
+/// The output of a forward pass.
 #[derive(Debug, Clone)]
 pub struct HeteroForward<T> {
     /// The rows before the first layer, `[genes, width]`.
     pub pre: Var,
     /// The rows after each layer: the wild type's `[genes, width]`, then the samples' own.
     pub layers: Vec<Var>,
-    /// The weights of each layer's aggregation, where they were asked for and it has any.
+    /// The weights of each layer's aggregation, where they are kept and it has any.
     pub weights: Vec<Option<Vec<T>>>,
     /// z of the wild type, then of each sample: `[1 + samples, width]`.
     pub pooled: Var,
     /// The score and its parts.
     pub readout: ReadoutVars,
-    plan: Arc<Stage>,
+    plan: Arc<RowStage>,
 }
 
 impl<T: Scalar> HeteroForward<T> {
@@ -217,7 +217,7 @@ pub struct ChangedRows {
 }
 
 impl<T: Scalar> Hetero<T> {
-    /// A new model over `genes` genes. Networks are put in the order of their names.
+    /// Creates a model over `genes` genes. Networks are put in the order of their names.
     ///
     /// # Panics
     ///
@@ -226,7 +226,7 @@ impl<T: Scalar> Hetero<T> {
         Self::with_parts(genes, HeteroParts { networks, ..HeteroParts::default() }, options, seed)
     }
 
-    /// The same with a metabolism and content features, if any.
+    /// Creates a model with a metabolism and content features, if any.
     ///
     /// # Panics
     ///
@@ -260,7 +260,7 @@ impl<T: Scalar> Hetero<T> {
         let names: Vec<&str> = names.chain(nodes.map(|_| METABOLISM)).collect();
         let mut widths = vec![options.gin_hidden; options.gin_linears + 1];
         (widths[0], widths[options.gin_linears]) = (width, width);
-        let layers = (1..=options.layers).map(|layer| Layer {
+        let layers = (1..=options.layers).map(|layer| HeteroLayer {
             networks: networks
                 .iter()
                 .map(|network| {
@@ -350,7 +350,7 @@ impl<T: Scalar> Hetero<T> {
         }
     }
 
-    /// What a pass drops: nothing unless it is one of training.
+    /// Returns the dropout of a pass; `None` in evaluation mode.
     fn pass(&self, training: Option<LossAt>) -> Option<DropoutPass> {
         let at = training.filter(|_| self.options.dropout > 0.0)?;
         Some(DropoutPass {
@@ -377,7 +377,7 @@ impl<T: Scalar> Hetero<T> {
             route => route,
         };
         let plan = self.plan(sets, route);
-        let deletion = Arc::new(Deletion::new(route, &self.networks, self.genes, sets, input.graphs));
+        let deletion = Arc::new(DeletedEdges::new(route, &self.networks, self.genes, sets, input.graphs));
         let metabolism = self.metabolism.as_ref();
         let metabolism =
             metabolism.map(|graph| Arc::new(MetabolicCells::new(graph, route, sets, input.graphs)));
@@ -423,16 +423,16 @@ impl<T: Scalar> Hetero<T> {
         HeteroForward { pre, layers: rows, weights: weights_by_layer, pooled, readout, plan: last }
     }
 
-    fn plan(&self, sets: GeneSetsRef<'_>, route: Route) -> Plan {
+    fn plan(&self, sets: GeneSetsRef<'_>, route: Route) -> RowPlan {
         let extent = match route {
             Route::ChangedRows => Extent::Changed,
             Route::NodeMask | Route::EdgeMask => Extent::All,
             Route::Rebuilt => Extent::Kept,
         };
-        let networks = self.networks.iter().map(|network| &network.graph as &dyn Spread);
-        let graphs: Vec<&dyn Spread> =
-            networks.chain(self.metabolism.iter().map(|graph| graph as &dyn Spread)).collect();
-        Plan::new(&graphs, self.genes, sets, self.options.layers, extent)
+        let networks = self.networks.iter().map(|network| &network.graph as &dyn MessageGraph);
+        let graphs: Vec<&dyn MessageGraph> =
+            networks.chain(self.metabolism.iter().map(|graph| graph as &dyn MessageGraph)).collect();
+        RowPlan::new(&graphs, self.genes, sets, self.options.layers, extent)
     }
 
     /// How many rows each layer computes for a batch.

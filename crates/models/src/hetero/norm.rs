@@ -6,7 +6,7 @@ use knockout_engine::kernel::{NORM_EPSILON, Scalar, Store};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// What a norm takes its mean and standard deviation over.
+/// Values that a norm takes its mean and standard deviation over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NormKind {

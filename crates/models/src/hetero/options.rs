@@ -1,12 +1,12 @@
 //! The hetero model's options: those of the reference's experiment 085, with a norm of each row by itself.
 
 use super::{
-    Aggregation, Combination, Difference, Hetero, HeteroNetwork, HeteroParts, METABOLISM, MetabolicGraph,
-    MetabolismSwitch, NoiseKind, NormKind, Route, StartKind,
+    Aggregation, DifferenceScale, Hetero, HeteroNetwork, HeteroParts, METABOLISM, MetabolicGraph,
+    MetabolismSwitch, NoiseKind, NormKind, Route, ScoreCombination, StartKind,
 };
 use crate::layer::FeatureUse;
 use crate::limits;
-use crate::loss::{LossConfig, LossOptions, LossShape, MleWassSupCrOptions, Precision};
+use crate::loss::{LossConfig, LossOptions, LossPrecision, LossShape, MleWassSupCrOptions};
 use crate::network::{MERGED_STRING, check_any, check_names, check_once};
 use crate::{Model, ModelOptions, SelfLoops, SizeEstimate, StringChannels};
 use knockout_base::error::{Error, Result};
@@ -29,7 +29,7 @@ pub struct HeteroOptions {
     pub gin_hidden: usize,
     /// Activation after linear layers and norms.
     pub activation: Activation,
-    /// What norms take their statistics over.
+    /// Values that norms take their statistics over.
     pub norm: NormKind,
     /// How networks are combined.
     pub aggregation: Aggregation,
@@ -40,7 +40,7 @@ pub struct HeteroOptions {
     /// Linear layers of a pair.
     pub pair_linears: usize,
     /// How the global and the local part of a score are combined.
-    pub combination: Combination,
+    pub combination: ScoreCombination,
     /// Attention layers of the local part.
     pub local_layers: usize,
     /// Their heads; they divide the width.
@@ -56,9 +56,9 @@ pub struct HeteroOptions {
     /// Where parameters start. Runs from before it was a key started as the reference's.
     #[serde(default)]
     pub init: StartKind,
-    /// What the difference between the wild type and a sample counts as.
+    /// Scale of the difference between the wild type and a sample.
     #[serde(default)]
-    pub difference: Difference,
+    pub difference: DifferenceScale,
     /// How a batch is evaluated; the numbers are the same.
     pub route: Route,
     /// The networks it reads.
@@ -91,14 +91,14 @@ impl Default for HeteroOptions {
             cross_heads: 4,
             pair_hidden: 32,
             pair_linears: 2,
-            combination: Combination::Concat,
+            combination: ScoreCombination::Concat,
             local_layers: 2,
             local_heads: 8,
             self_loops: SelfLoops::AsStored,
             dropout: 0.0,
             noise: NoiseKind::Shared,
             init: StartKind::Reference,
-            difference: Difference::Mean,
+            difference: DifferenceScale::Mean,
             route: Route::ChangedRows,
             networks: Vec::new(),
             string_channels: StringChannels::Apart,
@@ -209,7 +209,7 @@ impl ModelOptions for HeteroOptions {
 
 impl HeteroOptions {
     /// Builds the model in any precision. The options have been checked.
-    pub fn model<T: Precision>(&self, cell: &Cell, seed: u64) -> Hetero<T> {
+    pub fn model<T: LossPrecision>(&self, cell: &Cell, seed: u64) -> Hetero<T> {
         let parts = HeteroParts {
             networks: self.networks_of(cell),
             metabolism: self.metabolism_of(cell).map(MetabolicGraph::of),
@@ -240,7 +240,7 @@ impl HeteroOptions {
             }
             Ok(())
         };
-        divides("model.local_heads", self.local_heads, self.combination != Combination::GlobalOnly)?;
+        divides("model.local_heads", self.local_heads, self.combination != ScoreCombination::GlobalOnly)?;
         divides("model.cross_heads", self.cross_heads, self.aggregation == Aggregation::CrossAttention)?;
         let refuse = |key, value: String, rule| Err(limits::out_of_range(key, value, rule));
         if !self.width.is_multiple_of(2) {

@@ -6,9 +6,9 @@
 //! edges; and so on. Where several samples share a deletion, each row that depends on it alone exists once. The module knows graphs and gene
 //! sets, neither parameters nor the tape. `docs/hetero.md` has worked examples.
 
-use super::cells::{Cells, Sharing};
+use super::cells::{BatchCells, Sharing};
 use super::own_rows::OwnRows;
-use super::reach::{Reach, Spread, members};
+use super::reach::{DeletionReach, MessageGraph, members};
 use knockout_data::cell::GeneSetsRef;
 use knockout_engine::kernel::MASKED;
 use rayon::prelude::*;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// The rows after a stage, and the row of each gene in each cell.
 #[derive(Debug)]
-pub(super) struct Stage {
+pub(super) struct RowStage {
     pub(super) own_rows: Arc<OwnRows>,
     /// `[cells, genes]`: row index, with [`MASKED`] where the gene is deleted.
     row_of: Vec<u32>,
@@ -25,8 +25,8 @@ pub(super) struct Stage {
     bases: usize,
 }
 
-impl Stage {
-    fn new(own_rows: Arc<OwnRows>, cells: &Cells, genes: usize) -> Self {
+impl RowStage {
+    fn new(own_rows: Arc<OwnRows>, cells: &BatchCells, genes: usize) -> Self {
         let mut row_of = vec![0; cells.count() * genes];
         row_of.par_chunks_mut(genes.max(1)).enumerate().for_each(|(cell, row_of)| {
             cells.fill_rows(&own_rows, cell, row_of);
@@ -69,7 +69,7 @@ impl Stage {
 }
 
 /// For each row of a layer's output, the row of a network's output that it gathers.
-fn gather_index(cells: &Cells, network: &OwnRows, layer: &OwnRows, genes: usize) -> Vec<u32> {
+fn gather_index(cells: &BatchCells, network: &OwnRows, layer: &OwnRows, genes: usize) -> Vec<u32> {
     let mut index: Vec<u32> = (0..genes as u32).collect();
     index.reserve(layer.len());
     let mut rows = vec![0; genes];
@@ -116,11 +116,11 @@ impl InverseIndex {
 /// The rows of one layer: of its input, of each network's output, and of the layer's output.
 #[derive(Debug)]
 pub(super) struct LayerPlan {
-    pub(super) input: Arc<Stage>,
+    pub(super) input: Arc<RowStage>,
     pub(super) networks: Vec<Arc<OwnRows>>,
     /// For each network, the row of its output that each row of the layer's output gathers.
     pub(super) gather_indices: Vec<Arc<Vec<u32>>>,
-    pub(super) output: Arc<Stage>,
+    pub(super) output: Arc<RowStage>,
     /// Whether neighbour sums are saved for the backward pass or recomputed: few rows take little memory, all rows would take too much.
     pub(super) saves_sums: bool,
 }
@@ -141,7 +141,7 @@ impl LayerPlan {
 
 /// The rows of all layers of a batch.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct RowPlan {
     pub(super) layers: Vec<Arc<LayerPlan>>,
 }
 
@@ -156,23 +156,23 @@ pub(super) enum Extent {
     Kept,
 }
 
-impl Plan {
+impl RowPlan {
     pub(super) fn new(
-        graphs: &[impl Spread],
+        graphs: &[impl MessageGraph],
         genes: usize,
         sets: GeneSetsRef<'_>,
         layers: usize,
         extent: Extent,
     ) -> Self {
         let sharing = if extent == Extent::Changed { Sharing::Bases } else { Sharing::None };
-        let cells = Cells::new(sets, sharing);
+        let cells = BatchCells::new(sets, sharing);
         let none = OwnRows::of_cells((0..cells.count()).map(|_| None));
         let mut changed = match extent {
             Extent::Changed => changed(graphs, genes, &cells, layers),
             Extent::All | Extent::Kept => Vec::new(),
         }
         .into_iter();
-        let mut stage = Arc::new(Stage::new(Arc::new(none), &cells, genes));
+        let mut stage = Arc::new(RowStage::new(Arc::new(none), &cells, genes));
         let mut plan = Vec::with_capacity(layers);
         for _ in 0..layers {
             let (networks, union) = changed.next().unwrap_or_else(|| {
@@ -183,7 +183,7 @@ impl Plan {
                 let all = Arc::new(OwnRows::of_cells((0..cells.count()).map(list)));
                 (vec![Arc::clone(&all); graphs.len()], all)
             });
-            let output = Arc::new(Stage::new(union, &cells, genes));
+            let output = Arc::new(RowStage::new(union, &cells, genes));
             let gather_indices = gather_indices(&cells, &networks, &output.own_rows, genes);
             let saves_sums = extent == Extent::Changed;
             let layer =
@@ -197,7 +197,7 @@ impl Plan {
 
 /// The gather index of each network; networks that compute the same rows share one.
 fn gather_indices(
-    cells: &Cells,
+    cells: &BatchCells,
     networks: &[Arc<OwnRows>],
     layer: &Arc<OwnRows>,
     genes: usize,
@@ -213,15 +213,15 @@ fn gather_indices(
 ///
 /// A row of a sample belongs to the base that lacks just those of the sample's genes that reach it, or else to the sample.
 fn changed(
-    graphs: &[impl Spread],
+    graphs: &[impl MessageGraph],
     genes: usize,
-    cells: &Cells,
+    cells: &BatchCells,
     layers: usize,
 ) -> Vec<(Vec<Arc<OwnRows>>, Arc<OwnRows>)> {
     let mut deleted = cells.deleted.genes.clone();
     deleted.sort_unstable();
     deleted.dedup();
-    let reach = Reach::new(graphs, genes, deleted, layers);
+    let reach = DeletionReach::new(graphs, genes, deleted, layers);
     let places: Vec<Vec<usize>> = (0..cells.samples())
         .map(|sample| cells.sample(sample).iter().map(|&gene| reach.place(gene)).collect())
         .collect();

@@ -1,7 +1,7 @@
 //! Attention pooling of a cell's rows into one vector.
 
 use super::dropout::{DropoutPass, Site};
-use super::plan::Stage;
+use super::plan::RowStage;
 use super::propagate::{CellGroup, cell_groups};
 use crate::init::Init;
 use crate::layer::{Linear, Mlp, add_scaled, dot};
@@ -48,7 +48,7 @@ impl AttentionPooling {
         &self,
         tape: &mut Tape<'_, T>,
         x: Var,
-        stage: &Arc<Stage>,
+        stage: &Arc<RowStage>,
         pass: Option<DropoutPass>,
     ) -> Var {
         let dropout = |site| pass.map(|pass| pass.of_rows(site, Some(&*stage.own_rows)));
@@ -114,7 +114,7 @@ impl AttentionPooling {
 }
 
 /// The rows of the kept genes of the wild type, which is pooled first, or of a sample.
-fn pooled_rows(stage: &Stage, pooled: usize) -> Vec<usize> {
+fn pooled_rows(stage: &RowStage, pooled: usize) -> Vec<usize> {
     let Some(sample) = pooled.checked_sub(1) else { return (0..stage.genes()).collect() };
     let kept = stage.row_of(stage.samples().start + sample).iter().filter(|&row| row & MASKED == 0);
     kept.map(|&row| row as usize).collect()

@@ -11,9 +11,9 @@
 //! d row_j  += G_cj = Σ over edges j→i of a_ci      for the row that c reads; a: gradients of the cell's own sums, 0 at deleted genes
 //! ```
 
-use super::deletion::Deletion;
+use super::deletion::DeletedEdges;
 use super::own_rows::OwnRows;
-use super::plan::{LayerPlan, Stage};
+use super::plan::{LayerPlan, RowStage};
 use knockout_engine::kernel::slices::add_to;
 use knockout_engine::kernel::{
     Buffer, Graph, MASKED, NeighbourSum, Pool, RowGradients, Scalar, Spmm, Store, reduce_in_order,
@@ -36,19 +36,19 @@ pub(super) struct Propagation<'a> {
     graph: &'a Graph,
     k: usize,
     plan: Arc<LayerPlan>,
-    deletion: Arc<Deletion>,
+    deletion: Arc<DeletedEdges>,
 }
 
 impl<'a> Propagation<'a> {
     pub(super) fn new(
         (graph, k): (&'a Graph, usize),
         plan: &Arc<LayerPlan>,
-        deletion: &Arc<Deletion>,
+        deletion: &Arc<DeletedEdges>,
     ) -> Self {
         Self { graph, k, plan: Arc::clone(plan), deletion: Arc::clone(deletion) }
     }
 
-    fn input(&self) -> &Stage {
+    fn input(&self) -> &RowStage {
         &self.plan.input
     }
 
@@ -275,7 +275,7 @@ pub(super) struct CellGroup<'s, T> {
 
 /// Splits some cells, all samples among them, into groups; `owned` has the rows of the samples.
 pub(super) fn cell_groups<'s, T>(
-    stage: &Stage,
+    stage: &RowStage,
     cells: Range<usize>,
     mut owned: &'s mut [T],
     width: usize,

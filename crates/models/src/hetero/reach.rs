@@ -11,7 +11,7 @@ const WORD: usize = 64;
 
 /// Bit sets over all genes: what each deleted gene reaches.
 #[derive(Debug)]
-pub(super) struct Reach {
+pub(super) struct DeletionReach {
     /// The deleted genes, ascending.
     deleted: Vec<u32>,
     /// `[deleted, layers, networks + 1, words]`; the last of the networks is any of them.
@@ -21,9 +21,9 @@ pub(super) struct Reach {
     words: usize,
 }
 
-impl Reach {
+impl DeletionReach {
     /// Follows the edges of all layers from each of `deleted`, which are ascending and distinct.
-    pub(super) fn new(graphs: &[impl Spread], genes: usize, deleted: Vec<u32>, layers: usize) -> Self {
+    pub(super) fn new(graphs: &[impl MessageGraph], genes: usize, deleted: Vec<u32>, layers: usize) -> Self {
         let (networks, words) = (graphs.len(), genes.div_ceil(WORD));
         let of_one = layers * (networks + 1) * words;
         let mut bits = vec![0; deleted.len() * of_one];
@@ -65,20 +65,20 @@ impl Reach {
         self.deleted.binary_search(&gene).expect("one of the deleted genes")
     }
 
-    /// What the deleted gene at a place reaches after a layer in a network; `networks` stands for any network.
+    /// Returns the genes that the deleted gene at an index reaches after a layer in a network; `networks` stands for any network.
     pub(super) fn of(&self, place: usize, layer: usize, network: usize) -> &[u64] {
         let at = ((place * self.layers + layer) * (self.networks + 1) + network) * self.words;
         &self.bits[at..at + self.words]
     }
 }
 
-/// What a layer passes messages over.
-pub(super) trait Spread: Sync {
+/// A graph that a layer passes messages over.
+pub(super) trait MessageGraph: Sync {
     /// One layer: what a gene and its sources had before.
     fn pass(&self, before: &[u64]) -> Vec<u64>;
 }
 
-impl Spread for Graph {
+impl MessageGraph for Graph {
     fn pass(&self, before: &[u64]) -> Vec<u64> {
         let of_gene = |(gene, &own): (usize, &u64)| {
             self.incoming.row(gene).fold(own, |reached, source| reached | before[source])
@@ -87,7 +87,7 @@ impl Spread for Graph {
     }
 }
 
-impl<S: Spread + ?Sized> Spread for &S {
+impl<S: MessageGraph + ?Sized> MessageGraph for &S {
     fn pass(&self, before: &[u64]) -> Vec<u64> {
         (**self).pass(before)
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// How the global and the local part become one score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Combination {
+pub enum ScoreCombination {
     /// Mean of both.
     #[default]
     Concat,
@@ -21,10 +21,10 @@ pub enum Combination {
     GlobalOnly,
 }
 
-/// What the difference between two pooled cells counts as.
+/// Scale of the difference between two pooled cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Difference {
+pub enum DifferenceScale {
     /// A mean over genes, as pooling gives it: the more genes a cell has, the less a deletion changes.
     #[default]
     Mean,
@@ -32,8 +32,8 @@ pub enum Difference {
     Total,
 }
 
-impl Difference {
-    /// What a mean over genes is multiplied by.
+impl DifferenceScale {
+    /// Returns the factor of a mean over genes.
     pub(super) fn factor(self, genes: usize) -> f64 {
         match self {
             Self::Mean => 1.0,
@@ -74,7 +74,7 @@ impl Readout {
         parameters: &mut Parameters<T>,
         (width, factor): (usize, f64),
         (heads, layers): (usize, usize),
-        combination: Combination,
+        combination: ScoreCombination,
         activation: Activation,
         init: &mut Init,
     ) -> Self {
@@ -88,8 +88,8 @@ impl Readout {
             last: Activation::None,
         };
         let global = mlp(parameters, "global", width, 1);
-        let gate = (combination == Combination::Gating).then(|| mlp(parameters, "gate", 2, 2));
-        let local = (combination != Combination::GlobalOnly)
+        let gate = (combination == ScoreCombination::Gating).then(|| mlp(parameters, "gate", 2, 2));
+        let local = (combination != ScoreCombination::GlobalOnly)
             .then(|| SetScorer::new(parameters, "local", width, heads, layers, activation, init));
         Self { global, local, gate, width, factor }
     }

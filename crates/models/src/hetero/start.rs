@@ -8,7 +8,7 @@
 use super::aggregate::Aggregate;
 use super::metabolism::{Metabolic, MetabolicGraph, TABLE_DEVIATION};
 use super::norm::statistics;
-use super::{AggregationWeights, Hetero, Layer, NormKind, Route};
+use super::{AggregationWeights, Hetero, HeteroLayer, NormKind, Route};
 use crate::Input;
 use crate::layer::{Linear, Mlp, SetScorer};
 use knockout_base::random::Rng;
@@ -31,7 +31,7 @@ pub enum StartKind {
 
 /// Deviation of the gene table, and of the tables of reactions and metabolites: what a step of the optimiser changes is a small part of it.
 const GENE_DEVIATION: f64 = 0.1;
-/// What single outputs (scores, gates) are of their inputs' size: the first predictions are near 0, the first weights near equal.
+/// Size of single outputs (scores, gates) relative to their inputs: the first predictions are near 0, the first weights near equal.
 const OUTPUT_SIZE: f64 = 0.1;
 /// The share of the attention among deleted genes in their rows; the reference's 0.01 leaves the genes alone for long.
 const ATTENTION: f64 = 0.5;
@@ -170,8 +170,8 @@ impl<T: Scalar> Start<'_, T> {
         multiply(self.parameters.of_mut(linear.weight), factor);
     }
 
-    /// What combines the networks' rows `g`.
-    fn aggregate(&mut self, layer: &Layer, g: &[Vec<T>], width: usize) {
+    /// Scales the aggregation of the networks' rows `g`.
+    fn aggregate(&mut self, layer: &HeteroLayer, g: &[Vec<T>], width: usize) {
         match &layer.aggregate {
             Aggregate::Sum { .. } => {}
             Aggregate::Cross { linears: [query, key, value, output], .. } => {
@@ -210,7 +210,7 @@ impl<T: Scalar> Start<'_, T> {
     }
 }
 
-/// What the first layer is given: the gene table, or what is made of content features.
+/// Returns the input of the first layer: the gene table, or the projected content features.
 fn gene_rows<T: Scalar>(model: &Hetero<T>) -> Vec<T> {
     let mut tape = Tape::new(&model.parameters);
     let rows = model.rows.forward(&mut tape);

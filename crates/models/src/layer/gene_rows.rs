@@ -9,7 +9,7 @@ use knockout_engine::grad::{Parameters, Tape, Var};
 use knockout_engine::kernel::{Activation, Scalar, Store};
 use serde::{Deserialize, Serialize};
 
-/// What a model does with the content features of a dataset.
+/// Use of the content features of a dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FeatureUse {

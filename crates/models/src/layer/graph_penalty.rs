@@ -11,7 +11,7 @@ use rayon::prelude::*;
 /// Only edges count, so only they are computed. Through `log_sum`, which is an output of the attention, the gradient reaches
 /// all other pairs: `∂α_ij/∂log_sum_i = −α_ij`, and the backward pass of the attention does the rest.
 ///
-/// Row 0 of the attention is no gene: gene i is row i + 1. The gene rows of α do not sum to 1, for they also attend to row 0.
+/// Row 0 of the attention is not a gene: gene i is row i + 1. The gene rows of α do not sum to 1, for they also attend to row 0.
 #[derive(Debug, Clone)]
 pub(crate) struct GraphPenalty {
     outgoing: Csr,
@@ -30,18 +30,18 @@ struct HeadRows<'a, T> {
     query: &'a [T],
     key: &'a [T],
     log_sum: &'a [T],
-    sizes: Sizes,
+    sizes: PenaltySizes,
     scale: T,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Sizes {
+struct PenaltySizes {
     width: usize,
     heads: usize,
     head: usize,
 }
 
-impl Sizes {
+impl PenaltySizes {
     /// The head's channels of a gene's row.
     fn channels(self) -> std::ops::Range<usize> {
         let width = self.width / self.heads;
@@ -68,7 +68,7 @@ impl<T: Scalar> HeadRows<'_, T> {
 }
 
 impl GraphPenalty {
-    /// The penalty of a network on one head; `None` for a network without an edge, which says nothing.
+    /// The penalty of a network on one head; `None` for a network without an edge.
     pub(crate) fn new(graph: &Graph, head: usize) -> Option<Self> {
         let DistinctEdges { outgoing, incoming, .. } = DistinctEdges::of(graph);
         let degree = |gene| outgoing.degree(gene);
@@ -86,7 +86,7 @@ impl GraphPenalty {
         width: usize,
         heads: usize,
     ) -> Var {
-        let sizes = Sizes { width, heads, head: self.head };
+        let sizes = PenaltySizes { width, heads, head: self.head };
         let scale = T::of(1.0 / ((width / heads) as f64).sqrt());
         let AttentionVars { query, key, attended } = vars;
         let rows = tape.value(query).len();

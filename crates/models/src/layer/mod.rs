@@ -33,7 +33,7 @@ pub(crate) use reconstruction::Reconstruction;
 pub(crate) use residual_norm::ResidualNorm;
 pub(crate) use sage::Sage;
 pub use self_attention::AttentionVars;
-pub(crate) use self_attention::SelfAttention;
+pub(crate) use self_attention::SelfAttentionLayer;
 pub(crate) use set_attention::SetAttention;
 pub use set_score::{SetScorer, SetScores};
 pub(crate) use slice::slice;

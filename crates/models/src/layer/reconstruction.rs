@@ -25,7 +25,7 @@ pub(crate) struct Reconstruction {
 const CHUNK: usize = 1 << 14;
 
 /// Values saved for the backward pass.
-struct Saved<T: knockout_engine::kernel::Real> {
+struct SavedRows<T: knockout_engine::kernel::Real> {
     /// `HᵀH`.
     gram_h: Vec<T>,
     /// `VᵀV`.
@@ -81,7 +81,7 @@ impl Reconstruction {
                     scale: T::of(scale),
                 };
                 let edges = T::edge_loss(&task, &mut edges_h, &mut unused);
-                let mut saved = Saved {
+                let mut saved = SavedRows {
                     gram_h: vec![T::ZERO; self.width * self.width],
                     gram_v: vec![T::ZERO; self.width * self.width],
                     sum_h: vec![T::ZERO; self.width],

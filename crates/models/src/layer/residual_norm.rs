@@ -1,4 +1,4 @@
-//! What closes a block of a transformer: dropout, the residual connection and a norm.
+//! The end of a transformer block: dropout, the residual connection and a norm.
 
 use super::{Dropout, NormVars, add_to};
 use knockout_engine::grad::{Parameters, Tape, Var};

@@ -1,4 +1,4 @@
-//! Attention of all rows to all rows; see [`knockout_engine::kernel::SelfAttention`].
+//! Attention of all rows to all rows; see [`knockout_engine::kernel::SelfAttentionLayer`].
 
 use super::projections::Projections;
 use super::{Dropout, add_to, slice};
@@ -10,12 +10,12 @@ use knockout_engine::kernel::{Activation, Attended, Scalar};
 /// `y = output(concat over heads of Σ_j a_ij v_j)`, where `a_ij` is the softmax over rows j of `q_i · k_j / √(width / heads)`; `q, k, v` are linear in
 /// x. `x, y: [n, width]`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct SelfAttention {
+pub(crate) struct SelfAttentionLayer {
     projections: Projections,
     heads: usize,
 }
 
-/// What a penalty on attention weights reads.
+/// Variables that a penalty on attention weights reads.
 #[derive(Debug, Clone, Copy)]
 pub struct AttentionVars {
     /// q, `[n, width]`.
@@ -26,7 +26,7 @@ pub struct AttentionVars {
     pub attended: Var,
 }
 
-impl SelfAttention {
+impl SelfAttentionLayer {
     /// Adds `name.query`, `.key`, `.value` and `.output`.
     pub(crate) fn new<T: Scalar>(
         parameters: &mut Parameters<T>,
@@ -89,7 +89,7 @@ fn attention_of<T: Scalar>(
     values: Values<'_, T>,
     inputs: [Var; 3],
     (width, heads): (usize, usize),
-) -> knockout_engine::kernel::SelfAttention<'_, T> {
+) -> knockout_engine::kernel::SelfAttentionLayer<'_, T> {
     let [query, key, value] = inputs.map(|var| values.of(var));
-    knockout_engine::kernel::SelfAttention { query, key, value, width, heads }
+    knockout_engine::kernel::SelfAttentionLayer { query, key, value, width, heads }
 }

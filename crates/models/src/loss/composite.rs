@@ -14,7 +14,7 @@ use std::fmt;
 
 /// Training or validation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
+pub enum LossPhase {
     /// Buffered rows are mixed in, and the batch is written to the buffer.
     Train,
     /// Buffered rows are mixed in, and nothing is written: the rows are a part of the batch.
@@ -37,12 +37,12 @@ pub struct BatchRows<'a, T> {
     /// Step of the run, which keys the random choice of buffered rows.
     pub step: u64,
     /// Training or validation.
-    pub phase: Phase,
+    pub phase: LossPhase,
 }
 
 /// Output slices for gradients; they are overwritten.
 #[derive(Debug)]
-pub struct Gradients<'a, T> {
+pub struct LossGradients<'a, T> {
     /// `[rows, dimensions]`.
     pub predictions: &'a mut [T],
     /// `[rows, width]`, or empty if the batch has no embeddings.
@@ -51,7 +51,7 @@ pub struct Gradients<'a, T> {
 
 /// A named number of a composite loss.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Part {
+pub struct LossPart {
     /// Such as `wasserstein_loss`, `weighted_wasserstein_loss`, `buffer_weight`.
     pub name: String,
     /// Value in this batch.
@@ -64,7 +64,7 @@ pub struct LossValue {
     /// Weighted sum.
     pub total: f64,
     /// Values of all terms, in a fixed order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<LossPart>,
 }
 
 impl LossValue {
@@ -97,12 +97,12 @@ impl Default for BufferOptions {
 
 /// A buffer with its settings.
 #[derive(Debug, Clone)]
-pub(super) struct Memory<T> {
+pub(super) struct BufferedRows<T> {
     pub(super) options: BufferOptions,
     pub(super) buffer: CircularBuffer<T>,
 }
 
-impl<T: Real> Memory<T> {
+impl<T: Real> BufferedRows<T> {
     pub(super) fn new(options: BufferOptions, feature_width: usize, label_width: usize) -> Self {
         Self { options, buffer: CircularBuffer::new(options.size, feature_width, label_width) }
     }
@@ -113,12 +113,12 @@ impl<T: Real> Memory<T> {
         (features, labels): (&[T], &[T]),
         take: impl FnOnce(usize) -> usize,
         rng: &mut Rng,
-        phase: Phase,
+        phase: LossPhase,
         loss: impl FnOnce(&[T], &[T]) -> R,
     ) -> Option<R> {
         let batch = labels.len() / self.buffer.state().label_width;
         let seen = (self.buffer.count() + batch).min(self.options.size);
-        let writes = |order: WriteOrder| phase == Phase::Train && self.options.order == order;
+        let writes = |order: WriteOrder| phase == LossPhase::Train && self.options.order == order;
         if writes(WriteOrder::WriteFirst) {
             self.buffer.write(features, labels);
         }
@@ -139,7 +139,7 @@ pub(super) struct Distribution<T> {
     pub(super) transport: Transport,
     /// Normalised to sum 1.
     pub(super) weights: Vec<f64>,
-    pub(super) memory: Option<Memory<T>>,
+    pub(super) memory: Option<BufferedRows<T>>,
     pub(super) seed: u64,
 }
 
@@ -151,7 +151,7 @@ impl<T: Real> Distribution<T> {
         let mut loss = |predictions: &[T], targets: &[T]| {
             wasserstein(transport, (predictions, targets), dimensions, Some(weights), &mut *gradient)
         };
-        let Some(memory) = self.memory.as_mut().filter(|_| batch.phase != Phase::Validate) else {
+        let Some(memory) = self.memory.as_mut().filter(|_| batch.phase != LossPhase::Validate) else {
             return loss(batch.predictions, batch.targets);
         };
         let weight = memory.options.weight.at(batch.epoch);
@@ -172,7 +172,7 @@ impl<T: Real> Distribution<T> {
 /// The terms of one evaluation, from which [`Terms::finish`] makes a [`LossValue`].
 #[derive(Debug, Default)]
 pub struct Terms {
-    parts: Vec<Part>,
+    parts: Vec<LossPart>,
     /// Name, value, weight.
     terms: Vec<(&'static str, f64, f64)>,
     is_sum: bool,
@@ -181,7 +181,7 @@ pub struct Terms {
 impl Terms {
     /// Adds a number to the log that is not a term.
     pub fn note(&mut self, name: impl Into<String>, value: f64) {
-        self.parts.push(Part { name: name.into(), value });
+        self.parts.push(LossPart { name: name.into(), value });
     }
 
     /// Adds the value of a loss that is not a weighted sum.
@@ -261,7 +261,12 @@ pub trait Loss<T: Real>: fmt::Debug + Send {
     /// # Panics
     ///
     /// If the lengths do not fit.
-    fn add_terms(&mut self, batch: &BatchRows<'_, T>, gradients: &mut Gradients<'_, T>, terms: &mut Terms);
+    fn add_terms(
+        &mut self,
+        batch: &BatchRows<'_, T>,
+        gradients: &mut LossGradients<'_, T>,
+        terms: &mut Terms,
+    );
 
     /// Returns the buffers of earlier batches by name; checkpoints save them.
     fn buffers(&self) -> Vec<(&'static str, &CircularBuffer<T>)> {
@@ -278,7 +283,7 @@ pub trait Loss<T: Real>: fmt::Debug + Send {
     /// # Panics
     ///
     /// As [`Loss::add_terms`].
-    fn evaluate(&mut self, batch: &BatchRows<'_, T>, gradients: &mut Gradients<'_, T>) -> LossValue {
+    fn evaluate(&mut self, batch: &BatchRows<'_, T>, gradients: &mut LossGradients<'_, T>) -> LossValue {
         let mut terms = Terms::default();
         self.add_terms(batch, gradients, &mut terms);
         terms.finish()

@@ -2,8 +2,8 @@
 
 use super::buffer::CircularBuffer;
 use super::composite::{
-    BatchRows, BufferOptions, CONTRAST, DISTRIBUTION, Distribution, Gradients, Loss, Memory, Phase, Terms,
-    add, normalised,
+    BatchRows, BufferOptions, BufferedRows, CONTRAST, DISTRIBUTION, Distribution, Loss, LossGradients,
+    LossPhase, Terms, add, normalised,
 };
 use super::options::{self, LossOptions, LossShape};
 use super::schedule::Temperature;
@@ -59,7 +59,7 @@ pub struct MleWassSupCr<T> {
     options: MleWassSupCrOptions,
     distribution: Distribution<T>,
     /// Embeddings and labels.
-    contrast: Option<Memory<T>>,
+    contrast: Option<BufferedRows<T>>,
     width: usize,
 }
 
@@ -166,7 +166,10 @@ impl<T: Real> MleWassSupCr<T> {
     pub fn new(options: MleWassSupCrOptions, width: usize, seed: u64) -> Self {
         let dimensions = options.dimension_weights.len();
         let memory = |lambda: f64, width| {
-            options.buffer.filter(|_| lambda != 0.0).map(|buffer| Memory::new(buffer, width, dimensions))
+            options
+                .buffer
+                .filter(|_| lambda != 0.0)
+                .map(|buffer| BufferedRows::new(buffer, width, dimensions))
         };
         let distribution = Distribution {
             transport: options.transport,
@@ -196,7 +199,7 @@ impl<T: Real> MleWassSupCr<T> {
             }
             total
         };
-        let Some(memory) = self.contrast.as_mut().filter(|_| batch.phase != Phase::Validate) else {
+        let Some(memory) = self.contrast.as_mut().filter(|_| batch.phase != LossPhase::Validate) else {
             return loss(batch.embeddings, batch.targets, 1.0);
         };
         let weight = memory.options.weight.at(batch.epoch);
@@ -214,7 +217,12 @@ impl<T: Real> Loss<T> for MleWassSupCr<T> {
         "loss.mle_wass_supcr"
     }
 
-    fn add_terms(&mut self, batch: &BatchRows<'_, T>, gradients: &mut Gradients<'_, T>, terms: &mut Terms) {
+    fn add_terms(
+        &mut self,
+        batch: &BatchRows<'_, T>,
+        gradients: &mut LossGradients<'_, T>,
+        terms: &mut Terms,
+    ) {
         gradients.predictions.fill(T::ZERO);
         gradients.embeddings.fill(T::ZERO);
         let mut slope = vec![T::ZERO; gradients.predictions.len()];

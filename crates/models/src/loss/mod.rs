@@ -34,13 +34,15 @@ mod wasserstein;
 mod weighted_mse;
 
 pub use buffer::{BufferState, CircularBuffer, WriteOrder, rows_taken};
-pub use composite::{BatchRows, BufferOptions, Gradients, Loss, LossValue, Part, Phase, Restored, Terms};
+pub use composite::{
+    BatchRows, BufferOptions, Loss, LossGradients, LossPart, LossPhase, LossValue, Restored, Terms,
+};
 pub use log_cosh::{Reduction, log_cosh, log_cosh_each};
 pub use mle_wass_supcr::{MleWassSupCr, MleWassSupCrOptions, SupCrOptions, WassersteinOptions};
 pub use options::{LossOptions, LossShape};
 pub use point_dist::{PointDist, PointDistOptions, PointLoss};
 pub use pointwise::{LogCosh, MeanSquaredError};
-pub use registry::{LOSSES, LossConfig, LossEntry, Precision};
+pub use registry::{LOSSES, LossConfig, LossEntry, LossPrecision};
 pub use schedule::{AlphaSchedule, BufferWeight, Temperature};
 pub use score::{LossAt, Penalty, RecordedLoss, ScoreLoss, ScoredRows, ShardAt};
 pub use sinkhorn::sinkhorn;

@@ -2,7 +2,8 @@
 
 use super::buffer::CircularBuffer;
 use super::composite::{
-    BatchRows, BufferOptions, DISTRIBUTION, Distribution, Gradients, Loss, Memory, Terms, add, normalised,
+    BatchRows, BufferOptions, BufferedRows, DISTRIBUTION, Distribution, Loss, LossGradients, Terms, add,
+    normalised,
 };
 use super::log_cosh::{Reduction, log_cosh};
 use super::options::{self, LossOptions, LossShape};
@@ -37,7 +38,7 @@ pub struct PointDistOptions {
     pub dimension_weights: Vec<f64>,
     /// Distance between distributions.
     pub transport: Transport,
-    /// `None`: no buffer. With one, all its rows are mixed in unless its weight says otherwise.
+    /// `None`: no buffer. With one, its weight decides how many of its rows are mixed in.
     pub buffer: Option<BufferOptions>,
 }
 
@@ -88,7 +89,7 @@ impl<T: Real> PointDist<T> {
         let distribution = Distribution {
             transport: options.transport,
             weights: normalised(&options.dimension_weights),
-            memory: buffer.map(|buffer| Memory::new(buffer, dimensions, dimensions)),
+            memory: buffer.map(|buffer| BufferedRows::new(buffer, dimensions, dimensions)),
             seed,
         };
         Self { options, distribution }
@@ -100,7 +101,12 @@ impl<T: Real> Loss<T> for PointDist<T> {
         "loss.point_dist"
     }
 
-    fn add_terms(&mut self, batch: &BatchRows<'_, T>, gradients: &mut Gradients<'_, T>, terms: &mut Terms) {
+    fn add_terms(
+        &mut self,
+        batch: &BatchRows<'_, T>,
+        gradients: &mut LossGradients<'_, T>,
+        terms: &mut Terms,
+    ) {
         let mut slope = vec![T::ZERO; gradients.predictions.len()];
         gradients.predictions.fill(T::ZERO);
         gradients.embeddings.fill(T::ZERO);

@@ -1,6 +1,6 @@
 //! Losses that are means over samples.
 
-use super::composite::{BatchRows, Gradients, Loss, Terms};
+use super::composite::{BatchRows, Loss, LossGradients, Terms};
 use super::log_cosh::{Reduction, log_cosh};
 use super::options::{LossOptions, LossShape};
 use super::weighted_mse::weighted_mse;
@@ -25,7 +25,12 @@ impl<T: Real> Loss<T> for LogCosh {
         "loss.interaction"
     }
 
-    fn add_terms(&mut self, batch: &BatchRows<'_, T>, gradients: &mut Gradients<'_, T>, terms: &mut Terms) {
+    fn add_terms(
+        &mut self,
+        batch: &BatchRows<'_, T>,
+        gradients: &mut LossGradients<'_, T>,
+        terms: &mut Terms,
+    ) {
         let value = log_cosh(batch.predictions, batch.targets, Reduction::Mean, gradients.predictions);
         terms.only("interaction", value.to_f64());
     }
@@ -49,7 +54,12 @@ impl<T: Real> Loss<T> for MeanSquaredError {
         "loss.mse"
     }
 
-    fn add_terms(&mut self, batch: &BatchRows<'_, T>, gradients: &mut Gradients<'_, T>, terms: &mut Terms) {
+    fn add_terms(
+        &mut self,
+        batch: &BatchRows<'_, T>,
+        gradients: &mut LossGradients<'_, T>,
+        terms: &mut Terms,
+    ) {
         let (value, _) = weighted_mse(batch.predictions, batch.targets, &[1.0], gradients.predictions);
         terms.only("mse_loss", value.to_f64());
     }

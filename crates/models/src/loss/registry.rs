@@ -100,19 +100,19 @@ impl<O: LossOptions> AnyOptions for O {
 }
 
 /// A precision that losses are built in: `f32` or `f64`.
-pub trait Precision: Scalar {
+pub trait LossPrecision: Scalar {
     /// Builds the loss of a configuration.
     #[doc(hidden)]
     fn build(config: &LossConfig, shape: LossShape) -> Box<dyn Loss<Self>>;
 }
 
-impl Precision for f32 {
+impl LossPrecision for f32 {
     fn build(config: &LossConfig, shape: LossShape) -> Box<dyn Loss<Self>> {
         config.options.build_f32(shape)
     }
 }
 
-impl Precision for f64 {
+impl LossPrecision for f64 {
     fn build(config: &LossConfig, shape: LossShape) -> Box<dyn Loss<Self>> {
         config.options.build_f64(shape)
     }
@@ -181,7 +181,7 @@ impl LossConfig {
     }
 
     /// Builds the loss. The options have been checked.
-    pub fn build<T: Precision>(&self, shape: LossShape) -> ScoreLoss<T> {
+    pub fn build<T: LossPrecision>(&self, shape: LossShape) -> ScoreLoss<T> {
         let (couples, reads) = (self.options.couples_samples(), self.options.needs_representation());
         ScoreLoss::new(T::build(self, shape), couples, reads)
     }

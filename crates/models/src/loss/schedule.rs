@@ -33,7 +33,7 @@ impl AlphaSchedule {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "name", deny_unknown_fields)]
 pub enum BufferWeight {
-    /// The same in every epoch.
+    /// Constant over epochs.
     Constant {
         /// From 0 (none) to 1 (all rows of the buffer).
         weight: f64,
@@ -74,7 +74,7 @@ impl BufferWeight {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "name", deny_unknown_fields)]
 pub enum Temperature {
-    /// The same in every epoch.
+    /// Constant over epochs.
     Constant {
         /// T0.
         first: f64,

@@ -1,7 +1,7 @@
 //! The score term of a network's loss, recorded on the tape.
 
 use super::buffer::{BufferState, CircularBuffer};
-use super::composite::{BatchRows, Gradients, Loss, Phase, Restored, Terms};
+use super::composite::{BatchRows, Loss, LossGradients, LossPhase, Restored, Terms};
 use super::pointwise::LogCosh;
 use knockout_base::error::Result;
 use knockout_engine::grad::{Tape, Var};
@@ -134,11 +134,11 @@ impl<T: Real> ScoreLoss<T> {
                     embeddings,
                     epoch: at.epoch,
                     step: at.step,
-                    phase: if at.shard.is_part { Phase::TrainPart } else { Phase::Train },
+                    phase: if at.shard.is_part { LossPhase::TrainPart } else { LossPhase::Train },
                 };
                 let mut terms = Terms::default();
                 let [of_predictions, of_embeddings] = &mut slopes;
-                let mut gradients = Gradients { predictions: of_predictions, embeddings: of_embeddings };
+                let mut gradients = LossGradients { predictions: of_predictions, embeddings: of_embeddings };
                 self.lock().add_terms(&batch, &mut gradients, &mut terms);
                 if let Some(Penalty { name, value, weight }) = penalty {
                     terms.term(name, value.map_or(0.0, |value| values.of(value)[0].to_f64()), weight);

@@ -139,7 +139,7 @@ fn update_pair((x, f): (&[f64], &[f64]), (y, g): (&[f64], &[f64]), epsilon: f64)
     (updated((x, f), (y, g), &rows), updated((y, g), (x, f), &columns))
 }
 
-/// The same for a side with itself: the matrix is symmetric, so half of it does.
+/// Updates the potential of a side with itself: the matrix is symmetric, so half of it is enough.
 fn update_itself(x: &[f64], p: &[f64], epsilon: f64) -> Vec<f64> {
     let mut sums = vec![0.0; x.len()];
     for i in 0..x.len() {
@@ -188,7 +188,7 @@ fn from_sum(sum: f64, (place, own): (f64, f64), (to, other): (&[f64], &[f64]), e
     if sum >= ENOUGH {
         return own - epsilon * (libm::log(sum) - uniform);
     }
-    // The old potential is far below the new one: its row says too little.
+    // The old potential is far below the new one: its row has too few digits.
     let (exponents, largest) = exponents(place, to, other, epsilon);
     let sum: f64 = exponents.iter().map(|exponent| libm::exp(exponent - largest)).sum();
     -epsilon * (libm::log(sum) + largest - uniform)

@@ -2,7 +2,7 @@
 //! of deleted genes have the same parameters and differ in what attends to what.
 
 use crate::init::Init;
-use crate::layer::{AttentionVars, Dropout, Linear, Mlp, ResidualNorm, SelfAttention};
+use crate::layer::{AttentionVars, Dropout, Linear, Mlp, ResidualNorm, SelfAttentionLayer};
 use knockout_data::cell::GeneSetsRef;
 use knockout_engine::grad::{Parameters, Tape, Var};
 use knockout_engine::kernel::{Activation, Scalar};
@@ -11,7 +11,7 @@ use knockout_engine::kernel::{Activation, Scalar};
 /// them; all `[n, width]`.
 #[derive(Debug, Clone)]
 pub(super) struct AttentionBlock {
-    attention: SelfAttention,
+    attention: SelfAttentionLayer,
     norm1: ResidualNorm,
     feed: Mlp,
     norm2: ResidualNorm,
@@ -26,7 +26,7 @@ impl AttentionBlock {
         heads: usize,
         init: &mut Init,
     ) -> Self {
-        let attention = SelfAttention::new(parameters, &format!("{name}.attention"), width, heads, init);
+        let attention = SelfAttentionLayer::new(parameters, &format!("{name}.attention"), width, heads, init);
         let linears = vec![
             Linear::new(parameters, &format!("{name}.feed.in"), width, 4 * width, init),
             Linear::new(parameters, &format!("{name}.feed.out"), 4 * width, width, init),

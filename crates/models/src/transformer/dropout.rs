@@ -10,14 +10,14 @@ use std::sync::Arc;
 
 /// The dropout of one training pass.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct DropoutPass {
+pub(super) struct TransformerDropout {
     rate: f64,
     seed: u64,
 }
 
 /// The parts of the model with dropout; each has up to [`SITES`] places.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Site {
+pub(super) enum TransformerSite {
     Readout,
     Transform,
     Encoder(usize),
@@ -26,16 +26,16 @@ pub(super) enum Site {
 /// Places of a part: after the attention, inside and after the feed-forward network, on attention weights.
 const SITES: u64 = 4;
 
-impl DropoutPass {
+impl TransformerDropout {
     pub(super) fn new(rate: f64, seed: u64, at: LossAt) -> Self {
         Self { rate, seed: seed ^ at.step.rotate_left(32) }
     }
 
-    pub(super) fn at(self, site: Site, keys: &Arc<Vec<u32>>) -> Dropout {
+    pub(super) fn at(self, site: TransformerSite, keys: &Arc<Vec<u32>>) -> Dropout {
         let part = match site {
-            Site::Readout => 0,
-            Site::Transform => 1,
-            Site::Encoder(layer) => 2 + layer as u64,
+            TransformerSite::Readout => 0,
+            TransformerSite::Transform => 1,
+            TransformerSite::Encoder(layer) => 2 + layer as u64,
         };
         Dropout { rate: self.rate, seed: self.seed, site: part * SITES, keys: Arc::clone(keys) }
     }

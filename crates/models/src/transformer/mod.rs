@@ -24,7 +24,7 @@ use crate::layer::{
 use crate::loss::{LossAt, Penalty, RecordedLoss, ScoreLoss, ScoredRows};
 use crate::{FixedScorer, Forward, Input, Model, ModelOptions};
 use block::AttentionBlock;
-use dropout::{DropoutPass, Site};
+use dropout::{TransformerDropout, TransformerSite};
 use knockout_data::cell::GeneSetsRef;
 use knockout_engine::grad::{Parameters, Tape, Var};
 use knockout_engine::kernel::{Activation, Graph, Pool, Scalar};
@@ -64,7 +64,7 @@ struct HeadPenalty {
     penalty: GraphPenalty,
 }
 
-/// What a forward pass computed.
+/// The output of a forward pass.
 #[derive(Debug, Clone)]
 pub struct TransformerForward {
     /// The encoder's output `[genes + 1, width]`: the cell's token first.
@@ -87,7 +87,7 @@ impl TransformerForward {
 }
 
 impl<T: Scalar> Transformer<T> {
-    /// A new model over `genes` genes.
+    /// Creates a model over `genes` genes.
     ///
     /// # Panics
     ///
@@ -96,7 +96,7 @@ impl<T: Scalar> Transformer<T> {
         Self::with_features(genes, sizes, None, seed)
     }
 
-    /// The same with content features of the genes, if any.
+    /// Creates a model with content features of the genes, if any.
     ///
     /// # Panics
     ///
@@ -194,8 +194,9 @@ impl<T: Scalar> Transformer<T> {
         sets: GeneSetsRef<'a>,
         training: Option<LossAt>,
     ) -> TransformerForward {
-        let pass =
-            training.filter(|_| self.dropout > 0.0).map(|at| DropoutPass::new(self.dropout, self.seed, at));
+        let pass = training
+            .filter(|_| self.dropout > 0.0)
+            .map(|at| TransformerDropout::new(self.dropout, self.seed, at));
         let (tokens, attention) = self.encode(tape, pass);
         let width = self.sizes.width;
         let cls = slice(tape, tokens, 0..width);
@@ -206,7 +207,11 @@ impl<T: Scalar> Transformer<T> {
     }
 
     /// Records the encoder, which no set changes.
-    fn encode<'a>(&'a self, tape: &mut Tape<'a, T>, pass: Option<DropoutPass>) -> (Var, Vec<AttentionVars>) {
+    fn encode<'a>(
+        &'a self,
+        tape: &mut Tape<'a, T>,
+        pass: Option<TransformerDropout>,
+    ) -> (Var, Vec<AttentionVars>) {
         let (table, cls, width) = (self.rows.forward(tape), self.cls, self.sizes.width);
         let mut tokens = tape.op(
             "tokens",
@@ -222,10 +227,10 @@ impl<T: Scalar> Transformer<T> {
                 gradients.add(table, |sum| add_to(sum, genes));
             },
         );
-        let keys = pass.map(|pass| (pass, DropoutPass::tokens(self.genes + 1)));
+        let keys = pass.map(|pass| (pass, TransformerDropout::tokens(self.genes + 1)));
         let mut attention = Vec::new();
         for (layer, block) in self.encoder.iter().enumerate() {
-            let dropout = keys.as_ref().map(|(pass, keys)| pass.at(Site::Encoder(layer), keys));
+            let dropout = keys.as_ref().map(|(pass, keys)| pass.at(TransformerSite::Encoder(layer), keys));
             let vars;
             (tokens, vars) = block.encode(tape, tokens, dropout.as_ref());
             attention.push(vars);
@@ -240,10 +245,11 @@ impl<T: Scalar> Transformer<T> {
         members: Var,
         cls: Var,
         sets: GeneSetsRef<'a>,
-        pass: Option<DropoutPass>,
+        pass: Option<TransformerDropout>,
     ) -> [Var; 3] {
         let width = self.sizes.width;
-        let dropout = pass.map(|pass| pass.at(Site::Transform, &DropoutPass::members(sets)));
+        let dropout =
+            pass.map(|pass| pass.at(TransformerSite::Transform, &TransformerDropout::members(sets)));
         let members = self.transform.transform(tape, members, sets, dropout.as_ref());
         let pooled = tape.op(
             "readout.pool",
@@ -273,7 +279,7 @@ impl<T: Scalar> Transformer<T> {
                 });
             },
         );
-        let dropout = pass.map(|pass| pass.at(Site::Readout, &DropoutPass::sets(sets)));
+        let dropout = pass.map(|pass| pass.at(TransformerSite::Readout, &TransformerDropout::sets(sets)));
         [members, pooled, self.readout.forward(tape, "readout", pooled, dropout.as_ref())]
     }
 

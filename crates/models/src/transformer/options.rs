@@ -3,7 +3,7 @@
 use super::{Transformer, TransformerSizes};
 use crate::layer::FeatureUse;
 use crate::limits;
-use crate::loss::{LOSSES, LossConfig, LossOptions, LossShape, PointDistOptions, PointLoss, Precision};
+use crate::loss::{LOSSES, LossConfig, LossOptions, LossPrecision, LossShape, PointDistOptions, PointLoss};
 use crate::network::{check_names, check_once, graph_of};
 use crate::{Model, ModelOptions, SelfLoops, SizeEstimate};
 use knockout_base::error::{Error, Result};
@@ -176,7 +176,7 @@ impl TransformerOptions {
     }
 
     /// Builds the model in any precision. The options have been checked.
-    pub(super) fn model<T: Precision>(&self, cell: &Cell, seed: u64) -> Transformer<T> {
+    pub(super) fn model<T: LossPrecision>(&self, cell: &Cell, seed: u64) -> Transformer<T> {
         let sizes = TransformerSizes { width: self.width, layers: self.layers, heads: self.heads };
         let loss = self.loss.scores.build(LossShape { width: 2 * self.width, seed });
         let model = Transformer::with_features(cell.genes().len(), sizes, self.features.of(cell), seed)

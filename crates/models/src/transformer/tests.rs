@@ -10,11 +10,11 @@ use knockout_engine::grad::{evaluate_loss, gradient_check};
 use knockout_engine::kernel::slices::softmax;
 use knockout_testdata::golden::{Case, Precision, small_cases};
 
-fn mse<T: crate::loss::Precision>() -> ScoreLoss<T> {
+fn mse<T: crate::loss::LossPrecision>() -> ScoreLoss<T> {
     LossConfig::new(MeanSquaredError {}).build(LossShape::default())
 }
 
-fn golden<T: crate::loss::Precision>(case: &Case, precision: Precision) {
+fn golden<T: crate::loss::LossPrecision>(case: &Case, precision: Precision) {
     let size = |name: &str| case.json["sizes"][name].as_u64().unwrap() as usize;
     let option = |name: &str| &case.json["options"][name];
     let graphs: Vec<Graph> = option("networks")
@@ -64,7 +64,7 @@ fn edges() -> [Graph; 2] {
     [graph(7, &[(0, 1), (0, 1), (0, 3), (2, 2), (5, 0), (6, 1)]), graph(7, &[(1, 4), (4, 1)])]
 }
 
-fn small<T: crate::loss::Precision>() -> Transformer<T> {
+fn small<T: crate::loss::LossPrecision>() -> Transformer<T> {
     let model = Transformer::new(7, SIZES, 3).with_loss(mse()).with_lambda_graph(0.3);
     let mut model = model.with_penalties(&edges(), 1).with_dropout(0.25);
     let mut rng = Rng::new(8, "transformer test");

@@ -2,8 +2,8 @@
 
 use knockout_engine::kernel::Real;
 use knockout_models::loss::{
-    AlphaSchedule, BatchRows, BufferOptions, BufferWeight, Gradients, Loss, MleWassSupCr,
-    MleWassSupCrOptions, Phase, PointDist, PointDistOptions, Reduction, Temperature, Transport, WriteOrder,
+    AlphaSchedule, BatchRows, BufferOptions, BufferWeight, Loss, LossGradients, LossPhase, MleWassSupCr,
+    MleWassSupCrOptions, PointDist, PointDistOptions, Reduction, Temperature, Transport, WriteOrder,
     exact_transport, log_cosh, log_cosh_each, rows_taken, sinkhorn, supcr, wasserstein, weighted_mse,
 };
 use knockout_testdata::golden::{Case, Precision, cases};
@@ -180,14 +180,14 @@ fn buffer_case<T: Real>(case: &Case) {
             embeddings: &embeddings[b * batch * width..][..batch * width],
             epoch: 0,
             step: b as u64,
-            phase: Phase::Train,
+            phase: LossPhase::Train,
         };
         let mut slope = vec![T::ONE; batch];
-        let mut gradients = Gradients { predictions: &mut slope, embeddings: &mut [] };
+        let mut gradients = LossGradients { predictions: &mut slope, embeddings: &mut [] };
         distances.push(distance.evaluate(&rows, &mut gradients).total);
         distance_gradients.extend(wide(&slope));
         let mut pull = vec![T::ONE; batch * width];
-        let mut gradients = Gradients { predictions: &mut slope, embeddings: &mut pull };
+        let mut gradients = LossGradients { predictions: &mut slope, embeddings: &mut pull };
         contrasts.push(contrast.evaluate(&rows, &mut gradients).total);
         contrast_gradients.extend(wide(&pull));
 

@@ -2,9 +2,9 @@
 
 use knockout_base::random::Rng;
 use knockout_models::loss::{
-    BatchRows, BufferOptions, BufferWeight, Gradients, Loss, LossValue, MleWassSupCr, MleWassSupCrOptions,
-    Phase, PointDist, PointDistOptions, PointLoss, Reduction, Restored, Temperature, Transport, WriteOrder,
-    exact_transport, log_cosh, sinkhorn, supcr, wasserstein, weighted_mse,
+    BatchRows, BufferOptions, BufferWeight, Loss, LossGradients, LossPhase, LossValue, MleWassSupCr,
+    MleWassSupCrOptions, PointDist, PointDistOptions, PointLoss, Reduction, Restored, Temperature, Transport,
+    WriteOrder, exact_transport, log_cosh, sinkhorn, supcr, wasserstein, weighted_mse,
 };
 use proptest::prelude::{ProptestConfig, Strategy, prop_assert, proptest};
 
@@ -119,13 +119,13 @@ proptest! {
         let mut loss = MleWassSupCr::new(full(WriteOrder::MixFirst), 3, seed);
         for step in 0..early {
             let batch = Batch::new(rng, 4);
-            loss.evaluate(&batch.rows(step as u64), &mut Gradients { predictions: &mut [0.0; 4], embeddings: &mut [0.0; 12] });
+            loss.evaluate(&batch.rows(step as u64), &mut LossGradients { predictions: &mut [0.0; 4], embeddings: &mut [0.0; 12] });
         }
         let batch = Batch::new(rng, 4);
         let evaluate = |predictions: &[f64], embeddings: &[f64]| {
             let (mut slope, mut pull) = ([0.0; 4], [0.0; 12]);
             let rows = BatchRows { predictions, embeddings, ..batch.rows(9) };
-            let value = loss.clone().evaluate(&rows, &mut Gradients { predictions: &mut slope, embeddings: &mut pull });
+            let value = loss.clone().evaluate(&rows, &mut LossGradients { predictions: &mut slope, embeddings: &mut pull });
             (value.total, slope, pull)
         };
         let (_, slope, pull) = evaluate(&batch.predictions, &batch.embeddings);
@@ -158,13 +158,13 @@ impl Batch {
             embeddings: &self.embeddings,
             epoch: 3,
             step,
-            phase: Phase::Train,
+            phase: LossPhase::Train,
         }
     }
 
     fn through(&self, loss: &mut MleWassSupCr<f64>, step: u64) -> LossValue {
         let (mut slope, mut pull) = (vec![0.0; self.predictions.len()], vec![0.0; self.embeddings.len()]);
-        loss.evaluate(&self.rows(step), &mut Gradients { predictions: &mut slope, embeddings: &mut pull })
+        loss.evaluate(&self.rows(step), &mut LossGradients { predictions: &mut slope, embeddings: &mut pull })
     }
 }
 
@@ -252,9 +252,9 @@ fn validation_leaves_the_buffers_alone() {
     Batch::new(rng, 6).through(&mut loss, 0);
     let before = loss.buffers()[0].1.state();
     let batch = Batch::new(rng, 6);
-    let rows = BatchRows { phase: Phase::Validate, ..batch.rows(1) };
+    let rows = BatchRows { phase: LossPhase::Validate, ..batch.rows(1) };
     let (mut slope, mut pull) = ([0.0; 6], [0.0; 18]);
-    let value = loss.evaluate(&rows, &mut Gradients { predictions: &mut slope, embeddings: &mut pull });
+    let value = loss.evaluate(&rows, &mut LossGradients { predictions: &mut slope, embeddings: &mut pull });
     assert_eq!(loss.buffers()[0].1.state(), before);
     assert_eq!(value.total, batch.through(&mut without, 1).total);
 }
@@ -297,7 +297,7 @@ fn point_and_distribution_add_up() {
         let evaluate = |predictions: &[f64]| {
             let mut gradient = vec![0.0; 5];
             let rows = BatchRows { predictions, ..batch.rows(0) };
-            let mut gradients = Gradients { predictions: &mut gradient, embeddings: &mut [] };
+            let mut gradients = LossGradients { predictions: &mut gradient, embeddings: &mut [] };
             (loss.clone().evaluate(&rows, &mut gradients), gradient)
         };
         let (value, gradient) = evaluate(&batch.predictions);

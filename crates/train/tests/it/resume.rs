@@ -3,8 +3,8 @@
 //! The model is a toy; the parts around it are those of the real loop: buffered loss, schedules, metrics, checkpoints.
 
 use knockout_models::loss::{
-    BatchRows, BufferOptions, BufferWeight, Gradients, Loss, MleWassSupCr, MleWassSupCrOptions, Phase,
-    Restored, Temperature,
+    BatchRows, BufferOptions, BufferWeight, Loss, LossGradients, LossPhase, MleWassSupCr,
+    MleWassSupCrOptions, Restored, Temperature,
 };
 use knockout_train::checkpoint::{Checkpoint, Checkpoints, Contents, LogPosition, Number, Slot, State};
 use knockout_train::config::Identity;
@@ -135,10 +135,10 @@ impl Toy {
             embeddings: &embeddings,
             epoch: place.epoch,
             step: place.step,
-            phase: Phase::Train,
+            phase: LossPhase::Train,
         };
         let value =
-            self.loss.evaluate(&rows, &mut Gradients { predictions: &mut slope, embeddings: &mut pull });
+            self.loss.evaluate(&rows, &mut LossGradients { predictions: &mut slope, embeddings: &mut pull });
         for (i, &input) in inputs.iter().enumerate() {
             let gradient = (slope[i / WIDTH] + pull[i]) * input;
             self.momentum[i % WIDTH] += 0.1 * gradient;

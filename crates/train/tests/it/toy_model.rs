@@ -6,8 +6,8 @@ use knockout_engine::grad::{Parameters, Tape, Var, evaluate_loss, gradient_check
 use knockout_engine::kernel::{Activation, Pool, Real};
 use knockout_models::layer::{SetScorer, gather};
 use knockout_models::loss::{
-    BatchRows, Gradients, LOSSES, Loss, LossConfig, LossEntry, LossOptions, LossShape, ScoreLoss, ScoredRows,
-    Terms,
+    BatchRows, LOSSES, Loss, LossConfig, LossEntry, LossGradients, LossOptions, LossShape, ScoreLoss,
+    ScoredRows, Terms,
 };
 use knockout_models::{
     Forward, Init, Input, LossAt, MODELS, Model, ModelEntry, ModelOptions, SizeEstimate, limits,
@@ -138,7 +138,12 @@ impl<T: Real> Loss<T> for Huber {
         "loss.huber"
     }
 
-    fn add_terms(&mut self, batch: &BatchRows<'_, T>, gradients: &mut Gradients<'_, T>, terms: &mut Terms) {
+    fn add_terms(
+        &mut self,
+        batch: &BatchRows<'_, T>,
+        gradients: &mut LossGradients<'_, T>,
+        terms: &mut Terms,
+    ) {
         let count = batch.targets.len() as f64;
         let mut sum = 0.0;
         let pairs = batch.predictions.iter().zip(batch.targets);

@@ -1,6 +1,6 @@
-//! Whole layers on rows of values: what they compute, and the parallel loops over tiles of rows that compute it.
+//! Whole layers on rows of values: their definitions, and the parallel loops over tiles of rows that compute them.
 //!
-//! What happens inside a tile is chosen by [`crate::kernel::Scalar`].
+//! [`crate::kernel::Scalar`] chooses the kernel of a tile.
 
 pub(crate) mod block;
 mod cross_attention;

@@ -23,7 +23,7 @@ pub struct SelfAttention<'a, T> {
     pub heads: usize,
 }
 
-/// What a forward pass computed, or the gradients of that.
+/// The outputs of a forward pass, or their gradients.
 #[derive(Debug, Clone, Copy)]
 pub struct Attended<'a, T> {
     /// y.
@@ -58,7 +58,7 @@ pub struct Head<'a, T> {
     pub scale: T,
 }
 
-/// What the backward pass of a head reads besides.
+/// Further inputs of the backward pass of a head.
 #[derive(Debug, Clone, Copy)]
 pub struct HeadUpstream<'a, T> {
     /// The gradient of y, `[n, width]`.

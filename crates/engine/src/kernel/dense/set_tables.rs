@@ -34,7 +34,7 @@ pub struct SetTables {
 
 /// Scratch of [`SetTables::score`].
 #[derive(Debug, Clone, Default)]
-struct Scratch {
+struct TableScratch {
     /// Starts of the sets, and of the others of each member.
     starts: [Vec<u32>; 2],
     others: Vec<u32>,
@@ -59,7 +59,7 @@ impl SetTables {
     ///
     /// # Panics
     ///
-    /// If [`SetTables::supports`] says no, or a slice has another length.
+    /// If [`SetTables::supports`] is false, or a slice has another length.
     pub fn new(rows: Vec<f32>, output: &[f32], score: Vec<f32>, bias: f32, heads: usize) -> Self {
         Self::for_isa(Isa::current(), rows, output, score, bias, heads)
     }
@@ -87,7 +87,7 @@ impl SetTables {
         let stride = Self::stride(self.width, self.heads);
         let count = (self.rows.len() / stride) as u32;
         assert!(members.iter().all(|&member| member < count), "members are rows of the tables");
-        let (mut scratch, mut set) = (Scratch::default(), 0);
+        let (mut scratch, mut set) = (TableScratch::default(), 0);
         while set < out.len() {
             let mut end = set + 1;
             while end < out.len() && (offsets[end + 1] - offsets[set]) as usize <= TILE_MEMBERS {
@@ -98,8 +98,8 @@ impl SetTables {
         }
     }
 
-    fn score_tile(&self, offsets: &[u32], members: &[u32], out: &mut [f32], scratch: &mut Scratch) {
-        let Scratch { starts: [starts, other_starts], others, weights, second, difference, attended } =
+    fn score_tile(&self, offsets: &[u32], members: &[u32], out: &mut [f32], scratch: &mut TableScratch) {
+        let TableScratch { starts: [starts, other_starts], others, weights, second, difference, attended } =
             scratch;
         let rows = &members[offsets[0] as usize..offsets[out.len()] as usize];
         starts.clear();

@@ -1,4 +1,4 @@
-//! Reference kernels: every operation as its definition says, for any float type. The vectorised kernels are checked against them, and `f64`
+//! Reference kernels: every operation as it is defined, for any float type. The vectorised kernels are checked against them, and `f64`
 //! runs on them. They are not optimised.
 
 mod attention;

@@ -4,7 +4,7 @@ use super::block::{activate, affine, affine_backward, apply_dropout};
 use crate::kernel::{Affine, DropoutMask, Pairwise, PairwiseOutput, Real, Scalar, SourceTile};
 
 /// One option of every row of a tile, with the activations that its backward pass needs.
-struct Choice<T> {
+struct PairChoice<T> {
     /// Input of each linear layer of the pair, then the output of the last.
     inputs: Vec<Vec<T>>,
     /// Output of each linear layer before its activation.
@@ -13,7 +13,7 @@ struct Choice<T> {
     scores: Vec<T>,
 }
 
-impl<T: Real> Choice<T> {
+impl<T: Real> PairChoice<T> {
     fn option(&self) -> &[T] {
         &self.inputs[self.inputs.len() - 1]
     }
@@ -23,16 +23,16 @@ fn choices<T: Scalar>(
     task: &Pairwise<'_, T>,
     dropout: Option<DropoutMask<'_>>,
     input: &[T],
-) -> Vec<Choice<T>> {
+) -> Vec<PairChoice<T>> {
     let width = task.width();
     let size = input.len() / task.graphs();
     let of = |graph: usize| &input[graph * size..(graph + 1) * size];
     let scored = |inputs: Vec<Vec<T>>, before: Vec<Vec<T>>| {
         let score_before = affine(&task.score()[0], &inputs[inputs.len() - 1]);
         let scores = affine(&task.score()[1], &activate(task.activation, &score_before));
-        Choice { inputs, before, score_before, scores }
+        PairChoice { inputs, before, score_before, scores }
     };
-    let mut choices: Vec<Choice<T>> = task
+    let mut choices: Vec<PairChoice<T>> = task
         .pairs()
         .enumerate()
         .map(|(pair, (i, j, linears))| {

@@ -281,7 +281,7 @@ fn backward_rows(isa: Isa) -> usize {
     }
 }
 
-/// What a tile of the backward pass reads: some queries, and all keys of some panels.
+/// Inputs of a tile of the backward pass: some queries, and all keys of some panels.
 #[derive(Clone, Copy)]
 pub(crate) struct BackwardTile<'a> {
     query: &'a [f32],
@@ -295,7 +295,7 @@ pub(crate) struct BackwardTile<'a> {
     width: usize,
 }
 
-/// What it adds to, each `[panel, width, lanes]`.
+/// Gradients that a tile adds to, each `[panel, width, lanes]`.
 pub(crate) struct BackwardSums<'a> {
     key: &'a mut [f32],
     value: &'a mut [f32],

@@ -1,4 +1,4 @@
-//! What AVX-512 has an instruction for and the compiler does not find by itself: parts of exponentials, transposed blocks.
+//! Operations with an AVX-512 instruction that the compiler does not find by itself: parts of exponentials, transposed blocks.
 
 use std::arch::x86_64::{
     __m512, _mm512_castpd_ps, _mm512_castps_pd, _mm512_fmadd_ps, _mm512_reduce_ps, _mm512_scalef_ps,
@@ -18,7 +18,7 @@ const POWER: [f32; 6] = [1.0, 6.931_513e-1, 2.401_644_4e-1, 5.579_991_3e-2, 9.01
 #[inline]
 #[expect(unsafe_code, reason = "vectors are arrays of floats")]
 pub(super) fn exp2(x: [f32; LANES]) -> [f32; LANES] {
-    /// What rounding down leaves, in units of 1; the other bits concern exceptions, which nobody reads.
+    /// Remainder of rounding down, in units of 1; the other bits concern exceptions, which are not read.
     const FRACTION: i32 = 0b1001;
     // SAFETY: arrays of floats, of the same size.
     let x: __m512 = unsafe { transmute(x) };

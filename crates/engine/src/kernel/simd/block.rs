@@ -1,6 +1,6 @@
 //! Fused MLPs on tiles.
 
-use super::gemm::{Epilogue, Operand, Part, Rows, column_sums, gemm, gemm_tn, pack};
+use super::gemm::{Epilogue, GemmOperand, Part, Rows, column_sums, gemm, gemm_tn, pack};
 use super::{RangeAllocator, math, pad, padded_copy, rowwise, scratch, stride, unpad};
 use crate::kernel::{Activation, Affine, Block, Buffer, DropoutMask, Isa, Pool};
 use std::ops::Range;
@@ -50,7 +50,7 @@ impl PackedBlock {
     /// `out = rows Wᵀ + b` of layer `at`.
     fn affine(&self, linear: &Affine<'_, f32>, at: usize, rows: &[f32], out: &mut [f32]) {
         let layer = &self.layers[at];
-        let term = Operand {
+        let term = GemmOperand {
             rows,
             stride: stride(self.isa, linear.inputs()),
             depth: linear.inputs(),
@@ -216,7 +216,7 @@ pub(crate) fn block_rows_backward(
         let before_stride = stride(isa, linear.inputs());
         let right = Rows { values: rows, stride: before_stride, width: linear.inputs() };
         gemm_tn(isa, left, right, Part::Whole, d_weight, linear.inputs());
-        let term = Operand {
+        let term = GemmOperand {
             rows: &back,
             stride: strides[at],
             depth: linear.outputs(),

@@ -31,7 +31,7 @@ pub(super) fn pack(
 
 /// One summand of a product: rows times a packed weight.
 #[derive(Clone, Copy)]
-pub(super) struct Operand<'a> {
+pub(super) struct GemmOperand<'a> {
     /// `[rows, stride]`.
     pub(super) rows: &'a [f32],
     pub(super) stride: usize,
@@ -41,7 +41,7 @@ pub(super) struct Operand<'a> {
     pub(super) weight: &'a [f32],
 }
 
-/// What a product does with its sums.
+/// Treatment of the sums of a product.
 #[derive(Clone, Copy)]
 pub(super) enum Epilogue<'a> {
     /// `out = sum`
@@ -58,12 +58,12 @@ pub(super) enum Epilogue<'a> {
 
 for_isa! {
     /// `out = epilogue(Σ terms + bias)`, `out: [rows, stride]`; the bias is padded to whole panels.
-    fn gemm(terms: &[Operand<'_>], bias: Option<&[f32]>, epilogue: Epilogue<'_>, out: &mut [f32], stride: usize) = gemm_body
+    fn gemm(terms: &[GemmOperand<'_>], bias: Option<&[f32]>, epilogue: Epilogue<'_>, out: &mut [f32], stride: usize) = gemm_body
 }
 
 #[inline(always)]
 fn gemm_body<const L: usize, const FUSED: bool>(
-    terms: &[Operand<'_>],
+    terms: &[GemmOperand<'_>],
     bias: Option<&[f32]>,
     epilogue: Epilogue<'_>,
     out: &mut [f32],
@@ -94,7 +94,7 @@ fn gemm_body<const L: usize, const FUSED: bool>(
 
 #[inline(always)]
 fn row_tile<const L: usize, const FUSED: bool, const ROWS: usize>(
-    terms: &[Operand<'_>],
+    terms: &[GemmOperand<'_>],
     start: [[f32; L]; 2],
     epilogue: Epilogue<'_>,
     out: &mut [f32],
@@ -107,7 +107,7 @@ fn row_tile<const L: usize, const FUSED: bool, const ROWS: usize>(
 
 #[inline(always)]
 fn sums<const L: usize, const FUSED: bool, const ROWS: usize>(
-    terms: &[Operand<'_>],
+    terms: &[GemmOperand<'_>],
     start: [[f32; L]; 2],
     panel: usize,
     first: usize,

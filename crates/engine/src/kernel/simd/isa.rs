@@ -4,7 +4,7 @@
 //! compiler turns the arrays into registers. The only `unsafe` is the call of a version whose instructions were
 //! detected.
 
-use knockout_base::error::{Class, Classified};
+use knockout_base::error::{Error, Result};
 use std::sync::OnceLock;
 
 /// A vector instruction set.
@@ -16,14 +16,6 @@ pub enum Isa {
     Avx2,
     /// Whatever the target always has: 4 lanes (NEON on 64-bit ARM, SSE2 on x86-64).
     Portable,
-}
-
-/// `KNOCKOUT_ISA` names an instruction set that the CPU does not have.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("KNOCKOUT_ISA is {asked:?}, but this CPU offers {}", offered.join(", "))]
-pub struct IsaError {
-    asked: String,
-    offered: Vec<&'static str>,
 }
 
 impl Isa {
@@ -61,15 +53,17 @@ impl Isa {
         sets
     }
 
-    /// The set named by `KNOCKOUT_ISA`, else the best available.
-    pub fn from_environment() -> Result<Self, IsaError> {
+    /// Returns the set named by `KNOCKOUT_ISA`, else the best available.
+    pub fn from_environment() -> Result<Self> {
         let available = Self::available();
         match std::env::var("KNOCKOUT_ISA") {
-            Ok(asked) if !asked.is_empty() => available
-                .iter()
-                .copied()
-                .find(|isa| isa.name() == asked)
-                .ok_or(IsaError { asked, offered: available.iter().map(|isa| isa.name()).collect() }),
+            Ok(name) if !name.is_empty() => {
+                available.iter().copied().find(|isa| isa.name() == name).ok_or_else(|| {
+                    let offered: Vec<&str> = available.iter().map(|isa| isa.name()).collect();
+                    let offered = offered.join(", ");
+                    Error::request(format!("KNOCKOUT_ISA is {name:?}, but this CPU offers {offered}"))
+                })
+            }
             _ => Ok(available[0]),
         }
     }
@@ -116,12 +110,6 @@ macro_rules! for_isa {
     };
 }
 pub(crate) use for_isa;
-
-impl Classified for IsaError {
-    fn class(&self) -> Class {
-        Class::Request
-    }
-}
 
 #[cfg(test)]
 mod tests {

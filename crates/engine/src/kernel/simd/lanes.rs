@@ -94,7 +94,7 @@ fn block<const L: usize, const N: usize>(rows: &[[[f32; L]; 2]]) -> Option<&[[[f
     if L == N { values.as_chunks().0.as_chunks().0.as_chunks().0.first() } else { None }
 }
 
-/// The same, to write it.
+/// A mutable view of rows.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn block_mut<const L: usize, const N: usize>(rows: &mut [[[f32; L]; 2]]) -> Option<&mut [[[f32; N]; 2]; N]> {

@@ -1,6 +1,6 @@
 //! Linear layers and weight gradients, in parallel over tiles of rows.
 
-use super::gemm::{Epilogue, Operand, Part, Rows, column_sums, gemm, gemm_tn, pack};
+use super::gemm::{Epilogue, GemmOperand, Part, Rows, column_sums, gemm, gemm_tn, pack};
 use super::{math, padded_copy, scratch, stride, unpad};
 use crate::kernel::dense::block::{TILE_ROWS, reduce_in_order, zeros};
 use crate::kernel::slices::add_to;
@@ -48,10 +48,10 @@ pub(crate) fn linear(
     output.par_chunks_mut(TASK_ROWS * width).enumerate().for_each(|(task, output)| {
         for (tile, output) in output.chunks_mut(TILE_ROWS * width).enumerate() {
             let first = task * TASK_ROWS + tile * TILE_ROWS;
-            let factors: Vec<Operand<'_>> = terms
+            let factors: Vec<GemmOperand<'_>> = terms
                 .iter()
                 .zip(&weights)
-                .map(|(term, weight)| Operand {
+                .map(|(term, weight)| GemmOperand {
                     rows: &term.rows[first * term.depth..],
                     stride: term.depth,
                     depth: term.depth,

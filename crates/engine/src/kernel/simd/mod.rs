@@ -24,7 +24,7 @@ mod tests;
 
 pub use block::PackedBlock;
 pub(crate) use block::{block_rows, block_rows_backward};
-pub use isa::{Isa, IsaError};
+pub use isa::Isa;
 pub(crate) use linear::{linear, transposed_product};
 pub use pairwise::PackedPairwise;
 pub(crate) use pairwise::{add_pair_gradient, pair_rows, pair_rows_backward};

@@ -1,10 +1,10 @@
-//! Attention among the members of small sets, from tables ([`crate::kernel::SetTables`] says what is in them).
+//! Attention among the members of small sets, from tables (see [`crate::kernel::SetTables`]).
 //!
 //! Heads are interleaved, so that the sum of an elementwise product holds the scores of all heads side by side, and a head's weight
 //! applies to every `heads`-th channel of a vector.
 
 use super::Isa;
-use super::gemm::{Epilogue, Operand, gemm, pack};
+use super::gemm::{Epilogue, GemmOperand, gemm, pack};
 use super::isa::for_isa;
 use super::lanes::multiply_add;
 use super::math::exp2;
@@ -53,7 +53,7 @@ impl PackedSquare {
 
     /// `out += rows · matrix`.
     pub(crate) fn add_to(&self, isa: Isa, rows: &[f32], out: &mut [f32]) {
-        let operand = Operand { rows, stride: self.width, depth: self.width, weight: &self.packed };
+        let operand = GemmOperand { rows, stride: self.width, depth: self.width, weight: &self.packed };
         gemm(isa, &[operand], None, Epilogue::Add, out, self.width);
     }
 }

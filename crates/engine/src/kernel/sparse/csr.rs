@@ -1,5 +1,6 @@
 //! Sparse matrices in CSR form whose entries are all 1: the columns of every row.
 
+use knockout_base::error::{Error, Result};
 use std::ops::Range;
 
 /// Column indices, in 16 bits where they fit: half the memory traffic.
@@ -26,25 +27,6 @@ pub struct Csr {
     chunks: Vec<usize>,
 }
 
-/// Offsets and columns that do not describe a matrix.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CsrError {
-    /// The offsets are not a rising list from 0 to the number of entries.
-    #[error("row offsets must rise from 0 to the {entries} entries")]
-    Offsets {
-        /// Number of column indices given.
-        entries: usize,
-    },
-    /// A column index is out of bounds.
-    #[error("column {column} of a matrix with {count}")]
-    Column {
-        /// Zero-based column index found.
-        column: u32,
-        /// Number of columns of the matrix.
-        count: usize,
-    },
-}
-
 /// Minimum number of entries in a chunk: enough to hide the cost of handing it to a thread.
 const CHUNK_ENTRIES: usize = 1 << 13;
 /// Maximum number of chunks: each reads the bands into the cache again.
@@ -56,16 +38,17 @@ const BAND_ENTRIES: usize = 4;
 
 impl Csr {
     /// Checks offsets and columns. Columns of a row may come in any order and repeat.
-    pub fn new(offsets: &[u32], columns: &[u32], column_count: usize) -> Result<Self, CsrError> {
+    pub fn new(offsets: &[u32], columns: &[u32], column_count: usize) -> Result<Self> {
         let rising = offsets.windows(2).all(|pair| pair[0] <= pair[1]);
         if !rising
             || offsets.first() != Some(&0)
             || offsets.last().map(|&last| last as usize) != Some(columns.len())
         {
-            return Err(CsrError::Offsets { entries: columns.len() });
+            let entries = columns.len();
+            return Err(Error::damage(format!("row offsets must rise from 0 to the {entries} entries")));
         }
         if let Some(&column) = columns.iter().find(|&&column| column as usize >= column_count) {
-            return Err(CsrError::Column { column, count: column_count });
+            return Err(Error::damage(format!("column {column} of a matrix with {column_count}")));
         }
         let row_count = offsets.len() - 1;
         let wanted = column_count.div_ceil(BAND_COLUMNS).max(1);
@@ -203,9 +186,11 @@ mod tests {
 
     #[test]
     fn bad_parts_are_refused() {
-        assert_eq!(Csr::new(&[0, 1], &[4], 4), Err(CsrError::Column { column: 4, count: 4 }));
-        assert_eq!(Csr::new(&[0, 2, 1], &[0], 4), Err(CsrError::Offsets { entries: 1 }));
-        assert_eq!(Csr::new(&[], &[], 4), Err(CsrError::Offsets { entries: 0 }));
+        let refusal =
+            |offsets: &[u32], columns: &[u32]| Csr::new(offsets, columns, 4).unwrap_err().to_string();
+        assert_eq!(refusal(&[0, 1], &[4]), "column 4 of a matrix with 4");
+        assert_eq!(refusal(&[0, 2, 1], &[0]), "row offsets must rise from 0 to the 1 entries");
+        assert_eq!(refusal(&[], &[]), "row offsets must rise from 0 to the 0 entries");
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub(crate) mod spmm;
 #[cfg(test)]
 mod tests;
 
-pub use csr::{Csr, CsrError};
+pub use csr::Csr;
 pub use edge_loss::EdgeLoss;
 pub use graph::{DistinctEdges, Graph};
 pub use neighbour_sum::{MASKED, NeighbourSum, RowGradients};

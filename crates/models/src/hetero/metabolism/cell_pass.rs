@@ -53,7 +53,7 @@ pub(super) struct NodeRows<T: Scalar> {
 }
 
 impl<T: Scalar> NodeRows<T> {
-    /// What the linear layers of reactions and of metabolites are given.
+    /// Inputs of the linear layers of reactions and of metabolites.
     pub(super) fn given(&self) -> [&[T]; 2] {
         [&self.arriving, &self.made]
     }
@@ -64,7 +64,7 @@ pub(super) struct CellPass<'t, T: Scalar> {
     pub(super) nodes: &'t Nodes<'t, T>,
     pub(super) graph: &'t MetabolicGraph,
     pub(super) changes: Changes,
-    /// Row of each gene in `x`; a flag says that it is deleted.
+    /// Row of each gene in `x`, with a flag where it is deleted.
     pub(super) row_of: &'t [u32],
     /// `[rows, width]`.
     pub(super) x: &'t [T],

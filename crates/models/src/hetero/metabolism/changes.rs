@@ -50,7 +50,7 @@ impl Place {
     }
 }
 
-/// What differs.
+/// Nodes that differ from the wild type's.
 #[derive(Debug)]
 pub(super) struct Changes {
     /// Which reactions run.

@@ -3,7 +3,7 @@
 //! The module knows genes, reactions and metabolites by number, neither rows of values nor the tape.
 
 use crate::hetero::Route;
-use crate::hetero::reach::Spread;
+use crate::hetero::reach::MessageGraph;
 use knockout_data::batch::{Graphs, Section};
 use knockout_data::cell::{GeneSetsRef, Metabolism};
 use knockout_engine::kernel::MASKED;
@@ -11,12 +11,12 @@ use rayon::prelude::*;
 
 /// Lists of numbers with weights, one list per row.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Lists {
+pub(super) struct NodeLists {
     offsets: Vec<u32>,
     entries: Vec<(u32, f64)>,
 }
 
-impl Lists {
+impl NodeLists {
     /// The lists of (row, number, weight) entries, each in the order given.
     fn new(rows: usize, entries: impl Iterator<Item = (u32, u32, f64)> + Clone) -> Self {
         let mut offsets = vec![0_u32; rows + 1];
@@ -54,13 +54,13 @@ impl Lists {
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetabolicGraph {
     /// Genes that each reaction needs.
-    pub(super) genes_of: Lists,
+    pub(super) genes_of: NodeLists,
     /// Reactions that need each gene.
-    pub(super) reactions_of: Lists,
+    pub(super) reactions_of: NodeLists,
     /// Metabolites that each reaction turns over, with the weight of each.
-    pub(super) metabolites_of: Lists,
-    /// The same from the metabolites' side.
-    pub(super) turned_over_by: Lists,
+    pub(super) metabolites_of: NodeLists,
+    /// The entries by metabolite.
+    pub(super) turned_over_by: NodeLists,
 }
 
 impl MetabolicGraph {
@@ -82,10 +82,10 @@ impl MetabolicGraph {
         let needs = requirements.iter();
         let turns = coefficients.iter();
         Self {
-            genes_of: Lists::new(reactions, needs.clone().map(|&(reaction, gene)| (reaction, gene, 1.0))),
-            reactions_of: Lists::new(genes, needs.map(|&(reaction, gene)| (gene, reaction, 1.0))),
-            metabolites_of: Lists::new(reactions, turns.clone().copied()),
-            turned_over_by: Lists::new(
+            genes_of: NodeLists::new(reactions, needs.clone().map(|&(reaction, gene)| (reaction, gene, 1.0))),
+            reactions_of: NodeLists::new(genes, needs.map(|&(reaction, gene)| (gene, reaction, 1.0))),
+            metabolites_of: NodeLists::new(reactions, turns.clone().copied()),
+            turned_over_by: NodeLists::new(
                 metabolites,
                 turns.map(|&(reaction, metabolite, weight)| (metabolite, reaction, weight)),
             ),
@@ -165,7 +165,7 @@ fn weights(metabolism: &Metabolism) -> Vec<(u32, u32, f64)> {
     metabolism.coefficients().iter().map(weight).collect()
 }
 
-impl Spread for MetabolicGraph {
+impl MessageGraph for MetabolicGraph {
     /// Gene -> reaction -> metabolite -> reaction -> gene.
     fn pass(&self, before: &[u64]) -> Vec<u64> {
         let reactions = self.genes_of.union(before);

@@ -6,7 +6,7 @@ use super::graph::MetabolicGraph;
 use crate::hetero::Route;
 use crate::hetero::gin::Gin;
 use crate::hetero::own_rows::OwnRows;
-use crate::hetero::plan::{LayerPlan, Stage};
+use crate::hetero::plan::{LayerPlan, RowStage};
 use crate::hetero::propagate::{CellGroup, cell_groups};
 use crate::init::Init;
 use crate::layer::{Dropout, Linear};
@@ -24,15 +24,15 @@ pub(crate) const TABLE_DEVIATION: f64 = 1.0;
 #[derive(Debug)]
 pub(crate) struct MetabolicCells<'a> {
     graph: &'a MetabolicGraph,
-    /// Which reactions run in each sample, where the route says; deletion is a node mask otherwise.
+    /// Reactions that run in each sample, where the route provides them; otherwise deletion is a node mask.
     running: Option<Vec<Vec<bool>>>,
     /// 0, 1, 2, …: the rows of the wild type.
     identity: Vec<u32>,
 }
 
-/// What all cells of a layer read.
+/// Inputs that all cells of a layer read.
 #[derive(Clone, Copy)]
-struct Shared<'t, T: Scalar> {
+struct LayerInputs<'t, T: Scalar> {
     nodes: &'t Nodes<'t, T>,
     x: &'t [T],
     pool: &'t Pool<T>,
@@ -49,19 +49,19 @@ impl<'a> MetabolicCells<'a> {
         Self { graph, running: graph.running_in_samples(route, sets, graphs), identity }
     }
 
-    fn wild_type<'t, T: Scalar>(&'t self, shared: Shared<'t, T>) -> CellPass<'t, T> {
-        let (graph, row_of, Shared { nodes, x, pool }) = (self.graph, &self.identity, shared);
+    fn wild_type<'t, T: Scalar>(&'t self, shared: LayerInputs<'t, T>) -> CellPass<'t, T> {
+        let (graph, row_of, LayerInputs { nodes, x, pool }) = (self.graph, &self.identity, shared);
         CellPass { nodes, graph, changes: Changes::wild_type(graph), row_of, x, wild: None, pool }
     }
 
     fn cell<'t, T: Scalar>(
         &'t self,
         cell: usize,
-        stage: &'t Stage,
-        shared: Shared<'t, T>,
+        stage: &'t RowStage,
+        shared: LayerInputs<'t, T>,
         wild: &'t NodeRows<T>,
     ) -> CellPass<'t, T> {
-        let (graph, row_of, Shared { nodes, x, pool }) = (self.graph, stage.row_of(cell), shared);
+        let (graph, row_of, LayerInputs { nodes, x, pool }) = (self.graph, stage.row_of(cell), shared);
         let running = match &self.running {
             None => graph.running(row_of),
             Some(samples) => samples[cell].clone(),
@@ -132,7 +132,7 @@ impl Metabolic {
         &self.gin
     }
 
-    /// What the linear layers of reactions and of metabolites and the block of the genes are given in the wild type, whose rows are `x`.
+    /// Returns the wild type's inputs of the linear layers of reactions and metabolites and of the genes' block, from its rows `x`.
     pub(crate) fn given_in_wild_type<T: Scalar>(
         &self,
         parameters: &Parameters<T>,
@@ -142,7 +142,7 @@ impl Metabolic {
         let tape = Tape::new(parameters);
         let (nodes, pool) = (self.nodes(tape.values()), tape.values().pool());
         let cells = MetabolicCells::new(graph, Route::ChangedRows, GeneSets::default().view(), &Graphs::None);
-        let pass = cells.wild_type(Shared { nodes: &nodes, x, pool });
+        let pass = cells.wild_type(LayerInputs { nodes: &nodes, x, pool });
         let rows = pass.node_rows();
         let mut sums = vec![T::ZERO; x.len()];
         pass.forward(&rows, &cells.identity, &mut sums);
@@ -167,7 +167,7 @@ impl Metabolic {
             (genes + own_rows.len()) * width,
             |values, out| {
                 let nodes = self.nodes(values);
-                let shared = Shared { nodes: &nodes, x: values.of(x), pool: values.pool() };
+                let shared = LayerInputs { nodes: &nodes, x: values.of(x), pool: values.pool() };
                 let (wild, mut rest) = out.split_at_mut(genes * width);
                 let mut parts = Vec::new();
                 for cell in 0..plan.input.cells() {
@@ -185,8 +185,8 @@ impl Metabolic {
             },
             move |step, (), gradients| {
                 let (nodes, pool) = (layer.nodes(step.values), step.values.pool());
-                let shared = Shared { nodes: &nodes, x: step.values.of(x), pool };
-                let task = Backward { shared, cells: &back_cells, plan: &back_plan, k };
+                let shared = LayerInputs { nodes: &nodes, x: step.values.of(x), pool };
+                let task = MetabolicBackward { shared, cells: &back_cells, plan: &back_plan, k };
                 let mut flat = pool.zeros(task.lens().iter().sum());
                 let mut d_eps = 0.0;
                 gradients.add(x, |d_x| d_eps = task.run(step.gradient, d_x, &mut flat));
@@ -199,14 +199,14 @@ impl Metabolic {
     }
 }
 
-struct Backward<'t, 'a, T: Scalar> {
-    shared: Shared<'t, T>,
+struct MetabolicBackward<'t, 'a, T: Scalar> {
+    shared: LayerInputs<'t, T>,
     cells: &'t MetabolicCells<'a>,
     plan: &'t LayerPlan,
     k: usize,
 }
 
-impl<T: Scalar> Backward<'_, '_, T> {
+impl<T: Scalar> MetabolicBackward<'_, '_, T> {
     /// Values in a flat gradient: embeddings of reactions and metabolites, their linear layers, then r, m and s of the wild type.
     fn lens(&self) -> [usize; 7] {
         let Nodes { embeddings: [reactions, metabolites], blocks: [first, second], .. } = self.shared.nodes;

@@ -26,7 +26,7 @@ fn options(case: &Case) -> HeteroOptions {
         combination: if options["local"].as_bool().unwrap() {
             named(text("combination"))
         } else {
-            Combination::GlobalOnly
+            ScoreCombination::GlobalOnly
         },
         local_layers: number("local_layers"),
         local_heads: number("local_heads"),
@@ -199,7 +199,7 @@ fn parameter_counts_are_the_references() {
     let profiling = HeteroOptions {
         aggregation: Aggregation::Sum,
         gin_linears: 2,
-        combination: Combination::GlobalOnly,
+        combination: ScoreCombination::GlobalOnly,
         ..gh_085.clone()
     };
     assert_eq!(count(networks(9), profiling), 669_917);

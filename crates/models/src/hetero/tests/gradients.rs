@@ -17,7 +17,7 @@ fn gradients_with_the_metabolism_equal_differences_of_the_loss() {
 }
 
 fn check(metabolism: MetabolismSwitch, edges: usize) {
-    use {Aggregation as A, Combination as C, NormKind as N};
+    use {Aggregation as A, NormKind as N, ScoreCombination as C};
     let targets = [0.3, -0.2, 0.9, 0.1];
     let (shared, independent) = ((0.3, NoiseKind::Shared), (0.3, NoiseKind::Independent));
     let none = (0.0, NoiseKind::Shared);

@@ -1,7 +1,7 @@
 //! The metabolism in the model: by hand on a few nodes, and that it is seen.
 
 use super::super::metabolism::{MetabolicGraph, MetabolismSwitch};
-use super::super::reach::Spread;
+use super::super::reach::MessageGraph;
 use super::super::*;
 use super::{random_model, small};
 use knockout_base::random::Rng;
@@ -77,7 +77,7 @@ fn a_deletion_reaches_genes_over_shared_metabolites() {
 fn a_reaction_stops_whichever_of_its_genes_is_deleted() {
     let options = HeteroOptions {
         layers: 1,
-        combination: Combination::GlobalOnly,
+        combination: ScoreCombination::GlobalOnly,
         metabolism: MetabolismSwitch::On,
         ..small()
     };

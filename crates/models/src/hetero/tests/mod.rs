@@ -33,7 +33,7 @@ fn small() -> HeteroOptions {
         cross_heads: 2,
         pair_hidden: 4,
         pair_linears: 2,
-        combination: Combination::Concat,
+        combination: ScoreCombination::Concat,
         local_layers: 1,
         local_heads: 2,
         ..HeteroOptions::default()

@@ -59,7 +59,7 @@ fn aggregations<T: Scalar>(case: &Case, precision: Precision) {
     fill(case, &mut parameters);
     let graphs: Vec<HeteroNetwork> = names.iter().map(|name| network(name, 0, rows, &[])).collect();
     let graphs: Vec<&Graph> = graphs.iter().map(|network| &network.graph).collect();
-    let plan = Plan::new(&graphs, rows, GeneSetsRef::new(&[0], &[]), 1, Extent::Changed);
+    let plan = RowPlan::new(&graphs, rows, GeneSetsRef::new(&[0], &[]), 1, Extent::Changed);
     let mut tape = Tape::new(&parameters);
     let each: Vec<Var> = (0..networks)
         .map(|network| {
@@ -110,7 +110,7 @@ fn pooling<T: Scalar>(case: &Case, precision: Precision) {
     let pool = AttentionPooling::new(&mut parameters, width, Activation::Gelu, &mut Init::new(0));
     fill(case, &mut parameters);
     let graph = network("a", 0, genes, &[]).graph;
-    let plan = Plan::new(&[&graph], genes, sets, 1, Extent::All);
+    let plan = RowPlan::new(&[&graph], genes, sets, 1, Extent::All);
     let mut tape = Tape::new(&parameters);
     // The wild type's rows come first; here they do not matter.
     let rows = tape.op(

@@ -19,7 +19,7 @@ fn four_genes_with_one_deletion() {
     let regulatory = network("regulatory", 1, 4, &[(a, c)]).graph;
     let deleted = [a];
     let sets = GeneSetsRef::new(&[0, 1], &deleted);
-    let plan = Plan::new(&[&physical, &regulatory], 4, sets, 2, Extent::Changed);
+    let plan = RowPlan::new(&[&physical, &regulatory], 4, sets, 2, Extent::Changed);
     let [first, second] = &plan.layers[..] else { panic!("two layers") };
 
     // Before the first layer the sample equals the wild type, but A is masked out.

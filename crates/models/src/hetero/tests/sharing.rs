@@ -1,6 +1,6 @@
 //! Batches whose samples share deleted genes: the same predictions and gradients as one by one, from fewer rows.
 
-use super::super::cells::{Cells, Sharing};
+use super::super::cells::{BatchCells, Sharing};
 use super::super::*;
 use super::routes::{assert_close, evaluate};
 use super::{AT, network, random_model, small};
@@ -113,12 +113,12 @@ fn threads_do_not_change_a_bit_of_shared_rows() {
 fn sets_that_several_samples_contain_are_bases() {
     let sets: GeneSets =
         [&[4, 1, 0][..], &[0, 1, 5], &[5, 6], &[7, 8, 9, 10, 11], &[7, 8, 9, 10, 11]].into_iter().collect();
-    let cells = Cells::new(sets.view(), Sharing::Bases);
+    let cells = BatchCells::new(sets.view(), Sharing::Bases);
     let bases: Vec<&[u32]> = (0..cells.bases).map(|base| cells.deleted.of(base)).collect();
     assert_eq!(bases, [&[0][..], &[1], &[5], &[0, 1]], "sets of more than four genes share none");
     assert_eq!((cells.samples(), cells.sample(0)), (5, &[0, 1, 4][..]));
     assert_eq!(cells.subsets(1), [(0b001, 0), (0b010, 1), (0b100, 2), (0b011, 3)]);
-    assert_eq!(Cells::new(sets.view(), Sharing::None).bases, 0);
+    assert_eq!(BatchCells::new(sets.view(), Sharing::None).bases, 0);
 }
 
 /// The worked example of `docs/hetero.md`.
@@ -128,7 +128,7 @@ fn two_samples_share_the_cell_without_their_query() {
     let (a, b, c, d, e) = (0, 1, 2, 3, 4);
     let physical = network("physical", 0, 5, &[(a, b), (b, c), (c, d), (d, e)]).graph;
     let sets: GeneSets = [&[a, c][..], &[a, d]].into_iter().collect();
-    let plan = Plan::new(&[&physical], 5, sets.view(), 2, Extent::Changed);
+    let plan = RowPlan::new(&[&physical], 5, sets.view(), 2, Extent::Changed);
     let [first, second] = &plan.layers[..] else { panic!("two layers") };
     let own = |rows: &own_rows::OwnRows| (0..3).map(|cell| rows.of(cell).to_vec()).collect::<Vec<_>>();
     // Cells: without A, then the two samples. A reaches B in one layer, B and C in two.

@@ -50,9 +50,10 @@ fn first_predictions_are_small_for_every_aggregation_and_norm() {
     use {Aggregation as A, NormKind as N};
     for aggregation in [A::Sum, A::Mean, A::CrossAttention, A::PairwiseInteraction] {
         for norm in [N::Node, N::Graph, N::None] {
-            for (combination, activation) in
-                [(Combination::Concat, Activation::Gelu), (Combination::GlobalOnly, Activation::Tanh)]
-            {
+            for (combination, activation) in [
+                (ScoreCombination::Concat, Activation::Gelu),
+                (ScoreCombination::GlobalOnly, Activation::Tanh),
+            ] {
                 let options =
                     HeteroOptions { aggregation, norm, combination, activation, width: 16, ..small() };
                 let (_, largest) = signal(&model(options.clone(), StartKind::Scaled));
@@ -146,7 +147,7 @@ fn a_total_is_the_mean_times_the_genes_and_has_the_right_gradient() {
         let options = HeteroOptions { difference, layers: 2, ..small() };
         Hetero::<f64>::new(12, networks, options, 5)
     };
-    let (mean, total) = (of(Difference::Mean), of(Difference::Total));
+    let (mean, total) = (of(DifferenceScale::Mean), of(DifferenceScale::Total));
     let genes = random_sets(2, 12);
     let sets = GeneSetsRef::new(&OFFSETS, &genes);
     let differences = |model: &Hetero<f64>| {

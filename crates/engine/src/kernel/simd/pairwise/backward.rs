@@ -29,7 +29,7 @@ pub(crate) fn pair_rows_backward(
     let mut all = scratch(log_sum.len());
     rowwise::row_dots(isa, upstream, wide, values_wide.as_deref().unwrap_or(values), 0.0, &mut all);
     let tile = Tile::new(sources, rows.as_deref(), wide, width);
-    let given = Backward { task, packed, dropout, tile, log_sum, upstream, all };
+    let given = PairwiseBackward { task, packed, dropout, tile, log_sum, upstream, all };
     if wide == width {
         backward(&given, d_rows, gradient);
     } else {
@@ -40,7 +40,7 @@ pub(crate) fn pair_rows_backward(
 }
 
 /// Operands of the backward pass of a tile, all rows padded.
-struct Backward<'a> {
+struct PairwiseBackward<'a> {
     task: &'a Pairwise<'a, f32>,
     packed: &'a Packed,
     dropout: Option<DropoutMask<'a>>,
@@ -51,7 +51,7 @@ struct Backward<'a> {
     all: Buffer<f32>,
 }
 
-impl Backward<'_> {
+impl PairwiseBackward<'_> {
     /// The option that is the mean of all graphs; initialises what the pairs add to.
     fn mean(&self, d_rows: &mut [f32], gradient: &mut [f32]) {
         let Self { task, packed, upstream, .. } = self;
@@ -156,8 +156,8 @@ impl Collected {
 }
 
 /// [`pair_rows_backward`] with all rows padded.
-fn backward(given: &Backward<'_>, d_rows: &mut [f32], gradient: &mut [f32]) {
-    let Backward { task, packed, dropout, tile, log_sum, upstream, all } = given;
+fn backward(given: &PairwiseBackward<'_>, d_rows: &mut [f32], gradient: &mut [f32]) {
+    let PairwiseBackward { task, packed, dropout, tile, log_sum, upstream, all } = given;
     let (isa, width, scored) = (packed.isa, task.width(), task.score()[0].outputs());
     let (wide, score_wide) = (stride(isa, width), stride(isa, scored));
     let (count, pair_count) = (log_sum.len(), packed.pairs.len());

@@ -3,15 +3,20 @@
 use super::pack::{Packed, Pair};
 use super::tile::{DistinctPairs, Tile};
 use crate::kernel::Buffer;
-use crate::kernel::simd::gemm::{Epilogue, Operand, gemm};
+use crate::kernel::simd::gemm::{Epilogue, GemmOperand, gemm};
 use crate::kernel::simd::{rowwise, stride};
 use std::ops::Range;
 
 impl Packed {
     /// The operand of rows of `width` values times a packed weight.
-    pub(super) fn term<'t>(&'t self, rows: &'t [f32], width: usize, weight: &Range<usize>) -> Operand<'t> {
+    pub(super) fn term<'t>(
+        &'t self,
+        rows: &'t [f32],
+        width: usize,
+        weight: &Range<usize>,
+    ) -> GemmOperand<'t> {
         let stride = stride(self.isa, width);
-        Operand { rows, stride, depth: width, weight: &self.weights[weight.clone()] }
+        GemmOperand { rows, stride, depth: width, weight: &self.weights[weight.clone()] }
     }
 
     /// A pair's hidden layer before its activation, one row per distinct pair of source rows; `parts` is scratch memory for each half.

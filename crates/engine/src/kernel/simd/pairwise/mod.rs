@@ -1,6 +1,6 @@
 //! Pairwise combination on tiles.
 //!
-//! What algebra saves, with rows of width d, hidden layers of width b and scores of width c:
+//! Operations that algebra saves, with rows of width d, hidden layers of width b and scores of width c:
 //! - a source row that several output rows of the tile read goes through its half of a first layer once, and a pair of source rows that is
 //!   read more than once through the rest of its MLP once; in the backward pass the gradients of its readers are summed first, since all
 //!   of it is linear;

@@ -1,4 +1,4 @@
-//! What a tile of rows reads: its source rows, and the distinct pairs of them.
+//! Inputs of a tile of rows: its source rows, and the distinct pairs of them.
 
 use crate::kernel::dense::block::TILE_ROWS;
 use crate::kernel::simd::math;
