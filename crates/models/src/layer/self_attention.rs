@@ -1,4 +1,4 @@
-//! Attention of all rows to all rows; see [`knockout_engine::kernel::SelfAttentionLayer`].
+//! Attention of all rows to all rows; see [`knockout_engine::kernel::SelfAttention`].
 
 use super::projections::Projections;
 use super::{Dropout, add_to, slice};
@@ -89,7 +89,7 @@ fn attention_of<T: Scalar>(
     values: Values<'_, T>,
     inputs: [Var; 3],
     (width, heads): (usize, usize),
-) -> knockout_engine::kernel::SelfAttentionLayer<'_, T> {
+) -> knockout_engine::kernel::SelfAttention<'_, T> {
     let [query, key, value] = inputs.map(|var| values.of(var));
-    knockout_engine::kernel::SelfAttentionLayer { query, key, value, width, heads }
+    knockout_engine::kernel::SelfAttention { query, key, value, width, heads }
 }
