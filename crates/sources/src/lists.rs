@@ -2,7 +2,6 @@
 //!
 //! A name that matches no gene, or several, is never dropped: the error lists all of them.
 
-use crate::import::ImportError;
 use crate::import::names::Names;
 use crate::import::read::{Column, Input, Quotes, Row, Style, Table};
 use knockout_base::error::{Classified as _, Error, Result};
@@ -122,11 +121,6 @@ fn empty_list(path: &Path) -> Error {
     Error::request(format!("{} lists nothing; {expected}", path.display()))
 }
 
-fn unreadable(error: ImportError) -> Error {
-    let ImportError { path, place, kind, .. } = error;
-    Error::new(kind.class(), format!("could not read {}{place}", path.display())).caused_by(kind)
-}
-
 /// Visits the rows of a table with the columns that hold genes.
 fn each_row(
     path: &Path,
@@ -147,17 +141,17 @@ fn each_row(
         ];
         let mut columns = vec![Column::required(first)];
         columns.extend(others.map(Column::optional));
-        let (mut table, found, _) = Table::open(path, STYLE, None, &columns, &|_| {}).map_err(unreadable)?;
+        let (mut table, found, _) = Table::open(path, STYLE, None, &columns, &|_| {})?;
         let columns: Vec<usize> = found.into_iter().flatten().collect();
-        while let Some(row) = table.next_row().map_err(unreadable)? {
+        while let Some(row) = table.next_row()? {
             visit(&row, &columns)?;
         }
         return Ok(());
     }
     let mut table =
-        Table::unchecked(Input::open(path, &|_| {}).map_err(unreadable)?, STYLE).map_err(unreadable)?;
+        Table::unchecked(Input::open(path, &|_| {})?, STYLE)?;
     let mut columns: Option<Vec<usize>> = None;
-    while let Some(row) = table.next_row().map_err(unreadable)? {
+    while let Some(row) = table.next_row()? {
         let Some(columns) = &columns else {
             let headed = header(&row, names);
             let is_header = headed.is_some();

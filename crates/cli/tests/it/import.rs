@@ -47,7 +47,7 @@ fn a_bad_request_is_2() {
     let cases: [(&[&str], &str); 5] = [
         (&["--genes", "list:none.txt"], "there is no none.txt"),
         (&["--genes", "lst:genes.txt"], "unknown variant `lst`"),
-        (&["--network", "edges:scores.tsv"], "could not import: there are no genes"),
+        (&["--network", "edges:scores.tsv"], "knockout: there are no genes"),
         (&["--recipe", "none.toml"], "recipe none.toml"),
         (
             &["--genes", "list:genes.txt", "--network", "string:scores.tsv,channel=x"],
@@ -72,7 +72,7 @@ fn bad_input_is_3_and_leaves_nothing() {
     assert_eq!(code, 3);
     assert_eq!(
         complaint.trim(),
-        "knockout: could not import scores.tsv, line 3, column \"s_score\": \"-O.5\" is not a score, a finite number"
+        "knockout: scores.tsv, line 3, column \"s_score\": \"-O.5\" is not a score, a finite number"
     );
     assert!(!folder.path().join("out").exists());
 }

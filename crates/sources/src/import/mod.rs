@@ -5,7 +5,7 @@
 
 pub mod altered;
 pub mod annotations;
-mod error;
+mod fault;
 pub mod features;
 pub mod genes;
 pub mod lmdb;
@@ -19,7 +19,6 @@ mod run;
 pub mod screens;
 pub mod source;
 
-pub use error::{ImportError, ImportErrorKind, Place};
 pub use recipe::Recipe;
 pub use report::Report;
 pub use run::{Import, import};

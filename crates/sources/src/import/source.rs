@@ -3,9 +3,10 @@
 //! Formats read through a [`Source`], so that tests can hand them bytes; whether these are packed, a sheet or Parquet
 //! is settled here and in [`crate::import::read`].
 
-use crate::import::error::{ImportError, ImportErrorKind, Place};
+use crate::import::fault;
 use crate::import::names::{Names, Strangers};
 use crate::import::read::{Column, Input, Style, Table, Tally, hash_whole, read_error};
+use knockout_base::error::Error;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -70,7 +71,7 @@ impl<'a> Source<'a> {
     }
 
     /// The content as a stream of text.
-    pub fn input(&self) -> Result<Input<'a>, ImportError> {
+    pub fn input(&self) -> Result<Input<'a>, Error> {
         let input = match self.content {
             Content::File(advance) => Input::open(&self.path, advance)?,
             Content::Bytes(bytes) => Input::from_bytes(&self.path.to_string_lossy(), bytes)?,
@@ -84,7 +85,7 @@ impl<'a> Source<'a> {
         &self,
         style: Style,
         columns: &[Column<'_>],
-    ) -> Result<(Table<'a>, Vec<Option<usize>>), ImportError> {
+    ) -> Result<(Table<'a>, Vec<Option<usize>>), Error> {
         match self.content {
             Content::File(advance) => {
                 let (table, found, tally) =
@@ -97,29 +98,28 @@ impl<'a> Source<'a> {
     }
 
     /// The content as one JSON value; `what` names it in messages.
-    pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, what: &'static str) -> Result<T, ImportError> {
+    pub(crate) fn json<T: serde::de::DeserializeOwned>(&self, what: &'static str) -> Result<T, Error> {
         let (_, stream) = self.input()?.expect_text(what)?;
         let mut bytes = Vec::new();
         let read = stream.take(MAX_JSON + 1).read_to_end(&mut bytes);
         read.map_err(|error| self.fail(read_error(error)))?;
         if bytes.len() as u64 > MAX_JSON {
-            return Err(self.fail(ImportErrorKind::TooMany { what: "bytes", limit: MAX_JSON as usize }));
+            return Err(self.fail(fault::too_many("bytes", MAX_JSON as usize)));
         }
-        serde_json::from_slice(&bytes)
-            .map_err(|error| self.fail(ImportErrorKind::Decode { what, source: error.into() }))
+        serde_json::from_slice(&bytes).map_err(|error| self.fail(fault::decode(what, error)))
     }
 
     /// Hashes the whole file, for formats that read it at random.
-    pub fn hash(&self) -> Result<(), ImportError> {
+    pub fn hash(&self) -> Result<(), Error> {
         if let Content::File(advance) = self.content {
             *self.tally.borrow_mut() = hash_whole(&self.path, advance)?;
         }
         Ok(())
     }
 
-    /// An error of the whole file.
-    pub fn fail(&self, kind: ImportErrorKind) -> ImportError {
-        kind.at(&self.path, Place::default())
+    /// Names the file in an error.
+    pub(crate) fn fail(&self, error: Error) -> Error {
+        error.in_file(&self.path)
     }
 }
 

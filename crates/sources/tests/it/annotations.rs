@@ -1,27 +1,27 @@
 //! Annotations in every format: what is read, what is left out and counted, and one named test per malformed input.
 
 use crate::support::*;
-use knockout_base::error::{Class, Classified as _};
+use knockout_base::error::{Class, Error};
 use knockout_sources::import::annotations::gaf::{self, Aspect};
 use knockout_sources::import::annotations::{AnnotationFile, Sizes, gmt, json, table};
 use knockout_sources::import::source::Source;
-use knockout_sources::import::{ImportError, Recipe, import};
+use knockout_sources::import::{Recipe, import};
 
-fn read_rows(text: &str) -> Result<AnnotationFile, ImportError> {
+fn read_rows(text: &str) -> Result<AnnotationFile, Error> {
     table::read(&Source::bytes("go.tsv", text.as_bytes()), &names(), None, None, None)
 }
 
-fn read_gmt(text: &str) -> Result<AnnotationFile, ImportError> {
+fn read_gmt(text: &str) -> Result<AnnotationFile, Error> {
     gmt::read(&Source::bytes("sets.gmt", text.as_bytes()), &names())
 }
 
-fn read_json(text: &str) -> Result<AnnotationFile, ImportError> {
+fn read_json(text: &str) -> Result<AnnotationFile, Error> {
     json::read(&Source::bytes("complexes.json", text.as_bytes()), &names())
 }
 
 const ALL: gaf::Options<'_> = gaf::Options { aspect: &[], evidence: &[], without: None };
 
-fn read_gaf(text: &str, options: &gaf::Options<'_>) -> Result<AnnotationFile, ImportError> {
+fn read_gaf(text: &str, options: &gaf::Options<'_>) -> Result<AnnotationFile, Error> {
     gaf::read(&Source::bytes("sgd.gaf", text.as_bytes()), &names(), options)
 }
 
@@ -72,7 +72,7 @@ fn a_table_has_a_gene_and_a_term_in_a_row() {
 fn a_table_without_terms() {
     refused!(
         read_rows("gene\tweight\nYAL001C\t1\n"),
-        "could not import go.tsv, line 1: missing column \"term or annotation or go_id or complex or pathway\" (have: \"gene\", \"weight\")"
+        "go.tsv, line 1: missing column \"term or annotation or go_id or complex or pathway\" (have: \"gene\", \"weight\")"
     );
 }
 
@@ -80,7 +80,7 @@ fn a_table_without_terms() {
 fn a_table_with_a_shifted_row() {
     refused!(
         read_rows("gene\tterm\nYAL001C\ta\nYAL002W\ta\tb\n"),
-        "could not import go.tsv, line 3: the row has 3 cells, expected 2: the row is shifted, cut off, or has a separator inside a cell"
+        "go.tsv, line 3: the row has 3 cells, expected 2: the row is shifted, cut off, or has a separator inside a cell"
     );
 }
 
@@ -89,7 +89,7 @@ fn a_table_with_a_term_that_is_no_text() {
     let source = Source::bytes("go.tsv", b"gene\tterm\nYAL001C\t\xff\n");
     refused!(
         table::read(&source, &names(), None, None, None),
-        "could not import go.tsv, line 2, column \"term\": \"\u{fffd}\" is not UTF-8 text"
+        "go.tsv, line 2, column \"term\": \"\u{fffd}\" is not UTF-8 text"
     );
 }
 
@@ -104,7 +104,7 @@ fn gmt_has_a_term_in_a_line() {
 fn gmt_with_a_line_that_has_no_genes() {
     refused!(
         read_gmt("a\tx\tTFC3\nb,x,TFC3\n"),
-        "could not import sets.gmt, line 2: the row has 1 cells, expected 3 or more: a term, its description and its genes, with TABs between them"
+        "sets.gmt, line 2: the row has 1 cells, expected 3 or more: a term, its description and its genes, with TABs between them"
     );
 }
 
@@ -112,7 +112,7 @@ fn gmt_with_a_line_that_has_no_genes() {
 fn gmt_with_a_term_twice_or_none() {
     refused!(
         read_gmt("a\tx\tTFC3\na\ty\tHO\n"),
-        "could not import sets.gmt, line 2, column \"1\": \"a\" is not a term that has no line above"
+        "sets.gmt, line 2, column \"1\": \"a\" is not a term that has no line above"
     );
     assert!(
         message(&read_gmt("\tx\tTFC3\n").unwrap_err()).contains("line 1, column \"1\": \"\" is not a term")
@@ -134,7 +134,7 @@ fn json_has_the_terms_of_a_gene() {
 #[test]
 fn json_that_is_something_else() {
     let what = "a JSON object of genes, each with a list of terms";
-    let begins = format!("could not import complexes.json: {what} cannot be decoded: ");
+    let begins = format!("complexes.json: {what} cannot be decoded: ");
     for (text, fault) in [
         ("{\"HO\": \"a\"}", "invalid type: string \"a\", expected a sequence at line 1 column 10"),
         ("{\"HO\": [1]}", "invalid type: integer `1`, expected a term, which is a string at line 1 column 9"),
@@ -217,7 +217,7 @@ fn gaf_with_another_number_of_columns() {
     let cut = line.trim_end_matches('\n').trim_end_matches('\t');
     refused!(
         read_gaf(&format!("!x\n{cut}\n"), &ALL),
-        "could not import sgd.gaf, line 2: the row has 15 cells, expected 17: the row is shifted or cut off, or the file is no GAF 2.1 or 2.2"
+        "sgd.gaf, line 2: the row has 15 cells, expected 17: the row is shifted or cut off, or the file is no GAF 2.1 or 2.2"
     );
 }
 
@@ -226,7 +226,7 @@ fn gaf_with_cells_that_are_none() {
     let refused = |term: &str, code: &str, aspect: &str, place: &str| {
         let text = association("S1", "TFC3", "", term, code, aspect, "");
         let found = message(&read_gaf(&text, &ALL).unwrap_err());
-        assert_eq!(found, format!("could not import sgd.gaf, line 1, column {place}"));
+        assert_eq!(found, format!("sgd.gaf, line 1, column {place}"));
     };
     refused("GO:123", "IDA", "P", "\"5\": \"GO:123\" is not a term of GO such as GO:0006281");
     refused("SO:0000001", "IDA", "P", "\"5\": \"SO:0000001\" is not a term of GO such as GO:0006281");

@@ -1,12 +1,12 @@
 //! One named test per malformed input: the error names file, line, column, value and what was expected.
 
 use crate::support::*;
-use knockout_base::error::{Class, Classified as _};
+use knockout_base::error::Class;
 use knockout_sources::import::genes::{list, sgd};
 use knockout_sources::import::metabolism::{sbml, yaml};
 use knockout_sources::import::screens::{Alleles, Duplicates, sga};
 use knockout_sources::import::source::Source;
-use knockout_sources::import::{ImportErrorKind, Recipe, import};
+use knockout_sources::import::{Recipe, import};
 use std::path::Path;
 
 const LINKS: &str = "protein1 protein2 combined_score\n";
@@ -21,11 +21,11 @@ macro_rules! refused {
 fn wrong_column() {
     refused!(
         read_string(b"protein1 partner combined_score\n4932.YAL001C 4932.YAL002W 500\n"),
-        "could not import links.txt, line 1: missing column \"protein2\" (have: \"protein1\", \"partner\", \"combined_score\")"
+        "links.txt, line 1: missing column \"protein2\" (have: \"protein1\", \"partner\", \"combined_score\")"
     );
     refused!(
         read_edges(b"gene_a\tgene_b\tgene_a\nYAL001C\tYAL002W\tYAL003W\n"),
-        "could not import edges.tsv, line 1: \"gene_a\" is not a column name that stands in the header once"
+        "edges.tsv, line 1: \"gene_a\" is not a column name that stands in the header once"
     );
 }
 
@@ -35,13 +35,13 @@ fn shifted_row() {
         read_string(
             format!("{LINKS}4932.YAL001C 4932.YAL002W 500\n4932.YAL001C 4932.YAL002W 0 500\n").as_bytes()
         ),
-        "could not import links.txt, line 3: the row has 4 cells, expected 3: the row is shifted, cut off, or has a separator inside a cell"
+        "links.txt, line 3: the row has 4 cells, expected 3: the row is shifted, cut off, or has a separator inside a cell"
     );
     // The same number of cells, one place to the left.
     let row = "hoΔ\tYBR001C_dma1\tnth2Δ\tdigenic\t0.1\t0.1\t0.5\t\t0.9\t0.9\t0.1\t\n";
     refused!(
         read_kuzmin(format!("{KUZMIN}{row}").as_bytes()),
-        "could not import kuzmin.tsv, line 2, column \"Combined mutant type\": \"0.1\" is not digenic or trigenic"
+        "kuzmin.tsv, line 2, column \"Combined mutant type\": \"0.1\" is not digenic or trigenic"
     );
 }
 
@@ -49,19 +49,17 @@ fn shifted_row() {
 fn number_that_does_not_parse() {
     refused!(
         read_string(format!("{LINKS}4932.YAL001C 4932.YAL002W 5OO\n").as_bytes()),
-        "could not import links.txt, line 2, column \"combined_score\": \"5OO\" is not a STRING score, a whole number from 0 to 1000"
+        "links.txt, line 2, column \"combined_score\": \"5OO\" is not a STRING score, a whole number from 0 to 1000"
     );
     refused!(
         read_emap(b"gene_a\tallele_a\tgene_b\tallele_b\ts_score\nYAL001C\tDELETION\tYAL002W\tDAMP\t0,5\n"),
-        "could not import emap.tsv, line 2, column \"s_score\": \"0,5\" is not a score, a finite number (with a decimal point: turn commas into points first)"
+        "emap.tsv, line 2, column \"s_score\": \"0,5\" is not a score, a finite number (with a decimal point: turn commas into points first)"
     );
     for bad in ["inf", "1e999", "0x10", "1.5.2"] {
         let text = format!("a,b,score\nYAL001C,YAL002W,{bad}\n");
         refused!(
             read_table(text.as_bytes()),
-            format!(
-                "could not import scores.csv, line 2, column \"score\": {bad:?} is not a score, a finite number"
-            )
+            format!("scores.csv, line 2, column \"score\": {bad:?} is not a score, a finite number")
         );
     }
 }
@@ -70,13 +68,13 @@ fn number_that_does_not_parse() {
 fn score_out_of_range() {
     refused!(
         read_string(format!("{LINKS}4932.YAL001C 4932.YAL002W 1001\n").as_bytes()),
-        "could not import links.txt, line 2, column \"combined_score\": \"1001\" is not a STRING score, a whole number from 0 to 1000"
+        "links.txt, line 2, column \"combined_score\": \"1001\" is not a STRING score, a whole number from 0 to 1000"
     );
     let row =
         "YAL001C+YDL227C_tm1\ttfc3Δ+hoΔ\tYBR001C_dma1\tnth2Δ\tdigenic\t0.1\t0.1\t1.5\t\t0.9\t0.9\t0.1\n";
     refused!(
         read_kuzmin(format!("{KUZMIN}{row}").as_bytes()),
-        "could not import kuzmin.tsv, line 2, column \"P-value\": \"1.5\" is not a p-value from 0 to 1"
+        "kuzmin.tsv, line 2, column \"P-value\": \"1.5\" is not a p-value from 0 to 1"
     );
 }
 
@@ -84,7 +82,7 @@ fn score_out_of_range() {
 fn mixed_separators() {
     refused!(
         read_edges(b"gene_a\tgene_b\nYAL001C\tYAL002W\nYAL001C,YAL003W\n"),
-        "could not import edges.tsv, line 3: the row has 1 cells, expected 2; this line is separated by commas, unlike the header"
+        "edges.tsv, line 3: the row has 1 cells, expected 2; this line is separated by commas, unlike the header"
     );
 }
 
@@ -104,7 +102,7 @@ fn utf16_without_a_mark() {
     let bytes: Vec<u8> = LINKS.encode_utf16().flat_map(u16::to_le_bytes).collect();
     refused!(
         read_string(&bytes),
-        "could not import links.txt, line 1: this is no text: the line holds a NUL byte; expected UTF-8 text, or UTF-16 with a byte-order mark"
+        "links.txt, line 1: this is no text: the line holds a NUL byte; expected UTF-8 text, or UTF-16 with a byte-order mark"
     );
 }
 
@@ -121,7 +119,7 @@ fn crlf_and_a_last_line_without_end() {
 fn not_utf8_where_it_matters() {
     refused!(
         read_table(b"a,b,score,note\nYAL001C,YAL002W,0.\xff5,x\n"),
-        "could not import scores.csv, line 2, column \"score\": \"0.\u{fffd}5\" is not UTF-8 text"
+        "scores.csv, line 2, column \"score\": \"0.\u{fffd}5\" is not UTF-8 text"
     );
     // A citation in another encoding is nobody's business.
     assert_eq!(read_table(b"a,b,score,note\nYAL001C,YAL002W,0.5,Mu\xfcller\n").unwrap().1.measurements, 1);
@@ -134,7 +132,7 @@ fn truncated_gzip() {
     assert_eq!(read_string(&whole).unwrap().tally.rows, 20_000);
     for length in [whole.len() / 2, whole.len() - 1, 12] {
         let error = read_string(&whole[..length]).unwrap_err();
-        assert!(matches!(*error.kind, ImportErrorKind::Compressed { .. }), "{}", message(&error));
+        assert!(error.message().contains("the compressed data"), "{}", message(&error));
         assert!(message(&error).contains("cut off or damaged"), "{}", message(&error));
         assert_eq!(error.class(), Class::Damage);
     }
@@ -151,38 +149,35 @@ fn truncated_gzip() {
 fn a_file_that_is_something_else() {
     refused!(
         read_string(b"<!DOCTYPE html><html><body>404</body></html>"),
-        "could not import links.txt: this is a web page, perhaps the error page of a download; expected STRING links"
+        "links.txt: this is a web page, perhaps the error page of a download; expected STRING links"
     );
     refused!(
         read_emap(b"%PDF-1.7 whatever"),
-        "could not import emap.tsv: this is a PDF document; expected an E-MAP pair table"
+        "emap.tsv: this is a PDF document; expected an E-MAP pair table"
     );
     refused!(
         read_matrix(b"PAR1\x00\x00"),
-        "could not import matrix.tsv: this is a Parquet file; expected a regulation matrix"
+        "matrix.tsv: this is a Parquet file; expected a regulation matrix"
     );
     refused!(
         yaml::read(&Source::bytes("m.yml", b"hello: world\n"), &names(), 5),
-        "could not import m.yml, line 1: \"hello: world\" is not a section of a yeast-GEM YAML file, such as \"- reactions:\""
+        "m.yml, line 1: \"hello: world\" is not a section of a yeast-GEM YAML file, such as \"- reactions:\""
     );
     refused!(
         sbml::read(&Source::bytes("m.xml", b"<svg><g/></svg>"), &names(), 5),
-        "could not import m.xml: this is no SBML: it has no <sbml> element; expected an SBML file"
+        "m.xml: this is no SBML: it has no <sbml> element; expected an SBML file"
     );
     refused!(
         list::read(&Source::bytes("genes.txt", b"YAL001C\nthis is prose, not a list\n")),
-        "could not import genes.txt, line 2: \"this is prose\" is not a gene name: no spaces, at most 40 characters"
+        "genes.txt, line 2: \"this is prose\" is not a gene name: no spaces, at most 40 characters"
     );
 }
 
 #[test]
 fn empty_files() {
-    refused!(read_string(b""), "could not import links.txt: there is no header line in it");
-    refused!(read_matrix(b"\n\n"), "could not import matrix.tsv: there is no header line in it");
-    refused!(
-        list::read(&Source::bytes("g", b"# nothing\n")),
-        "could not import g: there is no gene name in it"
-    );
+    refused!(read_string(b""), "links.txt: there is no header line in it");
+    refused!(read_matrix(b"\n\n"), "matrix.tsv: there is no header line in it");
+    refused!(list::read(&Source::bytes("g", b"# nothing\n")), "g: there is no gene name in it");
     assert_eq!(read_string(LINKS.as_bytes()).unwrap().tally.rows, 0, "a header alone is an empty network");
 }
 
@@ -191,7 +186,7 @@ fn a_line_without_end() {
     let bytes = vec![b'A'; 5 << 20];
     refused!(
         read_string(&bytes),
-        "could not import links.txt, line 1: the line is longer than 4194304 bytes; expected a text file with one record per line"
+        "links.txt, line 1: the line is longer than 4194304 bytes; expected a text file with one record per line"
     );
 }
 
@@ -199,7 +194,7 @@ fn a_line_without_end() {
 fn an_id_without_taxon() {
     refused!(
         read_string(format!("{LINKS}YAL001C 4932.YAL002W 500\n").as_bytes()),
-        "could not import links.txt, line 2, column \"protein1\": \"YAL001C\" is not a STRING id such as 4932.YAL001C"
+        "links.txt, line 2, column \"protein1\": \"YAL001C\" is not a STRING id such as 4932.YAL001C"
     );
 }
 
@@ -207,7 +202,7 @@ fn an_id_without_taxon() {
 fn a_quote_that_is_not_closed() {
     refused!(
         read_table(b"a,b,score\n\"YAL001C,YAL002W,0.5\n"),
-        "could not import scores.csv, line 2: a quoted cell is not closed before the end of the line; expected a second '\"'"
+        "scores.csv, line 2: a quoted cell is not closed before the end of the line; expected a second '\"'"
     );
 }
 
@@ -215,11 +210,11 @@ fn a_quote_that_is_not_closed() {
 fn a_matrix_that_is_ragged() {
     refused!(
         read_matrix(b"x\tYAL001C\tYAL002W\nYAL003W\t0\t1\nYBR001C\t0\n"),
-        "could not import matrix.tsv, line 3: the row has 2 cells, expected 3: the row is shifted, cut off, or separated otherwise than the header"
+        "matrix.tsv, line 3: the row has 2 cells, expected 3: the row is shifted, cut off, or separated otherwise than the header"
     );
     refused!(
         read_matrix(b"x\tYAL001C\nYAL003W\tyes\n"),
-        "could not import matrix.tsv, line 2, column \"2\": \"yes\" is not a number such as 0, 1 or -1"
+        "matrix.tsv, line 2, column \"2\": \"yes\" is not a number such as 0, 1 or -1"
     );
 }
 
@@ -229,12 +224,12 @@ fn sgd_features_with_another_number_of_columns() {
     let row = |cells: usize| vec!["S000000001"; cells].join("\t");
     refused!(
         sgd::read(&Source::bytes("SGD_features.tab", row(15).as_bytes()), &types, &[]),
-        "could not import SGD_features.tab, line 1: the row has 15 cells, expected 16: the row is shifted, cut off, or has a separator inside a cell"
+        "SGD_features.tab, line 1: the row has 15 cells, expected 16: the row is shifted, cut off, or has a separator inside a cell"
     );
     let shifted = format!("\tS000000001{}", "\t".repeat(14));
     refused!(
         sgd::read(&Source::bytes("SGD_features.tab", shifted.as_bytes()), &types, &[]),
-        "could not import SGD_features.tab, line 1, column \"1\": \"\" is not an SGD id such as S000002143"
+        "SGD_features.tab, line 1, column \"1\": \"\" is not an SGD id such as S000002143"
     );
 }
 
@@ -244,7 +239,7 @@ fn evidence_that_is_neither() {
         ["YAL001C", "TFC3", "YAL002W", "VPS8", "Two-hybrid", "social interactions", "", "", "", "", "", ""];
     refused!(
         read_sgd_interactions(row.join("\t").as_bytes()),
-        "could not import interaction_data.tab, line 1, column \"6\": \"social interactions\" is not \"physical interactions\" or \"genetic interactions\""
+        "interaction_data.tab, line 1, column \"6\": \"social interactions\" is not \"physical interactions\" or \"genetic interactions\""
     );
 }
 
@@ -253,12 +248,12 @@ fn strains_that_are_none() {
     let row = "YAL001C\ttfc3Δ\tYBR001C_dma1\tnth2Δ\tdigenic\t0.1\t0.1\t0.5\t\t0.9\t0.9\t0.1\n";
     refused!(
         read_kuzmin(format!("{KUZMIN}{row}").as_bytes()),
-        "could not import kuzmin.tsv, line 2, column \"Query strain ID\": \"YAL001C\" is not a strain id such as YAL015C+YDL227C_tm461 or YBL007C_dma91"
+        "kuzmin.tsv, line 2, column \"Query strain ID\": \"YAL001C\" is not a strain id such as YAL015C+YDL227C_tm461 or YBL007C_dma91"
     );
     let row = "YAL001C_sn1\ttfc3\tYBR001C_dma1\tnth2\tXYZ26\t0.1\t0.5\t\t0.9\t0.9\t0.1\n";
     refused!(
         read_costanzo(format!("{COSTANZO}{row}").as_bytes()),
-        "could not import sga.txt, line 2, column \"Arraytype/Temp\": \"XYZ26\" is not one of DMA26, DMA30, TSA26, TSA30"
+        "sga.txt, line 2, column \"Arraytype/Temp\": \"XYZ26\" is not one of DMA26, DMA30, TSA26, TSA30"
     );
 }
 
@@ -279,7 +274,7 @@ fn a_repeat_where_repeats_are_errors() {
     let source = Source::bytes("sga.txt", text.as_bytes());
     refused!(
         screen(Duplicates::Error, Alleles::All, |sink| sga::read_costanzo(&source, sink)),
-        "could not import sga.txt, line 3: YAL001C+YBR001C (deletion) was measured before, in line 2 of \"test\"; merge repeats with --duplicates mean or first"
+        "sga.txt, line 3: YAL001C+YBR001C (deletion) was measured before, in line 2 of \"test\"; merge repeats with --duplicates mean or first"
     );
 }
 
@@ -411,23 +406,23 @@ fn a_model_with_faults() {
     let read = |text: &str| yaml::read(&Source::bytes("m.yml", text.as_bytes()), &names(), 5);
     refused!(
         read(&model("      - metabolites: !!omap\n          - s_9: -1\n      - lower_bound: 0\n")),
-        "could not import m.yml, line 8: \"s_9\" is not a metabolite that the model lists"
+        "m.yml, line 8: \"s_9\" is not a metabolite that the model lists"
     );
     refused!(
         read(&model("      - lower_bound: low\n")),
-        "could not import m.yml, line 10: \"low\" is not a lower bound, a number"
+        "m.yml, line 10: \"low\" is not a lower bound, a number"
     );
     refused!(
         read(&model("      - lower_bound: 0\n      - gene_reaction_rule: \"YAL001C and\"\n")),
-        "could not import m.yml, line 11: the rule \"YAL001C and\" does not parse: expected a gene or \"(\" at byte 11, found the end"
+        "m.yml, line 11: the rule \"YAL001C and\" does not parse: expected a gene or \"(\" at byte 11, found the end"
     );
     refused!(
         read(&model("      - name: \"never closed\n")),
-        "could not import m.yml, line 10: \"\\\"never closed\" is not a plain or quoted value on one line"
+        "m.yml, line 10: \"\\\"never closed\" is not a plain or quoted value on one line"
     );
     refused!(
         read(&model("      - lower_bound: 0\n      - id: \"r_2\"\n")),
-        "could not import m.yml, line 11: \"id\" is not a key that the item has once"
+        "m.yml, line 11: \"id\" is not a key that the item has once"
     );
     let found = read(&model(
         "      - lower_bound: -1\n      - gene_reaction_rule: YAL001C and (TFC3 or\n          YXX9)\n",

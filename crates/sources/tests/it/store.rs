@@ -1,7 +1,7 @@
 //! The Python system's dataset: a store made here comes over whole, and a store that is none is refused.
 
 use crate::support::message;
-use knockout_base::error::{Class, Classified as _};
+use knockout_base::error::Class;
 use knockout_data::lmdb::Writer;
 use knockout_data::screen::{Dataset, Part, Split};
 use knockout_sources::import::{Recipe, import};

@@ -3,10 +3,11 @@
 //! What the ontology says of its terms (a part of another, a kind of another) is not read: a gene has the terms that stand there.
 
 use super::AnnotationFile;
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use crate::import::names::Names;
 use crate::import::read::{Quotes, Row, Separator, Style, Table};
 use crate::import::source::Source;
+use knockout_base::error::Error;
 use serde::{Deserialize, Serialize};
 
 const STYLE: Style =
@@ -56,11 +57,7 @@ pub struct Options<'o> {
 }
 
 /// Reads the rows of some evidence. A row that says that a gene does *not* have the term is left out.
-pub fn read(
-    source: &Source<'_>,
-    names: &Names,
-    options: &Options<'_>,
-) -> Result<AnnotationFile, ImportError> {
+pub fn read(source: &Source<'_>, names: &Names, options: &Options<'_>) -> Result<AnnotationFile, Error> {
     check(options).map_err(|kind| source.fail(kind))?;
     let mut file = AnnotationFile::default();
     let mut table = Table::unchecked(source.input()?, STYLE)?;
@@ -70,7 +67,7 @@ pub fn read(
         }
         if row.width() != WIDTH {
             let hint = ": the row is shifted or cut off, or the file is no GAF 2.1 or 2.2";
-            let kind = ImportErrorKind::CellCount { found: row.width(), expected: WIDTH, hint };
+            let kind = fault::cell_count(row.width(), WIDTH, hint);
             return Err(row.fail(None, kind));
         }
         file.tally.rows += 1;
@@ -102,10 +99,10 @@ impl Options<'_> {
     }
 }
 
-fn check(options: &Options<'_>) -> Result<(), ImportErrorKind> {
+fn check(options: &Options<'_>) -> Result<(), Error> {
     if !options.evidence.is_empty() && options.without.is_some() {
         let text = "evidence says which codes to keep and without which to leave out; give one of the two";
-        return Err(ImportErrorKind::Request(text.to_owned()));
+        return Err(fault::request(text.to_owned()));
     }
     // `without=` leaves nothing out.
     let given = options.evidence.iter().chain(options.without.unwrap_or_default());
@@ -115,12 +112,12 @@ fn check(options: &Options<'_>) -> Result<(), ImportErrorKind> {
         Some(given) => {
             let codes: Vec<&str> = CODES.iter().map(|(code, _)| *code).collect();
             let text = format!("GO has no evidence code {given:?}; it has {}", codes.join(", "));
-            Err(ImportErrorKind::Request(text))
+            Err(fault::request(text))
         }
     }
 }
 
-fn term<'r>(row: &Row<'r>) -> Result<&'r str, ImportError> {
+fn term<'r>(row: &Row<'r>) -> Result<&'r str, Error> {
     let term = row.text(TERM)?;
     let is_term = |number: &str| number.len() == 7 && number.bytes().all(|byte| byte.is_ascii_digit());
     match term.strip_prefix("GO:") {
@@ -129,7 +126,7 @@ fn term<'r>(row: &Row<'r>) -> Result<&'r str, ImportError> {
     }
 }
 
-fn aspect(row: &Row<'_>) -> Result<Aspect, ImportError> {
+fn aspect(row: &Row<'_>) -> Result<Aspect, Error> {
     match row.bytes(ASPECT) {
         b"P" => Ok(Aspect::P),
         b"F" => Ok(Aspect::F),
@@ -139,7 +136,7 @@ fn aspect(row: &Row<'_>) -> Result<Aspect, ImportError> {
 }
 
 /// A code that is not listed may be a newer one.
-fn evidence<'r>(row: &Row<'r>) -> Result<&'r str, ImportError> {
+fn evidence<'r>(row: &Row<'r>) -> Result<&'r str, Error> {
     let code = row.text(EVIDENCE)?;
     let is_code = matches!(code.len(), 2 | 3) && code.bytes().all(|byte| byte.is_ascii_uppercase());
     if is_code { Ok(code) } else { Err(row.bad(EVIDENCE, "an evidence code such as IDA or IEA")) }
@@ -147,7 +144,7 @@ fn evidence<'r>(row: &Row<'r>) -> Result<&'r str, ImportError> {
 
 /// The gene of a row: by the database's number, which stays when names change; by a synonym that is a systematic name; by the symbol.
 /// Other synonyms are not asked: a gene outside the table was often once called as one inside is.
-fn gene(row: &Row<'_>, names: &Names) -> Result<Option<u32>, ImportError> {
+fn gene(row: &Row<'_>, names: &Names) -> Result<Option<u32>, Error> {
     let systematic =
         |synonyms: &str| synonyms.split('|').find_map(|name| names.systematic(name.trim().as_bytes()));
     let synonyms = row.text(SYNONYMS)?;

@@ -1,10 +1,11 @@
 //! GMT, as `MSigDB`, Enrichr and g:Profiler give gene sets: TAB, no header, a line per term with its description and its genes.
 
 use super::AnnotationFile;
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use crate::import::names::Names;
 use crate::import::read::{Quotes, Separator, Style, Table};
 use crate::import::source::Source;
+use knockout_base::error::Error;
 use std::collections::HashSet;
 
 const STYLE: Style =
@@ -13,14 +14,14 @@ const STYLE: Style =
 const LEAST: usize = 3;
 
 /// Reads every gene of every line; each counts as a row.
-pub fn read(source: &Source<'_>, names: &Names) -> Result<AnnotationFile, ImportError> {
+pub fn read(source: &Source<'_>, names: &Names) -> Result<AnnotationFile, Error> {
     let mut file = AnnotationFile::default();
     let mut seen = HashSet::new();
     let mut table = Table::unchecked(source.input()?, STYLE)?;
     while let Some(row) = table.next_row()? {
         if row.width() < LEAST {
             let hint = " or more: a term, its description and its genes, with TABs between them";
-            let kind = ImportErrorKind::CellCount { found: row.width(), expected: LEAST, hint };
+            let kind = fault::cell_count(row.width(), LEAST, hint);
             return Err(row.fail(None, kind));
         }
         let term = row.text(0)?;

@@ -1,10 +1,10 @@
 //! A JSON object that has the list of its terms for every gene, as BIONIC's evaluation files do.
 
 use super::AnnotationFile;
-use crate::import::error::ImportError;
 use crate::import::names::Names;
 use crate::import::source::Source;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use knockout_base::error::Error;
+use serde::de::{self, Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use std::collections::HashSet;
 use std::fmt::{self, Formatter};
 
@@ -15,7 +15,7 @@ struct Listed(Vec<(String, Vec<Term>)>);
 struct Term(String);
 
 /// Reads every gene; each counts as a row, and the place of a name that is unknown is the number of its entry.
-pub fn read(source: &Source<'_>, names: &Names) -> Result<AnnotationFile, ImportError> {
+pub fn read(source: &Source<'_>, names: &Names) -> Result<AnnotationFile, Error> {
     let Listed(entries) = source.json("a JSON object of genes, each with a list of terms")?;
     let mut file = AnnotationFile::default();
     for (place, (gene, terms)) in (1..).zip(entries) {
@@ -72,7 +72,7 @@ impl<'de> Deserialize<'de> for Term {
                 f.write_str("a term, which is a string")
             }
 
-            fn visit_str<E: Error>(self, text: &str) -> Result<Term, E> {
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Term, E> {
                 match text.trim() {
                     "" => Err(E::custom("a term is empty")),
                     term => Ok(Term(term.to_owned())),

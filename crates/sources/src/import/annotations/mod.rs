@@ -7,8 +7,9 @@ pub mod gmt;
 pub mod json;
 pub mod table;
 
-use crate::import::error::ImportErrorKind;
+use crate::import::fault;
 use crate::import::source::RowTally;
+use knockout_base::error::Error;
 use knockout_data::cell::Annotations;
 use std::collections::BTreeMap;
 
@@ -45,9 +46,9 @@ pub struct KeptTerms {
 
 impl Sizes {
     /// Refuses sizes that no term has.
-    pub(crate) fn check(self) -> Result<(), ImportErrorKind> {
+    pub(crate) fn check(self) -> Result<(), Error> {
         match self.most {
-            Some(most) if most < self.least.max(1) => Err(ImportErrorKind::Request(format!(
+            Some(most) if most < self.least.max(1) => Err(fault::request(format!(
                 "no term has at least {} and at most {most} genes; change min-genes or max-genes",
                 self.least
             ))),
@@ -58,13 +59,12 @@ impl Sizes {
 
 impl AnnotationFile {
     /// A gene has a term.
-    fn put(&mut self, gene: u32, term: &str) -> Result<(), ImportErrorKind> {
+    fn put(&mut self, gene: u32, term: &str) -> Result<(), Error> {
         let number = if let Some(&number) = self.terms.get(term) {
             number
         } else {
             let limit = u32::MAX as usize;
-            let number = u32::try_from(self.terms.len())
-                .map_err(|_full| ImportErrorKind::TooMany { what: "terms", limit })?;
+            let number = u32::try_from(self.terms.len()).map_err(|_full| fault::too_many("terms", limit))?;
             self.terms.insert(term.to_owned(), number);
             number
         };
@@ -78,14 +78,9 @@ impl AnnotationFile {
     }
 
     /// The terms that are neither too small nor too large.
-    pub fn finish(
-        mut self,
-        name: &str,
-        gene_count: usize,
-        sizes: Sizes,
-    ) -> Result<KeptTerms, ImportErrorKind> {
+    pub fn finish(mut self, name: &str, gene_count: usize, sizes: Sizes) -> Result<KeptTerms, Error> {
         if self.pairs.is_empty() {
-            return Err(ImportErrorKind::Empty { what: "annotation of a gene of the table" });
+            return Err(fault::empty("annotation of a gene of the table"));
         }
         self.pairs.sort_unstable_by_key(|&(gene, term)| (term, gene));
         self.pairs.dedup();
@@ -102,13 +97,13 @@ impl AnnotationFile {
         }
         if kept.is_empty() {
             let what = "term with as many genes of the table as min-genes and max-genes ask for";
-            return Err(ImportErrorKind::Empty { what });
+            return Err(fault::empty(what));
         }
         let mut terms = vec![String::new(); self.terms.len()];
         for (term, number) in self.terms {
             terms[number as usize] = term;
         }
-        let annotations = Annotations::new(name, gene_count, terms, kept).map_err(ImportErrorKind::Data)?;
+        let annotations = Annotations::new(name, gene_count, terms, kept)?;
         Ok(KeptTerms { annotations, too_small, too_large })
     }
 }
@@ -117,7 +112,7 @@ impl AnnotationFile {
 mod tests {
     use super::*;
 
-    fn finished(least: u32, most: Option<u32>) -> Result<KeptTerms, ImportErrorKind> {
+    fn finished(least: u32, most: Option<u32>) -> Result<KeptTerms, Error> {
         let mut file = AnnotationFile::default();
         let pairs = [(0, "b"), (1, "b"), (1, "b"), (2, "a"), (0, "c"), (1, "c"), (2, "c")];
         for (gene, term) in pairs {

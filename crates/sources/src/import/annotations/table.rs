@@ -1,11 +1,12 @@
 //! Any table with a column of genes and a column of terms, one of each in a row.
 
 use super::AnnotationFile;
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use crate::import::features::table::GENE;
 use crate::import::names::Names;
 use crate::import::read::{Column, Quotes, Separator, Style, is_missing};
 use crate::import::source::Source;
+use knockout_base::error::Error;
 
 /// Names that the column of terms usually has.
 const TERM: [&str; 5] = ["term", "annotation", "go_id", "complex", "pathway"];
@@ -17,13 +18,13 @@ pub fn read(
     gene: Option<&str>,
     term: Option<&str>,
     separator: Option<Separator>,
-) -> Result<AnnotationFile, ImportError> {
+) -> Result<AnnotationFile, Error> {
     let style = Style { format: "a table of annotations", separator, quotes: Quotes::Double };
     let gene = gene.map_or_else(|| GENE.to_vec(), |gene| vec![gene]);
     let term = term.map_or_else(|| TERM.to_vec(), |term| vec![term]);
     let (mut table, found) = source.table(style, &[Column::required(gene), Column::required(term)])?;
     let [Some(gene), Some(term)] = found[..] else {
-        return Err(source.fail(ImportErrorKind::Empty { what: "header line" }));
+        return Err(source.fail(fault::empty("header line")));
     };
     let mut file = AnnotationFile::default();
     while let Some(row) = table.next_row()? {

@@ -3,8 +3,8 @@
 pub mod npy;
 pub mod table;
 
-use crate::import::error::ImportErrorKind;
 use crate::import::source::RowTally;
+use knockout_base::error::Error;
 use knockout_data::cell::Features;
 
 /// The features that a file has of the genes in the table.
@@ -36,7 +36,7 @@ impl FeatureFile {
 }
 
 /// The columns of all files beside each other; `None` without any.
-pub(crate) fn joined(files: &[FeatureFile], gene_count: usize) -> Result<Option<Features>, ImportErrorKind> {
+pub(crate) fn joined(files: &[FeatureFile], gene_count: usize) -> Result<Option<Features>, Error> {
     if files.is_empty() {
         return Ok(None);
     }
@@ -50,5 +50,5 @@ pub(crate) fn joined(files: &[FeatureFile], gene_count: usize) -> Result<Option<
             }
         }
     }
-    Features::new(gene_count, names, values).map(Some).map_err(ImportErrorKind::Data)
+    Features::new(gene_count, names, values).map(Some)
 }

@@ -6,11 +6,12 @@
 //! ```
 
 use super::FeatureFile;
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use crate::import::genes::list;
 use crate::import::names::Names;
 use crate::import::read::read_error;
 use crate::import::source::Source;
+use knockout_base::error::Error;
 use std::io::Read;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -36,10 +37,10 @@ pub fn read(
     names: &Names,
     gene_count: usize,
     prefix: &str,
-) -> Result<FeatureFile, ImportError> {
+) -> Result<FeatureFile, Error> {
     let genes = list::read(gene_list)?;
     let (_, mut stream) = source.input()?.expect_text("a NumPy array (.npy)")?;
-    let mut take = |count: usize| -> Result<Vec<u8>, ImportError> {
+    let mut take = |count: usize| -> Result<Vec<u8>, Error> {
         let mut bytes = Vec::new();
         // As much as there is: a forged length must not reserve memory.
         stream
@@ -101,13 +102,13 @@ pub fn read(
         }
     }
     if file.genes() == 0 {
-        return Err(gene_list.fail(ImportErrorKind::Empty { what: "gene of the table" }));
+        return Err(gene_list.fail(fault::empty("gene of the table")));
     }
     Ok(file)
 }
 
-fn bad(source: &Source<'_>, value: &str, expected: &str) -> ImportError {
-    source.fail(ImportErrorKind::BadValue { value: value.to_owned(), expected: expected.to_owned() })
+fn bad(source: &Source<'_>, value: &str, expected: &str) -> Error {
+    source.fail(fault::bad_value(value.to_owned(), expected.to_owned()))
 }
 
 /// The first bytes as an array; 0 where there are too few, which callers rule out.
@@ -158,7 +159,7 @@ mod tests {
         bytes
     }
 
-    fn read_bytes(array: &[u8], list: &str) -> Result<FeatureFile, ImportError> {
+    fn read_bytes(array: &[u8], list: &str) -> Result<FeatureFile, Error> {
         let genes = GeneTable::from_systematic(["A", "B", "C"]).unwrap();
         let (array, list) = (Source::bytes("x.npy", array), Source::bytes("genes.txt", list.as_bytes()));
         read(&array, &list, &Names::new(&genes), 3, "x")
@@ -182,7 +183,7 @@ mod tests {
 
     #[test]
     fn damaged_arrays_are_refused_by_what_is_wrong() {
-        let message = |array: &[u8], list: &str| read_bytes(array, list).unwrap_err().kind.to_string();
+        let message = |array: &[u8], list: &str| read_bytes(array, list).unwrap_err().message().to_owned();
         let fine = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }";
         assert!(message(b"gene,x\nA,1\n", "A\nB\n").contains("the beginning of a NumPy array"));
         assert!(message(&npy(fine, &[0; 15]), "A\nB\n").contains("cut off"));

@@ -1,10 +1,11 @@
 //! A text table of features: a column of genes, and columns of numbers.
 
 use super::FeatureFile;
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use crate::import::names::Names;
 use crate::import::read::{Column, Quotes, Separator, Style, Table};
 use crate::import::source::Source;
+use knockout_base::error::Error;
 
 /// Names that the column of genes usually has.
 pub(crate) const GENE: [&str; 6] = ["gene", "systematic", "systematic_name", "orf", "locus", "name"];
@@ -17,7 +18,7 @@ pub fn read(
     gene: Option<&str>,
     columns: &[String],
     separator: Option<Separator>,
-) -> Result<FeatureFile, ImportError> {
+) -> Result<FeatureFile, Error> {
     let style = Style { format: "a table of features", separator, quotes: Quotes::Double };
     let wanted = gene.map_or_else(|| GENE.to_vec(), |gene| vec![gene]);
     let mut wanted = vec![Column::required(wanted)];
@@ -31,7 +32,7 @@ pub fn read(
         places = (0..header.len()).filter(|&place| place != gene).collect();
     }
     if places.is_empty() {
-        return Err(source.fail(ImportErrorKind::Empty { what: "column of numbers" }));
+        return Err(source.fail(fault::empty("column of numbers")));
     }
     let names_of = places.iter().map(|&place| header[place].trim().to_owned()).collect();
     let mut file = FeatureFile::new(names_of, gene_count);
@@ -52,7 +53,7 @@ pub fn read(
         }
     }
     if file.genes() == 0 {
-        return Err(source.fail(ImportErrorKind::Empty { what: "row of a gene of the table" }));
+        return Err(source.fail(fault::empty("row of a gene of the table")));
     }
     Ok(file)
 }

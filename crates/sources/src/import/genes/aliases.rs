@@ -1,10 +1,10 @@
 //! More names for the genes of a table: from SGD, from STRING, from any table of two columns.
 
 use super::sgd;
-use crate::import::error::ImportError;
 use crate::import::names::{Names, Rank};
 use crate::import::read::{Column, Quotes, Separator, Style};
 use crate::import::source::Source;
+use knockout_base::error::Error;
 use knockout_data::cell::GeneId;
 
 /// Names that an alias file added.
@@ -25,7 +25,7 @@ impl Added {
 }
 
 /// Standard names and aliases of SGD's `SGD_features.tab`.
-pub fn read_sgd(source: &Source<'_>, names: &mut Names) -> Result<Added, ImportError> {
+pub fn read_sgd(source: &Source<'_>, names: &mut Names) -> Result<Added, Error> {
     let (genes, rows) = sgd::read(source, &["ORF".to_owned()], &[])?;
     let mut added = Added { rows, ..Added::default() };
     for listed in genes {
@@ -44,7 +44,7 @@ pub fn read_sgd(source: &Source<'_>, names: &mut Names) -> Result<Added, ImportE
 }
 
 /// STRING's `protein.aliases`: TAB, `#string_protein_id alias source`, all sources.
-pub fn read_string(source: &Source<'_>, names: &mut Names) -> Result<Added, ImportError> {
+pub fn read_string(source: &Source<'_>, names: &mut Names) -> Result<Added, Error> {
     let style =
         Style { format: "STRING protein.aliases", separator: Some(Separator::Tab), quotes: Quotes::Plain };
     let columns = [Column::required(["string_protein_id", "protein_id"]), Column::required(["alias"])];
@@ -57,7 +57,7 @@ pub fn read_table(
     names: &mut Names,
     gene: &str,
     aliases: &[String],
-) -> Result<Added, ImportError> {
+) -> Result<Added, Error> {
     let style = Style { format: "a table of names", separator: None, quotes: Quotes::Double };
     let aliases: Vec<&str> = aliases.iter().map(String::as_str).collect();
     let mut columns = vec![Column::required([gene])];
@@ -71,7 +71,7 @@ fn read_pairs(
     style: Style,
     columns: &[Column<'_>],
     aliases: &[&str],
-) -> Result<Added, ImportError> {
+) -> Result<Added, Error> {
     let (mut table, found) = source.table(style, columns)?;
     let found: Vec<usize> = found.into_iter().flatten().collect();
     let mut added = Added::default();

@@ -1,13 +1,14 @@
 //! A plain list: one gene name per line, the first cell where there are more; `#` starts a comment.
 
 use super::ListedGene;
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use crate::import::read::{Lines, shown};
 use crate::import::source::Source;
+use knockout_base::error::Error;
 use knockout_data::cell::Gene;
 
 /// Reads the names in their order; the order becomes the dataset's.
-pub fn read(source: &Source<'_>) -> Result<Vec<ListedGene>, ImportError> {
+pub fn read(source: &Source<'_>) -> Result<Vec<ListedGene>, Error> {
     let mut lines = Lines::new(source.input()?, "a list of gene names")?;
     let mut genes = Vec::new();
     while let Some(line) = lines.next_text()? {
@@ -18,16 +19,14 @@ pub fn read(source: &Source<'_>) -> Result<Vec<ListedGene>, ImportError> {
         }
         if !is_name(name) {
             let value = shown(name.as_bytes());
-            return Err(lines.error(ImportErrorKind::BadValue {
-                value,
-                expected: "a gene name: no spaces, at most 40 characters".to_owned(),
-            }));
+            return Err(lines
+                .error(fault::bad_value(value, "a gene name: no spaces, at most 40 characters".to_owned())));
         }
         let gene = Gene { systematic: name.to_owned(), standard: None };
         genes.push(ListedGene { gene, aliases: Vec::new() });
     }
     if genes.is_empty() {
-        return Err(source.fail(ImportErrorKind::Empty { what: "gene name" }));
+        return Err(source.fail(fault::empty("gene name")));
     }
     Ok(genes)
 }

@@ -2,9 +2,10 @@
 
 use super::ListedGene;
 use super::list::is_name;
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use crate::import::read::{Quotes, Separator, Style, Table};
 use crate::import::source::Source;
+use knockout_base::error::Error;
 use knockout_data::cell::Gene;
 
 const STYLE: Style =
@@ -23,7 +24,7 @@ pub fn read(
     source: &Source<'_>,
     types: &[String],
     qualifiers: &[String],
-) -> Result<(Vec<ListedGene>, u64), ImportError> {
+) -> Result<(Vec<ListedGene>, u64), Error> {
     let mut table = Table::without_header(source.input()?, STYLE, Separator::Tab, WIDTH)?;
     let mut genes = Vec::new();
     let mut rows = 0;
@@ -69,7 +70,7 @@ pub fn read(
         });
     }
     if genes.is_empty() {
-        return Err(source.fail(ImportErrorKind::Empty { what: "feature of the wanted type" }));
+        return Err(source.fail(fault::empty("feature of the wanted type")));
     }
     genes.sort_by(|a, b| a.gene.systematic.cmp(&b.gene.systematic));
     Ok((genes, rows))

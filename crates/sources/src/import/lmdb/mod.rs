@@ -10,9 +10,10 @@ pub use record::parse as parse_record;
 pub use splits::{IndexSplit, find as find_splits, read as read_split};
 pub use store::{Rows, read};
 
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use crate::import::genes::{ListedGene, list::is_name};
 use crate::import::source::Source;
+use knockout_base::error::Error;
 use knockout_data::cell::Gene;
 use knockout_data::lmdb::DATA_FILE;
 use std::path::{Path, PathBuf};
@@ -26,12 +27,12 @@ pub(crate) fn store_folder(root: &Path) -> Option<PathBuf> {
 }
 
 /// The genes of `gene_set.json` beside the store, in their order.
-pub fn read_gene_set(source: &Source<'_>) -> Result<Vec<ListedGene>, ImportError> {
+pub fn read_gene_set(source: &Source<'_>) -> Result<Vec<ListedGene>, Error> {
     let names: Vec<String> = source.json("a list of gene names")?;
     let listed = |name: String| {
         if !is_name(&name) {
             let expected = "a gene name".to_owned();
-            return Err(source.fail(ImportErrorKind::BadValue { value: name, expected }));
+            return Err(source.fail(fault::bad_value(name, expected)));
         }
         Ok(ListedGene { gene: Gene { systematic: name, standard: None }, aliases: Vec::new() })
     };

@@ -1,8 +1,9 @@
 //! The Python system's split files, `index_seed_42.json`: `{train, val, test}` with record indices.
 
 use super::Rows;
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use crate::import::source::Source;
+use knockout_base::error::Error;
 use knockout_data::screen::{Division, Scheme, Split, SplitSpec};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -44,17 +45,17 @@ pub fn find(root: &Path) -> Vec<PathBuf> {
 }
 
 /// Reads a split file for records that became these rows of a dataset of `sample_count` samples.
-pub fn read(source: &Source<'_>, rows: &Rows, sample_count: usize) -> Result<IndexSplit, ImportError> {
+pub fn read(source: &Source<'_>, rows: &Rows, sample_count: usize) -> Result<IndexSplit, Error> {
     let index: Index = source.json("a split file {train, val, test}")?;
     let mut place: Vec<Option<usize>> = vec![None; sample_count];
     let (mut left_out, mut moved_to_train) = (0, 0);
     for (part, records) in [&index.train, &index.val, &index.test].into_iter().enumerate() {
         for &record in records {
             let Some(row) = rows.get(record as usize) else {
-                return Err(source.fail(ImportErrorKind::BadValue {
-                    value: record.to_string(),
-                    expected: format!("a record of the store, which has {}", rows.len()),
-                }));
+                return Err(source.fail(fault::bad_value(
+                    record.to_string(),
+                    format!("a record of the store, which has {}", rows.len()),
+                )));
             };
             match row.and_then(|row| place.get_mut(row as usize)) {
                 None => left_out += 1,
@@ -82,8 +83,7 @@ pub fn read(source: &Source<'_>, rows: &Rows, sample_count: usize) -> Result<Ind
         seed: seed_of(&name),
         subset: (count < sample_count).then_some(count),
     };
-    let split = Split::from_rows(spec, parts, sample_count)
-        .map_err(|error| source.fail(ImportErrorKind::Data(error)))?;
+    let split = Split::from_rows(spec, parts, sample_count).map_err(|error| source.fail(error))?;
     Ok(IndexSplit { name, split, left_out, moved_to_train })
 }
 
@@ -114,6 +114,6 @@ mod tests {
     fn a_record_that_is_not_there_is_an_error() {
         let json = br#"{"train": [0], "val": [], "test": [9]}"#;
         let error = read(&Source::bytes("i.json", json), &vec![Some(0)], 1).unwrap_err();
-        assert_eq!(error.kind.to_string(), "\"9\" is not a record of the store, which has 1");
+        assert_eq!(error.message(), "\"9\" is not a record of the store, which has 1");
     }
 }

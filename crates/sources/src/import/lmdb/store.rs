@@ -2,9 +2,10 @@
 
 use super::record;
 use super::store_folder;
-use crate::import::error::{ImportError, ImportErrorKind, Place};
+use crate::import::fault;
 use crate::import::screens::{ScreenCounts, Sink};
 use crate::import::source::Source;
+use knockout_base::error::Error;
 use knockout_data::lmdb::{DATA_FILE, LmdbError, Reader};
 use std::path::Path;
 
@@ -19,34 +20,31 @@ pub fn read(
     root: &Path,
     advance: &dyn Fn(u64),
     mut sink: Sink<'_>,
-) -> Result<(ScreenCounts, Rows, String), ImportError> {
+) -> Result<(ScreenCounts, Rows, String), Error> {
     let folder = store_folder(root).ok_or_else(|| {
         let text = "there is no processed/lmdb/data.mdb below this folder; expected the root of the Python system's dataset";
-        ImportErrorKind::Request(text.to_owned()).of(root)
+        fault::request(text.to_owned()).in_file(root)
     })?;
     let path = folder.join(DATA_FILE);
-    let failed = |error: LmdbError| import_error(error).of(&path);
+    let failed = |error: LmdbError| import_error(error).in_file(&path);
     let source = Source::file(&path, advance);
     let store = Reader::open(&folder).map_err(|error| match error {
-        LmdbError::Io(error) => ImportErrorKind::Open(error).of(&path),
+        LmdbError::Io(error) => fault::open(error).in_file(&path),
         other => failed(other),
     })?;
     source.hash()?;
     let mut indices = Vec::new();
     for key in store.keys() {
-        indices.push(index_of(&key.map_err(failed)?).map_err(|kind| kind.of(&path))?);
+        indices.push(index_of(&key.map_err(failed)?).map_err(|kind| kind.in_file(&path))?);
     }
     indices.sort_unstable();
     let mut rows: Rows = vec![None; indices.last().map_or(0, |&last| last as usize + 1)];
     for index in indices {
         sink.row();
-        let at = |kind: ImportErrorKind| {
-            kind.at(&path, Place { line: None, column: Some(format!("record {index}")) })
-        };
+        let at = |kind: Error| kind.in_file(&path).for_key(format!("record {index}"));
         let value = store.get(index.to_string().as_bytes()).map_err(failed)?.unwrap_or_default();
-        let experiments = record::parse(&value).map_err(|error| {
-            at(ImportErrorKind::Decode { what: "the record's JSON", source: error.into() })
-        })?;
+        let experiments =
+            record::parse(&value).map_err(|error| at(fault::decode("the record's JSON", error)))?;
         if experiments.is_empty() {
             sink.skip("no interaction in the record");
         }
@@ -67,25 +65,23 @@ pub fn read(
     Ok((sink.finish(), rows, source.digest()))
 }
 
-fn import_error(error: LmdbError) -> ImportErrorKind {
+fn import_error(error: LmdbError) -> Error {
     match error {
-        LmdbError::NotLmdb => ImportErrorKind::SomethingElse {
-            found: error.to_string(),
-            expected: "the data.mdb of the Python system's processed dataset".to_owned(),
-        },
-        LmdbError::Empty => ImportErrorKind::Empty { what: "record" },
-        LmdbError::Io(error) => ImportErrorKind::Read(error),
-        other => ImportErrorKind::Decode { what: "the LMDB file", source: other.into() },
+        LmdbError::NotLmdb => fault::something_else(
+            error.to_string(),
+            "the data.mdb of the Python system's processed dataset".to_owned(),
+        ),
+        LmdbError::Empty => fault::empty("record"),
+        LmdbError::Io(error) => fault::read(error),
+        other => fault::decode("the LMDB file", other),
     }
 }
 
-fn check(experiment: &record::Experiment) -> Result<(), ImportErrorKind> {
-    let bad = |value: f64, expected: &str| {
-        Err(ImportErrorKind::BadValue { value: value.to_string(), expected: expected.to_owned() })
-    };
+fn check(experiment: &record::Experiment) -> Result<(), Error> {
+    let bad = |value: f64, expected: &str| Err(fault::bad_value(value.to_string(), expected.to_owned()));
     if experiment.genes.is_empty() {
         let expected = "a genotype with at least one perturbation".to_owned();
-        return Err(ImportErrorKind::BadValue { value: "[]".to_owned(), expected });
+        return Err(fault::bad_value("[]".to_owned(), expected));
     }
     match (experiment.p_value, experiment.fitness_sd) {
         (Some(p), _) if !(0.0..=1.0).contains(&p) => bad(p, "a p-value from 0 to 1"),
@@ -94,11 +90,13 @@ fn check(experiment: &record::Experiment) -> Result<(), ImportErrorKind> {
     }
 }
 
-fn index_of(key: &[u8]) -> Result<u64, ImportErrorKind> {
+fn index_of(key: &[u8]) -> Result<u64, Error> {
     let index = std::str::from_utf8(key).ok().and_then(|text| text.parse::<u64>().ok());
     let is_plain = |index: &u64| *index < MAX_RECORDS && index.to_string().as_bytes() == key;
-    index.filter(is_plain).ok_or_else(|| ImportErrorKind::BadValue {
-        value: crate::import::read::shown(key),
-        expected: "a decimal index, as the Python system's keys are".to_owned(),
+    index.filter(is_plain).ok_or_else(|| {
+        fault::bad_value(
+            crate::import::read::shown(key),
+            "a decimal index, as the Python system's keys are".to_owned(),
+        )
     })
 }

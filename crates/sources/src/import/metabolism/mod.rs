@@ -7,9 +7,10 @@
 pub mod sbml;
 pub mod yaml;
 
-use crate::import::error::{ImportError, ImportErrorKind, Place};
+use crate::import::fault;
 use crate::import::names::Names;
 use crate::import::source::{RowTally, Source};
+use knockout_base::error::Error;
 use knockout_data::cell::{GeneId, Metabolism, Metabolite, RawReaction, Rule, expand};
 use std::collections::{BTreeSet, HashMap};
 
@@ -60,10 +61,10 @@ impl Model {
         source: &Source<'_>,
         names: &Names,
         gene_count: usize,
-    ) -> Result<MetabolismFile, ImportError> {
+    ) -> Result<MetabolismFile, Error> {
         let path = source.path();
         if self.reactions.is_empty() {
-            return Err(source.fail(ImportErrorKind::Empty { what: "reaction" }));
+            return Err(source.fail(fault::empty("reaction")));
         }
         let mut rows = HashMap::with_capacity(self.metabolites.len());
         for (row, metabolite) in self.metabolites.iter().enumerate() {
@@ -79,17 +80,14 @@ impl Model {
         let (reactions, rules) =
             (self.reactions.len() as u64, self.reactions.iter().filter(|r| r.rule.is_some()).count() as u64);
         for reaction in &self.reactions {
-            let at = |kind: ImportErrorKind| kind.at(path, Place::line(reaction.line));
+            let at = |error: Error| error.in_file(path).on_line(reaction.line);
             if !ids.insert(reaction.id.as_str()) {
                 return Err(at(repeated("reaction", &reaction.id)));
             }
             let mut stoichiometry = Vec::with_capacity(reaction.stoichiometry.len());
             for (id, value) in &reaction.stoichiometry {
                 let row = rows.get(id.as_str()).ok_or_else(|| {
-                    at(ImportErrorKind::BadValue {
-                        value: id.clone(),
-                        expected: "a metabolite that the model lists".to_owned(),
-                    })
+                    at(fault::bad_value(id.clone(), "a metabolite that the model lists".to_owned()))
                 })?;
                 stoichiometry.push((*row, *value));
             }
@@ -98,7 +96,7 @@ impl Model {
                 Some(rule) => {
                     let sets = rule
                         .alternatives(MAX_ALTERNATIVES)
-                        .map_err(|source| at(ImportErrorKind::Rule { rule: reaction.id.clone(), source }))?;
+                        .map_err(|source| at(fault::rule(reaction.id.clone(), source)))?;
                     let found: Vec<Vec<GeneId>> = sets
                         .iter()
                         .filter_map(|set| genes_of(set, names, &mut tally, reaction.line))
@@ -113,7 +111,7 @@ impl Model {
             expanded += expanded_bytes(reaction, &alternatives);
             if expanded > MAX_EXPANDED_MIB << 20 {
                 let what = "MiB in the alternatives and directions of its reactions";
-                return Err(at(ImportErrorKind::TooMany { what, limit: MAX_EXPANDED_MIB }));
+                return Err(at(fault::too_many(what, MAX_EXPANDED_MIB)));
             }
             raw.push(RawReaction {
                 id: reaction.id.clone(),
@@ -125,7 +123,7 @@ impl Model {
         }
         let (nodes, requirements, coefficients) = expand(&raw);
         let metabolism = Metabolism::new(gene_count, nodes, self.metabolites, requirements, coefficients)
-            .map_err(|error| source.fail(ImportErrorKind::Data(error)))?;
+            .map_err(|error| source.fail(error))?;
         Ok(MetabolismFile { metabolism, tally, reactions, rules, lost_reactions })
     }
 }
@@ -146,9 +144,6 @@ fn genes_of(set: &[String], names: &Names, tally: &mut RowTally, line: u64) -> O
     Some(genes?.into_iter().map(GeneId).collect())
 }
 
-fn repeated(what: &str, id: &str) -> ImportErrorKind {
-    ImportErrorKind::BadValue {
-        value: id.to_owned(),
-        expected: format!("a {what} id that stands there once"),
-    }
+fn repeated(what: &str, id: &str) -> Error {
+    fault::bad_value(id.to_owned(), format!("a {what} id that stands there once"))
 }

@@ -1,10 +1,11 @@
 //! SBML level 3 with the fbc package (gene products, bounds) and the groups package (subsystems).
 
 use super::{MetabolismFile, Model, ModelReaction};
-use crate::import::error::{BoxedError, ImportError, ImportErrorKind, Place};
+use crate::import::fault::{self, BoxedError};
 use crate::import::names::{Meaning, Names};
 use crate::import::read::shown;
 use crate::import::source::Source;
+use knockout_base::error::Error;
 use knockout_data::cell::{Metabolite, Rule};
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
@@ -20,7 +21,7 @@ const MAX_DEPTH: usize = 64;
 const MAX_EVENT: usize = 16 << 20;
 
 /// Reads a model.
-pub fn read(source: &Source<'_>, names: &Names, gene_count: usize) -> Result<MetabolismFile, ImportError> {
+pub fn read(source: &Source<'_>, names: &Names, gene_count: usize) -> Result<MetabolismFile, Error> {
     let (path, stream) = source.input()?.expect_text("an SBML file")?;
     let place = Rc::new(Progress::default());
     let counted =
@@ -30,7 +31,7 @@ pub fn read(source: &Source<'_>, names: &Names, gene_count: usize) -> Result<Met
     let mut buffer = Vec::new();
     loop {
         let line = place.line.get() + 1;
-        let at = |kind: ImportErrorKind| kind.at(&path, Place::line(line));
+        let at = |error: Error| error.in_file(&path).on_line(line);
         buffer.clear();
         place.event.set(0);
         match reader.read_event_into(&mut buffer) {
@@ -43,25 +44,25 @@ pub fn read(source: &Source<'_>, names: &Names, gene_count: usize) -> Result<Met
             Ok(Event::Eof) => break,
             Ok(_) => {}
             Err(quick_xml::Error::Io(error)) if error.kind() == io::ErrorKind::InvalidData => {
-                return Err(at(ImportErrorKind::Compressed { source: error.into() }));
+                return Err(at(fault::compressed(error)));
             }
             Err(error) => return Err(at(xml(error))),
         }
     }
     if !parser.is_sbml {
-        return Err(source.fail(ImportErrorKind::SomethingElse {
-            found: "no SBML: it has no <sbml> element".to_owned(),
-            expected: "an SBML file".to_owned(),
-        }));
+        return Err(source.fail(fault::something_else(
+            "no SBML: it has no <sbml> element".to_owned(),
+            "an SBML file".to_owned(),
+        )));
     }
     if parser.depth > 0 {
-        return Err(xml("it ends before its elements do").at(&path, Place::line(place.line.get() + 1)));
+        return Err(xml("it ends before its elements do").in_file(&path).on_line(place.line.get() + 1));
     }
     parser.finish(names).build(source, names, gene_count)
 }
 
-fn xml(error: impl Into<BoxedError>) -> ImportErrorKind {
-    ImportErrorKind::Decode { what: "the XML", source: error.into() }
+fn xml(error: impl Into<BoxedError>) -> Error {
+    fault::decode("the XML", error)
 }
 
 #[derive(Debug, Default)]
@@ -130,7 +131,7 @@ enum Connective {
 }
 
 impl Parser {
-    fn open(&mut self, tag: &BytesStart<'_>, line: u64) -> Result<(), ImportErrorKind> {
+    fn open(&mut self, tag: &BytesStart<'_>, line: u64) -> Result<(), Error> {
         self.depth += 1;
         let name = tag.local_name();
         match name.as_ref() {
@@ -188,7 +189,7 @@ impl Parser {
         Ok(())
     }
 
-    fn open_reaction(&mut self, tag: &BytesStart<'_>, line: u64) -> Result<(), ImportErrorKind> {
+    fn open_reaction(&mut self, tag: &BytesStart<'_>, line: u64) -> Result<(), Error> {
         if self.reaction.is_some() {
             return Err(bad("reaction", "outside another reaction"));
         }
@@ -208,7 +209,7 @@ impl Parser {
         Ok(())
     }
 
-    fn reference(&mut self, tag: &BytesStart<'_>) -> Result<(), ImportErrorKind> {
+    fn reference(&mut self, tag: &BytesStart<'_>) -> Result<(), Error> {
         let Some(reaction) = &mut self.reaction else { return Ok(()) };
         if self.side == 0.0 {
             return Ok(());
@@ -226,7 +227,7 @@ impl Parser {
         Ok(())
     }
 
-    fn close(&mut self, name: &str) -> Result<(), ImportErrorKind> {
+    fn close(&mut self, name: &str) -> Result<(), Error> {
         self.depth = self.depth.saturating_sub(1);
         match name {
             "and" | "or" | "geneProductAssociation" => self.close_rule(),
@@ -246,7 +247,7 @@ impl Parser {
         }
     }
 
-    fn close_rule(&mut self) -> Result<(), ImportErrorKind> {
+    fn close_rule(&mut self) -> Result<(), Error> {
         let Some((connective, mut parts)) = self.rules.pop() else { return Ok(()) };
         let rule = match (connective, parts.len()) {
             (_, 0) => return Err(bad("", "a rule that names a gene")),
@@ -317,12 +318,12 @@ fn bare(id: &str, prefix: &str) -> String {
     text
 }
 
-fn required(tag: &BytesStart<'_>, name: &str) -> Result<String, ImportErrorKind> {
+fn required(tag: &BytesStart<'_>, name: &str) -> Result<String, Error> {
     attribute(tag, name)?
         .ok_or_else(|| bad(tag.name().as_ref(), &format!("an element with the attribute {name:?}")))
 }
 
-fn attribute(tag: &BytesStart<'_>, name: &str) -> Result<Option<String>, ImportErrorKind> {
+fn attribute(tag: &BytesStart<'_>, name: &str) -> Result<Option<String>, Error> {
     for attribute in tag.attributes() {
         let attribute = attribute.map_err(xml)?;
         if attribute.key.local_name().as_ref() == name {
@@ -333,6 +334,6 @@ fn attribute(tag: &BytesStart<'_>, name: &str) -> Result<Option<String>, ImportE
     Ok(None)
 }
 
-fn bad(value: &str, expected: &str) -> ImportErrorKind {
-    ImportErrorKind::BadValue { value: shown(value.as_bytes()), expected: expected.to_owned() }
+fn bad(value: &str, expected: &str) -> Error {
+    fault::bad_value(shown(value.as_bytes()), expected.to_owned())
 }

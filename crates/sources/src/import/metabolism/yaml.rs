@@ -4,19 +4,20 @@
 //! error, never a guess.
 
 use super::{MetabolismFile, Model, ModelReaction};
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use crate::import::names::Names;
 use crate::import::read::{Lines, shown};
 use crate::import::source::Source;
+use knockout_base::error::Error;
 use knockout_data::cell::{Metabolite, Rule};
 use std::collections::HashSet;
 
 /// Reads a model.
-pub fn read(source: &Source<'_>, names: &Names, gene_count: usize) -> Result<MetabolismFile, ImportError> {
+pub fn read(source: &Source<'_>, names: &Names, gene_count: usize) -> Result<MetabolismFile, Error> {
     parse(source)?.build(source, names, gene_count)
 }
 
-fn parse(source: &Source<'_>) -> Result<Model, ImportError> {
+fn parse(source: &Source<'_>) -> Result<Model, Error> {
     let mut lines = Lines::new(source.input()?, "a yeast-GEM YAML file")?;
     let mut parser = Parser::default();
     while let Some(line) = lines.next_text()? {
@@ -29,10 +30,10 @@ fn parse(source: &Source<'_>) -> Result<Model, ImportError> {
     }
     parser.end_item().map_err(|kind| lines.error(kind))?;
     if !parser.has_section {
-        return Err(source.fail(ImportErrorKind::SomethingElse {
-            found: "no yeast-GEM YAML: no \"- reactions:\" stands in it".to_owned(),
-            expected: "the sections metabolites and reactions".to_owned(),
-        }));
+        return Err(source.fail(fault::something_else(
+            "no yeast-GEM YAML: no \"- reactions:\" stands in it".to_owned(),
+            "the sections metabolites and reactions".to_owned(),
+        )));
     }
     Ok(parser.model)
 }
@@ -73,7 +74,7 @@ struct Parser {
 }
 
 impl Parser {
-    fn line(&mut self, line: &str) -> Result<(), ImportErrorKind> {
+    fn line(&mut self, line: &str) -> Result<(), Error> {
         let content = line.trim_start_matches(' ');
         if content.is_empty()
             || content.starts_with('#')
@@ -121,14 +122,14 @@ impl Parser {
         }
     }
 
-    fn start_item(&mut self, indent: usize) -> Result<(), ImportErrorKind> {
+    fn start_item(&mut self, indent: usize) -> Result<(), Error> {
         self.end_item()?;
         self.item_indent = indent;
         self.item = Some(Item { line: self.number + 1, fields: Vec::new() });
         Ok(())
     }
 
-    fn key(&mut self, entry: &str) -> Result<(), ImportErrorKind> {
+    fn key(&mut self, entry: &str) -> Result<(), Error> {
         let (key, value) = split_key(entry).ok_or_else(|| bad(entry, "of the form \"key: value\""))?;
         self.nested_indent = None;
         let scalar = if value.is_empty() || value == "!!omap" { None } else { Some(scalar(value)?) };
@@ -138,7 +139,7 @@ impl Parser {
         Ok(())
     }
 
-    fn nested(&mut self, indent: usize, entry: &str) -> Result<(), ImportErrorKind> {
+    fn nested(&mut self, indent: usize, entry: &str) -> Result<(), Error> {
         let field = self.item.as_mut().and_then(|item| item.fields.last_mut());
         let Some(field) = field else { return Err(bad(entry, "below a key")) };
         // Deeper lists stand in annotations only, which are not read.
@@ -153,7 +154,7 @@ impl Parser {
         Ok(())
     }
 
-    fn continuation(&mut self, content: &str) -> Result<(), ImportErrorKind> {
+    fn continuation(&mut self, content: &str) -> Result<(), Error> {
         let field = self.item.as_mut().and_then(|item| item.fields.last_mut());
         match field.and_then(|field| field.scalar.as_mut()) {
             Some(value) => {
@@ -165,7 +166,7 @@ impl Parser {
         }
     }
 
-    fn end_item(&mut self) -> Result<(), ImportErrorKind> {
+    fn end_item(&mut self) -> Result<(), Error> {
         self.key_indent = None;
         self.nested_indent = None;
         let Some(item) = self.item.take() else { return Ok(()) };
@@ -179,7 +180,7 @@ impl Parser {
 }
 
 impl Item {
-    fn field(&self, key: &str) -> Result<Option<&Field>, ImportErrorKind> {
+    fn field(&self, key: &str) -> Result<Option<&Field>, Error> {
         let mut found = self.fields.iter().filter(|field| field.key == key);
         let first = found.next();
         if found.next().is_some() {
@@ -188,18 +189,18 @@ impl Item {
         Ok(first)
     }
 
-    fn text(&self, key: &str) -> Result<&str, ImportErrorKind> {
+    fn text(&self, key: &str) -> Result<&str, Error> {
         Ok(self.field(key)?.and_then(|field| field.scalar.as_deref()).unwrap_or_default())
     }
 
-    fn id(&self) -> Result<String, ImportErrorKind> {
+    fn id(&self) -> Result<String, Error> {
         match self.text("id")? {
             "" => Err(bad("", "an item with an id")),
             id => Ok(id.to_owned()),
         }
     }
 
-    fn into_metabolite(self) -> Result<Metabolite, ImportErrorKind> {
+    fn into_metabolite(self) -> Result<Metabolite, Error> {
         Ok(Metabolite {
             id: self.id()?,
             name: self.text("name")?.to_owned(),
@@ -207,7 +208,7 @@ impl Item {
         })
     }
 
-    fn into_reaction(self) -> Result<ModelReaction, ImportErrorKind> {
+    fn into_reaction(self) -> Result<ModelReaction, Error> {
         let lower = self.text("lower_bound")?;
         let lower_bound = number(lower, "a lower bound, a number")?;
         let rule = self.text("gene_reaction_rule")?;
@@ -234,8 +235,7 @@ impl Item {
         Ok(ModelReaction {
             id: self.id()?,
             subsystem: subsystem.unwrap_or_default().to_owned(),
-            rule: Rule::parse(rule)
-                .map_err(|source| ImportErrorKind::Rule { rule: shown(rule.as_bytes()), source })?,
+            rule: Rule::parse(rule).map_err(|source| fault::rule(shown(rule.as_bytes()), source))?,
             is_reversible: lower_bound < 0.0,
             stoichiometry,
             line: self.line,
@@ -251,7 +251,7 @@ fn split_key(entry: &str) -> Option<(&str, &str)> {
     (is_key && is_separate).then(|| (key, value.trim()))
 }
 
-fn scalar(value: &str) -> Result<String, ImportErrorKind> {
+fn scalar(value: &str) -> Result<String, Error> {
     let value = value.trim();
     let expected = "a plain or quoted value on one line";
     match value.chars().next() {
@@ -284,10 +284,10 @@ fn double_quoted(value: &str) -> Option<String> {
     }
 }
 
-fn number(text: &str, expected: &str) -> Result<f64, ImportErrorKind> {
+fn number(text: &str, expected: &str) -> Result<f64, Error> {
     text.parse::<f64>().ok().filter(|value| value.is_finite()).ok_or_else(|| bad(text, expected))
 }
 
-fn bad(value: &str, expected: &str) -> ImportErrorKind {
-    ImportErrorKind::BadValue { value: shown(value.as_bytes()), expected: expected.to_owned() }
+fn bad(value: &str, expected: &str) -> Error {
+    fault::bad_value(shown(value.as_bytes()), expected.to_owned())
 }

@@ -1,10 +1,11 @@
 //! BioGRID tab3 (and tab2): TAB, a header that starts with `#`, `-` for missing values, no quoting.
 
 use super::{EdgeList, Evidence, NetworkFile, Orientation};
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use crate::import::names::Names;
 use crate::import::read::{Column, Quotes, Row, Separator, Style, is_missing};
 use crate::import::source::{RowTally, Source};
+use knockout_base::error::Error;
 use knockout_data::cell::Entries;
 
 const STYLE: Style = Style { format: "BioGRID tab3", separator: Some(Separator::Tab), quotes: Quotes::Plain };
@@ -17,7 +18,7 @@ pub fn read(
     evidence: Evidence,
     organism: u32,
     entries: Entries,
-) -> Result<NetworkFile, ImportError> {
+) -> Result<NetworkFile, Error> {
     let columns = [
         Column::required(["Systematic Name Interactor A"]),
         Column::required(["Systematic Name Interactor B"]),
@@ -32,7 +33,7 @@ pub fn read(
     let found: Vec<usize> = found.into_iter().flatten().collect();
     let &[systematic_a, systematic_b, symbol_a, symbol_b, system, organism_a, organism_b] = found.as_slice()
     else {
-        return Err(source.fail(ImportErrorKind::Empty { what: "header line" }));
+        return Err(source.fail(fault::empty("header line")));
     };
     let mut network = EdgeList::new(name, Orientation::Undirected(entries));
     let mut tally = RowTally::default();

@@ -2,11 +2,11 @@
 //! gene list beside it.
 
 use super::{EdgeList, NetworkFile, Orientation, name_of};
-use crate::import::error::ImportError;
 use crate::import::genes::list;
 use crate::import::names::Names;
 use crate::import::read::{Quotes, Row, Separator, Style, Table};
 use crate::import::source::{RowTally, Source};
+use knockout_base::error::Error;
 use knockout_data::cell::Entries;
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub fn read(
     names: &Names,
     name: Option<&str>,
     entries: Entries,
-) -> Result<NetworkFile, ImportError> {
+) -> Result<NetworkFile, Error> {
     let genes: Vec<String> =
         list::read(gene_list)?.into_iter().map(|listed| listed.gene.systematic).collect();
     let name = name.map_or_else(|| default_name(source.path()), str::to_owned);
@@ -40,7 +40,7 @@ pub fn read(
     Ok(NetworkFile { networks: vec![network], tally })
 }
 
-fn gene_at<'g>(row: &Row<'_>, column: usize, genes: &'g [String]) -> Result<&'g str, ImportError> {
+fn gene_at<'g>(row: &Row<'_>, column: usize, genes: &'g [String]) -> Result<&'g str, Error> {
     let expected = || format!("a line number of the gene list, from 1 to {}", genes.len());
     let line = row.whole(column, &expected())? as usize;
     let gene = line.checked_sub(1).and_then(|row| genes.get(row));

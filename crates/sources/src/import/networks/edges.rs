@@ -1,10 +1,11 @@
 //! Any edge list: text with or without a header, a sheet, or Parquet, its columns given by name or number.
 
 use super::{EdgeList, NetworkFile, Orientation};
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use crate::import::names::Names;
 use crate::import::read::{Column, Quotes, Row, Separator, Style, Table};
 use crate::import::source::{RowTally, Source};
+use knockout_base::error::Error;
 use std::collections::BTreeMap;
 
 /// Names under which the first gene is looked for when none is given, and the second with the same place.
@@ -53,7 +54,7 @@ struct Columns {
 }
 
 /// Reads the list.
-pub fn read(source: &Source<'_>, names: &Names, options: &Options<'_>) -> Result<NetworkFile, ImportError> {
+pub fn read(source: &Source<'_>, names: &Names, options: &Options<'_>) -> Result<NetworkFile, Error> {
     let (mut table, columns) = match options.heading {
         Heading::Named => with_header(source, options)?,
         Heading::Numbered => without_header(source, options)?,
@@ -82,7 +83,7 @@ pub fn read(source: &Source<'_>, names: &Names, options: &Options<'_>) -> Result
     Ok(NetworkFile { networks: vec![network], tally })
 }
 
-fn weight_of(row: &Row<'_>, column: usize) -> Result<f32, ImportError> {
+fn weight_of(row: &Row<'_>, column: usize) -> Result<f32, Error> {
     let expected = "a weight, a finite number";
     match row.number(column, expected)? {
         Some(weight) if (weight as f32).is_finite() => Ok(weight as f32),
@@ -90,7 +91,7 @@ fn weight_of(row: &Row<'_>, column: usize) -> Result<f32, ImportError> {
     }
 }
 
-fn with_header<'a>(source: &Source<'a>, options: &Options<'_>) -> Result<(Table<'a>, Columns), ImportError> {
+fn with_header<'a>(source: &Source<'a>, options: &Options<'_>) -> Result<(Table<'a>, Columns), Error> {
     let style = Style { format: "an edge list", separator: options.separator, quotes: Quotes::Double };
     let sources = options.source.map_or_else(|| SOURCES.to_vec(), |name| vec![name]);
     let targets = options.target.map_or_else(|| TARGETS.to_vec(), |name| vec![name]);
@@ -102,20 +103,17 @@ fn with_header<'a>(source: &Source<'a>, options: &Options<'_>) -> Result<(Table<
     columns.extend(options.filter.keys().map(|name| Column::required([name.as_str()])));
     let (table, found) = source.table(style, &columns)?;
     let (Some(first), Some(second)) = (found[0], found[1]) else {
-        return Err(source.fail(ImportErrorKind::Empty { what: "header line" }));
+        return Err(source.fail(fault::empty("header line")));
     };
     let filter = found[3..].iter().flatten().copied().zip(options.filter.values().cloned()).collect();
     Ok((table, Columns { source: first, target: second, weight: found[2], filter }))
 }
 
-fn without_header<'a>(
-    source: &Source<'a>,
-    options: &Options<'_>,
-) -> Result<(Table<'a>, Columns), ImportError> {
+fn without_header<'a>(source: &Source<'a>, options: &Options<'_>) -> Result<(Table<'a>, Columns), Error> {
     let number = |what: &str, given: Option<&str>, usual: usize| match given.map(str::parse::<usize>) {
         None => Ok(usual),
         Some(Ok(number)) if (1..=10_000).contains(&number) => Ok(number),
-        Some(_) => Err(source.fail(ImportErrorKind::Request(format!(
+        Some(_) => Err(source.fail(fault::request(format!(
             "without a header columns are numbers from 1, but {what} is {:?}",
             given.unwrap_or_default()
         )))),
@@ -130,7 +128,7 @@ fn without_header<'a>(
         .filter
         .iter()
         .map(|(column, value)| Ok((number("a filter", Some(column), 1)? - 1, value.clone())))
-        .collect::<Result<Vec<_>, ImportError>>()?;
+        .collect::<Result<Vec<_>, Error>>()?;
     let style = Style { format: "an edge list", separator: options.separator, quotes: Quotes::Double };
     let least = [first, second].into_iter().chain(weight).chain(filter.iter().map(|(column, _)| *column));
     let least = least.max().unwrap_or(0) + 1;

@@ -2,18 +2,19 @@
 //! edge, 1 and −1 are. The header may lack the cell above the row names.
 
 use super::{EdgeList, NetworkFile, Orientation};
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use crate::import::names::Names;
 use crate::import::read::{Quotes, Row, Style, Table};
 use crate::import::source::{RowTally, Source};
+use knockout_base::error::Error;
 
 const STYLE: Style = Style { format: "a regulation matrix", separator: None, quotes: Quotes::Double };
 
 /// Reads the matrix; the value, sign included, becomes the weight. Only cells that are not 0 count as rows.
-pub fn read(source: &Source<'_>, names: &Names, name: &str) -> Result<NetworkFile, ImportError> {
+pub fn read(source: &Source<'_>, names: &Names, name: &str) -> Result<NetworkFile, Error> {
     let mut table = Table::unchecked(source.input()?, STYLE)?;
     let Some(header) = table.next_row()? else {
-        return Err(source.fail(ImportErrorKind::Empty { what: "header line" }));
+        return Err(source.fail(fault::empty("header line")));
     };
     let mut regulators: Vec<Vec<u8>> = (0..header.width()).map(|cell| header.bytes(cell).to_vec()).collect();
     let header_width = header.width();
@@ -29,7 +30,7 @@ pub fn read(source: &Source<'_>, names: &Names, name: &str) -> Result<NetworkFil
                 return Err(wrong_width(&row, header_width));
             }
             if regulators.is_empty() {
-                return Err(source.fail(ImportErrorKind::Empty { what: "column of a regulator" }));
+                return Err(source.fail(fault::empty("column of a regulator")));
             }
             width = Some(regulators.len() + 1);
         }
@@ -49,12 +50,12 @@ pub fn read(source: &Source<'_>, names: &Names, name: &str) -> Result<NetworkFil
         }
     }
     if width.is_none() {
-        return Err(source.fail(ImportErrorKind::Empty { what: "row of a gene" }));
+        return Err(source.fail(fault::empty("row of a gene")));
     }
     Ok(NetworkFile { networks: vec![network], tally })
 }
 
-fn weight_of(row: &Row<'_>, column: usize) -> Result<f32, ImportError> {
+fn weight_of(row: &Row<'_>, column: usize) -> Result<f32, Error> {
     // Nearly every cell is this one.
     if row.bytes(column) == b"0" {
         return Ok(0.0);
@@ -66,7 +67,7 @@ fn weight_of(row: &Row<'_>, column: usize) -> Result<f32, ImportError> {
     }
 }
 
-fn wrong_width(row: &Row<'_>, expected: usize) -> ImportError {
+fn wrong_width(row: &Row<'_>, expected: usize) -> Error {
     let hint = ": the row is shifted, cut off, or separated otherwise than the header";
-    row.fail(None, ImportErrorKind::CellCount { found: row.width(), expected, hint })
+    row.fail(None, fault::cell_count(row.width(), expected, hint))
 }

@@ -1,10 +1,10 @@
 //! SGD's `interaction_data.tab`: TAB, no header, 12 columns, physical and genetic interactions in one file.
 
 use super::{EdgeList, Evidence, NetworkFile, Orientation};
-use crate::import::error::ImportError;
 use crate::import::names::Names;
 use crate::import::read::{Quotes, Separator, Style, Table, is_missing};
 use crate::import::source::{RowTally, Source};
+use knockout_base::error::Error;
 use knockout_data::cell::Entries;
 
 const STYLE: Style =
@@ -21,7 +21,7 @@ pub fn read(
     name: &str,
     evidence: Evidence,
     entries: Entries,
-) -> Result<NetworkFile, ImportError> {
+) -> Result<NetworkFile, Error> {
     let mut network = EdgeList::new(name, Orientation::Undirected(entries));
     let mut tally = RowTally::default();
     let mut table = Table::without_header(source.input()?, STYLE, Separator::Tab, WIDTH)?;

@@ -4,10 +4,11 @@
 //! read in one pass. The file lists every edge in both directions; a 0 is no edge.
 
 use super::{EdgeList, NetworkFile, Orientation, name_of};
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use crate::import::names::Names;
 use crate::import::read::{Column, Header, Quotes, Separator, Style};
 use crate::import::source::{RowTally, Source};
+use knockout_base::error::Error;
 use knockout_data::cell::Entries;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -37,11 +38,11 @@ pub struct Options<'o> {
 }
 
 /// Reads all channels in one pass.
-pub fn read(source: &Source<'_>, names: &Names, options: &Options<'_>) -> Result<NetworkFile, ImportError> {
+pub fn read(source: &Source<'_>, names: &Names, options: &Options<'_>) -> Result<NetworkFile, Error> {
     let ids = [Column::required(["protein1"]), Column::required(["protein2"])];
     let (mut table, found) = source.table(STYLE, &ids)?;
     let (Some(first), Some(second)) = (found[0], found[1]) else {
-        return Err(source.fail(ImportErrorKind::Empty { what: "header line" }));
+        return Err(source.fail(fault::empty("header line")));
     };
     let channels = channels_of(table.header(), options).map_err(|kind| source.fail(kind))?;
     let name_of = |channel: &Channel| match options.prefix {
@@ -95,7 +96,7 @@ struct Channel {
     threshold: u32,
 }
 
-fn channels_of(header: &Header, options: &Options<'_>) -> Result<Vec<Channel>, ImportErrorKind> {
+fn channels_of(header: &Header, options: &Options<'_>) -> Result<Vec<Channel>, Error> {
     let has = |name: &str| header.resolve(&[Column::required(columns_of(name))]).is_ok();
     let wanted: Vec<String> = if !options.channels.is_empty() {
         options.channels.to_vec()
@@ -105,7 +106,7 @@ fn channels_of(header: &Header, options: &Options<'_>) -> Result<Vec<Channel>, I
         vec!["combined_score".to_owned()]
     };
     if let Some(stray) = options.thresholds.keys().find(|name| !wanted.contains(name)) {
-        return Err(ImportErrorKind::Request(format!(
+        return Err(fault::request(format!(
             "there is a threshold for {stray:?}, which is not among the channels read ({})",
             wanted.join(", ")
         )));

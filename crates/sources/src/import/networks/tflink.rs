@@ -4,10 +4,11 @@
 //! name otherwise.
 
 use super::{EdgeList, NetworkFile, Orientation};
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use crate::import::names::{Meaning, Names};
 use crate::import::read::{Column, Quotes, Row, Separator, Style};
 use crate::import::source::{RowTally, Source};
+use knockout_base::error::Error;
 
 const STYLE: Style =
     Style { format: "TFLink simple format", separator: Some(Separator::Tab), quotes: Quotes::Plain };
@@ -24,12 +25,7 @@ pub enum Scale {
 }
 
 /// Reads the regulation.
-pub fn read(
-    source: &Source<'_>,
-    names: &Names,
-    name: &str,
-    scale: Scale,
-) -> Result<NetworkFile, ImportError> {
+pub fn read(source: &Source<'_>, names: &Names, name: &str, scale: Scale) -> Result<NetworkFile, Error> {
     let columns = [
         Column::required(["UniprotID.TF"]),
         Column::required(["UniprotID.Target"]),
@@ -40,7 +36,7 @@ pub fn read(
     let (mut table, found) = source.table(STYLE, &columns)?;
     let found: Vec<usize> = found.into_iter().flatten().collect();
     let &[accession_tf, accession_target, name_tf, name_target, evidence] = found.as_slice() else {
-        return Err(source.fail(ImportErrorKind::Empty { what: "header line" }));
+        return Err(source.fail(fault::empty("header line")));
     };
     let mut network = EdgeList::new(name, Orientation::Directed);
     let mut tally = RowTally::default();

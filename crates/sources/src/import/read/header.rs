@@ -1,23 +1,31 @@
 //! Finding columns by name: the one place where a header is understood.
 
-use crate::import::error::ImportErrorKind;
+use crate::import::fault;
+use knockout_base::error::Error;
 
 /// A column that is looked for, under any of several names.
 #[derive(Debug, Clone)]
 pub struct Column<'n> {
     names: Vec<&'n str>,
     is_required: bool,
+    /// What to do if it is missing, after a semicolon.
+    help: &'static str,
 }
 
 impl<'n> Column<'n> {
     /// A column that must be there under one of these names.
     pub fn required(names: impl Into<Vec<&'n str>>) -> Self {
-        Self { names: names.into(), is_required: true }
+        Self { names: names.into(), is_required: true, help: "" }
     }
 
     /// A column that may be missing.
     pub fn optional(names: impl Into<Vec<&'n str>>) -> Self {
-        Self { names: names.into(), is_required: false }
+        Self { names: names.into(), is_required: false, help: "" }
+    }
+
+    /// Adds what to do if the column is missing, after a semicolon.
+    pub(crate) fn with_help(self, help: &'static str) -> Self {
+        Self { help, ..self }
     }
 }
 
@@ -55,7 +63,7 @@ impl Header {
     }
 
     /// The position of every column looked for; an error if a required one is missing or any stands there twice.
-    pub fn resolve(&self, columns: &[Column<'_>]) -> Result<Vec<Option<usize>>, ImportErrorKind> {
+    pub fn resolve(&self, columns: &[Column<'_>]) -> Result<Vec<Option<usize>>, Error> {
         let positions: Vec<Option<usize>> = columns.iter().map(|column| self.position(column)).collect();
         let missing: Vec<String> = columns
             .iter()
@@ -64,15 +72,16 @@ impl Header {
             .map(|(column, _)| column.names.join(" or "))
             .collect();
         if !missing.is_empty() {
-            return Err(ImportErrorKind::MissingColumns { missing, have: self.names.clone() });
+            let help = columns.first().map_or("", |column| column.help);
+            return Err(fault::missing_columns(&missing, &self.names, help));
         }
         for &position in positions.iter().flatten() {
             let name = folded(&self.names[position]);
             if self.names.iter().filter(|other| folded(other) == name).count() > 1 {
-                return Err(ImportErrorKind::BadValue {
-                    value: self.names[position].clone(),
-                    expected: "a column name that stands in the header once".to_owned(),
-                });
+                return Err(fault::bad_value(
+                    self.names[position].clone(),
+                    "a column name that stands in the header once".to_owned(),
+                ));
             }
         }
         Ok(positions)

@@ -1,8 +1,9 @@
 //! A file as a stream of text bytes: decompressed, in UTF-8, hashed as it passes.
 
 use super::utf16::{self, Order};
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use flate2::read::MultiGzDecoder;
+use knockout_base::error::Error;
 use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -43,29 +44,29 @@ impl std::fmt::Debug for Input<'_> {
 
 impl<'a> Input<'a> {
     /// Opens a file; `advance` hears how many bytes were read from disk.
-    pub fn open(path: &Path, advance: &'a dyn Fn(u64)) -> Result<Self, ImportError> {
-        let file = File::open(path).map_err(|error| ImportErrorKind::Open(error).of(path))?;
+    pub fn open(path: &Path, advance: &'a dyn Fn(u64)) -> Result<Self, Error> {
+        let file = File::open(path).map_err(|error| fault::open(error).in_file(path))?;
         let is_dir = file.metadata().is_ok_and(|metadata| metadata.is_dir());
         if is_dir {
             let error = io::Error::new(io::ErrorKind::IsADirectory, "it is a folder, not a file");
-            return Err(ImportErrorKind::Open(error).of(path));
+            return Err(fault::open(error).in_file(path));
         }
         Self::new(path, file, advance)
     }
 
     /// Bytes in memory under a name.
-    pub fn from_bytes(name: &str, bytes: &'a [u8]) -> Result<Self, ImportError> {
+    pub fn from_bytes(name: &str, bytes: &'a [u8]) -> Result<Self, Error> {
         Self::new(Path::new(name), bytes, &|_| {})
     }
 
-    fn new(path: &Path, raw: impl Read + 'a, advance: &'a dyn Fn(u64)) -> Result<Self, ImportError> {
-        let fail = |error| ImportErrorKind::Read(error).of(path);
+    fn new(path: &Path, raw: impl Read + 'a, advance: &'a dyn Fn(u64)) -> Result<Self, Error> {
+        let fail = |error| fault::read(error).in_file(path);
         let tally = Tally::default();
         let counted = Counted { raw, tally: tally.clone(), advance };
         let (start, stream) = peek(counted).map_err(fail)?;
         let (start, stream): (Vec<u8>, Box<dyn Read + 'a>) = if start.starts_with(&[0x1f, 0x8b]) {
             let unpacked = Unpacked(MultiGzDecoder::new(io::BufReader::with_capacity(1 << 16, stream)));
-            let (start, stream) = peek(unpacked).map_err(|error| read_error(error).of(path))?;
+            let (start, stream) = peek(unpacked).map_err(|error| read_error(error).in_file(path))?;
             (start, Box::new(stream))
         } else {
             (start, Box::new(stream))
@@ -96,11 +97,10 @@ impl<'a> Input<'a> {
     }
 
     /// Refuses what is recognisably no text of this kind.
-    pub(crate) fn expect_text(self, expected: &str) -> Result<(PathBuf, Box<dyn Read + 'a>), ImportError> {
+    pub(crate) fn expect_text(self, expected: &str) -> Result<(PathBuf, Box<dyn Read + 'a>), Error> {
         match self.looks_like {
             Some(found) => {
-                Err(ImportErrorKind::SomethingElse { found: found.to_owned(), expected: expected.to_owned() }
-                    .of(&self.path))
+                Err(fault::something_else(found.to_owned(), expected.to_owned()).in_file(&self.path))
             }
             None => Ok((self.path, self.stream)),
         }
@@ -108,19 +108,19 @@ impl<'a> Input<'a> {
 }
 
 /// Hashes a file that is read at random afterwards.
-pub(crate) fn hash_whole(path: &Path, advance: &dyn Fn(u64)) -> Result<Tally, ImportError> {
+pub(crate) fn hash_whole(path: &Path, advance: &dyn Fn(u64)) -> Result<Tally, Error> {
     let tally = Tally::default();
-    let raw = File::open(path).map_err(|error| ImportErrorKind::Open(error).of(path))?;
+    let raw = File::open(path).map_err(|error| fault::open(error).in_file(path))?;
     let mut counted = Counted { raw, tally: tally.clone(), advance };
-    io::copy(&mut counted, &mut io::sink()).map_err(|error| ImportErrorKind::Read(error).of(path))?;
+    io::copy(&mut counted, &mut io::sink()).map_err(|error| fault::read(error).in_file(path))?;
     Ok(tally)
 }
 
 /// The error of a failed read: damage where a decoder complained, the disk otherwise.
-pub(crate) fn read_error(error: io::Error) -> ImportErrorKind {
+pub(crate) fn read_error(error: io::Error) -> Error {
     match error.downcast::<BadPacking>() {
-        Ok(BadPacking(error)) => ImportErrorKind::Compressed { source: error.into() },
-        Err(error) => ImportErrorKind::Read(error),
+        Ok(BadPacking(error)) => fault::compressed(error),
+        Err(error) => fault::read(error),
     }
 }
 

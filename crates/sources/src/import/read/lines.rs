@@ -1,7 +1,8 @@
 //! Lines with their numbers, of bounded length.
 
 use super::input::{Input, read_error};
-use crate::import::error::{ImportError, ImportErrorKind, Place};
+use crate::import::fault;
+use knockout_base::error::Error;
 use std::io::Read;
 use std::path::PathBuf;
 
@@ -30,7 +31,7 @@ impl std::fmt::Debug for Lines<'_> {
 
 impl<'a> Lines<'a> {
     /// Starts at the first line; `expected` names the format for files that are recognisably something else.
-    pub(crate) fn new(input: Input<'a>, expected: &str) -> Result<Self, ImportError> {
+    pub(crate) fn new(input: Input<'a>, expected: &str) -> Result<Self, Error> {
         let (path, stream) = input.expect_text(expected)?;
         Ok(Self { path, stream, buffer: vec![0; 1 << 17], start: 0, end: 0, is_end: false, number: 0 })
     }
@@ -41,7 +42,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The next line as a place in the buffer, valid until the next call.
-    pub(super) fn next_span(&mut self) -> Result<Option<(usize, usize)>, ImportError> {
+    pub(super) fn next_span(&mut self) -> Result<Option<(usize, usize)>, Error> {
         self.advance()
     }
 
@@ -51,21 +52,21 @@ impl<'a> Lines<'a> {
     }
 
     /// The next line as text, for formats whose every byte matters.
-    pub(crate) fn next_text(&mut self) -> Result<Option<&str>, ImportError> {
+    pub(crate) fn next_text(&mut self) -> Result<Option<&str>, Error> {
         let Some((from, to)) = self.advance()? else { return Ok(None) };
         if let Ok(text) = std::str::from_utf8(&self.buffer[from..to]) {
             return Ok(Some(text));
         }
         let value = shown(&self.buffer[from..to]);
-        Err(self.error(ImportErrorKind::BadValue { value, expected: "UTF-8 text".to_owned() }))
+        Err(self.error(fault::bad_value(value, "UTF-8 text".to_owned())))
     }
 
     /// An error at the current line.
-    pub(crate) fn error(&self, kind: ImportErrorKind) -> ImportError {
-        kind.at(&self.path, Place::line(self.number))
+    pub(crate) fn error(&self, error: Error) -> Error {
+        error.in_file(&self.path).on_line(self.number)
     }
 
-    fn advance(&mut self) -> Result<Option<(usize, usize)>, ImportError> {
+    fn advance(&mut self) -> Result<Option<(usize, usize)>, Error> {
         let mut searched = self.start;
         loop {
             if let Some(found) = memchr::memchr(b'\n', &self.buffer[searched..self.end]) {
@@ -80,14 +81,14 @@ impl<'a> Lines<'a> {
             }
             if self.end - self.start > MAX_LINE {
                 self.number += 1;
-                return Err(self.error(ImportErrorKind::LongLine { limit: MAX_LINE }));
+                return Err(self.error(fault::long_line(MAX_LINE)));
             }
             searched = self.fill()?;
         }
     }
 
     /// Moves the unfinished line to the front and reads on; says where the new bytes start.
-    fn fill(&mut self) -> Result<usize, ImportError> {
+    fn fill(&mut self) -> Result<usize, Error> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
@@ -107,16 +108,16 @@ impl<'a> Lines<'a> {
         Ok(from)
     }
 
-    fn finish(&mut self, (from, mut to): (usize, usize)) -> Result<(usize, usize), ImportError> {
+    fn finish(&mut self, (from, mut to): (usize, usize)) -> Result<(usize, usize), Error> {
         self.number += 1;
         if from < to && self.buffer[to - 1] == b'\r' {
             to -= 1;
         }
         if memchr::memchr(0, &self.buffer[from..to]).is_some() {
-            return Err(self.error(ImportErrorKind::SomethingElse {
-                found: "no text: the line holds a NUL byte".to_owned(),
-                expected: "UTF-8 text, or UTF-16 with a byte-order mark".to_owned(),
-            }));
+            return Err(self.error(fault::something_else(
+                "no text: the line holds a NUL byte".to_owned(),
+                "UTF-8 text, or UTF-16 with a byte-order mark".to_owned(),
+            )));
         }
         Ok((from, to))
     }

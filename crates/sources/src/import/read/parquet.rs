@@ -3,7 +3,7 @@
 use super::cells::Span;
 use super::header::Header;
 use super::table::Cells;
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use knockout_base::error::Error;
 use knockout_data::table::Rows;
 use std::fs::File;
@@ -20,20 +20,20 @@ pub(super) struct ParquetRows {
     cells: Vec<Span>,
 }
 
-fn open(path: &Path) -> Result<File, ImportError> {
-    File::open(path).map_err(|error| ImportErrorKind::Open(error).of(path))
+fn open(path: &Path) -> Result<File, Error> {
+    File::open(path).map_err(|error| fault::open(error).in_file(path))
 }
 
-fn failed(path: &Path, error: Error) -> ImportError {
-    ImportErrorKind::Decode { what: "the Parquet file", source: error.into() }.of(path)
+fn failed(path: &Path, error: Error) -> Error {
+    fault::decode("the Parquet file", error).in_file(path)
 }
 
 impl ParquetRows {
-    pub(super) fn header(path: &Path) -> Result<Header, ImportError> {
+    pub(super) fn header(path: &Path) -> Result<Header, Error> {
         Rows::names(open(path)?).map(Header::new).map_err(|error| failed(path, error))
     }
 
-    pub(super) fn open(path: &Path, columns: &[Option<usize>]) -> Result<Self, ImportError> {
+    pub(super) fn open(path: &Path, columns: &[Option<usize>]) -> Result<Self, Error> {
         let mut places: Vec<usize> = columns.iter().copied().flatten().collect();
         places.sort_unstable();
         places.dedup();
@@ -42,7 +42,7 @@ impl ParquetRows {
         Ok(Self { rows, places, width, number: 0, text: String::new(), cells: Vec::new() })
     }
 
-    pub(super) fn next_cells(&mut self, path: &Path) -> Result<Option<Cells<'_>>, ImportError> {
+    pub(super) fn next_cells(&mut self, path: &Path) -> Result<Option<Cells<'_>>, Error> {
         if !self.rows.advance().map_err(|error| failed(path, error))? {
             return Ok(None);
         }

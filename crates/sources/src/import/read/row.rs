@@ -3,7 +3,8 @@
 use super::cells::Span;
 use super::header::Header;
 use super::lines::shown;
-use crate::import::error::{ImportError, ImportErrorKind, Place};
+use crate::import::fault;
+use knockout_base::error::Error;
 use std::path::Path;
 
 /// A row, borrowed from its table.
@@ -36,7 +37,7 @@ impl<'r> Row<'r> {
     }
 
     /// A cell as text.
-    pub fn text(&self, column: usize) -> Result<&'r str, ImportError> {
+    pub fn text(&self, column: usize) -> Result<&'r str, Error> {
         match std::str::from_utf8(self.bytes(column)) {
             Ok(text) => Ok(text.trim()),
             Err(_) => Err(self.bad(column, "UTF-8 text")),
@@ -44,7 +45,7 @@ impl<'r> Row<'r> {
     }
 
     /// A whole number; an empty cell is an error.
-    pub fn whole(&self, column: usize, expected: &str) -> Result<u32, ImportError> {
+    pub fn whole(&self, column: usize, expected: &str) -> Result<u32, Error> {
         let digits = self.bytes(column);
         let mut value = 0_u32;
         for &digit in digits {
@@ -58,7 +59,7 @@ impl<'r> Row<'r> {
     }
 
     /// A finite number; `None` where the cell says that there is none.
-    pub fn number(&self, column: usize, expected: &str) -> Result<Option<f64>, ImportError> {
+    pub fn number(&self, column: usize, expected: &str) -> Result<Option<f64>, Error> {
         let text = self.text(column)?;
         if is_missing(text) {
             return Ok(None);
@@ -73,24 +74,23 @@ impl<'r> Row<'r> {
     }
 
     /// A finite number in a column that may be missing as a whole.
-    pub(crate) fn maybe_number(
-        &self,
-        column: Option<usize>,
-        expected: &str,
-    ) -> Result<Option<f64>, ImportError> {
+    pub(crate) fn maybe_number(&self, column: Option<usize>, expected: &str) -> Result<Option<f64>, Error> {
         column.map_or(Ok(None), |column| self.number(column, expected))
     }
 
     /// An error about a cell.
-    pub fn bad(&self, column: usize, expected: &str) -> ImportError {
+    pub fn bad(&self, column: usize, expected: &str) -> Error {
         let value = shown(self.bytes(column));
-        self.fail(Some(column), ImportErrorKind::BadValue { value, expected: expected.to_owned() })
+        self.fail(Some(column), fault::bad_value(value, expected.to_owned()))
     }
 
-    /// An error about the row or one of its cells.
-    pub fn fail(&self, column: Option<usize>, kind: ImportErrorKind) -> ImportError {
-        let column = column.map(|column| self.header.label(column));
-        kind.at(self.path, Place { line: Some(self.line), column })
+    /// Names the row, or one of its cells, in an error.
+    pub fn fail(&self, column: Option<usize>, error: Error) -> Error {
+        let error = error.in_file(self.path).on_line(self.line);
+        match column {
+            Some(column) => error.for_key(format!("column {:?}", self.header.label(column))),
+            None => error,
+        }
     }
 }
 

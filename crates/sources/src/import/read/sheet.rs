@@ -6,8 +6,9 @@
 use super::cells::Span;
 use super::table::Cells;
 use super::unpacked::unpacked_bytes;
-use crate::import::error::{BoxedError, ImportError, ImportErrorKind};
+use crate::import::fault::{self, BoxedError};
 use calamine::{DataRef, Reader as _, Xlsx};
+use knockout_base::error::Error;
 use std::io::BufReader;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -48,12 +49,12 @@ pub(super) struct SheetRows {
 }
 
 impl SheetRows {
-    pub(super) fn open(path: &Path, sheet: Option<&str>) -> Result<Self, ImportError> {
-        let file = std::fs::File::open(path).map_err(|error| ImportErrorKind::Open(error).of(path))?;
-        let packed = std::fs::read(path).map_err(|error| ImportErrorKind::Read(error).of(path))?;
+    pub(super) fn open(path: &Path, sheet: Option<&str>) -> Result<Self, Error> {
+        let file = std::fs::File::open(path).map_err(|error| fault::open(error).in_file(path))?;
+        let packed = std::fs::read(path).map_err(|error| fault::read(error).in_file(path))?;
         let limit_mib = unpack_limit_mib();
         if unpacked_bytes(&packed, limit_mib << 20) > limit_mib << 20 {
-            return Err(ImportErrorKind::Unpacked { limit_mib }.of(path));
+            return Err(fault::unpacked(limit_mib).in_file(path));
         }
         drop(packed);
         let (sender, receiver) = sync_channel(4);
@@ -66,11 +67,11 @@ impl SheetRows {
             // A receiver that went away wants no more.
             sender.send(last).ok();
         });
-        started.map_err(|error| ImportErrorKind::Read(error).of(path))?;
+        started.map_err(|error| fault::read(error).in_file(path))?;
         Ok(Self { receiver, block: Vec::new().into_iter(), current: SheetRow::default(), is_done: false })
     }
 
-    pub(super) fn next_cells(&mut self, path: &Path) -> Result<Option<Cells<'_>>, ImportError> {
+    pub(super) fn next_cells(&mut self, path: &Path) -> Result<Option<Cells<'_>>, Error> {
         loop {
             if let Some(row) = self.block.next() {
                 self.current = row;
@@ -79,7 +80,7 @@ impl SheetRows {
             if self.is_done {
                 return Ok(None);
             }
-            let failed = |source| Err(ImportErrorKind::Decode { what: "the xlsx workbook", source }.of(path));
+            let failed = |source| Err(fault::decode("the xlsx workbook", source).in_file(path));
             match self.receiver.recv() {
                 Ok(Message::Rows(rows)) => self.block = rows.into_iter(),
                 Ok(Message::Done) => self.is_done = true,

@@ -7,7 +7,8 @@ use super::lines::Lines;
 use super::parquet::ParquetRows;
 use super::row::Row;
 use super::sheet::SheetRows;
-use crate::import::error::{ImportError, ImportErrorKind, Place};
+use crate::import::fault;
+use knockout_base::error::Error;
 use std::path::{Path, PathBuf};
 
 /// How a text table is written.
@@ -62,9 +63,9 @@ impl<'a> Table<'a> {
         sheet: Option<&str>,
         columns: &[Column<'_>],
         advance: &'a dyn Fn(u64),
-    ) -> Result<(Self, Vec<Option<usize>>, super::Tally), ImportError> {
+    ) -> Result<(Self, Vec<Option<usize>>, super::Tally), Error> {
         let mut start = [0; 4];
-        let opened = std::fs::File::open(path).map_err(|error| ImportErrorKind::Open(error).of(path))?;
+        let opened = std::fs::File::open(path).map_err(|error| fault::open(error).in_file(path))?;
         // A file too short for a magic number is a text, if anything.
         let is_long = std::io::Read::read_exact(&mut std::io::BufReader::new(opened), &mut start).is_ok();
         match &start {
@@ -76,7 +77,7 @@ impl<'a> Table<'a> {
             b"PAR1" => {
                 let tally = super::input::hash_whole(path, advance)?;
                 let header = ParquetRows::header(path)?;
-                let found = header.resolve(columns).map_err(|kind| kind.of(path))?;
+                let found = header.resolve(columns).map_err(|kind| kind.in_file(path))?;
                 let rows = ParquetRows::open(path, &found)?;
                 let rows = Rows::Parquet(Box::new(rows));
                 Ok((Self { path: path.to_owned(), header, rows }, found, tally))
@@ -95,7 +96,7 @@ impl<'a> Table<'a> {
         input: Input<'a>,
         style: Style,
         columns: &[Column<'_>],
-    ) -> Result<(Self, Vec<Option<usize>>), ImportError> {
+    ) -> Result<(Self, Vec<Option<usize>>), Error> {
         let path = input.path().to_owned();
         let mut rows = TextRows::new(input, style)?;
         rows.is_above_header = true;
@@ -108,7 +109,7 @@ impl<'a> Table<'a> {
         style: Style,
         separator: Separator,
         width: usize,
-    ) -> Result<Self, ImportError> {
+    ) -> Result<Self, Error> {
         let path = input.path().to_owned();
         let mut rows = TextRows::new(input, style)?;
         rows.last = separator;
@@ -117,13 +118,13 @@ impl<'a> Table<'a> {
     }
 
     /// A text table without a header whose rows may have any number of cells.
-    pub fn unchecked(input: Input<'a>, style: Style) -> Result<Self, ImportError> {
+    pub fn unchecked(input: Input<'a>, style: Style) -> Result<Self, Error> {
         let path = input.path().to_owned();
         Ok(Self { path, header: Header::default(), rows: Rows::Text(TextRows::new(input, style)?) })
     }
 
     /// A text table without a header whose rows have as many cells as the first, and at least `least`.
-    pub(crate) fn like_first_row(input: Input<'a>, style: Style, least: usize) -> Result<Self, ImportError> {
+    pub(crate) fn like_first_row(input: Input<'a>, style: Style, least: usize) -> Result<Self, Error> {
         let path = input.path().to_owned();
         let mut rows = TextRows::new(input, style)?;
         rows.least = Some(least);
@@ -134,7 +135,7 @@ impl<'a> Table<'a> {
         path: &Path,
         rows: Rows<'a>,
         columns: &[Column<'_>],
-    ) -> Result<(Self, Vec<Option<usize>>), ImportError> {
+    ) -> Result<(Self, Vec<Option<usize>>), Error> {
         let mut table = Self { path: path.to_owned(), header: Header::default(), rows };
         let mut best: Option<(usize, u64, Header)> = None;
         for _ in 0..TITLE_LINES {
@@ -153,10 +154,10 @@ impl<'a> Table<'a> {
             }
         }
         match best {
-            None => Err(ImportErrorKind::Empty { what: "header line" }.of(path)),
+            None => Err(fault::empty("header line").in_file(path)),
             Some((_, line, header)) => match header.resolve(columns) {
-                Err(kind) => Err(kind.at(path, Place::line(line))),
-                Ok(_) => Err(ImportErrorKind::Empty { what: "header line" }.of(path)),
+                Err(error) => Err(error.in_file(path).on_line(line)),
+                Ok(_) => Err(fault::empty("header line").in_file(path)),
             },
         }
     }
@@ -172,7 +173,7 @@ impl<'a> Table<'a> {
     }
 
     /// The next row that is not blank.
-    pub fn next_row(&mut self) -> Result<Option<Row<'_>>, ImportError> {
+    pub fn next_row(&mut self) -> Result<Option<Row<'_>>, Error> {
         let found = match &mut self.rows {
             Rows::Text(rows) => rows.next_cells()?,
             Rows::Sheet(rows) => rows.next_cells(&self.path)?,
@@ -195,7 +196,7 @@ impl Rows<'_> {
 pub(super) type Cells<'r> = (&'r [u8], &'r [Span], u64);
 
 impl<'a> TextRows<'a> {
-    fn new(input: Input<'a>, style: Style) -> Result<Self, ImportError> {
+    fn new(input: Input<'a>, style: Style) -> Result<Self, Error> {
         Ok(Self {
             lines: Lines::new(input, style.format)?,
             separator: style.separator,
@@ -209,7 +210,7 @@ impl<'a> TextRows<'a> {
         })
     }
 
-    fn next_cells(&mut self) -> Result<Option<Cells<'_>>, ImportError> {
+    fn next_cells(&mut self) -> Result<Option<Cells<'_>>, Error> {
         loop {
             let Some((from, to)) = self.lines.next_span()? else { return Ok(None) };
             if !self.lines.bytes(from, to).trim_ascii().is_empty() {
@@ -218,7 +219,7 @@ impl<'a> TextRows<'a> {
         }
     }
 
-    fn split(&mut self, from: usize, to: usize) -> Result<Cells<'_>, ImportError> {
+    fn split(&mut self, from: usize, to: usize) -> Result<Cells<'_>, Error> {
         let line = self.lines.bytes(from, to);
         // Until the header has settled the width, every line may be a title with separators of its own.
         if self.width.is_none() {
@@ -235,11 +236,11 @@ impl<'a> TextRows<'a> {
                 self.cells.clear();
                 Ok((line, &self.cells, number))
             }
-            (Err(cells::OpenQuote), _) => Err(self.lines.error(ImportErrorKind::OpenQuote)),
+            (Err(cells::OpenQuote), _) => Err(self.lines.error(fault::open_quote())),
             (Ok(_), Some(expected)) if self.cells.len() != expected => {
                 let hint = hint(line, self.last, self.cells.len());
                 let found = self.cells.len();
-                Err(self.lines.error(ImportErrorKind::CellCount { found, expected, hint }))
+                Err(self.lines.error(fault::cell_count(found, expected, hint)))
             }
             (Ok(true), _) => Ok((&self.scratch, &self.cells, number)),
             (Ok(false), _) => Ok((line, &self.cells, number)),

@@ -2,7 +2,6 @@
 
 use super::Importer;
 use crate::import::annotations::{gaf, gmt, json, table as annotation_table};
-use crate::import::error::{ImportError, ImportErrorKind};
 use crate::import::features::{self, FeatureFile};
 use crate::import::genes::NamedGenes;
 use crate::import::lmdb::{self, IndexSplit, Rows};
@@ -17,6 +16,7 @@ use crate::import::report::{
 };
 use crate::import::screens::{Choice, Collector, ScreenCounts, Sink, emap, sga, table};
 use crate::import::source::Source;
+use knockout_base::error::Error;
 use knockout_data::cell::{Annotations, GeneTable, Metabolism, Network};
 use knockout_data::screen::Part;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ impl Importer<'_> {
         given: &NetworkSource,
         names: &Names,
         gene_count: usize,
-    ) -> Result<Vec<Network>, ImportError> {
+    ) -> Result<Vec<Network>, Error> {
         let files = given.files();
         let source = self.source(files[0]);
         let found = self.read_network(given, &source, names)?;
@@ -40,8 +40,7 @@ impl Importer<'_> {
         let mut networks = Vec::with_capacity(found.networks.len());
         for list in found.networks {
             let name = list.name().to_owned();
-            let (network, counts) =
-                list.finish(gene_count).map_err(|error| source.fail(ImportErrorKind::Data(error)))?;
+            let (network, counts) = list.finish(gene_count).map_err(|error| source.fail(error))?;
             let file = files[0].display().to_string();
             self.report.networks.push(NetworkReport { name, file, counts, rows: rows.clone() });
             networks.push(network);
@@ -54,7 +53,7 @@ impl Importer<'_> {
         given: &NetworkSource,
         source: &Source<'_>,
         names: &Names,
-    ) -> Result<NetworkFile, ImportError> {
+    ) -> Result<NetworkFile, Error> {
         let evidence_name = |prefix: &str, evidence: Evidence| match evidence {
             Evidence::Physical => format!("{prefix}physical"),
             Evidence::Genetic => format!("{prefix}genetic"),
@@ -134,7 +133,7 @@ impl Importer<'_> {
         given: &MetabolismSource,
         names: &Names,
         gene_count: usize,
-    ) -> Result<Metabolism, ImportError> {
+    ) -> Result<Metabolism, Error> {
         let file = given.file();
         let source = self.source(file);
         let found = match given {
@@ -164,7 +163,7 @@ impl Importer<'_> {
         given: &FeatureSource,
         names: &Names,
         gene_count: usize,
-    ) -> Result<FeatureFile, ImportError> {
+    ) -> Result<FeatureFile, Error> {
         let file = given.files()[0];
         let source = self.source(file);
         let found = match given {
@@ -194,7 +193,7 @@ impl Importer<'_> {
         given: &AnnotationSource,
         names: &Names,
         gene_count: usize,
-    ) -> Result<Annotations, ImportError> {
+    ) -> Result<Annotations, Error> {
         let file = given.file();
         let source = self.source(file);
         let (name, sizes) = given.wanted();
@@ -235,7 +234,7 @@ impl Importer<'_> {
         names: &Names,
         genes: &GeneTable,
         collector: &mut Collector,
-    ) -> Result<Option<Records>, ImportError> {
+    ) -> Result<Option<Records>, Error> {
         let file = given.file();
         let source = self.source(file);
         let label = label_of(given);
@@ -271,11 +270,7 @@ impl Importer<'_> {
     }
 
     /// Adds the genes that a screen's rows name; gives how many rows it has.
-    pub(super) fn screen_genes(
-        &self,
-        given: &ScreenSource,
-        named: &mut NamedGenes,
-    ) -> Result<u64, ImportError> {
+    pub(super) fn screen_genes(&self, given: &ScreenSource, named: &mut NamedGenes) -> Result<u64, Error> {
         let label = label_of(given);
         let sink = Sink::of_genes(self.choice(given, &label), named);
         Ok(read_rows(&self.source(given.file()), sink, given)?.tally.rows)
@@ -290,7 +285,7 @@ impl Importer<'_> {
         &mut self,
         records: &[Records],
         sample_count: usize,
-    ) -> Result<Vec<IndexSplit>, ImportError> {
+    ) -> Result<Vec<IndexSplit>, Error> {
         let mut splits = Vec::new();
         for (rows, files) in records {
             for file in files {
@@ -312,7 +307,7 @@ impl Importer<'_> {
 }
 
 /// Reads a screen that is a table of some kind.
-fn read_rows(source: &Source<'_>, sink: Sink<'_>, given: &ScreenSource) -> Result<ScreenCounts, ImportError> {
+fn read_rows(source: &Source<'_>, sink: Sink<'_>, given: &ScreenSource) -> Result<ScreenCounts, Error> {
     match given {
         ScreenSource::Kuzmin2018 { .. } => sga::read_kuzmin(source, sink),
         ScreenSource::Kuzmin2020 { sheet, .. } => {
@@ -329,11 +324,7 @@ fn read_rows(source: &Source<'_>, sink: Sink<'_>, given: &ScreenSource) -> Resul
     }
 }
 
-fn read_table(
-    source: &Source<'_>,
-    sink: Sink<'_>,
-    given: &ScreenSource,
-) -> Result<ScreenCounts, ImportError> {
+fn read_table(source: &Source<'_>, sink: Sink<'_>, given: &ScreenSource) -> Result<ScreenCounts, Error> {
     let ScreenSource::Table {
         genes,
         query,

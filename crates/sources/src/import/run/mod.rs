@@ -4,7 +4,7 @@ mod build;
 mod write;
 
 use crate::import::altered::{ADVICE, LooksLike, altered};
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use crate::import::features;
 use crate::import::genes::{ListedGene, NamedGenes, aliases, list, sgd};
 use crate::import::lmdb::{self, IndexSplit};
@@ -13,6 +13,7 @@ use crate::import::recipe::{AliasSource, GeneSource, Recipe, ScreenSource};
 use crate::import::report::{GeneReport, Report, SampleReport};
 use crate::import::screens::Collector;
 use crate::import::source::{RowTally, Source};
+use knockout_base::error::Error;
 use knockout_data::cell::{Cell, Gene, GeneId, GeneTable};
 use knockout_data::screen::{Counts, Dataset, FORMAT_VERSION, Manifest, Provenance, Samples};
 use std::collections::{BTreeMap, HashSet};
@@ -38,7 +39,7 @@ pub struct Import {
 /// Imports what a recipe names, with files below `base`; `advance` hears how many bytes were read.
 ///
 /// Sources are read one after the other, each once; memory holds what is kept of them.
-pub fn import(recipe: &Recipe, base: &Path, advance: &dyn Fn(u64)) -> Result<Import, ImportError> {
+pub fn import(recipe: &Recipe, base: &Path, advance: &dyn Fn(u64)) -> Result<Import, Error> {
     Importer { recipe, base, advance, report: Report { schema: 1, ..Report::default() }, sources: Vec::new() }
         .run()
 }
@@ -53,7 +54,7 @@ struct Importer<'a> {
 }
 
 impl<'a> Importer<'a> {
-    fn run(mut self) -> Result<Import, ImportError> {
+    fn run(mut self) -> Result<Import, Error> {
         let listed = self.genes()?;
         let (genes, mut names) = self.table(listed)?;
         self.aliases(&mut names)?;
@@ -72,7 +73,7 @@ impl<'a> Importer<'a> {
         for source in &self.recipe.features {
             features.push(self.features(source, &names, genes.len())?);
         }
-        let features = features::joined(&features, genes.len()).map_err(|kind| kind.of(self.base))?;
+        let features = features::joined(&features, genes.len())?;
         let mut annotations = Vec::new();
         for source in &self.recipe.annotations {
             annotations.push(self.annotations(source, &names, genes.len())?);
@@ -86,13 +87,12 @@ impl<'a> Importer<'a> {
         self.report.samples.conflicting_queries = collector.conflicting_queries();
         let repeats = collector.repeats();
         self.report.samples.repeats.clone_from(&repeats);
-        let samples = collector.finish(genes.len()).map_err(|kind| kind.of(self.base))?;
+        let samples = collector.finish(genes.len())?;
         describe(&samples, &mut self.report.samples);
         let splits = self.splits(&records, samples.len())?;
 
         let cell = Cell::new(genes, networks, metabolism)
-            .and_then(|cell| cell.with_features(features)?.with_annotations(annotations))
-            .map_err(|error| ImportErrorKind::Data(error).of(self.base))?;
+            .and_then(|cell| cell.with_features(features)?.with_annotations(annotations))?;
         let name = self.recipe.name.clone().unwrap_or_default();
         self.report.name.clone_from(&name);
         let manifest = Manifest {
@@ -123,7 +123,7 @@ impl<'a> Importer<'a> {
     }
 
     /// Refuses a source that loses too much of itself.
-    fn check_loss(&self, path: &Path, tally: &RowTally) -> Result<(), ImportError> {
+    fn check_loss(&self, path: &Path, tally: &RowTally) -> Result<(), Error> {
         let rows = tally.rows.saturating_sub(tally.skipped_rows());
         let left_out = tally.strangers.rows();
         let share = left_out as f64 / rows.max(1) as f64;
@@ -137,10 +137,10 @@ impl<'a> Importer<'a> {
             }
             None => String::new(),
         };
-        Err(ImportErrorKind::TooManyUnknown { left_out, rows, share: 100.0 * share, examples, hint }.of(path))
+        Err(fault::too_many_unknown(left_out, rows, 100.0 * share, &examples, &hint).in_file(path))
     }
 
-    fn genes(&mut self) -> Result<Vec<(PathBuf, Vec<ListedGene>)>, ImportError> {
+    fn genes(&mut self) -> Result<Vec<(PathBuf, Vec<ListedGene>)>, Error> {
         // A dataset of the Python system brings its gene set along.
         let implied: Vec<GeneSource> = match self.recipe.screens.as_slice() {
             [ScreenSource::Torchcell { file, .. }, ..] if self.recipe.genes.is_empty() => {
@@ -185,13 +185,13 @@ impl<'a> Importer<'a> {
         if all.is_empty() {
             let text = "there are no genes; give some with --genes sgd:SGD_features.tab or --genes list:FILE, or a screen \
                         that names them: --screen FILE";
-            return Err(ImportErrorKind::Request(text.to_owned()).of(self.base));
+            return Err(fault::request(text.to_owned()));
         }
         Ok(all)
     }
 
     /// The genes that the screens name, in alphabetical order.
-    fn genes_of_screens(&mut self) -> Result<(PathBuf, Vec<ListedGene>), ImportError> {
+    fn genes_of_screens(&mut self) -> Result<(PathBuf, Vec<ListedGene>), Error> {
         let mut named = NamedGenes::default();
         let mut rows = 0;
         let mut files = Vec::new();
@@ -200,7 +200,7 @@ impl<'a> Importer<'a> {
             files.push(given.file().display().to_string());
         }
         if named.is_empty() {
-            return Err(ImportErrorKind::Empty { what: "row with a score" }.of(self.base));
+            return Err(fault::empty("row with a score"));
         }
         let file = files.join(", ");
         self.report.gene_sources.push(GeneReport { file: file.clone(), rows, ..GeneReport::default() });
@@ -208,7 +208,7 @@ impl<'a> Importer<'a> {
     }
 
     /// The union of the lists in their order, with every name they give.
-    fn table(&mut self, lists: Vec<(PathBuf, Vec<ListedGene>)>) -> Result<(GeneTable, Names), ImportError> {
+    fn table(&mut self, lists: Vec<(PathBuf, Vec<ListedGene>)>) -> Result<(GeneTable, Names), Error> {
         let mut seen = HashSet::new();
         let mut genes: Vec<Gene> = Vec::new();
         let mut aliases: Vec<(u32, String)> = Vec::new();
@@ -224,15 +224,14 @@ impl<'a> Importer<'a> {
                 }
                 if !seen.insert(key) {
                     let expected = "a gene that the list names once".to_owned();
-                    return Err(ImportErrorKind::BadValue { value: gene.systematic, expected }
-                        .of(&self.base.join(file)));
+                    return Err(fault::bad_value(gene.systematic, expected).in_file(&self.base.join(file)));
                 }
                 report.genes += 1;
                 aliases.extend(more.into_iter().map(|alias| (genes.len() as u32, alias)));
                 genes.push(gene);
             }
         }
-        let table = GeneTable::new(genes).map_err(|error| ImportErrorKind::Data(error).of(self.base))?;
+        let table = GeneTable::new(genes)?;
         let mut names = Names::new(&table);
         for (gene, alias) in aliases {
             names.claim(&alias, GeneId(gene), Rank::Alias);
@@ -240,7 +239,7 @@ impl<'a> Importer<'a> {
         Ok((table, names))
     }
 
-    fn aliases(&mut self, names: &mut Names) -> Result<(), ImportError> {
+    fn aliases(&mut self, names: &mut Names) -> Result<(), Error> {
         for given in &self.recipe.aliases {
             let file = given.file();
             let source = self.source(file);

@@ -4,8 +4,9 @@
 use super::repeats::{Repeated, repeats_of};
 use super::strain::Kind;
 use super::ttest;
-use crate::import::error::ImportErrorKind;
+use crate::import::fault;
 use hashbrown::{DefaultHashBuilder, HashTable};
+use knockout_base::error::Error;
 use knockout_data::cell::GeneTable;
 use knockout_data::screen::{Repeats, Sample, Samples, SamplesBuilder};
 use serde::{Deserialize, Serialize};
@@ -149,11 +150,11 @@ impl Collector {
         measured: &Measurement<'_>,
         source: &str,
         genes: &GeneTable,
-    ) -> Result<u32, ImportErrorKind> {
+    ) -> Result<u32, Error> {
         let mut sorted = SmallVec::<[u32; 3]>::from_slice(measured.genes);
         sorted.sort_unstable();
         if sorted.len() > MAX_GENES {
-            return Err(ImportErrorKind::TooMany { what: "genes in one sample", limit: MAX_GENES });
+            return Err(fault::too_many("genes in one sample", MAX_GENES));
         }
         let query = measured
             .query
@@ -172,8 +173,8 @@ impl Collector {
             self.merge(row, measured, query, (source, source_code), genes)?;
             return Ok(row);
         }
-        let row = u32::try_from(groups.len())
-            .map_err(|_too_many| ImportErrorKind::TooMany { what: "samples", limit: u32::MAX as usize })?;
+        let row =
+            u32::try_from(groups.len()).map_err(|_too_many| fault::too_many("samples", u32::MAX as usize))?;
         let mut group = Group {
             genes: sorted,
             query,
@@ -206,17 +207,17 @@ impl Collector {
         query: u32,
         (source, source_code): (&str, u16),
         genes: &GeneTable,
-    ) -> Result<(), ImportErrorKind> {
+    ) -> Result<(), Error> {
         let group = &mut self.groups[row as usize];
         if self.duplicates == Duplicates::Error {
             let name = |&gene: &u32| genes.genes().get(gene as usize).map_or("?", |gene| &gene.systematic);
             let sources = &self.sources[usize::from(group.source)];
-            return Err(ImportErrorKind::Duplicate {
-                genes: group.genes.iter().map(name).collect::<Vec<_>>().join("+"),
-                kind: self.kinds[usize::from(group.kind)].clone(),
-                first: group.line,
-                source_name: sources.iter().cloned().collect::<Vec<_>>().join("+"),
-            });
+            return Err(fault::duplicate(
+                &group.genes.iter().map(name).collect::<Vec<_>>().join("+"),
+                &self.kinds[usize::from(group.kind)],
+                group.line,
+                &sources.iter().cloned().collect::<Vec<_>>().join("+"),
+            ));
         }
         if !std::mem::replace(&mut group.is_repeated, true) {
             // Before anything is merged the group is its first measurement.
@@ -269,7 +270,7 @@ impl Collector {
     }
 
     /// The samples, in the order in which their genes and kind first appeared.
-    pub fn finish(self, gene_count: usize) -> Result<Samples, ImportErrorKind> {
+    pub fn finish(self, gene_count: usize) -> Result<Samples, Error> {
         let mut samples = SamplesBuilder::new(gene_count);
         let joined: Vec<String> =
             self.sources.iter().map(|names| names.iter().cloned().collect::<Vec<_>>().join("+")).collect();
@@ -281,19 +282,17 @@ impl Collector {
             } else {
                 (!group.p_value.is_nan()).then_some(group.p_value)
             };
-            samples
-                .push(Sample {
-                    genes: &group.genes,
-                    score: group.score.value,
-                    p_value,
-                    query: &query,
-                    kind: &self.kinds[usize::from(group.kind)],
-                    fitness: group.fitness.get(),
-                    fitness_sd: group.fitness_variance.get().map(f64::sqrt),
-                    source: &joined[usize::from(group.source)],
-                    duplicates: group.replicates,
-                })
-                .map_err(ImportErrorKind::Data)?;
+            samples.push(Sample {
+                genes: &group.genes,
+                score: group.score.value,
+                p_value,
+                query: &query,
+                kind: &self.kinds[usize::from(group.kind)],
+                fitness: group.fitness.get(),
+                fitness_sd: group.fitness_variance.get().map(f64::sqrt),
+                source: &joined[usize::from(group.source)],
+                duplicates: group.replicates,
+            })?;
         }
         Ok(samples.finish())
     }
@@ -304,12 +303,12 @@ fn code_of<T>(
     words: &mut Vec<T>,
     is_it: impl Fn(&T) -> bool,
     word: impl FnOnce() -> T,
-) -> Result<u16, ImportErrorKind> {
+) -> Result<u16, Error> {
     if let Some(place) = words.iter().rposition(is_it) {
         return Ok(place as u16);
     }
-    let code = u16::try_from(words.len())
-        .map_err(|_too_many| ImportErrorKind::TooMany { what: "kinds or sources", limit: 1 << 16 })?;
+    let code =
+        u16::try_from(words.len()).map_err(|_too_many| fault::too_many("kinds or sources", 1 << 16))?;
     words.push(word());
     Ok(code)
 }

@@ -5,19 +5,20 @@
 use super::ScreenCounts;
 use super::sink::{NumberColumns, Sink, kind_name};
 use super::strain::Kind;
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use crate::import::read::{Column, Quotes, Style};
 use crate::import::source::Source;
+use knockout_base::error::Error;
 
 /// Reads the pairs.
-pub fn read(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCounts, ImportError> {
+pub fn read(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCounts, Error> {
     let style = Style { format: "an E-MAP pair table", separator: None, quotes: Quotes::Double };
     let columns =
         ["gene_a", "allele_a", "gene_b", "allele_b", "s_score"].map(|name| Column::required([name]));
     let (mut table, found) = source.table(style, &columns)?;
     let found: Vec<usize> = found.into_iter().flatten().collect();
     let &[gene_a, allele_a, gene_b, allele_b, score] = found.as_slice() else {
-        return Err(source.fail(ImportErrorKind::Empty { what: "header line" }));
+        return Err(source.fail(fault::empty("header line")));
     };
     let numbers = NumberColumns { score, p_value: None, fitness: None, fitness_sd: None };
     while let Some(row) = table.next_row()? {

@@ -7,16 +7,17 @@
 use super::ScreenCounts;
 use super::sink::{NumberColumns, Sink, kind_name};
 use super::strain::{Kind, StrainId, kind_of_allele};
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use crate::import::read::{Column, Quotes, Row, Separator, Style};
 use crate::import::source::Source;
+use knockout_base::error::Error;
 use smallvec::SmallVec;
 
 /// The gene whose deletion stands for no deletion: ho.
 pub(crate) const NEUTRAL: &str = "YDL227C";
 
 /// Reads a Kuzmin table: Data S1 or S2 of 2018, table S1 or S3 of 2020.
-pub fn read_kuzmin(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCounts, ImportError> {
+pub fn read_kuzmin(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCounts, Error> {
     let style = Style { format: "a Kuzmin table", separator: Some(Separator::Tab), quotes: Quotes::Double };
     let columns = [
         Column::required(["Query strain ID"]),
@@ -38,7 +39,7 @@ pub fn read_kuzmin(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCoun
         rest,
     ) = split_six(&found)
     else {
-        return Err(source.fail(ImportErrorKind::Empty { what: "header line" }));
+        return Err(source.fail(fault::empty("header line")));
     };
     let numbers = NumberColumns { score, p_value: rest[0], fitness: rest[1], fitness_sd: rest[2] };
     while let Some(row) = table.next_row()? {
@@ -79,7 +80,7 @@ pub fn read_kuzmin(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCoun
 }
 
 /// Reads a Costanzo 2016 table: `SGA_NxN.txt` and its sisters.
-pub fn read_costanzo(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCounts, ImportError> {
+pub fn read_costanzo(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCounts, Error> {
     let style =
         Style { format: "a Costanzo SGA table", separator: Some(Separator::Tab), quotes: Quotes::Double };
     let columns = [
@@ -99,7 +100,7 @@ pub fn read_costanzo(source: &Source<'_>, mut sink: Sink<'_>) -> Result<ScreenCo
         rest,
     ) = split_six(&found)
     else {
-        return Err(source.fail(ImportErrorKind::Empty { what: "header line" }));
+        return Err(source.fail(fault::empty("header line")));
     };
     let numbers = NumberColumns { score, p_value: rest[0], fitness: rest[1], fitness_sd: rest[2] };
     while let Some(row) = table.next_row()? {
@@ -127,7 +128,7 @@ fn split_six(found: &[Option<usize>]) -> (&[Option<usize>; 6], &[Option<usize>])
     found.split_first_chunk().unwrap_or((&[None; 6], &[None; 3]))
 }
 
-fn strain<'r>(row: &Row<'r>, column: usize) -> Result<StrainId<'r>, ImportError> {
+fn strain<'r>(row: &Row<'r>, column: usize) -> Result<StrainId<'r>, Error> {
     StrainId::parse(row.text(column)?)
         .ok_or_else(|| row.bad(column, "a strain id such as YAL015C+YDL227C_tm461 or YBL007C_dma91"))
 }

@@ -2,11 +2,12 @@
 
 use super::strain::Kind;
 use super::{Alleles, Collector, Measurement};
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use crate::import::genes::{NamedGenes, is_name};
 use crate::import::names::Names;
 use crate::import::read::Row;
 use crate::import::source::RowTally;
+use knockout_base::error::Error;
 use knockout_data::cell::GeneTable;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -65,7 +66,7 @@ pub(crate) struct NumberColumns {
 
 impl NumberColumns {
     /// Reads the numbers of a row; one that is none, or lies where it cannot, is an error.
-    pub(crate) fn read(&self, row: &Row<'_>) -> Result<Numbers, ImportError> {
+    pub(crate) fn read(&self, row: &Row<'_>) -> Result<Numbers, Error> {
         let numbers = Numbers {
             score: row.number(self.score, "a score, a finite number")?,
             p_value: row.maybe_number(self.p_value, "a p-value from 0 to 1")?,
@@ -158,7 +159,7 @@ impl<'s> Sink<'s> {
         query: usize,
         kind: &str,
         numbers: Numbers,
-    ) -> Result<Option<u32>, ImportError> {
+    ) -> Result<Option<u32>, Error> {
         let entry = Entry { source: self.choice.source, line: row.line(), names, query, kind, numbers };
         self.take_entry(&entry).map_err(|kind| row.fail(None, kind))
     }
@@ -171,11 +172,11 @@ impl<'s> Sink<'s> {
         names: &[&[u8]],
         kind: &str,
         numbers: Numbers,
-    ) -> Result<Option<u32>, ImportErrorKind> {
+    ) -> Result<Option<u32>, Error> {
         self.take_entry(&Entry { source, line, names, query: 0, kind, numbers })
     }
 
-    fn take_entry(&mut self, entry: &Entry<'_>) -> Result<Option<u32>, ImportErrorKind> {
+    fn take_entry(&mut self, entry: &Entry<'_>) -> Result<Option<u32>, Error> {
         let Entry { source, line, names, query, kind, numbers } = *entry;
         if !self.choice.orders.is_empty() && !self.choice.orders.contains(&names.len()) {
             self.skip("another number of genes");
@@ -240,14 +241,14 @@ impl<'s> Sink<'s> {
 }
 
 /// Adds the genes of a row, unless it names one twice and so will be no sample.
-fn add_names(named: &mut NamedGenes, names: &[&[u8]]) -> Result<(), ImportErrorKind> {
+fn add_names(named: &mut NamedGenes, names: &[&[u8]]) -> Result<(), Error> {
     if is_repeated(names) {
         return Ok(());
     }
     for name in names {
         let name = std::str::from_utf8(name).ok().filter(|name| is_name(name)).ok_or_else(|| {
             let expected = "a gene name: no spaces, at most 40 characters".to_owned();
-            ImportErrorKind::BadValue { value: crate::import::read::shown(name), expected }
+            fault::bad_value(crate::import::read::shown(name), expected)
         })?;
         named.add(name);
     }

@@ -2,10 +2,11 @@
 
 use super::ScreenCounts;
 use super::sink::{NumberColumns, Sink};
-use crate::import::error::{ImportError, ImportErrorKind};
+use crate::import::fault;
 use crate::import::names::{Meaning, Names};
 use crate::import::read::{Column, Quotes, Row, Separator, Style, is_missing};
 use crate::import::source::Source;
+use knockout_base::error::Error;
 use std::collections::BTreeMap;
 
 /// Columns of a table of scores.
@@ -49,17 +50,13 @@ enum InCell {
 }
 
 /// Reads the table.
-pub fn read(
-    source: &Source<'_>,
-    mut sink: Sink<'_>,
-    options: &Options<'_>,
-) -> Result<ScreenCounts, ImportError> {
+pub fn read(source: &Source<'_>, mut sink: Sink<'_>, options: &Options<'_>) -> Result<ScreenCounts, Error> {
     let style = Style { format: "a table of scores", separator: options.separator, quotes: Quotes::Double };
     let usual = options.genes.is_empty();
     let column_count = if usual { USUAL.len() } else { options.genes.len() };
     if options.query > column_count {
         let text = "name the gene columns (genes=…), at least as many as the query has";
-        return Err(source.fail(ImportErrorKind::Request(text.to_owned())));
+        return Err(source.fail(fault::request(text.to_owned())));
     }
     let mut columns = vec![
         Column::required([options.score]),
@@ -73,15 +70,11 @@ pub fn read(
     }
     columns.extend(options.genes.iter().map(|name| Column::required([name.as_str()])));
     columns.extend(options.filter.keys().map(|name| Column::required([name.as_str()])));
-    let (mut table, found) = source.table(style, &columns).map_err(|error| match *error.kind {
-        ImportErrorKind::MissingColumns { missing, have } => {
-            let kind = ImportErrorKind::NoScoreColumns { missing, have };
-            ImportError { kind: Box::new(kind), ..error }
-        }
-        _ => error,
-    })?;
+    let help = "; name the columns, such as --screen FILE,genes=A+B,score=S";
+    let columns: Vec<Column<'_>> = columns.into_iter().map(|column| column.with_help(help)).collect();
+    let (mut table, found) = source.table(style, &columns)?;
     let Some(score) = found[0] else {
-        return Err(source.fail(ImportErrorKind::Empty { what: "header line" }));
+        return Err(source.fail(fault::empty("header line")));
     };
     let numbers = NumberColumns { score, p_value: found[1], fitness: found[2], fitness_sd: found[3] };
     let kind_column = found[4];
@@ -107,7 +100,7 @@ pub fn read(
         if kind.is_empty() || kind.len() > 40 {
             return Err(match kind_column {
                 Some(column) => row.bad(column, "a kind of perturbation such as deletion"),
-                None => source.fail(ImportErrorKind::Request("kind must be a word".to_owned())),
+                None => source.fail(fault::request("kind must be a word".to_owned())),
             });
         }
         let mut words = Vec::with_capacity(genes.len());
@@ -145,7 +138,7 @@ fn push_genes<'r>(
     in_cell: InCell,
     names: Option<&Names>,
     words: &mut Vec<&'r [u8]>,
-) -> Result<(), ImportError> {
+) -> Result<(), Error> {
     let cell = row.text(column)?;
     let is_name = names.is_some_and(|names| names.find(cell.as_bytes()) != Meaning::Unknown);
     if in_cell == InCell::Several && !is_name && cell.contains([',', ';', '|', '+']) {

@@ -1,9 +1,9 @@
 //! A handful of genes, and files made by code.
 #![allow(dead_code, reason = "not every test file uses all of it")]
 
+use knockout_base::error::Error;
 use knockout_data::cell::{Entries, Gene, GeneTable};
 use knockout_data::screen::Samples;
-use knockout_sources::import::ImportError;
 use knockout_sources::import::names::Names;
 use knockout_sources::import::networks::{
     Evidence, NetworkFile, biogrid, edges, matrix, sgd, string, tflink,
@@ -35,7 +35,7 @@ pub(crate) fn names() -> Names {
 }
 
 /// The whole chain of an error, as the program prints it.
-pub(crate) fn message(error: &ImportError) -> String {
+pub(crate) fn message(error: &Error) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
@@ -45,7 +45,7 @@ pub(crate) fn message(error: &ImportError) -> String {
     text
 }
 
-pub(crate) fn read_string(bytes: &[u8]) -> Result<NetworkFile, ImportError> {
+pub(crate) fn read_string(bytes: &[u8]) -> Result<NetworkFile, Error> {
     let options = string::Options {
         channels: &[],
         threshold: 0,
@@ -57,7 +57,7 @@ pub(crate) fn read_string(bytes: &[u8]) -> Result<NetworkFile, ImportError> {
     string::read(&Source::bytes("links.txt", bytes), &names(), &options)
 }
 
-pub(crate) fn read_edges(bytes: &[u8]) -> Result<NetworkFile, ImportError> {
+pub(crate) fn read_edges(bytes: &[u8]) -> Result<NetworkFile, Error> {
     let options = edges::Options {
         name: "n",
         source: None,
@@ -73,20 +73,20 @@ pub(crate) fn read_edges(bytes: &[u8]) -> Result<NetworkFile, ImportError> {
     edges::read(&Source::bytes("edges.tsv", bytes), &names(), &options)
 }
 
-pub(crate) fn read_matrix(bytes: &[u8]) -> Result<NetworkFile, ImportError> {
+pub(crate) fn read_matrix(bytes: &[u8]) -> Result<NetworkFile, Error> {
     matrix::read(&Source::bytes("matrix.tsv", bytes), &names(), "m")
 }
 
-pub(crate) fn read_tflink(bytes: &[u8]) -> Result<NetworkFile, ImportError> {
+pub(crate) fn read_tflink(bytes: &[u8]) -> Result<NetworkFile, Error> {
     tflink::read(&Source::bytes("tflink.tsv", bytes), &names(), "t", tflink::Scale::All)
 }
 
-pub(crate) fn read_biogrid(bytes: &[u8]) -> Result<NetworkFile, ImportError> {
+pub(crate) fn read_biogrid(bytes: &[u8]) -> Result<NetworkFile, Error> {
     let source = Source::bytes("biogrid.tab3.txt", bytes);
     biogrid::read(&source, &names(), "b", Evidence::Physical, 559_292, Entries::Two)
 }
 
-pub(crate) fn read_sgd_interactions(bytes: &[u8]) -> Result<NetworkFile, ImportError> {
+pub(crate) fn read_sgd_interactions(bytes: &[u8]) -> Result<NetworkFile, Error> {
     sgd::read(&Source::bytes("interaction_data.tab", bytes), &names(), "p", Evidence::Physical, Entries::Two)
 }
 
@@ -94,8 +94,8 @@ pub(crate) fn read_sgd_interactions(bytes: &[u8]) -> Result<NetworkFile, ImportE
 pub(crate) fn screen(
     duplicates: Duplicates,
     alleles: Alleles,
-    read: impl FnOnce(Sink<'_>) -> Result<ScreenCounts, ImportError>,
-) -> Result<(Samples, ScreenCounts), ImportError> {
+    read: impl FnOnce(Sink<'_>) -> Result<ScreenCounts, Error>,
+) -> Result<(Samples, ScreenCounts), Error> {
     let (genes, names) = (genes(), names());
     let mut collector = Collector::new(duplicates);
     let choice = Choice { source: "test", alleles, orders: &[] };
@@ -103,22 +103,22 @@ pub(crate) fn screen(
     Ok((collector.finish(genes.len()).unwrap(), counts))
 }
 
-pub(crate) fn read_kuzmin(bytes: &[u8]) -> Result<(Samples, ScreenCounts), ImportError> {
+pub(crate) fn read_kuzmin(bytes: &[u8]) -> Result<(Samples, ScreenCounts), Error> {
     let source = Source::bytes("kuzmin.tsv", bytes);
     screen(Duplicates::Mean, Alleles::All, |sink| sga::read_kuzmin(&source, sink))
 }
 
-pub(crate) fn read_costanzo(bytes: &[u8]) -> Result<(Samples, ScreenCounts), ImportError> {
+pub(crate) fn read_costanzo(bytes: &[u8]) -> Result<(Samples, ScreenCounts), Error> {
     let source = Source::bytes("sga.txt", bytes);
     screen(Duplicates::Mean, Alleles::All, |sink| sga::read_costanzo(&source, sink))
 }
 
-pub(crate) fn read_emap(bytes: &[u8]) -> Result<(Samples, ScreenCounts), ImportError> {
+pub(crate) fn read_emap(bytes: &[u8]) -> Result<(Samples, ScreenCounts), Error> {
     let source = Source::bytes("emap.tsv", bytes);
     screen(Duplicates::Mean, Alleles::All, |sink| emap::read(&source, sink))
 }
 
-pub(crate) fn read_table(bytes: &[u8]) -> Result<(Samples, ScreenCounts), ImportError> {
+pub(crate) fn read_table(bytes: &[u8]) -> Result<(Samples, ScreenCounts), Error> {
     let source = Source::bytes("scores.csv", bytes);
     let genes = ["a".to_owned(), "b".to_owned()];
     let options = table::Options {
