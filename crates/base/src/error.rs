@@ -18,7 +18,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What the user has to change.
+/// The kind of fault, by what the user has to change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
     /// The request: a bad option or key, a missing file, an output that exists.
@@ -238,7 +238,7 @@ impl Classified for io::Error {
     }
 }
 
-/// Returns an error and its causes in one line. A cause that a message quotes is not said again.
+/// Returns an error and its causes in one line. A cause that a message quotes is not repeated.
 pub fn chain(error: &dyn StdError) -> String {
     let mut said = error.to_string();
     let (mut line, mut cause) = (said.clone(), error.source());

@@ -54,18 +54,18 @@ pub fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>)
 #[derive(Debug)]
 pub struct PendingFile {
     path: PathBuf,
-    place: Place,
+    backing: Backing,
     out: BufWriter<File>,
 }
 
 /// Where the bytes of a pending file are.
 #[derive(Debug)]
-enum Place {
+enum Backing {
     /// In a file without a name.
     Nameless,
     /// In a hidden file beside the target, locked while it is written.
     Hidden(PathBuf),
-    /// In the target itself, which is no file: a device, a pipe.
+    /// In the target itself, which is not a regular file: a device, a pipe.
     Target,
 }
 
@@ -79,7 +79,7 @@ impl PendingFile {
             }
             Ok(found) if !found.is_file() || is_special(path) => {
                 let file = File::options().write(true).open(path).map_err(failed())?;
-                return Ok(Self::new(path.to_owned(), Place::Target, file));
+                return Ok(Self::new(path.to_owned(), Backing::Target, file));
             }
             Ok(_) => fs::canonicalize(path).map_err(failed())?,
             Err(_) => {
@@ -89,14 +89,14 @@ impl PendingFile {
         };
         remove_abandoned(&target);
         if let Some(file) = nameless_beside(&target) {
-            return Ok(Self::new(target, Place::Nameless, file));
+            return Ok(Self::new(target, Backing::Nameless, file));
         }
         let (partial, file) = hidden_beside(&target).map_err(failed())?;
-        Ok(Self::new(target, Place::Hidden(partial), file))
+        Ok(Self::new(target, Backing::Hidden(partial), file))
     }
 
-    fn new(path: PathBuf, place: Place, file: File) -> Self {
-        Self { path, place, out: BufWriter::with_capacity(1 << 18, file) }
+    fn new(path: PathBuf, backing: Backing, file: File) -> Self {
+        Self { path, backing, out: BufWriter::with_capacity(1 << 18, file) }
     }
 
     /// Makes the content durable and gives the file its name.
@@ -104,18 +104,18 @@ impl PendingFile {
         let path = self.path.clone();
         self.out.flush().map_err(at("write", &path))?;
         let file = self.out.get_ref();
-        if let Place::Target = self.place {
+        if let Backing::Target = self.backing {
             return Ok(());
         }
         // The bytes, before the name.
         file.sync_all().map_err(at("write", &path))?;
-        if let Place::Nameless = self.place {
+        if let Backing::Nameless = self.backing {
             let partial = scratch_beside(&path);
-            // Locked first: whoever clears abandoned files must not take it for one.
+            // Locked first, so that the removal of abandoned files skips it.
             lock(file).and_then(|()| give_name(file, &partial)).map_err(at("move into place", &path))?;
-            self.place = Place::Hidden(partial);
+            self.backing = Backing::Hidden(partial);
         }
-        if let Place::Hidden(partial) = &self.place {
+        if let Backing::Hidden(partial) = &self.backing {
             fs::rename(partial, &path).map_err(at("move into place", &path))?;
         }
         sync_folder(parent_of(&path))
@@ -188,7 +188,7 @@ impl Write for PendingFile {
 
 impl Drop for PendingFile {
     fn drop(&mut self) {
-        if let Place::Hidden(partial) = &self.place {
+        if let Backing::Hidden(partial) = &self.backing {
             // After `commit` the scratch name is gone already.
             fs::remove_file(partial).ok();
         }
@@ -389,7 +389,7 @@ mod tests {
         }
         // The way where files without a name cannot be.
         let (partial, file) = hidden_beside(&path).unwrap();
-        let mut hidden = PendingFile::new(path.clone(), Place::Hidden(partial.clone()), file);
+        let mut hidden = PendingFile::new(path.clone(), Backing::Hidden(partial.clone()), file);
         hidden.write_all(b"two").unwrap();
         let again = PendingFile::create(&path).unwrap();
         assert!(partial.exists(), "a busy one stays");

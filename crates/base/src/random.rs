@@ -12,7 +12,7 @@ use rand_core::{Rng as _, SeedableRng as _};
 pub struct Rng(ChaCha8Rng);
 
 impl Rng {
-    /// The stream of a purpose; streams of different purposes are independent, so parts can be made in any order.
+    /// Creates the stream of a purpose. Streams of different purposes are independent.
     pub fn new(seed: u64, purpose: &str) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&seed.to_le_bytes());
@@ -20,7 +20,7 @@ impl Rng {
         Self(ChaCha8Rng::from_seed(*hasher.finalize().as_bytes()))
     }
 
-    /// A number below `bound`, all equally likely.
+    /// Returns a number below `bound`, all equally likely.
     pub fn below(&mut self, bound: usize) -> usize {
         let bound = bound as u64;
         // Lemire's method: the high half of a product is uniform once the few biased low halves are thrown away.
@@ -33,18 +33,18 @@ impl Rng {
         }
     }
 
-    /// A number in [0, 1) with 53 random bits.
+    /// Returns a number in [0, 1) with 53 random bits.
     pub fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
-    /// A standard normal number (Box and Muller's cosine half).
+    /// Returns a standard normal number (the cosine half of Box and Muller's method).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * libm::log(1.0 - self.unit())).sqrt();
         radius * libm::cos(std::f64::consts::TAU * self.unit())
     }
 
-    /// Puts the items in random order.
+    /// Shuffles the items.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for end in (1..items.len()).rev() {
             items.swap(end, self.below(end + 1));

@@ -8,7 +8,7 @@
 //! | [`screen`] | samples, splits and the dataset folder |
 //! | [`batch`] | representations of a deletion, collation, stores of precomputed batches |
 //!
-//! Each module depends only on those above it. The crate knows no source format (see `knockout-sources`) and no model.
+//! Each module depends only on those above it. The crate depends neither on source formats (see `knockout-sources`) nor on models.
 //!
 //! ```
 //! use knockout_data::cell::{Cell, Deletion, Edge, GeneTable, Network, SelfLoops};

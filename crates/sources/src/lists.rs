@@ -4,7 +4,7 @@
 
 use crate::import::names::Names;
 use crate::import::read::{Column, Input, Quotes, Row, Style, Table};
-use knockout_base::error::{Classified as _, Error, Result};
+use knockout_base::error::{Error, Result};
 use knockout_data::cell::{GeneSets, GeneTable};
 use std::collections::BTreeSet;
 use std::fs::File;

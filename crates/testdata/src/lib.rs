@@ -1,4 +1,4 @@
-//! What tests compare with, and where they find it; a dev-dependency only.
+//! Reference values and resources of tests; a dev-dependency only.
 //!
 //! [`golden`] reads the numbers computed with PyTorch, a few of which are in the repository. Everything else that a checkout does not
 //! contain is a [`Resource`]: tests that need one are written with [`tests!`](crate::tests), which counts them as ignored where it is

@@ -1,6 +1,4 @@
-//! What a snapshot of a text or page keeps: everything but what changes from run to run and from machine to machine.
-//!
-//! The one place that decides it. Knows nothing of what is rendered.
+//! Redaction of snapshots: removes what changes from run to run and from machine to machine.
 
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -11,7 +9,7 @@ const HASH_DIGITS: usize = 12;
 const UNITS: [&str; 13] =
     ["ns", "µs", "ms", "s", "min", "h", "bytes", "KiB", "MiB", "GiB", "CPU", "samples/s", "it/s"];
 
-/// The text without hashes, dates, times, sizes and commits.
+/// Returns the text without hashes, dates, times, sizes and commits.
 ///
 /// Numbers become `#` where a unit of time or memory follows. Columns lose their width with their figures: runs of spaces and dashes are
 /// shortened.
@@ -32,7 +30,7 @@ pub fn volatile(text: &str) -> String {
     })
 }
 
-/// The same without any number that has a decimal point: the figures of a trained model depend on the instruction set.
+/// Returns the text of [`volatile`] without numbers that have a decimal point: those of a trained model depend on the instruction set.
 pub fn figures(text: &str) -> String {
     lines(&volatile(text), |words, at| {
         let word = words[at];
@@ -116,10 +114,10 @@ fn is_moment(word: &str) -> bool {
         && [0, 1, 2, 3, 5, 6, 8, 9].iter().all(|&at| bytes[at].is_ascii_digit())
 }
 
-/// What a page is made of: its elements with ids and classes, its texts, and the keys of the document inside it. Styles, scripts and
+/// Returns the structure of a page: its elements with ids and classes, its texts, and the keys of the document inside it. Styles, scripts and
 /// drawings are named and not shown; the plain text of a `pre` is another snapshot's.
 ///
-/// Panics where an element is not closed: a page that a browser would have to mend is no page of ours.
+/// Panics where an element is not closed: a browser would have to repair such a page.
 pub fn skeleton(page: &str) -> String {
     let mut out = String::new();
     let mut open: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! What tests need that a checkout does not contain: other people's files, and a browser.
+//! Resources of tests that a checkout does not contain: files of others, and a browser.
 
 use std::path::{Path, PathBuf};
 

@@ -25,11 +25,21 @@
 //! # Ok::<(), knockout_trace::ReadError>(())
 //! ```
 //!
-//! [`Recorder`] makes such traces: spans and counters of our own programs, on any thread.
+//! [`Recorder`] makes such traces: spans and counters of this program, on any thread. [`TraceFile`] writes them, and
+//! [`meter::StepMeter`] records the phases of training steps on a [`meter::Schedule`].
 //!
-//! Knows nothing of training or figures, and of files only how to write a trace.
+//! | module | content |
+//! |---|---|
+//! | `format` | events, lanes, symbols, times, and the damage that a file may have |
+//! | `read` | bytes to events: source, block, scan, lex, fields, deliver; on one thread or several |
+//! | `write` | events to bytes |
+//! | `recorder` | spans and counters in memory, and their trace file |
+//! | [`meter`] | steps and their phases, and the schedule of recorded steps |
+//!
+//! The crate does not depend on models or analyses.
 
 mod format;
+mod intern;
 mod lock;
 pub mod meter;
 mod read;

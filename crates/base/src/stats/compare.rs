@@ -10,7 +10,7 @@ use serde::Serialize;
 /// Blocks of neighbouring steps whose means are ranked where a mean stands for the steps.
 const BLOCKS: usize = 16;
 
-/// What stands for many steps.
+/// The statistic that summarises many steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Middle {
     /// The median: whole steps.
@@ -84,7 +84,7 @@ impl<About> Row<About> {
         self.steps.0.min(self.steps.1) >= 2
     }
 
-    /// The same per sample, where a step has so many of them in `a` and in `b`.
+    /// Returns the comparison per sample, for the given samples per step of `a` and `b`.
     pub fn divide(&mut self, a: f64, b: f64) {
         self.a /= a;
         self.b /= b;
@@ -107,7 +107,7 @@ pub fn sort_by_difference<About>(rows: &mut [Row<About>]) {
     });
 }
 
-/// What stands for a series, between its bounds.
+/// The summary of a series, between its bounds.
 struct Bounded {
     value: f64,
     low: f64,

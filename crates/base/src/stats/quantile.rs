@@ -12,7 +12,7 @@ pub fn quantile(values: &[f64], fraction: f64) -> Option<f64> {
     quantile_of_sorted(&sorted, fraction)
 }
 
-/// The same for values that ascend already.
+/// Returns a quantile of values that are sorted in ascending order.
 pub(crate) fn quantile_of_sorted(sorted: &[f64], fraction: f64) -> Option<f64> {
     let position = fraction * (sorted.len().checked_sub(1)?) as f64;
     let below = sorted.get(position.floor() as usize)?;

@@ -1,7 +1,7 @@
-//! What each representation costs, per sample and phase.
+//! Cost of each representation, per sample and phase.
 //!
 //! CPU time of the calling thread, because machines are shared and wall time measures the neighbours. Every phase is
-//! timed around whole batches, so that the clock itself is no part of the figures.
+//! timed around whole batches, so that the figures do not include the clock.
 
 use crate::batch::{Collation, PhaseObserver, PreparePhase, Prepared, ProcessorKind, Store};
 use crate::screen::Dataset;
@@ -11,7 +11,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// What to measure.
+/// A measurement to make.
 #[derive(Debug, Clone)]
 pub struct BenchPlan {
     /// Representation of a deletion to measure.
@@ -44,7 +44,7 @@ impl PhaseTimes {
     }
 }
 
-/// What was measured.
+/// Result of a measurement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BenchRow {
     /// Samples processed.

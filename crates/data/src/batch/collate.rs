@@ -68,12 +68,12 @@ impl Batch {
         }
     }
 
-    /// How many samples it holds.
+    /// Returns the number of samples.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether it holds none.
+    /// Returns whether it holds no samples.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }

@@ -11,7 +11,7 @@ pub enum ProcessorKind {
     Perturbation,
     /// Bit masks over genes, edges, reactions and metabolic entries, made anew for every sample.
     Mask,
-    /// The same masks, kept allocated: cleared, used, restored.
+    /// Bit masks that stay allocated: cleared, used, restored.
     ResidentMask,
     /// The positions that go, computed beforehand and read from disk, as masks.
     SavedIndices,

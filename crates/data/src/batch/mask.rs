@@ -181,7 +181,7 @@ impl MaskSet {
 #[derive(Debug)]
 pub struct ResidentMasks {
     masks: Vec<MaskSet>,
-    /// What each mask has cleared at present.
+    /// Positions that each mask has cleared at present.
     deletions: Vec<Option<Deletion>>,
 }
 

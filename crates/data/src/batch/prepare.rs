@@ -17,7 +17,7 @@ pub enum PreparePhase {
     Collate,
 }
 
-/// What measures the phases of [`Prepared::prepare`].
+/// Observer of the phases of [`Prepared::prepare`].
 pub trait PhaseObserver {
     /// A phase begins now.
     fn begin(&mut self, phase: PreparePhase);

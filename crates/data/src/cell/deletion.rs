@@ -1,4 +1,4 @@
-//! What deleting genes does: which edges go, which reactions stop, how far the change reaches.
+//! Effects of a deletion: removed edges, stopped reactions, and how far the change reaches.
 
 use crate::cell::{Cell, GeneId, Metabolism, Network};
 use knockout_base::error::{Error, Result};

@@ -39,7 +39,7 @@ impl Features {
         &self.names
     }
 
-    /// Number of genes.
+    /// Returns the number of genes.
     pub fn gene_count(&self) -> usize {
         self.gene_count
     }

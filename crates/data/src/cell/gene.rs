@@ -31,7 +31,7 @@ pub struct Gene {
 }
 
 impl Gene {
-    /// What to call it: its standard name where it has one.
+    /// Returns the standard name, or else the systematic name.
     pub fn name(&self) -> &str {
         self.standard.as_deref().unwrap_or(&self.systematic)
     }
@@ -81,27 +81,27 @@ impl GeneTable {
         Self::new(names.into_iter().map(|name| Gene { systematic: name.into(), standard: None }).collect())
     }
 
-    /// Number of genes.
+    /// Returns the number of genes.
     pub fn len(&self) -> usize {
         self.genes.len()
     }
 
-    /// Whether the table is empty.
+    /// Returns whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.genes.is_empty()
     }
 
-    /// The genes in order.
+    /// Returns the genes in order.
     pub fn genes(&self) -> &[Gene] {
         &self.genes
     }
 
-    /// The names of one gene, if the table has that row.
+    /// Returns the names of one gene, if the table has that row.
     pub fn get(&self, id: GeneId) -> Option<&Gene> {
         self.genes.get(id.index())
     }
 
-    /// The gene of a systematic or, failing that, standard name; upper and lower case are the same.
+    /// Returns the gene of a systematic or else standard name, in any case.
     pub fn find(&self, name: &str) -> Option<GeneId> {
         self.by_name.get(&name.to_uppercase()).copied()
     }
@@ -121,7 +121,7 @@ impl GeneTable {
         similar.into_iter().take(5).map(|(_, name)| name).collect()
     }
 
-    /// Content hash of the systematic names in their order.
+    /// Returns the content hash of the systematic names in their order.
     pub fn hash(&self) -> blake3::Hash {
         self.hash
     }

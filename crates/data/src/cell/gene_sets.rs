@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Ragged gene sets: set `i` is `genes[offsets[i]..offsets[i + 1]]`.
 ///
-/// Genes are rows of the gene table. The type neither sorts nor checks them; whoever fills it does.
+/// Genes are rows of the gene table. The type neither sorts nor checks them; the caller does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GeneSets {
     offsets: Vec<u32>,
@@ -137,7 +137,7 @@ impl<'a> GeneSetsRef<'a> {
         (0..self.len()).map(move |set| self.get(set))
     }
 
-    /// The same sets with the genes of each in ascending order.
+    /// Returns the sets with the genes of each in ascending order.
     #[must_use]
     pub fn sorted(self) -> GeneSets {
         let mut out = GeneSets::default();

@@ -1,7 +1,7 @@
 //! The cell: genes, the networks between them, metabolism, and what deleting genes does to all of it.
 //!
-//! Everything here is a value in memory with its invariants checked when it is built. The crate knows nothing of
-//! files, screens, batches or models.
+//! Everything here is a value in memory whose invariants are checked when it is built. The module does not depend on files,
+//! screens, batches or models.
 //!
 //! ```
 //! use knockout_data::cell::{Cell, Deletion, Edge, GeneTable, Network, SelfLoops};

@@ -99,7 +99,7 @@ impl Edge {
     }
 }
 
-/// What happens to edges from a gene to itself. Datasets store none.
+/// Treatment of edges from a gene to itself. Datasets store none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SelfLoops {
     /// A self-loop is an error: what a stored dataset promises.

@@ -1,4 +1,4 @@
-//! The whole cell: one gene table and what stands on it.
+//! The whole cell: a gene table, and the networks, metabolism, features and annotations that refer to it.
 
 use crate::cell::error::feature_rows;
 use crate::cell::hash::update_with_words;
@@ -17,7 +17,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Puts the parts together; they must speak of the same genes.
+    /// Creates a cell; all parts must refer to the same genes.
     pub fn new(genes: GeneTable, networks: Vec<Network>, metabolism: Option<Metabolism>) -> Result<Self> {
         let expected = genes.len();
         let check = |name: &str, found: usize| {
@@ -40,7 +40,7 @@ impl Cell {
         Ok(Self { genes, networks, metabolism, features: None, annotations: Vec::new() })
     }
 
-    /// The same with content features of the genes, if any.
+    /// Adds content features of the genes.
     pub fn with_features(mut self, features: Option<Features>) -> Result<Self> {
         if let Some(features) = &features
             && features.gene_count() != self.genes.len()
@@ -51,7 +51,7 @@ impl Cell {
         Ok(self)
     }
 
-    /// The same with sets of annotations, which are kept in the order of their names.
+    /// Adds sets of annotations, sorted by name.
     pub fn with_annotations(mut self, mut annotations: Vec<Annotations>) -> Result<Self> {
         annotations.sort_by(|a, b| a.name().cmp(b.name()));
         for set in &annotations {

@@ -19,7 +19,7 @@ const META: usize = 152;
 /// Pages of a file without data: the meta pages.
 pub(crate) const META_PAGES: u64 = 2;
 
-/// What the meta pages say of a file that is whole.
+/// Fields of the meta pages of a whole file.
 pub(crate) struct Header {
     /// Bytes of a page.
     pub(crate) page_size: u32,

@@ -21,7 +21,7 @@ use std::path::Path;
 /// The file inside an environment's folder that holds everything but locks.
 pub const DATA_FILE: &str = "data.mdb";
 
-/// The file inside an environment's folder that writers lock; absent where nobody locked.
+/// The file inside an environment's folder that writers lock; absent where none locked it.
 pub const LOCK_FILE: &str = "lock.mdb";
 
 /// Why an LMDB file cannot be read or written.

@@ -1,4 +1,4 @@
-//! Reading an environment that nobody writes, by ordinary reads: damage and a file that is shortened meanwhile are errors.
+//! Reading an environment by ordinary reads: damage and a file that is shortened meanwhile are errors.
 
 use crate::lmdb::tree::{NO_PAGE, Tree};
 use crate::lmdb::{DATA_FILE, LmdbError, header};
@@ -13,7 +13,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Opens the environment in a folder. Nobody may write it meanwhile, or what is read may be of two versions.
+    /// Opens the environment in a folder. No process may write it meanwhile: reads could then mix two versions.
     pub fn open(folder: &Path) -> Result<Self, LmdbError> {
         let mut file = File::open(folder.join(DATA_FILE))?;
         let header = header::check(&mut file)?;

@@ -1,4 +1,4 @@
-//! What LMDB writes is read back without it; what is damaged is an error, whatever the byte.
+//! The reader returns what LMDB wrote, and an error for every damaged byte.
 
 use crate::lmdb::{DATA_FILE, LmdbError, Reader, Writer};
 use std::collections::BTreeMap;

@@ -42,7 +42,7 @@ struct Node<'p> {
     rest: &'p [u8],
 }
 
-/// What a node of a leaf holds.
+/// Value of a node of a leaf.
 enum Value<'p> {
     Here(&'p [u8]),
     /// Its first page and its length in bytes.

@@ -16,7 +16,7 @@ pub struct Writer {
 
 impl Writer {
     /// Opens or creates the environment in a folder that exists, with room for `map_bytes`: addresses, not disk. The file
-    /// must be on a local file system, with data that [`crate::lmdb::has_data`] accepts or none, and nobody else may write it.
+    /// must be on a local file system, with data that [`crate::lmdb::has_data`] accepts or none, and no other process may write it.
     pub fn open(folder: &Path, map_bytes: u64) -> Result<Self, LmdbError> {
         if crate::lmdb::has_data(folder)? {
             crate::lmdb::check_pages(folder)?;

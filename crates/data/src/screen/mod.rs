@@ -1,7 +1,7 @@
-//! Screens: what was measured when genes were deleted together.
+//! Screens: the scores measured when genes were deleted together.
 //!
-//! Samples in columns, the ways to divide them into train, val and test, and the dataset directory on disk. The crate
-//! knows nothing of source formats (that is `import`), batches or models.
+//! Samples in columns, the ways to divide them into train, val and test, and the dataset directory on disk. The module does not
+//! depend on source formats, batches or models.
 
 mod dataset;
 mod labels;

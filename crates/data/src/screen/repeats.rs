@@ -18,7 +18,7 @@ pub struct Repeats {
 /// Sets below which a correlation says nothing.
 pub const FEWEST_REPEATS: usize = 10;
 
-/// What repeated measurements say of the scores.
+/// Agreement of repeated measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Ceiling {
     /// Correlation of a measurement with its repetition: what measuring again would predict.

@@ -100,12 +100,12 @@ impl PartialEq for Samples {
 }
 
 impl Samples {
-    /// How many samples there are.
+    /// Returns the number of samples.
     pub fn len(&self) -> usize {
         self.scores.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.scores.is_empty()
     }
@@ -120,7 +120,7 @@ impl Samples {
         self.queries.get(row)
     }
 
-    /// The whole row.
+    /// Returns a row.
     pub fn get(&self, row: usize) -> Sample<'_> {
         let known = |value: f64| (!value.is_nan()).then_some(value);
         Sample {
@@ -136,17 +136,17 @@ impl Samples {
         }
     }
 
-    /// All rows in order.
+    /// Iterates over the rows in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Sample<'_>> + Clone {
         (0..self.len()).map(|row| self.get(row))
     }
 
-    /// The scores in order.
+    /// Returns the scores in order.
     pub fn scores(&self) -> &[f64] {
         &self.scores
     }
 
-    /// The same samples with other scores, one for each.
+    /// Replaces the scores, one for each sample.
     ///
     /// # Panics
     ///
@@ -163,7 +163,7 @@ impl Samples {
         self.kinds.get(row)
     }
 
-    /// What a sample deletes.
+    /// Returns the deletion of a sample.
     pub fn deletion(&self, row: usize) -> Deletion {
         let genes: Vec<GeneId> = self.genes(row).iter().map(|&gene| GeneId(gene)).collect();
         match Deletion::new(&genes) {

@@ -7,7 +7,7 @@ use crate::screen::{
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What there is to know about a dataset.
+/// Summary of a dataset.
 #[derive(Debug, Clone, Serialize)]
 pub struct Summary {
     /// Name of the dataset.
@@ -40,13 +40,13 @@ pub struct Summary {
     pub reach: Vec<f64>,
     /// Part sizes of every scheme that applies, for one seed.
     pub splits: Vec<SplitSummary>,
-    /// What the generator knows, for synthetic data.
+    /// Ground truth of the generator, for synthetic data.
     pub synthetic: Option<Synthetic>,
     /// The correlation no model can expect to exceed; synthetic data only.
     pub attainable_pearson: Option<f64>,
     /// How well repeated measurements of the same gene sets agree.
     pub repeats: Vec<Repeats>,
-    /// What that leaves for a model to reach.
+    /// Highest correlation that a model can reach.
     pub ceiling: Option<Ceiling>,
 }
 
@@ -55,11 +55,11 @@ pub struct Summary {
 pub struct Quartiles {
     /// Smallest value.
     pub min: usize,
-    /// A quarter is no larger than this.
+    /// First quartile.
     pub q25: usize,
-    /// Half is no larger than this.
+    /// Median.
     pub median: usize,
-    /// Three quarters are no larger than this.
+    /// Third quartile.
     pub q75: usize,
     /// Largest value.
     pub max: usize,

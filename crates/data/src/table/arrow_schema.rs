@@ -1,4 +1,4 @@
-//! What a file says of its columns to Arrow's readers, under the key `ARROW:schema`.
+//! The schema for Arrow's readers, under the metadata key `ARROW:schema`.
 //!
 //! An Arrow IPC message with a schema (a flatbuffer: tables with numbered slots), its length before it, in base64. A file's own metadata
 //! stands in there too. Written slot by slot in the order of Arrow's own writer, so that files have the bytes that they always had.

@@ -1,11 +1,11 @@
-//! What a column holds, in Parquet's words and in ours.
+//! Column types, of Parquet and of this module.
 
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::errors::ParquetError;
 use parquet::schema::types::{ColumnDescriptor, Type};
 use std::sync::Arc;
 
-/// What a column of ours holds.
+/// Type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     U32,
@@ -81,7 +81,7 @@ impl Kind {
     }
 }
 
-/// What a column of a file holds, as pandas and Arrow call it.
+/// Returns the type of a file's column, as pandas and Arrow name it.
 pub(crate) fn name_of(column: &ColumnDescriptor) -> String {
     let name = match (column.physical_type(), column.converted_type()) {
         (_, ConvertedType::UINT_8) => "UInt8",

@@ -1,4 +1,4 @@
-//! The bytes of a Parquet file to columns, with every type checked. A column is decoded when it is asked for.
+//! The bytes of a Parquet file to columns, with every type checked. A column is decoded on demand.
 
 use crate::table::arrow_schema;
 use crate::table::error::{undecodable, without_panic, wrong_type};
@@ -90,7 +90,7 @@ impl<T> Batch<'_, T> {
 }
 
 impl Table {
-    /// Opens a Parquet file held in memory; any bytes give a table or an error, now or when a column is asked for.
+    /// Opens a Parquet file held in memory; any bytes give a table or an error, now or when a column is decoded.
     pub fn decode(bytes: Vec<u8>) -> Result<Self> {
         without_panic(|| Self::decode_trusting(bytes))
     }
@@ -135,7 +135,7 @@ impl Table {
         self.file.metadata().file_metadata().schema().get_fields().iter().map(|field| field.name())
     }
 
-    /// What the file says of itself under a key.
+    /// Returns a metadata value of the file.
     pub fn metadata(&self, key: &str) -> Option<&str> {
         self.metadata.get(key).map(String::as_str)
     }

@@ -2,7 +2,7 @@
 //!
 //! Integer columns are delta-encoded and nothing is compressed: sorted indices shrink more that way than by a general codec, decode
 //! faster, and every Parquet reader understands it. The writer's name is pinned, so that equal data are equal bytes. A column is a
-//! function of the row, asked for one row group at a time: a table of millions of rows is never a second time in memory.
+//! function of the row, called for one row group at a time: a table of millions of rows is never a second time in memory.
 
 use crate::table::arrow_schema::{self, Field};
 use crate::table::coded;
@@ -134,7 +134,7 @@ impl<'a> Columns<'a> {
         self.row_count
     }
 
-    /// What the file says of itself under a key.
+    /// Adds a metadata value to the file.
     #[must_use]
     pub fn with_metadata(mut self, key: &str, value: impl Into<String>) -> Self {
         self.metadata.insert(key.to_owned(), value.into());

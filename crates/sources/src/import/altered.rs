@@ -6,7 +6,7 @@
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What an altered name looks like.
+/// Kind of alteration of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LooksLike {
@@ -34,7 +34,7 @@ impl LooksLike {
         }
     }
 
-    /// What a name on its own looks like; `None` for a gene's.
+    /// Returns the alteration that a name shows; `None` for a gene's name.
     pub fn of(name: &str) -> Option<Self> {
         if is_date(name) {
             return Some(Self::Date);
@@ -52,7 +52,7 @@ impl LooksLike {
     }
 }
 
-/// What to do about altered names, for the end of a message.
+/// Advice about altered names, for the end of a message.
 pub const ADVICE: &str = "a spreadsheet turns names such as SEPT1, MARCH1 and 2E1 into dates and numbers when it opens a table; \
                           import the file as it was published, or write the names back into columns of the type text";
 

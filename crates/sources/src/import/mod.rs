@@ -1,7 +1,6 @@
 //! Public file formats in, dataset out.
 //!
-//! A [`Recipe`] names the files, [`import`] turns them into a dataset and a [`Report`] of what was left out and why. The
-//! crate turns text into a [`knockout_data::screen::Dataset`]; it knows nothing of batches, models or the command line.
+//! A [`Recipe`] names the files. [`import`] turns them into a dataset and a [`Report`] of the rows left out, and why.
 
 pub mod altered;
 pub mod annotations;

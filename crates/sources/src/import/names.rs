@@ -23,7 +23,7 @@ struct Claim {
     meaning: Meaning,
 }
 
-/// The longest name looked up; longer ones are no names.
+/// The longest name looked up; longer texts are not names.
 const MAX_NAME: usize = 128;
 
 /// All names of the genes in a table.
@@ -74,7 +74,7 @@ impl Names {
         known.meaning == claim.meaning
     }
 
-    /// What a name stands for; upper and lower case are the same.
+    /// Returns the gene of a name, in any case.
     pub(crate) fn find(&self, name: &[u8]) -> Meaning {
         self.claim_on(name).map_or(Meaning::Unknown, |claim| claim.meaning)
     }
@@ -116,17 +116,17 @@ impl Names {
 
 /// The names that were not found, with how often each occurred.
 #[derive(Debug, Clone, Default)]
-pub struct Strangers {
+pub struct UnresolvedNames {
     /// Rows left out because of an unknown or ambiguous name.
     rows: u64,
-    names: BTreeMap<String, Stranger>,
+    names: BTreeMap<String, UnresolvedName>,
     /// Occurrences beyond the names kept.
     unlisted: u64,
 }
 
 /// One name that was not found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stranger {
+pub struct UnresolvedName {
     /// How often it occurred.
     pub count: u64,
     /// Location of its first occurrence.
@@ -138,7 +138,7 @@ pub struct Stranger {
 /// Names listed at most; a wrong file must not fill the memory with its words.
 const MAX_LISTED: usize = 20_000;
 
-impl Strangers {
+impl UnresolvedNames {
     /// Notes a row that is left out, with the name that was not found in it.
     pub fn note(&mut self, names: &Names, name: &[u8], line: u64) {
         self.rows += 1;
@@ -147,7 +147,7 @@ impl Strangers {
             known.count += 1;
         } else if self.names.len() < MAX_LISTED {
             let is_ambiguous = names.find(name) == Meaning::Ambiguous;
-            self.names.insert(shown, Stranger { count: 1, first_line: line, is_ambiguous });
+            self.names.insert(shown, UnresolvedName { count: 1, first_line: line, is_ambiguous });
         } else {
             self.unlisted += 1;
         }
@@ -164,7 +164,7 @@ impl Strangers {
     }
 
     /// The names, in alphabetical order.
-    pub fn names(&self) -> &BTreeMap<String, Stranger> {
+    pub fn names(&self) -> &BTreeMap<String, UnresolvedName> {
         &self.names
     }
 

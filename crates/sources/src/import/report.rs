@@ -1,7 +1,7 @@
-//! What an import did: counts per source, what was left out, and why. Written as `import-report.json`.
+//! Report of an import: counts per source, rows left out, and why. Written as `import-report.json`.
 
 use crate::import::altered::LooksLike;
-use crate::import::names::Strangers;
+use crate::import::names::UnresolvedNames;
 use crate::import::networks::EdgeCounts;
 use crate::import::source::RowTally;
 use knockout_data::screen::Repeats;
@@ -40,7 +40,7 @@ pub struct Report {
     pub splits: Vec<SplitReport>,
 }
 
-/// What a file of genes or aliases gave.
+/// Counts of a file of genes or aliases.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct GeneReport {
     /// Path of the file, as the recipe names it.
@@ -58,7 +58,7 @@ pub struct GeneReport {
     pub altered_names: BTreeMap<String, LooksLike>,
 }
 
-/// What a network file gave for one network.
+/// Counts of one network of a file.
 #[derive(Debug, Clone, Serialize)]
 pub struct NetworkReport {
     /// Name of the network in the dataset.
@@ -94,7 +94,7 @@ pub struct MetabolismReport {
     pub alternatives: RowReport,
 }
 
-/// What a file of content features gave.
+/// Counts of a file of content features.
 #[derive(Debug, Clone, Serialize)]
 pub struct FeatureReport {
     /// Path of the file, as the recipe names it.
@@ -107,7 +107,7 @@ pub struct FeatureReport {
     pub rows: RowReport,
 }
 
-/// What a file of annotations gave.
+/// Counts of a file of annotations.
 #[derive(Debug, Clone, Serialize)]
 pub struct AnnotationReport {
     /// Name of the set in the dataset.
@@ -209,11 +209,11 @@ pub struct UnknownName {
 
 impl From<&RowTally> for RowReport {
     fn from(tally: &RowTally) -> Self {
-        let strangers: &Strangers = &tally.strangers;
+        let unresolved: &UnresolvedNames = &tally.unresolved;
         Self {
             read: tally.rows,
-            unknown_gene: strangers.rows(),
-            unknown_names: strangers
+            unknown_gene: unresolved.rows(),
+            unknown_names: unresolved
                 .names()
                 .iter()
                 .map(|(name, found)| {
@@ -226,9 +226,9 @@ impl From<&RowTally> for RowReport {
                     (name.clone(), unknown)
                 })
                 .collect(),
-            unlisted: strangers.unlisted(),
+            unlisted: unresolved.unlisted(),
             skipped: tally.skipped.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect(),
-            examples: strangers.examples(),
+            examples: unresolved.examples(),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! is settled here and in [`crate::import::read`].
 
 use crate::import::fault;
-use crate::import::names::{Names, Strangers};
+use crate::import::names::{Names, UnresolvedNames};
 use crate::import::read::{Column, Input, Style, Table, Tally, hash_whole, read_error};
 use knockout_base::error::Error;
 use std::cell::RefCell;
@@ -123,13 +123,13 @@ impl<'a> Source<'a> {
     }
 }
 
-/// What became of the rows of a file.
+/// Counts of the rows of a file.
 #[derive(Debug, Clone, Default)]
 pub struct RowTally {
     /// Rows read, the header not counted.
     pub rows: u64,
     /// Names that were not found, and the rows left out for them.
-    pub strangers: Strangers,
+    pub unresolved: UnresolvedNames,
     /// Rows left out for other reasons.
     pub skipped: BTreeMap<&'static str, u64>,
 }
@@ -140,7 +140,7 @@ impl RowTally {
         *self.skipped.entry(reason).or_default() += 1;
     }
 
-    /// Rows left out because the recipe asked for it or because they hold nothing to import.
+    /// Returns the rows left out because the recipe excludes them or because they hold nothing to import.
     pub(crate) fn skipped_rows(&self) -> u64 {
         self.skipped.values().sum()
     }
@@ -149,7 +149,7 @@ impl RowTally {
     pub fn gene(&mut self, names: &Names, name: &[u8], line: u64) -> Option<u32> {
         let gene = names.gene(name);
         if gene.is_none() {
-            self.strangers.note(names, name, line);
+            self.unresolved.note(names, name, line);
         }
         gene
     }

@@ -1,4 +1,4 @@
-//! What a synthetic yeast is made of: presets, every number of which can be overridden.
+//! Configuration of a synthetic yeast: presets, every number of which can be overridden.
 
 use knockout_data::cell::Entries;
 use serde::{Deserialize, Serialize};

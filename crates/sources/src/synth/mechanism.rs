@@ -41,7 +41,7 @@ pub(crate) struct Scores {
     pub(crate) variance: BTreeMap<String, f64>,
 }
 
-/// What interactions are read off.
+/// Causes of interactions.
 pub(crate) struct Causes<'c> {
     pub(crate) modules: &'c ModuleStructure,
     pub(crate) networks: &'c [Network],

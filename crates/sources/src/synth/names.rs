@@ -1,4 +1,4 @@
-//! Gene names that look like yeast's and are nobody's: they begin with Z where yeast's begin with Y.
+//! Gene names that look like yeast's but belong to no gene: they begin with Z where yeast's begin with Y.
 
 use knockout_base::random::Rng;
 use knockout_data::cell::Gene;

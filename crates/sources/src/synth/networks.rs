@@ -16,7 +16,7 @@ use rayon::prelude::*;
 /// connected genes, and how far a deletion reaches in two hops depends on it.
 const FADE: f64 = 9.0;
 
-/// What all networks of a cell share.
+/// Community structure that all networks of a cell share.
 pub(crate) struct ModuleStructure {
     /// The community of each gene.
     pub(crate) community: Vec<u32>,

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! `e`, `t` and the noise are those of triples (`mechanism`). `u_g` is a vector of the gene's own that no network knows: a model that learns genes
-//! from their measured partners recovers it, and of a new gene nobody knows it. The prime takes out what genes explain by themselves.
+//! from their measured partners recovers it; for a new gene it is unknown. The prime takes out what genes explain by themselves.
 
 use crate::synth::config::ScreenConfig;
 use crate::synth::mechanism::{

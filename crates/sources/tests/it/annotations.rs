@@ -60,8 +60,8 @@ fn a_table_has_a_gene_and_a_term_in_a_row() {
     let found =
         read_rows("note\torf\tterm\n1\ttfc3\tb\n2\tYAL002W\ta c\n3\tYAL001C\tb\n4\tNOPE\tb\n5\tEFB1\t\n")
             .unwrap();
-    assert_eq!((found.tally.rows, found.tally.strangers.rows(), found.tally.skipped["no term"]), (5, 1, 1));
-    assert_eq!(found.tally.strangers.names()["NOPE"].first_line, 5);
+    assert_eq!((found.tally.rows, found.tally.unresolved.rows(), found.tally.skipped["no term"]), (5, 1, 1));
+    assert_eq!(found.tally.unresolved.names()["NOPE"].first_line, 5);
     assert_eq!(pairs(found), [pair(0, "b"), pair(1, "a c")]);
     let named = Source::bytes("x.csv", b"locus,which,term\nHO,\"x, y\",z\n");
     let found = table::read(&named, &names(), None, Some("which"), None).unwrap();
@@ -96,7 +96,7 @@ fn a_table_with_a_term_that_is_no_text() {
 #[test]
 fn gmt_has_a_term_in_a_line() {
     let found = read_gmt("b\tsomething\tTFC3\tYAL002W\tNOPE\t\t\na\t\tHO\n").unwrap();
-    assert_eq!((found.tally.rows, found.tally.strangers.rows()), (4, 1));
+    assert_eq!((found.tally.rows, found.tally.unresolved.rows()), (4, 1));
     assert_eq!(pairs(found), [pair(0, "b"), pair(1, "b"), pair(4, "a")]);
 }
 
@@ -122,8 +122,8 @@ fn gmt_with_a_term_twice_or_none() {
 #[test]
 fn json_has_the_terms_of_a_gene() {
     let found = read_json(r#"{"YAL001C": ["b", "a"], "NOPE": ["a"], "ho": [" a "], "YAL002W": []}"#).unwrap();
-    assert_eq!((found.tally.rows, found.tally.strangers.rows(), found.tally.skipped["no term"]), (4, 1, 1));
-    assert_eq!(found.tally.strangers.names()["NOPE"].first_line, 2, "the second entry");
+    assert_eq!((found.tally.rows, found.tally.unresolved.rows(), found.tally.skipped["no term"]), (4, 1, 1));
+    assert_eq!(found.tally.unresolved.names()["NOPE"].first_line, 2, "the second entry");
     assert_eq!(pairs(found), [pair(0, "a"), pair(0, "b"), pair(4, "a")]);
     assert_eq!(
         pairs(json::read(&Source::bytes("x", &gzip("{\"HO\":[\"a\"]}")), &names()).unwrap()),
@@ -193,8 +193,8 @@ fn gaf_leaves_out_genetic_interactions_and_what_genes_do_not_have() {
         skipped,
         [("NOT: the gene does not have the term", 1), ("evidence HGI", 1), ("evidence IGI", 1)]
     );
-    assert_eq!((found.tally.rows, found.tally.strangers.rows()), (8, 1));
-    assert_eq!(found.tally.strangers.names()["NEW9"].first_line, 9);
+    assert_eq!((found.tally.rows, found.tally.unresolved.rows()), (8, 1));
+    assert_eq!(found.tally.unresolved.names()["NEW9"].first_line, 9);
     assert_eq!(pairs(found), [pair(0, "GO:0000001"), pair(1, "GO:0000002"), pair(2, "GO:0000002")]);
 
     let codes = |list: &[&str]| list.iter().map(|&code| code.to_owned()).collect::<Vec<String>>();

@@ -262,9 +262,9 @@ fn a_triple_with_an_unknown_gene_is_left_out_whole() {
     let rows = "YAL001C+YAL002W_tm1\ttfc3Δ+vps8Δ\tYXX999W_dma1\txxxΔ\ttrigenic\t0.1\t0.1\t0.5\t\t0.9\t0.9\t0.1\n\
                 YAL001C+YAL002W_tm1\ttfc3Δ+vps8Δ\tYAL003W_tsa1\tefb1-4\ttrigenic\t0.1\t-0.2\t0.5\t\t0.9\t0.9\t0.1\n";
     let (samples, counts) = read_kuzmin(format!("{KUZMIN}{rows}").as_bytes()).unwrap();
-    assert_eq!((samples.len(), counts.tally.rows, counts.tally.strangers.rows()), (1, 2, 1));
+    assert_eq!((samples.len(), counts.tally.rows, counts.tally.unresolved.rows()), (1, 2, 1));
     assert_eq!((samples.genes(0), samples.query(0), samples.kind(0)), (&[0, 1, 2][..], &[0, 1][..], "mixed"));
-    assert_eq!(counts.tally.strangers.names()["YXX999W"].first_line, 2);
+    assert_eq!(counts.tally.unresolved.names()["YXX999W"].first_line, 2);
 }
 
 #[test]
@@ -429,7 +429,7 @@ fn a_model_with_faults() {
     ))
     .unwrap();
     assert_eq!(found.metabolism.reactions().len(), 2, "one alternative in two directions; YXX9 is unknown");
-    assert_eq!(found.tally.strangers.rows(), 1);
+    assert_eq!(found.tally.unresolved.rows(), 1);
 }
 
 #[test]

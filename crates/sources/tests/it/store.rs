@@ -101,7 +101,7 @@ fn records_that_are_none() {
     let cases = [
         (("x1".to_owned(), record(&["YAL001C"], "damp", "1")), "\"x1\" is not a decimal index"),
         (("007".to_owned(), record(&["YAL001C"], "damp", "1")), "\"007\" is not a decimal index"),
-        (("0".to_owned(), "{".to_owned()), "column \"record 0\": the record's JSON cannot be decoded"),
+        (("0".to_owned(), "{".to_owned()), "record 0: the record's JSON cannot be decoded"),
         (("0".to_owned(), record(&["YAL001C"], "damp", "\"high\"")), "the record's JSON cannot be decoded"),
         (("0".to_owned(), record(&[], "damp", "1")), "is not a genotype with at least one perturbation"),
     ];

@@ -1,4 +1,4 @@
-//! What can be wrong with a trace, as values: faults that end reading, irregularities that do not, and errors without
+//! Faults of a trace, as values: faults that end reading, irregularities that do not, and errors without
 //! any figures. Knows nothing of exit codes or wording around them.
 
 use knockout_base::error::{Class, Classified};
@@ -147,13 +147,13 @@ pub enum ReadError {
     /// JSON, or the beginning of it, but no list of events.
     #[error("this is no trace: {found}; expected an object with \"traceEvents\" or a list of events")]
     NotATrace {
-        /// What is there instead.
+        /// Content found instead.
         found: String,
     },
     /// The text is damaged before the list of events begins.
     #[error("no event could be read: {damage}")]
     DamagedBeforeEvents {
-        /// What is wrong, and where.
+        /// The damage and its position.
         damage: Damage,
     },
     /// The source failed.

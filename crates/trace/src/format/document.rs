@@ -1,4 +1,4 @@
-//! What a trace says about itself outside its list of events. Knows nothing of events.
+//! Fields of a trace outside its list of events.
 
 use serde_json::Value;
 

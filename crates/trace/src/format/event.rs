@@ -22,7 +22,7 @@ impl Phase {
     pub const METADATA: Self = Self(b'M');
     /// No `ph`, or an empty one.
     pub const MISSING: Self = Self(0);
-    /// A `ph` that is no single ASCII character.
+    /// A `ph` that is not a single ASCII character.
     pub const OTHER: Self = Self(1);
 
     /// As it was written; empty when missing, `?` for [`Phase::OTHER`].
@@ -217,7 +217,7 @@ impl Args<'_> {
 pub struct Event<'a> {
     /// Position among the events of the file, from 0. Decides between events of equal span.
     pub index: u64,
-    /// What kind of event it is.
+    /// Kind of the event.
     pub phase: Phase,
     /// `name`; [`Symbol::EMPTY`] when absent.
     pub name: Symbol,

@@ -1,5 +1,5 @@
-//! What a trace is made of: events, lanes, texts as symbols, exact times, and what can be wrong with a file. Knows neither
-//! bytes nor files.
+//! Parts of a trace: events, lanes, texts as symbols, exact times, and the damage that a file may have. The module depends
+//! neither on bytes nor on files.
 
 pub(crate) mod damage;
 pub(crate) mod document;

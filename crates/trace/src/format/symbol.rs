@@ -1,6 +1,6 @@
-//! Names, categories and other texts of a trace as small numbers. Knows nothing of events.
+//! Names, categories and other texts of a trace as small numbers.
 
-use crate::read::intern::ByteTable;
+use crate::intern::ByteTable;
 
 /// A text of a trace: equal texts have equal symbols. Given out in the order texts first come in the file, so it
 /// does not depend on the number of threads.
@@ -8,16 +8,16 @@ use crate::read::intern::ByteTable;
 pub struct Symbol(u32);
 
 impl Symbol {
-    /// The empty text, which also stands for an absent one.
+    /// The empty text, also used for an absent one.
     pub const EMPTY: Self = Self(0);
 
-    /// As an index into a table with one row per symbol.
+    /// Returns the index into a table with one row per symbol.
     #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The symbol of an index that [`Symbol::index`] gave.
+    /// Returns the symbol of an index that [`Symbol::index`] returned.
     #[inline]
     pub fn from_index(index: usize) -> Self {
         Self(index as u32)
@@ -37,24 +37,24 @@ impl Default for Symbols {
 }
 
 impl Symbols {
-    /// A table that holds only the empty text.
+    /// Creates a table with only the empty text.
     pub fn new() -> Self {
         let mut table = ByteTable::new();
         table.insert(b"");
         Self { table }
     }
 
-    /// The symbol of `text`, new or not.
+    /// Returns the symbol of `text`, and adds it if it is new.
     pub(crate) fn intern(&mut self, text: &str) -> Symbol {
         Symbol(self.table.insert(text.as_bytes()).0)
     }
 
-    /// The symbol of `text` if it was seen.
+    /// Returns the symbol of `text` if the table has it.
     pub fn find(&self, text: &str) -> Option<Symbol> {
         self.table.find(text.as_bytes()).map(Symbol)
     }
 
-    /// The text of a symbol; empty for a symbol of another table.
+    /// Returns the text of a symbol; empty for a symbol of another table.
     pub fn text(&self, symbol: Symbol) -> &str {
         if symbol.index() >= self.table.len() {
             return "";
@@ -63,17 +63,17 @@ impl Symbols {
         std::str::from_utf8(self.table.get(symbol.0)).unwrap_or("")
     }
 
-    /// How many symbols there are; every index is below it.
+    /// Returns the number of symbols; every index is below it.
     pub fn len(&self) -> usize {
         self.table.len()
     }
 
-    /// Never: the empty text is always there.
+    /// Returns `false`: the table always has the empty text.
     pub fn is_empty(&self) -> bool {
         self.table.len() == 0
     }
 
-    /// All symbols in order, with their texts.
+    /// Iterates over all symbols in order, with their texts.
     pub fn iter(&self) -> impl Iterator<Item = (Symbol, &str)> {
         (0..self.table.len()).map(|index| {
             let symbol = Symbol::from_index(index);

@@ -27,12 +27,12 @@ pub enum Schedule {
     },
 }
 
-/// How many steps a run has, and why.
+/// Length of a run in steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunLength {
     /// A number of steps.
     Steps(u64),
-    /// So many in each of so many epochs.
+    /// Steps per epoch, times epochs.
     Epochs {
         /// Steps of one epoch.
         steps_per_epoch: u64,
@@ -42,7 +42,7 @@ pub enum RunLength {
 }
 
 impl RunLength {
-    /// Steps in all.
+    /// Returns the number of steps.
     pub fn steps(self) -> u64 {
         match self {
             Self::Steps(steps) => steps,
@@ -106,7 +106,7 @@ impl Schedule {
         Err(Error::request(format!("{self} needs {needed} steps, the run has {total}{run_text}; {advice}")))
     }
 
-    /// Steps until everything asked for is recorded; one window of an endless sequence.
+    /// Returns the steps until everything requested is recorded; one window of an endless sequence.
     fn needed(&self) -> u64 {
         match *self {
             Self::WholeRun => 1,

@@ -3,7 +3,7 @@
 use crate::format::damage::IrregularityKind;
 use crate::format::event::{ArgKey, Phase};
 use crate::format::time::Time;
-use crate::read::intern::ByteTable;
+use crate::intern::ByteTable;
 use std::collections::HashMap;
 
 /// A text of the block's scanner: a number in its [`Local`] table.
@@ -44,7 +44,7 @@ pub(crate) struct Record {
     pub(crate) phase: Phase,
 }
 
-/// What a run of the scanner over one block found.
+/// Result of a run of the scanner over one block.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) records: Vec<Record>,

@@ -11,7 +11,7 @@ use crate::read::reader::Sink;
 use crate::read::scan::Scanner;
 use crate::read::text::{Quality, decode};
 
-/// What one scanner's numbers stand for, as far as they have been met.
+/// Symbols and lanes behind the numbers of one scanner, as far as they have occurred.
 #[derive(Debug, Default)]
 pub(crate) struct Dictionary {
     texts: Vec<Option<Symbol>>,

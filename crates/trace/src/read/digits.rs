@@ -56,7 +56,7 @@ pub(crate) fn leading_digits(text: &[u8]) -> (u64, usize) {
 /// Eight times the digit 0.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// The high bit of the first byte that is no digit; bits above it mean nothing.
+/// The high bit of the first byte that is not a digit; bits above it mean nothing.
 #[inline]
 fn other_bytes(word: u64) -> u64 {
     let digits = word ^ ZEROS;

@@ -12,7 +12,7 @@ use crate::read::scan::{ListState, Run, RunEnd, Scanner};
 use crate::read::text::decode;
 use crate::{MAX_DEPTH, MAX_VALUE_BYTES};
 
-/// What comes next in the document.
+/// State of the document parser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
     /// The opening brace or bracket.
@@ -31,7 +31,7 @@ enum Next {
     Stopped,
 }
 
-/// What the document is.
+/// Shape of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     Unknown,
@@ -61,7 +61,7 @@ pub(crate) struct Feeder<'s> {
     damage: Option<(DamageKind, u64)>,
 }
 
-/// What to do with the rest of a piece.
+/// Treatment of the rest of a piece.
 enum Flow {
     /// Go on from here.
     Go(usize),

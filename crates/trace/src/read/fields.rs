@@ -11,7 +11,7 @@ use crate::read::text::decode;
 /// Containers around a value of an event: the document, its list, the event.
 pub(crate) const EVENT_DEPTH: usize = 3;
 
-/// What the fields of an event said; of equal names the last counts, as in Python and browsers.
+/// Values of the fields of an event. Of equal names the last counts, as in Python and browsers.
 pub(crate) struct Fields {
     pub(crate) phase: Phase,
     pub(crate) name: LocalText,

@@ -8,7 +8,7 @@ pub(crate) struct ArgKeys {
     wants: ArgSet,
     /// Index into [`ARG_KEYS`] + 1 of the first wanted key of a shape, or 0.
     first: [u8; 256],
-    /// The same for the next key of the same shape.
+    /// Index + 1 of the next wanted key of the same shape, or 0.
     next: [u8; ARG_KEYS.len()],
 }
 

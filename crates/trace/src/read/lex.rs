@@ -67,7 +67,7 @@ impl<'a> Lexer<'a> {
         Stopped
     }
 
-    /// The first byte that is no white space, and its offset.
+    /// Returns the first byte that is not white space, and its offset.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "measured: the offset must stay in a register")]
     pub(crate) fn peek(&mut self, at: usize) -> Result<(u8, usize), Stopped> {
@@ -248,7 +248,7 @@ impl<'a> Lexer<'a> {
         Err(self.unexpected(at + same))
     }
 
-    /// Passes a value that is no container and begins with `first` at `at`.
+    /// Skips a value that is not a container and begins with `first` at `at`.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "measured: the offset must stay in a register")]
     fn scalar(&mut self, first: u8, at: usize) -> Result<usize, Stopped> {

@@ -8,7 +8,6 @@ mod digits;
 mod feed;
 mod fields;
 mod find;
-pub(crate) mod intern;
 mod keys;
 mod lex;
 mod parallel;

@@ -38,7 +38,7 @@ impl Default for ReadOptions {
     }
 }
 
-/// What reading one file gave, beside the events that went to the sink.
+/// Result of reading one file, beside the events that went to the sink.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Outcome {
@@ -48,11 +48,11 @@ pub struct Outcome {
     pub text_bytes: u64,
     /// Set when reading stopped early; the sink has everything before it.
     pub damage: Option<Damage>,
-    /// What is not JSON but could be read past.
+    /// Deviations from JSON that reading could pass.
     pub irregularities: Vec<Irregularity>,
     /// A list of events (without a document around it) that is not closed; the Chrome format allows that.
     pub unclosed_list: bool,
-    /// Members of the list that are no objects; left out.
+    /// Number of list members that are not objects; they are left out.
     pub not_events: u64,
     /// `ts` or `dur` that 64-bit nanoseconds cannot hold; taken as absent.
     pub times_out_of_range: u64,
@@ -62,7 +62,7 @@ pub struct Outcome {
     pub fractional_starts: u64,
     /// Whether the source was packed.
     pub gzip: bool,
-    /// What the file says about itself.
+    /// Fields outside the list of events.
     pub document: Document,
     /// The texts behind the symbols.
     pub symbols: Symbols,

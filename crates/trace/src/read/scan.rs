@@ -7,7 +7,7 @@ use crate::read::fields::{EVENT_DEPTH, FieldReader, Fields};
 use crate::read::keys::ArgKeys;
 use crate::read::lex::{Lexer, Stop, Stopped};
 
-/// What may come next in a list.
+/// State of the list parser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ListState {
     /// After the opening bracket: a value or the closing bracket.

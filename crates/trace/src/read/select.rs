@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// The field of a trace's document that says how it was made smaller, merged or mended.
 pub const CONVERTED: &str = "knockoutConvert";
 
-/// What to keep. Metadata (names of processes and threads) always stays.
+/// Events to keep. Metadata (names of processes and threads) is always kept.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// Keep what is, at least in part, at or after this time.

@@ -1,4 +1,4 @@
-//! Bytes in, text out: unpacks gzip, told by its first bytes, and says how the stream ended. Knows nothing of JSON.
+//! Bytes in, text out: unpacks gzip, recognised by its first bytes, and reports how the stream ended.
 
 use crate::format::damage::DamageKind;
 use crate::read::feed::SourceEnd;
@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Chain, Cursor, Read};
 
 /// The first bytes of every gzip file.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
-/// Packed bytes asked for at a time.
+/// Packed bytes read at a time.
 const PACKED_BUFFER_BYTES: usize = 128 << 10;
 
 /// The first bytes, which were inspected, then the remainder.
@@ -46,7 +46,7 @@ impl<R: Read> Source<R> {
         matches!(self.kind, Kind::Gzip(_))
     }
 
-    /// How the source ended, once [`Source::fill`] gave less than was asked for.
+    /// Returns how the source ended, once [`Source::fill`] returned less than requested.
     pub(crate) fn end(&self) -> SourceEnd {
         self.end
     }
@@ -69,7 +69,7 @@ impl<R: Read> Source<R> {
         Ok(len)
     }
 
-    /// Tells a damaged stream from a failing disk.
+    /// Distinguishes a damaged stream from a failing disk.
     fn damage_of(&self, error: io::Error) -> io::Result<DamageKind> {
         match &self.kind {
             Kind::Gzip(decoder) if !decoder.get_ref().get_ref().failed => {
@@ -84,7 +84,7 @@ impl<R: Read> Source<R> {
     }
 }
 
-/// Remembers whether reading itself failed.
+/// Records whether reading itself failed.
 struct FailureTrackingReader<R> {
     source: R,
     failed: bool,

@@ -37,7 +37,7 @@ impl Record {
     }
 }
 
-/// What was recorded.
+/// A recorded span or counter.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum RecordedEvent {

@@ -1,6 +1,6 @@
 //! Records become a trace file: gzipped Chrome JSON that Perfetto, `chrome://tracing` and this crate's reader open.
 //!
-//! The only module of this crate that knows files; they are whole or absent.
+//! The only module of this crate that writes files; they are whole or absent.
 
 use super::buffer::{Record, RecordedEvent, Sizes};
 use super::{RESIDENT_BYTES, Recorder, Shared};
@@ -15,18 +15,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a finished trace holds.
+/// Summary of a finished trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Written {
     /// Path of the trace.
     pub path: PathBuf,
     /// Spans and counters in it.
     pub records: u64,
-    /// Records lost because memory for them ran out; to be said aloud when it is not 0.
+    /// Records lost because memory for them ran out; report it if it is not 0.
     pub dropped: u64,
 }
 
-/// What a trace is called in its run's folder: one file per process.
+/// Returns the file name of a trace in its run's folder: one file per process.
 fn trace_file_name(rank: usize, world: usize) -> String {
     if world > 1 { format!("trace.rank{rank}.json.gz") } else { "trace.json.gz".to_owned() }
 }
@@ -54,7 +54,7 @@ impl TraceFile {
         Ok(Self { path, shared, writer, conditions, records: 0, last_rss: 0 })
     }
 
-    /// Where the trace will be.
+    /// Returns the path of the trace.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -95,7 +95,7 @@ impl TraceFile {
         }
     }
 
-    /// Resident memory also as other profilers write it, so that analyses of memory find it.
+    /// Writes resident memory as other profilers do, so that analyses of memory find it.
     fn memory(&mut self, pid: i64, tid: i64, at_nanos: u64, bytes: u64) -> io::Result<()> {
         let change = bytes as i64 - self.last_rss as i64;
         self.last_rss = bytes;
@@ -145,7 +145,7 @@ fn at<E: Into<Box<dyn std::error::Error + Send + Sync>>>(path: &Path) -> impl Fn
     move |cause| Error::failure(format!("could not write the trace {}", path.display())).caused_by(cause)
 }
 
-/// Sizes as other profilers spell them.
+/// Returns sizes under the names that other profilers use.
 fn arguments(sizes: &Sizes) -> Vec<(&'static str, Value)> {
     let bytes = sizes.bytes.map(|bytes| ("bytes", Value::from(bytes)));
     let shapes = (!sizes.shapes.is_empty()).then(|| ("Input Dims", json!(sizes.shapes)));

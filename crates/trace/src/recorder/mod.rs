@@ -36,7 +36,7 @@ pub const FOREGROUND: &str = "knockout";
 /// Category of spans of threads that work ahead of the main flow.
 pub const BACKGROUND: &str = "knockout_background";
 
-/// What happens to spans that begin now.
+/// Treatment of spans that begin now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RecordState {
     /// They are not recorded.
@@ -114,7 +114,7 @@ impl Recorder {
         }
     }
 
-    /// What happens to spans that begin from now on.
+    /// Sets the treatment of spans that begin from now on.
     pub fn set_state(&self, state: RecordState) {
         if let Some(shared) = &self.shared {
             shared.state.store(state as u8, Ordering::Relaxed);
@@ -127,7 +127,7 @@ impl Recorder {
         self.span_in(FOREGROUND, name)
     }
 
-    /// The same in a category of its own; [`BACKGROUND`] for threads that work ahead.
+    /// Starts a span in a category; [`BACKGROUND`] is for threads that work ahead.
     #[inline]
     pub fn span_in(&self, category: &'static str, name: impl Into<SpanName>) -> SpanGuard {
         let live = self.recording().map(|(shared, retention)| Live {

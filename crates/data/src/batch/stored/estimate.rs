@@ -2,7 +2,7 @@
 
 use super::header::{Origin, StoredForm};
 use super::value::CHECKSUM;
-use super::{StoreWriter, place};
+use super::{StoreWriter, filesystem};
 use crate::batch::mask::MaskLayout;
 use crate::batch::removal::removed;
 use crate::cell::{Cell, Deletion, GeneId};
@@ -62,7 +62,7 @@ impl Estimate {
 
     /// Refuses when the disk of the folder has no room for what is still to be stored after `done` samples.
     pub fn check_room(&self, folder: &Path, done: usize) -> Result<()> {
-        let free = place::free_bytes(folder)?;
+        let free = filesystem::free_bytes(folder)?;
         let done = done.min(self.samples);
         let per_sample = self.bytes / self.samples.max(1) as u64;
         let needed = per_sample * (self.samples - done) as u64;

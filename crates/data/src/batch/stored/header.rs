@@ -20,7 +20,7 @@ pub struct Origin<'a> {
 }
 
 impl<'a> Origin<'a> {
-    /// Those of a dataset.
+    /// Returns the origin of a store of a dataset.
     pub fn of(dataset: &'a Dataset) -> Self {
         Self { cell: &dataset.cell, samples: &dataset.samples }
     }
@@ -47,7 +47,7 @@ impl StoredForm {
         }
     }
 
-    /// What it is called in messages.
+    /// Returns the name in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Indices => "indices",

@@ -10,15 +10,15 @@
 
 mod error;
 mod estimate;
+mod filesystem;
 mod header;
-mod place;
 mod read;
 mod value;
 mod write;
 
 pub use estimate::{Estimate, Probe};
+pub use filesystem::free_bytes;
 pub use header::{Origin, StoreHeader, StoredForm};
-pub use place::free_bytes;
 pub use read::Store;
 pub use write::StoreWriter;
 

@@ -2,7 +2,7 @@
 
 use super::error::{lmdb, not_a_store, unopened};
 use super::header::{Origin, StoreHeader, StoredForm};
-use super::{HEADER_KEY, key_of, place, value};
+use super::{HEADER_KEY, filesystem, key_of, value};
 use crate::batch::ProcessorKind;
 use crate::batch::mask::{MaskLayout, MaskSet};
 use crate::lmdb::{DATA_FILE, Reader};
@@ -50,9 +50,9 @@ impl Store {
         folder.join(DATA_FILE).exists()
     }
 
-    /// Opens it whatever it was made for, finished or not; nobody must be writing.
+    /// Opens it whatever it was made for, finished or not. No process may be writing it.
     pub(super) fn open_any(folder: &Path) -> Result<Self> {
-        place::check(folder)?;
+        filesystem::check(folder)?;
         let values = Reader::open(folder).map_err(unopened).in_file(folder)?;
         let found = values.get(HEADER_KEY).map_err(lmdb("read")).in_file(folder)?;
         let header = found
@@ -62,17 +62,17 @@ impl Store {
         Ok(Self { path: folder.to_owned(), values, header, is_whole: false })
     }
 
-    /// Where it is.
+    /// Returns the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it says of itself.
+    /// Returns the header.
     pub fn header(&self) -> &StoreHeader {
         &self.header
     }
 
-    /// How masks are kept in it.
+    /// Returns the form of the masks in it.
     pub fn form(&self) -> StoredForm {
         self.header.form
     }

@@ -4,7 +4,7 @@ use super::error::{lmdb, refused, unopened};
 use super::estimate::Estimate;
 use super::header::{Origin, StoreHeader, StoredForm};
 use super::value::Encoder;
-use super::{HEADER_KEY, Store, key_of, place};
+use super::{HEADER_KEY, Store, filesystem, key_of};
 use crate::batch::removal::unknown_gene;
 use crate::lmdb::{DATA_FILE, LOCK_FILE, Writer};
 use knockout_base::error::{Context as _, Error, Result};
@@ -23,7 +23,7 @@ const SPARE_MAP: u64 = 64 << 20;
 /// Fills a store.
 ///
 /// After [`StoreWriter::step`] returns `Ok`, its samples survive a kill and a power cut. A kill at any moment leaves the
-/// samples of all finished steps, and [`StoreWriter::open`] goes on behind them; the finished store holds the same values
+/// samples of all finished steps, and [`StoreWriter::open`] resumes after them; the finished store holds the same values
 /// however often it was interrupted.
 pub struct StoreWriter<'a> {
     path: PathBuf,
@@ -46,7 +46,7 @@ impl fmt::Debug for StoreWriter<'_> {
 }
 
 impl<'a> StoreWriter<'a> {
-    /// What the folder already has of these rows, ascending; `None` when there is nothing yet. Anything else that is
+    /// Returns the header of a store of these rows, ascending; `None` when there is nothing yet. Anything else that is
     /// there (another graph, another choice, other files, somebody writing) is an error. Changes nothing.
     pub fn look(
         folder: &Path,
@@ -54,7 +54,7 @@ impl<'a> StoreWriter<'a> {
         form: StoredForm,
         rows: &[u32],
     ) -> Result<Option<StoreHeader>> {
-        place::check(folder)?;
+        filesystem::check(folder)?;
         if !folder.exists() {
             return Ok(None);
         }
@@ -70,9 +70,9 @@ impl<'a> StoreWriter<'a> {
         }
     }
 
-    /// Begins a store of these rows (ascending) or goes on with one. Its folder and those above it are made where there are none.
+    /// Starts a store of these rows (ascending) or resumes one. Its folder and those above it are made where there are none.
     pub fn open(folder: &Path, origin: Origin<'a>, form: StoredForm, rows: &'a [u32]) -> Result<Self> {
-        place::check(folder)?;
+        filesystem::check(folder)?;
         fs::create_dir_all(folder).map_err(refused("created")).in_file(folder)?;
         let lock = lock(folder)?;
         let header = match found_in(folder)? {
@@ -92,7 +92,7 @@ impl<'a> StoreWriter<'a> {
         Ok(Self { path: folder.to_owned(), origin, rows, values, header, encoder, _lock: lock })
     }
 
-    /// What the store says of itself at present.
+    /// Returns the current header.
     pub fn header(&self) -> &StoreHeader {
         &self.header
     }
@@ -149,7 +149,7 @@ fn lock(folder: &Path) -> Result<File> {
     }
 }
 
-/// What a store in the folder says of itself; `None` when nothing was stored yet.
+/// Returns the header of the store in a folder; `None` when nothing was stored yet.
 fn found_in(folder: &Path) -> Result<Option<StoreHeader>> {
     let entries = fs::read_dir(folder).map_err(refused("read")).in_file(folder)?;
     for entry in entries {

@@ -1,6 +1,5 @@
-//! `dataset.toml`: what a dataset says of itself.
+//! `dataset.toml`: the description of a dataset.
 
-use super::write::check_name;
 use crate::screen::repeats::{Ceiling, Repeats};
 use knockout_base::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -24,7 +23,7 @@ pub struct Manifest {
     /// The networks, in their order.
     #[serde(default)]
     pub networks: Vec<NetworkEntry>,
-    /// What the generator knows, for synthetic data.
+    /// Ground truth of the generator, for synthetic data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub synthetic: Option<Synthetic>,
     /// How well repeated measurements agree, where the sources had some.
@@ -42,7 +41,7 @@ pub struct Provenance {
     pub tool: String,
     /// How to make it again.
     pub command: String,
-    /// What was read, as `name blake3`, for imported data.
+    /// Files read, as `name blake3`, for imported data.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
 }
@@ -75,7 +74,7 @@ pub struct NetworkEntry {
     pub edges: usize,
 }
 
-/// What the generator of a synthetic dataset knows.
+/// Ground truth of a synthetic dataset.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Synthetic {
     /// The preset it started from.
@@ -104,7 +103,7 @@ impl Manifest {
         hasher.finalize().to_hex().to_string()
     }
 
-    /// What repeated measurements leave for a model to reach.
+    /// Returns the highest correlation that repeated measurements let a model reach.
     pub fn ceiling(&self) -> Option<Ceiling> {
         Ceiling::of(&self.repeats)
     }
@@ -145,6 +144,22 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// Returns the path of a network's file below the dataset.
+    pub(crate) fn network_file(name: &str) -> String {
+        format!("networks/{name}.parquet")
+    }
+
+    /// Returns the path of a file of annotations below the dataset.
+    pub(super) fn annotations_file(name: &str) -> String {
+        format!("annotations/{name}.parquet")
+    }
+
+    /// Iterates over the names of the annotations, which are the files of their folder.
+    pub(super) fn annotation_names(&self) -> impl Iterator<Item = &str> {
+        let inside = self.checksums.keys().filter_map(|path| path.strip_prefix("annotations/"));
+        inside.filter_map(|file| file.strip_suffix(".parquet"))
+    }
+
     /// A forged description must not lead out of the dataset's folder.
     fn check_paths(&self) -> Result<()> {
         let is_inside =
@@ -164,4 +179,15 @@ impl Manifest {
 /// A description that is not TOML of the expected shape.
 pub(super) fn does_not_parse(cause: impl std::error::Error + Send + Sync + 'static) -> Error {
     Error::damage("the description does not parse").caused_by(cause)
+}
+
+/// Refuses a name that cannot be part of a path.
+pub(super) fn check_name(what: &'static str, name: &str) -> Result<()> {
+    let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if name.is_empty() || name.len() > 100 || name.starts_with('.') || !name.chars().all(is_fine) {
+        return Err(Error::request(format!(
+            "{name:?} cannot name {what}: use letters, digits, '_', '-' and '.', not first"
+        )));
+    }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! Writing a dataset: out of sight, then all at once.
 
+use super::manifest::check_name;
 use super::{Counts, Dataset, Manifest, NetworkEntry, tables};
 use crate::table::Columns;
 use knockout_base::error::{Context as _, Error, Result};
@@ -32,8 +33,8 @@ impl Dataset {
         self.write_with(out, on_rows, |_, _| Ok(()))
     }
 
-    /// The same, with files beside the data (a report, splits) that `attach` puts into the unfinished folder once the
-    /// manifest is complete. They appear with the dataset or not at all, and are no part of its content.
+    /// Writes the dataset with files beside the data (a report, splits), which `attach` puts into the unfinished folder once the
+    /// manifest is complete. They appear with the dataset or not at all, and are not part of its content.
     pub fn write_with(
         &mut self,
         out: &Path,
@@ -96,24 +97,6 @@ impl Dataset {
     }
 }
 
-impl Manifest {
-    /// The path of a network's file below the dataset.
-    pub(crate) fn network_file(name: &str) -> String {
-        format!("networks/{name}.parquet")
-    }
-
-    /// The path of a file of annotations below the dataset.
-    pub(super) fn annotations_file(name: &str) -> String {
-        format!("annotations/{name}.parquet")
-    }
-
-    /// The names of the annotations: the files of their folder. Programs that do not know them read all other files as before.
-    pub(super) fn annotation_names(&self) -> impl Iterator<Item = &str> {
-        let inside = self.checksums.keys().filter_map(|path| path.strip_prefix("annotations/"));
-        inside.filter_map(|file| file.strip_suffix(".parquet"))
-    }
-}
-
 fn files_of(dataset: &Dataset) -> Result<Vec<(String, Columns<'_>)>> {
     let mut files = vec![("samples.parquet".to_owned(), tables::samples_to_table(&dataset.samples))];
     for network in dataset.cell.networks() {
@@ -131,14 +114,4 @@ fn files_of(dataset: &Dataset) -> Result<Vec<(String, Columns<'_>)>> {
         files.extend(tables.map(|(name, table)| (format!("metabolism/{name}.parquet"), table)));
     }
     Ok(files)
-}
-
-pub(super) fn check_name(what: &'static str, name: &str) -> Result<()> {
-    let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    if name.is_empty() || name.len() > 100 || name.starts_with('.') || !name.chars().all(is_fine) {
-        return Err(Error::request(format!(
-            "{name:?} cannot name {what}: use letters, digits, '_', '-' and '.', not first"
-        )));
-    }
-    Ok(())
 }

@@ -9,9 +9,9 @@ use std::collections::HashMap;
 /// One fold of a training part: rows, ascending.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrainingFold {
-    /// What is fitted to.
+    /// Rows to fit to.
     pub kept: Vec<u32>,
-    /// What is judged.
+    /// Rows to predict.
     pub held_out: Vec<u32>,
 }
 

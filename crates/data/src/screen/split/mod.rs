@@ -20,7 +20,7 @@ use std::fmt;
 /// The seed of a split where none is named: one for every command, so that what they say is about the same records.
 pub const DEFAULT_SPLIT_SEED: u64 = 0;
 
-/// What is kept apart between the parts.
+/// The unit that train, val and test never share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheme {

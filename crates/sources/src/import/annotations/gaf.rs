@@ -1,6 +1,6 @@
 //! GO's gene association files, GAF 2.1 and 2.2: TAB, no header, 17 columns, comments that start with `!`.
 //!
-//! What the ontology says of its terms (a part of another, a kind of another) is not read: a gene has the terms that stand there.
+//! Relations between terms (a part of another, a kind of another) are not read: a gene has the terms that the file lists.
 
 use super::AnnotationFile;
 use crate::import::fault;
@@ -41,7 +41,7 @@ macro_rules! codes {
 codes!("EXP" "IDA" "IPI" "IMP" "IGI" "IEP" "HTP" "HDA" "HMP" "HGI" "HEP" "ISS" "ISO" "ISA" "ISM" "IGC" "IBA" "IBD" "IKR" "IRD" "RCA"
        "TAS" "NAS" "IC" "ND" "IEA");
 
-/// Codes left out unless something else is asked for: terms inferred from genetic interactions, of single experiments and of whole screens,
+/// Codes left out by default: terms inferred from genetic interactions, of single experiments and of whole screens,
 /// are made of what a screen is to be predicted from.
 const CIRCULAR: [&str; 2] = ["IGI", "HGI"];
 
@@ -83,7 +83,7 @@ pub fn read(source: &Source<'_>, names: &Names, options: &Options<'_>) -> Result
             file.put(gene, term).map_err(|kind| row.fail(Some(TERM), kind))?;
         } else {
             let name = if row.bytes(SYMBOL).is_empty() { row.bytes(ID) } else { row.bytes(SYMBOL) };
-            file.tally.strangers.note(names, name, row.line());
+            file.tally.unresolved.note(names, name, row.line());
         }
     }
     Ok(file)

@@ -20,7 +20,7 @@ pub struct AnnotationFile {
     terms: BTreeMap<String, u32>,
     /// A gene and a term that it has, as often as the file says so.
     pairs: Vec<(u32, u32)>,
-    /// What became of the file's rows.
+    /// Counts of the file's rows.
     pub tally: RowTally,
 }
 

@@ -14,7 +14,7 @@ pub struct FeatureFile {
     pub names: Vec<String>,
     /// By gene of the table: its row, if the file has one.
     rows: Vec<Option<Vec<f32>>>,
-    /// What became of the file's rows.
+    /// Counts of the file's rows.
     pub tally: RowTally,
 }
 

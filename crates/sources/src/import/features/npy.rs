@@ -116,7 +116,7 @@ fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.first_chunk().copied().unwrap_or([0; N])
 }
 
-/// What a header says, or what it should have said.
+/// Reads the fields of a header, or returns what was expected.
 fn layout(header: &str) -> Result<Layout, &'static str> {
     let value = |key: &str| {
         let at = header.find(&format!("'{key}'"))? + key.len() + 2;

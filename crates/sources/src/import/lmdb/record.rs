@@ -4,7 +4,7 @@ use crate::import::screens::sink::Numbers;
 use crate::import::screens::strain::Kind;
 use serde::Deserialize;
 
-/// What of an experiment becomes a measurement.
+/// Parts of an experiment that become a measurement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
     /// The dataset it comes from.
@@ -79,7 +79,7 @@ struct Phenotype {
 /// Reads the interaction experiments of a record; a fitness experiment of the record lends them its fitness.
 pub fn parse(json: &[u8]) -> serde_json::Result<Vec<Experiment>> {
     let entries: Vec<Entry> = serde_json::from_slice(json)
-        // Python writes NaN, which is no JSON: it means that there is no value.
+        // Python writes NaN, which is not JSON, for a missing value.
         .or_else(|error| serde_json::from_slice(&without_nan(json)).map_err(|_still| error))?;
     let fitness = entries.iter().find_map(|entry| entry.experiment.phenotype.fitness);
     let fitness_sd = entries.iter().find_map(|entry| entry.experiment.phenotype.fitness_std);

@@ -32,7 +32,7 @@ pub struct EdgeList {
     is_full: bool,
 }
 
-/// What became of the edges of a network.
+/// Counts of the edges of a network.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EdgeCounts {
     /// Distinct edges: pairs, or ordered pairs in a directed network.

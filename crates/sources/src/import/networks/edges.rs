@@ -34,7 +34,7 @@ pub struct Options<'o> {
     pub weight: Option<&'o str>,
     /// Whether there is a header.
     pub heading: Heading,
-    /// What stands between cells; guessed otherwise.
+    /// Separator of cells; guessed if `None`.
     pub separator: Option<Separator>,
     /// Whether edges have a direction.
     pub orientation: Orientation,

@@ -14,10 +14,10 @@ pub use collector::{EdgeCounts, EdgeList, Orientation};
 
 use crate::import::source::RowTally;
 
-/// What a network file gives: one or more networks and what became of its rows.
+/// Result of reading a network file: one or more networks, and counts of its rows.
 #[derive(Debug)]
 pub struct NetworkFile {
-    /// The networks, in the order asked for.
+    /// The networks, in the requested order.
     pub networks: Vec<EdgeList>,
     /// Counts of rows read, kept and left out.
     pub tally: RowTally,

@@ -1,7 +1,7 @@
 //! STRING links, versions 9.1 to 12: `protein1 protein2` and integer scores of 0 to 1000, separated by one space.
 //!
 //! `links.detailed` and `links.full` have a column per channel, `physical.links` one score alone. Several channels are
-//! read in one pass. The file lists every edge in both directions; a 0 is no edge.
+//! read in one pass. The file lists every edge in both directions; a 0 is not an edge.
 
 use super::{EdgeList, NetworkFile, Orientation, name_of};
 use crate::import::fault;
@@ -16,7 +16,7 @@ use std::path::Path;
 const STYLE: Style =
     Style { format: "STRING links", separator: Some(Separator::Space), quotes: Quotes::Plain };
 
-/// The six channels of `links.detailed` that models use; text mining and the combined score are asked for by name.
+/// The six channels of `links.detailed` that models use; text mining and the combined score must be named.
 pub const CHANNELS: [&str; 6] =
     ["neighborhood", "fusion", "cooccurence", "coexpression", "experimental", "database"];
 
@@ -25,7 +25,7 @@ pub const CHANNELS: [&str; 6] =
 pub struct Options<'o> {
     /// Channels; empty for the six of `links.detailed`, or the combined score of a file that has no channels.
     pub channels: &'o [String],
-    /// Scores below it are no edges.
+    /// Scores below it are not edges.
     pub threshold: u32,
     /// Thresholds of single channels.
     pub thresholds: &'o BTreeMap<String, u32>,

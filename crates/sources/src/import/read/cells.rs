@@ -46,6 +46,9 @@ pub enum Quotes {
 /// A cell as a range of the line's bytes.
 pub(super) type Span = (u32, u32);
 
+/// Text, cells and line of a row.
+pub(super) type Cells<'r> = (&'r [u8], &'r [Span], u64);
+
 /// A quote was opened and not closed.
 #[derive(Debug)]
 pub(super) struct OpenQuote;

@@ -10,7 +10,7 @@ use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// What has been read of a file so far: kept by whoever opened it, filled by whoever reads it.
+/// Bytes read of a file so far, and their hash. Shared by the opener and the reader.
 #[derive(Clone, Default)]
 pub struct Tally(Rc<RefCell<blake3::Hasher>>);
 
@@ -32,7 +32,7 @@ pub struct Input<'a> {
     path: PathBuf,
     tally: Tally,
     stream: Box<dyn Read + 'a>,
-    /// What the first bytes say the content is, if it is no text.
+    /// Format recognised from the first bytes, if it is not text.
     looks_like: Option<&'static str>,
 }
 

@@ -1,8 +1,7 @@
-//! A Parquet file as rows of text cells: only the columns asked for are decoded.
+//! A Parquet file as rows of text cells: only the requested columns are decoded.
 
-use super::cells::Span;
+use super::cells::{Cells, Span};
 use super::header::Header;
-use super::table::Cells;
 use crate::import::fault;
 use knockout_base::error::Error;
 use knockout_data::table::Rows;

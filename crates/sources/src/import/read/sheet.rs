@@ -3,8 +3,7 @@
 //! The workbook's reader borrows the workbook, so it lives in a thread of its own that hands over rows a block at a
 //! time; the blocks are bounded, and so is what a decoder's panic can do.
 
-use super::cells::Span;
-use super::table::Cells;
+use super::cells::{Cells, Span};
 use super::unpacked::unpacked_bytes;
 use crate::import::fault::{self, BoxedError};
 use calamine::{DataRef, Reader as _, Xlsx};

@@ -1,6 +1,6 @@
 //! A table, row by row, from text, a sheet or Parquet.
 
-use super::cells::{self, Quotes, Separator, Span};
+use super::cells::{self, Cells, Quotes, Separator, Span};
 use super::header::{Column, Header, TITLE_LINES};
 use super::input::Input;
 use super::lines::Lines;
@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 /// How a text table is written.
 #[derive(Debug, Clone, Copy)]
 pub struct Style {
-    /// What the format is called in messages.
+    /// Name of the format in messages.
     pub format: &'static str,
-    /// What stands between cells; guessed from the header where it is not known.
+    /// Separator of cells; guessed from the header if `None`.
     pub separator: Option<Separator>,
     /// Whether cells may be quoted.
     pub quotes: Quotes,
@@ -192,9 +192,6 @@ impl Rows<'_> {
     }
 }
 
-/// Text, cells and line of a row.
-pub(super) type Cells<'r> = (&'r [u8], &'r [Span], u64);
-
 impl<'a> TextRows<'a> {
     fn new(input: Input<'a>, style: Style) -> Result<Self, Error> {
         Ok(Self {
@@ -231,7 +228,7 @@ impl<'a> TextRows<'a> {
             self.width = Some(self.cells.len().max(least));
         }
         match (moved, self.width) {
-            // A stray quote in a title is no fault of the table.
+            // A stray quote in a title is not a fault of the table.
             (Err(cells::OpenQuote), None) if self.is_above_header => {
                 self.cells.clear();
                 Ok((line, &self.cells, number))

@@ -19,7 +19,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<usize> {
     bytes.get(at..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes) as usize)
 }
 
-/// Returns the bytes of all parts, or `limit + 1` as soon as they are more. What is no zip file has none: its reader says so.
+/// Returns the bytes of all parts, or `limit + 1` as soon as they are more. A file that is not a zip file has none; its reader reports that.
 pub(super) fn unpacked_bytes(zip: &[u8], limit: u64) -> u64 {
     let tail = zip.len().saturating_sub(LONGEST_TAIL);
     let Some(end) = zip[tail..].windows(4).rposition(|window| window == END).map(|at| tail + at) else {

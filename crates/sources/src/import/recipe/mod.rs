@@ -1,6 +1,6 @@
-//! What to import, as a value: written as TOML, kept with the dataset, or built from command-line options.
+//! The recipe of an import: written as TOML, kept with the dataset, or built from command-line options.
 //!
-//! The module knows the spelling of every option and none of the formats' content.
+//! The module defines the spelling of every option. It does not depend on the content of the formats.
 
 mod sources;
 mod spec;
@@ -8,9 +8,9 @@ mod spec;
 pub use sources::{
     AliasSource, AnnotationSource, FeatureSource, GeneSource, MetabolismSource, NetworkSource, ScreenSource,
 };
-pub use spec::SpecError;
 
 use crate::import::screens::{Alleles, Duplicates};
+use knockout_base::error::Error;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ pub struct Recipe {
     /// The dataset's name; that of its folder otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What happens to measurements of the same genes and kind.
+    /// Treatment of measurements of the same genes and kind.
     pub duplicates: Duplicates,
     /// Which perturbations are imported.
     pub alleles: Alleles,
@@ -52,8 +52,8 @@ pub struct Recipe {
 
 impl Recipe {
     /// Reads a recipe; an unknown key is an error.
-    pub fn from_toml(text: &str) -> Result<Self, SpecError> {
-        toml::from_str(text).map_err(|error| SpecError(error.to_string().trim_end().to_owned()))
+    pub fn from_toml(text: &str) -> Result<Self, Error> {
+        toml::from_str(text).map_err(|error| Error::request(error.to_string().trim_end()))
     }
 
     /// Writes the recipe as it would be read, defaults included.

@@ -392,7 +392,7 @@ impl AnnotationSource {
         }
     }
 
-    /// The name asked for, and how many genes a term must have.
+    /// Returns the requested name, and how many genes a term must have.
     pub(crate) fn wanted(&self) -> (Option<&str>, Sizes) {
         let (Self::Table { name, min_genes, max_genes, .. }
         | Self::Gmt { name, min_genes, max_genes, .. }

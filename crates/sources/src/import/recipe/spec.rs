@@ -1,13 +1,8 @@
 //! `FORMAT:FILE,key=value,…`, as a source is written on the command line, to the same value as in a recipe.
 
-use knockout_base::error::{Class, Classified};
+use knockout_base::error::Error;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
-
-/// A source or recipe that cannot be understood.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct SpecError(pub(super) String);
 
 /// Options that hold several values, separated by `+`.
 const LISTS: [&str; 10] =
@@ -22,24 +17,26 @@ const FLAGS: [&str; 2] = ["directed", "header"];
 const TABLES: [&str; 2] = ["thresholds", "where"];
 
 /// Reads a source as it is written on the command line.
-pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, SpecError> {
+pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     let (format, rest) = text.split_once(':').ok_or_else(|| {
-        SpecError(format!("{text:?} names no format; write FORMAT:FILE, for example sgd:SGD_features.tab.gz"))
+        Error::request(format!(
+            "{text:?} names no format; write FORMAT:FILE, for example sgd:SGD_features.tab.gz"
+        ))
     })?;
     let (file, options) = split_options(rest);
     if file.is_empty() {
-        return Err(SpecError(format!("{text:?} names no file; write {format}:FILE")));
+        return Err(Error::request(format!("{text:?} names no file; write {format}:FILE")));
     }
     let mut table = Table::new();
     table.insert("format".to_owned(), Value::String(format.to_owned()));
     table.insert("file".to_owned(), Value::String(file.to_owned()));
     for (key, value) in options {
         insert(&mut table, format, key, value)
-            .map_err(|message| SpecError(format!("in {text:?}: {message}")))?;
+            .map_err(|message| Error::request(format!("in {text:?}: {message}")))?;
     }
     table.try_into().map_err(|error: toml::de::Error| {
         let message = error.to_string();
-        SpecError(format!("in {text:?}: {}", message.lines().next().unwrap_or_default().trim()))
+        Error::request(format!("in {text:?}: {}", message.lines().next().unwrap_or_default().trim()))
     })
 }
 
@@ -104,9 +101,9 @@ fn number(key: &str, word: &str) -> Result<Value, String> {
 macro_rules! from_str {
     ($($kind:ty),*) => {$(
         impl std::str::FromStr for $kind {
-            type Err = SpecError;
+            type Err = Error;
 
-            fn from_str(text: &str) -> Result<Self, SpecError> {
+            fn from_str(text: &str) -> Result<Self, Error> {
                 parse(text)
             }
         }
@@ -122,18 +119,12 @@ from_str!(
 );
 
 impl std::str::FromStr for super::ScreenSource {
-    type Err = SpecError;
+    type Err = Error;
 
     /// A file without a format is a table of scores.
-    fn from_str(text: &str) -> Result<Self, SpecError> {
+    fn from_str(text: &str) -> Result<Self, Error> {
         let (file, _) = split_options(text);
         if file.contains(':') { parse(text) } else { parse(&format!("table:{text}")) }
-    }
-}
-
-impl Classified for SpecError {
-    fn class(&self) -> Class {
-        Class::Request
     }
 }
 

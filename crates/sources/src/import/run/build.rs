@@ -21,7 +21,7 @@ use knockout_data::cell::{Annotations, GeneTable, Metabolism, Network};
 use knockout_data::screen::Part;
 use std::path::PathBuf;
 
-/// What a screen leaves for the splits: the rows its records became, and the split files.
+/// Input of the splits from a screen: the row of each record, and the split files.
 pub(super) type Records = (Rows, Vec<PathBuf>);
 
 impl Importer<'_> {

@@ -125,12 +125,12 @@ impl<'a> Importer<'a> {
     /// Refuses a source that loses too much of itself.
     fn check_loss(&self, path: &Path, tally: &RowTally) -> Result<(), Error> {
         let rows = tally.rows.saturating_sub(tally.skipped_rows());
-        let left_out = tally.strangers.rows();
+        let left_out = tally.unresolved.rows();
         let share = left_out as f64 / rows.max(1) as f64;
         if share <= MAX_LEFT_OUT || self.recipe.allow_missing {
             return Ok(());
         }
-        let examples = tally.strangers.examples();
+        let examples = tally.unresolved.examples();
         let hint = match examples.iter().find_map(|name| LooksLike::of(name).map(|look| (name, look))) {
             Some((name, look)) => {
                 format!("; {name:?} is one of those that look like {}: {ADVICE}", look.plural())

@@ -23,7 +23,7 @@ pub struct Choice<'c> {
     pub orders: &'c [usize],
 }
 
-/// What became of a screen's rows.
+/// Counts of a screen's rows.
 #[derive(Debug, Clone, Default)]
 pub struct ScreenCounts {
     /// Rows read and left out.
@@ -99,7 +99,7 @@ struct Entry<'e> {
     numbers: Numbers,
 }
 
-/// What rows become.
+/// Target of the rows.
 #[derive(Debug)]
 enum Goal<'s> {
     /// Samples over a gene table.

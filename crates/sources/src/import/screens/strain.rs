@@ -1,4 +1,4 @@
-//! What a strain's name says: its genes and the kind of perturbation of each.
+//! Names of strains: the genes and the kind of perturbation of each.
 //!
 //! A strain id is `GENE_suffixNNN`, or `GENE1+GENE2_tmNNN` for the double queries of Kuzmin. Only what the name states
 //! is believed: `cdc7-4` is an allele; that it is temperature-sensitive is known only of `_tsa` and `_tsq` strains.

@@ -29,7 +29,7 @@ pub struct Options<'o> {
     pub kind_column: Option<&'o str>,
     /// The kind of all rows without such a column.
     pub kind: &'o str,
-    /// What stands between cells; guessed otherwise.
+    /// Separator of cells; guessed if `None`.
     pub separator: Option<Separator>,
     /// Only rows with these values in these columns.
     pub filter: &'o BTreeMap<String, String>,
@@ -131,7 +131,7 @@ fn maybe(name: Option<&str>) -> Column<'_> {
     }
 }
 
-/// The genes of a cell. `DUR1,2` is a gene: a cell is taken apart only if it is no name as a whole.
+/// The genes of a cell. `DUR1,2` is a gene: a cell is split only if it is not a name as a whole.
 fn push_genes<'r>(
     row: &Row<'r>,
     column: usize,

@@ -1,4 +1,4 @@
-//! Where a store lies: how much room there is, and whether LMDB may be used there at all.
+//! The file system of a store: free space, and whether LMDB may be used there at all.
 
 use super::error::refused;
 use knockout_base::error::{Context as _, Error, Result};

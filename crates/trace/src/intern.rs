@@ -1,4 +1,4 @@
-//! A table of byte strings that gives each distinct one a small number. Knows nothing of what the bytes mean.
+//! Interning of byte strings: each distinct one gets a small number.
 
 /// Numbers distinct byte strings 0, 1, 2 … in the order they first come.
 #[derive(Debug)]
