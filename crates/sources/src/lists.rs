@@ -148,8 +148,7 @@ fn each_row(
         }
         return Ok(());
     }
-    let mut table =
-        Table::unchecked(Input::open(path, &|_| {})?, STYLE)?;
+    let mut table = Table::unchecked(Input::open(path, &|_| {})?, STYLE)?;
     let mut columns: Option<Vec<usize>> = None;
     while let Some(row) = table.next_row()? {
         let Some(columns) = &columns else {
