@@ -247,7 +247,7 @@ fn everything_wrong_is_named_and_classed() {
     run(&["precompute", "set", "--masks", "--samples", "301"]).fails(2, &["301", "300"]);
     run(&["precompute", "set", "--masks", "--out", "other/genes.parquet/c"])
         .fails(2, &["other/genes.parquet"]);
-    run(&["precompute", "set", "--masks", "--out", "other"]).fails(2, &["store other", "has other files"]);
+    run(&["precompute", "set", "--masks", "--out", "other"]).fails(2, &["other", "has other files"]);
     run(&["bench", "set", "--processor", "saved-masks"])
         .fails(2, &["set/saved-masks", "there is no store", "knockout data precompute"]);
     assert!(!folder.path().join("set/saved-masks").exists());
