@@ -1,6 +1,11 @@
 //! DANGO with weights that no longer change: embeddings once, and of every gene all that its part in a set's attention needs.
 //!
-//! Tables are computed in `f64` and rounded once, so that they err less than the layers that they stand for.
+//! Tables are computed in `f64` and rounded once, so their error is smaller than that of the layers they replace.
+//!
+//! The embeddings do not depend on the set. Every quantity of the two attention layers that depends on one gene is a
+//! table, computed in `f64` and rounded once: 1,408 numbers per gene at width 64 with 4 heads. A set then needs 48 short
+//! products, 24 exponentials and one 64 x 64 product per gene. Candidates share all but their last gene with their
+//! neighbours, so a block is scored in groups of last genes whose tables stay in the cache.
 
 use super::Dango;
 use crate::FixedScorer;

@@ -4,7 +4,51 @@
 //! samples: see `cells`), by ascending gene. A gene without a row of the cell's own has that of a base or the wild type's. Before the first
 //! layer no cell has rows of its own; after it, where only changed rows are computed, those of the deleted genes and of the targets of their
 //! edges; and so on. Where several samples share a deletion, each row that depends on it alone exists once. The module knows graphs and gene
-//! sets, neither parameters nor the tape. `docs/hetero.md` has worked examples.
+//! sets, neither parameters nor the tape.
+//!
+//! # Rows of one sample
+//!
+//! Four genes, two networks, one sample with gene A deleted, two layers:
+//!
+//! ```text
+//! physical     A ──> B ──> C ──> D            regulatory     A ──> C
+//!
+//!                       wild type        sample: own rows        row of each gene in the sample
+//!                       A  B  C  D        (· : the wild type's)     A   B   C   D
+//!
+//! before layer 1        0  1  2  3        ·   ·   ·   ·             0†  1   2   3
+//!
+//! layer 1  physical     0  1  2  3        A4  B5  ·   ·             A, and its target B
+//!          regulatory   0  1  2  3        A4  ·   C5  ·             A, and its target C
+//!          aggregated   0  1  2  3        A4  B5  C6  ·             4†  5   6   3
+//!
+//! layer 2  physical     0  1  2  3        A4  B5  C6  D7            A, B, C, and their targets B, C, D
+//!          regulatory   0  1  2  3        A4  B5  C6  ·             A, B, C, and their target C
+//!          aggregated   0  1  2  3        A4  B5  C6  D7            4†  5   6   7
+//!
+//! † masked: A sends nothing and receives its self term alone; the pooling leaves it out
+//! ```
+//!
+//! In layer 1 the aggregation computes row C6 from `physical`'s wild-type row 2 and `regulatory`'s own row 5. Rows of another sample would follow
+//! from row 7 and row 8 on. The test `four_genes_with_one_deletion` asserts every number of this picture.
+//!
+//! # Rows that samples share
+//!
+//! A row depends only on the deleted genes that reach it. A gene set that several samples of a batch contain is a *base*: a cell of its own, whose
+//! rows are computed once. One network, two samples without A and C, and without A and D, two layers:
+//!
+//! ```text
+//! physical     A ──> B ──> C ──> D ──> E
+//!
+//!                       wild type          base: without A      without A, C        without A, D
+//!                       A  B  C  D  E      A   B   C            C   D   E           D   E
+//! layer 1               0  1  2  3  4      5   6   ·            7   8   ·           9   10
+//! layer 2               0  1  2  3  4      5   6   7            8   9   10          11  12
+//! ```
+//!
+//! After layer 2 the sample without A and D reads A, B and C from the base (rows 5 to 7). In the sample without A and C, row C is reached by both
+//! deletions and is therefore its own. The test `two_samples_share_the_cell_without_their_query` asserts it. In the backward pass the gradients of
+//! shared rows are added in a fixed order.
 
 use super::cells::{BatchCells, Sharing};
 use super::own_rows::OwnRows;

@@ -9,6 +9,10 @@
 //! ```
 //!
 //! The reference transforms all genes of every sample and reads the deleted ones: only their rows are computed here, which is the same.
+//!
+//! The encoder sees no sample, so a step runs it once, whatever the batch. Predictions read a table of its output. No
+//! gene-by-gene matrix is stored: attention goes over tiles, and the backward pass recomputes weights from the logarithm
+//! of each softmax's denominator.
 
 mod block;
 mod dropout;

@@ -7,6 +7,11 @@
 //! resumed.
 //!
 //! A finished store never changes, so it is read without locks.
+//!
+//! The size of a store is computed by counting pages. The time is measured by writing up to 256 samples to the same disk
+//! and removing them again. A transaction holds at most 256 samples or 32 MiB. A store records the hashes of its graph,
+//! of all gene sets and of the chosen rows. A file that is shorter than LMDB's own header states is rejected before it is
+//! mapped, because a missing page would end the process.
 
 mod error;
 mod estimate;

@@ -1,4 +1,4 @@
-//! The rows of a plan: the worked example of `docs/hetero.md`.
+//! The rows of a plan: the worked example of the module `plan`.
 
 use super::super::*;
 use super::network;

@@ -121,7 +121,7 @@ fn sets_that_several_samples_contain_are_bases() {
     assert_eq!(BatchCells::new(sets.view(), Sharing::None).bases, 0);
 }
 
-/// The worked example of `docs/hetero.md`.
+/// The worked example of the module `plan`.
 #[test]
 fn two_samples_share_the_cell_without_their_query() {
     // A ──> B ──> C ──> D ──> E
