@@ -91,7 +91,7 @@ fn wrong_requests_say_what_to_do() {
     let predict = |more: &[&str]| run(folder, &[&["predict", "run-0", "-q"], more].concat());
     predict(&["--sets", "unknown.tsv", "--out", "x"]).fails(2, &["2 names", "NOPE1, NOPE2"]);
     predict(&["--sets", "repeated.csv", "--out", "x"]).fails(2, &["line 3", "twice"]);
-    predict(&["--sets", "nowhere.tsv", "--out", "x"]).fails(2, &["could not read nowhere.tsv"]);
+    predict(&["--sets", "nowhere.tsv", "--out", "x"]).fails(2, &["nowhere.tsv: could not be opened"]);
     predict(&["--out", "x"]).fails(2, &["say what to predict"]);
     predict(&["--with", &format!("{a},{b}"), "--pairs", "--out", "x"])
         .fails(2, &["leaves nothing to choose"]);
