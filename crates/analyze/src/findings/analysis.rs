@@ -38,7 +38,7 @@ pub struct Analysis {
     pub naive_sum_us: f64,
     /// Latest end minus earliest start; of several files the longest.
     pub span_us: f64,
-    /// The same without the profiler's own span.
+    /// Latest end minus earliest start, without the profiler's own span.
     pub span_without_trace_cat_us: f64,
     /// Self time of all lanes.
     pub self_us: f64,

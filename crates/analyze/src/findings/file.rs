@@ -41,7 +41,7 @@ pub struct FileFindings {
     pub naive_sum_us: f64,
     /// Latest end minus earliest start.
     pub span_us: f64,
-    /// The same without the profiler's own span.
+    /// Latest end minus earliest start, without the profiler's own span.
     pub span_without_trace_cat_us: f64,
     /// Distinct names.
     pub distinct_names: usize,
