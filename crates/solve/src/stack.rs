@@ -7,7 +7,7 @@ use crate::deviation::{DeviationModel, GeneNoise};
 use crate::least_squares::non_negative_least_squares;
 use crate::low_rank::{LowRank, LowRankOptions};
 use crate::model::{Choice, Problem, Records, Solution, SolveObserver, SolvedOptions, TriedSetting};
-use crate::network_kernel::{NetworkKernel, NetworkKernelOptions, Scratch};
+use crate::network_kernel::{KernelScratch, NetworkKernel, NetworkKernelOptions};
 use crate::pair_products::PairProducts;
 use crate::tensor::{Tensor, find};
 use knockout_base::error::Error;
@@ -97,7 +97,7 @@ impl Stack {
     /// Fits the weights by least squares on the validation part. Only the intercept may be negative: otherwise parts that are nearly
     /// equal would get large weights of opposite signs.
     fn fit_weights(&self, val: &Records) -> [f32; PARTS] {
-        let mut scratch = Scratch::default();
+        let mut scratch = KernelScratch::default();
         let parts: Vec<[f64; PARTS]> =
             val.sets.view().iter().map(|set| self.parts(set, &mut scratch)).collect();
         let count = parts.len() as f64;
@@ -123,7 +123,7 @@ impl Stack {
     }
 
     /// Returns the terms of a prediction, in the order of the weights.
-    fn parts(&self, set: &[u32], scratch: &mut Scratch) -> [f64; PARTS] {
+    fn parts(&self, set: &[u32], scratch: &mut KernelScratch) -> [f64; PARTS] {
         let kernel = self.kernel.predict_one(set, scratch);
         [1.0, self.low_rank.additive(set), self.low_rank.completed(set), kernel]
     }
@@ -138,7 +138,7 @@ impl Stack {
 
 impl Solution for Stack {
     fn predict(&self, sets: GeneSetsRef<'_>) -> Vec<f64> {
-        let mut scratch = Scratch::default();
+        let mut scratch = KernelScratch::default();
         let of_pairs = self.products.as_ref().map(|products| products.of_sets(sets));
         let weights = self.weights.map(f64::from);
         let constant = weights[0] + weights[3] * self.kernel.mean();

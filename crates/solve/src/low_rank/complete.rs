@@ -12,7 +12,7 @@
 //! Products are in single precision, which certifies little less than 1e-6; everything small is in double precision.
 
 use super::observed::ObservedMatrix;
-use super::subspace::{Side, append_random, extend_krylov, scale_columns};
+use super::subspace::{SingularSide, append_random, extend_krylov, scale_columns};
 use crate::error::bad_tensor;
 use crate::matrix::{Matrix, gram, orthonormal_columns, product, product_into, symmetric_eigen};
 use crate::tensor::{Tensor, find};
@@ -107,7 +107,7 @@ pub(super) struct CompletionState {
     before: LowRankMatrix,
     /// Orthonormal vectors that the next step projects on.
     basis: Matrix<f32>,
-    side: Side,
+    side: SingularSide,
     momentum: f64,
     /// Step size; 1 always converges.
     step_size: f64,
@@ -136,7 +136,7 @@ impl CompletionState {
             now: start.clone(),
             before: start.clone(),
             basis: orthonormal_columns(&vectors),
-            side: Side::Right,
+            side: SingularSide::Right,
             momentum: 1.0,
             // A change of low rank has about this share of its norm on the observed entries.
             step_size: (0.7 / share).clamp(1.0, 4.0),
@@ -148,7 +148,7 @@ impl CompletionState {
     }
 
     pub(super) fn tensors(&self) -> Vec<Tensor> {
-        let side = if self.side == Side::Left { 0.0 } else { 1.0 };
+        let side = if self.side == SingularSide::Left { 0.0 } else { 1.0 };
         let numbers = [
             side,
             self.momentum,
@@ -178,7 +178,7 @@ impl CompletionState {
             now: LowRankMatrix::load(tensors, "state.now")?,
             before: LowRankMatrix::load(tensors, "state.before")?,
             basis: find(tensors, "state.basis")?.matrix()?,
-            side: if side == 0.0 { Side::Left } else { Side::Right },
+            side: if side == 0.0 { SingularSide::Left } else { SingularSide::Right },
             momentum,
             step_size,
             objective,
@@ -320,8 +320,8 @@ fn shrink(
         let same = product(&basis, rotation.first_rows(rank).cast().transposed());
         state.basis = orthonormal_columns(&append_random(&opposite, state.step, RANDOM_VECTORS, max_rank));
         let (left, right) = match state.side {
-            Side::Right => (opposite.first_columns(rank), same),
-            Side::Left => (same, opposite.first_columns(rank)),
+            SingularSide::Right => (opposite.first_columns(rank), same),
+            SingularSide::Left => (same, opposite.first_columns(rank)),
         };
         state.side = state.side.other();
         return LowRankMatrix {

@@ -106,7 +106,7 @@ pub(crate) struct LowRank {
     /// Factors of the completed matrix, the singular values in the left one.
     left: Matrix<f32>,
     right: Matrix<f32>,
-    /// The completed matrix at pairs; `None` inside of a stack, which has its own products.
+    /// The completed matrix at pairs; `None` inside a stack, which has its own products.
     products: Option<PairProducts>,
     deviation: DeviationModel,
     choices: Vec<Choice>,

@@ -5,12 +5,12 @@ use knockout_base::random::Rng;
 
 /// The side of a matrix whose singular vectors are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum SingularSide {
     Left,
     Right,
 }
 
-impl Side {
+impl SingularSide {
     pub(super) fn other(self) -> Self {
         match self {
             Self::Left => Self::Right,
@@ -35,7 +35,7 @@ impl Side {
 pub(super) fn extend_krylov(
     matrix: &Matrix<f32>,
     basis: &Matrix<f32>,
-    side: Side,
+    side: SingularSide,
     max_length: f64,
     max_vectors: usize,
 ) -> (Matrix<f32>, Matrix<f32>) {
@@ -118,8 +118,8 @@ mod tests {
         let mut rng = Rng::new(0, "subspace");
         for (rows, columns, start) in [(30, 20, 3), (20, 30, 10), (12, 9, 5), (6, 6, 6)] {
             let matrix = random(rows, columns, &mut rng);
-            for side in [Side::Left, Side::Right] {
-                let length = if side == Side::Right { columns } else { rows };
+            for side in [SingularSide::Left, SingularSide::Right] {
+                let length = if side == SingularSide::Right { columns } else { rows };
                 let max_vectors = rows.min(columns);
                 let basis = orthonormal_columns(&random(length, start, &mut rng));
                 assert_eq!(extend_krylov(&matrix, &basis, side, 0.0, max_vectors).0, basis);

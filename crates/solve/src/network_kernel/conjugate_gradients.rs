@@ -1,6 +1,6 @@
 //! The equations of the Gaussian process, (covariance + noise) z = targets, solved by conjugate gradients.
 
-use super::field::Fields;
+use super::field::ProcessFields;
 use crate::tensor::{Tensor, find_vector};
 use knockout_base::error::Error;
 
@@ -32,10 +32,10 @@ struct ShiftedSystem {
 impl ShiftedConjugateGradients {
     /// Takes at most `steps` steps for ascending noises; `predict` reads predictions from the last product with the covariance.
     pub(super) fn solve(
-        fields: &mut Fields,
+        fields: &mut ProcessFields,
         noises: &[f32],
         steps: usize,
-        predict: impl Fn(&Fields) -> Vec<f32>,
+        predict: impl Fn(&ProcessFields) -> Vec<f32>,
     ) -> Self {
         let (residual, smallest) = (fields.targets(), noises[0]);
         let system = |noise: &f32| ShiftedSystem {
@@ -131,7 +131,7 @@ pub(super) struct ConjugateGradients {
 }
 
 impl ConjugateGradients {
-    pub(super) fn new(fields: &Fields) -> Self {
+    pub(super) fn new(fields: &ProcessFields) -> Self {
         let targets = fields.targets();
         Self { solution: vec![0.0; targets.len()], residual: targets.clone(), direction: targets, step: 0 }
     }
@@ -139,7 +139,7 @@ impl ConjugateGradients {
     /// Runs until the residual is below `tolerance` relative to the targets; calls `on_step` after every step.
     pub(super) fn run(
         &mut self,
-        fields: &mut Fields,
+        fields: &mut ProcessFields,
         noise: f32,
         max_steps: usize,
         tolerance: f64,
@@ -198,13 +198,13 @@ mod tests {
     use super::*;
     use crate::grid::Grid;
     use crate::matrix::{Cholesky, Matrix, dot as inner};
-    use crate::network_kernel::features::GeneFeatures;
+    use crate::network_kernel::features::NetworkFeatures;
     use knockout_base::random::Rng;
     use knockout_data::cell::GeneSets;
 
-    fn features(genes: usize, rng: &mut Rng) -> GeneFeatures {
+    fn features(genes: usize, rng: &mut Rng) -> NetworkFeatures {
         let vectors = Matrix::new(genes, 4, (0..genes * 4).map(|_| 0.5 * rng.normal() as f32).collect());
-        GeneFeatures { vectors, residual: (0..genes).map(|_| 0.2 * rng.unit() as f32).collect() }
+        NetworkFeatures { vectors, residual: (0..genes).map(|_| 0.2 * rng.unit() as f32).collect() }
     }
 
     /// Compares products of gene matrices with the dense kernel over pairs of records, for one noise and for several at once.
@@ -234,7 +234,7 @@ mod tests {
         let grid = Grid::from_sets(sets.view());
         let features = features(genes as usize, &mut rng);
         let (nugget, single) = (0.6, 0.4);
-        let mut fields = Fields::new(&grid, sets.view(), &scores, &features, |_| true);
+        let mut fields = ProcessFields::new(&grid, sets.view(), &scores, &features, |_| true);
         fields.set(&features, nugget, single);
 
         let unshared = |a: u32, b: u32| if a == b { nugget + features.residual[a as usize] } else { 0.0 };
@@ -316,7 +316,7 @@ mod tests {
         let scores: Vec<f32> = (0..190).map(|_| rng.normal() as f32).collect();
         let features = features(20, &mut rng);
         let mut fields =
-            Fields::new(&Grid::from_sets(sets.view()), sets.view(), &scores, &features, |_| true);
+            ProcessFields::new(&Grid::from_sets(sets.view()), sets.view(), &scores, &features, |_| true);
         fields.set(&features, 1.0, 0.0);
         let mut states = Vec::new();
         let mut whole = ConjugateGradients::new(&fields);

@@ -23,14 +23,14 @@ const MIN_EIGENVALUE: f64 = 1e-6;
 
 /// Features of all genes.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct GeneFeatures {
+pub(super) struct NetworkFeatures {
     /// Genes by directions; the last column is the constant.
     pub(super) vectors: Matrix<f32>,
     /// Variance of each gene in the networks beyond its features.
     pub(super) residual: Vec<f32>,
 }
 
-impl GeneFeatures {
+impl NetworkFeatures {
     /// Computes features in at most `rank` directions.
     pub(super) fn new(
         networks: &[Neighbourhoods],
@@ -274,7 +274,7 @@ mod tests {
             network.add_similarity(&all, &known, weight, &mut similarity);
         }
         let worst = |rank: usize| {
-            let features = GeneFeatures::new(&networks, &mixture, &known, genes, rank).vectors;
+            let features = NetworkFeatures::new(&networks, &mixture, &known, genes, rank).vectors;
             let found = product(&features, features.transposed());
             let entries = (0..genes).flat_map(|gene| (0..50).map(move |column| (gene, column)));
             entries.map(|(g, c)| (found.get(g, c) - similarity.get(g, c)).abs()).fold(0.0_f32, f32::max)

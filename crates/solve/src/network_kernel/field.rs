@@ -4,7 +4,7 @@
 //! products of genes-by-directions matrices, never one over pairs of records. Gene pairs form a symmetric field over genes; triples form a
 //! field of query pairs by array genes. Repeated records of a cell are averaged and weighted by their number.
 
-use super::features::GeneFeatures;
+use super::features::NetworkFeatures;
 use crate::grid::{Grid, RowKey, splits_of_triple};
 use crate::matrix::{Matrix, concat_columns, dot, product, product_into, upper_inner_products};
 use knockout_data::cell::GeneSetsRef;
@@ -83,7 +83,7 @@ impl MeasuredCells {
 }
 
 /// Returns the variance of genes that they share with no other gene.
-fn unshared_variances(features: &GeneFeatures, genes: &[u32], nugget: f32) -> Vec<f32> {
+fn unshared_variances(features: &NetworkFeatures, genes: &[u32], nugget: f32) -> Vec<f32> {
     genes.iter().map(|&gene| features.unshared_variance(gene as usize, nugget)).collect()
 }
 
@@ -112,7 +112,7 @@ pub(super) struct PairField {
 
 impl PairField {
     /// Creates the field of ascending pairs of `genes` with their scores; `None` without pairs.
-    fn new(genes: Vec<u32>, sets: &[(u32, u32, f32)], features: &GeneFeatures) -> Option<Self> {
+    fn new(genes: Vec<u32>, sets: &[(u32, u32, f32)], features: &NetworkFeatures) -> Option<Self> {
         if sets.is_empty() {
             return None;
         }
@@ -127,7 +127,7 @@ impl PairField {
         Some(Self { features, unshared: vec![0.0; count], genes, cells, dense, field, left, right })
     }
 
-    fn set(&mut self, features: &GeneFeatures, nugget: f32) {
+    fn set(&mut self, features: &NetworkFeatures, nugget: f32) {
         self.unshared = unshared_variances(features, &self.genes, nugget);
     }
 
@@ -164,7 +164,7 @@ impl PairField {
     }
 
     /// Returns a row t for every gene. The process at a pair is t(a)·φ(b) + φ(a)·t(b), with the features φ.
-    pub(super) fn tables(&mut self, values: &[f32], features: &GeneFeatures) -> Matrix<f32> {
+    pub(super) fn tables(&mut self, values: &[f32], features: &NetworkFeatures) -> Matrix<f32> {
         let (sums, inner) = self.sums(values);
         let mut tables = product(&features.vectors, &inner);
         self.add_unshared(&sums, &mut tables, |row| self.genes[row] as usize);
@@ -205,7 +205,7 @@ impl TripleField {
         rows: Vec<(u32, u32)>,
         genes: Vec<u32>,
         sets: &[(u32, u32, f32)],
-        features: &GeneFeatures,
+        features: &NetworkFeatures,
     ) -> Option<Self> {
         if sets.is_empty() {
             return None;
@@ -219,7 +219,7 @@ impl TripleField {
         Some(Self { rows, unshared: Vec::new(), features, genes, cells, kernel, queries, dense })
     }
 
-    fn set(&mut self, features: &GeneFeatures, nugget: f32, single: f32) {
+    fn set(&mut self, features: &NetworkFeatures, nugget: f32, single: f32) {
         self.unshared = unshared_variances(features, &self.genes, nugget);
         self.queries = QueryKernel::new(&self.rows, features, nugget, single);
         self.kernel = self.queries.of_rows();
@@ -242,7 +242,7 @@ impl TripleField {
     }
 
     /// Returns for every gene, as an array gene, the contribution of each row.
-    pub(super) fn tables(&mut self, values: &[f32], features: &GeneFeatures) -> Matrix<f32> {
+    pub(super) fn tables(&mut self, values: &[f32], features: &NetworkFeatures) -> Matrix<f32> {
         self.cells.scatter(values, &mut self.dense);
         let inner = product(&self.dense, &self.features);
         let mut tables = product(&features.vectors, inner.transposed());
@@ -281,7 +281,7 @@ pub(super) struct QueryKernel {
 }
 
 impl QueryKernel {
-    pub(super) fn new(rows: &[(u32, u32)], features: &GeneFeatures, nugget: f32, single: f32) -> Self {
+    pub(super) fn new(rows: &[(u32, u32)], features: &NetworkFeatures, nugget: f32, single: f32) -> Self {
         let mut genes: Vec<u32> = rows.iter().flat_map(|&(a, b)| [a, b]).collect();
         genes.sort_unstable();
         genes.dedup();
@@ -326,18 +326,18 @@ pub(super) enum FieldCell {
 }
 
 /// Both fields: two independent processes with the same setting.
-pub(super) struct Fields {
+pub(super) struct ProcessFields {
     pub(super) pairs: Option<PairField>,
     pub(super) triples: Option<TripleField>,
 }
 
-impl Fields {
+impl ProcessFields {
     /// Creates the fields of the records whose pairs, or array genes, are used.
     pub(super) fn new(
         grid: &Grid,
         sets: GeneSetsRef<'_>,
         scores: &[f32],
-        features: &GeneFeatures,
+        features: &NetworkFeatures,
         is_used: impl Fn(u32) -> bool,
     ) -> Self {
         let (mut pairs, mut triples) = (Vec::new(), Vec::new());
@@ -370,7 +370,7 @@ impl Fields {
     }
 
     /// Sets the nugget and the weight of single genes in the similarity of query pairs.
-    pub(super) fn set(&mut self, features: &GeneFeatures, nugget: f32, single: f32) {
+    pub(super) fn set(&mut self, features: &NetworkFeatures, nugget: f32, single: f32) {
         self.pairs.iter_mut().for_each(|field| field.set(features, nugget));
         self.triples.iter_mut().for_each(|field| field.set(features, nugget, single));
     }
@@ -425,7 +425,7 @@ impl Fields {
     pub(super) fn predict(
         &mut self,
         solution: &[f32],
-        features: &GeneFeatures,
+        features: &NetworkFeatures,
         grid: &Grid,
         sets: GeneSetsRef<'_>,
     ) -> Vec<f64> {

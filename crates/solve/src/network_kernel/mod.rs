@@ -24,13 +24,13 @@ use crate::model::{Choice, Problem, Solution, SolveObserver, SolvedOptions};
 use crate::pair_products::{PairForm, PairProducts};
 use crate::tensor::{Tensor, find};
 use conjugate_gradients::ConjugateGradients;
-use features::GeneFeatures;
-use field::Fields;
+use features::NetworkFeatures;
+use field::ProcessFields;
 use knockout_base::error::Error;
 use knockout_data::cell::{Annotations, Cell, GeneSetsRef, Network};
 use neighbourhood::Neighbourhoods;
 use serde::{Deserialize, Serialize};
-use setting::Setting;
+use setting::KernelSetting;
 use tables::{PosteriorTables, TripleCache};
 use trials::TriedMixture;
 
@@ -146,9 +146,9 @@ pub(crate) struct NetworkKernel {
     /// Mean and standard deviation of the training scores.
     mean: f32,
     sd: f32,
-    setting: Setting,
+    setting: KernelSetting,
     mixture: Vec<f32>,
-    /// The process at pairs; `None` inside of a stack, which has its own products.
+    /// The process at pairs; `None` inside a stack, which has its own products.
     products: Option<PairProducts>,
     deviation: DeviationModel,
     choices: Vec<Choice>,
@@ -156,7 +156,7 @@ pub(crate) struct NetworkKernel {
 
 /// Intermediate results that predictions of consecutive sets share.
 #[derive(Default)]
-pub(crate) struct Scratch(TripleCache);
+pub(crate) struct KernelScratch(TripleCache);
 
 impl NetworkKernel {
     pub(crate) fn solve(
@@ -173,8 +173,9 @@ impl NetworkKernel {
         let scores: Vec<f32> =
             problem.train.scores.iter().map(|score| ((score - mean) / sd) as f32).collect();
         let sets = problem.train.sets.view();
-        let features_of =
-            |mixture: &[f32]| GeneFeatures::new(&networks, mixture, &grid.genes(), gene_count, options.rank);
+        let features_of = |mixture: &[f32]| {
+            NetworkFeatures::new(&networks, mixture, &grid.genes(), gene_count, options.rank)
+        };
 
         let saved = observer.saved(PART).filter(|saved| TriedMixture::is_in(saved));
         let tried = if let Some(saved) = &saved {
@@ -206,7 +207,8 @@ impl NetworkKernel {
         let setting = tried.setting();
         let TriedMixture { mixture, features, fields, gradients, .. } = tried;
 
-        let mut fields = fields.unwrap_or_else(|| Fields::new(grid, sets, &scores, &features, |_| true));
+        let mut fields =
+            fields.unwrap_or_else(|| ProcessFields::new(grid, sets, &scores, &features, |_| true));
         drop(scores);
         fields.set(&features, setting.nugget, setting.single);
         let mut gradients = match saved {
@@ -266,7 +268,7 @@ impl NetworkKernel {
         self
     }
 
-    pub(crate) fn predict_one(&self, set: &[u32], scratch: &mut Scratch) -> f64 {
+    pub(crate) fn predict_one(&self, set: &[u32], scratch: &mut KernelScratch) -> f64 {
         f64::from(self.mean) + f64::from(self.sd) * self.tables.value(set, &mut scratch.0)
     }
 
@@ -278,7 +280,7 @@ impl NetworkKernel {
             [mean, sd, nugget, noise] => (mean, sd, nugget, noise, 0.0),
             _ => return Err(bad_tensor(&numbers.name)),
         };
-        let setting = Setting { nugget, noise, single };
+        let setting = KernelSetting { nugget, noise, single };
         let mixture = find(tensors, "network_kernel.mixture")?.values.clone();
         let tables = PosteriorTables::load(tensors, cell.genes().len(), setting)?;
         let (deviation, choices) = (DeviationModel::default(), Vec::new());
@@ -287,7 +289,7 @@ impl NetworkKernel {
 
     /// Returns the tensors without those of the grid and the standard deviations.
     pub(crate) fn own_tensors(&self) -> Vec<Tensor> {
-        let Setting { nugget, noise, single } = self.setting;
+        let KernelSetting { nugget, noise, single } = self.setting;
         let numbers = vec![self.mean, self.sd, nugget, noise, single];
         let mut tensors = self.tables.tensors();
         tensors.push(Tensor::vector("network_kernel.numbers", numbers));
@@ -298,7 +300,7 @@ impl NetworkKernel {
 
 impl Solution for NetworkKernel {
     fn predict(&self, sets: GeneSetsRef<'_>) -> Vec<f64> {
-        let mut scratch = Scratch::default();
+        let mut scratch = KernelScratch::default();
         let of_pairs = self.products.as_ref().map(|products| products.of_sets(sets));
         let predict = |(i, set): (usize, &[u32])| match &of_pairs {
             Some(of_pairs) if set.len() == 2 => self.mean() + f64::from(of_pairs[i]),

@@ -2,7 +2,7 @@
 
 /// Hyperparameters, chosen on the validation part.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Setting {
+pub(super) struct KernelSetting {
     /// Nugget: the variance of a gene that it shares with no other gene.
     pub(super) nugget: f32,
     /// Variance of the noise, in units of the variance of the scores.

@@ -1,9 +1,9 @@
 //! Predictions of the solved process from tables: a pair takes two inner products of short rows, a triple of a known query pair one
 //! lookup.
 
-use super::features::GeneFeatures;
-use super::field::{Fields, QueryKernel};
-use super::setting::Setting;
+use super::features::NetworkFeatures;
+use super::field::{ProcessFields, QueryKernel};
+use super::setting::KernelSetting;
 use super::variance::{PairVariance, TripleVariance};
 use crate::error::bad_tensor;
 use crate::grid::{Grid, RowKey, splits_of_triple};
@@ -15,7 +15,7 @@ use knockout_data::cell::GeneSetsRef;
 
 /// Posterior means and variances of the process.
 pub(super) struct PosteriorTables {
-    features: GeneFeatures,
+    features: NetworkFeatures,
     grid: Grid,
     pairs: Option<PairTables>,
     triples: Option<TripleTables>,
@@ -56,11 +56,11 @@ pub(super) struct TripleCache {
 impl PosteriorTables {
     /// Computes the tables of a solution.
     pub(super) fn new(
-        mut fields: Fields,
+        mut fields: ProcessFields,
         solution: &[f32],
-        features: GeneFeatures,
+        features: NetworkFeatures,
         grid: &Grid,
-        setting: Setting,
+        setting: KernelSetting,
     ) -> Self {
         let genes = features.genes();
         let (of_pairs, of_triples) = fields.split(solution);
@@ -82,9 +82,9 @@ impl PosteriorTables {
     }
 
     fn from_parts(
-        features: GeneFeatures,
+        features: NetworkFeatures,
         grid: Grid,
-        setting: Setting,
+        setting: KernelSetting,
         pairs: Option<(Matrix<f32>, Vec<f32>)>,
         triples: Option<(Matrix<f32>, Vec<f32>, Vec<f32>)>,
     ) -> Self {
@@ -186,9 +186,9 @@ impl PosteriorTables {
         tensors
     }
 
-    pub(super) fn load(tensors: &[Tensor], genes: usize, setting: Setting) -> Result<Self, Error> {
+    pub(super) fn load(tensors: &[Tensor], genes: usize, setting: KernelSetting) -> Result<Self, Error> {
         let grid = Grid::load(tensors, genes)?;
-        let features = GeneFeatures::load(tensors, genes)?;
+        let features = NetworkFeatures::load(tensors, genes)?;
         let vector = |name: &str, length: usize| find_vector(tensors, name, length);
         let table = |name: &str, columns: usize| {
             let matrix = find(tensors, name)?.matrix_with_rows(genes)?;
@@ -251,17 +251,19 @@ mod tests {
         let genes = 12_u32;
         let mut numbers = |count: usize| -> Vec<f32> { (0..count).map(|_| rng.normal() as f32).collect() };
         let residual = numbers(genes as usize).iter().map(|x| x.abs()).collect();
-        let features =
-            GeneFeatures { vectors: Matrix::new(genes as usize, 3, numbers(3 * genes as usize)), residual };
+        let features = NetworkFeatures {
+            vectors: Matrix::new(genes as usize, 3, numbers(3 * genes as usize)),
+            residual,
+        };
         let mut sets = GeneSets::default();
         (1..genes).for_each(|b| (0..b).filter(|a| (a + b) % 3 > 0).for_each(|a| sets.push(&[a, b])));
         for (a, b) in [(0, 1), (0, 2), (3, 5)] {
             (6..genes).for_each(|array| sets.push(&[a, b, array]));
         }
         let grid = Grid::from_sets(sets.view());
-        let setting = Setting { nugget: 0.7, noise: 0.5, single: 0.4 };
+        let setting = KernelSetting { nugget: 0.7, noise: 0.5, single: 0.4 };
         let scores = numbers(sets.view().len());
-        let mut fields = Fields::new(&grid, sets.view(), &scores, &features, |_| true);
+        let mut fields = ProcessFields::new(&grid, sets.view(), &scores, &features, |_| true);
         fields.set(&features, setting.nugget, setting.single);
         let solution = numbers(fields.len());
         let mut tested = GeneSets::default();

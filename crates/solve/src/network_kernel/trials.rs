@@ -5,9 +5,9 @@
 //! of known and of new genes; the chosen setting is then solved from the beginning.
 
 use super::conjugate_gradients::{ConjugateGradients, ShiftedConjugateGradients};
-use super::features::GeneFeatures;
-use super::field::{FieldCell, Fields};
-use super::setting::Setting;
+use super::features::NetworkFeatures;
+use super::field::{FieldCell, ProcessFields};
+use super::setting::KernelSetting;
 use crate::grid::Grid;
 use crate::model::{Records, SolveObserver, TriedSetting};
 use crate::tensor::{Tensor, find, find_vector, has};
@@ -35,17 +35,18 @@ const OTHER_SINGLES: [f32; 2] = [1.0, 0.0];
 
 /// A setting with its validation Pearson.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Trial {
-    setting: Setting,
+struct SettingTrial {
+    setting: KernelSetting,
     /// -2 if undefined.
     pearson: f64,
 }
 
-impl Trial {
+impl SettingTrial {
     const TENSOR: &str = "settings";
 
-    fn best(trials: &[Self]) -> Setting {
-        let mut best = Self { setting: Setting { nugget: 1.0, noise: 1.0, single: 0.0 }, pearson: -3.0 };
+    fn best(trials: &[Self]) -> KernelSetting {
+        let mut best =
+            Self { setting: KernelSetting { nugget: 1.0, noise: 1.0, single: 0.0 }, pearson: -3.0 };
         for &trial in trials {
             if trial.pearson > best.pearson {
                 best = trial;
@@ -60,7 +61,7 @@ impl Trial {
     }
 
     fn report(&self, observer: &mut dyn SolveObserver) {
-        let Setting { nugget, noise, single } = self.setting;
+        let KernelSetting { nugget, noise, single } = self.setting;
         let single = if single > 0.0 { format!(", single {single}") } else { String::new() };
         observer.on_setting(TriedSetting {
             setting: format!("network kernel, own {nugget:.3}, noise {noise:.3}{single}"),
@@ -70,7 +71,7 @@ impl Trial {
 
     fn tensor(trials: &[Self]) -> Tensor {
         let numbers = |trial: &Self| {
-            let Setting { nugget, noise, single } = trial.setting;
+            let KernelSetting { nugget, noise, single } = trial.setting;
             [f64::from(nugget), f64::from(noise), f64::from(single), trial.pearson]
         };
         Tensor::from_doubles(Self::TENSOR, &trials.iter().flat_map(numbers).collect::<Vec<_>>())
@@ -79,7 +80,7 @@ impl Trial {
     fn load_all(tensors: &[Tensor]) -> Result<Vec<Self>, Error> {
         let numbers = find(tensors, Self::TENSOR)?.doubles()?;
         let trial = |&[nugget, noise, single, pearson]: &[f64; 4]| Self {
-            setting: Setting { nugget: nugget as f32, noise: noise as f32, single: single as f32 },
+            setting: KernelSetting { nugget: nugget as f32, noise: noise as f32, single: single as f32 },
             pearson,
         };
         Ok(numbers.as_chunks::<4>().0.iter().map(trial).collect())
@@ -89,10 +90,10 @@ impl Trial {
 /// The trials with one mixture of networks and annotations.
 pub(super) struct TriedMixture {
     pub(super) mixture: Vec<f32>,
-    pub(super) features: GeneFeatures,
-    trials: Vec<Trial>,
+    pub(super) features: NetworkFeatures,
+    trials: Vec<SettingTrial>,
     /// The fields and the solver of the best trial, if the trials used all records.
-    pub(super) fields: Option<Fields>,
+    pub(super) fields: Option<ProcessFields>,
     pub(super) gradients: Option<ConjugateGradients>,
 }
 
@@ -102,45 +103,45 @@ impl TriedMixture {
     /// Tries the settings with a mixture; `train` has the grid, the sets and their standardised scores.
     pub(super) fn new(
         mixture: Vec<f32>,
-        features: GeneFeatures,
+        features: NetworkFeatures,
         train: (&Grid, GeneSetsRef<'_>, &[f32]),
         val: &Records,
         observer: &mut dyn SolveObserver,
     ) -> Self {
-        let mut search = Search::new(train, &features, val);
+        let mut search = SettingSearch::new(train, &features, val);
         let trials = search.run(&features, train.0, observer);
         let (fields, gradients) = search.into_solver();
         Self { mixture, features, trials, fields, gradients }
     }
 
     /// Returns the best setting.
-    pub(super) fn setting(&self) -> Setting {
-        Trial::best(&self.trials)
+    pub(super) fn setting(&self) -> KernelSetting {
+        SettingTrial::best(&self.trials)
     }
 
     /// Returns the validation Pearson of the best setting.
     pub(super) fn pearson(&self) -> f64 {
-        Trial::highest(&self.trials)
+        SettingTrial::highest(&self.trials)
     }
 
     pub(super) fn tensors(&self) -> [Tensor; 2] {
-        [Tensor::vector(Self::MIXTURE, self.mixture.clone()), Trial::tensor(&self.trials)]
+        [Tensor::vector(Self::MIXTURE, self.mixture.clone()), SettingTrial::tensor(&self.trials)]
     }
 
     /// Returns whether a saved state has the trials; states of earlier versions lack some settings.
     pub(super) fn is_in(saved: &[Tensor]) -> bool {
-        has(saved, Self::MIXTURE) && has(saved, Trial::TENSOR)
+        has(saved, Self::MIXTURE) && has(saved, SettingTrial::TENSOR)
     }
 
     /// Loads the trials from a saved state, without their solver.
     pub(super) fn load(
         saved: &[Tensor],
         networks: usize,
-        features_of: impl Fn(&[f32]) -> GeneFeatures,
+        features_of: impl Fn(&[f32]) -> NetworkFeatures,
         observer: &mut dyn SolveObserver,
     ) -> Result<Self, Error> {
         let mixture = find_vector(saved, Self::MIXTURE, networks)?;
-        let trials = Trial::load_all(saved)?;
+        let trials = SettingTrial::load_all(saved)?;
         for trial in &trials {
             trial.report(observer);
         }
@@ -149,8 +150,8 @@ impl TriedMixture {
 }
 
 /// The search for the best setting.
-struct Search {
-    fields: Fields,
+struct SettingSearch {
+    fields: ProcessFields,
     records: TrialRecords,
     /// Cells of the validation records that are in the fields, and the other records.
     cells: Vec<FieldCell>,
@@ -168,10 +169,10 @@ enum TrialRecords {
     Subset,
 }
 
-impl Search {
+impl SettingSearch {
     fn new(
         (grid, sets, scores): (&Grid, GeneSetsRef<'_>, &[f32]),
-        features: &GeneFeatures,
+        features: &NetworkFeatures,
         val: &Records,
     ) -> Self {
         let known = grid.genes();
@@ -185,7 +186,7 @@ impl Search {
             (TrialRecords::Subset, &subset)
         };
         let is_used = |gene: u32| records == TrialRecords::All || !is_left_out[gene as usize];
-        let fields = Fields::new(grid, sets, scores, features, is_used);
+        let fields = ProcessFields::new(grid, sets, scores, features, is_used);
         let (mut cells, mut elsewhere) = (Vec::new(), GeneSets::default());
         let (mut scores, mut other_scores) = (Vec::new(), Vec::new());
         for (set, &score) in val.sets.view().iter().zip(&val.scores) {
@@ -202,7 +203,12 @@ impl Search {
     }
 
     /// Tries all noises for each nugget, in the direction in which validation improves; then the weights of single genes.
-    fn run(&mut self, features: &GeneFeatures, grid: &Grid, observer: &mut dyn SolveObserver) -> Vec<Trial> {
+    fn run(
+        &mut self,
+        features: &NetworkFeatures,
+        grid: &Grid,
+        observer: &mut dyn SolveObserver,
+    ) -> Vec<SettingTrial> {
         let mut trials = Vec::new();
         let single = if self.fields.triples.is_some() { SINGLE } else { 0.0 };
         self.try_noises((1.0, single), features, grid, &mut trials, observer);
@@ -220,7 +226,7 @@ impl Search {
             }
         }
         if self.fields.triples.is_some() {
-            let nugget = Trial::best(&trials).nugget;
+            let nugget = SettingTrial::best(&trials).nugget;
             for single in OTHER_SINGLES {
                 self.try_noises((nugget, single), features, grid, &mut trials, observer);
             }
@@ -229,7 +235,7 @@ impl Search {
     }
 
     /// Returns the fields and the solver of the best setting, if they have all records.
-    fn into_solver(self) -> (Option<Fields>, Option<ConjugateGradients>) {
+    fn into_solver(self) -> (Option<ProcessFields>, Option<ConjugateGradients>) {
         match self.records {
             TrialRecords::All => (Some(self.fields), self.best),
             TrialRecords::Subset => (None, None),
@@ -240,15 +246,15 @@ impl Search {
     fn try_noises(
         &mut self,
         (nugget, single): (f32, f32),
-        features: &GeneFeatures,
+        features: &NetworkFeatures,
         grid: &Grid,
-        trials: &mut Vec<Trial>,
+        trials: &mut Vec<SettingTrial>,
         observer: &mut dyn SolveObserver,
     ) -> bool {
         self.fields.set(features, nugget, single);
-        let before = Trial::highest(trials);
+        let before = SettingTrial::highest(trials);
         let cells = &self.cells;
-        let read = |fields: &Fields| cells.iter().map(|&cell| fields.last_product(cell)).collect();
+        let read = |fields: &ProcessFields| cells.iter().map(|&cell| fields.last_product(cell)).collect();
         let shifted = ShiftedConjugateGradients::solve(&mut self.fields, &NOISES, TRIAL_STEPS, read);
         for (i, noise) in NOISES.into_iter().enumerate() {
             let mut predictions: Vec<f64> = shifted.predictions(i).into_iter().map(f64::from).collect();
@@ -259,16 +265,16 @@ impl Search {
                 predictions.extend(self.fields.predict(&solution, features, grid, sets));
             }
             let pearson = pearson(&predictions, &self.scores).unwrap_or(-2.0);
-            if self.records == TrialRecords::All && pearson > Trial::highest(trials) {
+            if self.records == TrialRecords::All && pearson > SettingTrial::highest(trials) {
                 self.best = Some(shifted.solver(i));
             }
-            trials.push(Trial { setting: Setting { nugget, noise, single }, pearson });
+            trials.push(SettingTrial { setting: KernelSetting { nugget, noise, single }, pearson });
             observer.on_step("network kernel, settings", trials.len());
         }
         let first = trials.len() - NOISES.len();
-        let best = Trial::best(&trials[first..]);
+        let best = SettingTrial::best(&trials[first..]);
         trials[first..].iter().filter(|trial| trial.setting == best).for_each(|trial| trial.report(observer));
-        Trial::highest(trials) > before + MIN_GAIN
+        SettingTrial::highest(trials) > before + MIN_GAIN
     }
 }
 
