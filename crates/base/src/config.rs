@@ -24,7 +24,7 @@ where
     T: Serialize + DeserializeOwned,
     S: AsRef<str>,
 {
-    let mut table = Table::try_from(defaults).map_err(|error| refused(error.to_string()))?;
+    let mut table = Table::try_from(defaults).map_err(|error| refused(&error.to_string()))?;
     apply(&mut table, overrides, |_| Vec::new())?;
     read(table)
 }
@@ -39,13 +39,13 @@ pub fn read<T: DeserializeOwned>(table: Table) -> Result<T> {
             }
         }
         match error.path().to_string().as_str() {
-            "." => refused(reason),
-            key => refused(format!("{key}: {reason}")),
+            "." => refused(&reason),
+            key => refused(&format!("{key}: {reason}")),
         }
     })
 }
 
-fn refused(reason: String) -> Error {
+fn refused(reason: &str) -> Error {
     Error::request(format!("the configuration is refused: {reason}"))
 }
 

@@ -97,15 +97,15 @@ impl Processor {
                 masks[slot].assign(layout, cell, deletion, MaskMethod::ByIncidence);
             }
             State::Resident { layout, masks } => masks.assign(layout, cell, slot, deletion),
-            State::Stored { layout, masks, store } => match store {
-                Some(store) => store.read(row, layout, &mut masks[slot])?,
-                None => {
+            State::Stored { layout, masks, store } => {
+                let Some(store) = store else {
                     let (kind, flag) = (self.kind.name(), self.kind.store_flag().unwrap_or_default());
                     return Err(Error::request(format!(
                         "{kind} needs a store; make one with `knockout data precompute DIR {flag}`"
                     )));
-                }
-            },
+                };
+                store.read(row, layout, &mut masks[slot])?;
+            }
             State::Subgraph(graphs) => graphs[slot].assign(cell, deletion),
             State::Neighborhood { hops, graphs } => graphs[slot].assign(cell, deletion, *hops),
         }

@@ -157,7 +157,7 @@ const MOST: usize = 1_000_000;
 /// Samples of a screen.
 const MOST_SAMPLES: usize = 50_000_000;
 
-fn must(is_good: bool, key: &str, value: &dyn std::fmt::Display, expected: String) -> Result<()> {
+fn must(is_good: bool, key: &str, value: &dyn std::fmt::Display, expected: &str) -> Result<()> {
     if is_good {
         return Ok(());
     }
@@ -170,13 +170,13 @@ fn check(config: &Config) -> Result<()> {
         (10..=30_000).contains(&config.genes),
         "genes",
         &config.genes,
-        "a synthetic cell has 10 to 30000 genes".to_owned(),
+        "a synthetic cell has 10 to 30000 genes",
     )?;
     must(
         (1..=config.genes).contains(&config.communities),
         "communities",
         &config.communities,
-        format!("there are 1 to {} (one for each gene) here", config.genes),
+        &format!("there are 1 to {} (one for each gene) here", config.genes),
     )?;
     for (name, network) in &config.networks {
         let key = |field| format!("networks.{name}.{field}");
@@ -184,13 +184,13 @@ fn check(config: &Config) -> Result<()> {
             (2..=config.genes).contains(&network.nodes),
             &key("nodes"),
             &network.nodes,
-            format!("a network has 2 to {} nodes here", config.genes),
+            &format!("a network has 2 to {} nodes here", config.genes),
         )?;
         must(
             network.regulators <= network.nodes,
             &key("regulators"),
             &network.regulators,
-            format!("there are only {} nodes", network.nodes),
+            &format!("there are only {} nodes", network.nodes),
         )?;
         // Filling a network to the brim by drawing at random takes for ever; three quarters is far beyond real ones.
         let sources = if network.regulators > 0 { network.regulators } else { network.nodes };
@@ -199,19 +199,19 @@ fn check(config: &Config) -> Result<()> {
             (network.nodes..=most).contains(&network.edges),
             &key("edges"),
             &network.edges,
-            format!("between {} (one per node) and {most} fit", network.nodes),
+            &format!("between {} (one per node) and {most} fit", network.nodes),
         )?;
         must(
             (0.0..=3.0).contains(&network.tail),
             &key("tail"),
             &network.tail,
-            "the exponent lies between 0 and 3".to_owned(),
+            "the exponent lies between 0 and 3",
         )?;
         must(
             (0.0..=1.0).contains(&network.within),
             &key("within"),
             &network.within,
-            "a share lies between 0 and 1".to_owned(),
+            "a share lies between 0 and 1",
         )?;
     }
     let metabolism = &config.metabolism;
@@ -223,19 +223,19 @@ fn check(config: &Config) -> Result<()> {
         ("screen.query_genes", config.screen.query_genes),
         ("screen.array_genes", config.screen.array_genes),
     ] {
-        must(value <= MOST, key, &value, format!("at most {MOST} can be made"))?;
+        must(value <= MOST, key, &value, &format!("at most {MOST} can be made"))?;
     }
     must(
         metabolism.reactions == 0 || metabolism.metabolites >= 2,
         "metabolism.metabolites",
         &metabolism.metabolites,
-        "reactions need at least 2".to_owned(),
+        "reactions need at least 2",
     )?;
     must(
         config.screen.share_metabolism == 0.0 || metabolism.reactions.min(metabolism.genes) > 0,
         "screen.share_metabolism",
         &config.screen.share_metabolism,
-        "an interaction by metabolism needs metabolism.reactions and metabolism.genes".to_owned(),
+        "an interaction by metabolism needs metabolism.reactions and metabolism.genes",
     )?;
     check_screen(&config.screen)
 }
@@ -245,32 +245,22 @@ fn check_screen(screen: &config::ScreenConfig) -> Result<()> {
         (1..=MOST_SAMPLES).contains(&screen.samples),
         "screen.samples",
         &screen.samples,
-        format!("a screen has 1 to {MOST_SAMPLES} samples"),
+        &format!("a screen has 1 to {MOST_SAMPLES} samples"),
     )?;
-    must(screen.query_genes >= 2, "screen.query_genes", &screen.query_genes, "a pair needs two".to_owned())?;
-    must(
-        screen.query_pairs >= 1,
-        "screen.query_pairs",
-        &screen.query_pairs,
-        "there must be at least one".to_owned(),
-    )?;
+    must(screen.query_genes >= 2, "screen.query_genes", &screen.query_genes, "a pair needs two")?;
+    must(screen.query_pairs >= 1, "screen.query_pairs", &screen.query_pairs, "there must be at least one")?;
     must(
         screen.score_sd.is_finite() && screen.score_sd > 0.0,
         "screen.score_sd",
         &screen.score_sd,
-        "a standard deviation is positive".to_owned(),
+        "a standard deviation is positive",
     )?;
-    must(
-        screen.score_mean.is_finite(),
-        "screen.score_mean",
-        &screen.score_mean,
-        "a mean is a number".to_owned(),
-    )?;
+    must(screen.score_mean.is_finite(), "screen.score_mean", &screen.score_mean, "a mean is a number")?;
     must(
         (2..=3).contains(&screen.set_size),
         "screen.set_size",
         &screen.set_size,
-        "2 makes pairs, 3 triples".to_owned(),
+        "2 makes pairs, 3 triples",
     )?;
     // Pairs have no query pairs and no part of the metabolism, and triples no vectors that networks do not know.
     let absent = match screen.set_size {
@@ -281,7 +271,7 @@ fn check_screen(screen: &config::ScreenConfig) -> Result<()> {
         _ => vec![("screen.share_low_rank", screen.share_low_rank)],
     };
     for (key, value) in absent {
-        must(value == 0.0, key, &value, format!("samples of {} genes have no such part", screen.set_size))?;
+        must(value == 0.0, key, &value, &format!("samples of {} genes have no such part", screen.set_size))?;
     }
     let shares = [
         screen.share_genes,
@@ -294,7 +284,7 @@ fn check_screen(screen: &config::ScreenConfig) -> Result<()> {
         shares.iter().all(|share| (0.0..=1.0).contains(share)) && shares.iter().sum::<f64>() <= 1.0,
         "screen.share_*",
         &format!("{shares:?}"),
-        "shares lie between 0 and 1 and leave the rest to noise".to_owned(),
+        "shares lie between 0 and 1 and leave the rest to noise",
     )
 }
 

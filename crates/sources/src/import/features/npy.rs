@@ -108,7 +108,7 @@ pub fn read(
 }
 
 fn bad(source: &Source<'_>, value: &str, expected: &str) -> Error {
-    source.fail(fault::bad_value(value.to_owned(), expected.to_owned()))
+    source.fail(fault::bad_value(value, expected))
 }
 
 /// The first bytes as an array; 0 where there are too few, which callers rule out.

@@ -81,7 +81,7 @@ fn check(experiment: &record::Experiment) -> Result<(), Error> {
     let bad = |value: f64, expected: &str| Err(fault::bad_value(value.to_string(), expected.to_owned()));
     if experiment.genes.is_empty() {
         let expected = "a genotype with at least one perturbation".to_owned();
-        return Err(fault::bad_value("[]".to_owned(), expected));
+        return Err(fault::bad_value("[]", expected));
     }
     match (experiment.p_value, experiment.fitness_sd) {
         (Some(p), _) if !(0.0..=1.0).contains(&p) => bad(p, "a p-value from 0 to 1"),

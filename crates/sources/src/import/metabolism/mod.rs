@@ -145,5 +145,5 @@ fn genes_of(set: &[String], names: &Names, tally: &mut RowTally, line: u64) -> O
 }
 
 fn repeated(what: &str, id: &str) -> Error {
-    fault::bad_value(id.to_owned(), format!("a {what} id that stands there once"))
+    fault::bad_value(id, format!("a {what} id that stands there once"))
 }

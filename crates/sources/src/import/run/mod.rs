@@ -224,7 +224,7 @@ impl<'a> Importer<'a> {
                 }
                 if !seen.insert(key) {
                     let expected = "a gene that the list names once".to_owned();
-                    return Err(fault::bad_value(gene.systematic, expected).in_file(&self.base.join(file)));
+                    return Err(fault::bad_value(gene.systematic, expected).in_file(self.base.join(file)));
                 }
                 report.genes += 1;
                 aliases.extend(more.into_iter().map(|alias| (genes.len() as u32, alias)));
