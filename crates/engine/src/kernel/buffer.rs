@@ -46,7 +46,7 @@ impl<T: Real> Pool<T> {
             assert!(
                 size_of::<CacheLine<T>>() == LINE * size_of::<T>(),
                 "a line is its values and nothing else"
-            )
+            );
         }
         let lines = self.take(len.div_ceil(LINE));
         Buffer { lines, len, pool: self.clone() }

@@ -36,13 +36,17 @@ pub fn set_sums<'a, T: Real>(tape: &mut Tape<'a, T>, x: Var, sets: GeneSetsRef<'
         |values, out| {
             out.fill(T::ZERO);
             for (out, set) in out.chunks_exact_mut(width).zip(sets.iter()) {
-                set.iter().for_each(|&gene| add_to(out, &values.of(x)[of(gene)]));
+                for &gene in set {
+                    add_to(out, &values.of(x)[of(gene)]);
+                }
             }
         },
         move |step, (), gradients| {
             gradients.add(x, |sum| {
                 for (gradient, set) in step.gradient.chunks_exact(width).zip(sets.iter()) {
-                    set.iter().for_each(|&gene| add_to(&mut sum[of(gene)], gradient));
+                    for &gene in set {
+                        add_to(&mut sum[of(gene)], gradient);
+                    }
                 }
             });
         },

@@ -173,8 +173,8 @@ impl<T: Real> Distribution<T> {
 #[derive(Debug, Default)]
 pub struct Terms {
     parts: Vec<LossPart>,
-    /// Name, value, weight.
-    terms: Vec<(&'static str, f64, f64)>,
+    /// Name, value, weight of each term.
+    summands: Vec<(&'static str, f64, f64)>,
     is_sum: bool,
 }
 
@@ -186,7 +186,7 @@ impl Terms {
 
     /// Adds the value of a loss that is not a weighted sum.
     pub fn only(&mut self, name: &'static str, value: f64) {
-        self.terms.push((name, value, 1.0));
+        self.summands.push((name, value, 1.0));
         self.note(name, value);
     }
 
@@ -195,7 +195,7 @@ impl Terms {
         self.is_sum = true;
         self.only(name, value);
         self.note(format!("weighted_{name}"), weight * value);
-        if let Some(term) = self.terms.last_mut() {
+        if let Some(term) = self.summands.last_mut() {
             term.2 = weight;
         }
     }
@@ -211,11 +211,11 @@ impl Terms {
 
     /// Adds up the terms; of a weighted sum, the shares of its terms are parts as well.
     pub fn finish(mut self) -> LossValue {
-        let total: f64 = self.terms.iter().map(|(_, value, weight)| weight * value).sum();
+        let total: f64 = self.summands.iter().map(|(_, value, weight)| weight * value).sum();
         if self.is_sum {
-            let unweighted: f64 = self.terms.iter().map(|(_, value, _)| value).sum();
+            let unweighted: f64 = self.summands.iter().map(|(_, value, _)| value).sum();
             let share = |part: f64, whole: f64| if whole == 0.0 { 0.0 } else { part / whole };
-            for (name, value, weight) in std::mem::take(&mut self.terms) {
+            for (name, value, weight) in std::mem::take(&mut self.summands) {
                 self.note(format!("norm_weighted_{name}"), share(weight * value, total));
                 self.note(format!("norm_unweighted_{name}"), share(value, unweighted));
             }
